@@ -1,135 +1,84 @@
 import '../scripts/assert-node.mjs';
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
 import { parseArgs } from 'node:util';
-import { importNdjson, systemCaller } from 'fhirgraph';
-import { SqliteStore } from 'fhirgraph/sqlite';
+import { findPostgres, startPostgres } from '../test/support/postgres-server.js';
 import { askBroadQuestions } from './scale/broad.js';
-import { Lines } from './scale/lines.js';
-import { addProjects, timeProjects } from './scale/projects.js';
-import { SCALE_QUERIES } from './scale/queries.js';
-import { type Quantiles, timeQuery } from './scale/time-queries.js';
-import { duration, table } from './table.js';
+import { postgresHome, sqliteHome } from './scale/broad-store.js';
+import { growOneProject } from './scale/growth.js';
+import { growProjects } from './scale/projects.js';
 
-// What growth does: import rate, file size, memory and the times of ten queries while one SQLite file grows, broad questions
-// over skewed data, and sign-in and reads in a store of many projects. Run it with `npm run bench:scale`; a million resources
-// take minutes.
+// What growth does: broad questions over skewed data, import rate, file size, memory and the times of ten queries while one
+// SQLite file grows, and sign-in and reads in a store of many projects. Run it with `npm run bench:scale`.
 
 const USAGE = `npm run bench:scale -- [options]
-  --sizes LIST    numbers of resources to stop and look at (default 10000,100000,1000000)
-  --runs N        runs per query and size (default 200)
+  --part LIST     broad, growth, projects (default: all on SQLite, broad on PostgreSQL)
+  --store LIST    sqlite, postgres (default sqlite)
+  --size LIST     numbers of resources (default 10000,100000,1000000)
+  --only LIST     broad questions with one of these in their names
+  --runs N        runs per question and size (default 20)
+  --limit S       seconds for one broad question; its process ends then (default 60)
   --projects N    projects of the last part (default 10000)
-  --broad         only the broad questions
-  --postgres URL  only the broad questions, over an empty PostgreSQL database`;
+  --data DIR      keeps the stores of the broad questions here, and uses those of an earlier run again
+  --postgres URL  a server to make databases in; without it one is started`;
 
 const { values: options } = parseArgs({
   options: {
-    sizes: { type: 'string', default: '10000,100000,1000000' },
-    runs: { type: 'string', default: '200' },
+    part: { type: 'string' },
+    store: { type: 'string', default: 'sqlite' },
+    size: { type: 'string', default: '10000,100000,1000000' },
+    only: { type: 'string', default: '' },
+    runs: { type: 'string', default: '20' },
+    limit: { type: 'string', default: '60' },
     projects: { type: 'string', default: '10000' },
-    broad: { type: 'boolean', default: false },
+    data: { type: 'string' },
     postgres: { type: 'string' },
     help: { type: 'boolean', default: false },
   },
 });
-const isWhole = !options.broad && options.postgres === undefined;
-const sizes = options.sizes.split(',').map(Number);
-const runs = Number(options.runs);
-const projects = Number(options.projects);
-if (options.help || [...sizes, runs, projects].some((number) => !Number.isSafeInteger(number) || number < 1)) {
+const stores = options.store.split(',');
+const parts = options.part?.split(',') ?? (stores.includes('sqlite') ? ['broad', 'growth', 'projects'] : ['broad']);
+const sizes = options.size.split(',').map(Number);
+const [runs, limit, projects] = [options.runs, options.limit, options.projects].map(Number) as [number, number, number];
+const isValid =
+  [...sizes, runs, limit, projects].every((number) => Number.isSafeInteger(number) && number > 0) &&
+  stores.every((store) => ['sqlite', 'postgres'].includes(store)) &&
+  parts.every((part) => ['broad', 'growth', 'projects'].includes(part));
+if (options.help || !isValid) {
   console.log(USAGE);
   process.exit(options.help ? 0 : 1);
 }
 
-/** Of one broad question. */
-const MAX_BROAD_RUNS = 40;
-
+const broad = { sizes, runs, limit, only: options.only === '' ? [] : options.only.split(',') };
 const folder = mkdtempSync(join(tmpdir(), 'fhirgraph-scale-'));
 try {
-  if (isWhole) await growOneProject();
-  await askBroadQuestions(options.postgres ?? join(folder, 'broad.db'), sizes, Math.min(runs, MAX_BROAD_RUNS));
-  if (isWhole) await growProjects();
+  if (parts.includes('broad') && stores.includes('sqlite')) {
+    await askBroadQuestions('SQLite', await sqliteHome(options.data ?? folder), broad);
+  }
+  if (parts.includes('broad') && stores.includes('postgres')) await askPostgres();
+  if (parts.includes('growth')) await growOneProject(folder, sizes, 10 * runs);
+  if (parts.includes('projects')) await growProjects(folder, projects, 10 * runs);
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
 
-async function growOneProject(): Promise<void> {
-  const file = join(folder, 'one.db');
-  const store = new SqliteStore(file);
-  const context = { store, caller: systemCaller('scale') };
-  const lines = new Lines();
-  const facts = [['resources', 'NDJSON', 'file', 'import', 'most memory']];
-  const timings = SCALE_QUERIES.map((): Quantiles[] => []);
-  for (const size of sizes) {
-    const count = size - lines.count;
-    const memory = watchMemory();
-    const start = performance.now();
-    const { failed } = await importNdjson(Readable.from(lines.take(count)), context);
-    if (failed > 0) throw new Error(`${failed} lines were refused`);
-    const rate = (count * 1000) / (performance.now() - start);
-    const most = memory.stop();
-    const row = [lines.bytes, sizeOf(file)].map((bytes) => `${(bytes / 1e6).toFixed(0)} MB`);
-    facts.push([String(size), ...row, `${rate.toFixed(0)} /s`, `${most.toFixed(0)} MB`]);
-    console.error(facts.at(-1)!.join('  '));
-    // The first size would otherwise pay for compiling all that the others run.
-    if (size === sizes[0]) for (const query of SCALE_QUERIES) await timeQuery(query, lines.known, context, 10 * runs);
-    for (const [index, query] of SCALE_QUERIES.entries()) {
-      timings[index]!.push(await timeQuery(query, lines.known, context, runs));
-    }
+async function askPostgres(): Promise<void> {
+  if (options.postgres !== undefined) {
+    return askBroadQuestions('PostgreSQL', await postgresHome(options.postgres), broad);
   }
-  await store.close();
-  console.log(`\nOne project grows; lines are made while they are read\n\n${table(facts)}\n`);
-  const head = ['query: p50, p95', ...sizes.map(String), `p50: ${sizes.at(-1)} / ${sizes[0]}`];
-  const rows = SCALE_QUERIES.map(({ name, kind }, index) => {
-    const cells = timings[index]!.map(({ p50, p95 }) => `${duration(p50)}, ${duration(p95)}`);
-    const growth = timings[index]!.at(-1)!.p50 / timings[index]![0]!.p50;
-    return [`${name} (${kind})`, ...cells, `${growth.toFixed(1)} ×`];
-  });
-  console.log(`${table([head, ...rows])}\n`);
-  const logarithm = Math.log(sizes.at(-1)!) / Math.log(sizes[0]!);
-  console.log(`The data grew ${sizes.at(-1)! / sizes[0]!} ×, their logarithm ${logarithm.toFixed(1)} ×.`);
-}
-
-async function growProjects(): Promise<void> {
-  const store = new SqliteStore(join(folder, 'many.db'), {
-    synchronous: 'normal',
-    // One project alone would be answered from the cache.
-    cacheBytes: 0,
-  });
-  await addProjects(store, 0, 1);
-  const alone = await timeProjects(store, 1, runs);
-  await addProjects(store, 1, projects);
-  const among = await timeProjects(store, projects, runs);
-  await store.close();
-  const row = (name: 'signIn' | 'search', title: string): string[] => [
-    title,
-    ...[alone[name], among[name]].map(({ p50, p95 }) => `${duration(p50)}, ${duration(p95)}`),
-    `${(among[name].p50 / alone[name].p50).toFixed(1)} ×`,
-  ];
-  const head = ['p50, p95', '1 project', `${projects} projects`, 'p50'];
-  console.log(`\n${table([head, row('signIn', 'sign-in'), row('search', 'search of a member')])}`);
-}
-
-/** With what is still in the write-ahead log. */
-function sizeOf(file: string): number {
-  return statSync(file).size + statSync(`${file}-wal`).size;
-}
-
-/** The most memory that the process holds from now on, in MB. */
-function watchMemory(): { stop(): number } {
-  let most = 0;
-  const look = (): void => {
-    most = Math.max(most, process.memoryUsage.rss());
-  };
-  look();
-  const timer = setInterval(look, 100);
-  return {
-    stop() {
-      clearInterval(timer);
-      look();
-      return most / 1e6;
-    },
-  };
+  const programs = findPostgres();
+  if (programs === undefined) {
+    console.log('No PostgreSQL server here; FHIRGRAPH_POSTGRES_BIN may name the folder of one');
+    return;
+  }
+  const home = options.data === undefined ? undefined : join(options.data, 'postgres');
+  const server = await startPostgres(programs, { synchronous_commit: 'off' }, home);
+  try {
+    const { host, port, user, database } = server.connection;
+    const url = `postgres://${user}@${host}:${port}/${database}`;
+    await askBroadQuestions('PostgreSQL', await postgresHome(url), broad);
+  } finally {
+    await server.stop();
+  }
 }

@@ -1,37 +1,72 @@
 import '../../scripts/assert-node.mjs';
-import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Caller, executeFhirGraphql, signIn, systemCaller } from 'fhirgraph';
 import { BROAD_QUESTIONS } from './broad-questions.js';
+import { type Measured, quantilesOf } from './measured.js';
 import { openStore } from './open-store.js';
-import { quantilesOf } from './time-queries.js';
+import { Turns } from './turns.js';
 
-// Asks one broad question of a file or database, in a process of its own: FILE QUESTION RUNS. Prints microseconds as JSON.
+// Asks one broad question of a store, in a process of its own. Prints what it measured as JSON.
 
-const [file, number, runs] = process.argv.slice(2) as [string, string, string];
-const { text, underPolicy, pages = 0 } = BROAD_QUESTIONS[Number(number)]!;
-const { store, close } = openStore(file);
+/** The argument of the child, as JSON. */
+export interface Task {
+  readonly place: string;
+  readonly question: number;
+  readonly size: number;
+  readonly runs: number;
+  /** For all runs together; the first three run anyway. */
+  readonly milliseconds: number;
+}
+
+interface Page {
+  readonly next?: string | null;
+}
+
+const LEAST_RUNS = 3;
+const task = JSON.parse(process.argv[2]!) as Task;
+const { text, member, first } = BROAD_QUESTIONS[task.question]!;
+const { store, cpu, close } = await openStore(task.place);
 const caller: Caller =
-  underPolicy === true ? await signIn(store, { project: 'broad', user: 'User/limited' }) : systemCaller('broad');
+  member === undefined ? systemCaller('broad') : await signIn(store, { project: 'broad', user: `User/${member}` });
 
 let cursor: string | undefined;
-for (let turn = 0; turn < pages; turn++) cursor = (await ask()).next;
-const stalls = monitorEventLoopDelay({ resolution: 1 });
-const times: number[] = [];
-await ask();
-stalls.enable();
-for (let run = 0; run < Number(runs); run++) {
-  const start = performance.now();
-  await ask();
-  times.push((performance.now() - start) * 1000);
+if (first !== undefined) {
+  cursor = (await answer(first, { offset: task.size / 10 })).next ?? undefined;
+  if (cursor === undefined) throw new Error('There is no page so far on');
+}
+await ask(0);
+const times = { cpu: [] as number[], wall: [] as number[] };
+const end = performance.now() + task.milliseconds;
+while (times.cpu.length < LEAST_RUNS || (times.cpu.length < task.runs && performance.now() < end)) {
+  const [started, used] = [performance.now(), cpu()];
+  await ask(times.cpu.length);
+  times.wall.push((performance.now() - started) * 1000);
+  times.cpu.push(cpu() - used);
   await delay(1);
 }
-stalls.disable();
-console.log(JSON.stringify({ ...quantilesOf(times), stall: stalls.max / 1000 }));
+const measured: Measured = {
+  cpu: quantilesOf(times.cpu),
+  wall: quantilesOf(times.wall),
+  stall: await longestTurn(),
+  runs: times.cpu.length,
+};
+console.log(JSON.stringify(measured));
 await close();
 
-async function ask(): Promise<{ readonly next?: string }> {
-  const { data, errors } = await executeFhirGraphql(text, { store, caller, variables: { cursor } });
+/** Beside the timed runs, because watching takes CPU time. */
+async function longestTurn(): Promise<number> {
+  const turns = new Turns();
+  turns.start();
+  for (let run = 0; run < LEAST_RUNS; run++) await ask(run);
+  return turns.stop();
+}
+
+function ask(run: number): Promise<Page> {
+  return answer(text(run), { cursor });
+}
+
+async function answer(query: string, variables: { readonly [name: string]: unknown }): Promise<Page> {
+  const { data, errors } = await executeFhirGraphql(query, { store, caller, variables });
   if (errors !== undefined) throw new Error(errors[0]!.message);
-  return (Object.values(data as object)[0] ?? {}) as { readonly next?: string };
+  return (Object.values(data as object)[0] ?? {}) as Page;
 }

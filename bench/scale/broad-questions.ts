@@ -1,116 +1,220 @@
 /** A question whose matches grow with the data, and what its answer should cost all the same. */
 export interface BroadQuestion {
   readonly name: string;
-  readonly text: string;
-  /** Milliseconds that 19 of 20 answers take at most at a million resources. */
-  readonly target: number;
-  /** Asked by a member whose policy has criteria. */
-  readonly underPolicy?: boolean;
-  /** Asked again from its middle, by a cursor: this many pages further. */
-  readonly pages?: number;
+  /** Each run asks for other values where the question has any. */
+  readonly text: (run: number) => string;
+  /** Milliseconds that 19 of 20 answers take at most at a million resources; undefined where there is no target. */
+  readonly target: number | undefined;
+  /** Asked by this member, whose access has criteria. */
+  readonly member?: Member;
+  /** The page that the cursor of the question comes from, after `$offset` others. */
+  readonly first?: string;
 }
+
+/** `final` sees final Observations, `performer` those of one practitioner, `patient` its own compartment. */
+export type Member = 'final' | 'performer' | 'patient';
 
 const PAGE = 20;
 const TWO_KEYS = 100;
 const COUNT = 100;
 
-function page(name: string, list: string, target = PAGE): BroadQuestion {
-  return { name, text: `{ ${list.slice(0, -1)}, _count: 10) { id } }`, target };
+/** Arguments of a list, as they stand or by the number of the run. */
+type Arguments = string | ((run: number) => string);
+
+function page(
+  name: string,
+  type: string,
+  list: Arguments,
+  sort = '',
+  target: number | undefined = PAGE,
+): BroadQuestion {
+  return {
+    name,
+    text: (run) => `{ ${type}List(${joined(argumentsOf(list, run), sorted(sort), '_count: 10')}) { id } }`,
+    target: sort.includes(',') ? TWO_KEYS : target,
+  };
 }
 
-function count(name: string, conditions: string): BroadQuestion {
-  return { name, text: `{ ObservationConnection(${conditions}) { count } }`, target: COUNT };
+function count(name: string, conditions: Arguments, type = 'Observation'): BroadQuestion {
+  const text = (run: number): string => {
+    const list = argumentsOf(conditions, run);
+    return `{ ${type}Connection${list === '' ? '' : `(${list})`} { count } }`;
+  };
+  return { name, text, target: COUNT };
 }
 
-/** At least one for each kind of sort: date, token, string, number, instant of change, id; up, down and by two keys. */
-export const BROAD_QUESTIONS: readonly BroadQuestion[] = [
-  page('latest by date', 'ObservationList(_sort: "-date")'),
-  page('earliest by date', 'ObservationList(_sort: "date")'),
-  page('latest updated', 'ObservationList(_sort: "-_lastUpdated")'),
-  page('last ids', 'ObservationList(_sort: "-_id")'),
-  page('final, by id', 'ObservationList(status: "final")'),
-  page('final, latest by date', 'ObservationList(status: "final", _sort: "-date")'),
-  page('final, latest updated', 'ObservationList(status: "final", _sort: "-_lastUpdated")'),
-  page('amended, latest by date', 'ObservationList(status: "amended", _sort: "-date")'),
-  page('amended, by id', 'ObservationList(status: "amended")'),
-  page('preliminary, earliest', 'ObservationList(status: "preliminary", _sort: "date")'),
-  page('not final, latest', 'ObservationList(_filter: "not (status eq final)", _sort: "-date")'),
-  page('status ne final, latest', 'ObservationList(_filter: "status ne final", _sort: "-date")'),
+function deep(name: string, conditions: string, sort: string): BroadQuestion {
+  const list = joined(conditions, sorted(sort), '_count: 10');
+  const shown = '{ next edges { resource { id } } }';
+  return {
+    name: `deep cursor: ${name}`,
+    first: `query ($offset: Int) { ObservationConnection(${list}, _offset: $offset) ${shown} }`,
+    text: () => `query ($cursor: String) { ObservationConnection(${list}, _cursor: $cursor) ${shown} }`,
+    target: sort.includes(',') ? TWO_KEYS : PAGE,
+  };
+}
+
+function byMember(member: Member, question: BroadQuestion): BroadQuestion {
+  return { ...question, name: `policy ${member}: ${question.name}`, member };
+}
+
+function argumentsOf(list: Arguments, run: number): string {
+  return typeof list === 'string' ? list : list(run);
+}
+
+function sorted(sort: string): string {
+  return sort === '' ? '' : `_sort: "${sort}"`;
+}
+
+function joined(...parts: readonly string[]): string {
+  return parts.filter((part) => part !== '').join(', ');
+}
+
+/** A year of the data: 2000 to 2021. */
+function year(run: number): number {
+  return 2000 + (run % 21);
+}
+
+/** A code of LOINC; the first ones are frequent. */
+function code(run: number): string {
+  return `c${run * run}`;
+}
+
+/** At least one for each kind of sort: date, token, string, quantity, URI, reference, instant of change, id; up and down. */
+const ORDERS: readonly BroadQuestion[] = [
+  page('latest by date', 'Observation', '', '-date'),
+  page('earliest by date', 'Observation', '', 'date'),
+  page('latest updated', 'Observation', '', '-_lastUpdated'),
+  page('last ids', 'Observation', '', '-_id'),
+  page('by status', 'Observation', '', 'status'),
+  page('by code', 'Observation', '', 'code'),
+  page('by category, repeating', 'Observation', '', '-category'),
+  page('lowest values', 'Observation', '', 'value-quantity'),
+  page('by a date that none has', 'Observation', '', 'value-date'),
+  page('final, by a date that none has', 'Observation', 'status: "final"', '-value-date'),
+  page('patients by family', 'Patient', '', 'family'),
+  page('patients by family, last first', 'Patient', '', '-family'),
+  page('patients by a date that few have', 'Patient', '', 'death-date'),
+  page('encounters by date', 'Encounter', '', '-date'),
+  page('conditions by onset, mostly missing', 'Condition', '', 'onset-date'),
+  page('requests by URI, repeating, half missing', 'ServiceRequest', '', 'instantiates-uri'),
+  page('active requests by URI, last first', 'ServiceRequest', 'status: "active"', '-instantiates-uri'),
+  page('by subject', 'Observation', '', 'subject', undefined),
+  page('final, by performer', 'Observation', 'status: "final"', '-performer', undefined),
+  page('by status, then date', 'Observation', '', 'status,-date'),
+  page('by date, then code', 'Observation', '', '-date,code'),
+  page('by code, then date', 'Observation', '', 'code,-date'),
+  page('patients by gender, then family', 'Patient', '', 'gender,family'),
+  page('requests by intent, then date', 'ServiceRequest', '', 'intent,-authored'),
+];
+
+const CONDITIONS: readonly BroadQuestion[] = [
+  page('final, by id', 'Observation', 'status: "final"'),
+  page('final, latest by date', 'Observation', 'status: "final"', '-date'),
+  page('final, latest updated', 'Observation', 'status: "final"', '-_lastUpdated'),
+  page('amended, latest by date', 'Observation', 'status: "amended"', '-date'),
+  page('amended, by id', 'Observation', 'status: "amended"'),
+  page('preliminary, earliest', 'Observation', 'status: "preliminary"', 'date'),
+  page('not final, latest', 'Observation', '_filter: "not (status eq final)"', '-date'),
+  page('status ne final, latest', 'Observation', '_filter: "status ne final"', '-date'),
+  page('mixture in _filter', 'Observation', '_filter: "status eq final and not (category eq vital-signs)"', '-date'),
+  page('above a value, highest first', 'Observation', (run) => `value_quantity: "gt${run * 10}"`, '-value-quantity'),
+  page('above a value, latest', 'Observation', (run) => `value_quantity: "gt${run * 10}"`, '-date'),
+  page('since a year, from the first', 'Observation', (run) => `date: "ge${year(run)}"`, 'date'),
+  page('before a year, latest', 'Observation', (run) => `date: "lt${year(run)}"`, '-date'),
+  page('of a code, latest', 'Observation', (run) => `code: "${code(run)}"`, '-date'),
+  page('of a code, by value', 'Observation', (run) => `code: "${code(run)}"`, 'value-quantity'),
+  page('without date, by value', 'Observation', '_filter: "date pr false"', 'value-quantity'),
+  page('a tenth far from the latest', 'Observation', 'status: "registered"', '-date'),
+  page('a tenth, by value', 'Observation', 'status: "registered"', '-value-quantity'),
+  page('since a year, by id', 'Observation', (run) => `date: "ge${year(run)}"`),
+  page('before a year, last updated', 'Observation', (run) => `date: "lt${year(run)}"`, '-_lastUpdated'),
+  page('conditions that exclude each other', 'Observation', 'method: "manual", device: "Device/d1"', '-date'),
+  page('halves that exclude each other, by id', 'Observation', 'method: "manual", device: "Device/d1"'),
+  page('since a year, by instant of change', 'Observation', (run) => `date: "ge${year(run)}"`, '_lastUpdated'),
+  page('since a year and above 190, by id', 'Observation', (run) => `date: "ge${year(run)}", value_quantity: "gt190"`),
+  page('a tenth of a code, latest', 'Observation', (run) => `status: "registered", code: "${code(run)}"`, '-date'),
+  page('of a gender, by a chain', 'Observation', '_filter: "subject.gender eq male"', '-date'),
   page(
-    'mixture in _filter',
-    'ObservationList(_filter: "status eq final and not (category eq vital-signs)", _sort: "-date")',
+    'pressures by a composite',
+    'Observation',
+    (run) => `component_code_value_quantity: "8480-6$gt${150 + run}"`,
+    '-date',
   ),
-  page('by status', 'ObservationList(_sort: "status")'),
-  page('by code', 'ObservationList(_sort: "code")'),
-  page('by category, repeating', 'ObservationList(_sort: "-category")'),
-  page('lowest values', 'ObservationList(_sort: "value-quantity")'),
-  page('above 100, highest first', 'ObservationList(value_quantity: "gt100", _sort: "-value-quantity")'),
-  page('above 100, latest', 'ObservationList(value_quantity: "gt100", _sort: "-date")'),
-  page('since 2020, from the first', 'ObservationList(date: "ge2020", _sort: "date")'),
-  page('before 2002, latest', 'ObservationList(date: "lt2002", _sort: "-date")'),
-  page('of a code, latest', 'ObservationList(code: "c3", _sort: "-date")'),
-  page('of a rare code, by value', 'ObservationList(code: "c190", _sort: "value-quantity")'),
-  page('without date, by value', 'ObservationList(_filter: "date pr false", _sort: "value-quantity")'),
-  page('a tenth far from the latest', 'ObservationList(status: "registered", _sort: "-date")'),
-  page('a tenth, by value', 'ObservationList(status: "registered", _sort: "-value-quantity")'),
-  page('since 2015, by id', 'ObservationList(date: "ge2015")'),
-  page('before 2005, last updated', 'ObservationList(date: "lt2005", _sort: "-_lastUpdated")'),
-  page('conditions that exclude each other', 'ObservationList(method: "manual", device: "Device/d1", _sort: "-date")'),
-  page('halves that exclude each other, by id', 'ObservationList(method: "manual", device: "Device/d1")'),
-  page('since 2015, by instant of change', 'ObservationList(date: "ge2015", _sort: "_lastUpdated")'),
-  page('since 2015 and above 190, by id', 'ObservationList(date: "ge2015", value_quantity: "gt190")'),
-  page('a tenth of a code, latest', 'ObservationList(status: "registered", code: "c3", _sort: "-date")'),
-  page('planned encounters, latest', 'EncounterList(status: "planned", _sort: "-date")'),
-  page('cancelled encounters, all old, latest', 'EncounterList(status: "cancelled", _sort: "-date")'),
-  page('long encounters, all new, earliest', 'EncounterList(length: "gt700", _sort: "date")'),
-  page('old encounters, all short, longest', 'EncounterList(date: "lt2005", _sort: "-length")'),
-  page('cancelled and long encounters, by id', 'EncounterList(status: "cancelled", length: "gt700")'),
-  page('cancelled encounters by class, latest', 'EncounterList(status: "cancelled", _sort: "class,-date")', TWO_KEYS),
-  page('three conditions', 'ObservationList(status: "final", date: "ge2015", code: "c3", _sort: "value-quantity")'),
+  page('a rare unit', 'Observation', (run) => `value_quantity: "gt${180 + run}|http://unitsofmeasure.org|ug"`, '-date'),
+  page('changed before all others', 'Observation', '_lastUpdated: "lt2020"', '-date'),
+  page('of a performer, latest', 'Observation', (run) => `performer: "Practitioner/p${run + 1}"`, '-date'),
+  page(
+    'three conditions',
+    'Observation',
+    (run) => `status: "final", date: "ge${year(run)}", code: "${code(run)}"`,
+    'value-quantity',
+  ),
   page(
     'nested or in _filter',
-    'ObservationList(_filter: "(status eq amended or status eq preliminary) and not (category eq exam)", _sort: "date")',
+    'Observation',
+    '_filter: "(status eq amended or status eq preliminary) and not (category eq exam)"',
+    'date',
   ),
-  page('of a gender, by a chain', 'ObservationList(_filter: "subject.gender eq male", _sort: "-date")'),
-  page('pressures by a composite', 'ObservationList(component_code_value_quantity: "8480-6$gt170", _sort: "-date")'),
-  page('a rare unit', 'ObservationList(value_quantity: "gt199|http://unitsofmeasure.org|ug", _sort: "-date")'),
-  page('changed before all others', 'ObservationList(_lastUpdated: "lt2020", _sort: "-date")'),
-  page('of a broad performer', 'ObservationList(performer: "Practitioner/p1", _sort: "-date")'),
-  page('patients by family', 'PatientList(_sort: "family")'),
-  page('patients by family, last first', 'PatientList(_sort: "-family")'),
-  page('male patients by birthdate', 'PatientList(gender: "male", _sort: "birthdate")'),
-  page('patients whose family contains', 'PatientList(_filter: "family co ari", _sort: "birthdate")'),
-  page('patients by a date that few have', 'PatientList(_sort: "death-date")'),
-  page('encounters by date', 'EncounterList(_sort: "-date")'),
-  page('finished encounters by date', 'EncounterList(status: "finished", _sort: "-date")'),
-  page('encounters since 2020', 'EncounterList(date: "ge2020", _sort: "-date")'),
-  page('conditions by onset, mostly missing', 'ConditionList(_sort: "onset-date")'),
-  page('active conditions, latest recorded', 'ConditionList(clinical_status: "active", _sort: "-recorded-date")'),
-  page('by status, then date', 'ObservationList(_sort: "status,-date")', TWO_KEYS),
-  page('by date, then code', 'ObservationList(_sort: "-date,code")', TWO_KEYS),
-  page('by code, then date', 'ObservationList(_sort: "code,-date")', TWO_KEYS),
-  page('patients by gender, then family', 'PatientList(_sort: "gender,family")', TWO_KEYS),
-  { name: 'number of all', text: '{ ObservationConnection { count } }', target: COUNT },
+  page('planned encounters, latest', 'Encounter', 'status: "planned"', '-date'),
+  page('cancelled encounters, all old, latest', 'Encounter', 'status: "cancelled"', '-date'),
+  page('long encounters, all new, earliest', 'Encounter', (run) => `length: "gt${400 + run * 20}"`, 'date'),
+  page('old encounters, all short, longest', 'Encounter', (run) => `date: "lt${year(run)}"`, '-length'),
+  page('cancelled and long encounters, by id', 'Encounter', 'status: "cancelled", length: "gt700"'),
+  page('cancelled encounters by class, latest', 'Encounter', 'status: "cancelled"', 'class,-date'),
+  page('finished encounters by date', 'Encounter', 'status: "finished"', '-date'),
+  page('encounters since a year', 'Encounter', (run) => `date: "ge${year(run)}"`, '-date'),
+  page('active conditions, latest recorded', 'Condition', 'clinical_status: "active"', '-recorded-date'),
+  page('male patients by birthdate', 'Patient', 'gender: "male"', 'birthdate'),
+  page(
+    'patients whose family contains',
+    'Patient',
+    (run) => `_filter: "family co ${['ari', 'ulle', 'row', 'jone', 'vries'][run % 5]!}"`,
+    'birthdate',
+  ),
+];
+
+const COUNTS: readonly BroadQuestion[] = [
+  count('number of all', ''),
   count('number of final', 'status: "final"'),
   count('number not final', '_filter: "not (status eq final)"'),
-  count('number above 100', 'value_quantity: "gt100"'),
-  count('number since 2020', 'date: "ge2020"'),
+  count('number above a value', (run) => `value_quantity: "gt${run * 10}"`),
+  count('number since a year', (run) => `date: "ge${year(run)}"`),
   count('number of a repeating code', 'category: "exam"'),
   count('number of two repeating codes', 'category: ["exam", "laboratory"]'),
   count('number with another code', '_filter: "category ne exam"'),
-  count('number of a broad performer', 'performer: "Practitioner/p1"'),
+  count('number of a performer', (run) => `performer: "Practitioner/p${run + 1}"`),
+  count('number without a date', '_filter: "date pr false"'),
+  count('number of orders', 'intent: "order"', 'ServiceRequest'),
   count('number of halves that exclude each other', 'method: "manual", device: "Device/d1"'),
-  count('number of two conditions', 'status: "final", value_quantity: "gt100"'),
-  count('number of two halves', 'status: "final", method: "manual"'),
-  { ...page('under a policy, latest', 'ObservationList(_sort: "-date")'), underPolicy: true },
   {
-    ...page('under a policy, above 100', 'ObservationList(value_quantity: "gt100", _sort: "-date")'),
-    underPolicy: true,
+    ...count('number of two conditions', (run) => `status: "final", value_quantity: "gt${run * 10}"`),
+    target: undefined,
   },
-  {
-    name: 'deep cursor by date',
-    text: 'query ($cursor: String) { ObservationConnection(_sort: "-date", _count: 10, _cursor: $cursor) { next edges { resource { id } } } }',
-    target: PAGE,
-    pages: 200,
-  },
+  { ...count('number of two halves', 'status: "final", method: "manual"'), target: undefined },
 ];
+
+const RESTRICTED: readonly BroadQuestion[] = [
+  byMember('final', page('latest', 'Observation', '', '-date')),
+  byMember(
+    'final',
+    page('above a value, latest', 'Observation', (run) => `value_quantity: "gt${run * 10}"`, '-date'),
+  ),
+  byMember('final', page('amended, which it does not see', 'Observation', 'status: "amended"', '-date')),
+  byMember('performer', page('latest', 'Observation', '', '-date')),
+  byMember('performer', page('by value', 'Observation', '', 'value-quantity')),
+  byMember('patient', page('latest', 'Observation', '', '-date')),
+  byMember(
+    'patient',
+    page('since a year, by id', 'Observation', (run) => `date: "ge${year(run)}"`),
+  ),
+];
+
+const DEEP: readonly BroadQuestion[] = [
+  deep('by date', '', '-date'),
+  deep('by id', '', ''),
+  deep('final, by value', 'status: "final"', 'value-quantity'),
+  deep('by status, then date', '', 'status,-date'),
+];
+
+export const BROAD_QUESTIONS: readonly BroadQuestion[] = [...ORDERS, ...CONDITIONS, ...COUNTS, ...RESTRICTED, ...DEEP];

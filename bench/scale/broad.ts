@@ -1,103 +1,86 @@
 import { execFile } from 'node:child_process';
-import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { importNdjson, systemCaller } from 'fhirgraph';
-import type { Write } from 'fhirgraph/store';
 import { duration, table } from '../table.js';
+import type { Task } from './ask-child.js';
 import { BROAD_QUESTIONS } from './broad-questions.js';
-import { openStore } from './open-store.js';
-import { skewedLines } from './skewed-lines.js';
-import type { Quantiles } from './time-queries.js';
+import type { Home } from './broad-store.js';
+import type { Measured } from './measured.js';
 
-/** How long a process may take for one question, in milliseconds. */
-const LIMIT_MS = 60_000;
-
-interface Asked extends Quantiles {
-  /** The longest time that the process could do nothing else, in microseconds. */
-  readonly stall: number;
+export interface BroadOptions {
+  readonly sizes: readonly number[];
+  readonly runs: number;
+  /** Only questions with one of these in their names. */
+  readonly only: readonly string[];
+  /** For the process of one question, in seconds. */
+  readonly limit: number;
 }
 
-/**
- * Asks broad questions while one store of skewed data grows, each in a process of its own. Prints a table.
- *
- * @param file of SQLite, or the URL of an empty PostgreSQL database
- */
-export async function askBroadQuestions(file: string, sizes: readonly number[], runs: number): Promise<void> {
-  const columns: (Asked | undefined)[][] = [];
-  let count = 0;
-  for (const size of sizes) {
-    await growBroad(file, count, size);
-    count = size;
-    const column: (Asked | undefined)[] = [];
-    for (const number of BROAD_QUESTIONS.keys()) column.push(await ask(file, number, runs));
-    columns.push(column);
+/** Why a question has no figures. */
+type Row = Measured | 'limit' | 'failed';
+
+/** No turn of the event loop takes longer, in microseconds. */
+const LONGEST_TURN = 50_000;
+
+/** Asks broad questions of stores of several sizes, each in a process of its own. Prints a table per size. */
+export async function askBroadQuestions(name: string, home: Home, options: BroadOptions): Promise<void> {
+  const asked = [...BROAD_QUESTIONS.keys()].filter((number) => isAsked(number, options.only));
+  for (const size of options.sizes) {
+    const place = await home.open(size);
+    const rows: Row[] = [];
+    for (const question of asked) {
+      const row = await ask({ place, question, size, runs: options.runs, milliseconds: options.limit * 400 }, options);
+      rows.push(row);
+      console.error(lineOf(question, row, options.limit).join('  '));
+    }
+    print(`Broad questions over ${size} resources on ${name}, each in a fresh process`, asked, rows, options);
   }
-  const head = ['question: p50, p95, longest stall', ...sizes.map(String), 'target for p95'];
-  const rows = BROAD_QUESTIONS.map(({ name, target }, number) => [
-    name,
-    ...columns.map((column) => cell(column[number])),
-    `${target} ms`,
-  ]);
-  console.log(`\nBroad questions over skewed data, each in a fresh process\n\n${table([head, ...rows])}\n`);
-  const late = BROAD_QUESTIONS.filter(
-    ({ target }, number) => (columns.at(-1)![number]?.p95 ?? Infinity) > target * 1000,
-  );
-  const names = late.length === 0 ? '' : `: ${late.map(({ name }) => name).join('; ')}`;
-  console.log(`${late.length} of ${BROAD_QUESTIONS.length} miss their target at ${sizes.at(-1)}${names}.`);
 }
 
-function cell(asked: Asked | undefined): string {
-  return asked === undefined ? 'failed' : `${duration(asked.p50)}, ${duration(asked.p95)}, ${duration(asked.stall)}`;
+function isAsked(number: number, only: readonly string[]): boolean {
+  const { name } = BROAD_QUESTIONS[number]!;
+  return only.length === 0 || only.some((part) => name.includes(part));
 }
 
-export async function growBroad(file: string, from: number, to: number): Promise<void> {
-  const { store, close } = openStore(file);
-  if (from === 0) await store.commit(limitedMember());
-  const { failed } = await importNdjson(Readable.from(skewedLines(from, to)), { store, caller: systemCaller('broad') });
-  if (failed > 0) throw new Error(`${failed} lines were refused`);
-  await close();
+function print(title: string, asked: readonly number[], rows: readonly Row[], { limit }: BroadOptions): void {
+  const head = ['question', 'p50 of CPU', 'p95', 'p50 of time', 'p95', 'longest turn', 'target'];
+  console.log(`\n${title}\n\n${table([head, ...asked.map((number, at) => lineOf(number, rows[at]!, limit))])}\n`);
+  const missed = asked.filter((number, at) => isMissed(BROAD_QUESTIONS[number]!.target, rows[at]!));
+  const names = missed.map((number) => BROAD_QUESTIONS[number]!.name).join('; ');
+  console.log(`${missed.length} of ${asked.length} miss their target${missed.length === 0 ? '' : `: ${names}`}.`);
+  const stalls = rows.map((row) => (typeof row === 'string' ? 0 : row.stall));
+  const long = stalls.filter((stall) => stall > LONGEST_TURN).length;
+  console.log(`Longest turn of an event loop: ${duration(Math.max(0, ...stalls))}; ${long} took more than 50 ms.`);
 }
 
-/** Undefined where it failed or took too long. */
-async function ask(file: string, number: number, runs: number): Promise<Asked | undefined> {
+/** By CPU time: other work on the machine does not lengthen it. */
+function isMissed(target: number | undefined, row: Row): boolean {
+  return typeof row === 'string' || (target !== undefined && row.cpu.p95 > target * 1000);
+}
+
+function lineOf(number: number, row: Row, limit: number): string[] {
+  const { name, target } = BROAD_QUESTIONS[number]!;
+  const shown = target === undefined ? '-' : `${target} ms`;
+  if (typeof row === 'string') {
+    const why = row === 'limit' ? `> ${limit} s` : 'failed';
+    return [name, why, '-', '-', '-', '-', shown];
+  }
+  const { cpu, wall, stall } = row;
+  return [name, ...[cpu.p50, cpu.p95, wall.p50, wall.p95, stall].map(duration), shown];
+}
+
+async function ask(task: Task, { limit }: BroadOptions): Promise<Row> {
   const child = fileURLToPath(new URL('ask-child.ts', import.meta.url));
-  const args = ['--import', 'tsx', child, file, String(number), String(runs)];
+  const args = ['--import', 'tsx', child, JSON.stringify(task)];
   try {
-    const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: LIMIT_MS });
-    return JSON.parse(stdout) as Asked;
+    const { stdout } = await promisify(execFile)(process.execPath, args, {
+      timeout: limit * 1000,
+      killSignal: 'SIGKILL',
+    });
+    return JSON.parse(stdout) as Measured;
   } catch (error) {
-    console.error(`${BROAD_QUESTIONS[number]!.name}: ${String(error).slice(0, 500)}`);
-    return undefined;
+    if ((error as { readonly killed?: boolean }).killed === true) return 'limit';
+    console.error(`${BROAD_QUESTIONS[task.question]!.name}: ${String(error).slice(0, 500)}`);
+    return 'failed';
   }
-}
-
-/** A member who sees final Observations only. */
-function limitedMember(): Write[] {
-  const put = (project: string, resource: { readonly resourceType: string; readonly id: string }): Write => ({
-    kind: 'put',
-    key: { project, type: resource.resourceType, id: resource.id },
-    resource,
-  });
-  const policy = {
-    resourceType: 'AccessPolicy',
-    id: 'final',
-    resource: [{ resourceType: 'Observation', criteria: 'Observation?status=final', interaction: ['read', 'search'] }],
-  };
-  const membership = {
-    resourceType: 'ProjectMembership',
-    id: 'limited',
-    active: true,
-    project: { reference: 'Project/broad' },
-    user: { reference: 'User/limited' },
-    profile: { reference: 'Practitioner/limited' },
-    accessPolicy: { reference: 'AccessPolicy/final' },
-  };
-  return [
-    put('', { resourceType: 'Project', id: 'broad', ...{ name: 'broad', active: true } }),
-    put('', { resourceType: 'User', id: 'limited', ...{ email: 'limited@example.org' } }),
-    put('broad', { resourceType: 'Practitioner', id: 'limited', ...{ name: [{ family: 'Lee' }] } }),
-    put('broad', policy),
-    put('broad', membership),
-  ];
 }

@@ -1,16 +1,40 @@
+import { join } from 'node:path';
 import { executeFhirGraphql, signIn, type ResourceStore } from 'fhirgraph';
-import { type Write } from 'fhirgraph/store';
-import { type Quantiles, quantilesOf } from './time-queries.js';
+import { SqliteStore } from 'fhirgraph/sqlite';
+import type { Write } from 'fhirgraph/store';
+import { duration, table } from '../table.js';
+import { type Quantiles, quantilesOf } from './measured.js';
 
 const PATIENTS = 5;
 
+/** Prints what sign-in and a search cost in one project alone, and among many of the same SQLite file. */
+export async function growProjects(folder: string, projects: number, runs: number): Promise<void> {
+  const store = new SqliteStore(join(folder, 'many.db'), {
+    synchronous: 'normal',
+    // One project alone would be answered from the cache.
+    cacheBytes: 0,
+  });
+  await addProjects(store, 0, 1);
+  const alone = await timeProjects(store, 1, runs);
+  await addProjects(store, 1, projects);
+  const among = await timeProjects(store, projects, runs);
+  await store.close();
+  const row = (name: 'signIn' | 'search', title: string): string[] => [
+    title,
+    ...[alone[name], among[name]].map(({ p50, p95 }) => `${duration(p50)}, ${duration(p95)}`),
+    `${(among[name].p50 / alone[name].p50).toFixed(1)} ×`,
+  ];
+  const head = ['p50, p95', '1 project', `${projects} projects`, 'p50'];
+  console.log(`\n${table([head, row('signIn', 'sign-in'), row('search', 'search of a member')])}`);
+}
+
 /** Adds projects with one member and a few patients each, numbered from `from` to before `to`. */
-export async function addProjects(store: ResourceStore, from: number, to: number): Promise<void> {
+async function addProjects(store: ResourceStore, from: number, to: number): Promise<void> {
   for (let number = from; number < to; number++) await store.commit(projectWrites(number));
 }
 
 /** Signs in to projects in turn and reads a page of each: what every request of a host does. */
-export async function timeProjects(
+async function timeProjects(
   store: ResourceStore,
   projects: number,
   runs: number,

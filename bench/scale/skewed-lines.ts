@@ -3,24 +3,31 @@ import { createHash } from 'node:crypto';
 /**
  * Made-up resources that are hard to order and to find:
  *
- * - Nearly all Observations are final, the newest are preliminary, and a tenth near the beginning is registered.
- * - The dates of Observations follow their ids; those of Encounters do not.
- * - The status and the length of Encounters follow their dates, and so neither ids nor the order of writing.
+ * - Skewed: nearly all Observations are final and nearly all ServiceRequests are orders; a few codes are frequent.
+ * - Correlated: the dates of Observations follow their ids, the newest are preliminary, a tenth near the beginning is
+ *   registered. The status and the length of Encounters follow their dates, but neither ids nor the order of writing.
+ * - Not correlated: the dates of Encounters, Conditions and ServiceRequests follow nothing.
  * - Half of the Observations have a method and the other half a device, so no resource meets conditions on both.
- * - Values repeat within resources and among them; few resources have some of them; units differ.
+ * - Values repeat within resources and among them; units differ.
+ * - Missing: one of 40 Observations has no date, two of three Conditions no onset, and no Observation has a `value-date`.
  * - One practitioner and one organization are referred to by most resources.
  */
-export function* skewedLines(from: number, to: number): Generator<string> {
-  const patients = Math.max(10, Math.floor(to / 20));
+export function* skewedLines(size: number, from = 0, to = size): Generator<string> {
+  const patients = Math.max(10, Math.floor(size / 20));
   for (let index = from; index < to; index++) {
     const chance = randomOf(index);
-    const subject = { reference: `Patient/${uuid('p', chance(patients))}` };
+    const subject = { reference: `Patient/${patientId(chance(patients))}` };
     const kind = index % 20;
     if (kind === 0) yield line(patient(index / 20, chance));
-    else if (kind < 15) yield line({ ...observation(index, chance), subject });
-    else if (kind < 18) yield line({ ...encounter(index, chance), subject });
-    else yield line({ ...condition(index, chance), subject });
+    else if (kind < 15) yield line({ ...observation(index, index / size, chance), subject });
+    else if (kind < 17) yield line({ ...encounter(index, chance), subject });
+    else if (kind < 19) yield line({ ...condition(index, chance), subject });
+    else yield line({ ...serviceRequest(index, chance), subject });
   }
+}
+
+export function patientId(number: number): string {
+  return uuid('p', number);
 }
 
 /** Whole numbers from 0 to below the bound. */
@@ -29,7 +36,7 @@ type Chance = (bound: number) => number;
 function patient(number: number, chance: Chance): object {
   return {
     resourceType: 'Patient',
-    id: uuid('p', number),
+    id: patientId(number),
     gender: number % 2 === 0 ? 'female' : 'male',
     birthDate: day(-25_000 + chance(30_000)),
     name: [
@@ -39,16 +46,17 @@ function patient(number: number, chance: Chance): object {
       },
     ],
     address: [{ city: CITIES[chance(CITIES.length)] }],
-    ...(chance(50) === 0 ? { deceasedDateTime: day(chance(8_000)) } : {}),
+    ...(chance(50) === 0 ? { deceasedDateTime: day(chance(DAYS)) } : {}),
   };
 }
 
-function observation(index: number, chance: Chance): object {
-  const days = Math.floor(index / 125) + chance(3);
+/** @param at from 0 to 1 through the data */
+function observation(index: number, at: number, chance: Chance): object {
+  const days = Math.floor(at * DAYS) + chance(3);
   return {
     resourceType: 'Observation',
     id: `o${String(index).padStart(9, '0')}`,
-    status: statusOf(index, chance),
+    status: statusOf(at, chance),
     ...(index % 2 === 0 ? { device: { reference: 'Device/d1' } } : { method: coding('method', 'manual') }),
     performer: [{ reference: `Practitioner/p${chance(5) === 0 ? chance(50) : 1}` }],
     category: [
@@ -68,9 +76,9 @@ function observation(index: number, chance: Chance): object {
   };
 }
 
-function statusOf(index: number, chance: Chance): string {
-  if (index % 10_000 > 9_900) return 'preliminary';
-  if (String(index).startsWith('1')) return 'registered';
+function statusOf(at: number, chance: Chance): string {
+  if (at >= 0.99) return 'preliminary';
+  if (at >= 0.1 && at < 0.2) return 'registered';
   return chance(200) === 0 ? 'amended' : 'final';
 }
 
@@ -86,7 +94,7 @@ function quantity(value: number, code: string): object {
 const UNITS: readonly string[] = ['ug', ...new Array<string>(9).fill('g')];
 
 function encounter(index: number, chance: Chance): object {
-  const start = chance(8_000);
+  const start = chance(DAYS);
   return {
     resourceType: 'Encounter',
     id: uuid('e', index),
@@ -107,8 +115,19 @@ function condition(index: number, chance: Chance): object {
     id: uuid('c', index),
     clinicalStatus: coding('clinical', chance(10) < 3 ? 'resolved' : 'active'),
     code: coding('http://snomed.info/sct', String(chance(3_000))),
-    ...(chance(3) === 0 ? { onsetDateTime: day(chance(8_000)) } : {}),
-    ...(chance(1_000) === 0 ? {} : { recordedDate: day(chance(8_000)) }),
+    ...(chance(3) === 0 ? { onsetDateTime: day(chance(DAYS)) } : {}),
+    ...(chance(1_000) === 0 ? {} : { recordedDate: day(chance(DAYS)) }),
+  };
+}
+
+function serviceRequest(index: number, chance: Chance): object {
+  return {
+    resourceType: 'ServiceRequest',
+    id: uuid('s', index),
+    status: chance(3) === 0 ? 'active' : 'completed',
+    intent: chance(1_000) === 0 ? 'plan' : 'order',
+    authoredOn: day(chance(DAYS)),
+    ...(chance(2) === 0 ? { instantiatesUri: [`urn:protocol:${chance(100)}`, `urn:protocol:${chance(100)}`] } : {}),
   };
 }
 
@@ -143,5 +162,7 @@ function randomOf(seed: number): Chance {
   };
 }
 
+/** That dates range over. */
+const DAYS = 8_000;
 const FAMILIES = ['Müller', 'Smith', 'Kulas', "O'Hara", 'Zieme', 'Adams', 'Brown', 'Jones-Lee', 'Ärger', 'de Vries'];
 const CITIES = ['Boston', 'Salem', 'Springfield', 'Zürich', 'Ulm'];

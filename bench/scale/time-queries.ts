@@ -1,12 +1,7 @@
 import { type Caller, executeFhirGraphql, type ResourceStore } from 'fhirgraph';
 import type { Known } from './lines.js';
+import { type Quantiles, quantilesOf } from './measured.js';
 import type { ScaleQuery } from './queries.js';
-
-/** In microseconds. */
-export interface Quantiles {
-  readonly p50: number;
-  readonly p95: number;
-}
 
 /** Times one query over the known patients in turn, each answer as a JSON text. */
 export async function timeQuery(
@@ -27,10 +22,4 @@ export async function timeQuery(
       throw new AggregateError(result.errors, `${name} failed: ${result.errors[0]?.message}`);
   }
   return quantilesOf(times);
-}
-
-export function quantilesOf(times: readonly number[]): Quantiles {
-  const sorted = times.toSorted((a, b) => a - b);
-  const at = (fraction: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * fraction))]!;
-  return { p50: at(0.5), p95: at(0.95) };
 }

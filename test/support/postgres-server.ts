@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -20,7 +20,7 @@ export interface PostgresServer {
   kill(): Promise<void>;
   /** Starts it again over the same folder, and waits until it answers. */
   start(): Promise<void>;
-  /** Ends it and removes its folder. */
+  /** Ends it, and removes its folder unless it was given. */
   stop(): Promise<void>;
 }
 
@@ -45,25 +45,19 @@ export function findPostgres(): string | undefined {
  * Makes a new server and starts it.
  *
  * @param settings of postgresql.conf, beside the defaults: a commit waits until it is on disk
+ * @param home a folder to keep; the server of an earlier start there is started again
  */
 export async function startPostgres(
   programs: string,
   settings: { readonly [name: string]: string } = {},
+  home?: string,
 ): Promise<PostgresServer> {
-  const folder = mkdtempSync(join(tmpdir(), 'fhirgraph-postgres-'));
+  if (home !== undefined) mkdirSync(home, { recursive: true });
+  const folder = home ?? mkdtempSync(join(tmpdir(), 'fhirgraph-postgres-'));
   const owner = ownerOfServers();
   if (owner !== undefined) chownSync(folder, owner.uid, owner.gid);
   const data = join(folder, 'data');
-  const made = spawnSync(
-    join(programs, 'initdb'),
-    ['-D', data, '-U', USER, '-A', 'trust', '-E', 'UTF8', '--no-locale'],
-    {
-      ...owner,
-      encoding: 'utf8',
-      cwd: folder,
-    },
-  );
-  if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr}${made.error?.message ?? ''}`);
+  if (!existsSync(data)) makeCluster(programs, folder, data);
   const connection = { host: '127.0.0.1', port: await freePort(), user: USER, database: 'postgres' };
   const options = { listen_addresses: '127.0.0.1', unix_socket_directories: folder, ...settings };
   const args = Object.entries(options).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
@@ -85,16 +79,37 @@ export async function startPostgres(
     });
     await untilAnswering(connection);
   };
+  /** With a checkpoint, so that the next start is short. */
+  const endInOrder = async (): Promise<void> => {
+    if (server?.pid === undefined || server.exitCode !== null) return;
+    const ended = once(server, 'exit');
+    server.kill('SIGINT');
+    await ended;
+  };
   await start();
   return {
     connection,
     kill,
     start,
     async stop() {
+      if (home !== undefined) return endInOrder();
       await kill();
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+function makeCluster(programs: string, folder: string, data: string): void {
+  const made = spawnSync(
+    join(programs, 'initdb'),
+    ['-D', data, '-U', USER, '-A', 'trust', '-E', 'UTF8', '--no-locale'],
+    {
+      ...ownerOfServers(),
+      encoding: 'utf8',
+      cwd: folder,
+    },
+  );
+  if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr}${made.error?.message ?? ''}`);
 }
 
 const DEBIAN = '/usr/lib/postgresql';

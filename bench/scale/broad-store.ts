@@ -1,0 +1,145 @@
+import Database from 'better-sqlite3';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { importNdjson, systemCaller } from 'fhirgraph';
+import pg from 'pg';
+import { projectAndMembers } from './members.js';
+import { openStore } from './open-store.js';
+import { skewedLines } from './skewed-lines.js';
+
+/** Where stores of skewed data are made, and found again. */
+export interface Home {
+  /** The place of a complete store of this size for `openStore`; it is made if there is none with the index rows of today. */
+  open(size: number): Promise<string>;
+}
+
+/** Index rows are compared over so many resources. */
+const SAMPLE = 400;
+
+/** SQLite files in a folder. */
+export async function sqliteHome(folder: string): Promise<Home> {
+  mkdirSync(folder, { recursive: true });
+  const fingerprint = await sqliteFingerprint(join(folder, 'sample.db'));
+  return {
+    async open(size) {
+      const file = join(folder, `sqlite-${size}-${fingerprint}.db`);
+      if (!existsSync(file)) {
+        removeFile(`${file}.part`);
+        await load(`${file}.part`, size);
+        renameSync(`${file}.part`, file);
+      }
+      return file;
+    },
+  };
+}
+
+/**
+ * Databases of a PostgreSQL server.
+ *
+ * @param url of any database of the server, by a user who can create others
+ */
+export async function postgresHome(url: string): Promise<Home> {
+  const server = new pg.Pool({ connectionString: url, max: 1 });
+  try {
+    const sample = await createDatabase(server, url, 'fhirgraph_scale_sample');
+    const fingerprint = await postgresFingerprint(sample);
+    return { open: (size) => openDatabase(url, size, fingerprint) };
+  } finally {
+    await server.end();
+  }
+}
+
+async function openDatabase(url: string, size: number, fingerprint: string): Promise<string> {
+  const name = `fhirgraph_scale_${size}_${fingerprint}`;
+  const server = new pg.Pool({ connectionString: url, max: 1 });
+  try {
+    const { rowCount } = await server.query('SELECT FROM pg_database WHERE datname = $1', [name]);
+    if (rowCount === 1) return databaseUrl(url, name);
+    const part = await createDatabase(server, url, `${name}_part`);
+    await load(part, size);
+    await server.query(`ALTER DATABASE "${name}_part" RENAME TO "${name}"`);
+    return databaseUrl(url, name);
+  } finally {
+    await server.end();
+  }
+}
+
+async function createDatabase(server: pg.Pool, url: string, name: string): Promise<string> {
+  await server.query(`DROP DATABASE IF EXISTS "${name}"`);
+  await server.query(`CREATE DATABASE "${name}"`);
+  return databaseUrl(url, name);
+}
+
+function databaseUrl(url: string, name: string): string {
+  const other = new URL(url);
+  other.pathname = `/${name}`;
+  return other.href;
+}
+
+async function load(place: string, size: number): Promise<void> {
+  const started = performance.now();
+  const { store, close } = await openStore(place);
+  await store.commit(projectAndMembers());
+  const lines = Readable.from(skewedLines(size));
+  const { failed } = await importNdjson(lines, { store, caller: systemCaller('broad') });
+  if (failed > 0) throw new Error(`${failed} lines were refused`);
+  await close();
+  if (size > SAMPLE) console.error(`${size} resources took ${((performance.now() - started) / 1000).toFixed(0)} s`);
+}
+
+async function sqliteFingerprint(file: string): Promise<string> {
+  removeFile(file);
+  await load(file, SAMPLE);
+  const database = new Database(file, { readonly: true });
+  try {
+    const tables = database
+      .prepare<[], { name: string; sql: string }>(
+        `SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY 1`,
+      )
+      .all();
+    return digest([
+      tables,
+      database
+        .prepare(`SELECT name, value FROM meta WHERE name IN ('index_version', 'index_definitions') ORDER BY 1`)
+        .all(),
+      tables
+        .filter(({ sql }) => /^CREATE TABLE/i.test(sql))
+        .map(({ name }) => [name, database.prepare(`SELECT count(*) AS rows FROM "${name}"`).get()]),
+    ]);
+  } finally {
+    database.close();
+    removeFile(file);
+  }
+}
+
+async function postgresFingerprint(url: string): Promise<string> {
+  await load(url, SAMPLE);
+  const pool = new pg.Pool({ connectionString: url, max: 1 });
+  const rowsOf = async (sql: string): Promise<{ readonly [column: string]: unknown }[]> => (await pool.query(sql)).rows;
+  try {
+    const columns = await rowsOf(
+      `SELECT table_schema, table_name, column_name, data_type FROM information_schema.columns
+       WHERE table_schema NOT IN ('pg_catalog', 'information_schema') ORDER BY 1, 2, 3`,
+    );
+    const indexes = await rowsOf(`SELECT indexdef FROM pg_indexes WHERE schemaname <> 'pg_catalog' ORDER BY 1`);
+    const names = new Set(columns.map((row) => `"${String(row['table_schema'])}"."${String(row['table_name'])}"`));
+    const counts: unknown[] = [];
+    for (const name of names) counts.push(name, await rowsOf(`SELECT count(*) FROM ${name}`));
+    return digest([columns, indexes, counts]);
+  } finally {
+    await pool.end();
+  }
+}
+
+/** The lines are part of it: other lines need another store. */
+function digest(parts: readonly unknown[]): string {
+  const hash = createHash('sha256').update(JSON.stringify(parts));
+  for (const line of skewedLines(SAMPLE)) hash.update(line);
+  return hash.digest('hex').slice(0, 12);
+}
+
+function removeFile(file: string): void {
+  for (const end of ['', '-wal', '-shm']) rmSync(`${file}${end}`, { force: true });
+}
