@@ -103,11 +103,19 @@ export interface ResourceStore {
   /**
    * A text that changes with every committed write that may decide about access, those of other processes included:
    * `decidesAccess` says which. It may change more often. Callers that are in use for longer are checked again when
-   * it does, so it should cost less than a read.
+   * it does, and sign-ins are kept until then, so it should cost less than a read.
    *
    * Optional: without it, callers are checked again by reading what decides about them.
    */
   accessEpoch?(options?: CallOptions): Promise<string>;
+
+  /**
+   * True if every read, search and {@link ResourceStore.accessEpoch} that begins after a commit has resolved sees that
+   * commit, also one of another process. Replicas lag behind. Sign-ins are kept only over such stores.
+   *
+   * Optional. Default false.
+   */
+  readonly readsAreCurrent?: boolean | undefined;
 
   /** Releases what the store holds open. Later calls reject with `unavailable`. Closing twice is allowed. */
   close(): Promise<void>;

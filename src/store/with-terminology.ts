@@ -16,6 +16,7 @@ export function withTerminology(store: ResourceStore, terminology: Terminology):
     model: store.model,
     terminology,
     maxResourceBytes: store.maxResourceBytes,
+    readsAreCurrent: store.readsAreCurrent,
     read: (keys, options) => store.read(keys, options),
     search: (query, options) => store.search(query, options),
     searchByReference: (query, parameter, targets, options) =>

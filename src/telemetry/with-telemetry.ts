@@ -73,6 +73,10 @@ class ObservedStore implements ResourceStore {
     return this.store.maxResourceBytes;
   }
 
+  get readsAreCurrent(): boolean | undefined {
+    return this.store.readsAreCurrent;
+  }
+
   read(keys: readonly ResourceKey[], options?: CallOptions): Promise<readonly ReadResult[]> {
     return this.#call('read', typeOf(keys), keys.length, () => this.store.read(keys, options), countFound);
   }

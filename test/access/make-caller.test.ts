@@ -16,6 +16,7 @@ function administrator(settings: JsonObject, policies: readonly JsonObject[]) {
     profile: 'Practitioner/p',
     parameters: new Map(),
     end: Infinity,
+    revoked: -Infinity,
     grants: policies.map((policy) => ({ reference: 'AccessPolicy/x', policy, parameters: new Map() })),
   });
 }

@@ -30,14 +30,15 @@ const SAME = 'answers the same while nothing is written';
 const CHANGES = 'never answers what it answered before a write that may decide about access';
 const BESIDE = 'knows a write as soon as its commit has resolved, beside others';
 const ERASED = 'erasures count, where the store erases';
+const REMOVED = 'removals of projects count, where the store removes';
 
 test.each([
   ['counts what decides about access', () => counting(decidesAccess), []],
   ['counts every change', () => counting(() => true), []],
   ['has none', () => storeWith(new MemoryStore(), {}), []],
-  ['never changes', () => counting(() => false), [CHANGES, BESIDE, ERASED]],
+  ['never changes', () => counting(() => false), [CHANGES, BESIDE, ERASED, REMOVED]],
   ['misses deletions', () => counting((change) => change.kind !== 'delete' && decidesAccess(change)), [CHANGES]],
-  ['misses erasures', () => counting((change) => change.kind !== 'erase' && decidesAccess(change)), [ERASED]],
+  ['misses erasures', () => counting((change) => change.kind !== 'erase' && decidesAccess(change)), [ERASED, REMOVED]],
   ['misses policies', () => counting((one) => one.key.type !== 'AccessPolicy' && decidesAccess(one)), [CHANGES]],
   [
     'changes with every look',

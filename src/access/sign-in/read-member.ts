@@ -9,7 +9,7 @@ import { checkUser, memberReference, readProfile } from './member-people.js';
 import { readMemberPolicies } from './member-policies.js';
 import type { FoundMembership } from './memberships-of.js';
 import { ownParameters } from './own-parameters.js';
-import { accessEnd, assertNotExpired, assertNotRevoked } from './session-times.js';
+import { accessEnd, assertNotExpired, assertNotRevoked, revokedUntil } from './session-times.js';
 
 /** What a sign-in found about a member, all conditions of membership checked. */
 export interface Member {
@@ -24,6 +24,8 @@ export interface Member {
   readonly grants: readonly PolicyGrant[];
   /** When its access ends, in milliseconds since 1970; Infinity: never. */
   readonly end: number;
+  /** Sessions until then were revoked, in milliseconds since 1970; -Infinity: none. */
+  readonly revoked: number;
 }
 
 /** The conditions of one session. */
@@ -52,13 +54,14 @@ export async function readMember(
   const settings = await readActiveProject(store, project);
   const user = memberReference(membership, 'user');
   const profile = memberReference(membership, 'profile');
-  assertNotRevoked([membership, await checkUser(store, project, user)], issued);
+  const revoked = revokedUntil([membership, await checkUser(store, project, user)]);
+  assertNotRevoked(revoked, issued);
   const parameters = ownParameters(await readProfile(store, project, profile));
   const grants = await readMemberPolicies(store, project, membership, parameters);
   if (grants.length === 0 && requirePolicy) {
     throw new FhirError('policy-required', `ProjectMembership/${id} names no access policy, and one is required`);
   }
-  return { project, settings, membership, user, profile, parameters, grants, end };
+  return { project, settings, membership, user, profile, parameters, grants, end, revoked };
 }
 
 /**

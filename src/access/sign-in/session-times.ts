@@ -18,18 +18,27 @@ export function assertNotExpired(end: number, now: number): void {
 }
 
 /**
- * Rejects sessions that were revoked: those issued at or before the time in the membership, or in the User's record.
+ * Until when the sessions of a member were revoked, in milliseconds since 1970; -Infinity: none were.
  *
  * A time that is not understood revokes all sessions.
+ *
+ * @param holders the membership, and the record of the User's revoked sessions
+ */
+export function revokedUntil(holders: readonly (AnyResource | undefined)[]): number {
+  const times = holders.flatMap((one) =>
+    one === undefined ? [] : instantsOf(one, OWN_EXTENSIONS.sessionsNotBefore, Infinity),
+  );
+  return Math.max(-Infinity, ...times);
+}
+
+/**
+ * Rejects sessions that were revoked: those issued at or before the end of {@link revokedUntil}.
  *
  * @param issued milliseconds since 1970
  * @throws FhirError `session-ended`
  */
-export function assertNotRevoked(holders: readonly (AnyResource | undefined)[], issued: number): void {
-  const times = holders.flatMap((one) =>
-    one === undefined ? [] : instantsOf(one, OWN_EXTENSIONS.sessionsNotBefore, Infinity),
-  );
-  if (times.every((time) => issued > time)) return;
+export function assertNotRevoked(until: number, issued: number): void {
+  if (issued > until) return;
   throw new FhirError('session-ended', 'The sessions of this member were revoked; sign in again');
 }
 

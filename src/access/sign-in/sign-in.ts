@@ -3,17 +3,20 @@ import { FhirError } from '../../fhir/error.js';
 import type { ResourceStore } from '../../store/store.js';
 import { withCallOptions } from '../../store/with-call-options.js';
 import { audited, auditedCaller, type AuditedContext } from '../audited.js';
-import type { MemberCaller } from '../caller.js';
+import { derivedCaller, type MemberCaller } from '../caller.js';
 import { isForEmergency } from '../policy/emergency-grants.js';
 import type { CallLimits } from '../limits/call-limits.js';
 import { narrowedLike } from '../narrow/narrowed-caller.js';
 import { underTimeout } from '../limits/under-timeout.js';
 import { assertRulesIndexed } from './assert-indexed.js';
 import { findMembership, type SignInIdentity } from './find-membership.js';
+import { type KeptSignIn, KeptSignIns, signInKey } from './kept-sign-ins.js';
+import type { FoundMembership } from './memberships-of.js';
 import { makeCaller, type CallerRequest, type Emergency } from './make-caller.js';
 import { namedBy, strangerOf } from './named-by.js';
 import { readMemberAgain, type CurrentState } from './read-member-again.js';
 import { readMember, type Member } from './read-member.js';
+import { assertNotExpired, assertNotRevoked } from './session-times.js';
 import { beginSession, joinSession, termsOf, type Session } from './standing.js';
 
 /** Options of `signIn`. */
@@ -77,17 +80,59 @@ export function signIn(
       const { signal } = options;
       const asked = signal === undefined ? bounded.store : withCallOptions(bounded.store, () => ({ signal }));
       const session = sessionOf(options);
-      const found = await findMembership(asked, identity, store);
-      facts.who = { kind: 'unknown', project: found.project };
-      facts.targets = [{ type: 'ProjectMembership', id: found.membership.id }];
-      const member = await readMember(asked, found, { ...session, now: session.clock() });
-      const { purpose, requestId } = options;
-      const caller = await callerOf(asked, member, { purpose, requestId });
+      const found = (membership: FoundMembership): void => {
+        facts.who = { kind: 'unknown', project: membership.project };
+        facts.targets = [{ type: 'ProjectMembership', id: membership.membership.id }];
+      };
+      const { member, caller } = await signInOnce(asked, identity, store, { options, session, found });
       beginSession(caller, member, session);
       facts.who = auditedCaller(caller);
       return caller;
     });
   });
+}
+
+/** One sign-in on its way. */
+interface SignInWork {
+  readonly options: SignInOptions;
+  readonly session: Session;
+  /** Called when the membership is known. */
+  readonly found: (membership: FoundMembership) => void;
+}
+
+/**
+ * Signs in by what was kept of the last time, or from the start where something has changed since that may decide about
+ * access.
+ *
+ * @param opened the store as the host opened it
+ */
+async function signInOnce(
+  store: ResourceStore,
+  identity: SignInIdentity,
+  opened: ResourceStore,
+  { options, session, found }: SignInWork,
+): Promise<KeptSignIn> {
+  const { purpose, requestId } = options;
+  const kept = KeptSignIns.of(opened);
+  const key = kept === undefined ? undefined : signInKey(identity, session.requirePolicy);
+  // Before anything else is read: a change in between is seen by the next sign-in.
+  const epoch = key === undefined ? undefined : await store.accessEpoch!();
+  const last = key === undefined ? undefined : kept!.find(key, epoch!);
+  const now = session.clock();
+  if (last !== undefined) {
+    const { member, caller } = last;
+    found(member);
+    assertNotExpired(member.end, now);
+    assertNotRevoked(member.revoked, session.issued);
+    await assertRulesIndexed(store, member.project, caller.rules);
+    return { member, caller: derivedCaller(caller, (facts) => ({ ...facts, purpose, requestId })) };
+  }
+  const membership = await findMembership(store, identity, opened);
+  found(membership);
+  const member = await readMember(store, membership, { ...session, now });
+  const caller = await callerOf(store, member, { purpose, requestId });
+  if (key !== undefined) kept!.keep(key, epoch!, { member, caller });
+  return { member, caller };
 }
 
 /** Nobody has signed in yet, so that the purpose and the id of the request are those of the options. */

@@ -42,6 +42,7 @@ import { typeHistory } from './type-history.js';
 export class MemoryStore implements ResourceStore {
   readonly model: FhirModel;
   readonly maxResourceBytes: number;
+  readonly readsAreCurrent = true;
   readonly removal: StoreRemoval = {
     purgeHistory: async (request, options) => {
       this.#assertUsable(options);
@@ -51,7 +52,7 @@ export class MemoryStore implements ResourceStore {
       this.#assertUsable(options);
       const { step, changes } = removalOf(project, this.#dataOf(project));
       this.#projects.delete(project);
-      this.#feed.publish(changes);
+      this.#publish(changes);
       return step;
     },
     // The garbage collector does.
@@ -102,8 +103,7 @@ export class MemoryStore implements ResourceStore {
   async commit(writes: readonly Write[], options?: CallOptions): Promise<readonly WriteResult[]> {
     this.#assertUsable(options);
     const { results, changes } = commitWrites(this.model, writes, (project) => this.#dataOf(project), this.#clock);
-    if (changes.some(decidesAccess)) this.#accessEpoch += 1;
-    this.#feed.publish(changes);
+    this.#publish(changes);
     return results;
   }
 
@@ -139,6 +139,11 @@ export class MemoryStore implements ResourceStore {
   async close(): Promise<void> {
     this.#closed = true;
     this.#projects.clear();
+  }
+
+  #publish(changes: readonly Change[]): void {
+    if (changes.some(decidesAccess)) this.#accessEpoch += 1;
+    this.#feed.publish(changes);
   }
 
   #readOne({ project, type, id, version }: ResourceKey): ReadResult {

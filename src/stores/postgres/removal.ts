@@ -2,6 +2,7 @@ import { purgeBoundsOf } from '../../store/erasure.js';
 import type { Change, PurgeRequest, PurgeStep, RemovalStep } from '../../store/store.js';
 import { TABLE_NAMES } from '../sql/index-tables.js';
 import { Sql, sql } from '../sql/sql.js';
+import { nextAccessEpoch } from './access-epoch.js';
 import type { Connections } from './connections.js';
 import { ALL_INDEX_TABLES } from './index-rows.js';
 import { plainKey, projectKey } from './keys.js';
@@ -57,6 +58,7 @@ export async function removeProject(
       connection.write(sql`WITH page AS MATERIALIZED (SELECT key FROM resource WHERE project = ${shard}
         ORDER BY key LIMIT ${RESOURCES} FOR UPDATE),
       ${parts.reduce((all, part) => sql`${all}${part}`, sql``)}
+      epoch AS (${nextAccessEpoch()}),
       versions AS (DELETE FROM version x USING page p WHERE ${ofPage} RETURNING 1)
       DELETE FROM resource r USING page p WHERE r.project = ${shard} AND r.key = p.key
       RETURNING r.type, r.id, r.version, (SELECT count(*)::int FROM versions)`),

@@ -39,6 +39,7 @@ import { type PostgresVerification, verify } from './maintenance.js';
 import { history, read } from './reads.js';
 import { purgeHistory, removeProject, vacuum } from './removal.js';
 import { prepareSchema } from './schema.js';
+import { SharedRead } from './shared-read.js';
 import type { Reader, Run } from './run.js';
 import { Statistics } from './statistics.js';
 import { search, type SearchIndex, searchByReference } from './search.js';
@@ -66,6 +67,8 @@ export interface PostgresPools {
 export class PostgresStore implements ResourceStore {
   readonly model: FhirModel;
   readonly maxResourceBytes: number;
+  /** False over replicas. */
+  readonly readsAreCurrent: boolean;
   readonly removal: StoreRemoval = {
     purgeHistory: (request, options) =>
       this.#remove(request.project, options, (bounded) => purgeHistory(this.#writer, request, bounded?.signal)),
@@ -86,6 +89,7 @@ export class PostgresStore implements ResourceStore {
   readonly #background: BackgroundWork;
   readonly #statistics: Statistics;
   readonly #config: PostgresStoreConfig;
+  readonly #accessEpoch = new SharedRead(() => readAccessEpoch(this.#runOn(SERVER_SCOPE, undefined)));
   readonly #feed = new ChangeFeed();
   /** Projects that this process wrote recently. */
   readonly #written: LRUCache<string, true> | undefined;
@@ -104,6 +108,7 @@ export class PostgresStore implements ResourceStore {
     const { readOwnWrites } = this.#config;
     const { writer, readers } = 'writer' in pools ? pools : { writer: pools, readers: pools };
     this.#writer = new Connections(writer, this.#config);
+    this.readsAreCurrent = readers === writer;
     this.#readers = readers === writer ? this.#writer : new Connections(readers, this.#config);
     this.#status = new IndexStatus(this.#writer, this.model);
     this.#commits = new Commits(this.#writer, this.#config, this.#status);
@@ -177,7 +182,8 @@ export class PostgresStore implements ResourceStore {
    * change when it has it.
    */
   async accessEpoch(options?: CallOptions): Promise<string> {
-    return this.#answer(options, (bounded) => readAccessEpoch(this.#runOn(SERVER_SCOPE, bounded)));
+    // PERF: with each request that signs in, so the requests of a moment share it.
+    return this.#answer(options, () => this.#accessEpoch.get());
   }
 
   /** Publishes the commits of this store, not those of other processes. */

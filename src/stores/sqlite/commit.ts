@@ -3,6 +3,7 @@ import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { indexEntries } from '../../search/index/index-resource.js';
 import { type MarkedEntries, markEntries } from '../sql/extremes.js';
 import { uniqueKeyTaken, matchFound } from '../../store/conflicts.js';
+import { decidesAccess } from '../../store/access-epoch.js';
 import { assertPutMatchesKey, callTimedOut } from '../../store/guards.js';
 import { assertErasureReason, erasedForGood } from '../../store/erasure.js';
 import type {
@@ -15,6 +16,7 @@ import type {
   WriteResult,
 } from '../../store/store.js';
 import { assertExpected, changeOf, type Committed, putResult } from '../sql/commit-results.js';
+import { raiseAccessEpoch } from './access-epoch.js';
 import { nameChecksum } from './checksum.js';
 import { type Dictionaries, settleAll } from './dictionary.js';
 import type { SqliteDatabase } from './driver.js';
@@ -87,6 +89,7 @@ export class Commits {
       const results = writes.map((write, index) => this.#apply(write, index, marked[index]!, changes));
       this.#index.flush();
       this.#shapes.flush();
+      if (changes.some(decidesAccess)) raiseAccessEpoch(this.#statements);
       return results;
     };
     const commit = (): readonly WriteResult[] =>

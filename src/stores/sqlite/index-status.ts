@@ -13,6 +13,7 @@ import {
   mayBePending,
   searchableParameters,
 } from '../sql/index-state.js';
+import { ACCESS_EPOCH } from './access-epoch.js';
 import { REMOVAL_EPOCH } from './removal-epoch.js';
 import type { Statements } from './statements.js';
 
@@ -39,7 +40,18 @@ export class IndexStatus {
 
   /** Looks whether the file has lost content. */
   noteRemovals(): void {
-    this.#epoch();
+    this.#look();
+  }
+
+  /** A text that changes with every commit that may decide about access. */
+  accessEpoch(): string {
+    return this.#look().access;
+  }
+
+  /** Whether no parameter is pending in any project. */
+  isComplete(): boolean {
+    this.refresh();
+    return isComplete(this.#state());
   }
 
   /**
@@ -58,7 +70,7 @@ export class IndexStatus {
       if (!isComplete(state)) this.#assertSearchable(state, project, parameters());
       const removals = this.#removals;
       const result = search();
-      const isSame = this.#epoch() === state.epoch;
+      const isSame = this.#look().epoch === state.epoch;
       if (isSame && (this.#removals === removals || !mayRepeat)) return result;
       if (!isSame) this.#known = undefined;
       mayRepeat &&= this.#removals === removals;
@@ -99,7 +111,7 @@ export class IndexStatus {
 
   /** Re-reads the state on the next use if the file has changed. */
   refresh(): void {
-    if (this.#known !== undefined && this.#known.epoch !== this.#epoch()) this.#known = undefined;
+    if (this.#known !== undefined && this.#known.epoch !== this.#look().epoch) this.#known = undefined;
   }
 
   /** Re-reads the state on the next use, after a change by this process that may be rolled back. */
@@ -155,26 +167,28 @@ export class IndexStatus {
     this.#onRemoval();
   }
 
-  /** PERF: a look-up takes 10 µs, the number of commits 3 µs. Without further commits the epoch is unchanged. */
-  #epoch(): string {
+  /** PERF: a look-up takes 10 µs, the number of commits 3 µs. Without further commits the epochs are unchanged. */
+  #look(): SeenEpoch {
     const [others] = this.#statements.read(COUNT_COMMITS_OF_OTHERS).get() as [number];
     const [own] = this.#statements.read(COUNT_OWN_CHANGES).get() as [number];
     if (this.#seen?.others !== others || this.#seen.own !== own) {
-      const [epoch, removals] = this.#statements.read(READ_EPOCH).get() as [string | null, string | null];
-      this.#seen = { others, own, epoch: epoch ?? '' };
+      const row = this.#statements.read(READ_EPOCH).get();
+      const [epoch, removals, access] = row as [string | null, string | null, string | null];
+      this.#seen = { others, own, epoch: epoch ?? '', access: access ?? '0' };
       this.#compareRemovals(removals);
     }
-    return this.#seen.epoch;
+    return this.#seen;
   }
 }
 
-/** The epoch, and the state of the file when it was read. */
+/** The epochs, and the state of the file when they were read. */
 interface SeenEpoch {
   /** Changes when another connection commits. */
   readonly others: number;
   /** Rows that this connection has changed. */
   readonly own: number;
   readonly epoch: string;
+  readonly access: string;
 }
 
 interface WorkState {
@@ -184,7 +198,7 @@ interface WorkState {
 }
 
 const ofMeta = (name: string): string => `(SELECT value FROM meta WHERE name = '${name}')`;
-const READ_EPOCH = `SELECT ${ofMeta('index_epoch')}, ${ofMeta(REMOVAL_EPOCH)}`;
+const READ_EPOCH = `SELECT ${ofMeta('index_epoch')}, ${ofMeta(REMOVAL_EPOCH)}, ${ofMeta(ACCESS_EPOCH)}`;
 const COUNT_COMMITS_OF_OTHERS = 'PRAGMA data_version';
 const COUNT_OWN_CHANGES = 'SELECT total_changes()';
 const READ_VERSION = `SELECT ${ofMeta('index_version')}, ${ofMeta('index_epoch')}, ${ofMeta(REMOVAL_EPOCH)}`;

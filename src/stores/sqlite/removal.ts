@@ -1,6 +1,7 @@
 import { purgeBoundsOf } from '../../store/erasure.js';
 import type { Change, PurgeRequest, PurgeStep, RemovalStep } from '../../store/store.js';
 import { INDEX_TABLES } from '../sql/index-tables.js';
+import { raiseAccessEpoch } from './access-epoch.js';
 import { type Dictionaries, forgetAll } from './dictionary.js';
 import type { SqliteDatabase } from './driver.js';
 import type { Guard } from './guard.js';
@@ -78,6 +79,7 @@ export class Removal {
   removeProject(project: string): RemovedPart {
     const part = this.#inTransaction(() => {
       keepVersionKeys(this.#statements);
+      raiseAccessEpoch(this.#statements);
       const changes: Change[] = [];
       let examined = 0;
       let versions = 0;

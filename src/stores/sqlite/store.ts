@@ -22,7 +22,6 @@ import type {
 import type { FhirError } from '../../fhir/error.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { TypeParameter } from '../../search/criteria/parameters-of.js';
-import { decidesAccess } from '../../store/access-epoch.js';
 import { ChangeFeed } from '../../store/change-feed.js';
 import { assertFewResources } from '../../store/guards.js';
 import type { Committed } from '../sql/commit-results.js';
@@ -67,11 +66,11 @@ import type { Verification } from './verify.js';
 export class SqliteStore implements ResourceStore {
   readonly model: FhirModel;
   readonly maxResourceBytes: number;
+  readonly readsAreCurrent = true;
   readonly removal: StoreRemoval;
   readonly #database: SqliteDatabase;
   readonly #ownsDatabase: boolean;
   readonly #feed = new ChangeFeed();
-  #ownAccessEpoch = 0;
   readonly #connection: Connection;
   readonly #reindexing: Reindexing;
   readonly #calls: CallRunner;
@@ -211,17 +210,13 @@ export class SqliteStore implements ResourceStore {
     this.#written += writes.length;
     const { results, changes } = await this.#calls.commit(writes, this.#clock, options, commit);
     if (changes.some(({ kind }) => kind === 'erase')) this.#connection.status.noteRemovals();
-    if (changes.some(decidesAccess)) this.#ownAccessEpoch += 1;
     this.#feed.publish(changes);
     return results;
   }
 
-  /** SQLite counts the commits of all other connections; ours are counted here. */
+  /** Counted in the file, by the commits of every process. */
   async accessEpoch(options?: CallOptions): Promise<string> {
-    return this.#calls.run(options, () => {
-      const [others] = this.#connection.statements.read('PRAGMA data_version').get() as [number];
-      return `${others}.${this.#ownAccessEpoch}`;
-    });
+    return this.#calls.run(options, () => this.#connection.status.accessEpoch());
   }
 
   async history(
@@ -308,7 +303,10 @@ export class SqliteStore implements ResourceStore {
   }
 
   async pendingParameters(project: string, options?: CallOptions): Promise<readonly TypeParameter[]> {
-    return this.#calls.run(options, () => asOfNow(this.#database, () => this.#connection.status.pendingIn(project)));
+    const { status } = this.#connection;
+    return this.#calls.run(options, () =>
+      status.isComplete() ? [] : asOfNow(this.#database, () => status.pendingIn(project)),
+    );
   }
 
   async explain(call: StoreCall, options?: CallOptions): Promise<readonly StatementPlan[]> {

@@ -58,6 +58,17 @@ export const accessEpochSuite: ConformanceSuite = {
         }
       },
     },
+    {
+      name: 'removals of projects count, where the store removes',
+      async run(store) {
+        if (store.accessEpoch === undefined || store.removal === undefined) return;
+        await store.commit([put(resourceOf('ProjectMembership', 'a'))]);
+        const before = await store.accessEpoch();
+        const { project } = keyOf('ProjectMembership', 'a');
+        while (!(await store.removal.removeProject(project)).done);
+        assert.notEqual(await store.accessEpoch(), before);
+      },
+    },
   ],
 };
 

@@ -1,0 +1,86 @@
+import { LRUCache } from 'lru-cache';
+import { splitReference } from '../../fhir/reference.js';
+import { isJsonObject } from '../../fhir/resource.js';
+import { decidesAccess } from '../../store/access-epoch.js';
+import type { ResourceStore } from '../../store/store.js';
+import type { MemberCaller } from '../caller.js';
+import type { SignInIdentity } from './find-membership.js';
+import type { Member } from './read-member.js';
+
+/** A sign-in as it was found: the conditions that depend on the time are checked again each time. */
+export interface KeptSignIn {
+  readonly member: Member;
+  /** With the rules of the member, which later callers share. */
+  readonly caller: MemberCaller;
+}
+
+interface Entry extends KeptSignIn {
+  /** The store's epoch before the sign-in was read. */
+  readonly epoch: string;
+}
+
+/**
+ * The sign-ins of a store, each kept for as long as nothing has changed that may decide about access.
+ *
+ * Only over stores that can tell, by `accessEpoch`, and whose reads are current: a replica may show a change in its epoch
+ * before another one shows it in a policy.
+ */
+export class KeptSignIns {
+  readonly #entries = new LRUCache<string, Entry>({ max: MAX_ENTRIES });
+
+  /** @returns undefined where sign-ins cannot be kept */
+  static of(store: ResourceStore): KeptSignIns | undefined {
+    if (store.accessEpoch === undefined || store.readsAreCurrent !== true) return undefined;
+    let kept = BY_STORE.get(store);
+    if (kept === undefined) BY_STORE.set(store, (kept = new KeptSignIns()));
+    return kept;
+  }
+
+  /** @param epoch of the store, read for this sign-in */
+  find(key: string, epoch: string): KeptSignIn | undefined {
+    const entry = this.#entries.get(key);
+    return entry?.epoch === epoch ? entry : undefined;
+  }
+
+  /** @param epoch of the store, read before the member was */
+  keep(key: string, epoch: string, signIn: KeptSignIn): void {
+    if (isDecidedByEpoch(signIn.member)) this.#entries.set(key, { ...signIn, epoch });
+  }
+}
+
+/** Entries of a store. A sign-in takes some kilobytes; a policy with many rules some more. */
+const MAX_ENTRIES = 2_000;
+
+const BY_STORE = new WeakMap<ResourceStore, KeptSignIns>();
+
+/** An identity and its terms as a text; undefined for identities that are spelled in unusual ways. */
+export function signInKey(identity: SignInIdentity, requirePolicy: boolean): string | undefined {
+  // Sign-in explains what is wrong with others.
+  if (!isJsonObject(identity) || Object.getPrototypeOf(identity) !== Object.prototype) return undefined;
+  const names: string[] = [];
+  for (const [claim, name] of Object.entries(identity) as [string, unknown][]) {
+    const text = typeof name === 'string' ? name : (name as { readonly reference?: unknown } | null)?.reference;
+    if (typeof text !== 'string' || text.length > MAX_NAME) return undefined;
+    // The text of an external id may look like a reference.
+    names.push(claim, typeof name, text);
+  }
+  return JSON.stringify([requirePolicy, ...names]);
+}
+
+const MAX_NAME = 500;
+
+/**
+ * Whether everything that this member's rights follow from raises the epoch when it changes. Value sets do not, nor the
+ * period of a RelatedPerson, which ends by the time.
+ */
+function isDecidedByEpoch({ user, profile, grants }: Member): boolean {
+  const types = [user, profile].map((reference) => splitReference(reference).type);
+  return (
+    types.every((type) => type !== 'RelatedPerson' && decidesAccess({ kind: 'delete', key: keyOf(type) })) &&
+    grants.every(({ expansions }) => expansions === undefined)
+  );
+}
+
+function keyOf(type: string): { readonly project: string; readonly type: string; readonly id: string } {
+  return { project: '', type, id: '' };
+}

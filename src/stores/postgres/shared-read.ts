@@ -1,0 +1,34 @@
+/**
+ * A read that concurrent callers share. Each caller gets the result of a read that began after it asked, so that it sees
+ * what was committed before. While one is running, all that ask wait for the next one.
+ */
+export class SharedRead<Result> {
+  readonly #read: () => Promise<Result>;
+  #running: Promise<Result> | undefined;
+  #next: Promise<Result> | undefined;
+
+  constructor(read: () => Promise<Result>) {
+    this.#read = read;
+  }
+
+  get(): Promise<Result> {
+    if (this.#running === undefined) return this.#begin();
+    this.#next ??= this.#running.then(ignore, ignore).then(() => {
+      this.#next = undefined;
+      return this.#begin();
+    });
+    return this.#next;
+  }
+
+  #begin(): Promise<Result> {
+    const running = this.#read().finally(() => {
+      if (this.#running === running) this.#running = undefined;
+    });
+    this.#running = running;
+    return running;
+  }
+}
+
+function ignore(): void {
+  // The callers of that read get its error.
+}
