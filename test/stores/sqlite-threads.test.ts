@@ -16,6 +16,7 @@ import { randomResources } from '../../src/testing/random-resources.js';
 import { skewedResources } from '../../src/testing/skewed-resources.js';
 import { assertSearches } from '../../src/testing/suites/random-searches.js';
 import { cases, SEED } from '../support/chance.js';
+import { until } from '../support/until.js';
 import { stopClock } from '../support/stop-clock.js';
 import { modelWith } from './models.js';
 import { temporaryFolder } from './temporary-folder.js';
@@ -70,6 +71,33 @@ function patient(number: number): AnyResource {
 
 function patients(count: number): AnyResource[] {
   return Array.from({ length: count }, (_, number) => patient(number));
+}
+
+/** Threads receive the parts of commits, but not their calls. @returns the parts, and what sends the calls */
+function holdCalls(): { readonly parts: readonly unknown[]; release(): void } {
+  const parts: unknown[] = [];
+  const held: (() => void)[] = [];
+  const send = Worker.prototype.postMessage;
+  const spy = vi.spyOn(Worker.prototype, 'postMessage').mockImplementation(function (this: Worker, message: unknown) {
+    if (!('part' in (message as object))) return void held.push(() => send.call(this, message));
+    parts.push(message);
+    send.call(this, message);
+  });
+  const release = (): void => {
+    spy.mockRestore();
+    for (const call of held) call();
+  };
+  return { parts, release };
+}
+
+/** Whether another connection has the lock of writers. */
+function isLocked(database: Database.Database): boolean {
+  try {
+    database.exec('BEGIN IMMEDIATE; ROLLBACK');
+    return false;
+  } catch {
+    return true;
+  }
 }
 
 /** Threads never hear of their calls, as if they were inside a statement that does not end. @returns what ends that */
@@ -214,6 +242,42 @@ describe('what leaves the event loop', () => {
     expect(workers).toHaveLength(1);
     await store.commit([put(patient(4))]);
     expect(workers).toHaveLength(1);
+  });
+
+  test('a thread writes the first part of a commit while the event loop prepares the others', async () => {
+    const store = threadedStore();
+    await store.commit([put(patient(0))]);
+    const { parts, release } = holdCalls();
+    const controller = new AbortController();
+    const writes = patients(9).map((resource) => put(resource));
+    const commit = errorOf(store.commit(writes, { signal: controller.signal }));
+    await until(() => parts.length === 5);
+    const other = new Database(databaseOf(store), { timeout: 0 });
+    // It has the lock of writers, and others see nothing of what it wrote.
+    await until(() => isLocked(other));
+    expect(other.prepare('SELECT count(*) FROM version').pluck().get()).toBe(1);
+    controller.abort();
+    expect(await commit).toMatchObject({ code: 'aborted' });
+    release();
+    await until(() => !isLocked(other));
+    other.close();
+    expect((await store.search(PATIENTS)).total).toBe(1);
+    expect(await store.commit(writes)).toMatchObject([
+      { versionId: '2' },
+      ...writes.slice(1).map(() => ({ created: true })),
+    ]);
+    expect(await store.verify()).toMatchObject({ problems: [] });
+  });
+
+  test('a part that fails takes back those before it, and ignores those after it', async () => {
+    const store = threadedStore();
+    await store.commit([put(patient(3))]);
+    const writes = patients(9).map((resource) => ({ ...put(resource), expect: { version: null } }));
+    const error = await errorOf(store.commit(writes));
+    expect(error).toMatchObject({ code: 'precondition-failed', details: { index: 3 } });
+    expect((await store.search(PATIENTS)).total).toBe(1);
+    expect(await store.commit(writes.filter((_, index) => index !== 3))).toHaveLength(8);
+    expect(await store.verify()).toMatchObject({ problems: [] });
   });
 
   test('a commit waits in a thread for another process that writes', async () => {

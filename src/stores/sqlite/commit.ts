@@ -10,9 +10,9 @@ import type {
   Change,
   DeleteWrite,
   EraseWrite,
-  PutWrite,
   ResourceKey,
   NoMatchAssertion,
+  Write,
   WriteResult,
 } from '../../store/store.js';
 import { assertExpected, changeOf, type Committed, putResult } from '../sql/commit-results.js';
@@ -24,15 +24,22 @@ import type { Guard } from './guard.js';
 import type { IndexStatus } from './index-status.js';
 import { IndexWriter } from './index-writer.js';
 import { assertNotOvertaken } from './prepare-schema.js';
-import type { PreparedWrite } from './prepared-write.js';
+import type { PreparedPut, PreparedWrite } from './prepared-write.js';
 import { noteRemoval } from './removal-epoch.js';
 import type { Searches } from './search.js';
 import { Shapes } from './shapes.js';
 import { removeSkipRows } from './skip/skip-row.js';
 import type { Statements } from './statements.js';
-import { inTransaction, isBusy } from './transaction.js';
+import { isBusy, OpenTransaction } from './transaction.js';
 import type { ValueIndexes } from './value-indexes.js';
 import { type NewVersion, Versions } from './versions.js';
+
+/** A commit whose writes come in several parts. An error ends it, and nothing of it was written then. */
+export interface OpenCommit {
+  add(writes: readonly PreparedWrite[]): void;
+  end(): Committed;
+  abandon(): void;
+}
 
 /** Applies writes, each list in one transaction. */
 export class Commits {
@@ -73,28 +80,49 @@ export class Commits {
     this.#valueIndexes = valueIndexes;
   }
 
-  commit(writes: readonly PreparedWrite[]): Committed {
+  commit(writes: readonly Write[]): Committed {
     // Extraction needs no lock, so it comes before.
-    const marked = writes.map((write, index) => {
-      if (write.kind !== 'put') return NO_ENTRIES;
-      assertPutMatchesKey(write, index);
-      this.#guard.check();
-      return markEntries(indexEntries(this.model, write.resource));
+    const prepared = writes.map((write, index) => this.#prepare(write, index));
+    return this.#waitingInTime(() => {
+      const commit = this.begin();
+      commit.add(prepared);
+      return commit.end();
     });
+  }
+
+  /** Starts a commit whose writes come in several parts: it holds the lock of writers until it ends. */
+  begin(): OpenCommit {
+    const results: WriteResult[] = [];
     const changes: Change[] = [];
-    const apply = (): readonly WriteResult[] => {
+    const transaction = new OpenTransaction(this.#database, (committed) => this.#settle(committed));
+    transaction.run(() => {
       assertNotOvertaken(this.#statements, this.#status);
       this.#versions.begin(this.#clock().getTime());
-      if (this.#versions.areNone && isLoad(writes)) this.#valueIndexes.drop();
-      const results = writes.map((write, index) => this.#apply(write, index, marked[index]!, changes));
-      this.#index.flush();
-      this.#shapes.flush();
-      if (changes.some(decidesAccess)) raiseAccessEpoch(this.#statements);
-      return results;
+    });
+    return {
+      add: (writes) =>
+        transaction.run(() => {
+          if (results.length === 0 && this.#versions.areNone && isLoad(writes)) this.#valueIndexes.drop();
+          for (const write of writes) results.push(this.#apply(write, results.length, changes));
+        }),
+      end: () => {
+        transaction.run(() => {
+          this.#index.flush();
+          this.#shapes.flush();
+          if (changes.some(decidesAccess)) raiseAccessEpoch(this.#statements);
+        });
+        transaction.commit();
+        return { results, changes };
+      },
+      abandon: () => transaction.rollback(),
     };
-    const commit = (): readonly WriteResult[] =>
-      inTransaction(this.#database, apply, (committed) => this.#settle(committed));
-    return { results: this.#waitingInTime(commit), changes };
+  }
+
+  #prepare(write: Write, index: number): PreparedWrite {
+    if (write.kind !== 'put') return write;
+    assertPutMatchesKey(write, index);
+    this.#guard.check();
+    return { ...write, marked: markEntries(indexEntries(this.model, write.resource)) };
   }
 
   /** Another process's lock is waited for until the deadline at most: the wait blocks this process. */
@@ -122,11 +150,11 @@ export class Commits {
     this.#shapes.clear();
   }
 
-  #apply(write: PreparedWrite, index: number, marked: MarkedEntries, changes: Change[]): WriteResult {
+  #apply(write: PreparedWrite, index: number, changes: Change[]): WriteResult {
     this.#guard.check();
     switch (write.kind) {
       case 'put':
-        return this.#put(write, index, marked, changes);
+        return this.#put(write, index, changes);
       case 'delete':
         return this.#delete(write, index, changes);
       case 'erase':
@@ -136,17 +164,11 @@ export class Commits {
     }
   }
 
-  #put(
-    write: PreparedWrite & { readonly kind: 'put' },
-    index: number,
-    marked: MarkedEntries,
-    changes: Change[],
-  ): WriteResult {
-    const { key, resource, expect, unique } = write;
+  #put(write: PreparedPut, index: number, changes: Change[]): WriteResult {
+    const { key, expect, unique, marked } = write;
     const mayBeFirst = expect === undefined || expect.version === null;
-    const first = mayBeFirst ? this.#versions.addFirst(key, resource, marked, write.firstText) : undefined;
-    const { version, isNew } =
-      first === undefined ? this.#addNext(write, index, marked) : { version: first, isNew: true };
+    const first = mayBeFirst ? this.#versions.addFirst(write) : undefined;
+    const { version, isNew } = first === undefined ? this.#addNext(write, index) : { version: first, isNew: true };
     this.#index.add({ project: key.project, collection: version.collection, resource: version.owner }, marked);
     if (unique !== undefined) for (const text of new Set(unique)) this.#holdUnique(key, text, version.owner, index);
     changes.push(changeOf('put', key, version));
@@ -155,9 +177,8 @@ export class Commits {
 
   /** Writes the next version of a resource that has a row. */
   #addNext(
-    { key, resource, expect }: PutWrite,
+    { key, resource, expect, marked }: PreparedPut,
     index: number,
-    marked: MarkedEntries,
   ): { readonly version: NewVersion; readonly isNew: boolean } {
     const before = this.#versions.stateOf(key);
     if (before.erased !== null) throw erasedForGood(index, key);

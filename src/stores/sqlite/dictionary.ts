@@ -55,6 +55,7 @@ export class Dictionary<Owner extends string | number> {
   readonly #known = new Map<Owner, Map<string, number>>();
   #size = 0;
   #unsettled: (readonly [Owner, string])[] = [];
+  #generation = 0;
 
   constructor(database: SqliteDatabase, statements: Statements, table: keyof typeof TEXTS) {
     this.#database = database;
@@ -83,9 +84,17 @@ export class Dictionary<Owner extends string | number> {
     return this.#known.get(owner)?.has(name) === true;
   }
 
+  /** Changes when numbers that were handed out may have become wrong. */
+  get generation(): number {
+    return this.#generation;
+  }
+
   /** Ends a transaction: what was learned in it is kept, or forgotten after a rollback. */
   settle(committed: boolean): void {
-    if (!committed) for (const [owner, name] of this.#unsettled) this.#known.get(owner)?.delete(name);
+    if (!committed) {
+      this.#generation += 1;
+      for (const [owner, name] of this.#unsettled) this.#known.get(owner)?.delete(name);
+    }
     if (this.#unsettled.length > 0) this.#unsettled = [];
   }
 
@@ -94,6 +103,7 @@ export class Dictionary<Owner extends string | number> {
     this.#known.clear();
     this.#size = 0;
     this.#unsettled = [];
+    this.#generation += 1;
   }
 
   /** The checksum stored with the name, in tables that have one. */

@@ -1,3 +1,4 @@
+import { KnownShapes } from './known-shapes.js';
 import { shapeText } from '../sql/shape-text.js';
 import type { MarkedEntries } from '../sql/extremes.js';
 import { allOf, type Sql, sql } from '../sql/sql.js';
@@ -19,6 +20,7 @@ export class Shapes {
   readonly #dictionaries: Dictionaries;
   /** What is to be added to the number of resources, by shape. */
   readonly #changes = new Map<number, number>();
+  readonly #known = new KnownShapes();
 
   constructor(statements: Statements, dictionaries: Dictionaries) {
     this.#statements = statements;
@@ -28,9 +30,11 @@ export class Shapes {
   /** The number of the shape that these entries give a resource; made if need be. */
   of(collection: number, marked: MarkedEntries): number {
     const { parameters, shapes } = this.#dictionaries;
-    return shapes.intern(
-      collection,
-      shapeText(marked, (code) => parameters.intern(collection, code)),
+    return this.#known.find(shapes.generation, collection, marked, () =>
+      shapes.intern(
+        collection,
+        shapeText(marked, (code) => parameters.intern(collection, code)),
+      ),
     );
   }
 

@@ -17,19 +17,47 @@ export function inTransaction<Result>(
   action: () => Result,
   settle: (committed: boolean) => void = () => undefined,
 ): Result {
-  begin(database, 'BEGIN IMMEDIATE');
-  let committing = false;
-  try {
-    const result = action();
-    committing = true;
-    database.exec('COMMIT');
-    settle(true);
-    return result;
-  } catch (error) {
-    settle(false);
+  const transaction = new OpenTransaction(database, settle);
+  const result = transaction.run(action);
+  transaction.commit();
+  return result;
+}
+
+/** A write transaction whose work comes in several parts. See {@link inTransaction}. */
+export class OpenTransaction {
+  readonly #database: SqliteDatabase;
+  readonly #settle: (committed: boolean) => void;
+
+  constructor(database: SqliteDatabase, settle: (committed: boolean) => void) {
+    begin(database, 'BEGIN IMMEDIATE');
+    this.#database = database;
+    this.#settle = settle;
+  }
+
+  /** Does a part of the work. An error rolls the transaction back and ends it. */
+  run<Result>(action: () => Result): Result {
+    try {
+      return action();
+    } catch (error) {
+      this.rollback();
+      throw error;
+    }
+  }
+
+  commit(): void {
+    try {
+      this.#database.exec('COMMIT');
+      this.#settle(true);
+    } catch (error) {
+      this.rollback();
+      throw isDiskFault(error) ? inDoubt(storeError(error)) : error;
+    }
+  }
+
+  rollback(): void {
+    this.#settle(false);
     // SQLite ends the transaction itself if the disk fails.
-    if (database.inTransaction) database.exec('ROLLBACK');
-    throw committing && isDiskFault(error) ? inDoubt(storeError(error)) : error;
+    if (this.#database.inTransaction) this.#database.exec('ROLLBACK');
   }
 }
 

@@ -7,6 +7,7 @@ import { checksum } from './checksum.js';
 import { type MarkedEntries, markEntries } from '../sql/extremes.js';
 import { LAST_VERSION_KEY } from './removal-epoch.js';
 import { removeVersions } from './remove-versions.js';
+import type { PreparedPut } from './prepared-write.js';
 import type { Dictionaries } from './dictionary.js';
 import type { Shapes } from './shapes.js';
 import type { Statements } from './statements.js';
@@ -95,15 +96,10 @@ export class Versions {
    *
    * PERF: most resources of an import are new, and this takes one statement less than to look first.
    *
-   * @param prepared its text, where that is known: see {@link PreparedWrite}
    * @returns undefined if the id has a row already
    */
-  addFirst(
-    key: ResourceKey,
-    resource: AnyResource,
-    marked: MarkedEntries,
-    prepared: string | undefined,
-  ): NewVersion | undefined {
+  addFirst(write: PreparedPut): NewVersion | undefined {
+    const { key, marked, firstText } = write;
     const { collections, resources } = this.#dictionaries;
     const collection = collections.intern(key.project, key.type);
     if (resources.isKnown(collection, key.id)) return undefined;
@@ -113,9 +109,11 @@ export class Versions {
     if (owner === undefined) return undefined;
     this.#shapes.move(null, shape);
     this.#zones.addResource(collection, owner, key.id, this.#now);
-    // A text of another instant is not this version's.
-    const text = resource.meta?.lastUpdated === this.#instant ? prepared : undefined;
-    return this.#write(owner, collection, 1, this.#now, resource, text);
+    const text =
+      firstText?.lastUpdated === this.#instant
+        ? firstText.text
+        : jsonText(withVersion(write.resource, '1', this.#instant));
+    return this.#write(owner, collection, 1, this.#now, text);
   }
 
   /** Writes the version after `state`. @param resource null: a deletion. @param marked what it can be found by */
@@ -132,7 +130,8 @@ export class Versions {
     if (state.content !== null) this.#statements.write(ADD_PAST).run(collection, state.updated, state.content);
     if (resource === null) this.#statements.write(ADD_PAST).run(collection, updated, this.#nextKey);
     if (state.owner !== undefined) this.#statements.write(SET_STATE).run(version, updated, content, shape, owner);
-    return this.#write(owner, collection, version, updated, resource);
+    const text = resource === null ? null : jsonText(withVersion(resource, String(version), this.#instantOf(updated)));
+    return this.#write(owner, collection, version, updated, text);
   }
 
   /** Removes all versions of a resource that was written, and writes the one that is left of it. */
@@ -144,20 +143,14 @@ export class Versions {
     return left;
   }
 
-  #write(
-    owner: number,
-    collection: number,
-    version: number,
-    updated: number,
-    resource: AnyResource | null,
-    prepared?: string,
-  ): NewVersion {
-    const versionId = String(version);
-    const lastUpdated = updated === this.#now ? this.#instant : new Date(updated).toISOString();
-    const text = prepared ?? (resource === null ? null : jsonText(withVersion(resource, versionId, lastUpdated)));
+  #write(owner: number, collection: number, version: number, updated: number, text: string | null): NewVersion {
     const sum = checksum({ resource: owner, version, updated, text });
     this.#statements.write(ADD_VERSION).run(this.#nextKey++, owner, version, updated, text, sum);
-    return { owner, collection, versionId, lastUpdated, text };
+    return { owner, collection, versionId: String(version), lastUpdated: this.#instantOf(updated), text };
+  }
+
+  #instantOf(updated: number): string {
+    return updated === this.#now ? this.#instant : new Date(updated).toISOString();
   }
 }
 

@@ -15,7 +15,9 @@ import type { Statements } from './statements.js';
 export class Zones {
   readonly #statements: Statements;
   readonly #dictionaries: Dictionaries;
-  readonly #widened = new Map<string, Zone>();
+  /** By block and parameter. */
+  readonly #widened = new Map<number, Map<number, Zone>>();
+  #held = 0;
   readonly #erased = new Set<number>();
 
   constructor(statements: Statements, dictionaries: Dictionaries) {
@@ -55,29 +57,42 @@ export class Zones {
 
   /** Forgets them, after a rollback. */
   clear(): void {
-    this.#widened.clear();
+    this.#forgetWidened();
     this.#erased.clear();
   }
 
   #writeWidened(): void {
-    for (const { parameter, block, low, last, high } of this.#widened.values()) {
-      this.#statements.write(WIDEN).run(parameter, block, low, last, high);
+    for (const [block, zones] of this.#widened) {
+      for (const [parameter, { low, last, high }] of zones) {
+        this.#statements.write(WIDEN).run(parameter, block, low, last, high);
+      }
     }
+    this.#forgetWidened();
+  }
+
+  #forgetWidened(): void {
     this.#widened.clear();
+    this.#held = 0;
   }
 
   #widen(parameter: number, resource: number, low: string | number, high: string | number): void {
     const block = blockOf(resource);
-    const name = `${parameter} ${block}`;
-    const zone = this.#widened.get(name);
+    const zone = this.#widened.get(block)?.get(parameter);
     if (zone === undefined) {
-      if (this.#widened.size >= MAX_HELD) this.#writeWidened();
-      this.#widened.set(name, { parameter, block, low, last: low, high });
+      this.#hold(block, parameter, { low, last: low, high });
       return;
     }
     if (isLess(low, zone.low)) zone.low = low;
     if (isLess(zone.last, low)) zone.last = low;
     if (isLess(zone.high, high)) zone.high = high;
+  }
+
+  #hold(block: number, parameter: number, zone: Zone): void {
+    if (this.#held >= MAX_HELD) this.#writeWidened();
+    this.#held += 1;
+    const zones = this.#widened.get(block);
+    if (zones === undefined) this.#widened.set(block, new Map([[parameter, zone]]));
+    else zones.set(parameter, zone);
   }
 }
 
@@ -85,8 +100,6 @@ export class Zones {
 const MAX_HELD = 10_000;
 
 interface Zone {
-  readonly parameter: number;
-  readonly block: number;
   low: string | number;
   last: string | number;
   high: string | number;

@@ -7,18 +7,21 @@ import { Connection } from '../connection.js';
 import { openDatabase } from '../driver.js';
 import { storeError } from '../errors.js';
 import { Guard, setGuard } from '../guard.js';
-import type { Answer, Request, ThreadCall, ThreadData, WrittenRow } from './protocol.js';
+import type { OpenCommit } from '../commit.js';
+import type { Answer, Request, ThreadCall, ThreadData, WritePart, WrittenRow } from './protocol.js';
 import { setPatience } from '../transaction.js';
 import { sendError } from './sent-error.js';
-import type { PreparedWrite } from '../prepared-write.js';
-import { readWrite, writtenRow } from './text-writes.js';
+import { readPart, writtenRow } from './text-writes.js';
 
 const { base, file, definitions, needsFhirPath, writes, busyTimeout, cancelled } = workerData as ThreadData;
 const port = parentPort!;
 const cancelledCall = new Int32Array(cancelled);
 let running = 0;
 let now = 0;
-let received: PreparedWrite[] = [];
+/** The commit that parts belong to, until its call comes. */
+let commit: OpenCommit | undefined;
+/** Why a part failed: the answer of the call. */
+let failure: { readonly error: unknown } | undefined;
 
 void start();
 
@@ -54,21 +57,43 @@ function serve(connection: Connection, request: Request): void {
     port.close();
     return;
   }
+  const { id, left } = request;
+  running = id;
+  const deadline = left === undefined ? undefined : performance.now() + left;
   if ('part' in request) {
-    for (const write of request.part) received.push(readWrite(write));
+    receive(connection, request.part, deadline);
     return;
   }
-  const { id, call, left } = request;
-  running = id;
   let reply: Answer;
   try {
-    const deadline = left === undefined ? undefined : performance.now() + left;
-    reply = { id, result: connection.guard.run(deadline, () => answer(connection, call)) };
+    reply = { id, result: connection.guard.run(deadline, () => answer(connection, request.call)) };
   } catch (error) {
     reply = { id, error: sendError(storeError(error)) };
   }
-  received = [];
+  abandonCommit();
+  failure = undefined;
   port.postMessage(reply);
+}
+
+/** Begins to write before all writes are there, while the event loop prepares the others. */
+function receive(connection: Connection, part: WritePart, deadline: number | undefined): void {
+  if (failure !== undefined) return;
+  try {
+    connection.guard.run(deadline, () => openCommit(connection, part.now).add(readPart(part)));
+  } catch (error) {
+    abandonCommit();
+    failure = { error };
+  }
+}
+
+function abandonCommit(): void {
+  commit?.abandon();
+  commit = undefined;
+}
+
+function openCommit(connection: Connection, time: number): OpenCommit {
+  now = time;
+  return (commit ??= connection.commits.begin());
 }
 
 function answer(connection: Connection, call: ThreadCall): unknown {
@@ -80,7 +105,7 @@ function answer(connection: Connection, call: ThreadCall): unknown {
     case 'verify':
       return connection.maintenance.verify();
     case 'commit':
-      return commit(connection, call.now);
+      return endCommit(connection, call.now);
     case 'create-indexes':
       connection.valueIndexes.create();
       return null;
@@ -107,9 +132,12 @@ function answer(connection: Connection, call: ThreadCall): unknown {
   }
 }
 
-function commit(connection: Connection, time: number): readonly WrittenRow[] {
-  now = time;
-  return connection.commits.commit(received).results.map(writtenRow);
+function endCommit(connection: Connection, time: number): readonly WrittenRow[] {
+  if (failure !== undefined) throw failure.error;
+  const open = openCommit(connection, time);
+  commit = undefined;
+  const instant = new Date(time).toISOString();
+  return open.end().results.map((result) => writtenRow(result, instant));
 }
 
 /** A wait for another process's lock looks at the deadline so often. */

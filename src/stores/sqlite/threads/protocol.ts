@@ -1,16 +1,16 @@
 import type { DefinitionTexts } from '../../../fhir/model/definition-texts.js';
 import type {
-  EraseWrite,
   Expectation,
   PurgeRequest,
   PurgeStep,
   ReferenceTarget,
-  ResourceKey,
   SearchQuery,
+  Write,
 } from '../../../store/store.js';
 import type { ReindexProgress } from '../../sql/reindex.js';
 import type { RemovedPart } from '../removal.js';
 import type { KeyPage } from '../search.js';
+import type { PackedEntries } from './packed-entries.js';
 import type { BuiltSkipIndexes } from '../skip/skip-indexes.js';
 import type { SkipSizes } from '../skip/skip-row.js';
 import type { Verification } from '../verify.js';
@@ -42,7 +42,7 @@ export interface ThreadCalls {
     readonly result: readonly KeyPage[];
   };
   readonly verify: { readonly input: object; readonly result: Verification };
-  /** Writes are sent before, in parts. `now`: milliseconds since 1970. */
+  /** Writes are sent before, in parts, with the same `now`: milliseconds since 1970. */
   readonly commit: { readonly input: { readonly now: number }; readonly result: readonly WrittenRow[] };
   /** See `ValueIndexes`. */
   readonly 'create-indexes': { readonly input: object; readonly result: null };
@@ -68,24 +68,33 @@ export type ThreadCall = {
 
 export type ResultOf<Call extends ThreadCall> = ThreadCalls[Call['kind']]['result'];
 
-/** A write with its resource as JSON text. */
-export type TextWrite =
-  | {
-      readonly kind: 'put';
-      readonly key: ResourceKey;
-      readonly text: string;
-      readonly expect: Expectation | undefined;
-      readonly unique: readonly string[] | undefined;
-    }
-  | { readonly kind: 'delete'; readonly key: ResourceKey; readonly expect: Expectation | undefined }
-  | EraseWrite
-  | { readonly kind: 'assert-no-match'; readonly query: SearchQuery };
+/** Writes of a commit, in order. */
+export interface WritePart {
+  /** The instant of the commit, in milliseconds since 1970. */
+  readonly now: number;
+  readonly writes: readonly SentWrite[];
+  /** Of the puts among them. */
+  readonly entries: PackedEntries;
+}
+
+/** PERF: a list is copied faster than an object. A put has its resource as JSON text: see `PreparedPut`. */
+export type SentWrite = SentPut | Exclude<Write, { readonly kind: 'put' }>;
+
+export type SentPut = readonly [
+  project: string,
+  type: string,
+  id: string,
+  text: string,
+  expect: Expectation | undefined,
+  unique: readonly string[] | undefined,
+];
 
 /**
- * What became of a write: `[created, versionId, lastUpdated]` of a put, `[versionId]` of a deletion, `[versionId, versions]`
- * of an erasure, else nothing.
+ * What became of a write: `[created, versionId, lastUpdated]` of a put, null if it made the first version at the instant of
+ * the commit; `[versionId]` of a deletion, `[versionId, versions]` of an erasure, else nothing.
  */
 export type WrittenRow =
+  | null
   | readonly [created: boolean, versionId: string, lastUpdated: string]
   | readonly [versionId: string | null]
   | readonly [versionId: string | null, versions: number]
@@ -93,14 +102,14 @@ export type WrittenRow =
 
 /** To the thread. */
 export type Request =
-  | { readonly part: readonly TextWrite[] }
-  | {
-      readonly id: number;
-      readonly call: ThreadCall;
-      /** Milliseconds until its deadline; undefined: none. */
-      readonly left: number | undefined;
-    }
-  | 'end';
+  /** Before its call, which ends the commit; another call abandons it. */
+  (CallHeader & { readonly part: WritePart }) | (CallHeader & { readonly call: ThreadCall }) | 'end';
+
+interface CallHeader {
+  readonly id: number;
+  /** Milliseconds until its deadline; undefined: none. */
+  readonly left: number | undefined;
+}
 
 /** From the thread. */
 export type Answer =

@@ -2,7 +2,7 @@ import type { FhirError } from '../../../fhir/error.js';
 import { MAX_DELAY_MS } from '../../../platform/timers.js';
 import { callAborted, callTimedOut } from '../../../store/guards.js';
 import type { CallOptions } from '../../../store/store.js';
-import type { CallKind, TextWrite, ThreadCall } from './protocol.js';
+import type { CallKind, ThreadCall, WritePart } from './protocol.js';
 
 interface Settle {
   readonly resolve: (result: unknown) => void;
@@ -13,7 +13,7 @@ interface Settle {
 export class Task {
   readonly call: ThreadCall;
   /** Sent before the call. */
-  readonly parts: () => AsyncIterable<readonly TextWrite[]>;
+  readonly parts: () => AsyncIterable<WritePart>;
   readonly promise: Promise<unknown>;
   /** What ends it, while a thread works on it. */
   onCancel: (() => void) | undefined;

@@ -70,20 +70,20 @@ export class Thread {
   }
 
   async #send(task: Task): Promise<void> {
+    const id = (this.#call += 1);
     try {
       for await (const part of task.parts()) {
         if (task.isSettled) break;
-        this.#post({ part });
+        this.#post({ id, left: task.left, part });
       }
     } catch (error) {
       task.reject(error);
     }
     if (this.#task !== task) return;
-    this.#call += 1;
-    // Where it is not needed any more, the thread forgets the parts.
+    // Where it is not needed any more, the thread takes back what it did with the parts.
     const call = task.isSettled ? ({ kind: 'nothing' } as const) : task.call;
     task.isSent = true;
-    this.#post({ id: this.#call, call, left: task.left });
+    this.#post({ id, left: task.left, call });
   }
 
   #post(request: Request): void {
@@ -119,11 +119,11 @@ export class Thread {
   /** Asks the thread to end its task, and gives the thread up where it does not. */
   #cancel(): void {
     const task = this.#task!;
+    Atomics.store(this.#cancelled, 0, this.#call);
     if (!task.isSent) {
       task.reject(task.ending());
       return;
     }
-    Atomics.store(this.#cancelled, 0, this.#call);
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#giveUp(task), THREAD_TUNING.graceMs);
   }

@@ -3,8 +3,8 @@ import type { CallOptions, Write } from '../../../store/store.js';
 import type { Committed } from '../../sql/commit-results.js';
 import { driverBase } from '../driver.js';
 import { type NewThreadData, ThreadPool } from './pool.js';
-import type { ResultOf, TextWrite, ThreadCall } from './protocol.js';
-import { committedOf, textWrite } from './text-writes.js';
+import type { ResultOf, SentWrite, ThreadCall, WritePart } from './protocol.js';
+import { committedOf, partOf } from './text-writes.js';
 import { THREAD_TUNING } from './tuning.js';
 import type { Turn } from './turn.js';
 
@@ -25,6 +25,7 @@ export class Threads {
   readonly #readers: ThreadPool;
   readonly #writer: ThreadPool;
   readonly #turn: Turn;
+  readonly #model: FhirModel;
   #pagesSinceCheckpoint = 0;
 
   constructor({ file, model, needsFhirPath, readers, synchronous, busyTimeout }: ThreadsConfig, turn: Turn) {
@@ -34,6 +35,7 @@ export class Threads {
     this.#readers = new ThreadPool(program, () => data(undefined), readers);
     this.#writer = new ThreadPool(program, () => data(synchronous), 1);
     this.#turn = turn;
+    this.#model = model;
   }
 
   /** The thread that writes has the lock of writers, or is about to take it. */
@@ -48,10 +50,9 @@ export class Threads {
 
   /** @param now milliseconds since 1970 @throws NoThreads */
   async commit(writes: readonly Write[], now: number, options: CallOptions | undefined): Promise<Committed> {
-    const sent: TextWrite[] = [];
-    const instant = new Date(now).toISOString();
-    const rows = await this.#writer.run({ kind: 'commit', now }, options, () => this.#partsOf(writes, instant, sent));
-    return committedOf(sent, rows);
+    const sent: SentWrite[] = [];
+    const rows = await this.#writer.run({ kind: 'commit', now }, options, () => this.#partsOf(writes, now, sent));
+    return committedOf(sent, rows, new Date(now).toISOString());
   }
 
   /** Rebuilds derived data. @throws NoThreads */
@@ -85,14 +86,14 @@ export class Threads {
     await Promise.all([this.#readers.close(), this.#writer.close()]);
   }
 
-  async *#partsOf(writes: readonly Write[], instant: string, sent: TextWrite[]): AsyncGenerator<readonly TextWrite[]> {
+  async *#partsOf(writes: readonly Write[], now: number, sent: SentWrite[]): AsyncGenerator<WritePart> {
     const size = THREAD_TUNING.slice;
-    // A thread that died before it began is sent everything again.
+    // A thread that died before it committed is sent everything again.
     sent.length = 0;
     for (let start = 0; start < writes.length; start += size) {
       if (this.#turn.isSpent) await this.#turn.next();
-      const part = writes.slice(start, start + size).map((write, index) => textWrite(write, start + index, instant));
-      sent.push(...part);
+      const part = partOf(this.#model, writes.slice(start, start + size), start, now);
+      sent.push(...part.writes);
       yield part;
     }
   }

@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest';
+import { R4 } from '../../src/fhir/r4.js';
+import type { IndexEntry } from '../../src/search/index/index-entry.js';
+import { indexEntries } from '../../src/search/index/index-resource.js';
+import { markEntries } from '../../src/stores/sql/extremes.js';
+import { EntryPacker, EntryReader } from '../../src/stores/sqlite/threads/packed-entries.js';
+import { createRandom } from '../../src/testing/random.js';
+import { randomResources } from '../../src/testing/random-resources.js';
+import { cases, SEED } from '../support/chance.js';
+
+test(`index entries arrive in a thread as they were sent (seed ${SEED})`, () => {
+  const random = createRandom(SEED);
+  for (let left = cases(20, 2); left > 0; left--) {
+    assertArrive(randomResources(random).map((resource) => indexEntries(R4, resource)));
+  }
+});
+
+test('values of each kind arrive', () => {
+  const values: readonly IndexEntry['value'][] = [
+    { kind: 'token' },
+    { kind: 'token', code: '' },
+    { kind: 'token', system: 'http://a', code: 'x' },
+    { kind: 'string', text: 'É', folded: 'e' },
+    { kind: 'date', low: -62_135_596_800_000, high: 253_402_300_800_000 },
+    { kind: 'number', low: -1e300, high: 0.1 },
+    { kind: 'quantity', low: 1, high: 1 },
+    { kind: 'quantity', low: 1, high: 2, system: 'http://u', code: 'kg', unit: 'Kilo' },
+    { kind: 'reference', type: 'Patient', id: 'p' },
+    { kind: 'reference', url: 'urn:x' },
+    { kind: 'uri', value: 'http://v' },
+  ];
+  assertArrive([[], values.map((value, group) => ({ parameter: `p${group % 3}`, group, value })), []]);
+});
+
+/** Values that are absent may arrive as undefined, and texts of tokens stay behind. */
+function assertArrive(resources: readonly (readonly IndexEntry[])[]): void {
+  const marked = resources.map(markEntries);
+  const packer = new EntryPacker();
+  for (const one of marked) packer.add(one);
+  const reader = new EntryReader(structuredClone(packer.take()));
+  for (const { entries, marks } of marked) {
+    const indexed = entries.map(({ value, ...rest }) => ({ ...rest, value: { ...value, texts: undefined } }));
+    expect(reader.read()).toEqual({ entries: indexed, marks });
+  }
+}
