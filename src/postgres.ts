@@ -4,6 +4,7 @@ export type {
   PostgresAnswer,
   PostgresClient,
   PostgresPool,
+  PostgresScriptStatement,
   PostgresStatement,
 } from './stores/postgres/driver.js';
 export { type PgliteDatabase, pglitePool } from './stores/postgres/pglite-pool.js';

@@ -6,6 +6,7 @@ import { postgresPool } from './postgres-pool.js';
 // One file runs them all: each would start a PostgreSQL of its own, which takes longer than its tests.
 import './postgres/changing-models.js';
 import './postgres/concepts.js';
+import './postgres/copy.js';
 import './postgres/decimals.js';
 import './postgres/limits.js';
 import './postgres/maintenance.js';

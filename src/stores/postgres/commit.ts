@@ -1,11 +1,12 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { referenceTo } from '../../fhir/reference.js';
+import { Pace } from '../../platform/pace.js';
 import { parametersOf } from '../../search/criteria/parameters-of.js';
 import type { IndexEntry } from '../../search/index/index-entry.js';
 import { indexEntries } from '../../search/index/index-resource.js';
 import { matchFound } from '../../store/conflicts.js';
 import { decidesAccess } from '../../store/access-epoch.js';
-import { assertPutMatchesKey } from '../../store/guards.js';
+import { assertNotAborted, assertPutMatchesKey } from '../../store/guards.js';
 import { assertErasureReason, erasedForGood } from '../../store/erasure.js';
 import type {
   Change,
@@ -47,7 +48,12 @@ export class Commits {
   async commit(writes: readonly Write[], signal: AbortSignal | undefined): Promise<Committed> {
     if (writes.length === 0) return { results: [], changes: [] };
     // Extraction needs no transaction, so it comes before.
-    const prepared = writes.map((write, index) => prepare(this.#config.model, write, index));
+    const prepared: PreparedWrite[] = [];
+    const pace = new Pace();
+    for (const [index, write] of writes.entries()) {
+      if (pace.isSpent) await nextUnlessAborted(pace, signal);
+      prepared.push(prepare(this.#config.model, write, index));
+    }
     const serializable = writes.some(({ kind }) => kind === 'assert-no-match');
     const { attempts, clock } = this.#config;
     await this.#status.refresh();
@@ -55,7 +61,7 @@ export class Commits {
     const options = { serializable, attempts, signal, beforeRetry };
     return inTransaction(this.#connections, options, (transaction, attempt) =>
       // PERF: a commit that lost one race may lose again, so its retries take locks and wait in line.
-      new Commit(this.#config.model, transaction, this.#status, clock().getTime(), attempt > 1).apply(prepared),
+      new Commit(this.#config.model, transaction, this.#status, clock().getTime(), attempt > 1).apply(prepared, signal),
     );
   }
 }
@@ -75,6 +81,12 @@ function prepare(model: FhirModel, write: Write, index: number): PreparedWrite {
   const { project, type, id } = write.key;
   const entries = write.kind === 'put' ? indexEntries(model, write.resource) : [];
   return { write, key: resourceKey(project, type, id), entries };
+}
+
+/** A commit may have any number of writes. */
+async function nextUnlessAborted(pace: Pace, signal: AbortSignal | undefined): Promise<void> {
+  await pace.next();
+  assertNotAborted({ signal });
 }
 
 /** One attempt. */
@@ -100,11 +112,13 @@ class Commit {
     this.#locks = locks;
   }
 
-  async apply(writes: readonly PreparedWrite[]): Promise<Committed> {
+  async apply(writes: readonly PreparedWrite[], signal: AbortSignal | undefined): Promise<Committed> {
     this.#status.assertOurs();
     await this.#load(writes);
     const results: WriteResult[] = [];
+    const pace = new Pace();
     for (const [index, one] of writes.entries()) {
+      if (pace.isSpent) await nextUnlessAborted(pace, signal);
       results.push('key' in one ? await this.#write(one, index) : await this.#check(one.write, index));
     }
     const isDeciding = this.#changes.some(decidesAccess);

@@ -7,16 +7,19 @@ import type { IndexTable } from '../sql/lookup.js';
 import { shapeText } from '../sql/shape-text.js';
 import { list, Sql, sql, type SqlValue } from '../sql/sql.js';
 import { arrayText } from './array.js';
+import { copyInto } from './copy-text.js';
 import { NO_SYSTEM } from './dialect.js';
+import type { PostgresScriptStatement } from './driver.js';
 import { parameterKey, resourceKeyIn, shapeKey, textKey } from './keys.js';
 
 /** Every table with rows of current resources. */
 export const ALL_INDEX_TABLES: readonly IndexTable[] = [...INDEX_TABLES, 'display'];
 
-/** Collects rows of one project for the index tables, column by column. */
+/** Collects rows of one project for the index tables. */
 export class IndexRows {
   readonly #shard: string;
-  readonly #columns = new Map<IndexTable, SqlValue[][]>();
+  /** The columns after `project`, as in {@link COLUMNS}. */
+  readonly #rows = new Map<IndexTable, (readonly SqlValue[])[]>();
   /** Types of resources inside, by the type that holds them. */
   readonly #inside = new Map<string, Set<string>>();
   readonly #shapes = new Map<string, { readonly type: string; readonly text: string }>();
@@ -84,12 +87,26 @@ export class IndexRows {
 
   /** The statements that write the rows: one per table that has any. */
   inserts(): readonly Sql[] {
-    const inserts = [...this.#columns.keys()].map(
+    const inserts = [...this.#rows.keys()].map(
       (table) => sql`INSERT INTO ${TABLE_NAMES[table]} (project, ${COLUMNS[table].names})
         SELECT ${this.#shard}::uuid, u.* FROM ${this.#rowsOf(table)}`,
     );
-    if (this.#shapes.size > 0) inserts.push(this.#insertShapes());
-    return this.#inside.size === 0 ? inserts : [...inserts, this.#insertInside()];
+    return [...inserts, ...this.sharedInserts()];
+  }
+
+  /** Those of {@link inserts} for tables whose rows are shared by resources. */
+  sharedInserts(): readonly Sql[] {
+    return [
+      ...(this.#shapes.size === 0 ? [] : [this.#insertShapes()]),
+      ...(this.#inside.size === 0 ? [] : [this.#insertInside()]),
+    ];
+  }
+
+  /** The others of {@link inserts}, by COPY. */
+  copies(): readonly PostgresScriptStatement[] {
+    return [...this.#rows].map(([table, rows]) =>
+      copyInto(TABLE_NAMES[table], sql`project, ${COLUMNS[table].names}`, this.#shard, rows),
+    );
   }
 
   /** Finds the resources whose rows in a table differ from these. */
@@ -102,8 +119,9 @@ export class IndexRows {
 
   #rowsOf(table: IndexTable): Sql {
     const { types } = COLUMNS[table];
-    const columns = this.#columns.get(table);
-    return sql`unnest(${list(types.map((type, index) => sql`${arrayText(columns?.[index] ?? [])}${type}`))}) AS u`;
+    const rows = this.#rows.get(table) ?? [];
+    const column = (index: number): string => arrayText(rows.map((row) => row[index]!));
+    return sql`unnest(${list(types.map((type, index) => sql`${column(index)}${type}`))}) AS u`;
   }
 
   #addInside(type: string, inside: string): void {
@@ -142,14 +160,10 @@ export class IndexRows {
 
   #push(table: IndexTable, owner: Owner, ...values: readonly SqlValue[]): void {
     this.#size++;
+    const rows = this.#rows.get(table);
     const row = [...owner, ...values];
-    const columns = this.#columns.get(table);
-    if (columns === undefined)
-      this.#columns.set(
-        table,
-        row.map((value) => [value]),
-      );
-    else for (let index = 0; index < row.length; index++) columns[index]!.push(row[index]!);
+    if (rows === undefined) this.#rows.set(table, [row]);
+    else rows.push(row);
   }
 }
 

@@ -4,8 +4,9 @@ import { inDoubt } from '../../fhir/in-doubt.js';
 import { assertNotAborted, callAborted } from '../../store/guards.js';
 import { type Sql, sql } from '../sql/sql.js';
 import { type Cancel, isCancellable } from './cancel.js';
-import type { PostgresAnswer, PostgresClient } from './driver.js';
+import type { PostgresAnswer, PostgresClient, PostgresScriptStatement } from './driver.js';
 import { isBroken, isDefinite, storeError } from './errors.js';
+import { type RunScript, scriptOf } from './script.js';
 import { toStatement } from './statements.js';
 
 /** One result row: the values of its columns in order. */
@@ -21,6 +22,15 @@ export interface Connection {
    * @throws as {@link run}; FhirError with `details.unknown` if the outcome is unknown.
    */
   write(statement: Sql): Promise<readonly Row[]>;
+  /** The connection can run a {@link script}. */
+  readonly hasScripts: boolean;
+  /**
+   * Runs statements without values, some with rows for COPY.
+   *
+   * @param writes the last of them makes the writes permanent
+   * @throws as {@link run}, or as {@link write}
+   */
+  script(statements: readonly PostgresScriptStatement[], writes: boolean): Promise<void>;
   /** Ends a transaction. @throws as {@link write} */
   commit(): Promise<void>;
   /** Rolls a transaction back. If that fails, the connection is closed, which has the same effect. */
@@ -43,6 +53,7 @@ export interface Terms {
 export class LentConnection implements Connection {
   readonly #client: PostgresClient;
   readonly #terms: Terms;
+  readonly #script: RunScript | undefined;
   /** No further statement is sent over it. */
   #closing = false;
   readonly #onError = (): void => void (this.#closing = true);
@@ -50,6 +61,7 @@ export class LentConnection implements Connection {
   constructor(client: PostgresClient, terms: Terms) {
     this.#client = client;
     this.#terms = terms;
+    this.#script = scriptOf(client);
     client.on?.('error', this.#onError);
   }
 
@@ -61,6 +73,15 @@ export class LentConnection implements Connection {
   write(statement: Sql): Promise<readonly Row[]> {
     assertNotAborted(this.#terms);
     return this.#send(statement, { cancels: true, writes: true });
+  }
+
+  get hasScripts(): boolean {
+    return this.#script !== undefined;
+  }
+
+  async script(statements: readonly PostgresScriptStatement[], writes: boolean): Promise<void> {
+    assertNotAborted(this.#terms);
+    await this.#perform(() => this.#script!(statements), { cancels: true, writes });
   }
 
   async commit(): Promise<void> {
@@ -81,12 +102,16 @@ export class LentConnection implements Connection {
   }
 
   async #send(statement: Sql, how: Handling): Promise<readonly Row[]> {
+    return (await this.#perform<PostgresAnswer>(() => this.#client.query(toStatement(statement)), how)).rows;
+  }
+
+  async #perform<Answer>(start: () => Promise<Answer>, how: Handling): Promise<Answer> {
     if (this.#closing) throw this.#fault(new Error('The connection was lost before the statement was sent'));
     const { signal } = this.#terms;
-    let query: Promise<PostgresAnswer> | undefined;
+    let query: Promise<Answer> | undefined;
     try {
-      query = this.#client.query(toStatement(statement));
-      return (await (signal === undefined ? query : this.#watched(query, how, signal))).rows;
+      query = start();
+      return await (signal === undefined ? query : this.#watched(query, how, signal));
     } catch (error) {
       if (isBroken(error)) this.#closing = true;
       const doubtful = how.writes && query !== undefined && !isDefinite(error);
@@ -101,7 +126,7 @@ export class LentConnection implements Connection {
   }
 
   /** The answer to a statement, which ends when the signal fires, if need be by closing the connection. */
-  async #watched(query: Promise<PostgresAnswer>, how: Handling, signal: AbortSignal): Promise<PostgresAnswer> {
+  async #watched<Answer>(query: Promise<Answer>, how: Handling, signal: AbortSignal): Promise<Answer> {
     const { promise: hung, reject } = Promise.withResolvers<never>();
     let warned = false;
     const onNotice = (notice: unknown): void => void (warned ||= isWarning(notice));
@@ -133,7 +158,7 @@ export class LentConnection implements Connection {
    *
    * @returns whether the statement has ended
    */
-  async #stop(query: Promise<PostgresAnswer>, cancels: boolean): Promise<boolean> {
+  async #stop(query: Promise<unknown>, cancels: boolean): Promise<boolean> {
     const { cancel, cancelWait } = this.#terms;
     const controller = new AbortController();
     const { signal } = controller;

@@ -1,11 +1,11 @@
-import type { PostgresClient, PostgresPool } from './driver.js';
+import type { PostgresClient, PostgresPool, PostgresScriptStatement } from './driver.js';
 
 /** The part of a PGlite database that the store uses. */
 export interface PgliteDatabase {
   query(
     text: string,
     values: (string | number | null)[],
-    options: { readonly rowMode: 'array' },
+    options: { readonly rowMode: 'array'; readonly blob?: Blob },
   ): Promise<{ readonly rows: readonly unknown[] }>;
 }
 
@@ -30,6 +30,11 @@ export function pglitePool(database: PgliteDatabase): PostgresPool {
           last = answer;
           const { rows } = await answer;
           return { rows: rows as readonly (readonly unknown[])[] };
+        },
+        async script(statements) {
+          const running = runScript(database, statements);
+          last = running;
+          await running;
         },
         release(broken) {
           if (broken !== true) return resolve(undefined);
@@ -57,6 +62,17 @@ async function queryEach(
   let answer: { readonly rows: readonly unknown[] } = { rows: [] };
   for (const one of text.split(';')) answer = await database.query(one, values, { rowMode });
   return answer;
+}
+
+/** PGlite reads the rows of COPY from a file of that name. */
+async function runScript(database: PgliteDatabase, statements: readonly PostgresScriptStatement[]): Promise<void> {
+  for (const { text, rows } of statements) {
+    if (rows === undefined) await queryEach(database, text, [], 'array');
+    else {
+      const copy = text.replace(/FROM STDIN$/, "FROM '/dev/blob'");
+      await database.query(copy, [], { rowMode: 'array', blob: new Blob([...rows]) });
+    }
+  }
 }
 
 function ignore(): undefined {

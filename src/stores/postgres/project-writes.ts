@@ -10,9 +10,12 @@ import type { WrittenVersion } from '../sql/commit-results.js';
 import { Sql, sql } from '../sql/sql.js';
 import { arrayText } from './array.js';
 import { byKey, isOfProject } from './by-key.js';
+import { COPY, copyInto } from './copy-text.js';
+import type { PostgresScriptStatement } from './driver.js';
 import { rollbackUnless } from './errors.js';
 import { ALL_INDEX_TABLES, IndexRows } from './index-rows.js';
 import { projectKey } from './keys.js';
+import { withLiterals } from './literals.js';
 import type { Transaction } from './transaction.js';
 
 /** The known state of a resource. */
@@ -150,22 +153,50 @@ export class ProjectWrites {
         WHERE project = ${this.#shard} AND text = ANY (${arrayText(freed.map(([text]) => text))})`);
       for (const [text] of freed) this.#heldThere.delete(text);
     }
-    const statement = this.#statement();
-    await (alone ? transaction.writeAlone(statement) : transaction.run(statement));
+    if (transaction.copies && this.size >= COPY.fromRows) await this.#copy(transaction, alone);
+    else {
+      const statement = this.#statement(this.#rows.inserts());
+      await (alone ? transaction.writeAlone(statement) : transaction.run(statement));
+    }
     for (const [text, { key }] of this.#holders) this.#heldThere.set(text, key);
     this.#pending = new Map();
     this.#rows = new IndexRows(this.#shard);
   }
 
-  /** One statement for all tables. Each part sees the database as it was before the statement. */
-  #statement(): Sql {
+  /**
+   * The same with COPY for the index rows, and for resources and unique texts if all resources are new: one that another commit
+   * has added is an error of the table's primary key.
+   *
+   * Resources come first, then what they share, then their texts: the order in which all commits lock them.
+   */
+  async #copy(transaction: Transaction, alone: boolean): Promise<void> {
+    const shard = this.#shard;
+    const versions = [...this.#pending.values()];
+    const areNew = versions.every(({ version }) => version === 1);
+    if (!areNew) await transaction.run(this.#statement(this.#rows.sharedInserts()));
+    const taken = this.#taken();
+    const ofResources = [
+      { text: withLiterals(sql`SELECT ${rollbackUnless(this.#isOfGeneration())}`) },
+      copyOf(shard, versions),
+      ...this.#rows.sharedInserts().map((insert) => ({ text: withLiterals(insert) })),
+      ...(taken.length === 0 ? [] : [copyInto(sql`unique_key`, sql`project, text, resource`, shard, taken)]),
+    ];
+    await transaction.copy([...(areNew ? ofResources : []), ...this.#rows.copies()], alone);
+  }
+
+  /**
+   * One statement for all tables. Each part sees the database as it was before the statement.
+   *
+   * @param inserts the statements that write the index rows
+   */
+  #statement(inserts: readonly Sql[]): Sql {
     const shard = this.#shard;
     const versions = [...this.#pending.values()];
     const kept = versions.filter(({ version, erased }) => version > 1 && erased === null);
     const replaced = arrayText(kept.map(({ key }) => key));
     const erased = arrayText(versions.filter((version) => version.erased !== null).map(({ key }) => key));
     const indexed = arrayText(versions.filter(({ wasIndexed }) => wasIndexed).map(({ key }) => key));
-    const taken = [...this.#holders].filter(([text]) => !this.#heldThere.has(text));
+    const taken = this.#taken();
     const parts: Sql[] = [];
     if (replaced !== '{}') {
       parts.push(sql`INSERT INTO version (project, type, resource, version, updated, content)
@@ -182,16 +213,26 @@ export class ProjectWrites {
         );
       }
     }
-    parts.push(...this.#rows.inserts());
+    parts.push(...inserts);
     if (taken.length > 0) {
       parts.push(sql`INSERT INTO unique_key (project, text, resource) SELECT ${shard}::uuid, u.*
-        FROM unnest(${arrayText(taken.map(([text]) => text))}::text[], ${arrayText(taken.map(([, { key }]) => key))}::uuid[]) AS u`);
+        FROM unnest(${arrayText(taken.map(([text]) => text))}::text[], ${arrayText(taken.map(([, key]) => key))}::uuid[]) AS u`);
     }
     const withParts = parts.map((part, index) => sql`${new Sql(`w${index}`, [])} AS (${part}), `);
     const before = withParts.reduce((all, part) => sql`${all}${part}`, sql``);
     return sql`WITH ${before}saved AS (${upsert(shard, versions)})
-      SELECT ${rollbackUnless(sql`count(*) = ${versions.length} AND (SELECT generation FROM fhirgraph_writer) = ${this.#generation}`)}
+      SELECT ${rollbackUnless(sql`count(*) = ${versions.length} AND ${this.#isOfGeneration()}`)}
       FROM saved`;
+  }
+
+  /** Unique texts that the database does not have yet, with the keys of their resources. */
+  #taken(): readonly (readonly [text: string, key: string])[] {
+    return [...this.#holders].flatMap(([text, { key }]) => (this.#heldThere.has(text) ? [] : [[text, key] as const]));
+  }
+
+  /** The rows are made with the definitions of the database. Reading the table blocks a takeover until the commit is done. */
+  #isOfGeneration(): Sql {
+    return sql`(SELECT generation FROM fhirgraph_writer) = ${this.#generation}`;
   }
 
   #hold(text: string, holder: Holder): void {
@@ -240,7 +281,7 @@ const NEVER: ResourceState = { version: 0, updated: 0, exists: false, purged: 0,
  * Writes in the order of keys, so that commits never deadlock.
  */
 function upsert(shard: string, versions: readonly PendingVersion[]): Sql {
-  const sorted = versions.toSorted((a, b) => (a.key < b.key ? -1 : 1));
+  const sorted = inOrderOfKeys(versions);
   const column = (name: 'key' | 'type' | 'id' | 'version' | 'updated' | 'text' | 'shape' | 'erased'): string =>
     arrayText(sorted.map((version) => version[name]));
   return sql`INSERT INTO resource AS r (project, key, type, id, version, updated, content, shape, erased) SELECT ${shard}::uuid, u.*
@@ -250,4 +291,16 @@ function upsert(shard: string, versions: readonly PendingVersion[]): Sql {
       shape = excluded.shape, erased = excluded.erased,
       purged = CASE WHEN excluded.erased IS NULL THEN r.purged ELSE r.version END
     WHERE r.version = excluded.version - 1 RETURNING 1`;
+}
+
+/** Resources that are new, in the order of keys. */
+function copyOf(shard: string, versions: readonly PendingVersion[]): PostgresScriptStatement {
+  const rows = inOrderOfKeys(versions).map(({ key, type, id, version, updated, text, shape }) => [
+    ...[key, type, id, version, updated, text, shape],
+  ]);
+  return copyInto(sql`resource`, sql`project, key, type, id, version, updated, content, shape`, shard, rows);
+}
+
+function inOrderOfKeys(versions: readonly PendingVersion[]): readonly PendingVersion[] {
+  return versions.toSorted((a, b) => (a.key < b.key ? -1 : 1));
 }

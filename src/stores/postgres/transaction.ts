@@ -1,6 +1,7 @@
 import { Overtaken, withRetries } from '../../store/with-retries.js';
 import { type Sql, sql } from '../sql/sql.js';
 import type { Connections } from './connections.js';
+import type { PostgresScriptStatement } from './driver.js';
 import { isRetryable } from './errors.js';
 import type { Connection, Row } from './lent-connection.js';
 
@@ -57,7 +58,7 @@ export class Transaction {
     if (!this.#begun) {
       // It may fail half-way.
       this.#begun = true;
-      await this.#connection.run(this.#serializable ? BEGIN_SERIALIZABLE : BEGIN);
+      await this.#connection.run(this.#begin.reduce((before, next) => sql`${before}; ${next}`));
     }
     return this.#connection.run(statement);
   }
@@ -75,12 +76,34 @@ export class Transaction {
     return this.#standsAlone ? this.#connection.write(statement) : this.run(statement);
   }
 
+  /** Rows can be written by {@link copy}. */
+  get copies(): boolean {
+    return this.#connection.hasScripts;
+  }
+
+  /**
+   * Runs statements without values, some with rows for COPY, in one message.
+   *
+   * @param last the transaction writes nothing else and is committed with them
+   */
+  async copy(statements: readonly PostgresScriptStatement[], last: boolean): Promise<void> {
+    const begins = !this.#begun;
+    this.#begun = true;
+    const before = begins ? this.#begin.map(({ text }) => ({ text })) : [];
+    await this.#connection.script([...before, ...statements, ...(last ? [{ text: 'COMMIT' }] : [])], last);
+    if (last) this.#begun = false;
+  }
+
   async commit(): Promise<void> {
     if (this.#begun) await this.#connection.commit();
   }
 
   async rollBack(): Promise<void> {
     if (this.#begun) await this.#connection.rollBack();
+  }
+
+  get #begin(): readonly Sql[] {
+    return this.#serializable ? BEGIN_SERIALIZABLE : BEGIN;
   }
 
   get #standsAlone(): boolean {
@@ -102,9 +125,12 @@ async function runOnce<Result>(
   }
 }
 
-const BEGIN = sql`BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE`;
+const BEGIN = [sql`BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE`];
 /**
  * What such a transaction sees is settled by its first query, so that it could miss that the database is being taken over;
  * LOCK is not a query. Two statements without values are one message, and one round trip.
  */
-const BEGIN_SERIALIZABLE = sql`BEGIN ISOLATION LEVEL SERIALIZABLE READ WRITE; LOCK TABLE fhirgraph_writer IN ACCESS SHARE MODE`;
+const BEGIN_SERIALIZABLE = [
+  sql`BEGIN ISOLATION LEVEL SERIALIZABLE READ WRITE`,
+  sql`LOCK TABLE fhirgraph_writer IN ACCESS SHARE MODE`,
+];

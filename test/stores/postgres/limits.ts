@@ -1,5 +1,6 @@
 import type { Pool } from 'pg';
 import { expect, expectTypeOf, test } from 'vitest';
+import { PACE } from '../../../src/platform/pace.js';
 import type { PostgresPool } from '../../../src/stores/postgres/driver.js';
 import { pglitePool } from '../../../src/stores/postgres/pglite-pool.js';
 import { PostgresStore } from '../../../src/stores/postgres/store.js';
@@ -159,4 +160,26 @@ test('a connection of PGlite that is given up in a transaction is rolled back be
 
 test('a search by reference that finds more than it may return is refused', async () => {
   await expectFewResources(new PostgresStore(await postgresPool()));
+});
+
+test('a large commit is made ready in turns, and its signal ends it there', async () => {
+  const pool = await postgresPool();
+  let connections = 0;
+  const store = new PostgresStore({
+    connect: () => {
+      connections++;
+      return pool.connect();
+    },
+  });
+  await putAll(store, resourceOf('Patient', 'a'));
+  connections = 0;
+  const { turnMs } = PACE;
+  PACE.turnMs = 0;
+  const controller = new AbortController();
+  setImmediate(() => controller.abort());
+  const writes = Array.from({ length: 100 }, (_, n) => put(resourceOf('Patient', `p${n}`)));
+  await expect(store.commit(writes, { signal: controller.signal })).rejects.toMatchObject({ code: 'aborted' });
+  PACE.turnMs = turnMs;
+  expect(connections).toBe(0);
+  expect(await idsOf(store, queryOf('Patient'))).toEqual(['a']);
 });

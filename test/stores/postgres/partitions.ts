@@ -2,7 +2,9 @@ import { expect, test } from 'vitest';
 import { systemCaller } from '../../../src/access/caller.js';
 import { executeFhirGraphql } from '../../../src/graphql/execute-fhir-graphql.js';
 import type { Criteria } from '../../../src/search/criteria/criteria.js';
+import { COPY } from '../../../src/stores/postgres/copy-text.js';
 import { type PgliteDatabase, pglitePool } from '../../../src/stores/postgres/pglite-pool.js';
+import { projectKey } from '../../../src/stores/postgres/keys.js';
 import { PostgresStore } from '../../../src/stores/postgres/store.js';
 import { keyOf, put } from '../../../src/testing/conformance-case.js';
 import { createRandom } from '../../../src/testing/random.js';
@@ -33,10 +35,10 @@ const LINKS: readonly Criteria[] = [
 
 test('each statement of a caller reads and writes one partition, that of its project', async () => {
   const database = await bareDatabase();
-  const sent: { readonly text: string; readonly values: (string | number | null)[] }[] = [];
+  const sent: { readonly text: string; readonly values: (string | number | null)[]; readonly blob?: Blob }[] = [];
   const recording: PgliteDatabase = {
     query(text, values, options) {
-      sent.push({ text, values });
+      sent.push({ text, values, ...options });
       return database.query(text, values, options);
     },
   };
@@ -44,10 +46,12 @@ test('each statement of a caller reads and writes one partition, that of its pro
   // The first call makes the tables, which belong to all projects.
   await store.read([keyOf('Patient', 'nobody')]);
   sent.length = 0;
+  const { fromRows } = COPY;
   const resources = randomResources(createRandom(SEED)).slice(0, 24);
   const seen = new Set<string>();
   for (const project of ['clinic', 'hospital', 'practice', 'ward']) {
     const start = sent.length;
+    COPY.fromRows = project === 'hospital' ? 1 : fromRows;
     await store.commit(
       resources.map((resource) => put(resource, { unique: [`${resource.resourceType}=${resource.id!}`] }, project)),
     );
@@ -60,10 +64,14 @@ test('each statement of a caller reads and writes one partition, that of its pro
     for (const criteria of LINKS) await store.search({ project, type: 'Patient', criteria, limit: 2, total: true });
 
     const partitions = new Set<string>();
-    for (const { text, values } of sent.slice(start)) {
+    for (const { text, values, blob } of sent.slice(start)) {
+      const rows = (await blob?.text())?.split('\n').slice(0, -1) ?? [];
+      expect(new Set(rows.map((row) => row.split('\t')[0])), text).toEqual(new Set(blob && [projectKey(project)]));
       if (!/^(?:SELECT|WITH|DELETE|INSERT|UPDATE)/.test(text)) continue;
       // That who may do what has changed is noted for the whole database.
       if (text.startsWith('INSERT INTO fhirgraph_meta')) continue;
+      // Before COPY.
+      if (/^(?:SELECT 1 \/ CASE WHEN \(SELECT generation|INSERT INTO fhirgraph_(?:shape|inside))/.test(text)) continue;
       const found = partitionsOf(
         (await database.query<string[]>(`EXPLAIN ${text}`, values, { rowMode: 'array' })).rows,
       );
@@ -76,6 +84,8 @@ test('each statement of a caller reads and writes one partition, that of its pro
     expect([...partitions], project).toHaveLength(1);
     for (const partition of partitions) seen.add(partition);
   }
+  COPY.fromRows = fromRows;
+  expect(sent.some(({ blob }) => blob !== undefined)).toBe(true);
   expect(seen.size).toBeGreaterThan(1);
 });
 
