@@ -14,7 +14,6 @@ import { countOfCollection, countOfShapes, shapeScan } from './shapes.js';
  *
  * - **from a scan**: what one condition finds is tested for the others. Where two are about as short, the one whose rows are
  *   in the order of the keys: the tests then read their tables from front to back. Two such scans that are long are merged.
- *   A part of an order that has all matches is a scan, too.
  * - **by other codes**: where nearly all resources have one code, those with another are counted.
  * - **without the others**: where nearly all resources meet a condition, what meets the rest is counted, less the few among
  *   it that do not meet that one.
@@ -23,16 +22,8 @@ export class ConjunctionCount {
   readonly #scope: RowScope;
   readonly #probes: Probes;
   readonly #repeats: Repeats;
-  readonly #skipScan: (conditions: readonly Condition[]) => Condition | undefined;
 
-  /** @param skipScan finds the parts of an order that can have matches of all conditions */
-  constructor(
-    scope: RowScope,
-    probes: Probes,
-    repeats: Repeats,
-    skipScan: (conditions: readonly Condition[]) => Condition | undefined,
-  ) {
-    this.#skipScan = skipScan;
+  constructor(scope: RowScope, probes: Probes, repeats: Repeats) {
     this.#scope = scope;
     this.#probes = probes;
     this.#repeats = repeats;
@@ -45,9 +36,7 @@ export class ConjunctionCount {
       const short = this.#byOtherCodes(first.criteria) ?? countStatement(first.criteria, this.#scope, this.#repeats);
       if (short !== undefined) return short;
     }
-    const own = conditions.filter(({ scan }) => scan !== undefined);
-    const together = others.length === 0 ? undefined : this.#skipScan(conditions);
-    const scans = together === undefined ? own : [...own, together];
+    const scans = conditions.filter(({ scan }) => scan !== undefined);
     const opposites = others.length === 0 ? [] : conditions.map((one) => this.#opposite(one));
     const presence = others.length === 0 ? undefined : presenceScan(conditions, this.#scope);
     if (presence !== undefined && this.#probes.hasAtMost(MAX_TOGETHER, presence))

@@ -3,6 +3,7 @@ import { referenceTo } from '../../fhir/reference.js';
 import { pageEdgeOf, pageOf } from '../../store/guards.js';
 import type { ReferenceTarget, SearchQuery } from '../../store/store.js';
 import { chooseScan } from './choose-scan.js';
+import { countInSets } from './count-sets.js';
 import { ConjunctionCount } from './count-conjunction.js';
 import { rowCondition } from '../sql/conditions.js';
 import type { SqlDialect } from '../sql/dialect.js';
@@ -18,7 +19,6 @@ import { PageFinder } from './pages/page-finder.js';
 import { PreparedSearch } from './pages/prepared-search.js';
 import { shortPage } from './pages/short-page.js';
 import { countOfShapes } from './shapes.js';
-import { skipScan } from './skip/skip-scan.js';
 import type { Statements } from './statements.js';
 
 /** A page of matches as keys of their versions. */
@@ -86,16 +86,20 @@ export class Searches {
 
   #keys(search: PreparedSearch, among: readonly Condition[]): readonly number[] {
     if (search.scope.collection === undefined) return [];
-    const found = new PageFinder(search, this.#statements, this.#guard, this.#noteStale).find(among);
+    const found = new PageFinder(search, this.#statements, this.#guard).find(among);
     const keys = found.map(({ content }) => content);
     return search.isBackwards ? keys.reverse() : keys;
   }
 
   #prepare(query: SearchQuery): PreparedSearch {
-    return new PreparedSearch(query, this.#scope(query), this.#statements);
+    return new PreparedSearch(query, this.#scope(query), this.#statements, this.#noteStale);
   }
 
   #count(search: PreparedSearch, among: readonly Condition[]): number {
+    if (search.scope.collection !== undefined) {
+      const counted = countInSets([...among, ...search.conditions], search, this.#statements);
+      if (counted !== undefined) return counted;
+    }
     return (this.#statements.get(this.#countStatement(search, among)) ?? [0])[0] as number;
   }
 
@@ -106,8 +110,7 @@ export class Searches {
       const key = parameterKey(scope, parameter) as number;
       return this.#statements.get(countOfShapes(collection as number, key, 'several'))![0] !== 0;
     };
-    const together = (all: readonly Condition[]): Condition | undefined => skipScan(all, scope, this.#statements);
-    return new ConjunctionCount(scope, probes, repeats, together).statement([...among, ...conditions]);
+    return new ConjunctionCount(scope, probes, repeats).statement([...among, ...conditions]);
   }
 
   /** The first match as `Type/id`; undefined for none. */

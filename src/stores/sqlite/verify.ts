@@ -75,7 +75,7 @@ class Verifier {
     for (const { problem, count } of contradictions()) this.#try(problem, () => this.#checkCount(problem, count));
     this.#try('skip', () => {
       const wrong = countWrongSkipRows(this.#dialect, this.#statements);
-      if (wrong > 0) this.#report(`skip: rows that leave out what is there: ${wrong}`);
+      if (wrong > 0) this.#report(`skip: rows that are wrong: ${wrong}`);
     });
     this.#try('resources', () => {
       for (const resource of currentResources(this.#statements)) this.#checkResource(resource);

@@ -4,24 +4,20 @@ import { parameterKey, type RowScope } from '../../sql/rows.js';
 import { sql, type SqlValue, TRUE } from '../../sql/sql.js';
 import { countOfCollection, scanOfShapes } from '../shapes.js';
 import type { Statements } from '../statements.js';
-import { skipScan } from '../skip/skip-scan.js';
 import { isOfPoints } from './blocks.js';
 
 /**
  * Scans for what several conditions leave together, where each alone finds many: resources with values of all their
- * parameters, those that two lists in the order of the keys have in common, and the parts of an order that can have
- * matches of all.
+ * parameters, and those that two lists in the order of the keys have in common.
  */
 export function combinedScans(
   conditions: readonly Condition[],
   scope: RowScope,
   statements: Statements,
 ): readonly Condition[] {
-  return [
-    presenceScan(conditions, scope),
-    commonScan(conditions, scope, statements),
-    skipScan(conditions, scope, statements),
-  ].filter((one) => one !== undefined);
+  return [presenceScan(conditions, scope), commonScan(conditions, scope, statements)].filter(
+    (one) => one !== undefined,
+  );
 }
 
 /** Resources of the shapes that have all parameters in question: none where conditions exclude each other by that. */

@@ -1,4 +1,4 @@
-import type { SortKey } from '../../../search/criteria/criteria.js';
+import type { Criteria, SortKey } from '../../../search/criteria/criteria.js';
 import type { SearchPosition } from '../../../search/evaluate/sort.js';
 import { parameterKey, type RowScope } from '../../sql/rows.js';
 import { FALSE, type Sql, sql } from '../../sql/sql.js';
@@ -11,6 +11,7 @@ import { candidateScan } from './candidates.js';
 import { type OrderIndex, orderIndexOf } from './order-index.js';
 import type { PageOrder, PagePosition } from '../../sql/pages/page-order.js';
 import type { PreparedSearch } from './prepared-search.js';
+import { SkipWalker } from './skip-walk.js';
 import { sortInTime } from './sort-in-time.js';
 import { inStretch, stretchOf } from './stretch.js';
 import { TUNING } from './tuning.js';
@@ -21,7 +22,7 @@ import { boundsOf } from './walk-bounds.js';
 /**
  * Finds one page of a search.
  *
- * There are three ways, and which one is short depends on the data:
+ * There are four ways, and which one is short depends on the data:
  *
  * - **collect**: read the scan of the narrowest condition, test the others, sort. The cost is the number of its rows.
  * - **walk**: read the index of the first sort key in its order and test each row until the page is full. The cost is the
@@ -30,6 +31,9 @@ import { boundsOf } from './walk-bounds.js';
  *
  * - **blocks**: search the blocks of resources that can have matches, in the order of the smallest (or largest) sort value of
  *   each. The cost is the number of blocks up to the page. It helps where matches lie together, far from the order's start.
+ *
+ * - **skip**: intersect the sets of resources that can meet the conditions, and read the order's parts for what is left; see
+ *   skip-walk.ts. It is bounded by the length of the order: a granule takes as long as ten rows of a walk.
  *
  * They are tried in turn, each a little further than the other before, until one ends. So a page costs at most a few times
  * as much as the shorter way alone. Every statement reads a few thousand rows at most, except those that count and collect.
@@ -42,15 +46,10 @@ export class PageFinder {
   readonly #walker: Walker;
   /** The indexes of the sort values in a position. */
   readonly #positions: readonly number[];
+  #skipWalker: SkipWalker | undefined;
   #looked = 0;
 
-  /** @param noteStale called with a type of a project whose skip indexes are to be made again */
-  constructor(
-    search: PreparedSearch,
-    statements: Statements,
-    guard: Guard,
-    noteStale: (collection: number) => void = () => undefined,
-  ) {
+  constructor(search: PreparedSearch, statements: Statements, guard: Guard) {
     const { scope, page } = search;
     const { sort, edge } = page;
     const id = sort.findIndex(({ parameter }) => parameter === '_id');
@@ -67,7 +66,7 @@ export class PageFinder {
       find: (...from: Parameters<OtherWays['find']>) => this.#find(...from),
       collect: (...from: Parameters<OtherWays['collect']>) => this.#collect(...from),
     };
-    this.#walker = new Walker(statements, this.#order, otherWays, noteStale);
+    this.#walker = new Walker(statements, this.#order, otherWays);
   }
 
   /** The page; from its end backwards where it ends at a position. @param among further conditions on its matches */
@@ -123,11 +122,17 @@ export class PageFinder {
     const walk = wayOf(this.#walk(level, conditions, need, place, false));
     const ownScans = conditions.filter(({ scan }) => scan !== undefined);
     let blocks: Way | undefined;
+    let skips: Way | undefined;
     for (const look of TUNING.looks) {
       const isLast = look === Infinity;
-      // A walk that leaves out what cannot match ends soon.
-      if (this.#walker.skips && !isLast) {
-        const found = yield* until(look * TUNING.walkedFirst, walk);
+      const dear = look < TUNING.skipFrom && conditions.some(isDear);
+      if (dear) {
+        const found = yield* until(TUNING.dearlyWalked, walk);
+        if (found !== undefined) return found;
+      }
+      if (dear || look >= TUNING.skipFrom) {
+        skips ??= this.#skipWay(level, conditions, need, place);
+        const found = yield* until(look * TUNING.skippedPerScanned, skips);
         if (found !== undefined) return found;
       }
       const scans = look < TUNING.combinedFrom ? ownScans : [...ownScans, ...this.#search.combined];
@@ -140,7 +145,7 @@ export class PageFinder {
       }
       const walked = yield* until(look * TUNING.walkedPerScanned, walk);
       if (walked !== undefined) return walked;
-      if (look < (this.#walker.skips ? TUNING.blocksAfterSkips : TUNING.blocksFrom)) continue;
+      if (look < TUNING.blocksFrom) continue;
       blocks ??= wayOf(this.#walk(level, conditions, need, place, true));
       const found = yield* until(look * TUNING.blocksPerScanned, blocks);
       if (found !== undefined) return found;
@@ -204,6 +209,19 @@ export class PageFinder {
     return isShort ? sql`r0.key IN (${scan})` : condition.test;
   }
 
+  /** Without a condition nothing can be left out, but an order that no index has. */
+  #skipWay(
+    level: number,
+    conditions: readonly Condition[],
+    need: number,
+    place: PagePosition | undefined,
+  ): Way | undefined {
+    const { skips } = this.#search;
+    if (conditions.length === 0 || skips === undefined) return undefined;
+    this.#skipWalker ??= new SkipWalker(skips, this.#statements, this.#order);
+    return wayOf(this.#skipWalker.walk(level, conditions, need, place));
+  }
+
   /** Undefined where no index has the order, or there are no zones of it. */
   #walk(
     level: number,
@@ -252,6 +270,16 @@ const BY_ID: SortKey = { parameter: '_id', descending: false };
 
 function hasValues({ parameter }: SortKey, scope: RowScope): boolean {
   return parameter === '_id' || parameter === '_lastUpdated' || parameterKey(scope, parameter) !== undefined;
+}
+
+/** Its test looks at other resources: it takes as long as many rows. */
+function isDear({ criteria }: Condition): boolean {
+  return criteria !== undefined && looksElsewhere(criteria);
+}
+
+function looksElsewhere(criteria: Criteria): boolean {
+  if (criteria.kind === 'and' || criteria.kind === 'or') return criteria.of.some(looksElsewhere);
+  return criteria.kind === 'not' ? looksElsewhere(criteria.of) : criteria.kind === 'has';
 }
 
 /** Which scans may be read to find out whether they are shorter. */

@@ -7,6 +7,8 @@ import { type Condition, conditionsOf } from '../../sql/pages/condition.js';
 import { combinedScans } from './combined.js';
 import { withOwnScan } from './own-scans.js';
 import { Probes } from './probe.js';
+import { ConditionSets } from '../skip/condition-sets.js';
+import { SkipIndex } from '../skip/skip-index.js';
 
 /** A search, its conditions and what is known of their scans. Every way to its page starts from here. */
 export class PreparedSearch {
@@ -17,9 +19,15 @@ export class PreparedSearch {
   readonly #statements: Statements;
   #conditions: readonly Condition[] | undefined;
   #combined: readonly Condition[] | undefined;
+  readonly #noteStale: ((collection: number) => void) | undefined;
+  #skips: { readonly sets: ConditionSets | undefined } | undefined;
 
-  /** @throws FhirError `invalid` - a limit, offset or position of no page */
-  constructor(query: SearchQuery, scope: RowScope, statements: Statements) {
+  /**
+   * @param noteStale called with the type of the project if its skip index is to be made again
+   * @throws FhirError `invalid` - a limit, offset or position of no page
+   */
+  constructor(query: SearchQuery, scope: RowScope, statements: Statements, noteStale?: (collection: number) => void) {
+    this.#noteStale = noteStale;
     this.query = query;
     this.scope = scope;
     this.page = requestedPage(query, scope.dialect.model);
@@ -35,6 +43,17 @@ export class PreparedSearch {
   /** Further scans for what all conditions leave together. Only long searches ask for them. */
   get combined(): readonly Condition[] {
     return (this.#combined ??= combinedScans(this.conditions, this.scope, this.#statements));
+  }
+
+  /** The sets of conditions; undefined where the file has no valid skip index. Only long searches ask for them. */
+  get skips(): ConditionSets | undefined {
+    this.#skips ??= { sets: this.#findSkips() };
+    return this.#skips.sets;
+  }
+
+  #findSkips(): ConditionSets | undefined {
+    const index = SkipIndex.of(this.scope.collection as number, this.#statements, this.#noteStale);
+    return index && new ConditionSets(index, this.scope, this.#statements);
   }
 
   #makeConditions(): readonly Condition[] {

@@ -6,7 +6,6 @@ import type { Condition } from '../../sql/pages/condition.js';
 import type { OrderIndex } from './order-index.js';
 import type { PageOrder } from '../../sql/pages/page-order.js';
 import { isBefore } from '../../sql/pages/value-range.js';
-import type { ValueSpan } from '../skip/skip-search.js';
 import type { Bounds } from './walk-bounds.js';
 
 /** A range of an index that is still to be read. */
@@ -33,40 +32,6 @@ export function stretchOf(
     return { start, end, falling };
   }
   return { start: beyondValue(index, at, falling), end, falling };
-}
-
-/**
- * The parts of the rest of a walk that are in spans.
- *
- * @param spans in ascending order
- * @param rest what is left to read @param at the value of the last row that was read
- */
-export function stretchesIn(
-  index: OrderIndex,
-  spans: readonly ValueSpan[],
-  bounds: Bounds,
-  rest: Stretch,
-  at: SqlValue,
-): readonly Stretch[] {
-  const { value } = index;
-  const { falling } = rest;
-  const stretches = spans.flatMap((span): readonly Stretch[] => {
-    const low =
-      span.low === undefined || (bounds.low !== undefined && isBefore(span.low, bounds.low)) ? bounds.low : span.low;
-    // PERF: of two upper ends SQLite may take the farther one for its range.
-    const isWhole = span.high === undefined || (bounds.high !== undefined && isBefore(bounds.high, span.high));
-    const isBelow = (one: SqlValue): boolean =>
-      isWhole ? bounds.high === undefined || !isBefore(bounds.high, one) : isBefore(one, span.high);
-    if ((low !== undefined && !isBelow(low)) || (falling ? low !== undefined && isBefore(at, low) : !isBelow(at))) {
-      return [];
-    }
-    const above = low === undefined ? TRUE : sql`${value} >= ${low}`;
-    const high = isWhole ? bounds.high : span.high!;
-    const below = high === undefined ? TRUE : sql`${value} ${isWhole ? sql`<=` : sql`<`} ${high}`;
-    const isHere = falling ? isBelow(at) : low === undefined || !isBefore(at, low);
-    return [{ start: isHere ? rest.start : falling ? below : above, end: falling ? above : below, falling }];
-  });
-  return falling ? stretches.reverse() : stretches;
 }
 
 /** The matches in a stretch, in no order. @param last where the rows end; undefined: with the stretch */

@@ -9,14 +9,10 @@ export const TUNING = {
   indirectFrom: 6_400,
   /** Rows that may be walked for each row that a scan would give: testing one takes about as long as sorting one. */
   walkedPerScanned: 1,
-  /** How many of them come before the scan, where the walk leaves out what cannot match: it may end soon. */
-  walkedFirst: 0.5,
   /** The number of rows from which conditions are looked at together. */
   combinedFrom: 6_400,
   /** The number of rows from which blocks of resources are searched too. */
   blocksFrom: 6_400,
-  /** The same where the walk leaves out what cannot match. */
-  blocksAfterSkips: 102_400,
   /** Rows' worth of blocks that may be searched for each row that a scan would give. */
   blocksPerScanned: 2,
   /** Blocks that are searched before those that are left are counted. */
@@ -39,8 +35,16 @@ export const TUNING = {
   firstChunk: 16,
   /** Rows of the longest stretch: some milliseconds. */
   maxChunk: 4_096,
-  /** Rows that are walked before a skip index is asked. */
-  skipFrom: 400,
+  /** The number of rows from which the skip index is read. */
+  skipFrom: 1_600,
+  /** Rows that are walked before that, where a test takes as long as many rows. */
+  dearlyWalked: 100,
+  /** Rows' worth of it that may be read for each row that a scan would give. */
+  skippedPerScanned: 4,
+  /** What the sets of the conditions cost in rows. */
+  setsCost: 200,
+  /** Matches of sets beyond those of the page that are sorted at once. */
+  fewTogether: 256,
   /** Values outside of a range that are collected beside a walk through it. */
   maxOutside: 1_000,
 };

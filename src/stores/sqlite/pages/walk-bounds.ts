@@ -52,7 +52,7 @@ export function boundsOf(
   const outside = { scope, statements, key };
   const repeated = repeatedScan(outside);
   const intervals =
-    intervalsAfter === undefined || low === undefined ? undefined : intervalScan(low, intervalsAfter, outside);
+    intervalsAfter === undefined || low === undefined ? undefined : countedIntervals(low, intervalsAfter, outside);
   if (key.descending) {
     const above = high === undefined ? KEPT : few([repeated], sql`${value} > ${high}`);
     const below = low === undefined ? KEPT : few([intervals], sql`${value} < ${low}`);
@@ -102,17 +102,22 @@ function repeatedScan({ scope, statements, key }: Outside): CountedScan {
   return { scan: shapeScan(collection, parameter, 'several'), count };
 }
 
-function intervalScan(low: SqlValue, after: number, { scope, statements, key }: Outside): CountedScan | undefined {
-  const parameter = parameterKey(scope, key.parameter)!;
-  const [table] = tablesOf(scope.dialect.model, scope.type, key.parameter);
-  if (table !== 'date' && table !== 'quantity') return undefined;
-  const scan =
-    table === 'date'
-      ? sql`SELECT x.resource FROM date x INDEXED BY date_by_end
-          WHERE x.parameter = ${parameter} AND x.grp = 0 AND x.high - x.low > 86400000 AND x.high >= ${after} AND x.low < ${low}`
-      : sql`SELECT x.resource FROM quantity x INDEXED BY quantity_by_end
-          WHERE x.parameter = ${parameter} AND x.grp = 0 AND x.high > x.low AND x.high >= ${after} AND x.low < ${low}`;
+function countedIntervals(low: SqlValue, after: number, { scope, statements, key }: Outside): CountedScan | undefined {
+  const scan = intervalScan(low, after, key.parameter, scope);
+  if (scan === undefined) return undefined;
   const limit = TUNING.maxOutside + 1;
   const [count] = statements.get(sql`SELECT count(*) FROM (SELECT 1 FROM (${scan}) LIMIT ${limit})`) as [number];
   return { scan, count };
+}
+
+/** Resources with a long interval that begins before a value and ends after another one. */
+export function intervalScan(low: SqlValue, after: number, parameter: string, scope: RowScope): Sql | undefined {
+  const key = parameterKey(scope, parameter)!;
+  const [table] = tablesOf(scope.dialect.model, scope.type, parameter);
+  if (table !== 'date' && table !== 'quantity') return undefined;
+  return table === 'date'
+    ? sql`SELECT x.resource FROM date x INDEXED BY date_by_end
+        WHERE x.parameter = ${key} AND x.grp = 0 AND x.high - x.low > 86400000 AND x.high >= ${after} AND x.low < ${low}`
+    : sql`SELECT x.resource FROM quantity x INDEXED BY quantity_by_end
+        WHERE x.parameter = ${key} AND x.grp = 0 AND x.high > x.low AND x.high >= ${after} AND x.low < ${low}`;
 }

@@ -5,9 +5,7 @@ import type { Condition } from '../../sql/pages/condition.js';
 import { compareRows, type FoundRow, foundRow } from '../../sql/pages/found-row.js';
 import type { OrderIndex } from './order-index.js';
 import type { PageOrder, PagePosition } from '../../sql/pages/page-order.js';
-import { spansOf } from '../skip/skip-search.js';
-import { SKIP_TUNING } from '../skip/skip-row.js';
-import { beyondRow, beyondValue, endOfStretch, inStretch, type Stretch, stretchesIn, stretchOf } from './stretch.js';
+import { beyondRow, beyondValue, endOfStretch, inStretch, type Stretch, stretchOf } from './stretch.js';
 import { TUNING } from './tuning.js';
 import { BlockSearch } from './block-search.js';
 import type { Finding, WalkedRange } from './finding.js';
@@ -33,17 +31,8 @@ export class Walker {
   readonly #order: PageOrder;
   readonly #ways: OtherWays;
   readonly #blocks: BlockSearch;
-  #skips = false;
-  readonly #noteStale: (collection: number) => void;
 
-  /** A walk leaves out what cannot match. */
-  get skips(): boolean {
-    return this.#skips;
-  }
-
-  /** @param noteStale called with a type of a project whose skip indexes are to be made again */
-  constructor(statements: Statements, order: PageOrder, ways: OtherWays, noteStale: (collection: number) => void) {
-    this.#noteStale = noteStale;
+  constructor(statements: Statements, order: PageOrder, ways: OtherWays) {
     this.#statements = statements;
     this.#order = order;
     this.#ways = ways;
@@ -129,24 +118,15 @@ export class Walker {
       found.push(...(yield* this.#group(level, at, condition, conditions, need, place)));
     }
     let stretch = stretchOf(this.#order, key, index, bounds, at ?? undefined);
-    let further: readonly Stretch[] | undefined;
-    let mayNotSkip = false;
     let pending: FoundRow[] = [];
     let lastValue: SqlValue | undefined;
-    let walked = 0;
     for (let size = Math.min(need - found.length + TUNING.firstChunk, TUNING.maxChunk); found.length < need;) {
       const { rows, last, looked } = this.#chunk(level, index, stretch, conditions, size);
-      walked += looked;
       yield looked;
       for (const row of rows) pending.push(row);
       if (last === undefined) {
         found.push(...pending.sort(compare));
-        pending = [];
-        const [next, ...others] = further ?? [];
-        if (next === undefined) break;
-        [stretch, further, lastValue] = [next, others, undefined];
-        size = SKIP_TUNING.granule;
-        continue;
+        break;
       }
       const [value] = last;
       const isOpen = ({ values }: FoundRow): boolean => !index.unique && values[0] === value;
@@ -156,26 +136,6 @@ export class Walker {
       // The whole stretch has this value, and more rows follow.
       const isLong = value === lastValue;
       const start = isLong ? stretch.start : beyondRow(index, last, stretch.falling, false);
-      if (!mayNotSkip && (isLong || walked >= TUNING.skipFrom)) {
-        mayNotSkip = true;
-        // From here on the parts without matches are left out.
-        const spans = spansOf(index, conditions, this.#order.scope, this.#statements, this.#noteStale);
-        const parts = spans && stretchesIn(index, spans, bounds, { ...stretch, start }, value!);
-        this.#skips ||= parts !== undefined;
-        if (parts !== undefined) {
-          const [next, ...others] = parts;
-          if (next?.start !== start) {
-            // No further match has this value.
-            found.push(...pending.sort(compare));
-            pending = [];
-            lastValue = undefined;
-          }
-          if (next === undefined) break;
-          [stretch, further] = [next, others];
-          size = Math.min(need - found.length + TUNING.firstChunk, TUNING.maxChunk);
-          if (next.start !== start) continue;
-        }
-      }
       if (isLong) {
         pending = [];
         const condition = this.#isValue(index, value!);
@@ -186,7 +146,7 @@ export class Walker {
         stretch = { ...stretch, start };
         if (!index.unique) lastValue = value;
       }
-      size = Math.min(size * 2, further === undefined ? TUNING.maxChunk : SKIP_TUNING.granule);
+      size = Math.min(size * 2, TUNING.maxChunk);
     }
     return found.length > need ? found.slice(0, need) : found;
   }

@@ -8,17 +8,17 @@ import { REMOVAL_EPOCH } from '../removal-epoch.js';
 import { countOfCollection } from '../shapes.js';
 import type { Statements } from '../statements.js';
 import { asOfNow, inTransaction } from '../transaction.js';
-import { zoneOfIds } from '../zones.js';
 import { buildSkipRows } from './skip-build.js';
-import { removeSkipRows, SKIP_TUNING, type SkipRow, type SkipSizes } from './skip-row.js';
-import { readOrder, writtenSince } from './skip-search.js';
+import { readHeader, writtenSince } from './skip-index.js';
+import { type PackedRows, packRows, unpackRows } from './packed-rows.js';
+import { removeSkipRows, SKIP_TUNING, type SkipSizes } from './skip-row.js';
 
 /** The skip indexes of a type of a project, built but not written. */
 export interface BuiltSkipIndexes {
   readonly collection: number;
   /** The removals of the file until then: see removal-epoch.ts. */
   readonly removals: string | null;
-  readonly rows: readonly SkipRow[];
+  readonly rows: PackedRows;
 }
 
 /** Makes the skip indexes of a file: see skip-row.ts. */
@@ -67,8 +67,9 @@ export class SkipIndexes {
     const { granule, minGranules, maxFresh } = SKIP_TUNING;
     const [count] = this.#statements.get(countOfCollection(collection)) as [number];
     if (count < granule * minGranules) return false;
-    const order = readOrder(zoneOfIds(collection), this.#statements);
-    return order === undefined || writtenSince(order, collection, this.#statements).length > maxFresh;
+    const header = readHeader(collection, this.#statements);
+    const written = header && writtenSince(header.lastVersion, collection, this.#statements);
+    return written === undefined || written.length > maxFresh;
   }
 
   /** Reads what there is, as of one moment. */
@@ -76,10 +77,11 @@ export class SkipIndexes {
     return asOfNow(this.#database, () => {
       const [removals] = this.#statements.read(READ_REMOVALS).get() as [string | null];
       const names = this.#statements.read(READ_COLLECTION).get(collection) as [string, string] | undefined;
-      if (names === undefined) return { collection, removals, rows: [] };
+      if (names === undefined) return { collection, removals, rows: packRows([]) };
       const [project, type] = names;
       const scope = rowScope({ project, dialect: sqliteDialect(this.#model, this.#dictionaries) }, type);
-      return { collection, removals, rows: buildSkipRows(scope, this.#statements, sizes, () => this.#guard.check()) };
+      const rows = buildSkipRows(scope, this.#statements, sizes, () => this.#guard.check());
+      return { collection, removals, rows: packRows(rows) };
     });
   }
 
@@ -90,7 +92,9 @@ export class SkipIndexes {
       if (now !== removals) return;
       removeSkipRows(this.#statements, collection);
       const write = this.#statements.write(ADD);
-      for (const { order, subject, value, data } of rows) write.run(collection, order, subject, value, data);
+      for (const { sort, subject, value, data } of unpackRows(rows)) {
+        write.run(collection, sort, subject, value, data as string);
+      }
     });
   }
 }

@@ -58,7 +58,7 @@ export class SkipRefresh {
         (threads) => threads.read(build, undefined),
         nothing,
       );
-      if (built === undefined || built.rows.length === 0) return;
+      if (built === undefined || built.rows.isEmpty) return;
       const write = { kind: 'write-skip-indexes', built } as const;
       await this.#calls.inThread<null | undefined>(undefined, (threads) => threads.write(write, undefined), nothing);
     } finally {

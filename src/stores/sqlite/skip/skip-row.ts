@@ -1,93 +1,112 @@
 import type { SqlValue } from '../../sql/sql.js';
+import { isBefore } from '../../sql/pages/value-range.js';
 import type { Statements } from '../statements.js';
-import { emptySet, type GranuleSet } from './granules.js';
 
 /**
- * A row of the table `skip`: what the granules of an order hold of one subject.
+ * A row of the table `skip`, which holds resource keys: those of frequent values, and those of each part of an order.
  *
- * A granule is about a thousand neighbours in the order of a sort key; the last one has the resources without a value. A
- * walk in that order leaves out the granules that cannot have a match, however the order and the conditions depend on each
- * other.
+ * A search intersects the keys of its conditions, and reads an order part by part for what is left: so it leaves out what
+ * cannot match, however the order and the conditions depend on each other.
  *
  * ```text
- * subject      value     data
- * 0            0         the order itself: see SkipOrder
- * parameter    0         which granules have resources with values, and which without
- * parameter    code      which have resources with this frequent code, and which without
- * parameter    target    likewise with a reference to this resource
- * parameter    ''        of a date or number: the smallest and largest low and the largest high of each granule
+ * sort    subject     value    data
+ * 0       ids         0        the moment and the range of the keys: see SkipHeader
+ * 0       ids         1        all resources
+ * 0       parameter   0        the resources with a value
+ * 0       parameter   -1       of a date or number: the resources with several
+ * 0       parameter   code     the resources with this frequent code
+ * 0       parameter   target   the resources with a reference to this one
+ * order   0           -1       the order: see SkipOrder
+ * order   0           0, 1 …   its granules, some in a row: about five hundred neighbours each; the last granule has the
+ *                              resources without a value
+ * order   1           0, 1 …   the same by the largest value of each resource, where some have several
  * ```
  *
- * Orders and subjects are the numbers of parameters, or those of zones.ts for the ids and instants of change.
+ * Orders are the numbers of parameters, or those of zones.ts for the ids and instants of change; `ids` is the number of that
+ * order.
  */
 export interface SkipRow {
-  readonly order: number;
+  readonly sort: number;
   readonly subject: number;
   readonly value: string | number;
-  readonly data: string;
+  readonly data: string | Uint8Array;
 }
 
+export const SETS = 0;
+export const HEADER = 0;
+export const EVERYTHING = 1;
 export const PRESENCE = 0;
-export const RANGES = '';
+export const SEVERAL = -1;
+export const ORDER = -1;
+export const BY_SMALLEST = 0;
+export const BY_LARGEST = 1;
 
-/** An order, and the moment of which its rows tell. */
-export interface SkipOrder {
+/** The moment that the rows of a type tell of, and the range of its keys. */
+export interface SkipHeader {
+  /** Changes with what the rows mean. */
+  readonly format: number;
   /** The entry `index_epoch` of `meta`: rows of another one are void. */
   readonly epoch: string | null;
   /** The key of the newest version that is included. */
   readonly lastVersion: number;
-  /** The sort key. */
+  /** The smallest key. */
+  readonly first: number;
+  /** Number of keys from there to the largest one. */
+  readonly size: number;
+  /** Number of resources. */
+  readonly count: number;
+}
+
+export const FORMAT = 3;
+
+/** Granules in a row of the table: to find a row takes as long as to read several granules. */
+export const GRANULES_IN_ROW = 32;
+
+/** The granules of an order. */
+export interface SkipOrder {
   readonly parameter: string;
   /** The first value of each granule but the last, which is of resources without a value. */
   readonly starts: readonly SqlValue[];
+  /** Granules of one value that many resources have. */
+  readonly ties: readonly number[];
+  /** Some resources have several values: the descending order has granules of its own. */
+  readonly several: boolean;
 }
 
-/** Which granules have a resource with something, and which have one without it. */
-export interface Holding {
-  readonly some: GranuleSet;
-  readonly lacking: GranuleSet;
-}
-
-/** Per granule the smallest low, the largest low and the largest high; of granules without values null. */
-export type Ranges = readonly [
-  low: readonly (number | null)[],
-  last: readonly (number | null)[],
-  high: readonly (number | null)[],
-];
-
-export function holdingText({ some, lacking }: Holding): string {
-  return Buffer.concat([some, lacking]).toString('base64');
-}
-
-/** @param count number of granules of the order */
-export function readHolding(text: string, count: number): Holding {
-  const bytes = Buffer.from(text, 'base64');
-  const size = emptySet(count).length;
-  return { some: bytes.subarray(0, size), lacking: bytes.subarray(size, 2 * size) };
+/** The granule that a value belongs to. */
+export function granuleOf(starts: readonly SqlValue[], value: SqlValue): number {
+  let [low, high] = [0, starts.length - 1];
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (isBefore(value, starts[middle]!)) high = middle - 1;
+    else low = middle;
+  }
+  return low;
 }
 
 /** How large the parts of a skip index are. */
 export interface SkipSizes {
   /** Resources of a granule. */
   readonly granule: number;
-  /** Orders with fewer granules are walked as they are. */
+  /** Types of fewer granules have no skip index. */
   readonly minGranules: number;
-  /** Codes and targets of fewer resources are collected instead. */
+  /** Codes and targets of fewer resources are looked up. */
   readonly minHolders: number;
-  /** Resources times orders that are described in one pass over the indexes: four bytes each. */
-  readonly maxPlaces: number;
 }
 
 /** Only tests change it. */
 export const SKIP_TUNING = {
-  granule: 1_024,
+  granule: 512,
   minGranules: 16,
   minHolders: 4_096,
-  maxPlaces: 32_000_000,
   /** With more writes since, a skip index is not used. */
   maxPending: 10_000,
-  /** With more writes since, it is made again. */
-  maxFresh: 2_000,
+  /** With more writes since, it is brought up to date. */
+  maxFresh: 500,
+  /** Versions that are looked at for writes since. */
+  maxVersions: 20_000,
+  /** A type whose keys are spread over more has none: a set of them would be a megabyte. */
+  maxSpread: 64_000_000,
   /** After so many writes a store makes skip indexes before it closes. */
   minLoad: 20_000,
 };

@@ -1,0 +1,62 @@
+import type { Condition } from '../sql/pages/condition.js';
+import { allOf, sql } from '../sql/sql.js';
+import type { PreparedSearch } from './pages/prepared-search.js';
+import { intersection } from './skip/condition-sets.js';
+import type { Statements } from './statements.js';
+
+/**
+ * Counts what meets several conditions by the sets of the skip index: they are intersected. One condition may have no such set:
+ * what its scan finds is looked up in the others. Undefined where that would not be shorter.
+ *
+ * PERF: a resource in a set takes some nanoseconds, one that a scan finds 0.2 µs, and a test some microseconds.
+ */
+export function countInSets(
+  conditions: readonly Condition[],
+  search: PreparedSearch,
+  statements: Statements,
+): number | undefined {
+  if (conditions.length < 2) return undefined;
+  const scans = conditions.filter(({ scan, direct }) => scan !== undefined && direct === true);
+  if (search.probes.shortestUnder(COUNTING_SETS.minRows, scans) !== undefined) return undefined;
+  const { skips } = search;
+  if (skips === undefined) return undefined;
+  const known = new Map(conditions.map((one) => [one, skips.exactOf(one)]));
+  const [other, ...further] = conditions.filter((one) => known.get(one) === undefined);
+  if (further.length > 0 || (other !== undefined && !scans.includes(other))) return undefined;
+  const { set } = intersection([...known.values()])!;
+  const { pending } = skips.index;
+  for (const key of pending) set.delete(key);
+  let count = other === undefined ? set.count : 0;
+  if (other !== undefined) {
+    for (const key of statements.column(other.scan!) as readonly number[]) {
+      if (!set.has(key)) continue;
+      count++;
+      // A scan may find a resource by several of its values.
+      set.delete(key);
+    }
+  }
+  return count + countPending(pending, conditions, search, statements);
+}
+
+function countPending(
+  pending: readonly number[],
+  conditions: readonly Condition[],
+  { scope }: PreparedSearch,
+  statements: Statements,
+): number {
+  if (pending.length === 0) return 0;
+  // PERF: the plus keeps SQLite from reading all of the type.
+  const current = sql`+r0.collection = ${scope.collection!} AND +r0.content IS NOT NULL`;
+  const where = allOf([
+    sql`r0.key IN (SELECT value FROM json_each(${JSON.stringify(pending)}))`,
+    current,
+    ...conditions.map(({ test }) => test),
+  ]);
+  return statements.get(sql`SELECT count(*) FROM resource r0 WHERE ${where}`)![0] as number;
+}
+
+/** Only tests change it. */
+export const COUNTING_SETS = {
+  /** Rows of the shortest scan from which sets are intersected. */
+  minRows: 6_400,
+};

@@ -1,0 +1,160 @@
+import type { Condition } from '../../sql/pages/condition.js';
+import { compareRows, type FoundRow, foundRow } from '../../sql/pages/found-row.js';
+import type { PageOrder, PagePosition } from '../../sql/pages/page-order.js';
+import { orderTerms } from '../../sql/order.js';
+import { sql, type SqlValue } from '../../sql/sql.js';
+import { type ConditionSets, intersection, type MemberCondition } from '../skip/condition-sets.js';
+import type { SkipIndex, SkipOrderKeys } from '../skip/skip-index.js';
+import { granuleOf } from '../skip/skip-row.js';
+import type { Statements } from '../statements.js';
+import { collection } from './collection.js';
+import type { Finding } from './finding.js';
+import { TUNING } from './tuning.js';
+
+/**
+ * Finds a page among the resources that can meet all conditions, by the skip index: the sets of the conditions are
+ * intersected, and the granules of the order are read one by one until the page is full. Statements look at no other
+ * resources, and at those that were written since.
+ */
+export class SkipWalker {
+  readonly #index: SkipIndex;
+  readonly #sets: ConditionSets;
+  readonly #statements: Statements;
+  readonly #order: PageOrder;
+
+  constructor(sets: ConditionSets, statements: Statements, order: PageOrder) {
+    this.#index = sets.index;
+    this.#sets = sets;
+    this.#statements = statements;
+    this.#order = order;
+  }
+
+  /** From one key of the order on. Undefined where the index does not have that. */
+  walk(
+    level: number,
+    conditions: readonly Condition[],
+    need: number,
+    place: PagePosition | undefined,
+  ): Finding | undefined {
+    if (need > TUNING.maxSorted) return undefined;
+    const keys = this.#index.order(this.#order.keys[level]!, this.#order.scope);
+    return keys && this.#find(keys, { level, conditions, place }, need);
+  }
+
+  *#find(keys: SkipOrderKeys, part: Part, need: number): Finding {
+    const { pending } = this.#index;
+    const known = intersection(part.conditions.map((one) => this.#sets.of(one)));
+    const set = known?.set ?? this.#index.all.copy();
+    for (const key of pending) set.delete(key);
+    yield TUNING.setsCost + pending.length;
+    const written = this.#rows(pending, part, need);
+    const count = set.count;
+    if (count <= need + TUNING.fewTogether) {
+      yield count;
+      return this.#merged(this.#membersAmong(set.keys(), part, need), written, part, need);
+    }
+    const found: FoundRow[] = [];
+    let batch: number[] = [];
+    let wanted = need + TUNING.firstChunk;
+    const flush = (): void => {
+      const rows = batch.length === 0 ? [] : this.#membersAmong(batch, part, need - found.length);
+      for (const row of rows) found.push(row);
+      batch = [];
+    };
+    for (const granule of this.#granules(keys, part)) {
+      const matching = keys.keysOf(granule, set);
+      yield GRANULE_COST;
+      const { starts, ties } = keys;
+      if (matching.length > need + TUNING.fewTogether && (granule === starts.length || ties.includes(granule))) {
+        flush();
+        if (found.length >= need) break;
+        const value = starts[granule] ?? null;
+        for (const row of yield* this.#group(value, matching, part, need - found.length)) found.push(row);
+      } else {
+        for (const key of matching) batch.push(key);
+        if (batch.length < wanted) continue;
+        yield batch.length;
+        flush();
+        wanted = Math.min(2 * wanted, TUNING.maxChunk);
+      }
+      if (found.length >= need) break;
+    }
+    flush();
+    return this.#merged(found, written, part, need);
+  }
+
+  /** The granules from a position on, in the order of the page. */
+  #granules({ starts }: SkipOrderKeys, { level, place }: Part): readonly number[] {
+    const { keys, backwards } = this.#order;
+    const granules = [...starts.keys()];
+    if (keys[level]!.descending !== backwards) granules.reverse();
+    const missing = starts.length;
+    const all = backwards ? [missing, ...granules] : [...granules, missing];
+    const at = place?.values[0];
+    return at === undefined ? all : all.slice(all.indexOf(at === null ? missing : granuleOf(starts, at)));
+  }
+
+  /** Resources with one value, or with none, in the order of the next key. */
+  *#group(value: SqlValue, matching: readonly number[], { level, conditions, place }: Part, need: number): Finding {
+    const { keys, scope } = this.#order;
+    const [term] = orderTerms(keys.slice(level, level + 1), scope);
+    const members = this.#index.emptySet();
+    for (const key of matching) members.add(key);
+    const condition: MemberCondition = { test: sql`${term!.value} IS ${value}`, members };
+    const isHere = place !== undefined && place.values[0] === value;
+    const rest = isHere ? { values: place.values.slice(1), id: place.id } : undefined;
+    const all = [...conditions, condition];
+    const next = this.#index.order(keys[level + 1]!, scope);
+    const part = { level: level + 1, conditions: all, place: rest };
+    const rows = next === undefined ? this.#all(matching, part, need) : yield* this.#find(next, part, need);
+    return rows.map((row) => ({ ...row, values: [value, ...row.values] }));
+  }
+
+  #all(matching: readonly number[], part: Part, need: number): readonly FoundRow[] {
+    const written = this.#rows(this.#index.pending, part, need);
+    return this.#merged(this.#membersAmong(matching, part, need), written, part, need);
+  }
+
+  /** Those of members of the sets that match, in order. */
+  #membersAmong(keys: readonly number[], part: Part, need: number): readonly FoundRow[] {
+    const conditions = part.conditions.filter((one) => this.#sets.of(one)?.exact !== true);
+    return this.#rows(keys, { ...part, conditions }, need);
+  }
+
+  /** Those of some resources that match, in order. */
+  #rows(keys: readonly number[], { level, conditions, place }: Part, need: number): readonly FoundRow[] {
+    if (keys.length === 0) return [];
+    const scan = sql`SELECT value FROM json_each(${JSON.stringify(keys)})`;
+    // PERF: the plus keeps SQLite from reading all of the type.
+    const current = sql`+r0.collection = ${this.#order.scope.collection!} AND +r0.content IS NOT NULL`;
+    const tests = [current, ...conditions.map(({ test }) => test)];
+    return this.#statements.all(collection(this.#order, level, scan, tests, need, place)).map(foundRow);
+  }
+
+  /** What was written since may be among the others, too: as members of a group. */
+  #merged(
+    found: readonly FoundRow[],
+    written: readonly FoundRow[],
+    { level }: Part,
+    need: number,
+  ): readonly FoundRow[] {
+    if (written.length === 0) return found.slice(0, need);
+    const { keys, backwards } = this.#order;
+    const compare = compareRows(
+      keys.slice(level).map(({ descending }) => descending),
+      backwards,
+    );
+    const byId = new Map([...found, ...written].map((row) => [row.id, row]));
+    return [...byId.values()].sort(compare).slice(0, need);
+  }
+}
+
+/** What is searched: from one key of the order on, after a position. */
+interface Part {
+  readonly level: number;
+  readonly conditions: readonly Condition[];
+  readonly place: PagePosition | undefined;
+}
+
+/** What a granule costs in rows. */
+const GRANULE_COST = 4;

@@ -1,0 +1,218 @@
+import type { Criteria, HasCriteria, MatchCriteria } from '../../../search/criteria/criteria.js';
+import type { Condition } from '../../sql/pages/condition.js';
+import { rangeOf, type ValueRange } from '../../sql/pages/value-range.js';
+import { isDirect, planRows } from '../../sql/plan.js';
+import { innerScope, parameterKey, type RowScope } from '../../sql/rows.js';
+import { type Sql, sql, TRUE } from '../../sql/sql.js';
+import { intervalScan } from '../pages/walk-bounds.js';
+import type { Statements } from '../statements.js';
+import type { KeySet } from './key-set.js';
+import type { SkipIndex } from './skip-index.js';
+import { granuleOf, PRESENCE, SEVERAL } from './skip-row.js';
+
+/** The resources that can meet a condition, except those that are pending. */
+export interface ConditionSet {
+  readonly set: KeySet;
+  /** All of them do. */
+  readonly exact: boolean;
+}
+
+/** A condition that only resources of a set can meet, except those that are pending. */
+export interface MemberCondition extends Condition {
+  readonly members?: KeySet;
+}
+
+/** Finds the sets of conditions: those that the skip index keeps, parts of its orders, and short scans. */
+export class ConditionSets {
+  readonly index: SkipIndex;
+  readonly #scope: RowScope;
+  readonly #statements: Statements;
+  readonly #known = new Map<Condition, ConditionSet | undefined>();
+
+  constructor(index: SkipIndex, scope: RowScope, statements: Statements) {
+    this.index = index;
+    this.#scope = scope;
+    this.#statements = statements;
+  }
+
+  /** Undefined where it takes too long to find. */
+  of(condition: MemberCondition): ConditionSet | undefined {
+    if (!this.#known.has(condition)) this.#known.set(condition, this.#find(condition));
+    return this.#known.get(condition);
+  }
+
+  /** What exactly meets the condition. Undefined where that takes too long to find. */
+  exactOf(condition: Condition): ConditionSet | undefined {
+    const { criteria } = condition;
+    // The range of an order would be for nothing.
+    if (criteria?.kind === 'match' && condition.shared === undefined) {
+      return exact(this.#held(criteria)) ?? this.#scannedFor(criteria, SHORT);
+    }
+    return exact(this.of(condition));
+  }
+
+  #find({ members, shared, criteria, scan, direct, reads }: MemberCondition): ConditionSet | undefined {
+    if (members !== undefined) return { set: members, exact: true };
+    const held = shared && this.index.setOf(shared.parameter, shared.value);
+    if (held !== undefined) return { set: held, exact: true };
+    const found = criteria && this.#matching(criteria);
+    if (found !== undefined || scan === undefined) return found;
+    return direct === true || (reads ?? Infinity) <= MAX_READ ? this.#scanned(scan) : undefined;
+  }
+
+  #matching(criteria: Criteria): ConditionSet | undefined {
+    switch (criteria.kind) {
+      case 'none':
+        return { set: this.index.emptySet(), exact: true };
+      case 'and':
+        return intersection(criteria.of.map((one) => this.#matching(one)));
+      case 'or':
+        return union(criteria.of.map((one) => this.#matching(one)));
+      case 'not': {
+        const inner = this.#matching(criteria.of);
+        return inner?.exact === true ? { set: this.index.all.copy().subtract(inner.set), exact: true } : undefined;
+      }
+      case 'missing': {
+        const present = this.#present(criteria.parameter);
+        if (present === undefined) return undefined;
+        return { set: criteria.missing ? this.index.all.copy().subtract(present) : present, exact: true };
+      }
+      case 'match':
+        return this.#held(criteria) ?? this.#scannedFor(criteria, SHORT) ?? this.#inRange(criteria, criteria.parameter);
+      case 'last-updated':
+        return this.#inRange(criteria, '_lastUpdated');
+      case 'id':
+        return this.#scannedFor(criteria, SHORT);
+      case 'has':
+        return this.#having(criteria);
+      default:
+        return undefined;
+    }
+  }
+
+  /** The set of a code or a target that many resources have. */
+  #held({ parameter, test }: MatchCriteria): ConditionSet | undefined {
+    const key = parameter.includes('$') ? undefined : (parameterKey(this.#scope, parameter) as number | undefined);
+    if (key === undefined) return undefined;
+    if (test.kind === 'token') {
+      const { code, folded, negated, below, system, noSystem } = test;
+      if (code === undefined || negated === true || below === true) return undefined;
+      // Both are kept, or one is not frequent and has to be looked up.
+      if (folded !== undefined && folded !== code) return undefined;
+      const set = this.index.setOf(key, code);
+      return set && { set, exact: system === undefined && noSystem !== true };
+    }
+    if (test.kind !== 'reference' || this.#scope.baseUrl !== undefined) return undefined;
+    const { id, types, url, negated } = test;
+    if (id === undefined || types?.length !== 1 || url !== undefined || negated === true) return undefined;
+    const [target] = (this.#statements.read(FIND_TARGET).get(this.#scope.project, types[0]!, id) ?? []) as [number?];
+    const set = target === undefined ? undefined : this.index.setOf(key, target);
+    return set && { set, exact: true };
+  }
+
+  #present(parameter: string): KeySet | undefined {
+    if (parameter.includes('$')) return undefined;
+    const key = parameterKey(this.#scope, parameter) as number | undefined;
+    // What has no row had no value in any resource.
+    return (key === undefined ? undefined : this.index.setOf(key, PRESENCE)) ?? this.index.emptySet();
+  }
+
+  /** What few resources of another type refer to. */
+  #having(criteria: HasCriteria): ConditionSet | undefined {
+    const scope = innerScope(this.#scope, criteria.type);
+    const reference = parameterKey(scope, criteria.parameter);
+    if (this.#scope.baseUrl !== undefined || this.#scope.inside !== undefined || reference === undefined)
+      return undefined;
+    const { scan, residual } = planRows(criteria.of, scope);
+    if (!isDirect(criteria.of) || scan === undefined || residual !== TRUE) return undefined;
+    const sources = this.#statements.column(sql`SELECT * FROM (${scan}) LIMIT ${MAX_SOURCES + 1}`);
+    if (sources.length > MAX_SOURCES) return undefined;
+    const targets = sql`SELECT x.target FROM json_each(${JSON.stringify(sources)}) j
+      CROSS JOIN reference x ON x.resource = j.value AND x.parameter = ${reference} AND x.grp = 0`;
+    const found = this.#scanned(targets);
+    // Some may be of other types.
+    return found && { set: found.set.intersect(this.index.all), exact: true };
+  }
+
+  #scannedFor(criteria: Criteria, limit: number): ConditionSet | undefined {
+    const { scan, residual } = planRows(criteria, this.#scope);
+    return scan === undefined || residual !== TRUE ? undefined : this.#scanned(scan, limit);
+  }
+
+  #scanned(scan: Sql, limit = MAX_SCANNED): ConditionSet | undefined {
+    const keys = this.#statements.column(sql`SELECT * FROM (${scan}) LIMIT ${limit + 1}`) as readonly number[];
+    if (keys.length > limit) return undefined;
+    const set = this.index.emptySet();
+    for (const key of keys) set.add(key);
+    return { set, exact: true };
+  }
+
+  /** The granules of the order of a date or number that reach into a range, and what may match by another value. */
+  #inRange(criteria: Criteria, parameter: string): ConditionSet | undefined {
+    const range = rangeOf(criteria, parameter);
+    if (range === undefined) return undefined;
+    const isOfTime = criteria.kind === 'last-updated';
+    if (!isOfTime && (criteria.kind !== 'match' || !['date', 'number', 'quantity'].includes(criteria.test.kind))) {
+      return undefined;
+    }
+    const order = this.index.order({ parameter, descending: false }, this.#scope);
+    if (order === undefined) return undefined;
+    const { low, high } = range;
+    const { starts } = order;
+    const intervals = isOfTime ? undefined : this.#intervals(range, parameter);
+    const from = low === undefined || intervals === 'many' ? 0 : granuleOf(starts, low);
+    const to = high === undefined ? starts.length - 1 : granuleOf(starts, high);
+    const set = this.index.emptySet();
+    for (let granule = from; granule <= to; granule++) order.addTo(set, granule);
+    if (intervals !== undefined && intervals !== 'many') for (const key of intervals) set.add(key);
+    const key = isOfTime ? undefined : (parameterKey(this.#scope, parameter) as number);
+    const several = key === undefined ? undefined : this.index.setOf(key, SEVERAL);
+    if (several !== undefined) set.unite(several);
+    return { set, exact: false };
+  }
+
+  /** Long intervals that may match by their end. */
+  #intervals({ low, intervalsAfter }: ValueRange, parameter: string): readonly number[] | 'many' | undefined {
+    if (low === undefined || intervalsAfter === undefined) return undefined;
+    const scan = intervalScan(low, intervalsAfter, parameter, this.#scope);
+    if (scan === undefined) return undefined;
+    const keys = this.#statements.column(sql`SELECT * FROM (${scan}) LIMIT ${SHORT + 1}`) as readonly number[];
+    return keys.length > SHORT ? 'many' : keys;
+  }
+}
+
+function exact(found: ConditionSet | undefined): ConditionSet | undefined {
+  return found?.exact === true ? found : undefined;
+}
+
+/** The resources that may meet all; exact if that is known of each. */
+export function intersection(sets: readonly (ConditionSet | undefined)[]): ConditionSet | undefined {
+  const known = sets.filter((one) => one !== undefined);
+  if (known.length === 0) return undefined;
+  const exact = known.length === sets.length && known.every((one) => one.exact);
+  const set = known[0]!.set.copy();
+  for (const one of known.slice(1)) set.intersect(one.set);
+  return { set, exact };
+}
+
+function union(sets: readonly (ConditionSet | undefined)[]): ConditionSet | undefined {
+  if (sets.length === 0 || !sets.every((one) => one !== undefined)) return undefined;
+  const set = sets[0]!.set.copy();
+  for (const one of sets.slice(1)) set.unite(one.set);
+  return { set, exact: sets.every((one) => one.exact) };
+}
+
+/** Rows of a scan that are read for a set: some milliseconds. */
+const MAX_SCANNED = 32_768;
+
+/** The same where a part of an order is the other way. */
+const SHORT = 4_096;
+
+/** Resources whose references are read for a set: some milliseconds. */
+const MAX_SOURCES = 8_192;
+
+/** Rows that a scan may read even if it gives few. */
+const MAX_READ = 50_000;
+
+const FIND_TARGET = `SELECT r.key FROM collection c CROSS JOIN resource r ON r.collection = c.key
+  WHERE c.project = ? AND c.type = ? AND r.id = ?`;

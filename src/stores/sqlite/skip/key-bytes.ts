@@ -1,0 +1,103 @@
+import { KeySet } from './key-set.js';
+
+// Keys as they are stored: the first byte says how.
+//   LIST  the difference of each key to the one before, in groups of seven bits, the lowest first; the high bit of a byte
+//         says that another one follows
+//   BITS  the words of a KeySet
+//   ALL   nothing: all resources of the type
+const LIST = 0;
+const BITS = 1;
+const ALL = 2;
+
+/** @param keys in ascending order, each once */
+export function listBytes(keys: ArrayLike<number>, first: number): Uint8Array {
+  const bytes = new Uint8Array(1 + 5 * keys.length);
+  bytes[0] = LIST;
+  let length = 1;
+  let previous = first;
+  for (let index = 0; index < keys.length; index++) {
+    let difference = keys[index]! - previous;
+    previous = keys[index]!;
+    for (; difference > 127; difference >>>= 7) bytes[length++] = (difference & 127) | 128;
+    bytes[length++] = difference;
+  }
+  return bytes.slice(0, length);
+}
+
+/** In the shorter form. @param all all resources of the type */
+export function setBytes(set: KeySet, all: KeySet): Uint8Array {
+  const count = set.count;
+  if (count === all.count) return Uint8Array.of(ALL);
+  const bits = 1 + 4 * set.words.length;
+  const list = count > bits ? undefined : listBytes(set.keys(), set.first);
+  if (list !== undefined && list.length <= bits) return list;
+  const bytes = new Uint8Array(bits);
+  bytes[0] = BITS;
+  bytes.set(new Uint8Array(set.words.buffer, set.words.byteOffset, set.words.byteLength), 1);
+  return bytes;
+}
+
+/** The keys of a list, in ascending order: those of a set, if one is given. */
+export function readList(bytes: Uint8Array, first: number, among?: KeySet): number[] {
+  const keys: number[] = [];
+  // PERF: no key is out of the range of the set.
+  const words = among?.words;
+  eachPlace(bytes, (place) => {
+    if (words === undefined || (words[place >>> 5]! & (1 << (place & 31))) !== 0) keys.push(first + place);
+  });
+  return keys;
+}
+
+/** Adds the keys of a list to a set. */
+export function addList({ words }: KeySet, bytes: Uint8Array): void {
+  eachPlace(bytes, (place) => {
+    words[place >>> 5]! |= 1 << (place & 31);
+  });
+}
+
+/** PERF: a page may read the keys of all resources of a type, so nothing is made for each. */
+function eachPlace(bytes: Uint8Array, visit: (place: number) => void): void {
+  const { length } = bytes;
+  let place = 0;
+  for (let index = 1; index < length;) {
+    let byte = bytes[index++]!;
+    if (byte < 128) place += byte;
+    else {
+      let difference = byte & 127;
+      for (let shift = 7; byte > 127; shift += 7) {
+        byte = bytes[index++]!;
+        difference |= (byte & 127) << shift;
+      }
+      place += difference;
+    }
+    visit(place);
+  }
+}
+
+/** Several lists as one value: four bytes for the end of each, and the lists. */
+export function listsBytes(lists: readonly Uint8Array[]): Uint8Array {
+  const start = 4 * lists.length;
+  const bytes = new Uint8Array(lists.reduce((sum, { length }) => sum + length, start));
+  const ends = new DataView(bytes.buffer);
+  let end = start;
+  for (const [index, list] of lists.entries()) {
+    bytes.set(list, end);
+    end += list.length;
+    ends.setUint32(4 * index, end, true);
+  }
+  return bytes;
+}
+
+/** One of several lists. @param count how many they are */
+export function listAt(bytes: Uint8Array, index: number, count: number): Uint8Array {
+  const ends = new DataView(bytes.buffer, bytes.byteOffset);
+  const start = index === 0 ? 4 * count : ends.getUint32(4 * (index - 1), true);
+  return bytes.subarray(start, ends.getUint32(4 * index, true));
+}
+
+/** Adds stored keys to a set. */
+export function readInto(set: KeySet, bytes: Uint8Array, all: () => KeySet): void {
+  if (bytes[0] === ALL) set.unite(all());
+  else if (bytes[0] === LIST) addList(set, bytes);
+  else set.unite(new KeySet(set.first, set.size, new Uint32Array(new Uint8Array(bytes.subarray(1)).buffer)));
+}

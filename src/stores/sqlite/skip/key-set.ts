@@ -1,0 +1,73 @@
+/** A set of resource keys of one range: a bit per key. */
+export class KeySet {
+  readonly first: number;
+  /** Number of keys of the range. */
+  readonly size: number;
+  readonly words: Uint32Array;
+
+  constructor(first: number, size: number, words = new Uint32Array(Math.ceil(size / 32))) {
+    this.first = first;
+    this.size = size;
+    this.words = words;
+  }
+
+  /** A key outside of the range is left out. */
+  add(key: number): void {
+    const place = key - this.first;
+    if (place >= 0 && place < this.size) this.words[place >>> 5]! |= 1 << (place & 31);
+  }
+
+  delete(key: number): void {
+    const place = key - this.first;
+    if (place >= 0 && place < this.size) this.words[place >>> 5]! &= ~(1 << (place & 31));
+  }
+
+  has(key: number): boolean {
+    const place = key - this.first;
+    return place >= 0 && place < this.size && (this.words[place >>> 5]! & (1 << (place & 31))) !== 0;
+  }
+
+  /** Keeps what the other set of the same range has. */
+  intersect({ words }: KeySet): this {
+    const own = this.words;
+    for (let index = 0; index < own.length; index++) own[index]! &= words[index]!;
+    return this;
+  }
+
+  unite({ words }: KeySet): this {
+    const own = this.words;
+    for (let index = 0; index < own.length; index++) own[index]! |= words[index]!;
+    return this;
+  }
+
+  subtract({ words }: KeySet): this {
+    const own = this.words;
+    for (let index = 0; index < own.length; index++) own[index]! &= ~words[index]!;
+    return this;
+  }
+
+  copy(): KeySet {
+    return new KeySet(this.first, this.size, this.words.slice());
+  }
+
+  get count(): number {
+    let count = 0;
+    for (let bits of this.words) {
+      bits -= (bits >>> 1) & 0x5555_5555;
+      bits = (bits & 0x3333_3333) + ((bits >>> 2) & 0x3333_3333);
+      count += (((bits + (bits >>> 4)) & 0x0f0f_0f0f) * 0x0101_0101) >>> 24;
+    }
+    return count;
+  }
+
+  /** In ascending order. */
+  keys(): readonly number[] {
+    const keys: number[] = [];
+    this.words.forEach((word, index) => {
+      for (let bits = word; bits !== 0; bits &= bits - 1) {
+        keys.push(this.first + 32 * index + (31 - Math.clz32(bits & -bits)));
+      }
+    });
+    return keys;
+  }
+}

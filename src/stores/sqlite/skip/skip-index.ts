@@ -1,0 +1,155 @@
+import type { SortKey } from '../../../search/criteria/criteria.js';
+import type { RowScope } from '../../sql/rows.js';
+import { orderIndexOf } from '../pages/order-index.js';
+import type { Statements } from '../statements.js';
+import { zoneOfIds } from '../zones.js';
+import { addList, listAt, readInto, readList } from './key-bytes.js';
+import { KeySet } from './key-set.js';
+import {
+  BY_LARGEST,
+  BY_SMALLEST,
+  EVERYTHING,
+  FORMAT,
+  GRANULES_IN_ROW,
+  HEADER,
+  ORDER,
+  SETS,
+  SKIP_TUNING,
+  type SkipHeader,
+  type SkipOrder,
+} from './skip-row.js';
+
+/** An order, with the keys of each part. */
+export interface SkipOrderKeys extends SkipOrder {
+  /** In ascending order. @param granule its number; that of the last one is the number of starts @param among if not all */
+  keysOf(granule: number, among?: KeySet): readonly number[];
+  addTo(set: KeySet, granule: number): void;
+}
+
+/** What a file holds of a type of a project, as of the moment it was built: see skip-row.ts. */
+export class SkipIndex {
+  readonly header: SkipHeader;
+  /** What was written since, deletions included: the index says nothing of them. */
+  readonly pending: readonly number[];
+  readonly #collection: number;
+  readonly #statements: Statements;
+  #all: KeySet | undefined;
+
+  private constructor(header: SkipHeader, pending: readonly number[], collection: number, statements: Statements) {
+    this.header = header;
+    this.pending = pending;
+    this.#collection = collection;
+    this.#statements = statements;
+  }
+
+  /** Undefined where the file has no valid one, or too much was written since. @param noteStale called if it is to be made */
+  static of(
+    collection: number,
+    statements: Statements,
+    noteStale: (collection: number) => void = () => undefined,
+  ): SkipIndex | undefined {
+    const header = readHeader(collection, statements);
+    const pending = header && writtenSince(header.lastVersion, collection, statements);
+    if (pending === undefined || pending.length > SKIP_TUNING.maxFresh) noteStale(collection);
+    return pending === undefined || pending.length > SKIP_TUNING.maxPending
+      ? undefined
+      : new SkipIndex(header!, pending, collection, statements);
+  }
+
+  emptySet(): KeySet {
+    return new KeySet(this.header.first, this.header.size);
+  }
+
+  /** All resources. */
+  get all(): KeySet {
+    this.#all ??= this.#read(SETS, zoneOfIds(this.#collection), EVERYTHING) ?? this.emptySet();
+    return this.#all;
+  }
+
+  /** The resources with a value; undefined where that is not kept. A set of its own, which may be changed. */
+  setOf(subject: number, value: string | number): KeySet | undefined {
+    return this.#read(SETS, subject, value);
+  }
+
+  /** The order of a key; undefined where none is kept. */
+  order(key: SortKey, scope: RowScope): SkipOrderKeys | undefined {
+    const sort = orderIndexOf(key, scope)?.skip;
+    if (sort === undefined) return undefined;
+    const smallest = this.#granules(sort, BY_SMALLEST);
+    if (smallest === undefined) return undefined;
+    const subject = key.descending && smallest.several ? BY_LARGEST : BY_SMALLEST;
+    const order = subject === BY_LARGEST ? this.#granules(sort, subject) : smallest;
+    if (order === undefined) return undefined;
+    const list = this.#reader(sort, subject, order.starts.length + 1);
+    return {
+      ...order,
+      keysOf: (granule, among) => readList(list(granule), this.header.first, among),
+      addTo: (set, granule) => addList(set, list(granule)),
+    };
+  }
+
+  /** Neighbours are in the same row of the table. */
+  #reader(sort: number, subject: number, count: number): (granule: number) => Uint8Array {
+    let last: { readonly row: number; readonly bytes: Uint8Array | undefined } | undefined;
+    return (granule) => {
+      const row = Math.floor(granule / GRANULES_IN_ROW);
+      if (last?.row !== row) {
+        const [bytes] = (this.#statements.read(READ).get(sort, subject, row) ?? []) as [Uint8Array?];
+        last = { row, bytes };
+      }
+      const lists = Math.min(GRANULES_IN_ROW, count - row * GRANULES_IN_ROW);
+      return last.bytes === undefined ? NOTHING : listAt(last.bytes, granule % GRANULES_IN_ROW, lists);
+    };
+  }
+
+  #granules(sort: number, subject: number): SkipOrder | undefined {
+    const [text] = (this.#statements.read(READ).get(sort, subject, ORDER) ?? []) as [string?];
+    return text === undefined ? undefined : (JSON.parse(text) as SkipOrder);
+  }
+
+  #read(sort: number, subject: number, value: string | number): KeySet | undefined {
+    const [bytes] = (this.#statements.read(READ).get(sort, subject, value) ?? []) as [Uint8Array?];
+    if (bytes === undefined) return undefined;
+    const set = this.emptySet();
+    readInto(set, bytes, () => this.all);
+    return set;
+  }
+}
+
+const NOTHING = new Uint8Array(0);
+
+const READ = 'SELECT data FROM skip WHERE sort = ? AND subject = ? AND value = ?';
+
+/** Undefined where the file has none that is valid. */
+export function readHeader(collection: number, statements: Statements): SkipHeader | undefined {
+  const [text, epoch] = (statements.read(READ_HEADER).get(SETS, zoneOfIds(collection), HEADER) ?? []) as [
+    string?,
+    (string | null)?,
+  ];
+  if (text === undefined) return undefined;
+  const header = JSON.parse(text) as SkipHeader;
+  return header.format === FORMAT && header.epoch === epoch ? header : undefined;
+}
+
+const READ_HEADER = `SELECT data, (SELECT value FROM meta WHERE name = 'index_epoch') FROM skip
+  WHERE sort = ? AND subject = ? AND value = ?`;
+
+/**
+ * The keys of what was written since a version, up to those of one more version than may be pending. Undefined where so much was written to
+ * all types that they were not looked for.
+ */
+export function writtenSince(
+  lastVersion: number,
+  collection: number,
+  statements: Statements,
+): readonly number[] | undefined {
+  const { maxPending, maxVersions } = SKIP_TUNING;
+  if (statements.read(VERSION_AFTER).get(lastVersion, maxVersions) !== undefined) return undefined;
+  const rows = statements.read(WRITTEN_SINCE).all(lastVersion, collection, maxPending + 1) as [number][];
+  return [...new Set(rows.map(([key]) => key))];
+}
+
+const VERSION_AFTER = 'SELECT 1 FROM version NOT INDEXED WHERE key > ? LIMIT 1 OFFSET ?';
+// PERF: for a DISTINCT SQLite would read all versions in the order of their resources.
+const WRITTEN_SINCE = `SELECT v.resource FROM version v NOT INDEXED CROSS JOIN resource r ON r.key = v.resource
+  WHERE v.key > ? AND r.collection = ? LIMIT ?`;
