@@ -1,6 +1,6 @@
-import type { Bundle } from '@medplum/fhirtypes';
+import type { Bundle, Resource } from '@medplum/fhirtypes';
 import Database from 'better-sqlite3';
-import { importBundle, systemCaller, type ResourceStore } from 'fhirgraph';
+import { importBundle, importNdjson, systemCaller, type ResourceStore } from 'fhirgraph';
 import { SqliteStore } from 'fhirgraph/sqlite';
 
 /** Imports the Bundles into a new SQLite file, one transaction each. @returns milliseconds */
@@ -17,6 +17,28 @@ export async function importInto(store: ResourceStore, bundles: readonly string[
   for (const text of bundles) await importBundle(JSON.parse(text) as Bundle, { store, caller });
 }
 
+/** Imports the lines into a new SQLite file. @returns milliseconds */
+export async function importLinesIndexed(lines: Buffer, file: string, project: string): Promise<number> {
+  const start = performance.now();
+  const store = new SqliteStore(file);
+  await importNdjson(chunksOf(lines), { store, caller: systemCaller(project) });
+  await store.close();
+  return performance.now() - start;
+}
+
+/** The resources of the Bundles as NDJSON, their references as they are. */
+export function linesOf(bundles: readonly string[]): Buffer {
+  const lines = bundles.flatMap((text) =>
+    (JSON.parse(text) as Bundle).entry!.map(({ resource }) => `${JSON.stringify(resource)}\n`),
+  );
+  return Buffer.from(lines.join(''));
+}
+
+/** As a stream of a file gives it. */
+function* chunksOf(lines: Buffer): Generator<Uint8Array> {
+  for (let start = 0; start < lines.length; start += 65_536) yield lines.subarray(start, start + 65_536);
+}
+
 /**
  * The floor of an import: the same texts parsed, their references rewritten, resource and version rows written in the
  * same transactions under the same durability, and no search index.
@@ -24,6 +46,43 @@ export async function importInto(store: ResourceStore, bundles: readonly string[
  * @returns milliseconds
  */
 export function importPlainly(bundles: readonly string[], file: string): number {
+  return timed(file, (write) => {
+    for (const text of bundles) {
+      const { entry = [] } = JSON.parse(text) as Bundle;
+      const names = new Map(
+        entry.map(({ fullUrl, resource }) => [fullUrl, `${resource!.resourceType}/${resource!.id}`]),
+      );
+      for (const { resource } of entry) rewriteReferences(resource!, names);
+      write(entry.map(({ resource }) => resource!));
+    }
+  });
+}
+
+/** The floor of an import of lines, in transactions of as many. @returns milliseconds */
+export function importLinesPlainly(lines: Buffer, file: string): number {
+  return timed(file, (write) => {
+    const decoder = new TextDecoder();
+    let rest = '';
+    let batch: Resource[] = [];
+    for (const chunk of chunksOf(lines)) {
+      const texts = (rest + decoder.decode(chunk, { stream: true })).split('\n');
+      rest = texts.pop()!;
+      for (const text of texts) {
+        batch.push(JSON.parse(text) as Resource);
+        if (batch.length < LINES_PER_COMMIT) continue;
+        write(batch);
+        batch = [];
+      }
+    }
+    write(batch);
+  });
+}
+
+/** The default of `importNdjson`. */
+const LINES_PER_COMMIT = 200;
+
+/** Opens a file whose tables have no search index. @param load receives what writes resources, in one transaction each */
+function timed(file: string, load: (write: (resources: readonly Resource[]) => void) => void): number {
   const start = performance.now();
   const database = new Database(file);
   database.pragma('journal_mode = WAL');
@@ -39,20 +98,17 @@ export function importPlainly(bundles: readonly string[], file: string): number 
   const addVersion = database.prepare('INSERT INTO version (resource, updated, text) VALUES (?, ?, ?)');
   const setContent = database.prepare('UPDATE resource SET content = ? WHERE key = ?');
 
-  const load = database.transaction((text: string) => {
+  const write = database.transaction((resources: readonly Resource[]) => {
     const now = Date.now();
     const meta = { versionId: '1', lastUpdated: new Date(now).toISOString() };
-    const { entry = [] } = JSON.parse(text) as Bundle;
-    const names = new Map(entry.map(({ fullUrl, resource }) => [fullUrl, `${resource!.resourceType}/${resource!.id}`]));
-    for (const { resource } of entry) {
-      const { key } = addResource.get(resource!.resourceType, resource!.id) as { key: number };
-      rewriteReferences(resource!, names);
-      const stored = { ...resource, meta: { ...resource!.meta, ...meta } };
+    for (const resource of resources) {
+      const { key } = addResource.get(resource.resourceType, resource.id) as { key: number };
+      const stored = { ...resource, meta: { ...resource.meta, ...meta } };
       const version = addVersion.run(key, now, JSON.stringify(stored));
       setContent.run(version.lastInsertRowid, key);
     }
   });
-  for (const text of bundles) load(text);
+  load(write);
   database.close();
   return performance.now() - start;
 }

@@ -10,7 +10,14 @@ import { parseArgs } from 'node:util';
 import { chooseVariables } from './choose-variables.js';
 import { loadData } from './data.js';
 import { assertEqualAnswers } from './equal-answers.js';
-import { importIndexed, importInto, importPlainly } from './import-rate.js';
+import {
+  importIndexed,
+  importInto,
+  importLinesIndexed,
+  importLinesPlainly,
+  importPlainly,
+  linesOf,
+} from './import-rate.js';
 import { compare, summary, WARM_UP } from './measure.js';
 import { QUERIES, type Variables, type Variant } from './queries.js';
 import { readsDuringImport } from './reads-during-import.js';
@@ -156,26 +163,28 @@ async function benchImport(
   first: number,
   resources: number,
 ): Promise<void> {
-  const indexed = [first];
-  const plain: number[] = [];
-  for (let round = 0; round < 2; round++) {
-    plain.push(importPlainly(bundles, join(folder, `plain-${round}.db`)));
-    indexed.push(await importIndexed(bundles, join(folder, `indexed-${round}.db`), PROJECT));
+  const lines = linesOf(bundles);
+  const times = { plain: [], indexed: [first], linesPlain: [], lines: [] } as Record<string, number[]>;
+  for (let round = 0; round < 3; round++) {
+    const fileOf = (name: string): string => join(folder, `${name}-${round}.db`);
+    times['plain']!.push(importPlainly(bundles, fileOf('plain')));
+    if (round > 0) times['indexed']!.push(await importIndexed(bundles, fileOf('indexed'), PROJECT));
+    times['linesPlain']!.push(importLinesPlainly(lines, fileOf('lines-plain')));
+    times['lines']!.push(await importLinesIndexed(lines, fileOf('lines'), PROJECT));
   }
-  plain.push(importPlainly(bundles, join(folder, 'plain-2.db')));
-  const [base, own] = [summary(plain), summary(indexed)];
-  const row = (name: string, { median, spread }: typeof base, ratio: string) => [
-    name,
-    duration(median * 1000),
-    `± ${duration(spread * 1000)}`,
-    `${Math.round((resources / median) * 1000)}/s`,
-    ratio,
-  ];
+  const row = (title: string, name: string, base?: string): string[] => {
+    const { median, spread } = summary(times[name]!);
+    const rate = `${Math.round((resources / median) * 1000)}/s`;
+    const ratio = base === undefined ? '1.00' : judged(median / summary(times[base]!).median, TARGETS.import);
+    return [title, duration(median * 1000), `± ${duration(spread * 1000)}`, rate, ratio];
+  };
   console.log(
     `\n${table([
       [`import of ${resources} resources`, 'median', 'spread', 'rate', '×'],
-      row('loader without search index', base, '1.00'),
-      row('importBundle into SqliteStore', own, judged(own.median / base.median, TARGETS.import)),
+      row('Bundles: loader without search index', 'plain'),
+      row('importBundle into SqliteStore', 'indexed', 'plain'),
+      row('NDJSON: loader without search index', 'linesPlain'),
+      row('importNdjson into SqliteStore', 'lines', 'linesPlain'),
     ])}`,
   );
 }

@@ -14,20 +14,20 @@ export function checkStorableShape(resource: JsonObject, findings: Findings): vo
 }
 
 /** The parts of `meta` that stores and search read. */
-const META_SHAPES: Readonly<Record<string, (value: unknown) => string | undefined>> = {
-  versionId: text,
-  lastUpdated: text,
-  source: text,
-  profile: listOf((item) => item === null || typeof item === 'string', 'strings'),
-  security: listOf(isJsonObject, 'Codings'),
-  tag: listOf(isJsonObject, 'Codings'),
-};
+const META_SHAPES: readonly (readonly [name: string, shape: (value: unknown) => string | undefined])[] = [
+  ['versionId', text],
+  ['lastUpdated', text],
+  ['source', text],
+  ['profile', listOf((item) => item === null || typeof item === 'string', 'strings')],
+  ['security', listOf(isJsonObject, 'Codings')],
+  ['tag', listOf(isJsonObject, 'Codings')],
+];
 
 function checkMeta(meta: unknown, findings: Findings): void {
   if (meta === undefined) return;
   if (!isJsonObject(meta)) return findings.error('structure', `meta must be an object, not ${kindOf(meta)}`, 'meta');
   findings.enter('meta');
-  for (const [name, shape] of Object.entries(META_SHAPES)) {
+  for (const [name, shape] of META_SHAPES) {
     const expectation = meta[name] === undefined ? undefined : shape(meta[name]);
     if (expectation !== undefined) findings.error('structure', `meta.${name} must be ${expectation}`, name);
   }

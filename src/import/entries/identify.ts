@@ -79,6 +79,12 @@ export async function identify(
   for (const entry of entries) {
     if (pace.isSpent) await pace.next();
     const { method } = entry.request;
+    // PERF: most entries need no search, and no promises.
+    const plain = identifyByKey(entry, session);
+    if (plain !== undefined) {
+      identified.push(plain);
+      continue;
+    }
     await faults.guardAsync(entry.index, async () => {
       if (method === 'DELETE') {
         const found = await identifyDelete(entry, deleted, session);
@@ -94,6 +100,16 @@ export async function identify(
     });
   }
   return identified;
+}
+
+/** A create without a condition, or an update by id; undefined for other entries. */
+function identifyByKey(entry: BundleEntry, session: ImportSession): PutEntry | undefined {
+  const { method, type, id } = entry.request;
+  const put = { action: 'put', entry, resource: entry.resource!, check: undefined, optimistic: false } as const;
+  if (method === 'POST' && entry.ifNoneExist === undefined) return { ...put, ...keyOfNew(entry, session) };
+  if (method === 'PUT' && id !== undefined)
+    return { ...put, key: { type, id }, expect: statedVersion(entry), ...CHOSEN };
+  return undefined;
 }
 
 /** See https://hl7.org/fhir/R4/http.html#delete and #cdelete; several matches are refused. */
@@ -118,7 +134,7 @@ async function identifyDelete(
   return { action: 'delete', entry, key: { type, id: match.resource.id! }, expect, optimistic: true };
 }
 
-/** See https://hl7.org/fhir/R4/http.html#create and #ccreate. */
+/** See https://hl7.org/fhir/R4/http.html#ccreate. */
 async function identifyCreate(
   entry: BundleEntry,
   deleted: ReadonlySet<string>,
@@ -126,16 +142,12 @@ async function identifyCreate(
 ): Promise<PutEntry | MatchEntry> {
   const { type } = entry.request;
   const resource = entry.resource!;
-  const made = keyOfNew(entry, session);
-  if (entry.ifNoneExist === undefined) {
-    return { action: 'put', entry, ...made, resource, check: undefined, optimistic: false };
-  }
-  const criteria = parseCondition(session.store.model, type, entry.ifNoneExist, session);
+  const criteria = parseCondition(session.store.model, type, entry.ifNoneExist!, session);
   const [stored, ...others] = await findMatches(type, criteria, deleted, session);
   if (others.length > 0) throw severalMatches(type);
   if (stored !== undefined) return { action: 'match', entry, key: { type, id: stored.resource.id! }, stored };
   const check: GuardedWrite = { kind: 'assert-no-match', query: { type, criteria } };
-  return { action: 'put', entry, ...made, resource, check, optimistic: true };
+  return { action: 'put', entry, ...keyOfNew(entry, session), resource, check, optimistic: true };
 }
 
 /** Only ids generated here are known to be new. */
@@ -146,19 +158,15 @@ function keyOfNew(entry: BundleEntry, session: ImportSession): Pick<PutEntry, 'k
   return { key: { type, id: randomId() }, expect: { version: null }, generatedId: true };
 }
 
-/** See https://hl7.org/fhir/R4/http.html#update and #cond-update. */
+/** See https://hl7.org/fhir/R4/http.html#cond-update. */
 async function identifyUpdate(
   entry: BundleEntry,
   deleted: ReadonlySet<string>,
   session: ImportSession,
 ): Promise<PutEntry> {
-  const { type, id, query } = entry.request;
+  const { type, query } = entry.request;
   const resource = entry.resource!;
   const stated = statedVersion(entry);
-  if (id !== undefined) {
-    const key = { type, id };
-    return { action: 'put', entry, key, resource, expect: stated, ...CHOSEN, check: undefined, optimistic: false };
-  }
   const criteria = parseCondition(session.store.model, type, query!, session);
   const [match, ...others] = await findMatches(type, criteria, deleted, session);
   if (others.length > 0) throw severalMatches(type);
