@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { assertNotAborted, storeClosed } from '../../store/guards.js';
 import type { CallOptions, Write } from '../../store/store.js';
 import type { Committed } from '../sql/commit-results.js';
+import { CommitGroups, type CommitRunner } from './commit-groups.js';
 import { CHECKPOINT_PAGES } from './configure.js';
 import type { Connection } from './connection.js';
 import { storeError } from './errors.js';
@@ -22,13 +23,17 @@ import { isBusy } from './transaction.js';
 export class CallRunner {
   readonly #connection: Connection;
   readonly #busyTimeout: number;
+  readonly #clock: () => Date;
+  readonly #groups: CommitGroups;
   readonly #turn = new Turn();
   #threads: Threads | undefined;
   #isClosed = false;
 
   /** @param busyTimeout how long a write waits for the lock of another connection, in milliseconds */
-  constructor(connection: Connection, busyTimeout: number) {
+  constructor(connection: Connection, busyTimeout: number, clock: () => Date) {
     this.#connection = connection;
+    this.#clock = clock;
+    this.#groups = new CommitGroups(this.#commitRunner());
     this.#busyTimeout = busyTimeout;
   }
 
@@ -77,24 +82,13 @@ export class CallRunner {
     return this.inThread(options, (threads) => threads.read(call, options) as Promise<Result>, inline);
   }
 
-  /** Runs a commit. Large ones run in the thread that writes, as do those that come while it does. */
-  async commit(
-    writes: readonly Write[],
-    clock: () => Date,
-    options: CallOptions | undefined,
-    inline: () => Committed,
-  ): Promise<Committed> {
-    const threads = this.#threads;
-    if (threads === undefined) return this.run(options, inline);
-    if (this.isTurnSpent) await this.#turn.next();
-    if (!threads.isWriting && writes.length < THREAD_TUNING.largeCommit) {
-      const done = this.#briefly(options, inline);
-      if (!(done instanceof TooLong)) {
-        threads.noteCommit(writes.length);
-        return done;
-      }
-    }
-    return this.inThread(options, () => threads.commit(writes, clock().getTime(), options), inline);
+  /** Runs a commit: large ones in the thread that writes, small ones together with others of this moment. */
+  async commit(writes: readonly Write[], options: CallOptions | undefined): Promise<Committed> {
+    if (this.#threads === undefined) return this.run(options, () => this.#connection.commits.commit(writes));
+    this.run(options, () => undefined);
+    return writes.length < THREAD_TUNING.largeCommit
+      ? this.#groups.commit(writes, options)
+      : this.#commitInThread(writes, options);
   }
 
   /** Runs a write other than a commit: in the event loop if the file is small, else in the thread that writes. */
@@ -161,12 +155,42 @@ export class CallRunner {
   /** Refuses further calls. @returns false if it was closed before */
   close(): boolean {
     const wasOpen = !this.#isClosed;
+    this.#groups.finish();
     this.#isClosed = true;
     return wasOpen;
   }
 
   async closeThreads(): Promise<void> {
     await this.#threads?.close();
+  }
+
+  #commitRunner(): CommitRunner {
+    const { commits } = this.#connection;
+    const note = (writes: number): void => this.#threads?.noteCommit(writes);
+    const isWriting = (): boolean => this.#threads?.isWriting === true;
+    return {
+      get isWriting() {
+        return isWriting();
+      },
+      betweenWrites: (work) => (this.#threads === undefined ? work() : this.#threads.betweenWrites(work)),
+      together: (lists) => {
+        const done = this.#briefly(undefined, () => commits.commitTogether(lists));
+        if (!(done instanceof TooLong)) note(lists.flat().length);
+        return done;
+      },
+      alone: async (writes, options) => {
+        const done = this.#briefly(options, () => commits.commit(writes));
+        if (done instanceof TooLong) return this.#commitInThread(writes, options);
+        note(writes.length);
+        return done;
+      },
+      inThread: (writes, options) => this.#commitInThread(writes, options),
+    };
+  }
+
+  #commitInThread(writes: readonly Write[], options: CallOptions | undefined): Promise<Committed> {
+    const inThread = (threads: Threads) => threads.commit(writes, this.#clock().getTime(), options);
+    return this.inThread(options, inThread, () => this.#connection.commits.commit(writes));
   }
 
   /** Runs work that gives up where it takes long, or another connection has the lock that it needs. */

@@ -81,12 +81,28 @@ export class Commits {
   }
 
   commit(writes: readonly Write[]): Committed {
+    return this.commitTogether([writes])[0]!;
+  }
+
+  /** Applies several lists, one after the other, in one transaction: all of them, or none where one throws. */
+  commitTogether(lists: readonly (readonly Write[])[]): readonly Committed[] {
     // Extraction needs no lock, so it comes before.
-    const prepared = writes.map((write, index) => this.#prepare(write, index));
+    const prepared = lists.map((writes) => writes.map((write, index) => this.#prepare(write, index)));
     return this.#waitingInTime(() => {
-      const commit = this.begin();
-      commit.add(prepared);
-      return commit.end();
+      const transaction = this.#open();
+      const done: Committed[] = [];
+      transaction.run(() => {
+        if (prepared.length === 1) this.#dropIndexesFor(prepared[0]!);
+        for (const writes of prepared) {
+          const changes: Change[] = [];
+          done.push({ results: writes.map((write, index) => this.#apply(write, index, changes)), changes });
+        }
+      });
+      this.#end(
+        transaction,
+        done.flatMap(({ changes }) => changes),
+      );
+      return done;
     });
   }
 
@@ -94,28 +110,41 @@ export class Commits {
   begin(): OpenCommit {
     const results: WriteResult[] = [];
     const changes: Change[] = [];
+    const transaction = this.#open();
+    return {
+      add: (writes) =>
+        transaction.run(() => {
+          if (results.length === 0) this.#dropIndexesFor(writes);
+          for (const write of writes) results.push(this.#apply(write, results.length, changes));
+        }),
+      end: () => {
+        this.#end(transaction, changes);
+        return { results, changes };
+      },
+      abandon: () => transaction.rollback(),
+    };
+  }
+
+  #open(): OpenTransaction {
     const transaction = new OpenTransaction(this.#database, (committed) => this.#settle(committed));
     transaction.run(() => {
       assertNotOvertaken(this.#statements, this.#status);
       this.#versions.begin(this.#clock().getTime());
     });
-    return {
-      add: (writes) =>
-        transaction.run(() => {
-          if (results.length === 0 && this.#versions.areNone && isLoad(writes)) this.#valueIndexes.drop();
-          for (const write of writes) results.push(this.#apply(write, results.length, changes));
-        }),
-      end: () => {
-        transaction.run(() => {
-          this.#index.flush();
-          this.#shapes.flush();
-          if (changes.some(decidesAccess)) raiseAccessEpoch(this.#statements);
-        });
-        transaction.commit();
-        return { results, changes };
-      },
-      abandon: () => transaction.rollback(),
-    };
+    return transaction;
+  }
+
+  #end(transaction: OpenTransaction, changes: readonly Change[]): void {
+    transaction.run(() => {
+      this.#index.flush();
+      this.#shapes.flush();
+      if (changes.some(decidesAccess)) raiseAccessEpoch(this.#statements);
+    });
+    transaction.commit();
+  }
+
+  #dropIndexesFor(writes: readonly PreparedWrite[]): void {
+    if (this.#versions.areNone && isLoad(writes)) this.#valueIndexes.drop();
   }
 
   #prepare(write: Write, index: number): PreparedWrite {

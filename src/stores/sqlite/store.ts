@@ -24,7 +24,6 @@ import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { TypeParameter } from '../../search/criteria/parameters-of.js';
 import { ChangeFeed } from '../../store/change-feed.js';
 import { assertFewResources } from '../../store/guards.js';
-import type { Committed } from '../sql/commit-results.js';
 import { CallRunner } from './call-runner.js';
 import { resolveConfig, type SqliteStoreOptions } from './config.js';
 import { configureConnection } from './configure.js';
@@ -74,7 +73,6 @@ export class SqliteStore implements ResourceStore {
   readonly #connection: Connection;
   readonly #reindexing: Reindexing;
   readonly #calls: CallRunner;
-  readonly #clock: () => Date;
   readonly #watch: RemovalWatch;
   readonly #indexes: IndexesOnDemand;
   readonly #skips: SkipRefresh;
@@ -94,7 +92,6 @@ export class SqliteStore implements ResourceStore {
     const { model, busyTimeout, readers, clock } = config;
     this.model = model;
     this.maxResourceBytes = config.maxResourceBytes;
-    this.#clock = clock;
     this.#ownsDatabase = typeof database === 'string';
     const fault = (error: unknown): FhirError =>
       typeof database === 'string' ? withPath(storeError(error), database) : storeError(error);
@@ -107,7 +104,7 @@ export class SqliteStore implements ResourceStore {
     }
     const ownsFile = typeof database === 'string' && isFile(database);
     const connection = (this.#connection = new Connection(model, this.#database, { ...config, ownsFile }));
-    const calls = (this.#calls = new CallRunner(connection, busyTimeout));
+    const calls = (this.#calls = new CallRunner(connection, busyTimeout, clock));
     this.removal = storeRemoval({
       connection,
       calls,
@@ -206,9 +203,8 @@ export class SqliteStore implements ResourceStore {
 
   async commit(writes: readonly Write[], options?: CallOptions): Promise<readonly WriteResult[]> {
     if (writes.some(({ kind }) => kind === 'assert-no-match')) await this.#indexes.ready(options);
-    const commit = (): Committed => this.#connection.commits.commit(writes);
     this.#written += writes.length;
-    const { results, changes } = await this.#calls.commit(writes, this.#clock, options, commit);
+    const { results, changes } = await this.#calls.commit(writes, options);
     if (changes.some(({ kind }) => kind === 'erase')) this.#connection.status.noteRemovals();
     this.#feed.publish(changes);
     return results;

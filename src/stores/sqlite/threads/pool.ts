@@ -2,7 +2,7 @@ import { inDoubt } from '../../../fhir/in-doubt.js';
 import { storeClosed } from '../../../store/guards.js';
 import type { CallOptions } from '../../../store/store.js';
 import type { ResultOf, ThreadCall, ThreadData } from './protocol.js';
-import { Task } from './task.js';
+import { noParts, Task } from './task.js';
 import { Thread, threadDied, type ThreadOwner } from './thread.js';
 
 /** Thrown by a pool whose threads cannot start. */
@@ -25,6 +25,7 @@ export class ThreadPool implements ThreadOwner {
   #failure: NoThreads | undefined;
   #isClosed = false;
   #whenIdle: (() => void)[] = [];
+  #between: (() => void)[] = [];
 
   /** @param size most threads at a time */
   constructor(program: () => Promise<string>, data: NewThreadData, size: number) {
@@ -36,6 +37,12 @@ export class ThreadPool implements ThreadOwner {
   /** Some task is running or waiting. */
   get isBusy(): boolean {
     return this.#queue.some((task) => !task.isSettled) || [...this.#threads].some((thread) => !thread.isIdle);
+  }
+
+  /** Runs work in this thread while no thread of the pool is at work, before the tasks that wait. */
+  between(work: () => void): void {
+    this.#between.push(work);
+    this.#runBetween();
   }
 
   /** Settles when nothing is running or waiting. */
@@ -125,6 +132,7 @@ export class ThreadPool implements ThreadOwner {
     } catch (cause) {
       this.#fail(cause);
     }
+    this.#runBetween();
     while (this.#queue.length > 0) {
       if (this.#queue[0]!.isSettled) {
         this.#queue.shift();
@@ -136,6 +144,10 @@ export class ThreadPool implements ThreadOwner {
     }
     if (this.isBusy) return;
     for (const resolve of this.#whenIdle.splice(0)) resolve();
+  }
+
+  #runBetween(): void {
+    if ([...this.#threads].every((thread) => thread.isIdle)) for (const work of this.#between.splice(0)) work();
   }
 
   #start(text: string): Thread | undefined {
@@ -150,8 +162,4 @@ export class ThreadPool implements ThreadOwner {
       return undefined;
     }
   }
-}
-
-async function* noParts(): AsyncGenerator<never> {
-  // Nothing is sent.
 }

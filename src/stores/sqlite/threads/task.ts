@@ -85,6 +85,11 @@ export class Task {
   }
 }
 
+/** Of a call before which nothing is sent. */
+export async function* noParts(): AsyncGenerator<never> {
+  // Nothing.
+}
+
 const WRITING: ReadonlySet<CallKind> = new Set([
   'commit',
   'create-indexes',

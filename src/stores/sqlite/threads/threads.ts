@@ -68,6 +68,11 @@ export class Threads {
     return this.#writer.run(call, options);
   }
 
+  /** Runs work in the event loop before the thread that writes takes its next task. */
+  betweenWrites(work: () => void): void {
+    this.#writer.between(work);
+  }
+
   /** Settles when the thread that writes has nothing to do. */
   async untilWritten(): Promise<void> {
     await this.#writer.idle();

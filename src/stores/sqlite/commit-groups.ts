@@ -1,0 +1,128 @@
+import type { CallOptions, Write } from '../../store/store.js';
+import type { FhirError } from '../../fhir/error.js';
+import type { Committed } from '../sql/commit-results.js';
+import { TooLong } from './guard.js';
+import { noParts, Task } from './threads/task.js';
+
+/** Where the commits of a group run. */
+export interface CommitRunner {
+  /** The thread that writes is at work. */
+  readonly isWriting: boolean;
+  /** Runs work in the event loop before the thread that writes takes its next task. */
+  betweenWrites(work: () => void): void;
+  /** Runs commits in one transaction in the event loop. Nothing of them has happened where it throws or gives up. */
+  together(commits: readonly (readonly Write[])[]): readonly Committed[] | TooLong;
+  /** Runs a commit in a transaction of its own: in the event loop, or in the thread that writes. */
+  alone(writes: readonly Write[], options: CallOptions | undefined): Promise<Committed>;
+  inThread(writes: readonly Write[], options: CallOptions | undefined): Promise<Committed>;
+}
+
+interface WaitingCommit {
+  readonly writes: readonly Write[];
+  readonly options: CallOptions | undefined;
+  readonly task: Task;
+}
+
+/**
+ * Runs small commits that come at the same time in one transaction, which is synced once. Each resolves after the sync.
+ *
+ * Where one of them fails, the transaction is undone, and each runs in a transaction of its own. Where a thread is
+ * writing, they run between its tasks, so that they wait for one slice of an import and not for all.
+ */
+export class CommitGroups {
+  readonly #runner: CommitRunner;
+  #waiting: WaitingCommit[] = [];
+  #isScheduled = false;
+  #isBetween = false;
+  /** Writes of a group: fewer after a group that took too long for the event loop. */
+  #most = MAX_WRITES;
+
+  constructor(runner: CommitRunner) {
+    this.#runner = runner;
+  }
+
+  commit(writes: readonly Write[], options: CallOptions | undefined): Promise<Committed> {
+    // It ends at its deadline while it waits.
+    const task = new Task({ kind: 'commit', now: 0 }, noParts, options);
+    this.#waiting.push({ writes, options, task });
+    this.#schedule();
+    return task.promise as Promise<Committed>;
+  }
+
+  /** Hands what waits to the thread that writes, before the store closes. */
+  finish(): void {
+    for (const one of this.#take(Infinity)) this.#settle(one, this.#runner.inThread(one.writes, one.options));
+  }
+
+  /** After this turn of the event loop: the requests that arrived in it commit together. */
+  #schedule(): void {
+    if (this.#isScheduled || this.#isBetween || this.#waiting.length === 0) return;
+    this.#isScheduled = true;
+    setImmediate(() => {
+      this.#isScheduled = false;
+      if (!this.#runner.isWriting) return this.#run();
+      this.#isBetween = true;
+      this.#runner.betweenWrites(() => {
+        this.#isBetween = false;
+        this.#run();
+      });
+    });
+  }
+
+  #run(): void {
+    const group = this.#take(this.#most);
+    if (group.length > 1) this.#runTogether(group);
+    else for (const one of group) this.#runAlone(one);
+    this.#schedule();
+  }
+
+  #runTogether(group: readonly WaitingCommit[]): void {
+    let done: readonly Committed[] | TooLong;
+    try {
+      done = this.#runner.together(group.map(({ writes }) => writes));
+    } catch (error) {
+      // Its outcome is that of all; any other error is of one of them.
+      if ((error as FhirError).details?.['unknown'] === true) for (const { task } of group) task.reject(error);
+      else for (const one of group) this.#runAlone(one);
+      return;
+    }
+    if (done instanceof TooLong) {
+      this.#most = Math.max(MIN_WRITES, Math.floor(this.#most / 2));
+      for (const one of group) this.#runAlone(one);
+      return;
+    }
+    this.#most = Math.min(MAX_WRITES, this.#most + 1);
+    for (const [index, { task }] of group.entries()) task.resolve(done[index]);
+  }
+
+  #runAlone(one: WaitingCommit): void {
+    this.#settle(one, this.#runner.alone(one.writes, one.options));
+  }
+
+  #settle({ task }: WaitingCommit, done: Promise<Committed>): void {
+    // From here on its end is that of the work.
+    task.onCancel = () => undefined;
+    done.then(
+      (committed) => task.resolve(committed),
+      (error: unknown) => task.reject(error),
+    );
+  }
+
+  /** The first commits that wait: one, or more of them with so many writes at most. */
+  #take(most: number): WaitingCommit[] {
+    const group: WaitingCommit[] = [];
+    let size = 0;
+    this.#waiting = this.#waiting.filter((one) => !one.task.isSettled);
+    for (const one of this.#waiting) {
+      size += one.writes.length;
+      if (group.length > 0 && size > most) break;
+      group.push(one);
+    }
+    this.#waiting = this.#waiting.slice(group.length);
+    return group;
+  }
+}
+
+/** Writes of a group: some milliseconds of the event loop. */
+const MAX_WRITES = 32;
+const MIN_WRITES = 4;
