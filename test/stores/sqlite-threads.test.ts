@@ -224,6 +224,18 @@ describe('what leaves the event loop', () => {
     expect(taken.total).toBe(600);
   });
 
+  test('so is a page without conditions whose offset leaves out many rows', async () => {
+    const store = storeInLoop();
+    await store.commit(patients(600).map((resource) => put(resource)));
+    const { total: _, ...query } = { ...PATIENTS, limit: 3, offset: 500 };
+    const inLoop = await store.search(query);
+    const before = workers.length;
+    THREAD_TUNING.inlineMs = 0;
+    expect(await store.search(query)).toEqual(inLoop);
+    expect(workers).toHaveLength(before + 1);
+    expect(inLoop.matches).toHaveLength(3);
+  });
+
   test('a commit that takes longer is rolled back and made by a thread, once', async () => {
     const store = storeInLoop();
     THREAD_TUNING.inlineMs = 0;

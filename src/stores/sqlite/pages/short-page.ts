@@ -1,5 +1,5 @@
 import { pageStatement } from '../../sql/page.js';
-import { isCurrent } from '../../sql/rows.js';
+import { inTime, isCurrent } from '../../sql/rows.js';
 import { allOf, type Sql, sql } from '../../sql/sql.js';
 import { compareTexts } from '../../sql/texts.js';
 import type { Statements } from '../statements.js';
@@ -18,7 +18,9 @@ export function shortPage(search: PreparedSearch, statements: Statements): reado
   const isById = page.sort.length === 0;
   if (query.criteria.kind === 'all') {
     if (!isById) return undefined;
-    return contentsOf(pageStatement(page, sql`FROM resource r0 WHERE ${isCurrent(scope)}`, scope), statements);
+    const isFar = page.offset + (page.limit ?? Infinity) > MANY;
+    const among = allOf([isCurrent(scope), ...(isFar ? [inTime(sql`r0.key`, scope)] : [])]);
+    return contentsOf(pageStatement(page, sql`FROM resource r0 WHERE ${among}`, scope), statements);
   }
   const { conditions, probes } = search;
   const [look] = TUNING.looks as readonly [number];
@@ -52,6 +54,9 @@ function fewById({ page }: PreparedSearch, scan: Sql, statements: Statements): r
 
 /** From so many rows on, the database sorts. */
 const FEW = 16;
+
+/** From so many rows on, a statement looks at the clock. */
+const MANY = 256;
 
 function contentsOf(page: Sql, statements: Statements): readonly number[] {
   return statements.all(page).map(([content]) => content as number);
