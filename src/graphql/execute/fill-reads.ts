@@ -15,6 +15,7 @@ export async function fillReads(waiting: readonly Waiting<ReadEdge, ReadHole>[],
   for (const { edge, holes } of waiting) {
     for (const { out } of holes) {
       try {
+        if (run.isLookDue) await run.deadline.yieldIfLong();
         const id = readId(edge, run.options.variables);
         const result = isResourceId(id) ? results.get(id)! : MISSING;
         if (result.status === 'gone') run.options.trace?.deleted(edge.type, id);

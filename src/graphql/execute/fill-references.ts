@@ -47,6 +47,7 @@ export async function fillReferences(
     const optional = evaluate(edge.optional, variables) === true;
     for (const hole of holes) {
       try {
+        if (run.isLookDue) await run.deadline.yieldIfLong();
         const found = find(hole);
         if (found instanceof FhirError) {
           if (!optional) throw found;

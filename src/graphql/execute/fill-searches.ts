@@ -7,6 +7,7 @@ import type { SearchEdge } from '../plan/plan.js';
 import { call } from './call.js';
 import { answerConnection } from './connection.js';
 import { cutPage } from './page-window.js';
+import { fillList } from './fill-list.js';
 import { projectResource } from './project.js';
 import { shapeItems } from './shape-items.js';
 import type { Output, SearchHole } from './holes.js';
@@ -29,8 +30,7 @@ export async function fillSearches(waiting: readonly Waiting<SearchEdge, SearchH
   const { query, reference } = request;
   if (reference === undefined) {
     const page = await call(run, () => store.search(query, options));
-    fillAll(waiting, () => ({ request, page, target: undefined }), run);
-    return;
+    return fillAll(waiting, () => ({ request, page, target: undefined }), run);
   }
   const targets = new Map<string, ReferenceTarget>();
   for (const { holes } of waiting) {
@@ -43,7 +43,7 @@ export async function fillSearches(waiting: readonly Waiting<SearchEdge, SearchH
     const lists = await call(run, search, targets.size);
     [...targets.keys()].forEach((name, index) => pages.set(name, lists[index]!));
   }
-  fillAll(
+  await fillAll(
     waiting,
     ({ target = request.target }) => ({
       request,
@@ -54,11 +54,11 @@ export async function fillSearches(waiting: readonly Waiting<SearchEdge, SearchH
   );
 }
 
-function fillAll(
+async function fillAll(
   waiting: readonly Waiting<SearchEdge, SearchHole>[],
   find: (hole: SearchHole) => Found,
   run: Run,
-): void {
+): Promise<void> {
   const filling = waiting.map(({ edge, holes }) => ({ edge, holes, found: holes.map(find) }));
   // All rows are counted before the first of them is projected.
   for (const { edge, found } of filling) {
@@ -69,9 +69,13 @@ function fillAll(
   }
   for (const { edge, holes, found } of filling) {
     for (const [index, { out }] of holes.entries()) {
+      const filling: Promise<void>[] = [];
       try {
-        out[edge.key] = answerSearch(edge, found[index]!, out, run);
+        if (run.isLookDue) await run.deadline.yieldIfLong();
+        out[edge.key] = answerSearch(edge, found[index]!, out, run, filling);
+        if (filling.length > 0) await Promise.all(filling);
       } catch (error) {
+        await Promise.allSettled(filling);
         run.fail(out, edge, error);
       }
     }
@@ -102,15 +106,25 @@ function rowsOf(edge: SearchEdge, { request, page }: Found, run: Run): number {
   );
 }
 
-function answerSearch(edge: SearchEdge, { request, page, target }: Found, out: Output, run: Run): unknown {
+/** @param filling receives what fills long lists */
+function answerSearch(
+  edge: SearchEdge,
+  { request, page, target }: Found,
+  out: Output,
+  run: Run,
+  filling: Promise<void>[],
+): unknown {
   if (edge.shape.kind === 'connection') {
     const part = { ...cutPage(request.window, page), request, target };
-    return answerConnection(edge.shape, part, filtered(part.matches, request, run), run);
+    return answerConnection(edge.shape, part, filtered(part.matches, request, run), run, filling);
   }
   const { selection } = edge.shape;
   const resources = filtered(page.matches, request, run).map(({ resource }) => resource);
   const shaped = edge.shaping === undefined ? resources : shapeResources(edge, resources, out, run);
-  return shaped.map((resource) => projectResource(selection, resource, run));
+  const list: unknown[] = [];
+  const filled = fillList(list, shaped, (resource) => projectResource(selection, resource, run), run);
+  if (filled !== undefined) filling.push(filled);
+  return list;
 }
 
 function filtered(matches: readonly StoredResource[], { keep }: SearchRequest, run: Run): readonly StoredResource[] {

@@ -20,6 +20,7 @@ export async function fillHostReferences(
   for (const { edge, holes } of waiting) {
     for (const hole of holes) {
       try {
+        if (run.isLookDue) await run.deadline.yieldIfLong();
         if (hole.link instanceof FhirError) throw hole.link;
         const result = hole.link === undefined ? MISSING : results.get(nameOf(hole.link))!;
         fill(hole, edge, result, run);

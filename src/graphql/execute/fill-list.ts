@@ -1,0 +1,32 @@
+import type { Run } from './run.js';
+
+/**
+ * Projects items into a list. A long list is filled in slices, between which other work has its turn.
+ *
+ * @returns undefined if the list is complete
+ */
+export function fillList<Item>(
+  list: unknown[],
+  items: readonly Item[],
+  project: (item: Item) => unknown,
+  run: Run,
+): Promise<void> | undefined {
+  // PERF: nearly all lists are short, and need no promise.
+  if (items.length > LONG) return fillInTurns(list, items, project, run);
+  for (const item of items) list.push(project(item));
+  return undefined;
+}
+
+async function fillInTurns<Item>(
+  list: unknown[],
+  items: readonly Item[],
+  project: (item: Item) => unknown,
+  run: Run,
+): Promise<void> {
+  for (const item of items) {
+    if (run.isLookDue) await run.deadline.yieldIfLong();
+    list.push(project(item));
+  }
+}
+
+const LONG = 64;
