@@ -14,7 +14,7 @@ export interface Task {
   readonly question: number;
   readonly size: number;
   readonly runs: number;
-  /** For all runs together; the first three run anyway. */
+  /** For all runs together, and for each of them; the first three run anyway. */
   readonly milliseconds: number;
 }
 
@@ -66,7 +66,12 @@ function ask(run: number): Promise<Page> {
 }
 
 async function answer(query: string, variables: { readonly [name: string]: unknown }): Promise<Page> {
-  const { data, errors } = await executeFhirGraphql(query, { store, caller, variables });
+  const limits = { timeout: task.milliseconds };
+  const { data, errors } = await executeFhirGraphql(query, { store, caller, variables, limits });
+  if (errors?.[0]?.extensions.details?.['limit'] === 'timeout') {
+    console.log('"limit"');
+    process.exit(0);
+  }
   if (errors !== undefined) throw new Error(errors[0]!.message);
   return (Object.values(data as object)[0] ?? {}) as Page;
 }

@@ -77,7 +77,7 @@ async function ask(task: Task, { limit }: BroadOptions): Promise<Row> {
       timeout: limit * 1000,
       killSignal: 'SIGKILL',
     });
-    return JSON.parse(stdout) as Measured;
+    return JSON.parse(stdout) as Row;
   } catch (error) {
     if ((error as { readonly killed?: boolean }).killed === true) return 'limit';
     console.error(`${BROAD_QUESTIONS[task.question]!.name}: ${String(error).slice(0, 500)}`);
