@@ -1,5 +1,4 @@
 import { ERROR_CODES } from '../fhir/error.js';
-import { stringifyResult } from '../fhir/json/stringify-json.js';
 import { errorCodeOf } from '../graphql/documents/documents.js';
 import type { FhirGraphqlResult } from '../graphql/execute-fhir-graphql.js';
 import { acceptedTypes } from './accepted-types.js';
@@ -23,8 +22,11 @@ export function graphqlFormat(accept: string | null): 'application/graphql-respo
   return graphql >= json ? GRAPHQL_RESPONSE : 'application/json';
 }
 
-/** @throws HttpRequestError 406 */
-export function toDraftResponse(result: FhirGraphqlResult, accept: string | null): HttpResponse {
+/** The response to a result, but for its body. @throws HttpRequestError 406 */
+export function draftAnswer(
+  result: FhirGraphqlResult,
+  accept: string | null,
+): Pick<HttpResponse, 'status' | 'headers'> {
   const status = statusOf(result);
   const type = status < 300 ? graphqlFormat(accept) : GRAPHQL_RESPONSE;
   const headers = {
@@ -33,7 +35,7 @@ export function toDraftResponse(result: FhirGraphqlResult, accept: string | null
     ...(status === 405 ? { allow: 'POST' } : {}),
     ...(status === 429 ? retryHeaders(result.errors?.[0]?.extensions.details) : {}),
   };
-  return { status, headers, body: stringifyResult(result) };
+  return { status, headers };
 }
 
 function statusOf({ data, errors }: FhirGraphqlResult): number {

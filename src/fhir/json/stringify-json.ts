@@ -31,9 +31,12 @@ const PLAIN = new WeakSet();
 
 /** {@link stringifyJson} for a GraphQL result. */
 export function stringifyResult(result: { readonly data?: unknown }): string {
-  const { data, ...rest } = result;
-  const plain = typeof data === 'object' && data !== null && PLAIN.has(data) && !hasDecimalText(rest);
-  return plain ? JSON.stringify(result) : stringifyJson(result);
+  return isPlainResult(result) ? JSON.stringify(result) : stringifyJson(result);
+}
+
+/** Whether {@link markPlain} was called for the data of a GraphQL result, and the rest is plain too. */
+export function isPlainResult({ data, ...rest }: { readonly data?: unknown }): boolean {
+  return typeof data === 'object' && data !== null && PLAIN.has(data) && !hasDecimalText(rest);
 }
 
 /** The text of a value with decimals as they were written; undefined if no decimal has a text of its own. */
@@ -128,6 +131,7 @@ function writeElement(object: JsonObject, name: string, layout: Layout): string 
   return writeList(value, layout, (item, index, inner) => decimalText(object, name, index) ?? write(item, inner));
 }
 
-function hasOwnJson(value: object): boolean {
+/** Whether it says itself what is written for it. */
+export function hasOwnJson(value: object): boolean {
   return typeof (value as { readonly toJSON?: unknown }).toJSON === 'function';
 }

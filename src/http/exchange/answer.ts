@@ -5,6 +5,8 @@ export interface Answer {
   readonly headers?: { readonly [name: string]: string } | undefined;
   /** A JSON value; undefined for no JSON body. */
   readonly json?: unknown;
+  /** A GraphQL result; its type is among the headers. */
+  readonly result?: { readonly data?: unknown } | undefined;
   /** The media type of `json`. Default: FHIR's, as the client accepts it. */
   readonly type?: string | undefined;
   /** A body of bytes; its type is among the headers. */

@@ -52,12 +52,12 @@ export function createFhirHandler(config: FhirHandlerConfig): FhirHandler {
     const isHead = request.method === 'HEAD';
     const sent: SentRequest = { request, options, report, format: DEFAULT_FORMAT, isGraphql: false };
     try {
-      return toResponse(await answerRequest(sent, settings, routes, roots), sent.format, isHead);
+      return await toResponse(await answerRequest(sent, settings, routes, roots), sent.format, isHead);
     } catch (error) {
       const known = maskError(error);
       report(known);
       const answer = toHttpResponse(known, sent.isGraphql ? { request } : {});
-      return toResponse(fromHttpResponse(answer), sent.format, isHead);
+      return await toResponse(fromHttpResponse(answer), sent.format, isHead);
     }
   };
 }

@@ -1,4 +1,4 @@
-import { stringifyJson } from '../../fhir/json/stringify-json.js';
+import { stringifyInTurns, stringifyResultInTurns } from '../../fhir/json/stringify-in-turns.js';
 import type { HttpResponse } from '../http-types.js';
 import type { Answer } from '../exchange/answer.js';
 import type { Format } from './negotiate.js';
@@ -10,15 +10,23 @@ const COMMON = {
   'x-content-type-options': 'nosniff',
 } as const;
 
-export function toResponse(answer: Answer, format: Format, isHead: boolean): Response {
-  const { status, headers, json, type, text, bytes, stream } = answer;
-  const body = json === undefined ? (bytes ?? stream ?? text) : stringifyJson(json, format.pretty ? 2 : 0);
+export async function toResponse(answer: Answer, format: Format, isHead: boolean): Promise<Response> {
+  const { status, headers, json, type, stream } = answer;
+  const body = await bodyOf(answer, format);
   const contentType = json === undefined ? {} : { 'content-type': `${type ?? format.type}; charset=utf-8` };
   if (isHead) stream?.cancel().catch(() => undefined);
   return new Response(isHead || body === undefined || body === '' ? null : body, {
     status,
     headers: { ...COMMON, ...contentType, ...headers },
   });
+}
+
+async function bodyOf(
+  { json, result, text, bytes, stream }: Answer,
+  { pretty }: Format,
+): Promise<BodyInit | undefined> {
+  if (result !== undefined) return stringifyResultInTurns(result);
+  return json === undefined ? (bytes ?? stream ?? text) : stringifyInTurns(json, pretty ? 2 : 0);
 }
 
 /** What functions for any framework made. */

@@ -4,12 +4,12 @@ import type { Answer } from '../exchange/answer.js';
 import type { CallerExchange } from '../exchange/exchange.js';
 import { withBody } from '../exchange/read-request-body.js';
 import type { Route } from '../exchange/route.js';
-import { graphqlFormat, toDraftResponse } from '../graphql-draft.js';
+import { draftAnswer, graphqlFormat } from '../graphql-draft.js';
 import { HttpRequestError } from '../http-request-error.js';
 import { headerOf, type HttpRequest, mediaTypeOf } from '../http-types.js';
 import { readJsonBody } from '../read-body.js';
 import { type GraphqlRequest, readGraphqlRequest } from '../read-graphql-request.js';
-import { toHttpResponse } from '../to-http-response.js';
+import { graphqlAnswer } from '../to-http-response.js';
 
 /** See https://hl7.org/fhir/R4/graphql.html. */
 export const GRAPHQL_ROUTES: readonly Route[] = (['$graphql', ':type/:id/$graphql'] as const).flatMap((path) =>
@@ -41,9 +41,9 @@ async function answerGraphql(exchange: CallerExchange): Promise<Answer> {
     ...stated,
     ...{ focus, caller, signal, onError: report },
   });
-  const { body: text, ...answer } =
-    draft === undefined ? toHttpResponse(result, { request: http }) : toDraftResponse(result, headers.get('accept'));
-  return { ...answer, text };
+  const answer =
+    draft === undefined ? graphqlAnswer(result, { request: http }) : draftAnswer(result, headers.get('accept'));
+  return { ...answer, result };
 }
 
 /** In the draft a body that is JSON but no request for GraphQL is 422. */

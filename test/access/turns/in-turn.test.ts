@@ -4,7 +4,7 @@ import { signIn } from '../../../src/access/sign-in/sign-in.js';
 import { maskError } from '../../../src/fhir/error.js';
 import { createFhirGraphql } from '../../../src/graphql/create-fhir-graphql.js';
 import { executeFhirGraphql } from '../../../src/graphql/execute-fhir-graphql.js';
-import { toDraftResponse } from '../../../src/http/graphql-draft.js';
+import { draftAnswer } from '../../../src/http/graphql-draft.js';
 import { toHttpResponse } from '../../../src/http/to-http-response.js';
 import { importBundle } from '../../../src/import/bundle/import-bundle.js';
 import { importNdjson } from '../../../src/import/ndjson/import-ndjson.js';
@@ -220,7 +220,7 @@ describe('requests with limits of concurrency', () => {
       const { status, headers } = toHttpResponse(refused, { request: { headers: { accept } } });
       expect([status, headers['retry-after']]).toEqual([429, '1']);
     }
-    const draft = toDraftResponse(refused, 'application/graphql-response+json');
+    const draft = draftAnswer(refused, 'application/graphql-response+json');
     expect([draft.status, draft.headers['retry-after']]).toEqual([429, '1']);
     const error = await createRepository({ store, caller, limits })
       .search('Patient')
