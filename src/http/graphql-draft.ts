@@ -22,7 +22,7 @@ export function graphqlFormat(accept: string | null): 'application/graphql-respo
   return graphql >= json ? GRAPHQL_RESPONSE : 'application/json';
 }
 
-/** The response to a result, but for its body. @throws HttpRequestError 406 */
+/** The response to a result, except its body. @throws HttpRequestError 406 */
 export function draftAnswer(
   result: FhirGraphqlResult,
   accept: string | null,

@@ -25,7 +25,7 @@ const FHIR_JSON = 'application/fhir+json';
 /**
  * Creates the HTTP response for the result or error of a call: a GraphQL result, a resource or Bundle, another result
  * as JSON, an error. It writes the body at once, which takes about 10 ms per megabyte; `createFhirHandler` lets other work
- * run meanwhile. Decimals are written as they were written when they came in (`1.00`); see `stringifyJson`.
+ * run between the parts of a long body. Decimals are written as they were written when they came in (`1.00`); see `stringifyJson`.
  *
  * | given | status | body |
  * |---|---|---|
@@ -74,7 +74,7 @@ function errorResponse(error: Error, { request, headers }: ResponseOptions): Htt
 
 const CHALLENGE = { 'www-authenticate': 'Bearer' };
 
-/** The response to a GraphQL result, but for its body. */
+/** The response to a GraphQL result, except its body. */
 export function graphqlAnswer(
   result: FhirGraphqlResult,
   { request, headers, status }: ResponseOptions,
