@@ -450,6 +450,15 @@ describe('calls end', () => {
   });
 });
 
+test('a commit that waits for its turn when the store closes is made', async () => {
+  const store = storeInLoop();
+  THREAD_TUNING.turnMs = 0;
+  await store.commit([put(patient(1))]);
+  const waiting = store.commit([put(patient(2))]);
+  await store.close();
+  expect(await waiting).toHaveLength(1);
+});
+
 describe('the death of a thread', () => {
   test('costs a search nothing but time', async () => {
     const store = threadedStore();
