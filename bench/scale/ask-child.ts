@@ -23,6 +23,8 @@ interface Page {
 }
 
 const LEAST_RUNS = 3;
+/** Resources before a deep page. An offset reads them all. */
+const MOST_BEFORE = 30_000;
 const task = JSON.parse(process.argv[2]!) as Task;
 const { text, member, first } = BROAD_QUESTIONS[task.question]!;
 const { store, cpu, close } = await openStore(task.place);
@@ -31,7 +33,7 @@ const caller: Caller =
 
 let cursor: string | undefined;
 if (first !== undefined) {
-  cursor = (await answer(first, { offset: task.size / 10 })).next ?? undefined;
+  cursor = (await answer(first, { offset: Math.min(task.size / 10, MOST_BEFORE) })).next ?? undefined;
   if (cursor === undefined) throw new Error('There is no page so far on');
 }
 await ask(0);
