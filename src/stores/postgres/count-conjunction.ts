@@ -1,11 +1,13 @@
 import type { Criteria } from '../../search/criteria/criteria.js';
-import { type Condition, conditionsOf } from '../sql/pages/condition.js';
+import type { Condition } from '../sql/pages/condition.js';
 import { isDirect } from '../sql/plan.js';
-import { isCurrent, type RowScope } from '../sql/rows.js';
+import type { RowScope } from '../sql/rows.js';
 import { allOf, anyOf, FALSE, list, Sql, sql, TRUE, unionAll } from '../sql/sql.js';
 import { countExpression } from './count.js';
+import { CountLists } from './count-lists.js';
+import { allOfType, CountTrees, longestFirst } from './count-trees.js';
 import type { Reader, Run } from './run.js';
-import { presenceScan, withOwnScan } from './pages/own-scans.js';
+import { presenceScan } from './pages/own-scans.js';
 import { looksAtRow, oneResourceOf } from './pages/page-statement.js';
 import { Sizes } from './pages/sizes.js';
 import { TUNING } from './pages/tuning.js';
@@ -22,6 +24,7 @@ export class ConjunctionCount {
   readonly #scope: RowScope;
   readonly #holds: { readonly one: Sql; readonly many: Sql };
   readonly #sizes = new Sizes();
+  readonly #trees: CountTrees;
 
   /**
    * @param holds end a statement where the index has changed: one that a single process of the server answers, and one that
@@ -30,6 +33,7 @@ export class ConjunctionCount {
   constructor(scope: RowScope, holds: { readonly one: Sql; readonly many: Sql }) {
     this.#scope = scope;
     this.#holds = holds;
+    this.#trees = new CountTrees(scope, this.#sizes);
   }
 
   async count(
@@ -65,8 +69,9 @@ export class ConjunctionCount {
     if (scanned.length > 1) {
       const [shortest] = await this.#sizes.upTo(TUNING.maxCollected, scanned, run);
       if (shortest !== undefined) return countOf(await run(this.#ofFew([shortest], conditions, Infinity)))!;
-      await this.#sizes.upTo(TUNING.countLook, scanned, run);
     }
+    const compared = [...(scanned.length > 1 ? scanned : []), ...this.#trees.parts(conditions)];
+    if (compared.length > 1) await this.#sizes.upTo(TUNING.countLook, compared, run);
     const counted = countOf(await run(this.#listed(conditions)));
     if (counted !== null) return counted;
     // The planner knows nothing of how values go together, and would look up each row of one list in the other.
@@ -110,28 +115,20 @@ export class ConjunctionCount {
    * is too long for the memory.
    */
   #listed(conditions: readonly Condition[]): Sql {
-    const { start, others, rest } = this.#longest(conditions);
-    const without = rest.map((one) => this.#without(one));
-    const scans = [...others.map(({ scan }) => scan!), ...without.filter((one) => one !== undefined)];
-    const lists = scans.map(
-      (scan, index) =>
-        sql`l${literal(index)} (key) AS MATERIALIZED (SELECT * FROM (${scan}) u LIMIT ${TUNING.maxCountList + 1})`,
-    );
-    const isLong = scans.map((_, index) => sql`(SELECT count(*) FROM l${literal(index)}) > ${TUNING.maxCountList}`);
-    let index = 0;
-    const inList = (): Sql => sql`(r0.key IN (SELECT key FROM l${literal(index++)}))`;
+    const lists = new CountLists();
+    const known = conditions.map((one) => this.#trees.withScan(one, lists));
+    const { start, others, rest } = longestFirst(known, this.#sizes);
     const tests = [
-      ...others.map(() => sql`${inList()} IS TRUE`),
-      ...rest.map((one, position) => (without[position] === undefined ? one.test : sql`${inList()} IS NOT TRUE`)),
+      ...others.map(({ scan }) => lists.has(scan!)),
+      ...rest.map((one) => this.#trees.lacks(one, lists) ?? one.test),
     ];
     const counted = this.#counted(start, allOf(tests));
-    const withLists = lists.length === 0 ? sql`` : sql`WITH ${list(lists)} `;
-    return sql`${withLists}SELECT CASE WHEN ${anyOf(isLong)} THEN NULL ELSE (${counted}) END WHERE ${this.#holds.one}`;
+    return lists.around(counted, this.#holds.one);
   }
 
   /** The same as a join, which the server can do in parts. */
   #joined(conditions: readonly Condition[]): Sql {
-    const { start, others, rest } = this.#longest(conditions);
+    const { start, others, rest } = longestFirst(conditions, this.#sizes);
     const joins = others.map(({ scan }) => sql`r0.key IN (${scan!})`);
     const kept = rest.map((one) => {
       const without = this.#without(one);
@@ -143,7 +140,7 @@ export class ConjunctionCount {
   }
 
   #counted(start: Condition | undefined, where: Sql): Sql {
-    const keys = sql`(${start?.scan ?? this.#all()})`;
+    const keys = sql`(${start?.scan ?? allOfType(this.#scope)})`;
     const row = looksAtRow(where)
       ? sql`${keys} k0 (key) ${oneResourceOf(this.#scope, sql`r0`, sql`k0.key`)}`
       : sql`${keys} r0 (key)`;
@@ -151,41 +148,13 @@ export class ConjunctionCount {
     return sql`SELECT count(*) FROM (SELECT DISTINCT r0.key FROM ${row} WHERE ${where}) d`;
   }
 
-  /** The longest scan, if its length is known, of such the one that gives each resource once; the other conditions. */
-  #longest(conditions: readonly Condition[]): Parts {
-    const rank = (one: Condition): number => this.#sizes.rowsOf(one);
-    const scans = conditions
-      .filter(({ scan }) => scan !== undefined)
-      .sort((a, b) => compare(rank(b), rank(a)) || Number(b.unique === true) - Number(a.unique === true));
-    const [start, ...others] = scans;
-    return { start, others, rest: conditions.filter(({ scan }) => scan === undefined) };
-  }
-
   /** What a negation excludes, where a scan finds it. */
   #without({ criteria }: Condition): Sql | undefined {
-    if (criteria?.kind !== 'not') return undefined;
-    const [inner, another] = conditionsOf(criteria.of, this.#scope);
-    return inner === undefined || another !== undefined ? undefined : withOwnScan(inner, this.#scope).scan;
-  }
-
-  #all(): Sql {
-    return sql`SELECT a.key FROM resource a WHERE ${isCurrent({ ...this.#scope, row: sql`a` })}`;
+    return criteria?.kind === 'not' ? this.#trees.single(criteria.of)?.scan : undefined;
   }
 }
 
 const WITHOUT_LOOPS = sql`SET LOCAL enable_nestloop = off`;
-
-interface Parts {
-  readonly start: Condition | undefined;
-  readonly others: readonly Condition[];
-  /** Without a scan. */
-  readonly rest: readonly Condition[];
-}
-
-/** Both may be infinite. */
-function compare(a: number, b: number): number {
-  return a === b ? 0 : a < b ? -1 : 1;
-}
 
 function directScans(conditions: readonly Condition[]): readonly Condition[] {
   return conditions.filter((one) => one.scan !== undefined && one.direct === true);
