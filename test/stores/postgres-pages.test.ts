@@ -30,7 +30,7 @@ describe('every way to a page and a count gives it', () => {
       maxListed: 5,
     },
     'walked a little, then collected': { looks: [2, 20, Infinity], stretch: 4, growth: 2, indirectFrom: 20 },
-    'counted by lists': { looks: [1, Infinity], maxCollected: 0, countLook: 5 },
+    'counted by lists': { looks: [1, Infinity], maxCollected: 0, countLook: 5, manyMatches: 0 },
     'counted by joins': { looks: [1, Infinity], maxCollected: 0, countLook: 5, maxCountList: 20 },
   };
 
