@@ -32,6 +32,11 @@ export class Connections {
     unsubscribe(this.#pool);
   }
 
+  /** A call gets a connection while another one is lent. */
+  get areSeveral(): boolean {
+    return (this.#pool.options as { readonly max?: unknown } | undefined)?.max !== 1;
+  }
+
   /** Runs one statement on a connection of its own. */
   run(statement: Sql, signal?: AbortSignal): Promise<readonly Row[]> {
     return this.use((connection) => connection.run(statement), signal);

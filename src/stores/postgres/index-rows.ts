@@ -23,6 +23,7 @@ export class IndexRows {
   /** Types of resources inside, by the type that holds them. */
   readonly #inside = new Map<string, Set<string>>();
   readonly #shapes = new Map<string, { readonly type: string; readonly text: string }>();
+  readonly #owners: (readonly [key: string, type: string])[] = [];
   #size = 0;
 
   /** @param shard the key of the project. */
@@ -82,6 +83,7 @@ export class IndexRows {
     const text = shapeText(all === entries ? marked : markEntries(all), (code) => parameterKey(type, code));
     const shape = shapeKey(type, text);
     this.#shapes.set(shape, { type, text });
+    this.#owners.push([key, type]);
     return shape;
   }
 
@@ -94,10 +96,10 @@ export class IndexRows {
     return [...inserts, ...this.sharedInserts()];
   }
 
-  /** Those of {@link inserts} for tables whose rows are shared by resources. */
+  /** Those of {@link inserts} for tables whose rows are shared by resources, and for what skip indexes do not know of. */
   sharedInserts(): readonly Sql[] {
     return [
-      ...(this.#shapes.size === 0 ? [] : [this.#insertShapes()]),
+      ...(this.#shapes.size === 0 ? [] : [this.#insertShapes(), this.#noteWritten()]),
       ...(this.#inside.size === 0 ? [] : [this.#insertInside()]),
     ];
   }
@@ -138,6 +140,15 @@ export class IndexRows {
       FROM unnest(${arrayText(shapes.map(([key]) => key))}::uuid[], ${arrayText(shapes.map(([, { type }]) => type))}::text[], ${texts}::text[])
         AS u(key, type, parameters)
       ON CONFLICT DO NOTHING`;
+  }
+
+  /** What skip indexes do not know of: see skip-indexes.ts. */
+  #noteWritten(): Sql {
+    const [keys, types] = [0, 1].map((column) => arrayText(this.#owners.map((owner) => owner[column]!)));
+    const ofCommit = arrayText([...new Set(this.#owners.map(([, type]) => type))]);
+    return sql`INSERT INTO fhirgraph_skip_written (project, type, resource)
+      SELECT t.project, t.type, u.key FROM unnest(${keys!}::uuid[], ${types!}::text[]) AS u(key, type)
+        JOIN fhirgraph_skip_type t ON t.project = ${this.#shard} AND t.type = ANY (${ofCommit}) AND t.type = u.type`;
   }
 
   #insertInside(): Sql {

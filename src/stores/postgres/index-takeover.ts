@@ -15,6 +15,7 @@ import { isOfThisVersion, readFingerprints } from '../sql/index-state.js';
 import { sql } from '../sql/sql.js';
 import { arrayText } from './array.js';
 import { readMeta, type Runner, setMeta } from './meta.js';
+import { removeSkipRows } from './skip/remove-skip-rows.js';
 
 /** True where the rows are made with the definitions of this process. @throws FhirError `unavailable` - by a newer version */
 export async function isMadeWith(runner: Runner, model: FhirModel): Promise<boolean> {
@@ -94,6 +95,7 @@ export async function addWork(runner: Runner, changes: CodesByType, shard?: stri
 /** Ends the work on a type of a project. Where it was the last one of the type, all processes hear that it is complete. */
 export async function endWork(runner: Runner, shard: string, type: string): Promise<void> {
   await runner.run(sql`DELETE FROM fhirgraph_index_work WHERE project = ${shard} AND type = ${type}`);
+  for (const statement of removeSkipRows(shard, type)) await runner.run(statement);
   // Serialized: two that end concurrently would each still see the work of the other.
   await runner.run(sql`SELECT 1 FROM fhirgraph_meta WHERE name = 'index_pending' FOR UPDATE`);
   const others = await runner.run(sql`SELECT 1 FROM fhirgraph_index_work WHERE type = ${type} LIMIT 1`);

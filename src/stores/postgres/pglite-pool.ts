@@ -18,6 +18,7 @@ export interface PgliteDatabase {
 export function pglitePool(database: PgliteDatabase): PostgresPool {
   let free: Promise<undefined> = Promise.resolve(undefined);
   return {
+    options: { max: 1 },
     async connect(): Promise<PostgresClient> {
       const before = free;
       const { promise, resolve } = Promise.withResolvers<undefined>();

@@ -16,6 +16,7 @@ import { rollbackUnless } from './errors.js';
 import { ALL_INDEX_TABLES, IndexRows } from './index-rows.js';
 import { projectKey } from './keys.js';
 import { withLiterals } from './literals.js';
+import { removeSkipRows } from './skip/remove-skip-rows.js';
 import type { Transaction } from './transaction.js';
 
 /** The known state of a resource. */
@@ -152,6 +153,10 @@ export class ProjectWrites {
       await transaction.run(sql`DELETE FROM unique_key
         WHERE project = ${this.#shard} AND text = ANY (${arrayText(freed.map(([text]) => text))})`);
       for (const [text] of freed) this.#heldThere.delete(text);
+    }
+    const erased = new Set([...this.#pending.values()].filter((one) => one.erased !== null).map(({ type }) => type));
+    for (const type of erased) {
+      for (const statement of removeSkipRows(this.#shard, type)) await transaction.run(statement);
     }
     if (transaction.copies && this.size >= COPY.fromRows) await this.#copy(transaction, alone);
     else {

@@ -229,6 +229,26 @@ function covering(): readonly Sql[] {
 }
 
 /**
+ * Skip indexes.
+ *
+ * ```text
+ * fhirgraph_skip           (project, type, sort, subject, value)   what the parts of an order hold: see skip-row.ts
+ * fhirgraph_skip_type      (project, type)   has skip indexes, or they are being made. asked: codes of the sort keys
+ * fhirgraph_skip_written   (project, type)   a resource that was written since, once or more
+ * ```
+ */
+function skipIndexes(): readonly Sql[] {
+  return [
+    `CREATE TABLE fhirgraph_skip (project uuid NOT NULL, type text COLLATE "C" NOT NULL, sort bigint NOT NULL, subject bigint NOT NULL,
+      value text COLLATE "C" NOT NULL, data text NOT NULL, PRIMARY KEY (project, type, sort, subject, value))`,
+    `CREATE TABLE fhirgraph_skip_type (project uuid NOT NULL, type text COLLATE "C" NOT NULL, asked text NOT NULL, built int NOT NULL DEFAULT 0,
+      PRIMARY KEY (project, type))`,
+    'CREATE TABLE fhirgraph_skip_written (project uuid NOT NULL, type text COLLATE "C" NOT NULL, resource uuid NOT NULL)',
+    'CREATE INDEX fhirgraph_skip_written_by_type ON fhirgraph_skip_written (project, type) INCLUDE (resource)',
+  ].map((text) => new Sql(text, []));
+}
+
+/**
  * The migrations from each schema version to the next; the first one starts from an empty database. A published step
  * never changes, since databases have applied it.
  */
@@ -239,6 +259,7 @@ const STEPS: readonly ((partitions: number) => readonly Sql[])[] = [
   timelines,
   removals,
   covering,
+  skipIndexes,
 ];
 
 /** The schema version, kept in `fhirgraph_meta`. */

@@ -17,6 +17,7 @@ import { resourceKey } from './keys.js';
 import { withOwnScan } from './pages/own-scans.js';
 import { PageFinder } from './pages/page-finder.js';
 import { TUNING } from './pages/tuning.js';
+import { type NoteStale, SkipReader } from './skip/skip-reader.js';
 
 const X = sql`x`;
 
@@ -27,6 +28,8 @@ import { SERIALLY } from './serially.js';
 export interface SearchIndex extends Reader {
   /** In what epoch its statements may run; see {@link epochHolds}. */
   readonly epoch: string;
+  /** Told which skip indexes are lacking. */
+  readonly noteStale?: NoteStale | undefined;
 }
 
 /** One page of the matches. The count does not wait for the page. */
@@ -50,7 +53,7 @@ async function pageTexts(
   model: FhirModel,
   query: SearchQuery,
   among: readonly Condition[],
-  { epoch, run, snapshot }: SearchIndex,
+  { epoch, run, snapshot, noteStale }: SearchIndex,
 ): Promise<readonly string[]> {
   const scope = scopeOf(model, query);
   const { offset, limit } = pageOf(query);
@@ -58,7 +61,7 @@ async function pageTexts(
   if (limit === undefined || (conditions.length === 0 && (query.sort ?? []).length === 0)) {
     return (await run(plainPage(query, scope, epoch))).map(([content]) => content as string);
   }
-  const finder = finderOf(query, scope, epoch);
+  const finder = finderOf(query, scope, epoch, new SkipReader(scope, epoch, noteStale));
   const need = offset + limit;
   const position = pageEdgeOf(model, query)?.position;
   const found =
@@ -71,8 +74,8 @@ function conditionsIn({ criteria }: SearchQuery, scope: RowScope): readonly Cond
   return conditionsOf(criteria, scope).map((one) => withOwnScan(one, scope));
 }
 
-function finderOf(query: SearchQuery, scope: RowScope, epoch: string): PageFinder {
-  return new PageFinder(scope, query.sort ?? [], query.before !== undefined, epochHolds(epoch, SERIALLY));
+function finderOf(query: SearchQuery, scope: RowScope, epoch: string, skips?: SkipReader): PageFinder {
+  return new PageFinder(scope, query.sort ?? [], query.before !== undefined, epochHolds(epoch, SERIALLY), skips);
 }
 
 function plainPage(query: SearchQuery, scope: RowScope, epoch: string): Sql {

@@ -41,6 +41,8 @@ import { purgeHistory, removeProject, vacuum } from './removal.js';
 import { prepareSchema } from './schema.js';
 import { SharedRead } from './shared-read.js';
 import type { Reader, Run } from './run.js';
+import { SkipIndexes } from './skip/skip-indexes.js';
+import type { NoteStale } from './skip/skip-reader.js';
 import { Statistics } from './statistics.js';
 import { search, type SearchIndex, searchByReference } from './search.js';
 import { typeHistory } from './type-history.js';
@@ -88,9 +90,11 @@ export class PostgresStore implements ResourceStore {
   readonly #work: IndexWork;
   readonly #background: BackgroundWork;
   readonly #statistics: Statistics;
+  readonly #skips: SkipIndexes;
   readonly #config: PostgresStoreConfig;
   readonly #accessEpoch = new SharedRead(() => readAccessEpoch(this.#runOn(SERVER_SCOPE, undefined)));
   readonly #feed = new ChangeFeed();
+  readonly #noteStale: NoteStale = (order) => this.#skips.noteStale(order);
   /** Projects that this process wrote recently. */
   readonly #written: LRUCache<string, true> | undefined;
   #prepared: Promise<void> | undefined;
@@ -118,6 +122,7 @@ export class PostgresStore implements ResourceStore {
       return typeof result === 'string' ? result : 'more';
     });
     this.#statistics = new Statistics(this.#writer);
+    this.#skips = new SkipIndexes(this.#writer, this.model);
     if (readers !== writer && readOwnWrites > 0) this.#written = new LRUCache({ max: MAX_WRITTEN, ttl: readOwnWrites });
   }
 
@@ -161,6 +166,7 @@ export class PostgresStore implements ResourceStore {
     const { results, changes } = await untilDeadline(options, (bounded) => this.#perform(bounded, commit));
     for (const { key } of changes) this.#written?.set(key.project, true);
     this.#statistics.wrote(changes.length);
+    this.#skips.wrote(changes);
     this.#feed.publish(changes);
     return results;
   }
@@ -260,6 +266,7 @@ export class PostgresStore implements ResourceStore {
     if (this.#closed) return;
     this.#closed = true;
     await Promise.all([this.#background.stop(), this.#statistics.stop()]);
+    await this.#skips.finish();
     this.#writer.close();
     if (this.#readers !== this.#writer) this.#readers.close();
   }
@@ -278,7 +285,9 @@ export class PostgresStore implements ResourceStore {
   ): Promise<Result> {
     const parameters = (): readonly TypeParameter[] => parametersOf(type, criteria, sort, beside);
     const places = { reader: readerOn(this.#connectionsOf(project), options), writer: readerOn(this.#writer, options) };
-    return this.#status.whileSearchable(project, parameters, places, find);
+    return this.#status
+      .whileSearchable(project, parameters, places, (index) => find({ ...index, noteStale: this.#noteStale }))
+      .finally(() => this.#skips.begin());
   }
 
   /** Statements about a project, each on a connection of its own. */

@@ -4,6 +4,13 @@ import { ALL_INDEX_TABLES } from './index-rows.js';
 
 /** Every table that grows with the resources. */
 export const GROWING_TABLES: readonly Sql[] = [
-  ...[sql`resource`, sql`version`, sql`unique_key`, sql`fhirgraph_shape`],
+  ...[
+    sql`resource`,
+    sql`version`,
+    sql`unique_key`,
+    sql`fhirgraph_shape`,
+    sql`fhirgraph_skip`,
+    sql`fhirgraph_skip_written`,
+  ],
   ...ALL_INDEX_TABLES.map((table) => TABLE_NAMES[table]),
 ];

@@ -1,10 +1,12 @@
 import type { SortKey } from '../../../search/criteria/criteria.js';
 import { LARGEST, SMALLEST } from '../../sql/extremes.js';
+import { orderTerms } from '../../sql/order.js';
 import { TABLE_NAMES, tablesOf, type ValueTable } from '../../sql/index-tables.js';
 import type { Condition } from '../../sql/pages/condition.js';
 import { isCurrent, ofParameter, parameterKey, type RowScope, valuesOf } from '../../sql/rows.js';
 import { allOf, exists, FALSE, Sql, sql, type SqlValue, unionAll } from '../../sql/sql.js';
 import { isNotWhole, isWhole } from '../dialect.js';
+import { IDS, INSTANTS } from '../skip/skip-row.js';
 import { shapeScan } from './shapes.js';
 
 /**
@@ -25,10 +27,22 @@ export interface OrderIndex {
   readonly key: Sql;
   /** What the index orders by. */
   readonly value: Sql;
+  /** The sort key. */
+  readonly parameter: string;
+  /** The sort value of the resource `r0`. */
+  readonly valueOf: Sql;
   /** The index holds the first 256 characters of texts: of equal values the whole ones decide. */
   readonly isCut: boolean;
   /** No two resources have the same value. */
   readonly unique: boolean;
+  /** The type of the value in the database. */
+  readonly type: Sql;
+  /** It is a number here. */
+  readonly isNumber: boolean;
+  /** It is a code, which many resources share. */
+  readonly ofCodes: boolean;
+  /** The number of the order in the skip index. */
+  readonly skip: number;
   /** That the index lacks values, so that it cannot be walked. */
   readonly lacks: Sql;
   /** Resources with this value of the index. */
@@ -38,16 +52,19 @@ export interface OrderIndex {
 }
 
 const W = sql`w`;
+const TEXT = sql`text`;
+const INTEGER = sql`bigint`;
 const X = sql`x`;
 
 /** Undefined where no index has the order: references, which are ordered by a text that no column holds. */
-export function orderIndexOf({ parameter, descending }: SortKey, scope: RowScope): OrderIndex | undefined {
-  if (parameter === '_id') return ofResources(sql`id`, true, scope);
-  if (parameter === '_lastUpdated') return ofResources(sql`updated`, false, scope);
+export function orderIndexOf(sort: SortKey, scope: RowScope): OrderIndex | undefined {
+  const { parameter, descending } = sort;
+  if (parameter === '_id') return ofResources(sql`id`, TEXT, true, scope);
+  if (parameter === '_lastUpdated') return ofResources(sql`updated`, INTEGER, false, scope);
   const [table, other] = tablesOf(scope.dialect.model, scope.type, parameter);
   const number = parameterKey(scope, parameter);
   if (table === undefined || other !== undefined || table === 'reference' || number === undefined) return undefined;
-  const { value, restriction, isCut } = WALKS[table];
+  const { value, restriction, isCut, type } = WALKS[table];
   const mark = new Sql(String(descending ? LARGEST : SMALLEST), []);
   const isMarked = (x: Sql): Sql => sql`${restriction(x)} AND ${x}.extreme & ${mark} <> 0`;
   const ofRow = valuesOf(table, X, sql`${scope.row}.key`, number, scope);
@@ -61,13 +78,20 @@ export function orderIndexOf({ parameter, descending }: SortKey, scope: RowScope
     where,
     key: sql`w.resource`,
     value: value(W),
+    parameter,
+    valueOf: orderTerms([sort], scope)[0]!.value,
     isCut,
     unique: false,
+    type,
+    isNumber: type !== TEXT,
+    ofCodes: table === 'token',
+    skip: number as number,
     lacks: table === 'token' ? sql`EXISTS (${long})` : FALSE,
     isValue: (text) => ({
       test: exists(ofRow.from, sql`${ofRow.where} AND ${isMarked(X)} AND ${value(X)} = ${text}`),
       scan: sql`SELECT w.resource FROM ${from} WHERE ${where} AND ${value(W)} = ${text}`,
       direct: true,
+      ...(table === 'token' && text !== null ? { shared: { parameter: number as number, value: text } } : {}),
     }),
     missing: {
       test: isMissing,
@@ -77,7 +101,7 @@ export function orderIndexOf({ parameter, descending }: SortKey, scope: RowScope
   };
 }
 
-function ofResources(column: Sql, unique: boolean, scope: RowScope): OrderIndex {
+function ofResources(column: Sql, type: Sql, unique: boolean, scope: RowScope): OrderIndex {
   const where = isCurrent({ ...scope, row: W });
   const value = sql`w.${column}`;
   return {
@@ -85,8 +109,14 @@ function ofResources(column: Sql, unique: boolean, scope: RowScope): OrderIndex 
     where,
     key: sql`w.key`,
     value,
+    parameter: unique ? '_id' : '_lastUpdated',
+    valueOf: sql`r0.${column}`,
     isCut: false,
     unique,
+    type,
+    isNumber: type !== TEXT,
+    ofCodes: false,
+    skip: unique ? IDS : INSTANTS,
     lacks: FALSE,
     isValue: (one) => ({
       test: sql`${scope.row}.${column} = ${one}`,
@@ -106,6 +136,7 @@ function codelessScan(parameter: SqlValue, scope: RowScope): Sql {
 interface Walk {
   value(x: Sql): Sql;
   readonly isCut: boolean;
+  readonly type: Sql;
   /** As written in the index, so that PostgreSQL uses it. */
   restriction(x: Sql): Sql;
 }
@@ -113,13 +144,14 @@ interface Walk {
 const plain = (x: Sql): Sql => sql`${x}.grp = 0`;
 
 const WALKS: { readonly [Table in Exclude<ValueTable, 'reference'>]: Walk } = {
-  token: { value: (x) => sql`${x}.code`, isCut: false, restriction: (x) => isWhole(sql`${x}.code`) },
+  token: { value: (x) => sql`${x}.code`, isCut: false, type: TEXT, restriction: (x) => isWhole(sql`${x}.code`) },
   string: {
     value: (x) => sql`left(coalesce(${x}."collation", ${x}.folded), 256)`,
     isCut: true,
+    type: TEXT,
     restriction: (x) => allOf([plain(x), sql`${x}.extreme & 3 <> 0`]),
   },
-  date: { value: (x) => sql`${x}.low`, isCut: false, restriction: plain },
-  quantity: { value: (x) => sql`${x}.low`, isCut: false, restriction: plain },
-  uri: { value: (x) => sql`left(${x}.value, 256)`, isCut: true, restriction: plain },
+  date: { value: (x) => sql`${x}.low`, isCut: false, type: INTEGER, restriction: plain },
+  quantity: { value: (x) => sql`${x}.low`, isCut: false, type: sql`float8`, restriction: plain },
+  uri: { value: (x) => sql`left(${x}.value, 256)`, isCut: true, type: TEXT, restriction: plain },
 };

@@ -2,24 +2,17 @@ import type { SortKey } from '../../../search/criteria/criteria.js';
 import type { SearchPosition } from '../../../search/evaluate/sort.js';
 import type { Condition } from '../../sql/pages/condition.js';
 import type { PageOrder, PagePosition } from '../../sql/pages/page-order.js';
-import { isBefore } from '../../sql/pages/value-range.js';
 import { isCurrent, parameterKey, type RowScope } from '../../sql/rows.js';
 import { FALSE, type Sql, sql, type SqlValue, TRUE } from '../../sql/sql.js';
-import type { Row } from '../lent-connection.js';
 import type { Run } from '../run.js';
+import type { SkipReader } from '../skip/skip-reader.js';
 import { collection } from './collection.js';
 import { type OrderIndex, orderIndexOf } from './order-index.js';
 import type { Asked } from './page-statement.js';
-import { Sizes } from './sizes.js';
-import { isListed, type Stretch, walked } from './stretch.js';
+import { type Finding, type FoundText, foundTexts, RangeWalk, stretchOf } from './range-walk.js';
+import { walked } from './stretch.js';
 import { TUNING } from './tuning.js';
 import { type Bounds, boundsOf } from './walk-bounds.js';
-
-/** A match. */
-export interface FoundText {
-  readonly content: string;
-  readonly id: string;
-}
 
 /**
  * Finds one page of a search.
@@ -39,14 +32,22 @@ export class PageFinder {
   /** The indexes of the sort values in a position. */
   readonly #positions: readonly number[];
   readonly #holds: Sql;
-  readonly #sizes = new Sizes();
+  readonly #range: RangeWalk;
 
   /**
    * @param backwards the page is found from its end
    * @param holds ends a statement where the index has changed
+   * @param skips where walks leave out parts of an order
    */
-  constructor(scope: RowScope, sort: readonly SortKey[], backwards: boolean, holds: Sql) {
+  constructor(scope: RowScope, sort: readonly SortKey[], backwards: boolean, holds: Sql, skips?: SkipReader) {
     this.#holds = holds;
+    this.#range = new RangeWalk(
+      {
+        group: (...group) => this.#group(...group),
+        outside: (...outside) => this.#outside(...outside),
+      },
+      skips,
+    );
     const id = sort.findIndex(({ parameter }) => parameter === '_id');
     // Nothing after the id can still decide.
     const keys = id < 0 ? [...sort, BY_ID] : sort.slice(0, id + 1);
@@ -91,7 +92,7 @@ export class PageFinder {
     const collected = this.#collected(asked, conditions, look);
     const index = this.#indexOf(asked);
     if (index === undefined) return [collected];
-    const stretch = this.#stretchOf(asked, index, { valued: true });
+    const stretch = stretchOf(asked, index, { valued: true });
     return [collected, walked(asked, index, stretch, testsOf(conditions), TUNING.stretch)];
   }
 
@@ -155,7 +156,7 @@ export class PageFinder {
     look: number,
     run: Run,
   ): Promise<readonly FoundText[] | undefined> {
-    const testOf = await this.#testOf(look, conditions, run);
+    const testOf = await this.#range.testOf(look, conditions, run);
     const rows = await run(this.#collected(asked, conditions, look, testOf));
     return rows[0]![0] === null ? undefined : foundTexts(rows, 1);
   }
@@ -182,17 +183,26 @@ export class PageFinder {
     const { before, after } = bounds;
     const parts: ((left: Asked) => Finding)[] = [];
     if (before !== undefined) parts.push((left) => this.#outside(left, before, conditions, run));
-    if (bounds.empty !== true) parts.push((left) => this.#range(left, index, bounds, conditions, run));
+    if (bounds.empty !== true) parts.push((left) => this.#range.find(left, index, bounds, conditions, run));
     if (after !== undefined) parts.push((left) => this.#outside(left, after, conditions, run));
     const { missing } = index;
-    if (missing !== undefined && !bounds.valued)
-      parts.push((left) => this.#group(left, null, missing, conditions, run));
+    if (missing !== undefined) parts.push((left) => this.#missing(left, bounds, missing, conditions, run));
     if (order.backwards) parts.reverse();
     const found: FoundText[] = [];
     for (const part of parts) {
       if (found.length < need) found.push(...(yield* part({ ...asked, need: need - found.length })));
     }
     return found;
+  }
+
+  async *#missing(
+    asked: Asked,
+    bounds: Bounds,
+    missing: Condition,
+    conditions: readonly Condition[],
+    run: Run,
+  ): Finding {
+    return this.#range.mayLackValue(bounds) ? yield* this.#group(asked, null, missing, conditions, run) : [];
   }
 
   async *#outside(asked: Asked, outside: Condition, conditions: readonly Condition[], run: Run): Finding {
@@ -217,82 +227,11 @@ export class PageFinder {
     const rest = isHere ? { values: place.values.slice(1), id: place.id } : undefined;
     return yield* this.#find({ ...asked, level: level + 1, place: rest }, [...conditions, condition], run);
   }
-
-  async *#range(asked: Asked, index: OrderIndex, bounds: Bounds, conditions: readonly Condition[], run: Run): Finding {
-    const { order, need, place } = asked;
-    if (place?.values[0] === null && !order.backwards) return [];
-    const found: FoundText[] = [];
-    let stretch = this.#stretchOf(asked, index, bounds);
-    for (let size = TUNING.stretch; ; size *= TUNING.growth) {
-      const left: Asked = { ...asked, need: need - found.length };
-      const testOf = await this.#testOf(size, conditions, run);
-      const rows = await run(walked(left, index, stretch, conditions.map(testOf), size));
-      const [end, first] = rows[0] as readonly [string | null, string | null];
-      found.push(...foundTexts(rows, 2));
-      if (end === null || found.length >= need) break;
-      yield size;
-      if (end === first) {
-        // All of the stretch had this value, and there is more.
-        const ofValue = { ...asked, need: need - found.length };
-        const condition = index.isValue(end);
-        if (index.isCut && [...end].length === CUT)
-          found.push(...(yield* this.#outside(ofValue, condition, conditions, run)));
-        else found.push(...(yield* this.#group(ofValue, end, condition, conditions, run)));
-        if (found.length >= need) break;
-      }
-      stretch = further(stretch, index, end, end === first);
-    }
-    return found;
-  }
-
-  /** How to test as many rows: by lists where those are short beside them. */
-  async #testOf(size: number, conditions: readonly Condition[], run: Run): Promise<(one: Condition) => Sql> {
-    if (size < TUNING.listedFrom) return ({ test }) => test;
-    const length = Math.min(size * TUNING.listedPerWalked, TUNING.maxListed);
-    const scans = conditions.filter((one) => one.direct === true || size >= TUNING.indirectFrom);
-    const listed = await this.#sizes.upTo(length, scans, run);
-    return (one) => (listed.includes(one) ? isListed(one, length) : one.test);
-  }
-
-  #stretchOf({ order, level, place }: Asked, index: OrderIndex, { low, high }: Bounds): Stretch {
-    const falling = order.keys[level]!.descending !== order.backwards;
-    const [from, to] = falling ? [high, low] : [low, high];
-    const start = from == null ? TRUE : sql`${index.value} ${falling ? sql`<=` : sql`>=`} ${cut(index, from)}`;
-    const end = to == null ? TRUE : sql`${index.value} ${falling ? sql`>=` : sql`<=`} ${cut(index, to)}`;
-    const at = place?.values[0];
-    if (at == null || (from != null && (falling ? isBefore(from, at) : isBefore(at, from))))
-      return { start, end, falling };
-    const value = cut(index, at);
-    return { start: sql`${index.value} ${falling ? sql`<=` : sql`>=`} ${value}`, end, falling, at: value };
-  }
-}
-
-/** Matches, and between them how many rows were read since the last word. */
-type Finding = AsyncGenerator<number, readonly FoundText[]>;
-
-/** Characters of texts in an index; see schema.ts. */
-const CUT = 256;
-
-/** The value as it is in the index. */
-function cut({ isCut }: OrderIndex, value: string | number): string | number {
-  return isCut ? [...String(value)].slice(0, CUT).join('') : value;
 }
 
 /** @param ofIndex a number may be in the form of the database */
 function isSame(value: SqlValue, ofIndex: SqlValue): boolean {
   return typeof value === 'number' && ofIndex !== null ? value === Number(ofIndex) : value === ofIndex;
-}
-
-/** What is left of a stretch behind a value. @param isDone nothing with the value is left */
-function further({ end, falling }: Stretch, { value }: OrderIndex, last: string, isDone: boolean): Stretch {
-  const sign = isDone ? (falling ? sql`<` : sql`>`) : falling ? sql`<=` : sql`>=`;
-  return { start: sql`${value} ${sign} ${last}`, end, falling };
-}
-
-function foundTexts(rows: readonly Row[], column: number): readonly FoundText[] {
-  return rows
-    .filter((row) => row[column] !== null)
-    .map((row) => ({ content: row[column] as string, id: row[column + 1] as string }));
 }
 
 const BY_ID: SortKey = { parameter: '_id', descending: false };

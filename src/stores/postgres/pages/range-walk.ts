@@ -1,0 +1,161 @@
+import type { Condition } from '../../sql/pages/condition.js';
+import { isBefore } from '../../sql/pages/value-range.js';
+import { sql, type Sql, type SqlValue, TRUE } from '../../sql/sql.js';
+import type { Row } from '../lent-connection.js';
+import type { Run } from '../run.js';
+import type { OpenParts, SkipReader } from '../skip/skip-reader.js';
+import { collection } from './collection.js';
+import { inParts, partsBeyond } from './open-parts.js';
+import type { OrderIndex } from './order-index.js';
+import type { Asked } from './page-statement.js';
+import { Sizes } from './sizes.js';
+import { isListed, type Stretch, walked } from './stretch.js';
+import { TUNING } from './tuning.js';
+import type { Bounds } from './walk-bounds.js';
+
+/** A match. */
+export interface FoundText {
+  readonly content: string;
+  readonly id: string;
+}
+
+/** Matches, and between them how many rows were read since the last word. */
+export type Finding = AsyncGenerator<number, readonly FoundText[]>;
+
+/** How to find resources of one value, and what is collected beside the walk. */
+export interface OtherWays {
+  group(asked: Asked, value: SqlValue, condition: Condition, conditions: readonly Condition[], run: Run): Finding;
+  outside(asked: Asked, outside: Condition, conditions: readonly Condition[], run: Run): Finding;
+}
+
+/** Walks a range of an index, in longer and longer stretches. */
+export class RangeWalk {
+  readonly #ways: OtherWays;
+  readonly #skips: SkipReader | undefined;
+  readonly #sizes = new Sizes();
+  /** Ranges whose order is known to have no match without a value. */
+  readonly #valued = new WeakSet<Bounds>();
+
+  constructor(ways: OtherWays, skips: SkipReader | undefined) {
+    this.#ways = ways;
+    this.#skips = skips;
+  }
+
+  /** A match may be without a value. */
+  mayLackValue(bounds: Bounds): boolean {
+    return bounds.valued !== true && !this.#valued.has(bounds);
+  }
+
+  async *find(asked: Asked, index: OrderIndex, bounds: Bounds, conditions: readonly Condition[], run: Run): Finding {
+    const { order, need, place } = asked;
+    if (place?.values[0] === null && !order.backwards) return [];
+    const found: FoundText[] = [];
+    let stretch = stretchOf(asked, index, bounds);
+    let mayNotSkip = this.#skips === undefined;
+    for (let size = TUNING.stretch; ; size *= TUNING.growth) {
+      const left: Asked = { ...asked, need: need - found.length };
+      const testOf = await this.testOf(size, conditions, run);
+      const rows = await run(walked(left, index, stretch, conditions.map(testOf), size));
+      const [end, first] = rows[0] as readonly [string | null, string | null];
+      found.push(...foundTexts(rows, 2));
+      if (end === null || found.length >= need) break;
+      yield size;
+      if (end === first) {
+        // All of the stretch had this value, and there is more.
+        const ofValue = { ...asked, need: need - found.length };
+        const condition = index.isValue(end);
+        if (index.isCut && [...end].length === CUT)
+          found.push(...(yield* this.#ways.outside(ofValue, condition, conditions, run)));
+        else found.push(...(yield* this.#ways.group(ofValue, end, condition, conditions, run)));
+        if (found.length >= need) break;
+      }
+      stretch = further(stretch, index, end, end === first);
+      if (mayNotSkip) continue;
+      mayNotSkip = true;
+      const ofRest = { ...asked, need: need - found.length, place: undefined };
+      const known = await this.#skips!.openParts(index, conditions, run);
+      if (known === undefined) continue;
+      if (known.open.at(-1) === 0) this.#valued.add(bounds);
+      const skipped = yield* this.#skipping(ofRest, index, stretch, { at: end, known }, conditions, run);
+      found.push(...skipped.found);
+      if (skipped.rest === undefined) break;
+      stretch = skipped.rest;
+    }
+    return found;
+  }
+
+  /** How to test as many rows: by lists where those are short beside them. */
+  async testOf(size: number, conditions: readonly Condition[], run: Run): Promise<(one: Condition) => Sql> {
+    if (size < TUNING.listedFrom) return ({ test }) => test;
+    const length = Math.min(size * TUNING.listedPerWalked, TUNING.maxListed);
+    const scans = conditions.filter((one) => one.direct === true || size >= TUNING.indirectFrom);
+    const listed = await this.#sizes.upTo(length, scans, run);
+    return (one) => (listed.includes(one) ? isListed(one, length) : one.test);
+  }
+
+  /**
+   * Reads the parts of the rest that can have matches, and no others.
+   *
+   * @param at the value at which the walk has ended
+   * @returns what was found, and where the walk goes on: most parts that are left can have matches
+   */
+  async *#skipping(
+    asked: Asked,
+    index: OrderIndex,
+    stretch: Stretch,
+    { at, known }: { readonly at: string; readonly known: OpenParts },
+    conditions: readonly Condition[],
+    run: Run,
+  ): AsyncGenerator<number, { readonly found: readonly FoundText[]; readonly rest?: Stretch }> {
+    const found: FoundText[] = [];
+    let parts = partsBeyond(known, index.isNumber ? Number(at) : at, stretch.falling);
+    for (let size = TUNING.parts; parts.open.length > 0 && found.length < asked.need; size *= 2) {
+      if (size > TUNING.partsOnTrial && parts.open.length > parts.count * TUNING.walkedParts) {
+        return { found, rest: { ...stretch, ...parts.rest(index) } };
+      }
+      const rows = size * TUNING.rowsPerPart;
+      const testOf = await this.testOf(rows, conditions, run);
+      const scan = inParts(index, stretch, known, parts.open.slice(0, size));
+      const left = { ...asked, need: asked.need - found.length };
+      found.push(
+        ...foundTexts(await run(collection(left, [{ scan, test: TRUE }], conditions.map(testOf), Infinity)), 1),
+      );
+      yield Math.ceil(rows / TUNING.skippedPerWalked);
+      parts = parts.after(size);
+    }
+    return { found };
+  }
+}
+
+export function foundTexts(rows: readonly Row[], column: number): readonly FoundText[] {
+  return rows
+    .filter((row) => row[column] !== null)
+    .map((row) => ({ content: row[column] as string, id: row[column + 1] as string }));
+}
+
+/** The range to walk. */
+export function stretchOf({ order, level, place }: Asked, index: OrderIndex, { low, high }: Bounds): Stretch {
+  const falling = order.keys[level]!.descending !== order.backwards;
+  const [from, to] = falling ? [high, low] : [low, high];
+  const start = from == null ? TRUE : sql`${index.value} ${falling ? sql`<=` : sql`>=`} ${cut(index, from)}`;
+  const end = to == null ? TRUE : sql`${index.value} ${falling ? sql`>=` : sql`<=`} ${cut(index, to)}`;
+  const at = place?.values[0];
+  if (at == null || (from != null && (falling ? isBefore(from, at) : isBefore(at, from))))
+    return { start, end, falling };
+  const value = cut(index, at);
+  return { start: sql`${index.value} ${falling ? sql`<=` : sql`>=`} ${value}`, end, falling, at: value };
+}
+
+/** Characters of texts in an index; see schema.ts. */
+const CUT = 256;
+
+/** The value as it is in the index. */
+function cut({ isCut }: OrderIndex, value: string | number): string | number {
+  return isCut ? [...String(value)].slice(0, CUT).join('') : value;
+}
+
+/** What is left of a stretch behind a value. @param isDone nothing with the value is left */
+function further({ end, falling }: Stretch, { value }: OrderIndex, last: string, isDone: boolean): Stretch {
+  const sign = isDone ? (falling ? sql`<` : sql`>`) : falling ? sql`<=` : sql`>=`;
+  return { start: sql`${value} ${sign} ${last}`, end, falling };
+}

@@ -1,0 +1,208 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { maskError } from '../../../fhir/error.js';
+import type { FhirModel } from '../../../fhir/model/fhir-model.js';
+import type { Change } from '../../../store/store.js';
+import { sql } from '../../sql/sql.js';
+import type { Connections } from '../connections.js';
+import { isRetryable, storeError } from '../errors.js';
+import { projectKey } from '../keys.js';
+import type { Connection } from '../lent-connection.js';
+import { buildSkipIndexes } from './skip-build.js';
+import { SKIP_TUNING, WHOLE } from './skip-row.js';
+import type { StaleOrder } from './skip-reader.js';
+
+/** A type of a project, and the codes of sort keys that searches were without. */
+export interface StaleType {
+  readonly project: string;
+  readonly type: string;
+  readonly asked: Set<string>;
+}
+
+/**
+ * Makes skip indexes: after searches that were without, and of what was loaded before the store closes.
+ *
+ * What is written while one is made is noted by its commits, from before its snapshot is taken: first the type is marked,
+ * then the commits that cannot have seen the mark end, then the snapshot begins. An erasure takes the mark away, so that
+ * nothing of what it removed is written after it.
+ */
+export class SkipIndexes {
+  readonly #connections: Connections;
+  readonly #model: FhirModel;
+  readonly #stale = new Map<string, StaleType>();
+  /** By type of a project, when the next attempt may begin. On the clock of `performance.now()`. */
+  readonly #next = new Map<string, number>();
+  readonly #written = new Map<string, StaleType & { count: number }>();
+  readonly #controller = new AbortController();
+  #work: Promise<void> = Promise.resolve();
+  #isWorking = false;
+
+  constructor(connections: Connections, model: FhirModel) {
+    this.#connections = connections;
+    this.#model = model;
+  }
+
+  /** A search was without, or had many writes to look at. PERF: the work begins with the next {@link begin}. */
+  noteStale({ project, type, parameter }: StaleOrder): void {
+    const name = `${project} ${type}`;
+    const known = this.#stale.get(name);
+    if (known !== undefined) known.asked.add(parameter);
+    else if (this.#stale.size < MAX_NOTED) this.#stale.set(name, { project, type, asked: new Set([parameter]) });
+  }
+
+  /** To be called after each commit. */
+  wrote(changes: readonly Change[]): void {
+    for (const { key, kind } of changes) {
+      if (kind !== 'put' || key.project === '') continue;
+      const name = `${key.project} ${key.type}`;
+      const known = this.#written.get(name);
+      if (known !== undefined) known.count += 1;
+      else if (this.#written.size < MAX_NOTED) {
+        this.#written.set(name, { project: key.project, type: key.type, asked: new Set(), count: 1 });
+      }
+    }
+  }
+
+  /**
+   * Begins what searches have noted. PERF: nearly always that is nothing.
+   *
+   * A pool that lends one connection would have no other for calls.
+   */
+  begin(): void {
+    if (this.#stale.size === 0 || this.#isWorking || !this.#connections.areSeveral) return;
+    const now = performance.now();
+    const due = [...this.#stale].filter(([name]) => now >= (this.#next.get(name) ?? 0)).map(([, stale]) => stale);
+    this.#stale.clear();
+    if (due.length > 0) this.#work = this.make(due);
+  }
+
+  /** Makes those of the types that this process has loaded. */
+  async finish(): Promise<void> {
+    const loaded = [...this.#written.values()].filter(({ count }) => count >= minResources());
+    const written = [...this.#written.values()].reduce((sum, { count }) => sum + count, 0);
+    if (written < SKIP_TUNING.minLoad) this.#controller.abort();
+    await this.#work;
+    if (written >= SKIP_TUNING.minLoad) await this.make(loaded);
+  }
+
+  /** Makes those that are stale. */
+  async make(types: readonly StaleType[]): Promise<void> {
+    this.#isWorking = true;
+    try {
+      for (const one of types) await this.#makeOne(one);
+    } catch (error) {
+      // Searches do without.
+      if (!this.#controller.signal.aborted && !isRetryable(error)) warn(error);
+    } finally {
+      this.#isWorking = false;
+    }
+  }
+
+  async #makeOne(stale: StaleType): Promise<void> {
+    const name = `${stale.project} ${stale.type}`;
+    const start = performance.now();
+    this.#next.set(name, Infinity);
+    try {
+      await this.#connections.use((connection) => this.#build(connection, stale), this.#controller.signal);
+    } finally {
+      const now = performance.now();
+      if (this.#next.size > MAX_NOTED) this.#next.clear();
+      this.#next.set(name, now + Math.max(MIN_PAUSE_MS, PAUSE_PER_WORK * (now - start)));
+    }
+  }
+
+  async #build(connection: Connection, { project, type, asked }: StaleType): Promise<void> {
+    const of = sql`${projectKey(project)}, ${type}`;
+    if (!(await isStale(connection, project, type, asked))) return;
+    await connection.write(sql`INSERT INTO fhirgraph_skip_type AS t (project, type, asked) VALUES (${of}, ${JSON.stringify([...asked])})
+      ON CONFLICT (project, type) DO UPDATE SET asked = (t.asked::jsonb || excluded.asked::jsonb)::text`);
+    await untilWritersEnd(connection, this.#controller.signal);
+    await connection.run(BEGIN);
+    try {
+      const [row] =
+        await connection.run(sql`SELECT t.asked, (SELECT value FROM fhirgraph_meta WHERE name = 'index_epoch'),
+        EXISTS (SELECT 1 FROM fhirgraph_index_work w WHERE (w.project, w.type) = (t.project, t.type))
+        FROM fhirgraph_skip_type t WHERE (t.project, t.type) = (${of})`);
+      const [codes, epoch, isPending] = (row ?? []) as [string?, string?, boolean?];
+      if (codes === undefined || isPending === true) return await connection.rollBack();
+      await buildSkipIndexes(
+        connection,
+        this.#model,
+        { project, type, epoch: epoch ?? '' },
+        new Set(JSON.parse(codes) as string[]),
+      );
+      // What this snapshot sees is in the indexes.
+      await connection.run(sql`DELETE FROM fhirgraph_skip_written WHERE (project, type) = (${of})`);
+      // Fails if the mark was taken away.
+      const marked = await connection.run(sql`UPDATE fhirgraph_skip_type SET built = built + 1,
+        asked = coalesce((SELECT jsonb_agg(DISTINCT a)::text FROM jsonb_array_elements(asked::jsonb) a), '[]') WHERE (project, type) = (${of}) RETURNING 1`);
+      await (marked.length === 1 ? connection.commit() : connection.rollBack());
+    } catch (error) {
+      await connection.rollBack();
+      throw error;
+    }
+  }
+}
+
+/** Resources of a type from which it has skip indexes. */
+function minResources(): number {
+  return SKIP_TUNING.part * SKIP_TUNING.minParts;
+}
+
+/** The type is large, and one of the orders is not known in this epoch, or much was written since. */
+async function isStale(
+  connection: Connection,
+  project: string,
+  type: string,
+  asked: ReadonlySet<string>,
+): Promise<boolean> {
+  const of = sql`${projectKey(project)}, ${type}`;
+  const [row] = await connection.run(sql`SELECT
+    (SELECT count(*) FROM (SELECT 1 FROM resource WHERE (project, type) = (${of}) AND content IS NOT NULL LIMIT ${minResources()}) r),
+    (SELECT count(*) FROM (SELECT 1 FROM fhirgraph_skip_written WHERE (project, type) = (${of}) LIMIT ${SKIP_TUNING.maxFresh + 1}) w),
+    (SELECT count(*) FROM fhirgraph_skip s, fhirgraph_meta m WHERE (s.project, s.type) = (${of}) AND s.subject = 0 AND s.value = ${WHOLE}
+      AND m.name = 'index_epoch' AND s.data::jsonb ->> 'epoch' = m.value),
+    (SELECT t.asked FROM fhirgraph_skip_type t WHERE (project, type) = (${of}))`);
+  const [resources, written, orders, known] = row as [unknown, unknown, unknown, string | null];
+  if (Number(resources) < minResources()) return false;
+  if (Number(written) > SKIP_TUNING.maxFresh || Number(orders) === 0 || known === null) return true;
+  const before = new Set(JSON.parse(known) as string[]);
+  return [...asked].some((code) => !before.has(code));
+}
+
+/**
+ * Waits for the commits that may not have seen a mark: those that hold `fhirgraph_writer` now.
+ *
+ * @throws Error - they did not end in time
+ */
+async function untilWritersEnd(connection: Connection, signal: AbortSignal): Promise<void> {
+  const holders = async (): Promise<readonly string[]> => {
+    const rows = await connection.run(sql`SELECT DISTINCT l.virtualtransaction FROM pg_locks l
+      WHERE l.relation = 'fhirgraph_writer'::regclass AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())`);
+    return rows.map(([holder]) => holder as string);
+  };
+  const first = new Set(await holders());
+  for (const end = performance.now() + MAX_WAIT_MS; first.size > 0;) {
+    const now = new Set(await holders());
+    for (const one of [...first]) if (!now.has(one)) first.delete(one);
+    if (first.size === 0) return;
+    if (performance.now() > end) throw new Error('Commits did not end');
+    await delay(POLL_MS, undefined, { signal, ref: false });
+  }
+}
+
+function warn(error: unknown): void {
+  const { message } = maskError(storeError(error));
+  process.emitWarning(`Skip indexes of PostgreSQL are not made: ${message}`, { code: 'FHIRGRAPH_INDEX' });
+}
+
+const BEGIN = sql`BEGIN ISOLATION LEVEL REPEATABLE READ READ WRITE; SET LOCAL jit = off; SET LOCAL work_mem = '64MB';
+  SET LOCAL max_parallel_workers_per_gather = 0`;
+
+/** Types of projects that are remembered at once. */
+const MAX_NOTED = 1_000;
+/** Time between two attempts: at least this long, and so many times the duration of the last one. */
+const MIN_PAUSE_MS = 5_000;
+const PAUSE_PER_WORK = 20;
+/** How long commits that began before may take. */
+const MAX_WAIT_MS = 60_000;
+const POLL_MS = 50;

@@ -1,0 +1,342 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { R4 } from '../../src/fhir/r4.js';
+import type { AnyResource } from '../../src/fhir/resource.js';
+import type { Criteria, SortKey } from '../../src/search/criteria/criteria.js';
+import { Connections } from '../../src/stores/postgres/connections.js';
+import type { PostgresPool, PostgresStatement } from '../../src/stores/postgres/driver.js';
+import { projectKey } from '../../src/stores/postgres/keys.js';
+import { TUNING } from '../../src/stores/postgres/pages/tuning.js';
+import { SkipIndexes } from '../../src/stores/postgres/skip/skip-indexes.js';
+import { SKIP_TUNING } from '../../src/stores/postgres/skip/skip-row.js';
+import { PostgresStore } from '../../src/stores/postgres/store.js';
+import { keyOf, PROJECT, put, queryOf } from '../../src/testing/conformance-case.js';
+import { createRandom, oneOf } from '../../src/testing/random.js';
+import { randomResources } from '../../src/testing/random-resources.js';
+import { skewedResources } from '../../src/testing/skewed-resources.js';
+import { assertSearches } from '../../src/testing/suites/random-searches.js';
+import { cases, SEED } from '../support/chance.js';
+import { postgresPool } from './postgres-pool.js';
+
+const DEFAULTS = { ...TUNING };
+const SKIPS = { ...SKIP_TUNING };
+// Few resources are many parts.
+beforeAll(() => void Object.assign(SKIP_TUNING, { part: 8, minParts: 4, minHolders: 2 }));
+afterAll(() => void Object.assign(SKIP_TUNING, SKIPS));
+afterEach(() => void Object.assign(TUNING, DEFAULTS));
+
+const CODES = ['status', 'code', 'category', 'gender'];
+
+async function rowsOf(pool: PostgresPool, text: string): Promise<readonly (readonly unknown[])[]> {
+  const client = await pool.connect();
+  try {
+    return (await client.query({ text, values: [], rowMode: 'array' })).rows;
+  } finally {
+    client.release();
+  }
+}
+
+async function countRows(pool: PostgresPool, table = 'fhirgraph_skip'): Promise<number> {
+  return Number((await rowsOf(pool, `SELECT count(*) FROM ${table}`))[0]![0]);
+}
+
+/** Makes the skip indexes of some types. */
+async function buildAll(pool: PostgresPool, ...types: readonly string[]): Promise<void> {
+  const connections = new Connections(pool, { connectionWait: 5_000, cancelWait: 2_000 });
+  const skips = new SkipIndexes(connections, R4);
+  await skips.make(types.map((type) => ({ project: PROJECT, type, asked: new Set(CODES) })));
+  connections.close();
+}
+
+async function write(store: PostgresStore, resources: readonly AnyResource[]): Promise<readonly AnyResource[]> {
+  const results = await store.commit(resources.map((resource) => put(resource)));
+  return results.map((result) => (result as unknown as { readonly resource: AnyResource }).resource);
+}
+
+const WAYS = {
+  'walked over what can match': { looks: [Infinity], stretch: 2, growth: 2, parts: 1, rowsPerPart: 8 },
+  'walked over what can match, a part at a time, and then on': {
+    looks: [Infinity],
+    stretch: 3,
+    growth: 2,
+    parts: 1,
+    partsOnTrial: 1,
+    walkedParts: 0.1,
+  },
+};
+
+describe('with skip indexes every way to a page gives the page', () => {
+  test.each(Object.entries(WAYS))('%s', async (_, tuning) => {
+    const random = createRandom(SEED);
+    const pool = await postgresPool();
+    const store = new PostgresStore(pool);
+    const stored = await write(store, [...skewedResources(120, random), ...randomResources(random)]);
+    await buildAll(pool, ...new Set(stored.map(({ resourceType }) => resourceType)));
+    expect(await countRows(pool)).toBeGreaterThan(50);
+    Object.assign(TUNING, tuning);
+    const current = [...new Map(stored.map((one) => [`${one.resourceType}/${one.id}`, one])).values()];
+    await assertSearches(store, PROJECT, current, random, cases(150, 20));
+    await store.close();
+  });
+
+  test('walked over what can match, after further writes', async () => {
+    const random = createRandom(SEED);
+    const pool = await postgresPool();
+    const store = new PostgresStore(pool);
+    const first = await write(store, skewedResources(120, random));
+    await buildAll(pool, 'Observation');
+    const deleted = new Set<string>();
+    for (let round = 0; round < 8; round++) deleted.add(oneOf(first, random).id!);
+    await store.commit([...deleted].map((id) => ({ kind: 'delete', key: keyOf('Observation', id) })));
+    const changed = first.slice(0, 30).map((one, index) => ({ ...first[index + 40]!, id: one.id }));
+    const later = [...changed.filter(({ id }) => !deleted.has(id!)), ...randomResources(random)];
+    const second = await write(store, later);
+    expect(await countRows(pool, 'fhirgraph_skip_written')).toBeGreaterThan(20);
+    Object.assign(TUNING, WAYS['walked over what can match']);
+    const all = [...first.filter(({ id }) => !deleted.has(id!)), ...second];
+    const current = [...new Map(all.map((one) => [`${one.resourceType}/${one.id}`, one])).values()];
+    await assertSearches(store, PROJECT, current, random, cases(150, 20));
+    await store.close();
+  });
+});
+
+const by = (parameter: string, descending = false): SortKey => ({ parameter, descending });
+const match = (parameter: string, code: string): Criteria => ({
+  kind: 'match',
+  parameter,
+  test: { kind: 'token', code },
+});
+const above = (value: number): Criteria => ({
+  kind: 'match',
+  parameter: 'value-quantity',
+  test: { kind: 'quantity', prefix: 'gt', low: value, high: value },
+});
+const before = (day: string): Criteria => {
+  const low = Date.parse(day);
+  return { kind: 'match', parameter: 'date', test: { kind: 'date', prefix: 'lt', low, high: low + 86_400_000 } };
+};
+const not = (of: Criteria): Criteria => ({ kind: 'not', of });
+const and = (...of: readonly Criteria[]): Criteria => ({ kind: 'and', of });
+const missing = (parameter: string): Criteria => ({ kind: 'missing', parameter, missing: true });
+
+/** Old Observations are corrected and low, and nothing is written in the order of anything. */
+function correlated(count: number): AnyResource[] {
+  const random = createRandom(7);
+  return Array.from({ length: count }, (_, index) => {
+    const day = Math.floor(random() * 3_000);
+    const old = day < 600;
+    return {
+      resourceType: 'Observation',
+      id: `o${String((index * 7919) % 100_003).padStart(6, '0')}`,
+      status: old ? 'corrected' : 'final',
+      code: { coding: [{ code: `c${Math.floor(random() * 4)}` }] },
+      ...(old ? {} : { subject: { reference: 'Patient/p' } }),
+      effectiveDateTime: new Date(Date.UTC(2010, 0, 1 + day)).toISOString(),
+      valueQuantity: { value: day / 10 + random() },
+    } as AnyResource;
+  });
+}
+
+describe('a page costs its rows where conditions and order depend on each other', () => {
+  let pool: PostgresPool;
+  const rows: number[] = [];
+  let store: PostgresStore;
+
+  beforeAll(async () => {
+    pool = await postgresPool();
+    store = new PostgresStore(counting(pool, rows));
+    const resources = correlated(1_500);
+    for (let start = 0; start < resources.length; start += 500) await write(store, resources.slice(start, start + 500));
+    Object.assign(SKIP_TUNING, { part: 32 });
+    await buildAll(pool, 'Observation');
+    Object.assign(SKIP_TUNING, { part: 8 });
+  });
+
+  /** Rows of tables and indexes that were read, and the page. */
+  async function ask(criteria: Criteria, sort: readonly SortKey[]): Promise<readonly [read: number, page: string]> {
+    rows.length = 0;
+    const { matches } = await store.search(queryOf('Observation', criteria, { sort, limit: 10 }));
+    expect(matches.length).toBe(10);
+    return [rows.reduce((sum, one) => sum + one, 0), matches.map((one) => JSON.stringify(one)).join()];
+  }
+
+  test.each<[string, Criteria, readonly SortKey[]]>([
+    ['a code of old ones, latest first', match('status', 'corrected'), [by('date', true)]],
+    ['a code of new ones, oldest first', match('status', 'final'), [by('date')]],
+    ['not the code of new ones, latest first', not(match('status', 'final')), [by('date', true)]],
+    ['a range of another parameter, oldest first', above(250), [by('date')]],
+    ['a range of the date, highest first', before('2011-01-01'), [by('value-quantity', true)]],
+    ['without a reference that new ones have, latest first', missing('subject'), [by('date', true)]],
+    ['a code of old ones in the group of a code', match('status', 'corrected'), [by('status', true), by('date', true)]],
+    ['two codes, latest first', and(match('status', 'corrected'), match('code', 'c1')), [by('date', true)]],
+  ])('%s', async (_, criteria, sort) => {
+    Object.assign(TUNING, { looks: [Infinity], stretch: 40, growth: 2, parts: 1, rowsPerPart: 32 });
+    const [with_, page] = await ask(criteria, sort);
+    Object.assign(SKIP_TUNING, { maxPending: -1 });
+    const [without, expected] = await ask(criteria, sort);
+    Object.assign(SKIP_TUNING, { maxPending: SKIPS.maxPending });
+    expect(page).toBe(expected);
+    expect(with_).toBeLessThan(without / 2);
+  });
+});
+
+/** A pool that counts the rows that each search reads. */
+function counting(pool: PostgresPool, rows: number[]): PostgresPool {
+  return {
+    async connect() {
+      const client = await pool.connect();
+      return {
+        async query(statement: PostgresStatement) {
+          if (/^\s*WITH [lst]0/.test(statement.text)) {
+            const text = `EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) ${statement.text}`;
+            const [[answer]] = (await client.query({ ...statement, text })).rows as [[unknown]];
+            const [{ Plan }] = (typeof answer === 'string' ? JSON.parse(answer) : answer) as [
+              { readonly Plan: PlanNode },
+            ];
+            rows.push(examined(Plan));
+          }
+          return client.query(statement);
+        },
+        release: (broken) => client.release(broken),
+      };
+    },
+  };
+}
+
+interface PlanNode {
+  readonly 'Relation Name'?: string;
+  readonly 'Actual Rows': number;
+  readonly 'Actual Loops': number;
+  readonly 'Rows Removed by Filter'?: number;
+  readonly Plans?: readonly PlanNode[];
+}
+
+function examined(node: PlanNode): number {
+  const own = (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops'];
+  const below = (node.Plans ?? []).reduce((sum, one) => sum + examined(one), 0);
+  return below + ('Relation Name' in node ? own : 0);
+}
+
+describe('skip indexes', () => {
+  async function filled(): Promise<{ readonly pool: PostgresPool; readonly store: PostgresStore }> {
+    const pool = await postgresPool();
+    const store = new PostgresStore(pool);
+    await write(store, correlated(200));
+    await buildAll(pool, 'Observation');
+    expect(await countRows(pool)).toBeGreaterThan(20);
+    return { pool, store };
+  }
+
+  test('go when a resource of the type is erased, and when the project is removed', async () => {
+    const { pool, store } = await filled();
+    await store.commit([{ kind: 'erase', key: keyOf('Observation', 'o000000'), reason: 'test' }]);
+    expect(await countRows(pool)).toBe(0);
+    await buildAll(pool, 'Observation');
+    expect(await countRows(pool)).toBeGreaterThan(20);
+    await store.removal.removeProject(PROJECT);
+    expect(await countRows(pool)).toBe(0);
+    expect(await countRows(pool, 'fhirgraph_skip_type')).toBe(0);
+  });
+
+  test('go when a version is purged that they may know of', async () => {
+    const { pool, store } = await filled();
+    const replacedBefore = new Date(Date.now() + 60_000).toISOString();
+    await store.removal.purgeHistory({ project: PROJECT, keep: 1, replacedBefore });
+    expect(await countRows(pool)).toBeGreaterThan(20);
+    await write(store, correlated(1));
+    await store.removal.purgeHistory({ project: PROJECT, keep: 1, replacedBefore });
+    expect(await countRows(pool)).toBe(0);
+  });
+
+  test('go with reindex()', async () => {
+    const { pool, store } = await filled();
+    await store.reindex();
+    expect(await countRows(pool)).toBe(0);
+  });
+
+  test('know what was written, until they are made again', async () => {
+    const { pool, store } = await filled();
+    expect(await countRows(pool, 'fhirgraph_skip_written')).toBe(0);
+    Object.assign(SKIP_TUNING, { maxFresh: 2 });
+    await write(store, correlated(3));
+    expect(await countRows(pool, 'fhirgraph_skip_written')).toBe(3);
+    await buildAll(pool, 'Observation');
+    Object.assign(SKIP_TUNING, { maxFresh: SKIPS.maxFresh });
+    expect(await countRows(pool, 'fhirgraph_skip_written')).toBe(0);
+  });
+
+  test('are made after a load, when the store closes', async () => {
+    const pool = await postgresPool();
+    const store = new PostgresStore(pool);
+    Object.assign(SKIP_TUNING, { minLoad: 100 });
+    await write(store, correlated(200));
+    await store.close();
+    Object.assign(SKIP_TUNING, { minLoad: SKIPS.minLoad });
+    expect(await countRows(pool)).toBeGreaterThan(20);
+  });
+
+  test('are made after a search that was without, where the pool has another connection', async () => {
+    const pool = await postgresPool();
+    const store = new PostgresStore({ ...pool, options: {} });
+    await write(store, correlated(200));
+    Object.assign(TUNING, { looks: [Infinity], stretch: 5 });
+    await store.search(queryOf('Observation', match('status', 'corrected'), { sort: [by('date', true)], limit: 10 }));
+    await vi.waitFor(async () => expect(await countRows(pool)).toBeGreaterThan(20), 5_000);
+    await store.close();
+  });
+
+  test('of other definitions are not used, and of few resources not made', async () => {
+    const { pool, store } = await filled();
+    await rowsOf(pool, 'UPDATE fhirgraph_skip SET data = replace(data, \'"epoch":"\', \'"epoch":"0\')');
+    await rowsOf(
+      pool,
+      "UPDATE fhirgraph_skip SET data = translate(data, '12', '00') WHERE subject <> 0 AND value <> '#'",
+    );
+    Object.assign(TUNING, { looks: [Infinity], stretch: 5 });
+    const page = queryOf('Observation', match('status', 'corrected'), { sort: [by('date', true)], limit: 10 });
+    expect((await store.search(page)).matches.length).toBe(10);
+    await store.removal.removeProject(PROJECT);
+    await write(store, correlated(31));
+    await buildAll(pool, 'Observation');
+    expect(await countRows(pool)).toBe(0);
+  });
+
+  test('have their tables in databases that were made before them', async () => {
+    const { pool, store } = await filled();
+    await store.close();
+    for (const name of ['', '_type', '_written']) await rowsOf(pool, `DROP TABLE fhirgraph_skip${name}`);
+    await rowsOf(pool, "UPDATE fhirgraph_meta SET value = '6' WHERE name = 'schema_version'");
+    const later = new PostgresStore(pool);
+    await write(later, correlated(1));
+    await buildAll(pool, 'Observation');
+    expect(await countRows(pool)).toBeGreaterThan(20);
+    await later.close();
+  });
+
+  test('that are made while a resource is erased are given up', async () => {
+    const { pool, store } = await filled();
+    const [[project]] = (await rowsOf(pool, 'SELECT DISTINCT project FROM fhirgraph_skip_type')) as [[string]];
+    expect(project.replaceAll('-', '')).toBe(projectKey(PROJECT));
+    let erased = false;
+    const interrupted: PostgresPool = {
+      async connect() {
+        const client = await pool.connect();
+        return {
+          async query(statement: PostgresStatement) {
+            // As if another process had erased it meanwhile: its mark is gone.
+            if (!erased && /^UPDATE fhirgraph_skip_type/.test(statement.text)) {
+              erased = true;
+              await client.query({ text: 'DELETE FROM fhirgraph_skip_type', values: [], rowMode: 'array' });
+            }
+            return client.query(statement);
+          },
+          release: (broken) => client.release(broken),
+        };
+      },
+    };
+    await rowsOf(pool, 'DELETE FROM fhirgraph_skip');
+    await buildAll(interrupted, 'Observation');
+    expect(erased).toBe(true);
+    expect(await countRows(pool)).toBe(0);
+    await store.close();
+  });
+});
