@@ -97,7 +97,7 @@ export class RangeWalk {
    * Reads the parts of the rest that can have matches, and no others.
    *
    * @param at the value at which the walk has ended
-   * @returns what was found, and where the walk goes on: most parts that are left can have matches
+   * @returns what was found, and where the walk continues: most parts that are left can have matches
    */
   async *#skipping(
     asked: Asked,

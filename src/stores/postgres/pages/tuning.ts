@@ -29,13 +29,13 @@ export const TUNING = {
   maxCountList: 1_000_000,
   /** Minimum number of references to a target for searching its page separately. */
   broadTarget: 1_000,
-  /** Parts of an order that are read together at first, where a skip index tells which can have matches. */
+  /** Parts of an order that are read together at first, where a skip index shows which can have matches. */
   parts: 2,
   /** What a part costs, in rows. */
   rowsPerPart: 256,
   /** Rows of them that cost as much as one of a walk that may not end: they have matches. */
   skippedPerWalked: 5,
-  /** How many parts are read at once before the walk may go on over all of them. */
+  /** How many parts are read at once before the walk may continue over all of them. */
   partsOnTrial: 8,
   /** It does where more than this share of those that are left can have matches. */
   walkedParts: 0.5,
