@@ -59,8 +59,8 @@ const WAYS = {
     stretch: 3,
     growth: 2,
     parts: 1,
-    partsOnTrial: 1,
-    walkedParts: 0.1,
+    denseParts: 2,
+    denseSpan: 2,
   },
 };
 
@@ -286,7 +286,7 @@ describe('skip indexes', () => {
 
   test('of other definitions are not used, and of few resources not made', async () => {
     const { pool, store } = await filled();
-    await rowsOf(pool, 'UPDATE fhirgraph_skip SET data = replace(data, \'"epoch":"\', \'"epoch":"0\')');
+    await rowsOf(pool, 'UPDATE fhirgraph_skip SET data = replace(data, \'"epoch": "\', \'"epoch": "0\')');
     await rowsOf(
       pool,
       "UPDATE fhirgraph_skip SET data = translate(data, '12', '00') WHERE subject <> 0 AND value <> '#'",

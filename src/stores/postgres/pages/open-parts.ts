@@ -3,44 +3,66 @@ import { arrayText } from '../array.js';
 import { type OpenParts, partWith } from '../skip/skip-reader.js';
 import type { OrderIndex } from './order-index.js';
 import type { Stretch } from './stretch.js';
+import { TUNING } from './tuning.js';
 
 /** The parts of an order that are yet to be read, in the direction of the walk. */
 export interface PartsLeft {
   /** Those that can have matches. */
   readonly open: readonly number[];
-  /** How many parts there are, from the first of these on. */
-  readonly count: number;
+  /** Nearly all of the next parts can have matches: a walk over all of them takes less time. */
+  areDense(): boolean;
+  /** The first of these that are read together. None: a large part is next, which is walked. */
+  next(size: number): readonly number[];
   after(size: number): PartsLeft;
   /** The stretch from the first of them on. */
-  rest(index: OrderIndex): Pick<Stretch, 'start'>;
+  rest(index: OrderIndex, stretch: Stretch): Stretch;
 }
 
-/** The parts with values from a value on. */
-export function partsBeyond(known: OpenParts, at: SqlValue, falling: boolean): PartsLeft {
+/**
+ * The parts with values from a value on.
+ *
+ * @param at the value at which the walk has ended @param isDone nothing with it is left
+ */
+export function partsBeyond(known: OpenParts, at: SqlValue, isDone: boolean, falling: boolean): PartsLeft {
   const { starts, open } = known;
   const first = partWith(starts, at);
+  const here = { part: first, isDone };
   const parts = Array.from({ length: falling ? first + 1 : starts.length - first }, (_, place) =>
     falling ? first - place : first + place,
   );
   return left(
     known,
     parts.filter((part) => open[part] === 1),
+    here,
     falling,
   );
 }
 
-function left(known: OpenParts, open: readonly number[], falling: boolean): PartsLeft {
-  const { starts } = known;
+function left(
+  known: OpenParts,
+  open: readonly number[],
+  here: { readonly part: number; readonly isDone: boolean },
+  falling: boolean,
+): PartsLeft {
+  const { starts, large } = known;
   const first = open[0] ?? 0;
   return {
     open,
-    count: falling ? first + 1 : starts.length - first,
-    after: (size) => left(known, open.slice(size), falling),
-    rest({ value }) {
+    areDense() {
+      const last = open[TUNING.denseParts - 1];
+      return last !== undefined && Math.abs(last - first) < TUNING.denseParts * TUNING.denseSpan;
+    },
+    next(size) {
+      // What is left of a part whose value is done is little.
+      const end = open.findIndex((part) => large.has(part) && !(here.isDone && part === here.part));
+      return open.slice(0, end < 0 ? size : Math.min(end, size));
+    },
+    after: (size) => left(known, open.slice(size), here, falling),
+    rest({ value }, stretch) {
       const bound = falling ? starts[first + 1] : starts[first];
-      // The walk has not left the part: its own start holds.
-      if (bound === undefined) return {} as Pick<Stretch, 'start'>;
-      return { start: sql`${value} ${falling ? sql`<` : sql`>=`} ${bound}` };
+      // Where the walk has not left the part, its own start holds.
+      if (first === here.part || bound === undefined) return stretch;
+      return { ...stretch, start: sql`${value} ${falling ? sql`<` : sql`>=`} ${bound}` };
     },
   };
 }

@@ -5,7 +5,7 @@ import type { Row } from '../lent-connection.js';
 import type { Run } from '../run.js';
 import type { OpenParts, SkipReader } from '../skip/skip-reader.js';
 import { collection } from './collection.js';
-import { inParts, partsBeyond } from './open-parts.js';
+import { inParts, partsBeyond, type PartsLeft } from './open-parts.js';
 import type { OrderIndex } from './order-index.js';
 import type { Asked } from './page-statement.js';
 import { Sizes } from './sizes.js';
@@ -51,6 +51,7 @@ export class RangeWalk {
     if (place?.values[0] === null && !order.backwards) return [];
     const found: FoundText[] = [];
     let stretch = stretchOf(asked, index, bounds);
+    let known: OpenParts | undefined;
     let mayNotSkip = this.#skips === undefined;
     for (let size = TUNING.stretch; ; size *= TUNING.growth) {
       const left: Asked = { ...asked, need: need - found.length };
@@ -71,15 +72,17 @@ export class RangeWalk {
       }
       stretch = further(stretch, index, end, end === first);
       if (mayNotSkip) continue;
-      mayNotSkip = true;
       const ofRest = { ...asked, need: need - found.length, place: undefined };
-      const known = await this.#skips!.openParts(index, conditions, run);
+      known ??= await this.#skips!.openParts(index, conditions, run);
+      mayNotSkip = known === undefined;
       if (known === undefined) continue;
       if (known.open.at(-1) === 0) this.#valued.add(bounds);
-      const skipped = yield* this.#skipping(ofRest, index, stretch, { at: end, known }, conditions, run);
+      const parts = partsBeyond(known, index.isNumber ? Number(end) : end, end === first, stretch.falling);
+      const skipped = yield* this.#skipping(ofRest, index, stretch, { parts, known }, conditions, run);
       found.push(...skipped.found);
       if (skipped.rest === undefined) break;
       stretch = skipped.rest;
+      if (!skipped.isOpen) size = TUNING.stretch / TUNING.growth;
     }
     return found;
   }
@@ -96,35 +99,43 @@ export class RangeWalk {
   /**
    * Reads the parts of the rest that can have matches, and no others.
    *
-   * @param at the value at which the walk has ended
-   * @returns what was found, and where the walk continues: most parts that are left can have matches
+   * @returns what was found, and where the walk continues: in a large part, or where most of the next parts can have
+   * matches (`isOpen`)
    */
   async *#skipping(
     asked: Asked,
     index: OrderIndex,
     stretch: Stretch,
-    { at, known }: { readonly at: string; readonly known: OpenParts },
+    { parts: all, known }: { readonly parts: PartsLeft; readonly known: OpenParts },
     conditions: readonly Condition[],
     run: Run,
-  ): AsyncGenerator<number, { readonly found: readonly FoundText[]; readonly rest?: Stretch }> {
+  ): AsyncGenerator<number, Skipped> {
     const found: FoundText[] = [];
-    let parts = partsBeyond(known, index.isNumber ? Number(at) : at, stretch.falling);
+    let parts = all;
     for (let size = TUNING.parts; parts.open.length > 0 && found.length < asked.need; size *= 2) {
-      if (size > TUNING.partsOnTrial && parts.open.length > parts.count * TUNING.walkedParts) {
-        return { found, rest: { ...stretch, ...parts.rest(index) } };
+      if (parts.areDense()) {
+        return { found, rest: parts.rest(index, stretch), isOpen: true };
       }
-      const rows = size * TUNING.rowsPerPart;
+      const next = parts.next(size);
+      if (next.length === 0) return { found, rest: parts.rest(index, stretch), isOpen: false };
+      const rows = next.length * TUNING.rowsPerPart;
       const testOf = await this.testOf(rows, conditions, run);
-      const scan = inParts(index, stretch, known, parts.open.slice(0, size));
+      const scan = inParts(index, stretch, known, next);
       const left = { ...asked, need: asked.need - found.length };
       found.push(
         ...foundTexts(await run(collection(left, [{ scan, test: TRUE }], conditions.map(testOf), Infinity)), 1),
       );
       yield Math.ceil(rows / TUNING.skippedPerWalked);
-      parts = parts.after(size);
+      parts = parts.after(next.length);
     }
-    return { found };
+    return { found, isOpen: false };
   }
+}
+
+interface Skipped {
+  readonly found: readonly FoundText[];
+  readonly rest?: Stretch;
+  readonly isOpen: boolean;
 }
 
 export function foundTexts(rows: readonly Row[], column: number): readonly FoundText[] {

@@ -4,11 +4,11 @@
  */
 export const TUNING = {
   /** How far scans are read before each stretch of the walk. Each look is a round trip. */
-  looks: [400, 4_000, 40_000, 400_000, Infinity] as readonly number[],
+  looks: [400, 1_200, 4_000, 40_000, 400_000, Infinity] as readonly number[],
   /** The number of rows from which scans without immediate first rows are read too. */
   indirectFrom: 4_000,
   /** Rows that may be walked for each row that a scan would give: testing and sorting one takes so much longer. */
-  walkedPerScanned: 2,
+  walkedPerScanned: 1,
   /** The most rows that are collected where an index has the order: a walk with lists takes no longer. */
   maxCollected: 4_000,
   /** Rows of the first stretch of a walk. */
@@ -35,10 +35,10 @@ export const TUNING = {
   rowsPerPart: 256,
   /** Rows of them that cost as much as one of a walk that may not end: they have matches. */
   skippedPerWalked: 5,
-  /** How many parts are read at once before the walk may continue over all of them. */
-  partsOnTrial: 8,
-  /** It does where more than this share of those that are left can have matches. */
-  walkedParts: 0.5,
+  /** A walk continues over all parts where so many that can have matches are next to each other, */
+  denseParts: 16,
+  /** or in so many times as many. */
+  denseSpan: 1.3,
   /** Values outside of a range that are collected beside a walk through it. */
   maxOutside: 1_000,
 };

@@ -45,12 +45,14 @@ export async function buildSkipIndexes(
     // Each code is a part of its own, however few there are.
     if (starts.length < (index.ofCodes ? 2 : SKIP_TUNING.minParts)) {
       await runner.run(sql`INSERT INTO fhirgraph_skip (project, type, sort, subject, value, data)
-        VALUES (${of}, ${index.skip}, 0, ${WHOLE}, ${JSON.stringify({ epoch, starts: [] })})`);
+        VALUES (${of}, ${index.skip}, 0, ${WHOLE}, ${JSON.stringify({ epoch, starts: [], large: [] })})`);
       continue;
     }
     await runner.run(sql`DELETE FROM fhirgraph_place`);
-    for (const statement of [...places(index, parameter, starts, scope), ofOrder(index, starts, epoch, of)])
-      await runner.run(statement);
+    const [whole, others] = places(index, parameter, starts, scope);
+    await runner.run(whole);
+    const [row] = others === undefined ? [] : await runner.run(others);
+    await runner.run(ofOrder(index, starts, { epoch, several: Number(row?.[0] ?? 0) > 0 }, of));
     orders += 1;
   }
   for (const name of ['number', 'holder', 'subject', 'interval', 'place']) {
@@ -141,34 +143,48 @@ async function startsOf(runner: Runner, { from, where, value, isNumber }: OrderI
 }
 
 /** Puts each resource into its part; one with several values also into that of its largest one. */
-function places(index: OrderIndex, parameter: string, starts: readonly SqlValue[], scope: RowScope): readonly Sql[] {
+function places(
+  index: OrderIndex,
+  parameter: string,
+  starts: readonly SqlValue[],
+  scope: RowScope,
+): readonly [whole: Sql, others?: Sql] {
   const falling = orderIndexOf({ parameter, descending: true }, scope)!;
   const others = sql`${falling.where} AND w.extreme & ${SMALLEST | LARGEST}::int = ${LARGEST}::int`;
   const ofValues = ({ from, key, value }: OrderIndex, where: Sql): Sql =>
-    sql`INSERT INTO fhirgraph_place SELECT q.n, q.part FROM (
+    sql`WITH i AS (INSERT INTO fhirgraph_place SELECT q.n, q.part FROM (
         SELECT u.n, sum(u.start) OVER (ORDER BY u.v, u.start DESC ROWS UNBOUNDED PRECEDING)::int - 1 AS part FROM (
           SELECT m.n, ${value} AS v, 0 AS start FROM ${from} JOIN fhirgraph_number m ON m.resource = ${key} WHERE ${where}
           UNION ALL SELECT NULL, s.v, 1 FROM unnest(${arrayText(starts)}::${index.type}[]) s(v)) u) q
-      WHERE q.n IS NOT NULL`;
-  return [ofValues(index, index.where), ...(index.missing === undefined ? [] : [ofValues(falling, others)])];
+      WHERE q.n IS NOT NULL RETURNING 1) SELECT count(*) FROM i`;
+  const whole = ofValues(index, index.where);
+  return index.missing === undefined ? [whole] : [whole, ofValues(falling, others)];
 }
 
-/** The rows of an order. */
-function ofOrder(index: OrderIndex, starts: readonly SqlValue[], epoch: string, of: Sql): Sql {
-  const order = sql`SELECT 0::bigint, ${WHOLE}, ${JSON.stringify({ epoch, starts })}`;
+/** The rows of an order. @param several some resources have several values, and so two parts */
+function ofOrder(
+  index: OrderIndex,
+  starts: readonly SqlValue[],
+  { epoch, several }: { readonly epoch: string; readonly several: boolean },
+  of: Sql,
+): Sql {
+  const places = several ? sql`(SELECT n, min(part) AS part FROM fhirgraph_place GROUP BY n)` : sql`fhirgraph_place`;
+  const inOther = (arm: Sql): Sql => (several ? sql`UNION ALL ${arm}` : sql``);
+  const order = sql`SELECT 0::bigint, ${WHOLE}, (${JSON.stringify({ epoch, starts })}::jsonb || jsonb_build_object('large',
+    (SELECT coalesce(jsonb_agg(e.part), '[]') FROM every e WHERE e.n > ${LARGE * SKIP_TUNING.part})))::text`;
   const counts = [
-    // Parts of the resources by their numbers, and those of the few that are in two.
+    // Parts of the resources by their numbers, and the second ones.
     sql`part AS MATERIALIZED (SELECT array_agg(coalesce(p.part, ${starts.length}) ORDER BY m.n) AS at FROM fhirgraph_number m
-      LEFT JOIN (SELECT n, min(part) AS part FROM fhirgraph_place GROUP BY n) p ON p.n = m.n)`,
+      LEFT JOIN ${places} p ON p.n = m.n)`,
     sql`other AS MATERIALIZED (SELECT n, max(part) AS part FROM fhirgraph_place GROUP BY n HAVING max(part) > min(part))`,
-    counted('total', sql`0 AS id`, sql`fhirgraph_number`),
-    counted('held', sql`x.id`, sql`fhirgraph_holder`),
-    counted('shaped', sql`x.shape AS id`, sql`fhirgraph_number`),
+    counted('total', sql`0 AS id`, sql`fhirgraph_number`, inOther),
+    counted('held', sql`x.id`, sql`fhirgraph_holder`, inOther),
+    counted('shaped', sql`x.shape AS id`, sql`fhirgraph_number`, inOther),
     sql`present AS (SELECT abs(u.p) AS id, c.part, sum(c.n) AS n FROM shaped c JOIN fhirgraph_shape s ON s.key = c.id
       CROSS JOIN LATERAL unnest(s.parameters) u(p) WHERE (s.project, s.type) = (${of}) GROUP BY 1, 2)`,
     sql`reach AS (SELECT subject, part, min(low) AS low, max(low) AS last, max(high) AS high FROM (
         SELECT x.subject, ${PART} AS part, x.low, x.high FROM fhirgraph_interval x
-        UNION ALL SELECT x.subject, o.part, x.low, x.high FROM fhirgraph_interval x JOIN other o USING (n)) x GROUP BY 1, 2)`,
+        ${inOther(sql`SELECT x.subject, o.part, x.low, x.high FROM fhirgraph_interval x JOIN other o USING (n)`)}) x GROUP BY 1, 2)`,
   ];
   const rows = [
     order,
@@ -185,14 +201,17 @@ function ofOrder(index: OrderIndex, starts: readonly SqlValue[], epoch: string, 
     SELECT ${projectKeyOf(of)}, ${index.skip}::bigint, r.subject, r.value, r.data FROM (${unionAll(rows)}) r (subject, value, data)`;
 }
 
+/** How many times as many resources as others a large part has. */
+const LARGE = 4;
+
 const PART = sql`(SELECT at FROM part)[x.n]`;
 const ALL_PARTS = sql`every`;
 
 /** How many of the resources of a table are in each part, by some id. */
-function counted(name: string, id: Sql, table: Sql): Sql {
+function counted(name: string, id: Sql, table: Sql, inOther: (arm: Sql) => Sql): Sql {
   return sql`${new Sql(name, [])} AS (SELECT id, part, sum(n) AS n FROM (
       SELECT ${id}, ${PART} AS part, count(*) AS n FROM ${table} x GROUP BY 1, 2
-      UNION ALL SELECT ${id}, o.part, count(*) FROM ${table} x JOIN other o USING (n) GROUP BY 1, 2) x GROUP BY 1, 2)`;
+      ${inOther(sql`SELECT ${id}, o.part, count(*) FROM ${table} x JOIN other o USING (n) GROUP BY 1, 2`)}) x GROUP BY 1, 2)`;
 }
 
 /** A character per part. */

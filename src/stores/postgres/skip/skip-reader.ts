@@ -13,6 +13,8 @@ import { partsOf, type PartSet, rowsFor } from './skip-search.js';
 export interface OpenParts {
   /** The first value of each part. */
   readonly starts: readonly SqlValue[];
+  /** Those of a value that many resources have. */
+  readonly large: ReadonlySet<number>;
   /** By part; the last one has the resources without a value. */
   readonly open: PartSet;
 }
@@ -73,7 +75,7 @@ export class SkipReader {
     const open = partsOf(conditions, this.#scope, starts.length + 1, read)?.slice();
     if (open === undefined) return undefined;
     for (const value of pending === 0 ? [] : await this.#writtenValues(index, run)) open[partWith(starts, value)] = 1;
-    return { starts, open };
+    return { starts, large: new Set(order.large), open };
   }
 
   /** The sort values of what was written since: it stands anywhere. */

@@ -23,6 +23,8 @@ export interface SkipOrder {
   readonly epoch: string;
   /** The first value of each part but the last, which is of resources without a value. None: too few values. */
   readonly starts: readonly SqlValue[];
+  /** Parts of a value that many resources have. */
+  readonly large: readonly number[];
 }
 
 /** In the place of a parameter's key: the ids, and the instants of change. */
