@@ -3,11 +3,12 @@ import type { Criteria, SortKey } from '../../src/search/criteria/criteria.js';
 import type { SearchPosition } from '../../src/search/evaluate/sort.js';
 import type { PostgresPool, PostgresStatement } from '../../src/stores/postgres/driver.js';
 import { TUNING } from '../../src/stores/postgres/pages/tuning.js';
+import { pglitePool } from '../../src/stores/postgres/pglite-pool.js';
 import { PostgresStore } from '../../src/stores/postgres/store.js';
 import { put, queryOf } from '../../src/testing/conformance-case.js';
 import { createRandom } from '../../src/testing/random.js';
 import { skewedResources } from '../../src/testing/skewed-resources.js';
-import { postgresPool } from './postgres-pool.js';
+import { bareDatabase } from './postgres-pool.js';
 
 /** A node of `EXPLAIN (ANALYZE, FORMAT JSON)`. */
 interface PlanNode {
@@ -88,7 +89,8 @@ describe('a page costs its rows', () => {
   let store: PostgresStore;
 
   beforeAll(async () => {
-    pool = await postgresPool();
+    // What other tests left behind would count as pages.
+    pool = pglitePool(await bareDatabase());
     let now = Date.UTC(2026, 0, 1);
     store = new PostgresStore(explaining(pool, plans), { clock: () => new Date(now++) });
     const writes = skewedResources(COUNT, createRandom(1)).map((one) => put(one));

@@ -8,6 +8,7 @@ import { projectKey } from '../../src/stores/postgres/keys.js';
 import { TUNING } from '../../src/stores/postgres/pages/tuning.js';
 import { SkipIndexes } from '../../src/stores/postgres/skip/skip-indexes.js';
 import { SKIP_TUNING } from '../../src/stores/postgres/skip/skip-row.js';
+import { COPY } from '../../src/stores/postgres/copy-text.js';
 import { PostgresStore } from '../../src/stores/postgres/store.js';
 import { keyOf, PROJECT, put, queryOf } from '../../src/testing/conformance-case.js';
 import { createRandom, oneOf } from '../../src/testing/random.js';
@@ -253,12 +254,15 @@ describe('skip indexes', () => {
     expect(await countRows(pool)).toBe(0);
   });
 
-  test('know what was written, until they are made again', async () => {
+  test.each([1, Infinity])('know what was written, until they are made again (COPY from %i rows)', async (fromRows) => {
     const { pool, store } = await filled();
+    const before = COPY.fromRows;
+    COPY.fromRows = fromRows;
     expect(await countRows(pool, 'fhirgraph_skip_written')).toBe(0);
     Object.assign(SKIP_TUNING, { maxFresh: 2 });
     await write(store, correlated(3));
     expect(await countRows(pool, 'fhirgraph_skip_written')).toBe(3);
+    COPY.fromRows = before;
     await buildAll(pool, 'Observation');
     Object.assign(SKIP_TUNING, { maxFresh: SKIPS.maxFresh });
     expect(await countRows(pool, 'fhirgraph_skip_written')).toBe(0);

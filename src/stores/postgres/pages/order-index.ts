@@ -5,6 +5,7 @@ import { TABLE_NAMES, tablesOf, type ValueTable } from '../../sql/index-tables.j
 import type { Condition } from '../../sql/pages/condition.js';
 import { isCurrent, ofParameter, parameterKey, type RowScope, valuesOf } from '../../sql/rows.js';
 import { allOf, exists, FALSE, Sql, sql, type SqlValue, unionAll } from '../../sql/sql.js';
+import { arrayText } from '../array.js';
 import { isNotWhole, isWhole } from '../dialect.js';
 import { IDS, INSTANTS } from '../skip/skip-row.js';
 import { shapeScan } from './shapes.js';
@@ -51,6 +52,9 @@ export interface OrderIndex {
   readonly missing?: Condition;
 }
 
+/** Values of the bits of extremes.ts. */
+const MARKS = 16;
+
 const W = sql`w`;
 const TEXT = sql`text`;
 const INTEGER = sql`bigint`;
@@ -65,14 +69,18 @@ export function orderIndexOf(sort: SortKey, scope: RowScope): OrderIndex | undef
   const number = parameterKey(scope, parameter);
   if (table === undefined || other !== undefined || table === 'reference' || number === undefined) return undefined;
   const { value, restriction, isCut, type } = WALKS[table];
-  const mark = new Sql(String(descending ? LARGEST : SMALLEST), []);
-  const isMarked = (x: Sql): Sql => sql`${restriction(x)} AND ${x}.extreme & ${mark} <> 0`;
+  const mark = descending ? LARGEST : SMALLEST;
+  const isMarked = (x: Sql): Sql => sql`${restriction(x)} AND ${x}.extreme & ${new Sql(String(mark), [])} <> 0`;
   const ofRow = valuesOf(table, X, sql`${scope.row}.key`, number, scope);
   const where = sql`${ofParameter(W, number, scope)} AND ${isMarked(W)}`;
+  // PERF: the index of codes has the marks, too: they are ranges of it.
+  const marks = Array.from({ length: MARKS }, (_, bits) => bits).filter((bits) => (bits & mark) !== 0);
+  const isFirst =
+    table === 'token' ? sql`${restriction(W)} AND w.extreme = ANY (${arrayText(marks)}::smallint[])` : isMarked(W);
   const from = sql`${TABLE_NAMES[table]} w`;
   const long = sql`SELECT 1 FROM token x WHERE ${ofParameter(X, number, scope)} AND ${isNotWhole(sql`x.code`)} AND x.code IS NOT NULL`;
   const without = shapeScan(scope.project, scope.collection!, number, 'none');
-  const isMissing = sql`NOT ${exists(ofRow.from, sql`${ofRow.where} AND x.extreme & ${mark} <> 0`)}`;
+  const isMissing = sql`NOT ${exists(ofRow.from, sql`${ofRow.where} AND x.extreme & ${new Sql(String(mark), [])} <> 0`)}`;
   return {
     from,
     where,
@@ -89,7 +97,7 @@ export function orderIndexOf(sort: SortKey, scope: RowScope): OrderIndex | undef
     lacks: table === 'token' ? sql`EXISTS (${long})` : FALSE,
     isValue: (text) => ({
       test: exists(ofRow.from, sql`${ofRow.where} AND ${isMarked(X)} AND ${value(X)} = ${text}`),
-      scan: sql`SELECT w.resource FROM ${from} WHERE ${where} AND ${value(W)} = ${text}`,
+      scan: sql`SELECT w.resource FROM ${from} WHERE ${ofParameter(W, number, scope)} AND ${isFirst} AND ${value(W)} = ${text}`,
       direct: true,
       ...(table === 'token' && text !== null ? { shared: { parameter: number as number, value: text } } : {}),
     }),
