@@ -272,6 +272,55 @@ describe('skip indexes', () => {
     expect(countRows(database)).toBe(0);
   });
 
+  test('are brought up to date after writes, and are then what new ones would be', async () => {
+    const random = createRandom(SEED);
+    for (let round = 0; round < cases(4, 2); round++) {
+      const database = new Database(':memory:');
+      const store = new SqliteStore(database);
+      const resources = new Map<string, AnyResource>();
+      const add = async (some: readonly AnyResource[]): Promise<void> => {
+        for (const one of await write(store, some)) resources.set(`${one.resourceType}/${one.id}`, one);
+      };
+      await add(skewedResources(100, random));
+      buildAll(database);
+      for (let step = 0; step < 4; step++) {
+        const some = [...resources.values()].filter(({ resourceType }) => resourceType === 'Observation');
+        const gone = oneOf(some, random);
+        await store.commit([{ kind: 'delete', key: keyOf('Observation', gone.id!) }]);
+        resources.delete(`Observation/${gone.id}`);
+        const others = skewedResources(10, random).map((one, index) => ({ ...one, id: `n${step}-${index}` }));
+        await add([...others, { ...oneOf(some, random), id: oneOf(others, random).id }] as AnyResource[]);
+        const { skipIndexes } = connectionTo(database);
+        for (const collection of database.prepare('SELECT DISTINCT collection FROM skip').pluck().all() as number[]) {
+          skipIndexes.write(skipIndexes.build(collection));
+        }
+        expect((await store.verify()).problems).toEqual([]);
+      }
+      Object.assign(TUNING, WAYS['part by part, some matches at a time']);
+      await assertSearches(store, PROJECT, [...resources.values()], random, cases(60, 30));
+      Object.assign(TUNING, DEFAULTS);
+    }
+  });
+
+  test('are brought up to date where something was written, and made anew where much was', async () => {
+    const { database, store } = await filled();
+    const { skipIndexes } = connectionTo(database);
+    const collection = database.prepare('SELECT collection FROM skip').pluck().get() as number;
+    const all = countRows(database);
+    await write(store, correlated(2));
+    const update = skipIndexes.build(collection);
+    expect(update.base).toBeGreaterThan(0);
+    expect((JSON.parse(update.rows.index) as unknown[]).length).toBeLessThan(all / 2);
+    await write(store, correlated(400));
+    const whole = skipIndexes.build(collection);
+    expect(whole.base).toBeUndefined();
+    // What was built on older rows does not replace newer ones.
+    skipIndexes.write(whole);
+    const before = database.prepare('SELECT sort, subject, value, data FROM skip').raw().all();
+    skipIndexes.write(update);
+    expect(database.prepare('SELECT sort, subject, value, data FROM skip').raw().all()).toEqual(before);
+  });
+
   test('go with reindex()', async () => {
     const { database, store } = await filled();
     await store.reindex();

@@ -101,3 +101,7 @@ export function readInto(set: KeySet, bytes: Uint8Array, all: () => KeySet): voi
   else if (bytes[0] === LIST) addList(set, bytes);
   else set.unite(new KeySet(set.first, set.size, new Uint32Array(new Uint8Array(bytes.subarray(1)).buffer)));
 }
+
+export function isSame(a: Uint8Array, b: Uint8Array): boolean {
+  return Buffer.compare(a, b) === 0;
+}

@@ -108,7 +108,7 @@ class SkipBuilder {
     const [epoch] = this.#statements.read(READ_EPOCH).get() as [string | null];
     const [lastVersion] = this.#statements.read(LAST_KEY).get() as [number];
     const { first, size, count } = this.#all;
-    return { format: FORMAT, epoch, lastVersion, first, size, count };
+    return { format: FORMAT, epoch, lastVersion, first, size, count, built: count };
   }
 
   *#order(parameter: string): Generator<SkipRow> {
@@ -237,7 +237,7 @@ export interface KnownGranules {
  * The granules of values in order. Each begins with another value than the last one ends with, and what many resources have is
  * one of its own.
  */
-function granulesOf(values: readonly SqlValue[], granule: number): KnownGranules {
+export function granulesOf(values: readonly SqlValue[], granule: number): KnownGranules {
   const starts: SqlValue[] = [];
   const ties: number[] = [];
   let next = 0;

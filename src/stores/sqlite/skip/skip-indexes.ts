@@ -11,6 +11,7 @@ import { asOfNow, inTransaction } from '../transaction.js';
 import { buildSkipRows } from './skip-build.js';
 import { readHeader, writtenSince } from './skip-index.js';
 import { type PackedRows, packRows, unpackRows } from './packed-rows.js';
+import { updatedSkipRows } from './skip-update.js';
 import { removeSkipRows, SKIP_TUNING, type SkipSizes } from './skip-row.js';
 
 /** The skip indexes of a type of a project, built but not written. */
@@ -18,6 +19,8 @@ export interface BuiltSkipIndexes {
   readonly collection: number;
   /** The removals of the file until then: see removal-epoch.ts. */
   readonly removals: string | null;
+  /** The newest version that the rows of the file tell of, if only some of them are other ones. */
+  readonly base?: number;
   readonly rows: PackedRows;
 }
 
@@ -72,7 +75,7 @@ export class SkipIndexes {
     return written === undefined || written.length > maxFresh;
   }
 
-  /** Reads what there is, as of one moment. */
+  /** Reads what there is, as of one moment: what was written since, or all. */
   build(collection: number, sizes: SkipSizes = SKIP_TUNING): BuiltSkipIndexes {
     return asOfNow(this.#database, () => {
       const [removals] = this.#statements.read(READ_REMOVALS).get() as [string | null];
@@ -80,17 +83,20 @@ export class SkipIndexes {
       if (names === undefined) return { collection, removals, rows: packRows([]) };
       const [project, type] = names;
       const scope = rowScope({ project, dialect: sqliteDialect(this.#model, this.#dictionaries) }, type);
-      const rows = buildSkipRows(scope, this.#statements, sizes, () => this.#guard.check());
-      return { collection, removals, rows: packRows(rows) };
+      const check = (): void => this.#guard.check();
+      const update = updatedSkipRows(scope, this.#statements, sizes, check);
+      if (update !== undefined) return { collection, removals, base: update.base, rows: packRows(update.rows) };
+      return { collection, removals, rows: packRows(buildSkipRows(scope, this.#statements, sizes, check)) };
     });
   }
 
-  /** Replaces those of the file, unless it has lost content since they were built. */
-  write({ collection, removals, rows }: BuiltSkipIndexes): void {
+  /** Replaces those of the file, unless it has lost content since they were built, or has others. */
+  write({ collection, removals, base, rows }: BuiltSkipIndexes): void {
     inTransaction(this.#database, () => {
       const [now] = this.#statements.read(READ_REMOVALS).get() as [string | null];
       if (now !== removals) return;
-      removeSkipRows(this.#statements, collection);
+      if (base === undefined) removeSkipRows(this.#statements, collection);
+      else if (readHeader(collection, this.#statements)?.lastVersion !== base) return;
       const write = this.#statements.write(ADD);
       for (const { sort, subject, value, data } of unpackRows(rows)) {
         write.run(collection, sort, subject, value, data as string);

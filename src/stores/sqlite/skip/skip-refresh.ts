@@ -4,7 +4,7 @@ import type { BuiltSkipIndexes } from './skip-indexes.js';
 import { SKIP_TUNING } from './skip-row.js';
 
 /**
- * Makes skip indexes in threads, after searches that were without. A store without threads makes none: its searches walk
+ * Makes skip indexes in threads, after searches that were without, and brings them up to date. A store without threads makes none: its searches walk
  * all rows.
  */
 export class SkipRefresh {
@@ -74,5 +74,5 @@ function nothing(): undefined {
 }
 
 /** Time between two attempts: at least this long, and so many times the duration of the last one. */
-const MIN_PAUSE_MS = 5_000;
-const PAUSE_PER_WORK = 10;
+const MIN_PAUSE_MS = 1_000;
+const PAUSE_PER_WORK = 4;

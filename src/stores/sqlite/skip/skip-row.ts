@@ -55,9 +55,11 @@ export interface SkipHeader {
   readonly size: number;
   /** Number of resources. */
   readonly count: number;
+  /** The same when all rows were made. */
+  readonly built: number;
 }
 
-export const FORMAT = 3;
+export const FORMAT = 4;
 
 /** Granules in a row of the table: to find a row takes as long as to read several granules. */
 export const GRANULES_IN_ROW = 32;

@@ -1,0 +1,130 @@
+import { tablesOf } from '../../sql/index-tables.js';
+import type { RowScope } from '../../sql/rows.js';
+import { sql, type SqlValue } from '../../sql/sql.js';
+import { countOfCollection } from '../shapes.js';
+import type { Statements } from '../statements.js';
+import { LAST_KEY } from '../versions.js';
+import { zoneOfIds } from '../zones.js';
+import { isSame, readInto, setBytes } from './key-bytes.js';
+import { KeySet } from './key-set.js';
+import { readHeader, writtenSince } from './skip-index.js';
+import { OrderUpdate } from './skip-order-update.js';
+import {
+  EVERYTHING,
+  HEADER,
+  ORDER,
+  PRESENCE,
+  SETS,
+  SEVERAL,
+  SKIP_TUNING,
+  type SkipHeader,
+  type SkipRow,
+  type SkipSizes,
+} from './skip-row.js';
+import { Written } from './written.js';
+
+/**
+ * The rows of a skip index that are other ones after what was written since, as of this transaction: a fraction of the time of
+ * a new one. Undefined where all have to be made: too much was written, or there would be further ones.
+ *
+ * @param check called between statements
+ */
+export function updatedSkipRows(
+  scope: RowScope,
+  statements: Statements,
+  { granule }: SkipSizes,
+  check: () => void,
+): { readonly base: number; readonly rows: readonly SkipRow[] } | undefined {
+  const collection = scope.collection as number;
+  const header = readHeader(collection, statements);
+  const pending = header && writtenSince(header.lastVersion, collection, statements);
+  const [count] = statements.get(countOfCollection(collection)) as [number];
+  if (header === undefined || pending === undefined || pending.length > SKIP_TUNING.maxPending) return undefined;
+  if (count > MAX_GROWTH * header.built || statements.read(HAS_WORK).get(collection) !== undefined) return undefined;
+  if (pending.some((key) => key < header.first || key - header.first >= SKIP_TUNING.maxSpread)) return undefined;
+  const written = new Written(scope, statements, check, header, pending);
+  const [lastVersion] = statements.read(LAST_KEY).get() as [number];
+  const { size, count: now } = written.all;
+  const rows = changedRows(written, statements, granule, { ...header, lastVersion, size, count: now });
+  return rows && { base: header.lastVersion, rows };
+}
+
+/** A skip index is made again when there are so many times as many resources: other codes are frequent. */
+const MAX_GROWTH = 1.5;
+
+function changedRows(
+  written: Written,
+  statements: Statements,
+  granule: number,
+  header: SkipHeader,
+): readonly SkipRow[] | undefined {
+  const collection = written.scope.collection as number;
+  const ids = zoneOfIds(collection);
+  const everything = setBytes(written.all, new KeySet(header.first, header.size));
+  const rows: SkipRow[] = [
+    { sort: SETS, subject: ids, value: HEADER, data: JSON.stringify(header) },
+    { sort: SETS, subject: ids, value: EVERYTHING, data: everything },
+  ];
+  const kept = statements.read(LIST_ROWS).all(collection) as [number, number, string | number][];
+  const codes = new Map(statements.read(LIST_PARAMETERS).all(collection) as [number, string][]);
+  const values = new Map<number, (string | number)[]>();
+  for (const [sort, subject, value] of kept) {
+    if (sort !== SETS || subject === ids) continue;
+    values.set(subject, [...(values.get(subject) ?? []), value]);
+  }
+  for (const [parameter, own] of values) rows.push(...changedSets(written, parameter, codes.get(parameter)!, own));
+  const orders = new OrderUpdate(written, granule);
+  for (const [sort, subject, value] of kept) {
+    if (sort === SETS || value !== ORDER) continue;
+    const changed = orders.rows(sort, subject);
+    if (changed === undefined) return undefined;
+    rows.push(...changed);
+  }
+  return rows;
+}
+
+/** The sets of a parameter that are other ones now. */
+function* changedSets(
+  written: Written,
+  parameter: number,
+  code: string,
+  values: readonly (string | number)[],
+): Generator<SkipRow> {
+  const holders = holdersOf(written, parameter, code);
+  for (const value of values) {
+    const stored = written.read(SETS, parameter, value) as Uint8Array;
+    const set = new KeySet(written.all.first, written.all.size);
+    readInto(set, stored, () => written.before);
+    set.subtract(written.changed);
+    for (const key of holders.get(value) ?? []) set.add(key);
+    const data = setBytes(set, written.all);
+    if (!isSame(data, stored)) yield { sort: SETS, subject: parameter, value, data };
+  }
+}
+
+/** What was written, by what it has of a parameter. */
+function holdersOf(written: Written, parameter: number, code: string): ReadonlyMap<SqlValue, readonly number[]> {
+  const present = sql`EXISTS (SELECT 1 FROM shape s JOIN json_each(s.parameters) p
+    WHERE s.key = r0.shape AND abs(p.value) = ${parameter})`;
+  const holders = new Map<SqlValue, number[]>();
+  const add = (key: number, value: SqlValue): void => {
+    if (holders.has(value)) holders.get(value)!.push(key);
+    else holders.set(value, [key]);
+  };
+  for (const [key, is] of written.among(present)) if (is === 1) add(key, PRESENCE);
+  const [table] = tablesOf(written.scope.dialect.model, written.scope.type, code);
+  if (table === 'token' || table === 'reference') {
+    const value = table === 'token' ? sql`x.code` : sql`x.target`;
+    const from = table === 'token' ? sql`token` : sql`reference`;
+    const rows = written.allOf(sql`SELECT x.resource, ${value} FROM json_each(${written.pending}) j CROSS JOIN ${from} x
+      ON x.resource = j.value AND x.parameter = ${parameter} AND x.grp = 0 WHERE ${value} IS NOT NULL`);
+    for (const [key, one] of rows) add(key as number, one!);
+  } else if (table === 'date' || table === 'quantity') {
+    for (const key of written.severalOf(parameter, table)) add(key, SEVERAL);
+  }
+  return holders;
+}
+
+const HAS_WORK = 'SELECT 1 FROM index_work WHERE collection = ?';
+const LIST_ROWS = 'SELECT sort, subject, value FROM skip WHERE collection = ?';
+const LIST_PARAMETERS = 'SELECT key, code FROM parameter WHERE collection = ?';
