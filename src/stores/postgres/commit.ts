@@ -61,7 +61,10 @@ export class Commits {
     const options = { serializable, attempts, signal, beforeRetry };
     return inTransaction(this.#connections, options, (transaction, attempt) =>
       // PERF: a commit that lost one race may lose again, so its retries take locks and wait in line.
-      new Commit(this.#config.model, transaction, this.#status, clock().getTime(), attempt > 1).apply(prepared, signal),
+      new Commit(this.#config.model, transaction, this.#status, clock().getTime(), {
+        locks: attempt > 1,
+        guesses: attempt === 1 && attempts > 1,
+      }).apply(prepared, signal),
     );
   }
 }
@@ -89,27 +92,34 @@ async function nextUnlessAborted(pace: Pace, signal: AbortSignal | undefined): P
   assertNotAborted({ signal });
 }
 
+/** How an attempt differs from others. */
+interface AttemptOptions {
+  /** It holds the resources from the start, so that no other commit changes them. */
+  readonly locks: boolean;
+  /** It does not look whether new ids are taken: see {@link isNew}. */
+  readonly guesses: boolean;
+}
+
 /** One attempt. */
 class Commit {
   readonly #transaction: Transaction;
   readonly #status: IndexStatus;
   readonly #now: number;
-  readonly #locks: boolean;
+  readonly #how: AttemptOptions;
   readonly #projects = new Map<string, ProjectWrites>();
   readonly #changes: Change[] = [];
 
-  /** @param locks holds the resources from the start, so that no other commit changes them */
   constructor(
     private readonly model: FhirModel,
     transaction: Transaction,
     status: IndexStatus,
     now: number,
-    locks: boolean,
+    how: AttemptOptions,
   ) {
     this.#transaction = transaction;
     this.#status = status;
     this.#now = now;
-    this.#locks = locks;
+    this.#how = how;
   }
 
   async apply(writes: readonly PreparedWrite[], signal: AbortSignal | undefined): Promise<Committed> {
@@ -136,14 +146,14 @@ class Commit {
       const { project } = one.write.key;
       const ofProject = wanted.get(project) ?? { keys: [], texts: [] };
       wanted.set(project, ofProject);
-      ofProject.keys.push(one.key);
+      if (!this.#how.guesses || !isNew(one.write)) ofProject.keys.push(one.key);
       if (one.write.kind === 'put') ofProject.texts.push(...(one.write.unique ?? []));
     }
     // All commits use the same order, so that they never deadlock.
     for (const [project, { keys, texts }] of [...wanted].sort(([a], [b]) => (a < b ? -1 : 1))) {
       const known = new ProjectWrites(project, this.#now, this.#status.known.generation);
-      if (this.#locks) await known.lock(this.#transaction, keys);
-      await known.load(this.#transaction, keys, texts);
+      if (this.#how.locks) await known.lock(this.#transaction, keys);
+      if (keys.length > 0 || texts.length > 0) await known.load(this.#transaction, keys, texts);
       this.#projects.set(project, known);
     }
   }
@@ -186,6 +196,14 @@ class Commit {
     const alone = last && this.#projects.size === 1;
     for (const known of this.#projects.values()) await known.flush(this.#transaction, alone);
   }
+}
+
+/**
+ * A write that expects no version before. PERF: its id is nearly always new, so it is not looked up. If the id is taken, the
+ * statement that writes fails, and the next attempt looks.
+ */
+function isNew(write: PutWrite | DeleteWrite | EraseWrite): boolean {
+  return write.kind === 'put' && write.expect?.version === null;
 }
 
 /** Maximum number of buffered rows, at about 200 bytes each. */

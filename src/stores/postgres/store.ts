@@ -43,6 +43,8 @@ import { SharedRead } from './shared-read.js';
 import type { Reader, Run } from './run.js';
 import { SkipIndexes } from './skip/skip-indexes.js';
 import type { NoteStale } from './skip/skip-reader.js';
+import { SmallCommits } from './small-commits.js';
+import { SmallReads } from './small-reads.js';
 import { Statistics } from './statistics.js';
 import { search, type SearchIndex, searchByReference } from './search.js';
 import { typeHistory } from './type-history.js';
@@ -86,6 +88,8 @@ export class PostgresStore implements ResourceStore {
   readonly #writer: Connections;
   readonly #readers: Connections;
   readonly #commits: Commits;
+  readonly #smallCommits = new SmallCommits((writes, signal) => this.#commits.commit(writes, signal));
+  readonly #smallReads = new SmallReads((keys, signal) => this.#read(keys, signal));
   readonly #status: IndexStatus;
   readonly #work: IndexWork;
   readonly #background: BackgroundWork;
@@ -127,19 +131,7 @@ export class PostgresStore implements ResourceStore {
   }
 
   async read(keys: readonly ResourceKey[], options?: CallOptions): Promise<readonly ReadResult[]> {
-    return this.#answer(options, async (bounded) => {
-      const results: ReadResult[] = [];
-      await Promise.all(
-        [...Map.groupBy(keys.entries(), ([, { project }]) => project)].map(async ([project, ofProject]) => {
-          const answers = await read(
-            ofProject.map(([, key]) => key),
-            this.#runOn(project, bounded),
-          );
-          ofProject.forEach(([index], position) => (results[index] = answers[position]!));
-        }),
-      );
-      return results;
-    });
+    return this.#answer(options, (bounded) => this.#smallReads.run(keys, bounded?.signal));
   }
 
   async search(query: SearchQuery, options?: CallOptions): Promise<SearchPage> {
@@ -162,7 +154,7 @@ export class PostgresStore implements ResourceStore {
   }
 
   async commit(writes: readonly Write[], options?: CallOptions): Promise<readonly WriteResult[]> {
-    const commit: Work<Committed> = (bounded) => this.#commits.commit(writes, bounded?.signal);
+    const commit: Work<Committed> = (bounded) => this.#smallCommits.run(writes, bounded?.signal);
     const { results, changes } = await untilDeadline(options, (bounded) => this.#perform(bounded, commit));
     for (const { key } of changes) this.#written?.set(key.project, true);
     this.#statistics.wrote(changes.length);
@@ -275,6 +267,21 @@ export class PostgresStore implements ResourceStore {
     const result = await untilDeadline(options, (bounded) => this.#perform(bounded, work));
     this.#written?.set(project, true);
     return result;
+  }
+
+  /** A statement for each project. */
+  async #read(keys: readonly ResourceKey[], signal: AbortSignal | undefined): Promise<readonly ReadResult[]> {
+    const results: ReadResult[] = [];
+    await Promise.all(
+      [...Map.groupBy(keys.entries(), ([, { project }]) => project)].map(async ([project, ofProject]) => {
+        const answers = await read(
+          ofProject.map(([, key]) => key),
+          this.#runOn(project, { signal }),
+        );
+        ofProject.forEach(([index], position) => (results[index] = answers[position]!));
+      }),
+    );
+    return results;
   }
 
   #searched<Result>(

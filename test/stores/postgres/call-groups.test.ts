@@ -1,0 +1,105 @@
+import { expect, test } from 'vitest';
+import { FhirError } from '../../../src/fhir/error.js';
+import { inDoubt } from '../../../src/fhir/in-doubt.js';
+import { CallGroups } from '../../../src/stores/postgres/call-groups.js';
+
+type Outcome = PromiseWithResolvers<readonly string[]>;
+
+/** Groups of calls whose work ends when the test says so. */
+function held(fits: (group: readonly string[], call: string) => boolean = () => true) {
+  const begun: (readonly [names: string, outcome: Outcome])[] = [];
+  const begin = (names: readonly string[]): Promise<readonly string[]> => {
+    const outcome = Promise.withResolvers<readonly string[]>();
+    begun.push([names.join('+'), outcome]);
+    return outcome.promise;
+  };
+  const groups = new CallGroups<string, string>({
+    alone: async (call) => (await begin([call]))[0]!,
+    together: begin,
+    fits,
+    ended: inDoubt,
+  });
+  const names = (): readonly string[] => begun.map(([name]) => name);
+  /** Ends what began under these names. */
+  const end = async (name: string, error?: Error): Promise<void> => {
+    const [, outcome] = begun.findLast(([one]) => one === name)!;
+    if (error === undefined) outcome.resolve(name.split('+').map((one) => one.toUpperCase()));
+    else outcome.reject(error);
+    await new Promise((resolve) => setImmediate(resolve));
+  };
+  return { groups, names, end };
+}
+
+test('two calls run by themselves, and what comes meanwhile as one', async () => {
+  const { groups, names, end } = held();
+  const calls = ['a', 'b', 'c', 'd', 'e'].map((one) => groups.run(one, undefined));
+  expect(names()).toEqual(['a', 'b']);
+  await end('b');
+  expect(names()).toEqual(['a', 'b', 'c+d+e']);
+  await end('c+d+e');
+  await end('a');
+  expect(await Promise.all(calls)).toEqual(['A', 'B', 'C', 'D', 'E']);
+  const late = groups.run('f', undefined);
+  expect(names().at(-1)).toBe('f');
+  await end('f');
+  expect(await late).toBe('F');
+});
+
+test('calls that do not fit wait for the next group, in their order', async () => {
+  const { groups, names, end } = held((group, call) => !group.includes(call));
+  const calls = ['a', 'b', 'c', 'c', 'd'].map((one) => groups.run(one, undefined));
+  await end('a');
+  await end('b');
+  expect(names()).toEqual(['a', 'b', 'c+d', 'c']);
+  await end('c+d');
+  await end('c');
+  expect(await Promise.all(calls)).toEqual(['A', 'B', 'C', 'C', 'D']);
+});
+
+test('if a group fails, each of its calls runs by itself', async () => {
+  const { groups, names, end } = held();
+  const calls = ['a', 'b', 'c', 'd'].map((one) => groups.run(one, undefined));
+  const outcomes = Promise.allSettled(calls);
+  await end('a');
+  await end('c+d', new Error('conflict'));
+  expect(names()).toEqual(['a', 'b', 'c+d', 'c', 'd']);
+  await end('c', new Error('conflict of c'));
+  await end('d');
+  await end('b');
+  expect(
+    (await outcomes).map((one) => (one.status === 'fulfilled' ? one.value : (one.reason as Error).message)),
+  ).toEqual(['A', 'B', 'conflict of c', 'D']);
+});
+
+test('if nobody knows what became of a group, nobody knows it of its calls', async () => {
+  const { groups, names, end } = held();
+  const calls = ['a', 'b', 'c', 'd'].map((one) => groups.run(one, undefined));
+  const outcomes = Promise.allSettled(calls);
+  await end('a');
+  await end('c+d', inDoubt(new FhirError('unavailable', 'lost')));
+  await end('b');
+  expect(names()).toEqual(['a', 'b', 'c+d']);
+  const unknown = { status: 'rejected', reason: { code: 'unavailable', details: { unknown: true } } };
+  expect((await outcomes).slice(2)).toMatchObject([unknown, unknown]);
+});
+
+test('a call that ends while it waits never runs; while its group runs its outcome is unknown', async () => {
+  const { groups, names, end } = held();
+  const controllers = ['c', 'd', 'e'].map(() => new AbortController());
+  const running = ['a', 'b'].map((one) => groups.run(one, undefined));
+  const calls = ['c', 'd', 'e'].map((one, index) => groups.run(one, controllers[index]!.signal));
+  const outcomes = Promise.allSettled(calls);
+  controllers[0]!.abort();
+  await end('a');
+  controllers[1]!.abort();
+  await end('d+e', new Error('conflict'));
+  expect(names()).toEqual(['a', 'b', 'd+e', 'e']);
+  await end('e');
+  await end('b');
+  await Promise.all(running);
+  expect(await outcomes).toMatchObject([
+    { reason: { code: 'aborted', details: undefined } },
+    { reason: { code: 'aborted', details: { unknown: true } } },
+    { value: 'E' },
+  ]);
+});
