@@ -27,6 +27,7 @@ const reads = Array.from({ length: PATIENTS }, (_, index) => `p${index}: Patient
 test.each([
   ['lists', `{ PatientList(_count: ${PATIENTS}) { id name { family } } }`, 1],
   ['connections', `{ PatientConnection(_count: ${PATIENTS}) { edges { resource { id } } } }`, 1],
+  ['filtered lists', `{ PatientList(_count: ${PATIENTS}, fhirpath: "name.exists()") { id } }`, 2],
   ['references', `{ ObservationList(_count: ${PATIENTS}) { subject { resource { ... on Patient { id } } } } }`, 2],
   ['reverse lists', `{ PatientList(_count: ${PATIENTS}) { ObservationList(_reference: subject) { id } } }`, 2],
   ['reads', `{ ${reads} }`, 1],
@@ -49,7 +50,7 @@ test.each([
   isOver = true;
   expect(errors).toEqual([]);
   expect(JSON.stringify(data)).toContain(`${PATIENTS - 1}`);
-  // A level is a turn, and so are 32 places of it.
+  // 32 places of a level are a turn, and so are 32 resources that are filtered.
   expect(turns).toBeGreaterThanOrEqual(levels * (PATIENTS / 32));
 });
 

@@ -459,6 +459,77 @@ test('a commit that waits for its turn when the store closes is made', async () 
   expect(await waiting).toHaveLength(1);
 });
 
+describe('large resources', () => {
+  const large = (id: string): AnyResource => ({
+    resourceType: 'Patient',
+    id,
+    ...{ text: { div: 'x'.repeat(300_000) } },
+  });
+  const turnsDuring = async (work: Promise<unknown>): Promise<number> => {
+    let turns = 0;
+    let isOver = false;
+    const count = (): void => {
+      if (isOver) return;
+      turns += 1;
+      setImmediate(count);
+    };
+    setImmediate(count);
+    await work;
+    isOver = true;
+    return turns;
+  };
+
+  test('of a page are read one by one, with other work between them', async () => {
+    const store = storeInLoop({ cacheBytes: 0 });
+    for (let n = 0; n < 12; n++) await store.commit([put(large(`p${n}`))]);
+    await store.read([{ project: PROJECT, type: 'Patient', id: 'p0' }]);
+    THREAD_TUNING.turnMs = 0;
+    const search = store.search(PATIENTS);
+    expect(await turnsDuring(search)).toBeGreaterThanOrEqual(11);
+    expect((await search).matches).toHaveLength(12);
+    const read = store.read(
+      (await search).matches.map(({ resource }) => ({ project: PROJECT, type: 'Patient', id: resource.id! })),
+    );
+    expect(await turnsDuring(read)).toBeGreaterThanOrEqual(11);
+  });
+
+  test('are sent to a thread one by one, with other work between them', async () => {
+    const posted = vi.spyOn(Worker.prototype, 'postMessage');
+    const store = newStore();
+    THREAD_TUNING.turnMs = 0;
+    const results = await store.commit(Array.from({ length: 30 }, (_, n) => put(large(`p${n}`))));
+    expect(results).toHaveLength(30);
+    const parts = posted.mock.calls.filter(([request]) => typeof request === 'object' && 'part' in (request as object));
+    expect(parts).toHaveLength(30);
+  });
+
+  test('have a batch of their own when index rows are made again', async () => {
+    const store = storeInLoop();
+    await store.commit(patients(12).map((resource) => put(resource)));
+    let now = performance.now();
+    // Each look at the clock finds that the batch took long enough.
+    vi.spyOn(performance, 'now').mockImplementation(() => (now += 10));
+    let batches = 0;
+    await store.reindex({ project: PROJECT, onProgress: () => (batches += 1) });
+    expect(batches).toBeGreaterThanOrEqual(12);
+  });
+});
+
+test('a thread carries the log to the database before the last connection closes', async () => {
+  const posted = vi.spyOn(Worker.prototype, 'postMessage');
+  const store = newStore();
+  const file = databaseOf(store);
+  await store.commit(patients(200).map((resource) => put(resource)));
+  await store.close();
+  const kinds = posted.mock.calls.map(
+    ([request]) => (request as { readonly call?: { readonly kind: string } }).call?.kind,
+  );
+  expect(kinds.filter((kind) => kind !== undefined)).toEqual(['commit', 'checkpoint']);
+  const again = new SqliteStore(file);
+  expect((await again.search(PATIENTS)).total).toBe(200);
+  await again.close();
+});
+
 describe('the death of a thread', () => {
   test('costs a search nothing but time', async () => {
     const store = threadedStore();

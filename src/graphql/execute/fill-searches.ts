@@ -3,7 +3,7 @@ import type { AnyResource } from '../../fhir/resource.js';
 import type { ReferenceTarget, SearchPage, StoredResource } from '../../store/store.js';
 import { LimitError } from '../limits.js';
 import { selectionOf } from '../plan/estimate-cost.js';
-import type { SearchEdge } from '../plan/plan.js';
+import type { SearchEdge, Selection } from '../plan/plan.js';
 import { call } from './call.js';
 import { answerConnection } from './connection.js';
 import { cutPage } from './page-window.js';
@@ -72,7 +72,17 @@ async function fillAll(
       const filling: Promise<void>[] = [];
       try {
         if (run.isLookDue) await run.deadline.yieldIfLong();
-        out[edge.key] = answerSearch(edge, found[index]!, out, run, filling);
+        const { request, page, target } = found[index]!;
+        const { keep } = request;
+        const { shape } = edge;
+        if (shape.kind === 'connection') {
+          const part = { ...cutPage(request.window, page), request, target };
+          const kept = keep === undefined ? part.matches : await filterInTurns(part.matches, keep, run);
+          out[edge.key] = answerConnection(shape, part, kept, run, filling);
+        } else {
+          const kept = keep === undefined ? page.matches : await filterInTurns(page.matches, keep, run);
+          out[edge.key] = answerList(edge, shape.selection, kept, out, run, filling);
+        }
         if (filling.length > 0) await Promise.all(filling);
       } catch (error) {
         await Promise.allSettled(filling);
@@ -107,19 +117,15 @@ function rowsOf(edge: SearchEdge, { request, page }: Found, run: Run): number {
 }
 
 /** @param filling receives what fills long lists */
-function answerSearch(
+function answerList(
   edge: SearchEdge,
-  { request, page, target }: Found,
+  selection: Selection,
+  kept: Matches,
   out: Output,
   run: Run,
   filling: Promise<void>[],
-): unknown {
-  if (edge.shape.kind === 'connection') {
-    const part = { ...cutPage(request.window, page), request, target };
-    return answerConnection(edge.shape, part, filtered(part.matches, request, run), run, filling);
-  }
-  const { selection } = edge.shape;
-  const resources = filtered(page.matches, request, run).map(({ resource }) => resource);
+): unknown[] {
+  const resources = kept.map(({ resource }) => resource);
   const shaped = edge.shaping === undefined ? resources : shapeResources(edge, resources, out, run);
   const list: unknown[] = [];
   const filled = fillList(list, shaped, (resource) => projectResource(selection, resource, run), run);
@@ -127,9 +133,16 @@ function answerSearch(
   return list;
 }
 
-function filtered(matches: readonly StoredResource[], { keep }: SearchRequest, run: Run): readonly StoredResource[] {
-  if (keep === undefined) return matches;
-  return matches.filter(({ resource }) => keep(resource, run));
+type Matches = readonly StoredResource[];
+
+/** The matches that pass the `fhirpath` argument. */
+async function filterInTurns(matches: Matches, keep: NonNullable<SearchRequest['keep']>, run: Run): Promise<Matches> {
+  const kept: StoredResource[] = [];
+  for (const match of matches) {
+    if (run.isLookDue) await run.deadline.yieldIfLong();
+    if (keep(match.resource, run)) kept.push(match);
+  }
+  return kept;
 }
 
 /** `@first` and `@slice` on a list of resources. */

@@ -17,6 +17,8 @@ export class Contents {
   readonly #guard: Guard;
   readonly #shared: LRUCache<number, StoredResource> | undefined;
   readonly #seen = new RecentKeys();
+  /** Length of a text, as learned from those that were read. */
+  #textLength = FIRST_LENGTH;
   /** Called when the first object is cached. */
   onFilled: (() => void) | undefined;
 
@@ -30,6 +32,11 @@ export class Contents {
   /** JSON text of the cached objects, in UTF-16 code units (bytes for ASCII). */
   get cachedBytes(): number {
     return this.#shared?.calculatedSize ?? 0;
+  }
+
+  /** How many resources are read and parsed in some milliseconds. */
+  get slice(): number {
+    return Math.max(1, Math.floor(SLICE_LENGTH / this.#textLength));
   }
 
   get isCaching(): boolean {
@@ -61,6 +68,8 @@ export class Contents {
     if (kept === undefined) throw textLost();
     this.#guard.check();
     const stored = parseKept(kept);
+    // Long texts are expected at once, and forgotten bit by bit.
+    this.#textLength = Math.max(kept.text?.length ?? 0, this.#textLength * 0.9, 1);
     if (this.#shared !== undefined && this.#seen.saw(key)) {
       if (this.#shared.size === 0) this.onFilled?.();
       this.#shared.set(key, deepFreeze(stored), { size: kept.text!.length });
@@ -87,6 +96,10 @@ export class Contents {
     return { resource, version, updated, text, sum };
   }
 }
+
+/** Of the texts that are read at once, in UTF-16 code units. */
+const SLICE_LENGTH = 512 * 1024;
+const FIRST_LENGTH = 8 * 1024;
 
 /** Texts of versions by their keys, a JSON list. */
 export const TEXTS = `SELECT j.key, v.resource, v.version, v.updated, v.text, v.sum

@@ -155,7 +155,7 @@ export class SqliteStore implements ResourceStore {
   async #read(keys: readonly ResourceKey[], options?: CallOptions): Promise<readonly ReadResult[]> {
     const { reads } = this.#connection;
     if (this.#calls.isTurnSpent) await this.#calls.nextTurn();
-    if (!this.#calls.hasThreads || keys.length <= THREAD_TUNING.slice) {
+    if (!this.#calls.hasThreads || keys.length <= this.#slice) {
       return this.#calls.run(options, () => reads.read(keys));
     }
     const states = this.#calls.run(options, () => reads.statesOf(keys));
@@ -339,14 +339,19 @@ export class SqliteStore implements ResourceStore {
   /** The resources of versions, which never change: between some of them others have their turn. */
   async #load(keys: readonly number[], options: CallOptions | undefined): Promise<readonly StoredResource[]> {
     const { contents } = this.#connection;
-    const { slice } = THREAD_TUNING;
-    if (keys.length <= slice) return this.#calls.run(options, () => contents.load(keys));
+    if (keys.length <= this.#slice) return this.#calls.run(options, () => contents.load(keys));
     const resources: StoredResource[] = [];
-    for (let start = 0; start < keys.length; start += slice) {
+    while (resources.length < keys.length) {
       if (this.#calls.isTurnSpent) await this.#calls.nextTurn();
-      resources.push(...this.#calls.run(options, () => contents.load(keys.slice(start, start + slice))));
+      const { length: start } = resources;
+      const part = keys.slice(start, start + this.#slice);
+      resources.push(...this.#calls.run(options, () => contents.load(part)));
     }
     return resources;
+  }
+
+  get #slice(): number {
+    return Math.min(THREAD_TUNING.slice, this.#connection.contents.slice);
   }
 }
 

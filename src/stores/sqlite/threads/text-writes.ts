@@ -18,18 +18,30 @@ import type { SentPut, SentWrite, WritePart, WrittenRow } from './protocol.js';
  *
  * @param start the position of the first one in the commit
  * @param now the instant of the commit, in milliseconds since 1970
+ * @param isEnough asked after each write; if true, the part ends with it
  */
-export function partOf(model: FhirModel, writes: readonly Write[], start: number, now: number): WritePart {
+export function partOf(
+  model: FhirModel,
+  writes: readonly Write[],
+  start: number,
+  now: number,
+  isEnough: () => boolean,
+): WritePart {
   const instant = new Date(now).toISOString();
   const packer = new EntryPacker();
-  const sent = writes.map((write, index): SentWrite => {
+  const prepare = (write: Write, index: number): SentWrite => {
     if (write.kind === 'delete') return { kind: 'delete', key: write.key, expect: write.expect };
     if (write.kind !== 'put') return write;
     assertPutMatchesKey(write, start + index);
     const { key, resource, expect, unique } = write;
     packer.add(markEntries(indexEntries(model, resource)));
     return [key.project, key.type, key.id, jsonText(withVersion(resource, '1', instant)), expect, unique];
-  });
+  };
+  const sent: SentWrite[] = [];
+  for (const [index, write] of writes.entries()) {
+    sent.push(prepare(write, index));
+    if (isEnough()) break;
+  }
   return { now, writes: sent, entries: packer.take() };
 }
 

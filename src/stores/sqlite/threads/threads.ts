@@ -27,6 +27,8 @@ export class Threads {
   readonly #turn: Turn;
   readonly #model: FhirModel;
   #pagesSinceCheckpoint = 0;
+  /** Pages that may still have to be carried to the database when the store closes. */
+  #pagesInLog = 0;
 
   constructor({ file, model, needsFhirPath, readers, synchronous, busyTimeout }: ThreadsConfig, turn: Turn) {
     const data = (writes: ThreadsConfig['synchronous'] | undefined): ReturnType<NewThreadData> => {
@@ -51,6 +53,7 @@ export class Threads {
   /** @param now milliseconds since 1970 @throws NoThreads */
   async commit(writes: readonly Write[], now: number, options: CallOptions | undefined): Promise<Committed> {
     const sent: SentWrite[] = [];
+    this.#pagesInLog += PAGES_PER_COMMIT + PAGES_PER_WRITE * writes.length;
     const rows = await this.#writer.run({ kind: 'commit', now }, options, () => this.#partsOf(writes, now, sent));
     return committedOf(sent, rows, new Date(now).toISOString());
   }
@@ -80,6 +83,7 @@ export class Threads {
 
   /** Has the log carried to the database after commits in the event loop, when it has grown. */
   noteCommit(writes: number): void {
+    this.#pagesInLog += PAGES_PER_COMMIT + PAGES_PER_WRITE * writes;
     this.#pagesSinceCheckpoint += PAGES_PER_COMMIT + PAGES_PER_WRITE * writes;
     if (this.#pagesSinceCheckpoint < THREAD_TUNING.checkpointPages) return;
     this.#pagesSinceCheckpoint = 0;
@@ -88,16 +92,27 @@ export class Threads {
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#readers.close(), this.#writer.close()]);
+    await Promise.all([this.#readers.close(), this.#closeWriter()]);
+  }
+
+  /** The last connection carries the rest of the log to the database, in the event loop. So a thread does it before. */
+  async #closeWriter(): Promise<void> {
+    if (this.#pagesInLog >= MANY_PAGES) {
+      await this.#writer.run({ kind: 'checkpoint' }, undefined).catch(() => undefined);
+    }
+    await this.#writer.close();
   }
 
   async *#partsOf(writes: readonly Write[], now: number, sent: SentWrite[]): AsyncGenerator<WritePart> {
     const size = THREAD_TUNING.slice;
     // A thread that died before it committed is sent everything again.
     sent.length = 0;
-    for (let start = 0; start < writes.length; start += size) {
+    while (sent.length < writes.length) {
       if (this.#turn.isSpent) await this.#turn.next();
-      const part = partOf(this.#model, writes.slice(start, start + size), start, now);
+      const { length: start } = sent;
+      // A resource may take as long as a thousand others.
+      const isEnough = (): boolean => this.#turn.isSpent;
+      const part = partOf(this.#model, writes.slice(start, start + size), start, now, isEnough);
       sent.push(...part.writes);
       yield part;
     }
@@ -107,6 +122,9 @@ export class Threads {
 /** Pages that a commit and a write of it change, about. */
 const PAGES_PER_COMMIT = 10;
 const PAGES_PER_WRITE = 8;
+
+/** Carrying these takes some milliseconds. */
+const MANY_PAGES = 500;
 
 /** PERF: it is not loaded before the first thread starts. */
 async function program(): Promise<string> {
