@@ -97,7 +97,7 @@ function tryJest() {
     join(project, 'jest.config.js'),
     `module.exports = {
       transform: { '\\\\.m?js$': ['babel-jest', { presets: [['@babel/preset-env', { targets: { node: 'current' } }]] }] },
-      transformIgnorePatterns: ['/node_modules/(?!(fhirgraph|@noble/hashes|re2js)/)'],
+      transformIgnorePatterns: ['/node_modules/(?!(fhirgraph|re2js)/)'],
     };`,
   );
   run(process.execPath, [join(project, 'node_modules', 'jest', 'bin', 'jest.js'), '--silent'], { cwd: project });

@@ -3,7 +3,11 @@
 import { readdirSync, statSync } from 'node:fs';
 
 const made = changed('../src/fhir/r4-definitions.js');
-const makers = ['generate-definitions.mjs', ...readdirSync(at('definitions')).map((name) => `definitions/${name}`)];
+const makers = [
+  'generate-definitions.mjs',
+  '../src/fhir/model/own-parameters.ts',
+  ...readdirSync(at('definitions')).map((name) => `definitions/${name}`),
+];
 
 if (made === undefined || makers.some((name) => changed(name) > made)) await import('./generate-definitions.mjs');
 

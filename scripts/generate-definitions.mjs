@@ -3,6 +3,8 @@
 // so that bundlers see it. Silent, but `npm run definitions -- --verbose` says what it left out and why.
 import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
 import { readDefinitions, readResources } from './definitions/read.mjs';
 import { compactTypes, encodeTypes } from './definitions/types.mjs';
 import { compactSearchParameters } from './definitions/search-parameters.mjs';
@@ -43,6 +45,7 @@ const texts = {
   patientCompartment: JSON.stringify(patientCompartment),
   summary: JSON.stringify(summary),
 };
+const contentFingerprint = contentFingerprintOf(texts);
 const text = inAscii(
   [
     '// Made by `npm run definitions`.',
@@ -54,7 +57,8 @@ const text = inAscii(
     exported('parameters', literals(texts.parameters)),
     exported('patientCompartment', literal(texts.patientCompartment)),
     exported('summary', literal(texts.summary)),
-    exported('fingerprint', literal(fingerprintOf(texts))),
+    exported('contentFingerprint', literal(contentFingerprint)),
+    exported('fingerprint', literal(digest([contentFingerprint, await ownParameters()]))),
     '',
   ].join('\n'),
 );
@@ -86,10 +90,22 @@ function literals(record) {
  * As `contentFingerprint` of model/fhir-model.ts makes it, which a test holds: no process has to read all texts for it. What
  * summaries hold changes no index.
  */
-function fingerprintOf({ version, resources, types, targets, codes, parameters, patientCompartment }) {
+function contentFingerprintOf({ version, resources, types, targets, codes, parameters, patientCompartment }) {
   const sorted = (record) => Object.entries(record).sort();
   const content = [version, resources, sorted(types), targets, codes, sorted(parameters), patientCompartment];
+  return digest(content);
+}
+
+function digest(content) {
   return createHash('sha256').update(JSON.stringify(content)).digest('base64url');
+}
+
+/** The search parameters that the library adds to each model: its fingerprint counts them. */
+async function ownParameters() {
+  const entry = fileURLToPath(new URL('../src/fhir/model/own-parameters.ts', import.meta.url));
+  const { outputFiles } = await build({ entryPoints: [entry], bundle: true, format: 'esm', write: false });
+  const { OWN_PARAMETERS } = await import(`data:text/javascript,${encodeURIComponent(outputFiles[0].text)}`);
+  return OWN_PARAMETERS;
 }
 
 /** A string literal in single quotes, as JSON is full of the others. */

@@ -9,5 +9,7 @@ export declare const codes: DefinitionTexts['codes'];
 export declare const parameters: DefinitionTexts['parameters'];
 export declare const patientCompartment: DefinitionTexts['patientCompartment'];
 export declare const summary: NonNullable<DefinitionTexts['summary']>;
-/** The fingerprint of the other exports. */
+/** Of the other exports without the summary: `contentFingerprint` of a `FhirModel`. */
+export declare const contentFingerprint: string;
+/** Of the model that they make. */
 export declare const fingerprint: string;

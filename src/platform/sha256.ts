@@ -1,6 +1,6 @@
-import { sha256 } from '@noble/hashes/sha2.js';
 import { encodeBase64Url } from './base64url.js';
 import { nodeCrypto } from './node-crypto.js';
+import { sha256Bytes } from './portable-sha256.js';
 
 /** The encodings of a hash. */
 export type HashEncoding = 'hex' | 'base64url';
@@ -10,9 +10,9 @@ export function sha256Of(text: string, encoding: HashEncoding = 'hex'): string {
   return nodeCrypto()?.hash('sha256', text, encoding) ?? portableSha256(text, encoding);
 }
 
-/** {@link sha256Of} without Node.js, and for short texts at the start of a process: sooner than Node's crypto is loaded. */
+/** {@link sha256Of} without Node.js. */
 export function portableSha256(text: string, encoding: HashEncoding): string {
-  const bytes = sha256(new TextEncoder().encode(text));
+  const bytes = sha256Bytes(new TextEncoder().encode(text));
   if (encoding === 'base64url') return encodeBase64Url(bytes);
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }

@@ -4,7 +4,7 @@ import * as texts from '../../src/fhir/r4-definitions.js';
 import { fieldsOf, reverseParameters } from '../../src/graphql/schema/fields.js';
 
 test('an element of a type is found without the search parameters of any, a list with those of one', () => {
-  const model = new FhirModel(texts, texts.fingerprint);
+  const model = new FhirModel(texts, texts.contentFingerprint, texts.fingerprint);
   const asked = vi.spyOn(model, 'searchParameters');
   const fields = fieldsOf(model, 'Patient')!;
   expect(fields.get('birthDate')).toMatchObject({ kind: 'element', name: 'birthDate' });
@@ -20,7 +20,7 @@ test('an element of a type is found without the search parameters of any, a list
 });
 
 test('all fields together are those of the type, then what points to it, in the order of the types', () => {
-  const model = new FhirModel(texts, texts.fingerprint);
+  const model = new FhirModel(texts, texts.contentFingerprint, texts.fingerprint);
   const fields = fieldsOf(model, 'Encounter')!;
   const named = fields.get('ConditionConnection');
   const pointing = model.resourceTypes

@@ -9,7 +9,7 @@ import {
 import { OWN_PARAMETERS } from './own-parameters.js';
 import { isKindOf } from './type-hierarchy.js';
 import type { AnyResource } from '../resource.js';
-import { portableSha256, sha256Of } from '../../platform/sha256.js';
+import { sha256Of } from '../../platform/sha256.js';
 
 /**
  * The definitions that a store and everything above it work with: resource types and their elements, search parameters,
@@ -41,11 +41,13 @@ export class FhirModel {
    * @internal Hosts create models through functions that check their definitions.
    *
    * @param contentFingerprint of these texts, if known
+   * @param fingerprint of the model, if known
    */
-  constructor(texts: DefinitionTexts, contentFingerprint?: string) {
+  constructor(texts: DefinitionTexts, contentFingerprint?: string, fingerprint?: string) {
     this.version = texts.version;
     this.#texts = texts;
     this.#contentFingerprint = contentFingerprint;
+    this.#fingerprint = fingerprint;
   }
 
   /** @internal What this model is made of, to make another one of. */
@@ -54,10 +56,14 @@ export class FhirModel {
   }
 
   /** @internal Of which a thread makes an equal model. */
-  get definitions(): { readonly texts: DefinitionTexts; readonly fingerprint: string } {
+  get definitions(): {
+    readonly texts: DefinitionTexts;
+    readonly contentFingerprint: string;
+    readonly fingerprint: string;
+  } {
     const { version, resources, types, targets, codes, parameters, patientCompartment } = this.#texts;
     const texts = { version, resources, types, targets, codes, parameters, patientCompartment };
-    return { texts, fingerprint: this.#contentOf() };
+    return { texts, contentFingerprint: this.#contentOf(), fingerprint: this.fingerprint };
   }
 
   /** Names of all concrete resource types, sorted: FHIR's and Medplum's. */
@@ -157,7 +163,7 @@ export class FhirModel {
    * differs. Computing it reads all definitions once, which takes a few milliseconds; for R4 it is precomputed.
    */
   get fingerprint(): string {
-    return (this.#fingerprint ??= portableSha256(JSON.stringify([this.#contentOf(), OWN_PARAMETERS]), 'base64url'));
+    return (this.#fingerprint ??= digest([this.#contentOf(), OWN_PARAMETERS]));
   }
 
   /**

@@ -27,7 +27,8 @@ void start();
 
 async function start(): Promise<void> {
   if (needsFhirPath) await loadFhirPath();
-  const connection = connect(new FhirModel(definitions.texts, definitions.fingerprint));
+  const { texts, contentFingerprint, fingerprint } = definitions;
+  const connection = connect(new FhirModel(texts, contentFingerprint, fingerprint));
   port.on('message', (request: Request) => serve(connection, request));
   port.postMessage('ready');
 }

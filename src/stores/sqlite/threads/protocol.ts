@@ -1,4 +1,4 @@
-import type { DefinitionTexts } from '../../../fhir/model/definition-texts.js';
+import type { FhirModel } from '../../../fhir/model/fhir-model.js';
 import type {
   Expectation,
   PurgeRequest,
@@ -20,7 +20,7 @@ export interface ThreadData {
   /** From where the driver is loaded: see `driverBase`. */
   readonly base: string;
   readonly file: string;
-  readonly definitions: { readonly texts: DefinitionTexts; readonly fingerprint: string };
+  readonly definitions: FhirModel['definitions'];
   /** Extraction needs the FHIRPath library. */
   readonly needsFhirPath: boolean;
   /** The synchronous mode of a thread that writes; undefined for a reader. */
