@@ -3,6 +3,8 @@ import { defineConfig } from 'tsup';
 // A bare import would be dropped: the package declares that its modules have no side effects.
 // @ts-expect-error -- a script without types
 await import('./scripts/ensure-definitions.mjs');
+// @ts-expect-error -- a script without types
+const { lazyExports } = await import('./scripts/lazy-exports.mjs');
 
 // Names of the entries are the subpaths of package.json. Dependencies and peers stay imports.
 export default defineConfig({
@@ -33,6 +35,7 @@ export default defineConfig({
   // Imports of other packages that nothing uses any more go too.
   treeshake: { moduleSideEffects: 'no-external' },
   removeNodeProtocol: false,
+  esbuildPlugins: [lazyExports],
   // tsup's declaration bundler passes an option that TypeScript 6 deprecates.
   // What is marked as internal is no promise.
   dts: { compilerOptions: { ignoreDeprecations: '6.0', stripInternal: true } },

@@ -7,6 +7,9 @@ import { rollup } from 'rollup';
 /** Entries that use little of the engine, and so load little. */
 const LIGHT = ['client', 'types', 'mail', 'store', 'telemetry', 'terminology', 'access'];
 
+/** Entries that are loaded beside the main one before its first query. */
+const STORES = ['sqlite', 'postgres'];
+
 /** @param folder the URL of the built files @param entries the public entries, without their ending */
 export async function mergeChunks(folder, entries) {
   const fileOf = (name) => fileURLToPath(new URL(`${name}.js`, folder));
@@ -19,7 +22,7 @@ export async function mergeChunks(folder, entries) {
   // The bundle holds the text of all files.
   for (const name of readdirSync(folder)) if (name.endsWith('.js')) rmSync(new URL(name, folder));
   const files = new Set(entries.map(fileOf));
-  let core;
+  let parts;
   await bundle.write({
     dir: fileURLToPath(folder),
     format: 'es',
@@ -29,24 +32,55 @@ export async function mergeChunks(folder, entries) {
     minifyInternalExports: false,
     onlyExplicitManualChunks: true,
     manualChunks(id, { getModuleInfo }) {
-      core ??= coreOf(fileOf, getModuleInfo);
-      return core.has(id) && !files.has(id) ? 'core' : undefined;
+      parts ??= partsOf(fileOf, getModuleInfo);
+      return files.has(id) ? undefined : parts.find(({ ids }) => ids.has(id))?.name;
     },
   });
+}
+
+/**
+ * What the first query loads, what the first write loads, and what the other functions of the main entry load, together:
+ * see lazy-exports.mjs.
+ */
+function partsOf(fileOf, getModuleInfo) {
+  const index = fileOf('index');
+  const reachable = reach(index, getModuleInfo, new Set(), true);
+  const write = [...reachable].find((id) => includes(getModuleInfo, id, 'src/access/write/commit-guarded.ts'));
+  const operations = new Set();
+  for (const id of getModuleInfo(index).dynamicallyImportedIds) reach(id, getModuleInfo, operations);
+  const loaded = ['index', ...STORES, ...LIGHT].map((name) => reach(fileOf(name), getModuleInfo));
+  const writing = without(reach(write, getModuleInfo), loaded);
+  return [
+    { name: 'core', ids: coreOf(fileOf, getModuleInfo) },
+    { name: 'writing', ids: writing },
+    { name: 'operations', ids: without(operations, [...loaded, writing]) },
+  ];
+}
+
+function without(ids, sets) {
+  return new Set([...ids].filter((id) => !sets.some((set) => set.has(id))));
+}
+
+function includes(getModuleInfo, id, source) {
+  return getModuleInfo(id).code.includes(`// ${source}`);
 }
 
 /** What the main entry imports and no light entry does. Bundlers drop the definitions where nothing uses them. */
 function coreOf(fileOf, getModuleInfo) {
   const core = reach(fileOf('index'), getModuleInfo);
   for (const name of LIGHT) for (const id of reach(fileOf(name), getModuleInfo)) core.delete(id);
-  for (const id of core) if (getModuleInfo(id).code.includes('// src/fhir/r4-definitions.js')) core.delete(id);
+  for (const id of core) if (includes(getModuleInfo, id, 'src/fhir/r4-definitions.js')) core.delete(id);
   return core;
 }
 
-function reach(id, getModuleInfo, seen = new Set()) {
+/** @param alsoLater whether what functions import when they are called counts too */
+function reach(id, getModuleInfo, seen = new Set(), alsoLater = false) {
   if (seen.has(id)) return seen;
   seen.add(id);
-  for (const imported of getModuleInfo(id).importedIds) if (isFile(imported)) reach(imported, getModuleInfo, seen);
+  const { importedIds, dynamicallyImportedIds } = getModuleInfo(id);
+  for (const imported of alsoLater ? [...importedIds, ...dynamicallyImportedIds] : importedIds) {
+    if (isFile(imported)) reach(imported, getModuleInfo, seen, alsoLater);
+  }
   return seen;
 }
 

@@ -16,7 +16,6 @@ import { assertCaller, type Caller } from './caller.js';
 import { decide } from './decide.js';
 import type { GuardedKey, GuardedQuery, GuardedStore, GuardedTypeHistory, GuardedWrite } from './contract.js';
 import { homeOf } from './home-of.js';
-import { commitGuarded } from './write/commit-guarded.js';
 import { resolveMemberUsers } from './evaluate/member-users.js';
 import type { AccessTrace } from './access-trace.js';
 import type { Origins } from './fields/mask-resource.js';
@@ -62,13 +61,18 @@ export function guardStore(
     searchByReference: (query, parameter, targets, options) =>
       inSession(options, () => guard.searchByReference(query, parameter, targets, options)),
     commit: (writes, options) =>
-      inSession(options, async () =>
-        commitGuarded(store, caller, await guard.withConcepts(writes, options), options, trace, profiles),
-      ),
+      inSession(options, async () => {
+        const { commitGuarded } = await (writing ??= loadWriting());
+        return commitGuarded(store, caller, await guard.withConcepts(writes, options), options, trace, profiles);
+      }),
     history: (key, page, options) => inSession(options, () => guard.history(key, page, options)),
     typeHistory: (query, options) => inSession(options, () => guard.typeHistory(query, options)),
   };
 }
+
+/** PERF: a process that only reads does without this code. */
+let writing: ReturnType<typeof loadWriting> | undefined;
+const loadWriting = () => import('./write/commit-guarded.js');
 
 function assertSameModel(store: ResourceStore, caller: Caller): void {
   if (caller.kind !== 'member' || caller.rules.model === store.model) return;

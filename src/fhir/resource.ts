@@ -23,6 +23,9 @@ export interface ResourceMeta {
  */
 export const MAX_RESOURCE_DEPTH = 100;
 
+/** Largest resource, in bytes of its JSON text as UTF-8, where nothing else is said: 16 MiB. */
+export const DEFAULT_RESOURCE_BYTES = 16 * 1024 * 1024;
+
 /** Any JSON object: a resource, an element, a backbone element. */
 export type JsonObject = { readonly [key: string]: unknown };
 

@@ -1,6 +1,6 @@
 import type { FhirModel } from './model/fhir-model.js';
 import type { OutcomeIssue } from './operation-outcome.js';
-import { isJsonObject, MAX_RESOURCE_DEPTH, type JsonObject } from './resource.js';
+import { DEFAULT_RESOURCE_BYTES, isJsonObject, MAX_RESOURCE_DEPTH, type JsonObject } from './resource.js';
 import { checkResource } from './validation/check-resource.js';
 import { Findings, kindOf } from './validation/findings.js';
 import { checkJsonSafety } from './validation/json-safety.js';
@@ -16,8 +16,6 @@ export interface ValidationOptions {
 }
 
 const MAX_ISSUES = 100;
-/** Largest resource, in bytes of its JSON text as UTF-8, where nothing else is said: 16 MiB. */
-export const DEFAULT_RESOURCE_BYTES = 16 * 1024 * 1024;
 
 /**
  * Finds what is wrong with a resource. It never throws; no issues mean a good resource.

@@ -10,6 +10,8 @@ import { entryReader } from './entry-reader.js';
 import type { TransactionOptions } from './repository.js';
 import type { RepositoryContext } from './repository-context.js';
 
+export { bundleTargets } from '../import/bundle/bundle-targets.js';
+
 /** See https://hl7.org/fhir/R4/http.html#transaction. */
 export async function carryOutBundle(
   bundle: Bundle,

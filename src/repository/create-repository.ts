@@ -1,8 +1,6 @@
 import { tracedBy } from '../access/access-trace.js';
 import { audited } from '../access/audited.js';
 import { underLimits } from '../access/turns/under-limits.js';
-import { bundleTargets } from '../import/bundle/bundle-targets.js';
-import { carryOutBundle } from './carry-out-bundle.js';
 import { historyBundle } from './history-bundle.js';
 import { failAsFhirError, openRepository, type OpenRepository, type WrittenResource } from './open-repository.js';
 import { readResource } from './read-resource.js';
@@ -66,6 +64,7 @@ export function repositoryOf(open: OpenRepository): Repository {
       }),
     transaction: (request, options = {}) =>
       audited(context, request?.type === 'batch' ? 'batch' : 'transaction', async (facts) => {
+        const { bundleTargets, carryOutBundle } = await (transactions ??= loadTransactions());
         const trace = tracedBy(context, facts, baseUrl);
         const { model } = context.store;
         if (trace !== undefined) facts.targets = bundleTargets(model, request, undefined, baseUrl);
@@ -76,6 +75,10 @@ export function repositoryOf(open: OpenRepository): Repository {
       }).catch(failAsFhirError),
   };
 }
+
+/** PERF: a process without transactions does without this code. */
+let transactions: ReturnType<typeof loadTransactions> | undefined;
+const loadTransactions = () => import('./carry-out-bundle.js');
 
 /** The types of FHIR's resources are the caller's view of plain JSON; the type given decides which. */
 function typed(work: Promise<unknown>): Promise<never> {

@@ -1,8 +1,7 @@
 import { FhirError } from '../fhir/error.js';
 import { noteDecimals } from '../fhir/json/note-decimals.js';
 import { textWithDecimals } from '../fhir/json/stringify-json.js';
-import { type AnyResource } from '../fhir/resource.js';
-import { DEFAULT_RESOURCE_BYTES } from '../fhir/validate-resource.js';
+import { type AnyResource, DEFAULT_RESOURCE_BYTES } from '../fhir/resource.js';
 import { assertWholeNumber } from '../fhir/whole-number.js';
 import { byteLength } from '../platform/byte-length.js';
 
