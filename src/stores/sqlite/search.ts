@@ -16,9 +16,10 @@ import type { Dictionaries } from './dictionary.js';
 import { type Guard } from './guard.js';
 import type { Condition } from '../sql/pages/condition.js';
 import { PageFinder } from './pages/page-finder.js';
-import { PreparedSearch } from './pages/prepared-search.js';
+import { PreparedSearch, type SkipSource } from './pages/prepared-search.js';
 import { shortPage } from './pages/short-page.js';
 import { countOfShapes } from './shapes.js';
+import { SkipCache } from './skip/skip-cache.js';
 import type { Statements } from './statements.js';
 
 /** A page of matches as keys of their versions. */
@@ -34,7 +35,7 @@ export class Searches {
   readonly #snapshot: <Result>(work: () => Result) => Result;
   readonly #dictionaries: Dictionaries;
   readonly #dialect: SqlDialect;
-  readonly #noteStale: (collection: number) => void;
+  readonly #skipSource: SkipSource;
 
   /**
    * @param snapshot runs work of several statements that see one moment's state
@@ -49,7 +50,7 @@ export class Searches {
     noteStale: (collection: number) => void,
   ) {
     this.#snapshot = snapshot;
-    this.#noteStale = noteStale;
+    this.#skipSource = { cache: new SkipCache(), noteStale };
     this.#statements = statements;
     this.#guard = guard;
     this.#dictionaries = dictionaries;
@@ -92,7 +93,7 @@ export class Searches {
   }
 
   #prepare(query: SearchQuery): PreparedSearch {
-    return new PreparedSearch(query, this.#scope(query), this.#statements, this.#noteStale);
+    return new PreparedSearch(query, this.#scope(query), this.#statements, this.#skipSource);
   }
 
   #count(search: PreparedSearch, among: readonly Condition[]): number {

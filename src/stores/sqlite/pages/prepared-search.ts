@@ -8,7 +8,15 @@ import { combinedScans } from './combined.js';
 import { withOwnScan } from './own-scans.js';
 import { Probes } from './probe.js';
 import { ConditionSets } from '../skip/condition-sets.js';
+import { SkipCache } from '../skip/skip-cache.js';
 import { SkipIndex } from '../skip/skip-index.js';
+
+/** Where skip indexes come from. */
+export interface SkipSource {
+  readonly cache: SkipCache;
+  /** Called with a type of a project if its skip index is to be made, or brought up to date. */
+  readonly noteStale?: (collection: number) => void;
+}
 
 /** A search, its conditions and what is known of their scans. Every way to its page starts from here. */
 export class PreparedSearch {
@@ -19,15 +27,19 @@ export class PreparedSearch {
   readonly #statements: Statements;
   #conditions: readonly Condition[] | undefined;
   #combined: readonly Condition[] | undefined;
-  readonly #noteStale: ((collection: number) => void) | undefined;
+  readonly #skipSource: SkipSource;
   #skips: { readonly sets: ConditionSets | undefined } | undefined;
 
   /**
-   * @param noteStale called with the type of the project if its skip index is to be made again
    * @throws FhirError `invalid` - a limit, offset or position of no page
    */
-  constructor(query: SearchQuery, scope: RowScope, statements: Statements, noteStale?: (collection: number) => void) {
-    this.#noteStale = noteStale;
+  constructor(
+    query: SearchQuery,
+    scope: RowScope,
+    statements: Statements,
+    skipSource: SkipSource = { cache: new SkipCache() },
+  ) {
+    this.#skipSource = skipSource;
     this.query = query;
     this.scope = scope;
     this.page = requestedPage(query, scope.dialect.model);
@@ -52,7 +64,8 @@ export class PreparedSearch {
   }
 
   #findSkips(): ConditionSets | undefined {
-    const index = SkipIndex.of(this.scope.collection as number, this.#statements, this.#noteStale);
+    const { cache, noteStale } = this.#skipSource;
+    const index = SkipIndex.of(this.scope.collection as number, this.#statements, cache, noteStale);
     return index && new ConditionSets(index, this.scope, this.#statements);
   }
 

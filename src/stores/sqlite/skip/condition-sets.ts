@@ -1,9 +1,11 @@
 import type { Criteria, HasCriteria, MatchCriteria } from '../../../search/criteria/criteria.js';
+import { TABLE_NAMES } from '../../sql/index-tables.js';
+import { lookupsByTable } from '../../sql/match-sql.js';
 import type { Condition } from '../../sql/pages/condition.js';
 import { rangeOf, type ValueRange } from '../../sql/pages/value-range.js';
 import { isDirect, planRows } from '../../sql/plan.js';
-import { innerScope, parameterKey, type RowScope } from '../../sql/rows.js';
-import { type Sql, sql, TRUE } from '../../sql/sql.js';
+import { innerScope, inTime, parameterKey, type RowScope } from '../../sql/rows.js';
+import { allOf, anyOf, Sql, sql, type SqlValue, TRUE } from '../../sql/sql.js';
 import { intervalScan } from '../pages/walk-bounds.js';
 import type { Statements } from '../statements.js';
 import type { KeySet } from './key-set.js';
@@ -163,12 +165,37 @@ export class ConditionSets {
     const from = low === undefined || intervals === 'many' ? 0 : granuleOf(starts, low);
     const to = high === undefined ? starts.length - 1 : granuleOf(starts, high);
     const set = this.index.emptySet();
-    for (let granule = from; granule <= to; granule++) order.addTo(set, granule);
+    for (let granule = from; granule <= to; granule++) {
+      const isEdge = (granule === from && low !== undefined) || (granule === to && high !== undefined);
+      const matching = isEdge && criteria.kind === 'match' ? this.#matchingIn(granule, criteria, starts) : undefined;
+      if (matching === undefined) order.addTo(set, granule);
+      else for (const key of matching) set.add(key);
+    }
     if (intervals !== undefined && intervals !== 'many') for (const key of intervals) set.add(key);
     const key = isOfTime ? undefined : (parameterKey(this.#scope, parameter) as number);
     const several = key === undefined ? undefined : this.index.setOf(key, SEVERAL);
     if (several !== undefined) set.unite(several);
     return { set, exact: false };
+  }
+
+  /** What matches by a value in a granule: at the end of a range many may have one value that does not. */
+  #matchingIn(granule: number, criteria: MatchCriteria, starts: readonly SqlValue[]): readonly number[] | undefined {
+    const { parameter } = criteria;
+    const [lookups, ...others] = lookupsByTable([criteria], this.#scope);
+    if (lookups === undefined || others.length > 0) return undefined;
+    const [table, conditions] = lookups;
+    const from = granule === 0 ? TRUE : sql`x.low >= ${starts[granule]!}`;
+    const to = granule + 1 === starts.length ? TRUE : sql`x.low < ${starts[granule + 1]!}`;
+    const tests = [
+      sql`x.parameter = ${parameterKey(this.#scope, parameter)!} AND x.grp = 0`,
+      from,
+      to,
+      anyOf(conditions.map(({ condition }) => condition)),
+      inTime(sql`x.resource`, this.#scope),
+    ];
+    // PERF: a value in the order of the index takes a tenth of the time of a test of its resource.
+    return this.#statements.column(sql`SELECT x.resource
+      FROM ${TABLE_NAMES[table]} x INDEXED BY ${new Sql(`${table}_by_value`, [])} WHERE ${allOf(tests)}`) as number[];
   }
 
   /** Long intervals that may match by their end. */

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { LARGEST, SMALLEST } from '../../sql/extremes.js';
 import { tablesOf } from '../../sql/index-tables.js';
 import type { RowScope } from '../../sql/rows.js';
@@ -108,7 +109,7 @@ class SkipBuilder {
     const [epoch] = this.#statements.read(READ_EPOCH).get() as [string | null];
     const [lastVersion] = this.#statements.read(LAST_KEY).get() as [number];
     const { first, size, count } = this.#all;
-    return { format: FORMAT, epoch, lastVersion, first, size, count, built: count };
+    return { format: FORMAT, id: randomUUID(), epoch, lastVersion, first, size, count, built: count };
   }
 
   *#order(parameter: string): Generator<SkipRow> {

@@ -5,6 +5,7 @@ import type { Statements } from '../statements.js';
 import { zoneOfIds } from '../zones.js';
 import { addList, listAt, readInto, readList } from './key-bytes.js';
 import { KeySet } from './key-set.js';
+import type { SkipCache } from './skip-cache.js';
 import {
   BY_LARGEST,
   BY_SMALLEST,
@@ -33,9 +34,17 @@ export class SkipIndex {
   readonly pending: readonly number[];
   readonly #collection: number;
   readonly #statements: Statements;
+  readonly #cache: SkipCache;
   #all: KeySet | undefined;
 
-  private constructor(header: SkipHeader, pending: readonly number[], collection: number, statements: Statements) {
+  private constructor(
+    header: SkipHeader,
+    pending: readonly number[],
+    collection: number,
+    statements: Statements,
+    cache: SkipCache,
+  ) {
+    this.#cache = cache;
     this.header = header;
     this.pending = pending;
     this.#collection = collection;
@@ -46,6 +55,7 @@ export class SkipIndex {
   static of(
     collection: number,
     statements: Statements,
+    cache: SkipCache,
     noteStale: (collection: number) => void = () => undefined,
   ): SkipIndex | undefined {
     const header = readHeader(collection, statements);
@@ -53,7 +63,7 @@ export class SkipIndex {
     if (pending === undefined || pending.length > SKIP_TUNING.maxFresh) noteStale(collection);
     return pending === undefined || pending.length > SKIP_TUNING.maxPending
       ? undefined
-      : new SkipIndex(header!, pending, collection, statements);
+      : new SkipIndex(header!, pending, collection, statements, cache);
   }
 
   emptySet(): KeySet {
@@ -66,7 +76,7 @@ export class SkipIndex {
     return this.#all;
   }
 
-  /** The resources with a value; undefined where that is not kept. A set of its own, which may be changed. */
+  /** The resources with a value; undefined where that is not kept. Others may have the same set: it must not change. */
   setOf(subject: number, value: string | number): KeySet | undefined {
     return this.#read(SETS, subject, value);
   }
@@ -94,8 +104,7 @@ export class SkipIndex {
     return (granule) => {
       const row = Math.floor(granule / GRANULES_IN_ROW);
       if (last?.row !== row) {
-        const [bytes] = (this.#statements.read(READ).get(sort, subject, row) ?? []) as [Uint8Array?];
-        last = { row, bytes };
+        last = { row, bytes: this.#bytes(sort, subject, row) };
       }
       const lists = Math.min(GRANULES_IN_ROW, count - row * GRANULES_IN_ROW);
       return last.bytes === undefined ? NOTHING : listAt(last.bytes, granule % GRANULES_IN_ROW, lists);
@@ -108,12 +117,31 @@ export class SkipIndex {
   }
 
   #read(sort: number, subject: number, value: string | number): KeySet | undefined {
-    const [bytes] = (this.#statements.read(READ).get(sort, subject, value) ?? []) as [Uint8Array?];
+    const name = `${this.#name(sort, subject, value)} set`;
+    const bytes = this.#bytes(sort, subject, value);
     if (bytes === undefined) return undefined;
-    const set = this.emptySet();
-    readInto(set, bytes, () => this.all);
-    return set;
+    const read = (): KeySet => {
+      const set = this.emptySet();
+      readInto(set, bytes, () => this.all);
+      return set;
+    };
+    return isLong(bytes) ? this.#cache.get(name, read) : read();
   }
+
+  #bytes(sort: number, subject: number, value: string | number): Uint8Array | undefined {
+    const read = (): Uint8Array | undefined =>
+      (this.#statements.read(READ).get(sort, subject, value) as [Uint8Array] | undefined)?.[0];
+    return this.#cache.get(this.#name(sort, subject, value), read);
+  }
+
+  #name(sort: number, subject: number, value: string | number): string {
+    return `${this.header.id} ${sort} ${subject} ${value}`;
+  }
+}
+
+/** PERF: to read a shorter one takes less memory than the set. */
+function isLong(bytes: Uint8Array): boolean {
+  return bytes.length > 16_384 || bytes.length === 1;
 }
 
 const NOTHING = new Uint8Array(0);

@@ -45,6 +45,8 @@ export const BY_LARGEST = 1;
 export interface SkipHeader {
   /** Changes with what the rows mean. */
   readonly format: number;
+  /** Names the rows: those of another header may be other ones. */
+  readonly id: string;
   /** The entry `index_epoch` of `meta`: rows of another one are void. */
   readonly epoch: string | null;
   /** The key of the newest version that is included. */
@@ -59,7 +61,7 @@ export interface SkipHeader {
   readonly built: number;
 }
 
-export const FORMAT = 4;
+export const FORMAT = 5;
 
 /** Granules in a row of the table: to find a row takes as long as to read several granules. */
 export const GRANULES_IN_ROW = 32;

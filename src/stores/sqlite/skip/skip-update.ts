@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { tablesOf } from '../../sql/index-tables.js';
 import type { RowScope } from '../../sql/rows.js';
 import { sql, type SqlValue } from '../../sql/sql.js';
@@ -45,7 +46,13 @@ export function updatedSkipRows(
   const written = new Written(scope, statements, check, header, pending);
   const [lastVersion] = statements.read(LAST_KEY).get() as [number];
   const { size, count: now } = written.all;
-  const rows = changedRows(written, statements, granule, { ...header, lastVersion, size, count: now });
+  const rows = changedRows(written, statements, granule, {
+    ...header,
+    id: randomUUID(),
+    lastVersion,
+    size,
+    count: now,
+  });
   return rows && { base: header.lastVersion, rows };
 }
 
