@@ -63,6 +63,7 @@ const WAYS = {
     denseParts: 2,
     denseSpan: 2,
   },
+  'collected from what can match': { looks: [1, 1e9, Infinity], walkedPerScanned: 1e-9, togetherFrom: 0 },
 };
 
 describe('with skip indexes every way to a page gives the page', () => {
@@ -178,6 +179,38 @@ describe('a page costs its rows where conditions and order depend on each other'
     expect(page).toBe(expected);
     expect(with_).toBeLessThan(without / 2);
   });
+});
+
+test('conditions that exclude each other find nothing without a row', async () => {
+  const pool = await postgresPool();
+  const rows: number[] = [];
+  const store = new PostgresStore(counting(pool, rows));
+  await write(store, correlated(1_500));
+  const page = queryOf('Observation', and(match('status', 'corrected'), above(200)), { limit: 10 });
+  const ask = async (): Promise<number> => {
+    rows.length = 0;
+    expect((await store.search(page)).matches).toEqual([]);
+    return rows.reduce((sum, one) => sum + one, 0);
+  };
+  Object.assign(TUNING, { looks: [100, 1_000, Infinity], stretch: 40, growth: 2, togetherFrom: 1_000 });
+  const without = await ask();
+  await buildAll(pool, 'Observation');
+  const read = await ask();
+  // What is left are the first look and the first stretches.
+  expect(read).toBeLessThan(without / 2);
+});
+
+test('conditions that meet in a code that nearly all have are not collected from there', async () => {
+  const pool = await postgresPool();
+  const rows: number[] = [];
+  const store = new PostgresStore(counting(pool, rows));
+  await write(store, correlated(1_500));
+  await buildAll(pool, 'Observation');
+  Object.assign(TUNING, { looks: [10, 100, Infinity], stretch: 40, togetherFrom: 100 });
+  const criteria = and(match('status', 'final'), match('code', 'c1'));
+  const page = queryOf('Observation', criteria, { sort: [by('value-quantity', true)], limit: 10 });
+  expect((await store.search(page)).matches.length).toBe(10);
+  expect(rows.reduce((sum, one) => sum + one, 0)).toBeLessThan(2_000);
 });
 
 /** A pool that counts the rows that each search reads. */

@@ -33,6 +33,7 @@ export class PageFinder {
   readonly #positions: readonly number[];
   readonly #holds: Sql;
   readonly #range: RangeWalk;
+  readonly #skips: SkipReader | undefined;
 
   /**
    * @param backwards the page is found from its end
@@ -41,6 +42,7 @@ export class PageFinder {
    */
   constructor(scope: RowScope, sort: readonly SortKey[], backwards: boolean, holds: Sql, skips?: SkipReader) {
     this.#holds = holds;
+    this.#skips = skips;
     this.#range = new RangeWalk(
       {
         group: (...group) => this.#group(...group),
@@ -133,8 +135,16 @@ export class PageFinder {
     const index = await this.#wholeIndex(asked, run);
     const walk = index && this.#walk(asked, index, conditions, run);
     let walkedRows = 0;
+    let together: Condition | null | undefined;
     for (const look of TUNING.looks) {
       if (walk !== undefined && look > TUNING.maxCollected) return yield* walk;
+      if (look >= TUNING.togetherFrom && together === undefined) {
+        together = (await this.#skips?.fewestParts(conditions, run)) ?? null;
+        if (together !== null) {
+          const rows = await run(collection(asked, [together], testsOf(conditions), Infinity));
+          return foundTexts(rows, 1);
+        }
+      }
       if (look === Infinity ? walk === undefined : !(knownLong && look === TUNING.looks[0])) {
         yield 0;
         const found = await this.#few(asked, conditions, look, run);

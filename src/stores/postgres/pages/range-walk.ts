@@ -1,9 +1,11 @@
+import type { Criteria } from '../../../search/criteria/criteria.js';
 import type { Condition } from '../../sql/pages/condition.js';
 import { isBefore } from '../../sql/pages/value-range.js';
 import { sql, type Sql, type SqlValue, TRUE } from '../../sql/sql.js';
 import type { Row } from '../lent-connection.js';
 import type { Run } from '../run.js';
-import type { OpenParts, SkipReader } from '../skip/skip-reader.js';
+import type { OpenParts } from '../skip/order-parts.js';
+import type { SkipReader } from '../skip/skip-reader.js';
 import { collection } from './collection.js';
 import { inParts, partsBeyond, type PartsLeft } from './open-parts.js';
 import type { OrderIndex } from './order-index.js';
@@ -53,7 +55,7 @@ export class RangeWalk {
     let stretch = stretchOf(asked, index, bounds);
     let known: OpenParts | undefined;
     let mayNotSkip = this.#skips === undefined;
-    for (let size = TUNING.stretch; ; size *= TUNING.growth) {
+    for (let size = firstStretch(conditions); ; size *= TUNING.growth) {
       const left: Asked = { ...asked, need: need - found.length };
       const testOf = await this.testOf(size, conditions, run);
       const rows = await run(walked(left, index, stretch, conditions.map(testOf), size));
@@ -131,6 +133,14 @@ export class RangeWalk {
     return { found, isOpen: false };
   }
 }
+
+/** Chains and `_has` test the resources at their other end, too. */
+function firstStretch(conditions: readonly Condition[]): number {
+  const isLong = conditions.some(({ criteria }) => criteria !== undefined && FAR_KINDS.has(criteria.kind));
+  return isLong ? Math.max(2, Math.ceil(TUNING.stretch / TUNING.walkedPerFar)) : TUNING.stretch;
+}
+
+const FAR_KINDS: ReadonlySet<Criteria['kind']> = new Set(['chain', 'has']);
 
 interface Skipped {
   readonly found: readonly FoundText[];

@@ -7,12 +7,16 @@ export const TUNING = {
   looks: [400, 1_200, 4_000, 40_000, 400_000, Infinity] as readonly number[],
   /** The number of rows from which scans without immediate first rows are read too. */
   indirectFrom: 4_000,
+  /** The number of rows from which a skip index is asked where several conditions meet. */
+  togetherFrom: 1_200,
   /** Rows that may be walked for each row that a scan would give: testing and sorting one takes so much longer. */
   walkedPerScanned: 1,
   /** The most rows that are collected where an index has the order: a walk with lists takes no longer. */
   maxCollected: 4_000,
   /** Rows of the first stretch of a walk. */
   stretch: 400,
+  /** How many times as short it is under a chain or a `_has`. */
+  walkedPerFar: 8,
   /** How much longer a stretch is than the one before. */
   growth: 10,
   /** Rows of a stretch from which conditions are tested by lists of what they find. */

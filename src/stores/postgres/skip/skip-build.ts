@@ -45,7 +45,7 @@ export async function buildSkipIndexes(
     // Each code is a part of its own, however few there are.
     if (starts.length < (index.ofCodes ? 2 : SKIP_TUNING.minParts)) {
       await runner.run(sql`INSERT INTO fhirgraph_skip (project, type, sort, subject, value, data)
-        VALUES (${of}, ${index.skip}, 0, ${WHOLE}, ${JSON.stringify({ epoch, starts: [], large: [] })})`);
+        VALUES (${of}, ${index.skip}, 0, ${WHOLE}, ${JSON.stringify({ epoch, parameter, starts: [], large: [] })})`);
       continue;
     }
     await runner.run(sql`DELETE FROM fhirgraph_place`);
@@ -170,7 +170,7 @@ function ofOrder(
 ): Sql {
   const places = several ? sql`(SELECT n, min(part) AS part FROM fhirgraph_place GROUP BY n)` : sql`fhirgraph_place`;
   const inOther = (arm: Sql): Sql => (several ? sql`UNION ALL ${arm}` : sql``);
-  const order = sql`SELECT 0::bigint, ${WHOLE}, (${JSON.stringify({ epoch, starts })}::jsonb || jsonb_build_object('large',
+  const order = sql`SELECT 0::bigint, ${WHOLE}, (${JSON.stringify({ epoch, parameter: index.parameter, starts })}::jsonb || jsonb_build_object('large',
     (SELECT coalesce(jsonb_agg(e.part), '[]') FROM every e WHERE e.n > ${LARGE * SKIP_TUNING.part})))::text`;
   const counts = [
     // Parts of the resources by their numbers, and the second ones.

@@ -1,23 +1,15 @@
 import type { Condition } from '../../sql/pages/condition.js';
-import { isBefore } from '../../sql/pages/value-range.js';
 import type { RowScope } from '../../sql/rows.js';
-import { list, sql, type SqlValue } from '../../sql/sql.js';
+import { list, sql, type SqlValue, TRUE, unionAll } from '../../sql/sql.js';
 import { arrayText } from '../array.js';
 import { projectKey } from '../keys.js';
-import type { OrderIndex } from '../pages/order-index.js';
+import type { Row } from '../lent-connection.js';
+import { inParts } from '../pages/open-parts.js';
+import { type OrderIndex, orderIndexOf } from '../pages/order-index.js';
 import type { Run } from '../run.js';
-import { SKIP_TUNING, type SkipOrder, WHOLE } from './skip-row.js';
+import { type OpenParts, partWith } from './order-parts.js';
+import { RANGES, type Ranges, SKIP_TUNING, type SkipOrder, WHOLE } from './skip-row.js';
 import { partsOf, type PartSet, rowsFor } from './skip-search.js';
-
-/** The parts of an order that can have matches. */
-export interface OpenParts {
-  /** The first value of each part. */
-  readonly starts: readonly SqlValue[];
-  /** Those of a value that many resources have. */
-  readonly large: ReadonlySet<number>;
-  /** By part; the last one has the resources without a value. */
-  readonly open: PartSet;
-}
 
 /** An order of the resources of a type. */
 export interface StaleOrder {
@@ -78,6 +70,60 @@ export class SkipReader {
     return { starts, large: new Set(order.large), open };
   }
 
+  /**
+   * A scan of the parts of any order that can have matches of all conditions: few where conditions exclude each other.
+   * Undefined where no order has so few.
+   *
+   * @param run in one snapshot with what reads the scan
+   */
+  async fewestParts(conditions: readonly Condition[], run: Run): Promise<Condition | undefined> {
+    const { project, type } = this.#scope;
+    const asked = rowsFor(conditions, this.#scope);
+    if (conditions.length < 2 || asked.length < 2) return undefined;
+    const columns = [asked.map(([subject]) => subject), asked.map(([, value]) => value)].map(arrayText);
+    const rows = await run(sql`SELECT s.sort, s.subject, s.value, s.data FROM fhirgraph_skip s
+      WHERE s.project = ${projectKey(project)} AND s.type = ${type} AND (s.subject, s.value) IN (
+        SELECT a.subject, a.value FROM unnest(${columns[0]!}::bigint[], ${columns[1]!}::text[]) a(subject, value))`);
+    const candidates = [...Map.groupBy(rows, ([sort]) => String(sort))].flatMap(([sort, ofSort]) => {
+      const texts = new Map(
+        ofSort.map(([, subject, value, data]) => [`${String(subject)} ${String(value)}`, data as string]),
+      );
+      const read = (subject: number, value: string): string | undefined => texts.get(`${subject} ${value}`);
+      const open = partsOf(conditions, this.#scope, countOf(ofSort), read);
+      const count = open?.reduce((sum, one) => sum + one, 0) ?? Infinity;
+      return open === undefined || count > MAX_PARTS ? [] : [{ sort, open, count }];
+    });
+    for (const { sort, open } of candidates.sort((a, b) => a.count - b.count).slice(0, MAX_ORDERS)) {
+      const scan = await this.#scanOf(sort, open, run);
+      if (scan !== undefined) return scan;
+    }
+    return undefined;
+  }
+
+  /** Undefined where the order is not valid, or a part is large. */
+  async #scanOf(sort: string, open: PartSet, run: Run): Promise<Condition | undefined> {
+    const { project, type } = this.#scope;
+    const written = sql`FROM fhirgraph_skip_written w WHERE w.project = ${projectKey(project)} AND w.type = ${type}`;
+    const [row] =
+      await run(sql`SELECT s.data, (SELECT count(*) FROM (SELECT 1 ${written} LIMIT ${SKIP_TUNING.maxPending + 1}) w)
+      FROM fhirgraph_skip s WHERE s.project = ${projectKey(project)} AND s.type = ${type} AND s.sort = ${sort}::bigint
+        AND s.subject = 0 AND s.value = ${WHOLE}`);
+    const order = row === undefined ? undefined : (JSON.parse(row[0] as string) as SkipOrder);
+    if (order?.epoch !== this.#epoch || Number(row![1]) > SKIP_TUNING.maxPending) return undefined;
+    const index = orderIndexOf({ parameter: order.parameter, descending: false }, this.#scope);
+    if (index === undefined || open.length !== order.starts.length + 1) return undefined;
+    const parts = [...open.keys()].filter((part) => open[part] === 1 && part < order.starts.length);
+    if (order.large.some((part) => open[part] === 1)) return undefined;
+    const all = { start: TRUE, end: TRUE, falling: false };
+    const known = { starts: order.starts, large: new Set<number>(), open };
+    const selects = [
+      ...(parts.length === 0 ? [] : [inParts(index, all, known, parts)]),
+      ...(index.missing !== undefined && open.at(-1) === 1 ? [index.missing.scan!] : []),
+      sql`SELECT w.resource ${written}`,
+    ];
+    return { scan: unionAll(selects), test: TRUE, direct: true };
+  }
+
   /** The sort values of what was written since: it stands anywhere. */
   async #writtenValues({ valueOf, isNumber }: OrderIndex, run: Run): Promise<readonly SqlValue[]> {
     const { project, type } = this.#scope;
@@ -88,13 +134,14 @@ export class SkipReader {
   }
 }
 
-/** The part that a value belongs to. */
-export function partWith(starts: readonly SqlValue[], value: SqlValue): number {
-  let [low, high] = [0, starts.length - 1];
-  while (low < high) {
-    const middle = (low + high + 1) >> 1;
-    if (isBefore(value, starts[middle]!)) high = middle - 1;
-    else low = middle;
-  }
-  return low;
+/** Number of parts of an order, by its rows. */
+function countOf(rows: readonly Row[]): number {
+  const [, , value, data] = rows[0]!;
+  return value === RANGES ? (JSON.parse(data as string) as Ranges).low.length : (data as string).length;
 }
+
+/** Orders that are looked at: those by codes may have large parts. */
+const MAX_ORDERS = 3;
+
+/** Parts that are read instead of a longer scan or walk. */
+const MAX_PARTS = 64;

@@ -21,6 +21,8 @@ import { parameterKey, type RowScope } from '../../sql/rows.js';
 export interface SkipOrder {
   /** The entry `index_epoch` of `fhirgraph_meta`: rows of another one are void. */
   readonly epoch: string;
+  /** The sort key. */
+  readonly parameter: string;
   /** The first value of each part but the last, which is of resources without a value. None: too few values. */
   readonly starts: readonly SqlValue[];
   /** Parts of a value that many resources have. */
