@@ -1,6 +1,7 @@
 import { stringifyJson } from '../fhir/json/stringify-json.js';
 import { FhirError } from '../fhir/error.js';
 import type { FhirHandler } from './exchange/handler-config.js';
+import { type WireAnswer, wireHandlerOf } from './exchange/wire-answer.js';
 import { HttpRequestError } from './http-request-error.js';
 import { toHttpResponse } from './to-http-response.js';
 
@@ -52,24 +53,37 @@ async function respond(handler: FhirHandler, incoming: NodeRequest, outgoing: No
   if (request instanceof FhirError) {
     const { status, headers, body } = toHttpResponse(request);
     outgoing.writeHead(status, headers);
-    outgoing.end(new TextEncoder().encode(body));
+    outgoing.end(ENCODER.encode(body));
     return;
   }
-  const response = await handler(request);
-  const reader = response.body?.getReader();
-  // A body of one chunk is complete, and has a length. The others are made while the client reads.
-  const first = await reader?.read();
-  const second = first?.done === false ? await reader?.read() : undefined;
-  const isStreamed = second?.done === false;
-  outgoing.writeHead(response.status, {
-    ...Object.fromEntries(response.headers),
-    ...(isStreamed || first?.value === undefined ? {} : { 'content-length': String(first.value.byteLength) }),
-    // The rest of a body that is too long is not read.
-    ...(response.status === 413 ? { connection: 'close' } : {}),
-  });
-  if (isStreamed) await sendStream(outgoing, gone.signal, reader!, [first!.value!, second.value]);
-  outgoing.end(isStreamed ? undefined : first?.value);
+  const answer = await (wireHandlerOf(handler)?.(request) ?? handler(request).then(wireAnswerOf));
+  await send(outgoing, answer, gone.signal);
 }
+
+function wireAnswerOf({ status, headers, body }: Response): WireAnswer {
+  return { status, headers: Object.fromEntries(headers), body: body ?? undefined };
+}
+
+async function send(outgoing: NodeResponse, { status, headers, body }: WireAnswer, gone: AbortSignal): Promise<void> {
+  const reader = body instanceof ReadableStream ? body.getReader() : undefined;
+  // A body of one chunk is complete, and has a length. The others are made while the client reads.
+  const first = reader === undefined ? bytesOf(body as string | Uint8Array | undefined) : (await reader.read()).value;
+  const second = reader === undefined || first === undefined ? undefined : (await reader.read()).value;
+  outgoing.writeHead(status, {
+    ...headers,
+    ...(second !== undefined || first === undefined ? {} : { 'content-length': String(first.byteLength) }),
+    // The rest of a body that is too long is not read.
+    ...(status === 413 ? { connection: 'close' } : {}),
+  });
+  if (second !== undefined) await sendStream(outgoing, gone, reader!, [first!, second]);
+  outgoing.end(second === undefined ? first : undefined);
+}
+
+function bytesOf(body: string | Uint8Array | undefined): Uint8Array | undefined {
+  return typeof body === 'string' ? ENCODER.encode(body) : body;
+}
+
+const ENCODER = new TextEncoder();
 
 /** Writes chunks as fast as the client reads them. @throws what the body fails with, so that the connection breaks off */
 async function sendStream(

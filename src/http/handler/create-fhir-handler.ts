@@ -16,9 +16,10 @@ import { matchPath, type MatchedPath, type Roots, rootsOf } from './match-route.
 import { DEFAULT_FORMAT, type Format, negotiateFormat } from './negotiate.js';
 import { reporterOf } from './report.js';
 import type { Route } from '../exchange/route.js';
+import { fromWireHandler } from '../exchange/wire-answer.js';
 import { ROUTES } from './routes.js';
 import { checkSettings } from './settings.js';
-import { fromHttpResponse, toResponse } from './to-response.js';
+import { fromHttpResponse, toWireAnswer } from './to-response.js';
 
 /**
  * Creates the handler of a FHIR service from a store and the host's token verification: GraphQL, FHIR's REST interface,
@@ -47,19 +48,19 @@ export function createFhirHandler(config: FhirHandlerConfig): FhirHandler {
   const settings = checkSettings(config);
   const routes = ROUTES.filter(({ group }) => settings.routes.has(group));
   const roots = rootsOf(settings.baseUrl);
-  return async (request, options = {}) => {
+  return fromWireHandler(async (request, options = {}) => {
     const report = reporterOf(settings, request);
     const isHead = request.method === 'HEAD';
     const sent: SentRequest = { request, options, report, format: DEFAULT_FORMAT, isGraphql: false };
     try {
-      return await toResponse(await answerRequest(sent, settings, routes, roots), sent.format, isHead);
+      return await toWireAnswer(await answerRequest(sent, settings, routes, roots), sent.format, isHead);
     } catch (error) {
       const known = maskError(error);
       report(known);
       const answer = toHttpResponse(known, sent.isGraphql ? { request } : {});
-      return await toResponse(fromHttpResponse(answer), sent.format, isHead);
+      return await toWireAnswer(fromHttpResponse(answer), sent.format, isHead);
     }
-  };
+  });
 }
 
 /** A request, with what is known of the answer so far. */

@@ -1,6 +1,7 @@
 import { stringifyInTurns, stringifyResultInTurns } from '../../fhir/json/stringify-in-turns.js';
 import type { HttpResponse } from '../http-types.js';
 import type { Answer } from '../exchange/answer.js';
+import type { WireAnswer } from '../exchange/wire-answer.js';
 import type { Format } from './negotiate.js';
 
 /** Headers of every response: nothing here may be kept by caches or read as another type. */
@@ -10,21 +11,19 @@ const COMMON = {
   'x-content-type-options': 'nosniff',
 } as const;
 
-export async function toResponse(answer: Answer, format: Format, isHead: boolean): Promise<Response> {
+export async function toWireAnswer(answer: Answer, format: Format, isHead: boolean): Promise<WireAnswer> {
   const { status, headers, json, type, stream } = answer;
   const body = await bodyOf(answer, format);
   const contentType = json === undefined ? {} : { 'content-type': `${type ?? format.type}; charset=utf-8` };
   if (isHead) stream?.cancel().catch(() => undefined);
-  return new Response(isHead || body === undefined || body === '' ? null : body, {
+  return {
     status,
     headers: { ...COMMON, ...contentType, ...headers },
-  });
+    body: isHead || body === '' ? undefined : body,
+  };
 }
 
-async function bodyOf(
-  { json, result, text, bytes, stream }: Answer,
-  { pretty }: Format,
-): Promise<BodyInit | undefined> {
+async function bodyOf({ json, result, text, bytes, stream }: Answer, { pretty }: Format): Promise<WireAnswer['body']> {
   if (result !== undefined) return stringifyResultInTurns(result);
   return json === undefined ? (bytes ?? stream ?? text) : stringifyInTurns(json, pretty ? 2 : 0);
 }
