@@ -5,15 +5,20 @@ import type { SearchSubject } from '../../search/evaluate/search-subject.js';
 import { compareSubjects } from '../../search/evaluate/sort.js';
 import type { ReferenceTarget, SearchQuery } from '../../store/store.js';
 import type { LocalWorld } from './local-world.js';
+import { TimeLimit } from './time-limit.js';
 
-/** All matches in order, whatever the page. */
-export function searchSubjects(data: LocalWorld, query: SearchQuery): readonly SearchSubject[] {
+/** All matches in order, whatever the page. @throws FhirError `aborted` - the time is over */
+export function searchSubjects(
+  data: LocalWorld,
+  query: SearchQuery,
+  time = new TimeLimit(undefined),
+): readonly SearchSubject[] {
   const { type, criteria, sort } = query;
   const few = candidates(data, type, criteria);
-  if (few !== undefined) return select(few, data, criteria).sort(compareSubjects(sort));
-  const found = select(data.subjects(type), data, criteria);
+  if (few !== undefined) return inOrder(select(few, data, criteria, time), sort, time);
+  const found = select(data.subjects(type), data, criteria, time);
   // PERF: what comes from there is in order already.
-  return sort === undefined ? found : found.sort(compareSubjects(sort));
+  return sort === undefined ? found : inOrder(found, sort, time);
 }
 
 /** All matches that point to the target with the parameter, in order. */
@@ -22,15 +27,27 @@ export function searchReferring(
   { type, criteria, sort }: SearchQuery,
   parameter: string,
   target: ReferenceTarget,
+  time: TimeLimit,
 ): readonly SearchSubject[] {
-  return select(data.referencing(type, parameter, target), data, criteria).sort(compareSubjects(sort));
+  return inOrder(select(data.referencing(type, parameter, target), data, criteria, time), sort, time);
 }
 
-function select(from: Iterable<SearchSubject>, data: LocalWorld, criteria: Criteria): SearchSubject[] {
+function inOrder(found: SearchSubject[], sort: SearchQuery['sort'], time: TimeLimit): SearchSubject[] {
+  const compare = compareSubjects(sort);
+  return found.sort((a, b) => {
+    time.step();
+    return compare(a, b);
+  });
+}
+
+function select(from: Iterable<SearchSubject>, data: LocalWorld, criteria: Criteria, time: TimeLimit): SearchSubject[] {
   // Whether there is anything to test does not decide.
   assertExpanded(criteria);
   const found: SearchSubject[] = [];
-  for (const subject of from) if (matches(criteria, subject, data)) found.push(subject);
+  for (const subject of from) {
+    time.step();
+    if (matches(criteria, subject, data)) found.push(subject);
+  }
   return found;
 }
 

@@ -29,6 +29,7 @@ import { purgeHistory, removalOf } from './removal.js';
 import { resourceBytes } from '../../store/json-text.js';
 import { LocalWorld } from './local-world.js';
 import { searchReferring, searchSubjects } from './search.js';
+import { TimeLimit } from './time-limit.js';
 import { typeHistory } from './type-history.js';
 
 /**
@@ -78,7 +79,8 @@ export class MemoryStore implements ResourceStore {
   async search(query: SearchQuery, options?: CallOptions): Promise<SearchPage> {
     this.#assertUsable(options);
     const data = this.#dataOf(query.project);
-    return toPage(this.model, data, searchSubjects(new LocalWorld(data, query.baseUrl), query), query);
+    const time = new TimeLimit(options?.deadline);
+    return toPage(this.model, data, searchSubjects(new LocalWorld(data, query.baseUrl), query, time), query);
   }
 
   async searchByReference(
@@ -90,8 +92,9 @@ export class MemoryStore implements ResourceStore {
     this.#assertUsable(options);
     const data = this.#dataOf(query.project);
     const world = new LocalWorld(data, query.baseUrl);
+    const time = new TimeLimit(options?.deadline);
     const pages = targets.map((target) =>
-      toPage(this.model, data, searchReferring(world, query, parameter, target), query),
+      toPage(this.model, data, searchReferring(world, query, parameter, target, time), query),
     );
     assertFewResources(
       pages.reduce((sum, { matches }) => sum + matches.length, 0),
