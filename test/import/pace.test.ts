@@ -41,3 +41,14 @@ test.each([
   expect(counted).toBeGreaterThanOrEqual(turns);
   if (turns === 0) expect(counted).toBeLessThan(5);
 });
+
+test.each(['batch', 'transaction'])('the reads of a %s give others a turn after each', async (type) => {
+  const context = { store: new MemoryStore(), caller: systemCaller('clinic') };
+  await importBundle(transaction(1), context);
+  PACE.turnMs = 0;
+  const entry = Array.from({ length: 40 }, () => ({ request: { method: 'GET', url: 'Patient?_count=1' } }));
+  const imported = importBundle({ resourceType: 'Bundle', type, entry }, context);
+  // Entries are read, identified and planned, and then answered; the reads of a transaction are tried before.
+  expect(await turnsDuring(imported)).toBeGreaterThanOrEqual(40 * (type === 'batch' ? 4 : 5) - 1);
+  expect((await imported).bundle.entry).toHaveLength(40);
+});

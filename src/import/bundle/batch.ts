@@ -1,4 +1,5 @@
 import { FhirError } from '../../fhir/error.js';
+import { Pace } from '../../platform/pace.js';
 import { isConflict } from '../../store/conflicts.js';
 import { assertNotAborted } from '../../store/guards.js';
 import { ATTEMPTS, Overtaken, withRetries } from '../../store/with-retries.js';
@@ -35,7 +36,9 @@ async function runEntries(content: BundleContent, outcomes: EntryOutcome[], sess
     plans = await planEntries(overtaken, session, faults);
     return new Overtaken();
   });
+  const pace = new Pace();
   for (const { identified } of reads) {
+    if (pace.isSpent) await pace.next();
     await faults.guardAsync(identified.entry.index, async () => {
       outcomes[identified.entry.index] = await readEntry(identified.entry, session);
     });

@@ -2,6 +2,7 @@ import { keyText } from '../../fhir/reference.js';
 import type { GuardedWrite } from '../../access/contract.js';
 import { failedIndex } from '../../access/write-error.js';
 import { FhirError } from '../../fhir/error.js';
+import { Pace } from '../../platform/pace.js';
 import { isConflict } from '../../store/conflicts.js';
 import { assertNotAborted } from '../../store/guards.js';
 import type { WriteResult } from '../../store/store.js';
@@ -73,8 +74,10 @@ async function foreseeReads(plans: readonly EntryPlan[], session: ImportSession,
       future.set(keyText(identified.key), identified.action);
     }
   }
+  const pace = new Pace();
   for (const { kind, identified } of plans) {
     if (kind !== 'read') continue;
+    if (pace.isSpent) await pace.next();
     const { entry } = identified;
     const { type, id, version, history } = entry.request;
     const fate = id === undefined || version !== undefined ? undefined : future.get(keyText({ type, id }));
@@ -128,7 +131,9 @@ async function outcomes(
     const { index, write } = writes[position]!;
     if (result.kind !== 'assert-no-match') byEntry[index] = outcomeOf(write, result);
   });
+  const pace = new Pace();
   for (const plan of plans) {
+    if (pace.isSpent) await pace.next();
     const { index } = plan.identified.entry;
     if (plan.kind === 'done') byEntry[index] = plan.outcome;
     if (plan.kind === 'read') byEntry[index] = await readAfterwards(plan, session);
