@@ -26,7 +26,8 @@ describe('a search whose deadline passes', () => {
     ['while it tests', (store, options) => store.search(queryOf('Patient', FEMALE), options)],
     [
       'while it sorts',
-      (store, options) => store.search({ ...queryOf('Patient'), sort: [{ parameter: 'gender', descending: false }] }, options),
+      (store, options) =>
+        store.search({ ...queryOf('Patient'), sort: [{ parameter: 'gender', descending: false }] }, options),
     ],
     [
       'while it follows references',
