@@ -10,6 +10,7 @@ import { parseArgs } from 'node:util';
 import { chooseVariables } from './choose-variables.js';
 import { loadData } from './data.js';
 import { assertEqualAnswers } from './equal-answers.js';
+import { benchPostgresImport } from './import-postgres.js';
 import {
   importIndexed,
   importInto,
@@ -28,7 +29,7 @@ import { fhirgraph } from './variants/fhirgraph.js';
 import { floor } from './variants/floor.js';
 
 const PROJECT = 'bench';
-const SECTIONS = [...QUERIES.map(({ name }) => name), 'start', 'import', 'reads-during-import'];
+const SECTIONS = [...QUERIES.map(({ name }) => name), 'start', 'import', 'import-postgres', 'reads-during-import'];
 /** What is aimed at, access decisions included; the ratios are to the floor of the same run. */
 const TARGETS = { cold: 1.3, warm: 1, start: 1.3, startMemory: 120, import: 2 };
 
@@ -72,6 +73,7 @@ async function bench(): Promise<void> {
     await benchQueries(only, file, data.bundles, variables, rounds);
     if (only.includes('start')) benchStart(file, variables);
     if (only.includes('import')) await benchImport(data.bundles, folder, first, resources);
+    if (only.includes('import-postgres')) await benchPostgresImport();
     if (only.includes('reads-during-import')) await benchReadsDuringImport(data.bundles, folder, file, variables);
   } finally {
     rmSync(folder, { recursive: true, force: true });

@@ -23,6 +23,7 @@ import type { PostgresStoreConfig } from './config.js';
 import type { Connections } from './connections.js';
 import type { IndexStatus } from './index-status.js';
 import { resourceKey } from './keys.js';
+import { MissingKeys } from './missing-keys.js';
 import { ProjectWrites, type ResourceState } from './project-writes.js';
 import { firstMatchStatement } from './search.js';
 import { inTransaction, type Transaction } from './transaction.js';
@@ -39,6 +40,9 @@ export class Commits {
   readonly #config: PostgresStoreConfig;
   readonly #status: IndexStatus;
 
+  /** What reads did not find. */
+  readonly missing = new MissingKeys();
+
   constructor(connections: Connections, config: PostgresStoreConfig, status: IndexStatus) {
     this.#connections = connections;
     this.#config = config;
@@ -52,7 +56,7 @@ export class Commits {
     const pace = new Pace();
     for (const [index, write] of writes.entries()) {
       if (pace.isSpent) await nextUnlessAborted(pace, signal);
-      prepared.push(prepare(this.#config.model, write, index));
+      prepared.push(prepare(this.#config.model, write, index, this.missing));
     }
     const serializable = writes.some(({ kind }) => kind === 'assert-no-match');
     const { attempts, clock } = this.#config;
@@ -74,16 +78,19 @@ type PreparedWrite =
       readonly write: PutWrite | DeleteWrite | EraseWrite;
       readonly key: string;
       readonly entries: readonly IndexEntry[];
+      /** The id is probably not taken. */
+      readonly isNew: boolean;
     }
   | { readonly write: NoMatchAssertion };
 
-function prepare(model: FhirModel, write: Write, index: number): PreparedWrite {
+function prepare(model: FhirModel, write: Write, index: number, missing: MissingKeys): PreparedWrite {
   if (write.kind === 'assert-no-match') return { write };
   if (write.kind === 'put') assertPutMatchesKey(write, index);
   if (write.kind === 'erase') assertErasureReason(write, index);
   const { project, type, id } = write.key;
   const entries = write.kind === 'put' ? indexEntries(model, write.resource) : [];
-  return { write, key: resourceKey(project, type, id), entries };
+  const isNew = write.kind === 'put' && isProbablyNew(write, missing);
+  return { write, key: resourceKey(project, type, id), entries, isNew };
 }
 
 /** A commit may have any number of writes. */
@@ -96,7 +103,7 @@ async function nextUnlessAborted(pace: Pace, signal: AbortSignal | undefined): P
 interface AttemptOptions {
   /** It holds the resources from the start, so that no other commit changes them. */
   readonly locks: boolean;
-  /** It does not look whether new ids are taken: see {@link isNew}. */
+  /** It does not look whether new ids are taken: see {@link isProbablyNew}. */
   readonly guesses: boolean;
 }
 
@@ -146,7 +153,7 @@ class Commit {
       const { project } = one.write.key;
       const ofProject = wanted.get(project) ?? { keys: [], texts: [] };
       wanted.set(project, ofProject);
-      if (!this.#how.guesses || !isNew(one.write)) ofProject.keys.push(one.key);
+      if (!this.#how.guesses || !one.isNew) ofProject.keys.push(one.key);
       if (one.write.kind === 'put') ofProject.texts.push(...(one.write.unique ?? []));
     }
     // All commits use the same order, so that they never deadlock.
@@ -199,11 +206,11 @@ class Commit {
 }
 
 /**
- * A write that expects no version before. PERF: its id is nearly always new, so it is not looked up. If the id is taken, the
- * statement that writes fails, and the next attempt looks.
+ * A write that expects no version before, or whose resource a read did not find a moment ago. PERF: its id is nearly always new, so it is
+ * not looked up. If the id is taken, the statement that writes fails, and the next attempt looks.
  */
-function isNew(write: PutWrite | DeleteWrite | EraseWrite): boolean {
-  return write.kind === 'put' && write.expect?.version === null;
+function isProbablyNew({ key, expect }: PutWrite, missing: MissingKeys): boolean {
+  return expect === undefined ? missing.take(key) : expect.version === null;
 }
 
 /** Maximum number of buffered rows, at about 200 bytes each. */

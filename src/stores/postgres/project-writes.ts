@@ -9,7 +9,7 @@ import { TABLE_NAMES } from '../sql/index-tables.js';
 import type { WrittenVersion } from '../sql/commit-results.js';
 import { Sql, sql } from '../sql/sql.js';
 import { arrayText } from './array.js';
-import { byKey, isOfProject } from './by-key.js';
+import { byKey, deleteOf, isOfProject } from './by-key.js';
 import { COPY, copyInto } from './copy-text.js';
 import type { PostgresScriptStatement } from './driver.js';
 import { rollbackUnless } from './errors.js';
@@ -62,8 +62,9 @@ export class ProjectWrites {
 
   /** Locks these resources, if they exist, in the order of keys like {@link flush}. */
   async lock(transaction: Transaction, keys: readonly string[]): Promise<void> {
-    await transaction.run(sql`SELECT 1 FROM resource WHERE project = ${this.#shard} AND key = ANY (${arrayText(keys)})
-      ORDER BY key FOR UPDATE`);
+    const sorted = arrayText(keys.toSorted((a, b) => (a < b ? -1 : 1)));
+    await transaction.run(sql`SELECT 1 FROM unnest(${sorted}::uuid[]) AS k(key)
+      CROSS JOIN LATERAL (${byKey(this.#shard, sql`k.key`)} FOR UPDATE) r`);
   }
 
   /** Reads the state of these resources and the holders of these unique texts. */
@@ -209,13 +210,11 @@ export class ProjectWrites {
         FROM unnest(${replaced}::uuid[]) AS k(key) CROSS JOIN LATERAL (${byKey(shard, sql`k.key`)}) r`);
     }
     if (erased !== '{}') {
-      parts.push(sql`DELETE FROM version WHERE project = ${shard} AND resource = ANY (${erased})`);
+      parts.push(deleteOf(sql`version`, shard, erased));
     }
     if (indexed !== '{}') {
       for (const table of ALL_INDEX_TABLES) {
-        parts.push(
-          sql`DELETE FROM ${TABLE_NAMES[table]} x WHERE ${isOfProject(sql`x.project`, shard)} AND x.resource = ANY (${indexed})`,
-        );
+        parts.push(deleteOf(TABLE_NAMES[table], shard, indexed));
       }
     }
     parts.push(...inserts);

@@ -131,7 +131,9 @@ export class PostgresStore implements ResourceStore {
   }
 
   async read(keys: readonly ResourceKey[], options?: CallOptions): Promise<readonly ReadResult[]> {
-    return this.#answer(options, (bounded) => this.#smallReads.run(keys, bounded?.signal));
+    const results = await this.#answer(options, (bounded) => this.#smallReads.run(keys, bounded?.signal));
+    this.#commits.missing.note(keys, results);
+    return results;
   }
 
   async search(query: SearchQuery, options?: CallOptions): Promise<SearchPage> {

@@ -183,3 +183,34 @@ test('a large commit is made ready in turns, and its signal ends it there', asyn
   expect(connections).toBe(0);
   expect(await idsOf(store, queryOf('Patient'))).toEqual(['a']);
 });
+
+test('what a read has just not found is written without another look, and looked up if it is there by then', async () => {
+  const database = await bareDatabase();
+  const looks: string[] = [];
+  const store = new PostgresStore(
+    pglitePool({
+      query: (text, values, options) => {
+        if (text.startsWith("SELECT replace(r.key::text, '-', ''), r.type")) looks.push(text);
+        return database.query(text, values, options);
+      },
+    }),
+  );
+  const other = new PostgresStore(pglitePool(database));
+  const names = Array.from({ length: 30 }, (_, n) => `p${n}`);
+  const write = (one: PostgresStore): Promise<readonly unknown[]> =>
+    putAll(one, ...names.map((id) => resourceOf('Patient', id, { active: true })));
+  const read = (): Promise<readonly { readonly status: string }[]> =>
+    store.read(names.map((id) => keyOf('Patient', id)));
+  expect(new Set((await read()).map(({ status }) => status))).toEqual(new Set(['missing']));
+  await write(store);
+  expect(looks.length).toBe(0);
+  await write(store);
+  expect(looks.length).toBe(1);
+  names.forEach((_, n) => (names[n] = `q${n}`));
+  await read();
+  await write(other);
+  expect(await write(store)).toMatchObject(names.map(() => ({ created: false, versionId: '2' })));
+  expect(looks.length).toBe(2);
+  expect((await store.verify()).problems).toEqual([]);
+  await store.close();
+});

@@ -1,9 +1,16 @@
 import { expect, test } from 'vitest';
 import type { AnyResource } from '../../../src/fhir/resource.js';
+import { deleteOf } from '../../../src/stores/postgres/by-key.js';
+import { projectKey, resourceKey } from '../../../src/stores/postgres/keys.js';
+import type { Row } from '../../../src/stores/postgres/lent-connection.js';
 import { pglitePool } from '../../../src/stores/postgres/pglite-pool.js';
+import { ProjectWrites } from '../../../src/stores/postgres/project-writes.js';
+import { toStatement } from '../../../src/stores/postgres/statements.js';
 import { STATISTICS } from '../../../src/stores/postgres/statistics.js';
 import { PostgresStore } from '../../../src/stores/postgres/store.js';
-import { putAll, resourceOf } from '../../../src/testing/conformance-case.js';
+import type { Transaction } from '../../../src/stores/postgres/transaction.js';
+import { type Sql, sql } from '../../../src/stores/sql/sql.js';
+import { PROJECT, putAll, resourceOf } from '../../../src/testing/conformance-case.js';
 import { until } from '../../support/until.js';
 import { bareDatabase } from '../postgres-pool.js';
 
@@ -65,5 +72,29 @@ test('before there are statistics, a commit looks its resources up by their keys
   // A range of a project is read for nothing.
   expect(conditions.filter((text) => !/\b(?:key|resource|text|name|type) = /.test(text))).toEqual([]);
   expect(conditions.some((text) => text.includes('key = '))).toBe(true);
+  await store.close();
+});
+
+test('before there are statistics, a thousand resources are locked and replaced one by one, by their keys', async () => {
+  const database = await bareDatabase();
+  const store = new PostgresStore(pglitePool(database));
+  const patients = Array.from({ length: 2_000 }, (_, n) => resourceOf('Patient', `p${n}`, { active: true }));
+  await putAll(store, ...patients);
+  const keys = patients.slice(0, 1_000).map(({ id }) => resourceKey(PROJECT, 'Patient', id!));
+  const plans: string[] = [];
+  const explain = async (statement: Sql): Promise<readonly Row[]> => {
+    const { text, values } = toStatement(statement);
+    const { rows } = await database.query<{ 'QUERY PLAN': string }>(`EXPLAIN (COSTS OFF) ${text}`, values);
+    plans.push(rows.map((row) => row['QUERY PLAN']).join('\n'));
+    return [];
+  };
+  await new ProjectWrites(PROJECT, 0, 1).lock({ run: explain } as unknown as Transaction, keys);
+  await explain(deleteOf(sql`token`, projectKey(PROJECT), `{${keys.join(',')}}`));
+  const [locked, deleted] = plans as [string, string];
+  expect(locked).toMatch(/LockRows[^]*Index Cond: .*\(key = k\.key\)/);
+  expect(locked).not.toContain('Filter');
+  expect(deleted).toMatch(/Index Cond: \(resource = k\.key\)/);
+  expect(deleted).toMatch(/Tid Scan on token/);
+  expect(deleted).not.toContain('Seq Scan');
   await store.close();
 });
