@@ -4,11 +4,14 @@ export class KeySet {
   /** Number of keys of the range. */
   readonly size: number;
   readonly words: Uint32Array;
+  readonly #allocate: Allocate;
 
-  constructor(first: number, size: number, words = new Uint32Array(Math.ceil(size / 32))) {
+  /** @param allocate gives the words of its copies */
+  constructor(first: number, size: number, words?: Uint32Array, allocate = allocated) {
     this.first = first;
     this.size = size;
-    this.words = words;
+    this.words = words ?? new Uint32Array(wordsOf(size));
+    this.#allocate = allocate;
   }
 
   /** A key outside of the range is left out. */
@@ -47,7 +50,9 @@ export class KeySet {
   }
 
   copy(): KeySet {
-    return new KeySet(this.first, this.size, this.words.slice());
+    const words = this.#allocate(this.words.length);
+    words.set(this.words);
+    return new KeySet(this.first, this.size, words, this.#allocate);
   }
 
   get count(): number {
@@ -70,4 +75,16 @@ export class KeySet {
     });
     return keys;
   }
+}
+
+/** Gives a number of words, all of them 0. */
+export type Allocate = (length: number) => Uint32Array;
+
+function allocated(length: number): Uint32Array {
+  return new Uint32Array(length);
+}
+
+/** How many words a set has. @param size number of keys of its range */
+export function wordsOf(size: number): number {
+  return Math.ceil(size / 32);
 }

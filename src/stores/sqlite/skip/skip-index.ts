@@ -4,7 +4,7 @@ import { orderIndexOf } from '../pages/order-index.js';
 import type { Statements } from '../statements.js';
 import { zoneOfIds } from '../zones.js';
 import { addList, listAt, readInto, readList } from './key-bytes.js';
-import { KeySet } from './key-set.js';
+import { KeySet, wordsOf } from './key-set.js';
 import type { SkipCache } from './skip-cache.js';
 import {
   BY_LARGEST,
@@ -58,6 +58,7 @@ export class SkipIndex {
     cache: SkipCache,
     noteStale: (collection: number) => void = () => undefined,
   ): SkipIndex | undefined {
+    cache.begin();
     const header = readHeader(collection, statements);
     const pending = header && writtenSince(header.lastVersion, collection, statements);
     if (pending === undefined || pending.length > SKIP_TUNING.maxFresh) noteStale(collection);
@@ -67,7 +68,8 @@ export class SkipIndex {
   }
 
   emptySet(): KeySet {
-    return new KeySet(this.header.first, this.header.size);
+    const { first, size } = this.header;
+    return new KeySet(first, size, this.#cache.allocate(wordsOf(size)), this.#cache.allocate);
   }
 
   /** All resources. */
@@ -120,12 +122,14 @@ export class SkipIndex {
     const name = `${this.#name(sort, subject, value)} set`;
     const bytes = this.#bytes(sort, subject, value);
     if (bytes === undefined) return undefined;
-    const read = (): KeySet => {
-      const set = this.emptySet();
+    const readAs = (set: KeySet): KeySet => {
       readInto(set, bytes, () => this.all);
       return set;
     };
-    return isLong(bytes) ? this.#cache.get(name, read) : read();
+    if (!isLong(bytes)) return readAs(this.emptySet());
+    // What outlives the search has memory of its own.
+    const { first, size } = this.header;
+    return this.#cache.get(name, () => readAs(new KeySet(first, size, undefined, this.#cache.allocate)));
   }
 
   #bytes(sort: number, subject: number, value: string | number): Uint8Array | undefined {
