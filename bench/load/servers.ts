@@ -67,7 +67,7 @@ export async function measureBeside(
   const ended = new AbortController();
   server.child.send({ importLines } satisfies Order);
   const broad = (async () => {
-    while (!ended.signal.aborted) await post(server.target, undefined, BROAD);
+    while (!ended.signal.aborted) await post(server.target, undefined, BROAD).catch(() => undefined);
   })();
   const measured = await measure(server, next, seconds);
   ended.abort();
