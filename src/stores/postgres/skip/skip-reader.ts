@@ -144,4 +144,4 @@ function countOf(rows: readonly Row[]): number {
 const MAX_ORDERS = 3;
 
 /** Parts that are read instead of a longer scan or walk. */
-const MAX_PARTS = 64;
+const MAX_PARTS = 16;
