@@ -66,7 +66,8 @@ function finish(holder: Output, run: Run): Pick<Outcome, 'data' | 'errors' | 'is
   if (!run.required.isEmpty) run.required.propagate(holder);
   const root = holder[ROOT] as Output | null;
   const shaped = root !== null && run.selections !== undefined ? shapeResponse(root, run, run.options.dialect) : root;
-  if (shaped !== null && !run.hasDecimalText) markPlain(shaped);
+  // PERF: a short answer is looked through as fast as it is noted.
+  if (shaped !== null && !run.hasDecimalText && run.rows > SHORT_ANSWER) markPlain(shaped);
   const errors = [...lost, ...errorsOf(holder, run.faults, run)];
   // HL7's dialect has no partial answers: any failure fails the request.
   const isRefused = run.options.dialect === 'hl7' && errors.length > 0;
@@ -129,3 +130,6 @@ export function readFocus(plan: OperationPlan, focus: ReferenceTarget): ReadEdge
     selection: plan.root,
   };
 }
+
+/** In rows of the store. */
+const SHORT_ANSWER = 1;

@@ -13,6 +13,7 @@ import { assertWhole, parseKept } from './kept-text.js';
 import { Sql } from '../sql/sql.js';
 import { type Contents, ONE_TEXT, TEXTS } from './contents.js';
 import type { Dictionaries } from './dictionary.js';
+import type { SqliteStatement } from './driver.js';
 import type { Statements } from './statements.js';
 
 /** Reads resources and versions by key. */
@@ -20,6 +21,8 @@ export class Reads {
   readonly #statements: Statements;
   readonly #dictionaries: Dictionaries;
   readonly #contents: Contents;
+  /** PERF: the usual read of a cached resource does not look it up. */
+  #oneState: SqliteStatement | undefined;
 
   constructor(statements: Statements, dictionaries: Dictionaries, contents: Contents) {
     this.#statements = statements;
@@ -88,7 +91,7 @@ export class Reads {
     const collection = this.#dictionaries.collections.find(project, type);
     if (collection === undefined) return { status: 'missing' };
     if (this.#contents.isCaching) {
-      const row = this.#statements.read(ONE_STATE).get(collection, id);
+      const row = (this.#oneState ??= this.#statements.read(ONE_STATE)).get(collection, id);
       if (row === undefined) return { status: 'missing' };
       const [version, updated, content, erased] = row as StateRow;
       if (content === null) return goneResult({ version, updated, content, erased });

@@ -104,7 +104,7 @@ export class SqliteStore implements ResourceStore {
     }
     const ownsFile = typeof database === 'string' && isFile(database);
     const connection = (this.#connection = new Connection(model, this.#database, { ...config, ownsFile }));
-    const calls = (this.#calls = new CallRunner(connection, busyTimeout, clock));
+    const calls = (this.#calls = new CallRunner(connection, busyTimeout, clock, this.#ownsDatabase));
     this.removal = storeRemoval({
       connection,
       calls,
