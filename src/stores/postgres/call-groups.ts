@@ -35,6 +35,7 @@ export class CallGroups<Call, Result> {
   readonly #calls: GroupedCalls<Call, Result>;
   #running = 0;
   #waiting: Waiting<Call, Result>[] = [];
+  #isWaitLimited = false;
 
   constructor(calls: GroupedCalls<Call, Result>) {
     this.#calls = calls;
@@ -51,7 +52,19 @@ export class CallGroups<Call, Result> {
     };
     signal?.addEventListener('abort', abort, { once: true });
     this.#waiting.push(one);
+    this.#limitWait();
     return signal === undefined ? promise : promise.finally(() => signal.removeEventListener('abort', abort));
+  }
+
+  /** Calls that are held up, by a lock for example, hold up no others. */
+  #limitWait(): void {
+    if (this.#isWaitLimited) return;
+    this.#isWaitLimited = true;
+    setTimeout(() => {
+      this.#isWaitLimited = false;
+      this.#next();
+      if (this.#waiting.length > 0) this.#limitWait();
+    }, MAX_WAIT_MS);
   }
 
   async #counted<Value>(work: Promise<Value>): Promise<Value> {
@@ -107,6 +120,9 @@ export class CallGroups<Call, Result> {
   }
 }
 
-/** Calls and groups that run at the same time. */
+/** After so many milliseconds a group begins, however many calls run. */
+const MAX_WAIT_MS = 20;
+
+/** Calls and groups that run at the same time, usually. */
 const MAX_RUNNING = 2;
 const MAX_GROUP = 32;

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { FhirError } from '../../../src/fhir/error.js';
 import { inDoubt } from '../../../src/fhir/in-doubt.js';
 import { CallGroups } from '../../../src/stores/postgres/call-groups.js';
@@ -102,4 +102,23 @@ test('a call that ends while it waits never runs; while its group runs its outco
     { reason: { code: 'aborted', details: { unknown: true } } },
     { value: 'E' },
   ]);
+});
+
+test('calls that do not end hold up no others', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  try {
+    const { groups, names, end } = held();
+    const stuck = ['a', 'b'].map((one) => groups.run(one, undefined));
+    const others = ['c', 'd'].map((one) => groups.run(one, undefined));
+    vi.advanceTimersByTime(19);
+    expect(names()).toEqual(['a', 'b']);
+    vi.advanceTimersByTime(1);
+    expect(names()).toEqual(['a', 'b', 'c+d']);
+    await end('c+d');
+    expect(await Promise.all(others)).toEqual(['C', 'D']);
+    for (const name of ['a', 'b']) await end(name);
+    await Promise.all(stuck);
+  } finally {
+    vi.useRealTimers();
+  }
 });
