@@ -14,13 +14,14 @@ import { assertStore, resolveContext, type FhirGraphqlContext } from './context.
 import { hashOfPrepared, hashOfRequested } from './documents/document-hash.js';
 import { errorCodeOf, isClosed } from './documents/documents.js';
 import type { RequestedDocument } from './documents/find-document.js';
+import { Deadline } from './execute/deadline.js';
 import { executePlan, type Outcome } from './execute/execute-plan.js';
 import { documentError, requestError, type ResponseError } from './execute/response-errors.js';
 import { introspect } from './introspect/introspect.js';
 import { withDefaults } from './limits.js';
 import { putUnderKey, responseKey } from './plan/collect-fields.js';
 import { estimateCost, leastCost } from './plan/estimate-cost.js';
-import type { OperationPlan } from './plan/plan.js';
+import type { IntrospectionField, OperationPlan } from './plan/plan.js';
 import { partsOf, planFor } from './plan-cache.js';
 import { DocumentErrors } from './prepared-document.js';
 import { type PreparedRequest, prepareRequest, runOptionsOf } from './prepare-request.js';
@@ -134,8 +135,14 @@ async function answer(
   const store = guardStore(context.store, context.caller, context.baseUrl, facts.trace, context.profiles);
   const watched = context.audit === undefined ? store : talliedStore(store, facts.tally);
   const onWrites = (targets: readonly AuditTarget[]): void => void (facts.written = targets);
-  const runOptions = { ...runOptionsOf(request, context, watched, selections, onWrites), waited, trace: facts.trace };
-  const about = introspections(plan, request, context);
+  const asked = plan.root.fields.filter((field) => field.kind === 'introspection');
+  const began = performance.now();
+  const about = asked.length === 0 ? [] : await introspections(asked, request, context, waited);
+  const runOptions = {
+    ...runOptionsOf(request, context, watched, selections, onWrites),
+    waited: asked.length === 0 ? waited : waited + performance.now() - began,
+    trace: facts.trace,
+  };
   const isInstance = request.focus !== undefined;
   const foreseen = {
     least: leastCost(plan, isInstance),
@@ -194,13 +201,17 @@ function outcomeAttributes({ storeCalls, rows, cost, errors }: Outcome): Attribu
   };
 }
 
-function introspections(
-  plan: OperationPlan,
-  { document, variables }: PreparedRequest,
-  { introspection }: FhirGraphqlContext,
-): readonly (readonly [key: string, value: unknown])[] {
-  const fields = plan.root.fields.filter((field) => field.kind === 'introspection');
-  if (fields.length === 0) return [];
-  const answers = introspect(fields, partsOf(document, variables), variables, introspection);
-  return fields.map(({ key }, index) => [responseKey(key), answers[index]]);
+async function introspections(
+  fields: readonly IntrospectionField[],
+  { document, variables, limits }: PreparedRequest,
+  { introspection, signal }: FhirGraphqlContext,
+  waited: number,
+): Promise<readonly (readonly [key: string, value: unknown])[]> {
+  const deadline = new Deadline(limits.timeout, signal, undefined, waited);
+  try {
+    const answers = await deadline.wait(introspect(fields, partsOf(document, variables), variables, introspection));
+    return fields.map(({ key }, index) => [responseKey(key), answers[index]]);
+  } finally {
+    deadline.close();
+  }
 }

@@ -1,5 +1,7 @@
 import { perModel } from '../../fhir/model/per-model.js';
 import { LRUCache } from 'lru-cache';
+import { Pace } from '../../platform/pace.js';
+import { shared } from '../../platform/shared.js';
 import { FhirError } from '../../fhir/error.js';
 import {
   type FieldNode,
@@ -23,7 +25,7 @@ import {
 } from '../plan/collect-fields.js';
 import type { IntrospectionField } from '../plan/plan.js';
 import { hasEnums } from '../schema/host/service-model.js';
-import { schemaForTools, type SchemaOptions } from '../schema/print-fhir-schema.js';
+import { schemaForToolsInTurns, type SchemaOptions } from '../schema/print-fhir-schema.js';
 
 /** Whether introspection is enabled, and for which schema. */
 export type IntrospectionOption = boolean | Omit<SchemaOptions, 'model' | 'enums'>;
@@ -61,30 +63,33 @@ interface Answer {
  * Answers `__schema` and `__type`. See https://spec.graphql.org/October2021/#sec-Introspection.
  *
  * graphql-js defines the fields. The walk is our own since types and fields reference each other without end: equal
- * selections of the same object are built once, and the size is counted before serialization.
+ * selections of the same object are built once, and the size is counted before serialization. It takes turns with other
+ * work.
  *
  * @returns the answers in order, deeply frozen and shared between requests
  * @throws FhirError `forbidden` - the host has disabled introspection
  * @throws FhirError `too-costly` - more than twenty fields, or answers of more than a million objects together
  */
-export function introspect(
+export async function introspect(
   fields: readonly IntrospectionField[],
   parts: DocumentParts,
   variables: Variables,
   option: IntrospectionOption = true,
-): readonly unknown[] {
+): Promise<readonly unknown[]> {
   if (option === false) throw new FhirError('forbidden', 'Introspection is switched off here');
   if (fields.length > MAX_FIELDS) {
     throw tooMuch(MAX_FIELDS, `At most ${MAX_FIELDS} fields "__schema" and "__type" are answered at once`);
   }
   const schema = { ...(option === true ? {} : option), enums: hasEnums(parts.model) };
   let objects = 0;
-  return fields.map((field) => {
-    const { value, size } = answer(field, parts, variables, schema);
+  const values: unknown[] = [];
+  for (const field of fields) {
+    const { value, size } = await answer(field, parts, variables, schema);
     objects += size;
     if (objects > MAX_OBJECTS) throw tooManyObjects();
-    return value;
-  });
+    values.push(value);
+  }
+  return values;
 }
 
 function tooManyObjects(): FhirError {
@@ -95,23 +100,38 @@ function tooMuch(max: number, message: string): FhirError {
   return new FhirError('too-costly', message, { details: { limit: 'introspection', max } });
 }
 
-function answer(
+async function answer(
   field: IntrospectionField,
   parts: DocumentParts,
   variables: Variables,
   schema: Omit<SchemaOptions, 'model'>,
-): Answer {
+): Promise<Answer> {
   const values = Object.fromEntries(field.variables.map((name) => [name, variables[name]]));
   const key = JSON.stringify([schema, field.nodes.map(print), field.fragments, values]);
   const answers = ANSWERS(parts.model);
   const known = answers.get(key);
   if (known !== undefined) return known;
-  const made = new Walk(schemaForTools(parts.model, schema), parts, variables).root(field);
-  if (made.size <= MAX_OBJECTS) answers.set(key, made);
-  return made;
+  return shared(WALKS(parts.model), key, async () => {
+    const pace = new Pace();
+    const walk = new Walk(await schemaForToolsInTurns(parts.model, schema), parts, variables, pace).root(field);
+    let step = walk.next();
+    for (; step.done !== true; step = walk.next()) await pace.next();
+    const made = step.value;
+    if (made.size <= MAX_OBJECTS) answers.set(key, made);
+    return made;
+  });
 }
 
+/** Answers that are being made. */
+const WALKS = perModel(() => new Map<string, Promise<Answer>>());
+
+/** Objects made between looks at the clock: about 0.1 ms. */
+const OBJECTS_PER_LOOK = 64;
+
 type Nodes = readonly [FieldNode, ...FieldNode[]];
+
+/** Stops where other work has its turn. */
+type Steps = Generator<undefined, Answer, undefined>;
 
 class Walk {
   readonly #parts: DocumentParts;
@@ -125,34 +145,39 @@ class Walk {
     private readonly schema: GraphQLSchema,
     parts: DocumentParts,
     private readonly variables: Variables,
+    private readonly pace: Pace,
   ) {
     this.#parts = { ...parts, merge: true };
   }
 
-  root({ name, nodes }: IntrospectionField): Answer {
+  root({ name, nodes }: IntrospectionField): Steps {
     const { type, resolve } = name === '__schema' ? SchemaMetaFieldDef : TypeMetaFieldDef;
     return this.#complete(this.#resolve(resolve, undefined, nodes[0]), type, nodes);
   }
 
-  #complete(value: unknown, type: GraphQLOutputType, nodes: Nodes): Answer {
+  *#complete(value: unknown, type: GraphQLOutputType, nodes: Nodes): Steps {
     if (value === undefined || value === null) return { value: null, size: 0 };
     const nullable = getNullableType(type) as GraphQLOutputType;
-    if (isObjectType(nullable)) return this.#object(value, nullable, nodes);
+    if (isObjectType(nullable)) return yield* this.#object(value, nullable, nodes);
     if (!isListType(nullable)) return { value, size: 0 };
-    const items = (value as readonly unknown[]).map((item) => this.#complete(item, nullable.ofType, nodes));
-    return {
-      value: Object.freeze(items.map((item) => item.value)),
-      size: items.reduce((sum, { size }) => sum + size, 0),
-    };
+    const items: unknown[] = [];
+    let total = 0;
+    for (const item of value as readonly unknown[]) {
+      const { value: completed, size } = yield* this.#complete(item, nullable.ofType, nodes);
+      items.push(completed);
+      total += size;
+    }
+    return { value: Object.freeze(items), size: total };
   }
 
-  #object(source: unknown, type: GraphQLObjectType, nodes: Nodes): Answer {
+  *#object(source: unknown, type: GraphQLObjectType, nodes: Nodes): Steps {
     // Only types are reached from several places.
     const known = type.name === '__Type' ? within(this.#objects, nodes) : undefined;
     const before = known?.get(source);
     if (before !== undefined) return before;
     this.#made += 1;
     if (this.#made > MAX_MADE) throw tooManyObjects();
+    if (this.#made % OBJECTS_PER_LOOK === 0 && this.pace.isSpent) yield undefined;
     const fields = type.getFields();
     const out: { [key: string]: unknown } = {};
     let size = 1;
@@ -162,7 +187,7 @@ class Walk {
       const name = responseKey(key);
       if (field === undefined) putUnderKey(out, name, type.name);
       else {
-        const inner = this.#complete(this.#resolve(field.resolve, source, node), field.type, selected);
+        const inner = yield* this.#complete(this.#resolve(field.resolve, source, node), field.type, selected);
         putUnderKey(out, name, inner.value);
         size += inner.size;
       }

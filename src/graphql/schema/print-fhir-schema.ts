@@ -3,7 +3,8 @@ import { R4 } from '../../fhir/r4.js';
 import { perModel } from '../../fhir/model/per-model.js';
 import { LRUCache } from 'lru-cache';
 import { type GraphQLSchema, printSchema } from '../graphql-js.js';
-import { completeSchema } from './complete-schema.js';
+import { shared } from '../../platform/shared.js';
+import { completeSchema, completeSchemaInTurns } from './complete-schema.js';
 import type { LeafOptions } from './leaf-types.js';
 import { withSemanticNonNull } from './semantic-non-null.js';
 import type { SchemaDetail } from './schema-detail.js';
@@ -42,6 +43,9 @@ const SCHEMAS = perModel(() => new LRUCache<string, GraphQLSchema>({ max: 4 }));
  * It is stricter than the engine, which also accepts tokens, numbers and booleans as strings, fields directly on
  * `resource`, and in dialect `hl7` choices by their base names.
  *
+ * The text is made in one turn of the event loop: of all types about 300 ms, and each time. A server that serves it calls
+ * this before it listens, and keeps the text.
+ *
  * @throws FhirError `invalid` - `types` has an unknown resource type
  *
  * @example
@@ -54,12 +58,37 @@ export function printFhirSchema(options: PrintOptions = {}): string {
 }
 
 /** The schema for tools, created on first use. */
-export function schemaForTools(model: FhirModel, options: Omit<SchemaOptions, 'model'>): GraphQLSchema {
-  const { types, detail = types === undefined ? 'brief' : 'whole' } = options;
-  const { scalars, enums } = options;
-  const key = `${detail} ${scalars} ${enums} ${types === undefined ? '*' : [...new Set(types)].sort().join()}`;
+export function schemaForTools(model: FhirModel, options: ToolOptions): GraphQLSchema {
   const schemas = SCHEMAS(model);
+  const { key, given } = wantedSchema(model, options);
   let schema = schemas.get(key);
-  if (schema === undefined) schemas.set(key, (schema = completeSchema(model, types, detail, { scalars, enums })));
+  if (schema === undefined) schemas.set(key, (schema = completeSchema(...given)));
   return schema;
+}
+
+/** {@link schemaForTools}, created in turns with other work. Requests of one moment share the work. */
+export async function schemaForToolsInTurns(model: FhirModel, options: ToolOptions): Promise<GraphQLSchema> {
+  const schemas = SCHEMAS(model);
+  const { key, given } = wantedSchema(model, options);
+  const known = schemas.get(key);
+  if (known !== undefined) return known;
+  return shared(BUILDING(model), key, async () => {
+    const built = await completeSchemaInTurns(...given);
+    schemas.set(key, built);
+    return built;
+  });
+}
+
+type ToolOptions = Omit<SchemaOptions, 'model'>;
+
+/** Schemas that are being created. */
+const BUILDING = perModel(() => new Map<string, Promise<GraphQLSchema>>());
+
+function wantedSchema(
+  model: FhirModel,
+  options: ToolOptions,
+): { key: string; given: Parameters<typeof completeSchema> } {
+  const { types, detail = types === undefined ? 'brief' : 'whole', scalars, enums } = options;
+  const key = `${detail} ${scalars} ${enums} ${types === undefined ? '*' : [...new Set(types)].sort().join()}`;
+  return { key, given: [model, types, detail, { scalars, enums }] };
 }
