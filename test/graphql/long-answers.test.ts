@@ -3,6 +3,7 @@ import { systemCaller } from '../../src/access/caller.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { put } from '../../src/testing/conformance-case.js';
+import { countTurns } from '../support/count-turns.js';
 import { executeBy, ManualClock } from './manual-clock.js';
 
 const PATIENTS = 400;
@@ -35,23 +36,76 @@ test.each([
   const store = await clinic();
   // Each look at the clock finds that the turn is over.
   const clock = new ManualClock((one) => one.pass(5));
-  let turns = 0;
-  let isOver = false;
-  const countTurns = (): void => {
-    turns += 1;
-    if (!isOver) setImmediate(countTurns);
-  };
-  setImmediate(countTurns);
-  const { errors, data } = await executeBy(clock, query, {
-    store,
-    caller: systemCaller(PROJECT),
-    limits: { timeout: 1e9, storeCalls: PATIENTS },
-  });
-  isOver = true;
+  const { result, turns } = await countTurns(() =>
+    executeBy(clock, query, {
+      store,
+      caller: systemCaller(PROJECT),
+      limits: { timeout: 1e9, storeCalls: PATIENTS },
+    }),
+  );
+  const { errors, data } = result;
   expect(errors).toEqual([]);
   expect(JSON.stringify(data)).toContain(`${PATIENTS - 1}`);
   // 32 places of a level are a turn, and so are 32 resources that are filtered.
   expect(turns).toBeGreaterThanOrEqual(levels * (PATIENTS / 32));
+});
+
+const NAMES = Array.from({ length: PATIENTS }, (_, index) => ({
+  family: `Lee${index}`,
+  given: index % 2 ? ['A'] : [],
+}));
+const CONTACTS = NAMES.map((name, index) => ({ name, organization: { reference: `Patient/p${index}` } }));
+const ODD = NAMES.filter((_, index) => index % 2 === 1);
+
+test.each([
+  [
+    'filters of elements',
+    '{ p: Patient(id: "long") { name(fhirpath: "given.exists()") { family given } } }',
+    { name: ODD },
+  ],
+  [
+    'filters with a page',
+    '{ p: Patient(id: "long") { id name(fhirpath: "given.exists()", _offset: 3, _count: 2) { family given } gender } }',
+    { id: 'long', name: ODD.slice(3, 5), gender: 'female' },
+  ],
+  [
+    'filters around filters and references',
+    `{ p: Patient(id: "long") { contact(fhirpath: "name.given.exists()") {
+      name { family } organization { resource { ... on Patient { id } } } } } }`,
+    {
+      contact: CONTACTS.flatMap(({ name: { family } }, index) =>
+        index % 2 ? { name: { family }, organization: { resource: { id: `p${index}` } } } : [],
+      ),
+    },
+  ],
+  [
+    'slices',
+    '{ p: Patient(id: "long") { name @slice(fhirpath: "family") { given } } }',
+    Object.fromEntries(NAMES.map(({ family, given }) => [`name.${family}`, [{ given }]])),
+  ],
+])('%s of a long list are evaluated in turns with other work', async (_, query, expected) => {
+  const store = await clinic();
+  const long = { resourceType: 'Patient', id: 'long', gender: 'female', name: NAMES, contact: CONTACTS } as AnyResource;
+  await store.commit([{ ...put(long), key: keyOf(long) }]);
+  const clock = new ManualClock((one) => one.pass(5));
+  const { result, turns } = await countTurns(() =>
+    executeBy(clock, query, { store, caller: systemCaller(PROJECT), limits: { timeout: 1e9 } }),
+  );
+  expect(result.errors).toEqual([]);
+  expect(JSON.stringify(result.data)).toBe(JSON.stringify({ p: expected }));
+  expect(result.storeCalls).toBeLessThanOrEqual(2);
+  // One item may take milliseconds.
+  expect(turns).toBeGreaterThanOrEqual(PATIENTS);
+});
+
+test('an expression that fails for an item of a long list fails the list alone', async () => {
+  const store = await clinic();
+  const long = { resourceType: 'Patient', id: 'long', gender: 'female', name: NAMES } as AnyResource;
+  await store.commit([{ ...put(long), key: keyOf(long) }]);
+  const query = '{ Patient(id: "long") { name(fhirpath: "given + 1 = 2") { family } gender } }';
+  const { data, errors } = await executeBy(new ManualClock(), query, { store, caller: systemCaller(PROJECT) });
+  expect(data).toEqual({ Patient: { name: null, gender: 'female' } });
+  expect(errors.map(({ path, extensions }) => [path, extensions.code])).toEqual([[['Patient', 'name'], 'invalid']]);
 });
 
 test('short answers look at the clock as often as before', async () => {

@@ -8,7 +8,7 @@ import { type Clock, SYSTEM_CLOCK } from './clock.js';
 /** How long a write may take to report its outcome after the request has ended. */
 const WRITE_GRACE_MS = 1000;
 
-/** How long a request keeps the event loop between two levels, in milliseconds. */
+/** How long a request keeps the event loop, in milliseconds. */
 const YIELD_AFTER_MS = 5;
 
 /**
@@ -154,12 +154,17 @@ export class Deadline {
     return error instanceof FhirError && error.detailsOf('aborted')?.deadline === true ? this.#tooLong() : error;
   }
 
+  /** Asked before each step that may take milliseconds: whether {@link yieldIfLong} is due. */
+  get isTurnOver(): boolean {
+    return this.clock.now() - this.#yielded >= YIELD_AFTER_MS;
+  }
+
   /**
    * Lets other work run if this request has kept the event loop for long. Over a synchronous store nothing else does:
    * its answers are there before anything else gets a turn.
    */
   async yieldIfLong(): Promise<void> {
-    if (this.clock.now() - this.#yielded < YIELD_AFTER_MS) return;
+    if (!this.isTurnOver) return;
     await nextTurn();
     this.#yielded = this.clock.now();
     this.check();

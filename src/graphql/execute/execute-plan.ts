@@ -90,6 +90,8 @@ function afterWriting(error: FhirError): FhirError {
 
 async function fillLevels(run: Run): Promise<void> {
   for (;;) {
+    // Their items are part of the level.
+    while (run.longLists.length > 0) for (const fill of run.longLists.splice(0)) await fill();
     const level = run.takeLevel();
     if (level.size > 0) {
       await run.deadline.yieldIfLong();

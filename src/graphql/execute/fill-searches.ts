@@ -139,7 +139,7 @@ type Matches = readonly StoredResource[];
 async function filterInTurns(matches: Matches, keep: NonNullable<SearchRequest['keep']>, run: Run): Promise<Matches> {
   const kept: StoredResource[] = [];
   for (const match of matches) {
-    if (run.isLookDue) await run.deadline.yieldIfLong();
+    if (run.deadline.isTurnOver) await run.deadline.yieldIfLong();
     if (keep(match.resource, run)) kept.push(match);
   }
   return kept;

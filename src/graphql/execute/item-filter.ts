@@ -38,11 +38,10 @@ export function compileItemFilter(
     predicates.push(fhirpathPredicate(model, String(expression), itemTypeOf(model, filter), meter));
   const offset = pageNumber('_offset', filter.offset, variables) ?? 0;
   const count = pageNumber('_count', filter.count, variables);
-  return (items, resource) => {
-    const kept =
-      predicates.length === 0 ? items : items.filter((item) => predicates.every((keep) => keep(item, resource)));
-    if (offset === 0 && count === undefined) return kept;
-    return kept.slice(offset, count === undefined ? undefined : offset + count);
+  return {
+    keeps: (item, resource) => predicates.every((keep) => keep(item, resource)),
+    page: (kept) =>
+      offset === 0 && count === undefined ? kept : kept.slice(offset, count === undefined ? undefined : offset + count),
   };
 }
 

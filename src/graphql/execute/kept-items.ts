@@ -5,7 +5,7 @@ import { RESOURCE } from '../schema/fields.js';
 import { compileItemFilter } from './item-filter.js';
 import type { Output } from './holes.js';
 import type { ItemFilter, Run } from './run.js';
-import { shapeItems } from './shape-items.js';
+import { shapeItems, shapeItemsInTurns } from './shape-items.js';
 
 /** The items that pass the filter; null (and `out` is written) if there is no list. */
 export function keptItems(
@@ -19,11 +19,54 @@ export function keptItems(
   const type = field.kind === 'object' ? field.selection.type : RESOURCE;
   if (items === null || field.filter === undefined) return shapedItems(field, type, items, out, container, run);
   try {
-    return shapeItems(field, type, filterOf(field, run)(items, container), out, container, run);
+    const filter = filterOf(field, run);
+    const kept = filter.page(items.filter((item) => filter.keeps(item, container)));
+    return shapeItems(field, type, kept, out, container, run);
   } catch (error) {
     run.fail(out, field, error);
     return null;
   }
+}
+
+/** Whether the items are tested in turns with other work: by FHIRPath, which may take milliseconds for one of them. */
+export function areTestedInTurns(field: ObjectField | InlineResourceField, value: unknown): value is unknown[] {
+  const isTested = field.filter?.fhirpath !== undefined || field.shaping?.slice !== undefined;
+  return isTested && Array.isArray(value) && value.length > LONG;
+}
+
+/** PERF: nearly all lists are short, and need no promise. */
+const LONG = 64;
+
+/** {@link keptItems} in turns with other work. */
+export async function keptItemsInTurns(
+  field: ObjectField | InlineResourceField,
+  items: readonly unknown[],
+  out: Output,
+  container: AnyResource,
+  run: Run,
+): Promise<readonly unknown[] | null> {
+  const type = field.kind === 'object' ? field.selection.type : RESOURCE;
+  try {
+    const kept = field.filter === undefined ? items : await filterInTurns(items, filterOf(field, run), container, run);
+    return await shapeItemsInTurns(field, type, kept, out, container, run);
+  } catch (error) {
+    run.fail(out, field, error);
+    return null;
+  }
+}
+
+async function filterInTurns(
+  items: readonly unknown[],
+  filter: ItemFilter,
+  container: AnyResource,
+  run: Run,
+): Promise<readonly unknown[]> {
+  const kept: unknown[] = [];
+  for (const item of items) {
+    if (run.deadline.isTurnOver) await run.deadline.yieldIfLong();
+    if (filter.keeps(item, container)) kept.push(item);
+  }
+  return filter.page(kept);
 }
 
 /** The items left by `@first` and `@slice`; null (and `out` is written) if there is no list. */

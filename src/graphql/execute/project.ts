@@ -19,7 +19,8 @@ import { cacheKeyOf } from './cache-key.js';
 import { completeLeaf, wrongCode, wrongType } from './complete-leaf.js';
 import { completeHostValue } from './host/complete-host-value.js';
 import { hostError } from './host/host-error.js';
-import { itemsOf, keptItems, shapedItems } from './kept-items.js';
+import { itemsOf, shapedItems } from './kept-items.js';
+import { compileItems } from './item-list.js';
 import { CANONICAL_TEXT } from './resolvable-reference.js';
 import type { Output } from './holes.js';
 import type { Run } from './run.js';
@@ -202,22 +203,13 @@ function compileObject(field: ObjectField): Writer {
 }
 
 function compileObjects(field: ObjectField): Writer {
-  const { key, name, selection } = field;
+  const { selection } = field;
   const project = projectorOf(selection);
-  return (source, out, container, run) => {
-    const items = keptItems(field, source[name], out, container, run);
-    if (items === null) return;
-    const projected = new Array<Output | null>(items.length);
-    out[key] = projected;
-    for (let index = 0; index < items.length; index += 1) {
-      const item = items[index];
-      if (isJsonObject(item)) projected[index] = project(item, container, run);
-      else {
-        projected[index] = null;
-        failOther(field, selection.type, item, out, run, index);
-      }
-    }
-  };
+  return compileItems(field, (item, index, out, container, run) => {
+    if (isJsonObject(item)) return project(item, container, run);
+    failOther(field, selection.type, item, out, run, index);
+    return null;
+  });
 }
 
 function compileInlineResource(field: InlineResourceField): Writer {
@@ -234,15 +226,11 @@ function compileInlineResource(field: InlineResourceField): Writer {
       else writeOther(field, RESOURCE, value, out, run);
     };
   }
-  return (source, out, container, run) => {
-    const items = keptItems(field, source[name], out, container, run);
-    if (items === null) return;
-    out[key] = items.map((item, index) => {
-      if (isJsonObject(item)) return project(item, container, run);
-      failOther(field, RESOURCE, item, out, run, index);
-      return null;
-    });
-  };
+  return compileItems(field, (item, index, out, container, run) => {
+    if (isJsonObject(item)) return project(item, container, run);
+    failOther(field, RESOURCE, item, out, run, index);
+    return null;
+  });
 }
 
 function compileHostProperty(field: HostPropertyField): Writer {

@@ -40,7 +40,10 @@ export interface FieldFault {
 }
 
 /** Filters and pages the items of a repeating element; created once per filter and request. */
-export type ItemFilter = (items: readonly unknown[], resource: AnyResource) => readonly unknown[];
+export interface ItemFilter {
+  keeps(item: unknown, resource: AnyResource): boolean;
+  page(kept: readonly unknown[]): readonly unknown[];
+}
 
 /** The resources available to a request. */
 export interface RunOptions {
@@ -97,6 +100,8 @@ export class Run implements StepMeter {
   readonly required = new RequiredPlaces();
   readonly deadline: Deadline;
   readonly #reported = new Set<unknown>();
+  /** Fills long lists whose items are tested by FHIRPath, in turns with other work, before the next level. */
+  readonly longLists: (() => Promise<void>)[] = [];
   storeCalls = 0;
   resolverCalls = 0;
   rows = 0;

@@ -21,19 +21,52 @@ export function shapeItems(
   resource: AnyResource,
   run: Run,
 ): readonly unknown[] {
-  const { shaping } = field;
-  if (shaping === undefined) return items;
-  const kept = shaping.first ? items.slice(0, 1) : items;
-  const path = evaluate(shaping.slice, run.options.variables);
-  if (path === undefined) return kept;
-  if (path !== '$index') run.spendExpression(String(path));
-  const suffixes = kept.map((item, index) =>
-    sliceSuffix(run.options.store.model, String(path), type, item, index, { resource, run }),
-  );
-  const known = run.slices.get(out);
-  if (known === undefined) run.slices.set(out, new Map([[field.key, suffixes]]));
-  else known.set(field.key, suffixes);
+  // PERF: nearly no field is shaped.
+  if (field.shaping === undefined) return items;
+  const { kept, suffixOf } = shapingOf(field, type, items, resource, run);
+  if (suffixOf !== undefined) setSuffixes(field, kept.map(suffixOf), out, run);
   return kept;
+}
+
+/** {@link shapeItems} in turns with other work, for items of any number. */
+export async function shapeItemsInTurns(...given: Parameters<typeof shapeItems>): Promise<readonly unknown[]> {
+  const [field, type, items, out, resource, run] = given;
+  const { kept, suffixOf } = shapingOf(field, type, items, resource, run);
+  if (suffixOf === undefined) return kept;
+  const suffixes: string[] = [];
+  for (const [index, item] of kept.entries()) {
+    if (run.deadline.isTurnOver) await run.deadline.yieldIfLong();
+    suffixes.push(suffixOf(item, index));
+  }
+  setSuffixes(field, suffixes, out, run);
+  return kept;
+}
+
+interface ShapedItems {
+  readonly kept: readonly unknown[];
+  /** Undefined if names have no suffixes. */
+  readonly suffixOf: ((item: unknown, index: number) => string) | undefined;
+}
+
+function shapingOf(
+  { shaping }: Pick<PlannedField, 'shaping'>,
+  type: string,
+  items: readonly unknown[],
+  resource: AnyResource,
+  run: Run,
+): ShapedItems {
+  const kept = shaping?.first === true ? items.slice(0, 1) : items;
+  const path = evaluate(shaping?.slice, run.options.variables);
+  if (path === undefined) return { kept, suffixOf: undefined };
+  if (path !== '$index') run.spendExpression(String(path));
+  const { model } = run.options.store;
+  return { kept, suffixOf: (item, index) => sliceSuffix(model, String(path), type, item, index, { resource, run }) };
+}
+
+function setSuffixes({ key }: Pick<PlannedField, 'key'>, suffixes: readonly string[], out: Output, run: Run): void {
+  const known = run.slices.get(out);
+  if (known === undefined) run.slices.set(out, new Map([[key, suffixes]]));
+  else known.set(key, suffixes);
 }
 
 /** An item with an empty result keeps its plain name; several results are joined with commas. */

@@ -1,0 +1,47 @@
+import type { AnyResource } from '../../fhir/resource.js';
+import type { InlineResourceField, ObjectField } from '../plan/plan.js';
+import type { Writer } from './edge-writers.js';
+import { areTestedInTurns, keptItems, keptItemsInTurns } from './kept-items.js';
+import type { Output } from './holes.js';
+import type { Run } from './run.js';
+
+type ItemWriter = (item: unknown, index: number, out: Output, container: AnyResource, run: Run) => Output | null;
+
+/** Writes a list of objects: those items that the arguments and directives of the field leave. */
+export function compileItems(field: ObjectField | InlineResourceField, write: ItemWriter): Writer {
+  const { key, name } = field;
+  return (source, out, container, run) => {
+    const value = source[name];
+    if (areTestedInTurns(field, value)) {
+      // The key keeps its place in the answer.
+      out[key] = null;
+      run.longLists.push(() => fillLongList(field, value, write, out, container, run));
+      return;
+    }
+    const items = keptItems(field, value, out, container, run);
+    if (items === null) return;
+    const written = new Array<Output | null>(items.length);
+    out[key] = written;
+    for (let index = 0; index < items.length; index += 1) {
+      written[index] = write(items[index], index, out, container, run);
+    }
+  };
+}
+
+async function fillLongList(
+  field: ObjectField | InlineResourceField,
+  value: readonly unknown[],
+  write: ItemWriter,
+  out: Output,
+  container: AnyResource,
+  run: Run,
+): Promise<void> {
+  const items = await keptItemsInTurns(field, value, out, container, run);
+  if (items === null) return;
+  const list: unknown[] = [];
+  out[field.key] = list;
+  for (const [index, item] of items.entries()) {
+    if (run.isLookDue) await run.deadline.yieldIfLong();
+    list.push(write(item, index, out, container, run));
+  }
+}
