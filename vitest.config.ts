@@ -21,6 +21,7 @@ export const COMMON = {
     ...['--import', fileURLToPath(new URL('scripts/load-typescript.mjs', import.meta.url))],
     // Most code runs a few times: to optimise it takes more of the cores than it gives back.
     '--no-opt',
+    '--no-wasm-tier-up',
   ],
   setupFiles: ['test/support/setup.ts'],
   // Ends what hangs. A machine under load takes ten times as long as a quiet one, which is no fault of a test.

@@ -6,8 +6,7 @@ import type { ResourceKey, ResourceStore } from '../../store/store.js';
 import { AUDIT_LOG_PROJECT } from './audit-project.js';
 
 /** Attempts of a commit that fails, and the pause before the second one in milliseconds; further ones wait longer. */
-const MAX_ATTEMPTS = 4;
-const RETRY_MS = 25;
+export const RETRY = { maxAttempts: 4, pauseMs: 25 };
 
 /**
  * Commits events, all or none. Events that the store has already are left as they are, so that a commit in doubt and a
@@ -30,9 +29,9 @@ export async function withAttempts<Result>(work: (attempt: number) => Promise<Re
     try {
       return await work(attempt);
     } catch (error) {
-      if (attempt === MAX_ATTEMPTS || !mayRepeat(error)) throw error;
+      if (attempt === RETRY.maxAttempts || !mayRepeat(error)) throw error;
     }
-    await pause(RETRY_MS * attempt);
+    await pause(RETRY.pauseMs * attempt);
   }
 }
 

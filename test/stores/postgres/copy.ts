@@ -15,7 +15,7 @@ import { keyOf, put, putAll, queryOf, resourceOf } from '../../../src/testing/co
 import { createRandom } from '../../../src/testing/random.js';
 import { randomResources } from '../../../src/testing/random-resources.js';
 import { cases, SEED } from '../../support/chance.js';
-import { bareDatabase } from '../postgres-pool.js';
+import { bareDatabase, newDatabase } from '../postgres-pool.js';
 
 const DEFAULTS = { ...COPY };
 afterEach(() => void Object.assign(COPY, DEFAULTS));
@@ -106,7 +106,7 @@ describe('texts in COPY and in literals', () => {
 /** What commits did to a store: answers, errors, changes, and every row of every table. */
 async function outcome(commits: readonly (readonly Write[])[], fromRows: number): Promise<unknown> {
   COPY.fromRows = fromRows;
-  const database = await bareDatabase();
+  const database = await newDatabase();
   let now = Date.UTC(2026, 0, 1);
   const store = new PostgresStore(pglitePool(database), { clock: () => new Date(now++), attempts: 3 });
   const changes: Change[] = [];
@@ -158,7 +158,7 @@ describe('commits by COPY and by arrays', () => {
 
   test('a bulk commit uses COPY, a small one does not', async () => {
     const scripts: string[][] = [];
-    const pool = pglitePool(await bareDatabase());
+    const pool = pglitePool(await newDatabase());
     const store = new PostgresStore({
       async connect() {
         const client = await pool.connect();
@@ -194,7 +194,7 @@ describe('commits by COPY and by arrays', () => {
 
   test('one of them that fails leaves nothing behind', async () => {
     COPY.fromRows = 1;
-    const store = new PostgresStore(pglitePool(await bareDatabase()), { attempts: 2 });
+    const store = new PostgresStore(pglitePool(await newDatabase()), { attempts: 2 });
     await store.commit([put(resourceOf('Patient', 'a'), { unique: ['u'] })]);
     const writes = Array.from({ length: 30 }, (_, n) => put(resourceOf('Patient', `p${n}`, { active: true })));
     const taken = put(resourceOf('Patient', 'z'), { unique: ['u'] });

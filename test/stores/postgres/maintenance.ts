@@ -6,12 +6,12 @@ import { createRandom } from '../../../src/testing/random.js';
 import { randomResources } from '../../../src/testing/random-resources.js';
 import { assertSearches } from '../../../src/testing/suites/random-searches.js';
 import { SEED } from '../../support/chance.js';
-import { bareDatabase } from '../postgres-pool.js';
+import { newDatabase } from '../postgres-pool.js';
 
 const INDEX = ['token', 'string', 'date', 'quantity', 'reference', 'uri', 'display'];
 
 test('what is lost of the index is found by verify, and made anew by reindex', async () => {
-  const database = await bareDatabase();
+  const database = await newDatabase();
   const store = new PostgresStore(pglitePool(database));
   const random = createRandom(SEED);
   const resources = randomResources(random);
@@ -36,7 +36,7 @@ test('what is lost of the index is found by verify, and made anew by reindex', a
 });
 
 test('contradictions are told one by one', async () => {
-  const database = await bareDatabase();
+  const database = await newDatabase();
   const store = new PostgresStore(pglitePool(database));
   const ids = ['a', 'b', 'c', 'd', 'e'];
   const patient = (id: string): Parameters<typeof put>[0] => ({ resourceType: 'Patient', id });

@@ -9,7 +9,7 @@ import type { ReindexProgress } from '../../../src/stores/sql/reindex.js';
 import { idsOf, keyOf, put, putAll, queryOf, resourceOf } from '../../../src/testing/conformance-case.js';
 import { until } from '../../support/until.js';
 import { modelWith } from '../models.js';
-import { bareDatabase } from '../postgres-pool.js';
+import { newDatabase } from '../postgres-pool.js';
 
 const MANUAL = { reindex: 'manual' } as const;
 const MALE: Criteria = { kind: 'match', parameter: 'gender', test: { kind: 'token', code: 'male' } };
@@ -28,7 +28,7 @@ function patient(n: number): ReturnType<typeof resourceOf> {
 
 /** Patients p0 … and an Observation of each, in two projects. */
 async function filled(count = 30): Promise<PGlite> {
-  const database = await bareDatabase();
+  const database = await newDatabase();
   const store = new PostgresStore(pglitePool(database));
   for (const project of ['clinic', 'other']) {
     await store.commit(
@@ -159,7 +159,7 @@ describe('a database whose rows were made with another definition of a parameter
   });
 
   test('has the values of contained resources made again', async () => {
-    const database = await bareDatabase();
+    const database = await newDatabase();
     const origin = new PostgresStore(pglitePool(database));
     const observation = resourceOf('Observation', 'a', {
       contained: [{ resourceType: 'Patient', id: 'p', gender: 'male' }],
