@@ -50,6 +50,40 @@ test.each([
   expect(turns).toBeGreaterThanOrEqual(levels * (PATIENTS / 32));
 });
 
+test('long answers are shaped in turns with other work', async () => {
+  const store = await clinic();
+  const clock = new ManualClock((one) => one.pass(5));
+  const ask = (query: string, dialect: 'hl7' | 'standard') =>
+    countTurns(() =>
+      executeBy(clock, query, { store, caller: systemCaller(PROJECT), dialect, limits: { timeout: 1e9 } }),
+    );
+  const plain = await ask(`{ PatientList(_count: ${PATIENTS}) { id name { family } gender } }`, 'standard');
+  const shaped = await ask(`{ PatientList(_count: ${PATIENTS}) { id name { family } gender } }`, 'hl7');
+  expect(JSON.stringify(shaped.result.data)).toBe(JSON.stringify(plain.result.data).replaceAll(',"gender":null', ''));
+  // The patients and their names, 32 in a turn.
+  expect(shaped.turns - plain.turns).toBeGreaterThanOrEqual((2 * PATIENTS) / 32 - 2);
+});
+
+test('the errors of a long answer find their paths in turns with other work', async () => {
+  const store = await clinic();
+  const clock = new ManualClock((one) => one.pass(5));
+  const ask = (field: string) =>
+    countTurns(() =>
+      executeBy(clock, `{ PatientList(_count: ${PATIENTS}) { id name { family } } ${field} }`, {
+        store,
+        caller: systemCaller(PROJECT),
+        limits: { timeout: 1e9 },
+      }),
+    );
+  const found = await ask('Patient(id: "p1") { id }');
+  const failed = await ask('Patient(id: "lost") { id }');
+  expect(failed.result.errors.map(({ path, extensions }) => [path, extensions.code])).toEqual([
+    [['Patient'], 'not-found'],
+  ]);
+  // Patients, their lists of names and the names, 256 in a turn.
+  expect(failed.turns - found.turns).toBeGreaterThanOrEqual(Math.floor((3 * PATIENTS) / 256));
+});
+
 const NAMES = Array.from({ length: PATIENTS }, (_, index) => ({
   family: `Lee${index}`,
   given: index % 2 ? ['A'] : [],

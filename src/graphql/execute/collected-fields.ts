@@ -62,8 +62,7 @@ export class CollectedFields {
   }
 
   /** In dialect `hl7`, absent values are omitted. */
-  toObject(): Output {
-    const out: Output = {};
+  writeTo(out: Output): void {
     for (const [name, entry] of this.#entries) {
       const value = valueOf(entry);
       if (this.dialect === 'hl7' && isAbsent(value)) continue;
@@ -71,7 +70,7 @@ export class CollectedFields {
       const text = textOfDecimals(value);
       if (text !== undefined) addDecimalText(out, name, text);
     }
-    return hideDecimalTexts(out);
+    hideDecimalTexts(out);
   }
 
   #assertOneMore(name: string, before: FieldSource, { type }: FieldSource): void {

@@ -47,7 +47,9 @@ export async function executePlan(
     else run.defer(readFocus(plan, focus), { out: holder });
     await fillLevels(run);
     const { storeCalls, rows, cost, fhirpathSteps } = run;
-    return { ...finish(holder, run), storeCalls, rows, cost, fhirpathSteps };
+    const finished = finish(holder, run);
+    // PERF: only long answers, and those with errors, take a promise.
+    return { ...(finished instanceof Promise ? await finished : finished), storeCalls, rows, cost, fhirpathSteps };
   } catch (error) {
     throw run.written ? afterWriting(maskError(error)) : error;
   } finally {
@@ -58,25 +60,49 @@ export async function executePlan(
 /** The key of the data in its holder, so that the root object has a parent too. */
 export const ROOT = 'data';
 
+type Finished = Pick<Outcome, 'data' | 'errors' | 'isLost'>;
+
 /** The final data, and the errors with paths from before reshaping. */
-function finish(holder: Output, run: Run): Pick<Outcome, 'data' | 'errors' | 'isLost'> {
-  // Paths are those of the answer before nulls move up, which removes failed places.
-  const lost = run.required.isEmpty ? [] : errorsOf(holder, run.faults.splice(0), run);
-  const before = holder[ROOT];
-  if (!run.required.isEmpty) run.required.propagate(holder);
-  const root = holder[ROOT] as Output | null;
-  const shaped = root !== null && run.selections !== undefined ? shapeResponse(root, run, run.options.dialect) : root;
-  // PERF: a short answer is looked through as fast as it is noted.
-  if (shaped !== null && !run.hasDecimalText && run.rows > SHORT_ANSWER) markPlain(shaped);
-  const errors = [...lost, ...errorsOf(holder, run.faults, run)];
-  // HL7's dialect has no partial answers: any failure fails the request.
-  const isRefused = run.options.dialect === 'hl7' && errors.length > 0;
-  return { data: isRefused ? null : shaped, errors, isLost: !isRefused && root === null && before !== null };
+function finish(holder: Output, run: Run): Finished | Promise<Finished> {
+  if (!run.required.isEmpty) return finishInTurns(holder, run);
+  const shaped = shapedOf(holder, run);
+  if (shaped instanceof Promise || run.faults.length > 0) return finishInTurns(holder, run, shaped);
+  if (shaped !== null) noteKind(shaped, run);
+  return { data: shaped, errors: [], isLost: false };
 }
 
-function errorsOf(holder: Output, found: readonly FieldFault[], run: Run): ResponseError[] {
+async function finishInTurns(holder: Output, run: Run, shaping?: Shaped): Promise<Finished> {
+  // Paths are those of the answer before nulls move up, which removes failed places.
+  const lost = run.required.isEmpty ? [] : await errorsOf(holder, run.faults.splice(0), run);
+  const before = holder[ROOT];
+  if (!run.required.isEmpty) run.required.propagate(holder);
+  const shaped = await (shaping ?? shapedOf(holder, run));
+  if (shaped !== null) noteKind(shaped, run);
+  const errors = [...lost, ...(await errorsOf(holder, run.faults, run))];
+  // HL7's dialect has no partial answers: any failure fails the request.
+  const isRefused = run.options.dialect === 'hl7' && errors.length > 0;
+  return { data: isRefused ? null : shaped, errors, isLost: !isRefused && shaped === null && before !== null };
+}
+
+type Shaped = Output | null | Promise<Output>;
+
+function shapedOf(holder: Output, run: Run): Shaped {
+  const root = holder[ROOT] as Output | null;
+  return root === null || run.selections === undefined ? root : shapeResponse(root, run, run.options.dialect);
+}
+
+/** PERF: a short answer is looked through as fast as it is noted. */
+function noteKind(data: Output, run: Run): void {
+  if (!run.hasDecimalText && run.rows > SHORT_ANSWER) markPlain(data);
+}
+
+async function errorsOf(holder: Output, found: readonly FieldFault[], run: Run): Promise<readonly ResponseError[]> {
+  if (found.length === 0) return [];
   const faults = run.written ? found.map((fault) => ({ ...fault, error: afterWriting(fault.error) })) : found;
-  return fieldErrors(holder, faults, (out, key) => isFlattened(run.selections?.get(out), key));
+  const walk = fieldErrors(holder, faults, (out, key) => isFlattened(run.selections?.get(out), key));
+  let step = walk.next();
+  for (; step.done !== true; step = walk.next()) if (run.deadline.isTurnOver) await run.deadline.yieldIfLong();
+  return step.value;
 }
 
 function isFlattened(selection: Selection | undefined, key: string): boolean {

@@ -11,11 +11,22 @@ import type { Run } from './run.js';
  * Gives the answer its final shape: applies `@flatten`, `@singleton` and `@slice` and, in dialect `hl7`, removes absent
  * values and collates repeated keys into lists.
  *
- * It walks the objects filled by execution, which has already evaluated `@first` and the expressions of `@slice`. See
+ * It walks the objects filled by execution, in turns with other work. Execution has already evaluated `@first` and the expressions of `@slice`. See
  * https://hl7.org/fhir/R4/graphql.html#flattening.
  */
-export function shapeResponse(root: Output, run: Run, dialect: Dialect): Output {
-  return new Shaper(run, dialect).object(root);
+export function shapeResponse(root: Output, run: Run, dialect: Dialect): Output | Promise<Output> {
+  const shaper = new Shaper(run, dialect);
+  const shaped = shaper.later(root);
+  while (shaper.shapeNext()) {
+    if (run.isLookDue && run.deadline.isTurnOver) return shapeRest(shaper, run).then(() => shaped);
+  }
+  return shaped;
+}
+
+async function shapeRest(shaper: Shaper, run: Run): Promise<void> {
+  do {
+    if (run.isLookDue) await run.deadline.yieldIfLong();
+  } while (shaper.shapeNext());
 }
 
 /** The destination of an object's fields: flattened objects write into their parent. */
@@ -28,23 +39,38 @@ interface Scope {
 }
 
 class Shaper {
+  /** Objects that are not shaped yet, and where they will be. */
+  readonly #open: { readonly out: Output; readonly shaped: Output }[] = [];
+
   constructor(
     private readonly run: Run,
     private readonly dialect: Dialect,
   ) {}
 
-  object(out: Output): Output {
+  /** @returns the object that {@link shapeNext} will fill */
+  later(out: Output): Output {
+    const shaped: Output = {};
+    this.#open.push({ out, shaped });
+    return shaped;
+  }
+
+  /** @returns false if all objects have their shape */
+  shapeNext(): boolean {
+    const next = this.#open.pop();
+    if (next === undefined) return false;
+    const { out, shaped } = next;
     const into = new CollectedFields(this.dialect);
     const selection = this.run.selections?.get(out);
     if (selection === undefined) this.#connection(out, into);
     else this.#fields(out, selection, { into, collected: false, suffix: '' });
-    return into.toObject();
+    into.writeTo(shaped);
+    return true;
   }
 
   #value(value: unknown): unknown {
     if (typeof value !== 'object' || value === null || value instanceof WrittenDecimal) return value;
     if (this.run.opaque.has(value)) return value;
-    return Array.isArray(value) ? value.map((item) => this.#value(item)) : this.object(value as Output);
+    return Array.isArray(value) ? value.map((item) => this.#value(item)) : this.later(value as Output);
   }
 
   /** Connections and edges, which no directive affects. */
