@@ -11,7 +11,12 @@ import type { GraphqlExplanation } from './explain/explain-fhir-graphql.js';
 import { withDefaults } from './limits.js';
 import { modelWithHost } from './schema/host/compile-host-fields.js';
 import type { HostFields } from './schema/host/host-fields.js';
-import { printFederationSchema, withFederation } from './schema/federation.js';
+import {
+  printFederationSchema,
+  printFederationSchemaInTurns,
+  type SubgraphOptions,
+  withFederation,
+} from './schema/federation.js';
 import { type PrintOptions, printFhirSchema, type SchemaOptions } from './schema/print-fhir-schema.js';
 import { serviceStore } from './service-store.js';
 import type { QueryDocument, TypedRequest } from './typed-document.js';
@@ -99,8 +104,12 @@ export interface ServiceSchemaOptions extends Omit<PrintOptions, 'model' | 'enum
 }
 
 /** The SDL of a subgraph, with the fields of the host and without those that routers use. */
-function printSubgraph({ store, fields, types, enums }: FhirGraphqlConfig, options: ServiceSchema): string {
-  return printFederationSchema({ ...options, enums, model: modelWithHost(store.model, { fields, types, enums }) });
+function printSubgraph(config: FhirGraphqlConfig, options: ServiceSchema): string {
+  return printFederationSchema(subgraphOptions(config, options));
+}
+
+function subgraphOptions({ store, fields, types, enums }: FhirGraphqlConfig, options: ServiceSchema): SubgraphOptions {
+  return { ...options, enums, model: modelWithHost(store.model, { fields, types, enums }) };
 }
 
 /** The schema for GraphQL servers; requests have their caller in the context. */
@@ -173,7 +182,11 @@ function checked(config: FhirServiceConfig): FhirGraphqlConfig {
   const { federation, ...service } = config;
   const { model } = config.store;
   const additions =
-    federation === true ? withFederation(model, config, () => printSubgraph(config, schemaOptionsOf(config))) : {};
+    federation === true
+      ? withFederation(model, config, () =>
+          printFederationSchemaInTurns(subgraphOptions(config, schemaOptionsOf(config))),
+        )
+      : {};
   const store = serviceStore(config.store, config.terminology);
   return Object.freeze({ ...service, ...additions, store, limits: withDefaults(config.limits) });
 }

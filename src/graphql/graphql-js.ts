@@ -65,10 +65,17 @@ export {
   type GraphQLResolveInfo,
   type GraphQLType,
 } from 'graphql/type/definition.js';
-export { GraphQLBoolean, GraphQLFloat, GraphQLID, GraphQLInt, GraphQLString } from 'graphql/type/scalars.js';
+export {
+  GraphQLBoolean,
+  GraphQLFloat,
+  GraphQLID,
+  GraphQLInt,
+  GraphQLString,
+  isSpecifiedScalarType,
+} from 'graphql/type/scalars.js';
 export { DirectiveLocation } from 'graphql/language/directiveLocation.js';
 export { GraphQLDirective, specifiedDirectives } from 'graphql/type/directives.js';
 export { SchemaMetaFieldDef, TypeMetaFieldDef, TypeNameMetaFieldDef } from 'graphql/type/introspection.js';
 export { GraphQLSchema } from 'graphql/type/schema.js';
-export { printSchema } from 'graphql/utilities/printSchema.js';
+export { printSchema, printType } from 'graphql/utilities/printSchema.js';
 export { valueFromASTUntyped } from 'graphql/utilities/valueFromASTUntyped.js';

@@ -1,9 +1,11 @@
 import { buildASTSchema, parse, validateSchema } from 'graphql';
 import { expect, test } from 'vitest';
 import { createFhirGraphql } from '../../src/graphql/create-fhir-graphql.js';
+import { PACE } from '../../src/platform/pace.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { countCalls } from '../graphql/counting-store.js';
 import { caller, openClinic } from '../graphql/harness.js';
+import { countTurns } from '../support/count-turns.js';
 
 const counting = countCalls(new MemoryStore());
 const service = createFhirGraphql({
@@ -56,6 +58,26 @@ test('_service gives the SDL of printSchema, in which resource types are entitie
   for (const own of ['_entities', '_service', '@flatten', '_Any']) expect(sdl).not.toContain(own);
   const plain = sdl.replace(/^extend schema.*$/m, 'directive @key(fields: String!) on OBJECT');
   expect(validateSchema(buildASTSchema(parse(plain)))).toEqual([]);
+});
+
+test('_service makes the SDL in turns with other work, and once', async () => {
+  const { turnMs } = PACE;
+  PACE.turnMs = 0;
+  try {
+    const types = ['Group', 'Location'];
+    const other = createFhirGraphql({ store: counting.store, federation: true, introspection: { types } });
+    const ask = () => countTurns(() => other.execute('{ _service { sdl } }', { caller }));
+    const first = await ask();
+    const sdl = other.printSchema({ federation: true });
+    expect(first.result).toEqual({ data: { _service: { sdl } } });
+    // A type is defined in one turn and printed in another.
+    expect(first.turns).toBeGreaterThanOrEqual(2 * sdl.match(/^(type|input) /gm)!.length);
+    const second = await ask();
+    expect(second.result).toEqual(first.result);
+    expect(second.turns).toBeLessThan(5);
+  } finally {
+    PACE.turnMs = turnMs;
+  }
 });
 
 test('without the option a service has none of it', async () => {

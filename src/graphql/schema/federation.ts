@@ -1,10 +1,17 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { isJsonObject, isResourceId } from '../../fhir/resource.js';
-import { GraphQLSchema, printSchema, specifiedDirectives } from '../graphql-js.js';
+import { Pace } from '../../platform/pace.js';
+import {
+  type GraphQLNamedType,
+  GraphQLSchema,
+  isSpecifiedScalarType,
+  printType,
+  specifiedDirectives,
+} from '../graphql-js.js';
 import { keepAbsent } from './host/read-field.js';
 import type { HostFields, HostRootField } from './host/host-fields.js';
 import type { HostAdditions } from './host/compile-host-fields.js';
-import { schemaForTools, type SchemaOptions } from './print-fhir-schema.js';
+import { schemaForTools, schemaForToolsInTurns, type SchemaOptions } from './print-fhir-schema.js';
 
 /** What the version of Apollo Federation is called in SDL. See https://specs.apollo.dev/federation/v2.3. */
 const LINK = 'extend schema @link(url: "https://specs.apollo.dev/federation/v2.3", import: ["@key"])';
@@ -13,25 +20,62 @@ const LINK = 'extend schema @link(url: "https://specs.apollo.dev/federation/v2.3
  * The SDL of a subgraph: every resource type is an entity with `id` as its key. Directives that reshape answers are left
  * out, since a router would not pass them on.
  */
-export function printFederationSchema(options: SchemaOptions & { readonly model: FhirModel }): string {
-  const complete = schemaForTools(options.model, options);
+export function printFederationSchema(options: SubgraphOptions): string {
+  return sdlOf(typesOf(schemaForTools(options.model, options)).map(printEntity));
+}
+
+/** {@link printFederationSchema} in turns with other work. */
+export async function printFederationSchemaInTurns(options: SubgraphOptions): Promise<string> {
+  const complete = await schemaForToolsInTurns(options.model, options);
+  const pace = new Pace();
+  const texts: string[] = [];
+  for (const type of typesOf(complete)) {
+    if (pace.isSpent) await pace.next();
+    texts.push(printEntity(type));
+  }
+  return sdlOf(texts);
+}
+
+export type SubgraphOptions = SchemaOptions & { readonly model: FhirModel };
+
+function typesOf(complete: GraphQLSchema): GraphQLNamedType[] {
   const schema = new GraphQLSchema({ ...complete.toConfig(), directives: specifiedDirectives, assumeValid: true });
-  const sdl = printSchema(schema).replaceAll(
-    /^type (\w+) implements Resource \{$/gm,
+  return Object.values(schema.getTypeMap()).filter(
+    (type) => !type.name.startsWith('__') && !isSpecifiedScalarType(type),
+  );
+}
+
+function printEntity(type: GraphQLNamedType): string {
+  return printType(type).replace(
+    /^type (\w+) implements Resource \{$/m,
     'type $1 implements Resource @key(fields: "id") {',
   );
-  return `${LINK}\n\n${sdl}\n`;
+}
+
+function sdlOf(types: readonly string[]): string {
+  return `${LINK}\n\n${types.join('\n\n')}\n`;
 }
 
 /**
  * The fields that a router asks of a subgraph: `_service` and `_entities` (one read for all resources). See
  * https://www.apollographql.com/docs/graphos/reference/federation/subgraph-spec.
+ *
+ * @param sdl called once, at the first request for it
  */
-export function withFederation(model: FhirModel, additions: HostAdditions, sdl: () => string): HostAdditions {
+export function withFederation(model: FhirModel, additions: HostAdditions, sdl: () => Promise<string>): HostAdditions {
+  let made: Promise<string> | undefined;
+  const make = async (): Promise<string> => {
+    try {
+      return await sdl();
+    } catch (error) {
+      made = undefined;
+      throw error;
+    }
+  };
   const service: HostRootField = {
     type: '_Service!',
     description: 'This service as a subgraph',
-    resolve: () => ({ sdl: sdl() }),
+    resolve: async () => ({ sdl: await (made ??= make()) }),
   };
   const entities: HostRootField = keepAbsent({
     type: '[Resource]!',
