@@ -235,11 +235,21 @@ describe('numbers of what meets several conditions', () => {
     const expected = [await count(...codes), await count(match('status', 'final'), above(100))];
     expect(expected[0]).toBeGreaterThan(50);
     expect(expected[1]).toBeGreaterThan(50);
+    const either: Criteria = { kind: 'or', of: codes };
+    const alone = [await count(either), await count({ kind: 'not', of: either })];
+    expect(alone[0]).toBeGreaterThan(expected[0]!);
+    expect(alone[1]).toBeGreaterThan(50);
     buildAll(database);
     Object.assign(COUNTING_SETS, { minRows: 0 });
     const get = vi.spyOn(Statements.prototype, 'get');
     expect([await count(...codes), await count(match('status', 'final'), above(100))]).toEqual(expected);
     expect(get.mock.calls.filter(([{ text }]) => text.includes('r0.'))).toEqual([]);
+    get.mockClear();
+    // Alternatives of one or several parameters are one condition.
+    expect([await count(either), await count({ kind: 'not', of: either })]).toEqual(alone);
+    const texts = get.mock.calls.map(([{ text }]) => text);
+    // The only ones look whether the index finds few.
+    expect(texts.filter((text) => /\b(r0|token x)\b/.test(text) && !text.includes('LIMIT'))).toEqual([]);
   });
 });
 

@@ -1,3 +1,4 @@
+import type { Criteria } from '../../search/criteria/criteria.js';
 import type { Condition } from '../sql/pages/condition.js';
 import { allOf, sql } from '../sql/sql.js';
 import type { PreparedSearch } from './pages/prepared-search.js';
@@ -5,8 +6,8 @@ import { intersection } from './skip/condition-sets.js';
 import type { Statements } from './statements.js';
 
 /**
- * Counts what meets several conditions by the sets of the skip index: they are intersected. One condition may have no such set:
- * what its scan finds is looked up in the others. Undefined where that would not be shorter.
+ * Counts what meets conditions by the sets of the skip index: they are intersected. One condition may have no such set: what
+ * its scan finds is looked up in the others. Undefined where that would not be shorter.
  *
  * PERF: a resource in a set takes some nanoseconds, one that a scan finds 0.2 µs, and a test some microseconds.
  */
@@ -15,7 +16,8 @@ export function countInSets(
   search: PreparedSearch,
   statements: Statements,
 ): number | undefined {
-  if (conditions.length < 2) return undefined;
+  const [first, second] = conditions;
+  if (second === undefined && (first?.criteria === undefined || !mayBeSets(first.criteria))) return undefined;
   const scans = conditions.filter(({ scan, direct }) => scan !== undefined && direct === true);
   if (search.probes.shortestUnder(COUNTING_SETS.minRows, scans) !== undefined) return undefined;
   const { skips } = search;
@@ -23,7 +25,9 @@ export function countInSets(
   const known = new Map(conditions.map((one) => [one, skips.exactOf(one)]));
   const [other, ...further] = conditions.filter((one) => known.get(one) === undefined);
   if (further.length > 0 || (other !== undefined && !scans.includes(other))) return undefined;
-  const { set } = intersection([...known.values()])!;
+  const found = intersection([...known.values()]);
+  if (found === undefined) return undefined;
+  const { set } = found;
   const { pending } = skips.index;
   for (const key of pending) set.delete(key);
   let count = other === undefined ? set.count : 0;
@@ -36,6 +40,21 @@ export function countInSets(
     }
   }
   return count + countPending(pending, conditions, search, statements);
+}
+
+/** Whether sets of codes and references may answer it: a range alone is counted in its index, presence by shapes. */
+function mayBeSets(criteria: Criteria): boolean {
+  switch (criteria.kind) {
+    case 'match':
+      return criteria.test.kind === 'token' || criteria.test.kind === 'reference';
+    case 'and':
+    case 'or':
+      return criteria.of.every(mayBeSets);
+    case 'not':
+      return mayBeSets(criteria.of);
+    default:
+      return criteria.kind === 'has';
+  }
 }
 
 function countPending(
