@@ -1,8 +1,9 @@
-import { afterEach, describe, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import type { AnyResource } from '../../src/fhir/resource.js';
+import type { Criteria } from '../../src/search/criteria/criteria.js';
 import { TUNING } from '../../src/stores/postgres/pages/tuning.js';
 import { PostgresStore } from '../../src/stores/postgres/store.js';
-import { PROJECT, put } from '../../src/testing/conformance-case.js';
+import { PROJECT, put, queryOf, resourceOf } from '../../src/testing/conformance-case.js';
 import { createRandom } from '../../src/testing/random.js';
 import { randomResources } from '../../src/testing/random-resources.js';
 import { skewedResources } from '../../src/testing/skewed-resources.js';
@@ -45,4 +46,19 @@ describe('every way to a page and a count gives it', () => {
     const current = [...new Map(stored.map((one) => [`${one.resourceType}/${one.id}`, one])).values()];
     await assertSearches(store, PROJECT, current, random, cases(120, 15));
   });
+});
+
+test('a count finds nothing for an alternative without alternatives', async () => {
+  const store = new PostgresStore(await postgresPool());
+  await store.commit(['male', 'other'].map((gender) => put(resourceOf('Patient', gender, { gender }))));
+  const male: Criteria = { kind: 'match', parameter: 'gender', test: { kind: 'token', code: 'male' } };
+  const nothing: Criteria = { kind: 'or', of: [] };
+  const all: Criteria = { kind: 'and', of: [{ kind: 'all' }, { kind: 'not', of: male }] };
+  const total = async (criteria: Criteria): Promise<number | undefined> =>
+    (await store.search(queryOf('Patient', criteria, { limit: 0, total: true }))).total;
+  Object.assign(TUNING, { looks: [1, Infinity], maxCollected: 0, countLook: 0, maxCountList: 20 });
+  expect(await total({ kind: 'or', of: [nothing, all] })).toBe(1);
+  expect(await total({ kind: 'not', of: { kind: 'or', of: [nothing, all] } })).toBe(1);
+  expect(await total({ kind: 'or', of: [nothing, { kind: 'not', of: nothing }] })).toBe(2);
+  await store.close();
 });

@@ -80,6 +80,7 @@ export class CountTrees {
   #scan(criteria: Criteria, lists: CountLists): Sql | undefined {
     switch (criteria.kind) {
       case 'or': {
+        if (criteria.of.length === 0) return NOTHING;
         const groups = [...matchesByParameter(criteria.of).values()];
         const matches = groups.map((of) => this.single({ kind: 'or', of })?.scan);
         const others = criteria.of.filter(({ kind }) => kind !== 'match').map((one) => this.#scanOf(one, lists));
@@ -105,6 +106,9 @@ export class CountTrees {
     }
   }
 }
+
+/** What an alternative of nothing finds. */
+const NOTHING = sql`SELECT a.key FROM resource a WHERE FALSE`;
 
 /** All resources of the type. */
 export function allOfType(scope: RowScope): Sql {
