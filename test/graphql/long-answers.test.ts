@@ -132,6 +132,19 @@ test.each([
   expect(turns).toBeGreaterThanOrEqual(PATIENTS);
 });
 
+test('slices of many resources are evaluated in turns with other work', async () => {
+  const store = await clinic();
+  const clock = new ManualClock((one) => one.pass(5));
+  const query = `{ PatientList(_count: ${PATIENTS}) @slice(fhirpath: "name.family") { id } }`;
+  const { result, turns } = await countTurns(() =>
+    executeBy(clock, query, { store, caller: systemCaller(PROJECT), limits: { timeout: 1e9 } }),
+  );
+  expect(result.errors).toEqual([]);
+  expect(Object.keys(result.data!)).toHaveLength(PATIENTS);
+  expect(result.data!['PatientList.Lee7']).toEqual([{ id: 'p7' }]);
+  expect(turns).toBeGreaterThanOrEqual(PATIENTS);
+});
+
 test('an expression that fails for an item of a long list fails the list alone', async () => {
   const store = await clinic();
   const long = { resourceType: 'Patient', id: 'long', gender: 'female', name: NAMES } as AnyResource;

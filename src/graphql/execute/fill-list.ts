@@ -29,4 +29,5 @@ async function fillInTurns<Item>(
   }
 }
 
-const LONG = 64;
+/** In items. */
+export const LONG = 64;

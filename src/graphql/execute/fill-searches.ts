@@ -7,9 +7,9 @@ import type { SearchEdge, Selection } from '../plan/plan.js';
 import { call } from './call.js';
 import { answerConnection } from './connection.js';
 import { cutPage } from './page-window.js';
-import { fillList } from './fill-list.js';
+import { fillList, LONG } from './fill-list.js';
 import { projectResource } from './project.js';
-import { shapeItems } from './shape-items.js';
+import { shapeItems, shapeItemsInTurns } from './shape-items.js';
 import type { Output, SearchHole } from './holes.js';
 import type { Run } from './run.js';
 import { cursorOf, searchRequest, type SearchRequest } from './search-request.js';
@@ -126,9 +126,11 @@ function answerList(
   filling: Promise<void>[],
 ): unknown[] {
   const resources = kept.map(({ resource }) => resource);
-  const shaped = edge.shaping === undefined ? resources : shapeResources(edge, resources, out, run);
   const list: unknown[] = [];
-  const filled = fillList(list, shaped, (resource) => projectResource(selection, resource, run), run);
+  const fill = (shaped: readonly AnyResource[]): Promise<void> | undefined =>
+    fillList(list, shaped, (resource) => projectResource(selection, resource, run), run);
+  const shaped = edge.shaping === undefined ? resources : shapeResources(edge, resources, out, run);
+  const filled = shaped instanceof Promise ? shaped.then(fill) : fill(shaped);
   if (filled !== undefined) filling.push(filled);
   return list;
 }
@@ -145,14 +147,16 @@ async function filterInTurns(matches: Matches, keep: NonNullable<SearchRequest['
   return kept;
 }
 
-/** `@first` and `@slice` on a list of resources. */
+/** `@first` and `@slice` on a list of resources; a promise if expressions are evaluated for many of them. */
 function shapeResources(
   edge: SearchEdge,
   resources: readonly AnyResource[],
   out: Output,
   run: Run,
-): readonly AnyResource[] {
+): readonly AnyResource[] | Promise<readonly AnyResource[]> {
   const [first] = resources;
   if (first === undefined) return resources;
-  return shapeItems(edge, edge.type, resources, out, first, run) as readonly AnyResource[];
+  const isLong = edge.shaping?.slice !== undefined && resources.length > LONG;
+  const shape = isLong ? shapeItemsInTurns : shapeItems;
+  return shape(edge, edge.type, resources, out, first, run) as readonly AnyResource[] | Promise<readonly AnyResource[]>;
 }

@@ -2,6 +2,7 @@ import { FhirError } from '../../fhir/error.js';
 import type { AnyResource } from '../../fhir/resource.js';
 import type { InlineResourceField, ObjectField, PlannedField } from '../plan/plan.js';
 import { RESOURCE } from '../schema/fields.js';
+import { LONG } from './fill-list.js';
 import { compileItemFilter } from './item-filter.js';
 import type { Output } from './holes.js';
 import type { ItemFilter, Run } from './run.js';
@@ -33,9 +34,6 @@ export function areTestedInTurns(field: ObjectField | InlineResourceField, value
   const isTested = field.filter?.fhirpath !== undefined || field.shaping?.slice !== undefined;
   return isTested && Array.isArray(value) && value.length > LONG;
 }
-
-/** PERF: nearly all lists are short, and need no promise. */
-const LONG = 64;
 
 /** {@link keptItems} in turns with other work. */
 export async function keptItemsInTurns(
