@@ -154,3 +154,20 @@ describe('a number under several conditions', () => {
     }
   });
 });
+
+test('a count finds nothing where one condition lists shapes and another finds nothing', async () => {
+  const store = new SqliteStore(':memory:');
+  await store.commit(skewedResources(20, createRandom(SEED)).map((one) => put(one)));
+  const listed: Criteria = {
+    kind: 'or',
+    of: [{ kind: 'id', ids: [] }, { kind: 'missing', parameter: 'date', missing: true }, { kind: 'none' }],
+  };
+  const otherUnit: Criteria = {
+    kind: 'match',
+    parameter: 'value-quantity',
+    test: { kind: 'quantity', prefix: 'ne', low: 0, high: 1, system: 'urn:u', code: 'mg' },
+  };
+  const of: readonly Criteria[] = [listed, { kind: 'or', of: [] }, otherUnit];
+  expect((await store.search(counted({ kind: 'and', of }))).total).toBe(0);
+  await store.close();
+});

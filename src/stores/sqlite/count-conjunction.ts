@@ -1,7 +1,7 @@
 import type { Criteria } from '../../search/criteria/criteria.js';
 import type { Condition } from '../sql/pages/condition.js';
 import { inTime, isCurrent, ofParameter, parameterKey, type RowScope } from '../sql/rows.js';
-import { allOf, negation, type Sql, sql, TRUE, unionAll } from '../sql/sql.js';
+import { allOf, FALSE, negation, type Sql, sql, TRUE, unionAll } from '../sql/sql.js';
 import { countStatement, type Repeats } from './count.js';
 import { presenceScan } from './pages/combined.js';
 import { isOfCode } from './pages/own-scans.js';
@@ -85,6 +85,7 @@ export class ConjunctionCount {
     const tests = others.map(({ test }) => test);
     if (tests.length === 0) return sql`SELECT count(*) FROM (${both})`;
     const where = allOf(tests);
+    if (where === FALSE) return sql`SELECT 0`;
     const row = looksAtRow(where) ? sql`s CROSS JOIN resource r0 ON r0.key = s.key` : sql`s AS r0`;
     return sql`WITH s (key) AS (${both}) SELECT count(*) FROM ${row} WHERE ${where}`;
   }
@@ -95,6 +96,8 @@ export class ConjunctionCount {
       return sql`SELECT count(*) FROM resource r0 WHERE ${allOf([isCurrent(this.#scope), inTime(sql`r0.key`, this.#scope), ...tests])}`;
     }
     const where = allOf([inTime(sql`r0.key`, this.#scope), ...tests]);
+    // SQLite drops the tests of a scan together with a FALSE, and then cannot use its partial index.
+    if (where === FALSE) return sql`SELECT 0`;
     const row = looksAtRow(where) ? sql`s CROSS JOIN resource r0 ON r0.key = s.key` : sql`s AS r0`;
     // SQLite leaves the DISTINCT to the index where that has the rows of a resource next to each other.
     return sql`WITH s (key) AS (${start.scan!}) SELECT count(*) FROM (SELECT DISTINCT r0.key FROM ${row} WHERE ${where})`;
