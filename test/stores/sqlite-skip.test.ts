@@ -199,6 +199,30 @@ describe('a page costs its rows where conditions and order depend on each other'
   });
 });
 
+test('a page of one code, sorted by it, leaves out what has a larger one, too', async () => {
+  const database = new Database(':memory:');
+  const store = new SqliteStore(database);
+  const category = (...codes: readonly string[]) => codes.map((code) => ({ coding: [{ code }] }));
+  const ids = Array.from({ length: 120 }, (_, index) => `o${String(index).padStart(3, '0')}`);
+  const both = new Set(ids.filter((_, index) => index % 3 === 0));
+  const resourceOfId = (id: string): AnyResource =>
+    ({ resourceType: 'Observation', id, category: category('a', ...(both.has(id) ? ['b'] : [])) }) as AnyResource;
+  await write(store, ids.map(resourceOfId));
+  buildAll(database);
+  Object.assign(TUNING, { looks: [Infinity], fewTogether: Infinity });
+  const page = async (descending: boolean): Promise<readonly string[]> => {
+    const sort = [by('category', descending), by('_id', true)];
+    const after = { id: 'o090', values: ['a', 'o090'] };
+    const { matches } = await store.search({ ...OBSERVATIONS, sort, limit: 10, after });
+    return matches.map(({ resource }) => resource.id!);
+  };
+  const below = ids.filter((id) => id < 'o090').reverse();
+  expect(await page(true)).toEqual(below.filter((id) => !both.has(id)).slice(0, 10));
+  expect(await page(false)).toEqual(below.slice(0, 10));
+});
+
+const OBSERVATIONS = { project: PROJECT, type: 'Observation', criteria: { kind: 'all' } } as const;
+
 describe('numbers of what meets several conditions', () => {
   afterEach(() => void Object.assign(COUNTING_SETS, COUNTS));
 
@@ -327,6 +351,21 @@ describe('skip indexes', () => {
         Object.assign(COUNTING_SETS, COUNTS);
       }
     }
+  });
+
+  test('know a parameter that no resource had when they were made', async () => {
+    const { database, store } = await filled();
+    const noted = { ...correlated(1)[0]!, id: 'noted', valueString: 'oil' } as AnyResource;
+    await write(store, [noted]);
+    buildAll(database);
+    const { skipIndexes } = connectionTo(database);
+    for (const collection of database.prepare('SELECT DISTINCT collection FROM skip').pluck().all() as number[]) {
+      skipIndexes.write(skipIndexes.build(collection));
+    }
+    Object.assign(TUNING, WAYS['sorted at once']);
+    const criteria: Criteria = { kind: 'missing', parameter: 'value-string', missing: false };
+    const { matches } = await store.search({ ...OBSERVATIONS, criteria, limit: 5 });
+    expect(matches.map(({ resource }) => resource.id)).toEqual(['noted']);
   });
 
   test('are brought up to date where something was written, and made anew where much was', async () => {

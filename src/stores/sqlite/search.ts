@@ -254,6 +254,6 @@ function refersTo(parameter: number, target: number): Condition {
     test: sql`EXISTS (SELECT 1 FROM reference x INDEXED BY sqlite_autoindex_reference_1 WHERE x.resource = r0.key AND ${referring})`,
     scan: sql`SELECT x.resource FROM reference x INDEXED BY reference_by_value WHERE ${referring}`,
     direct: true,
-    shared: { parameter, value: target },
+    shared: { parameter, value: target, suffices: true },
   };
 }

@@ -17,9 +17,17 @@ export interface Condition {
   /** Rows that the scan reads even if it gives few; undefined: about as many as it gives, or unknown. */
   readonly reads?: number | undefined;
   /** A code, or the key of a reference's target, that all its matches have. */
-  readonly shared?: { readonly parameter: number; readonly value: string | number } | undefined;
+  readonly shared?: SharedValue | undefined;
   /** What it says, where that is criteria. */
   readonly criteria?: Criteria;
+}
+
+/** A value that all matches of a condition have. */
+export interface SharedValue {
+  readonly parameter: number;
+  readonly value: string | number;
+  /** Whatever has it is a match. A resource of several codes has others than the one that it is sorted by. */
+  readonly suffices: boolean;
 }
 
 /** The conditions that criteria are made of. @param choose undefined if the database chooses between inner scans */

@@ -155,7 +155,7 @@ export class Walker {
     const { codesOf } = index;
     return {
       test: index.isValue(value),
-      shared: codesOf === undefined || value === null ? undefined : { parameter: codesOf, value },
+      shared: codesOf === undefined || value === null ? undefined : { parameter: codesOf, value, suffices: false },
       scan: sql`SELECT ${index.key} FROM ${index.from} WHERE ${allOf([index.where, sql`${index.value} = ${value}`, inTime(index.key, this.#order.scope)])}`,
       direct: true,
     };

@@ -56,7 +56,9 @@ export class ConditionSets {
   #find({ members, shared, criteria, scan, direct, reads }: MemberCondition): ConditionSet | undefined {
     if (members !== undefined) return { set: members, exact: true };
     const held = shared && this.index.setOf(shared.parameter, shared.value);
-    if (held !== undefined) return { set: held, exact: true };
+    if (shared !== undefined && held !== undefined) {
+      return { set: held, exact: shared.suffices || !this.index.hasSeveral(shared.parameter) };
+    }
     const found = criteria && this.#matching(criteria);
     if (found !== undefined || scan === undefined) return found;
     return direct === true || (reads ?? Infinity) <= MAX_READ ? this.#scanned(scan) : undefined;

@@ -100,6 +100,11 @@ export class SkipIndex {
     };
   }
 
+  /** Whether some resource may have several values of a parameter. */
+  hasSeveral(parameter: number): boolean {
+    return this.#granules(parameter, BY_SMALLEST)?.several ?? true;
+  }
+
   /** Neighbours are in the same row of the table. */
   #reader(sort: number, subject: number, count: number): (granule: number) => Uint8Array {
     let last: { readonly row: number; readonly bytes: Uint8Array | undefined } | undefined;

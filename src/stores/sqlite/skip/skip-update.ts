@@ -79,6 +79,8 @@ function changedRows(
     if (sort !== SETS || subject === ids) continue;
     values.set(subject, [...(values.get(subject) ?? []), value]);
   }
+  // A parameter without a row is one that no resource has.
+  if (parametersOf(written).some((one) => values.get(one)?.includes(PRESENCE) !== true)) return undefined;
   for (const [parameter, own] of values) rows.push(...changedSets(written, parameter, codes.get(parameter)!, own));
   const orders = new OrderUpdate(written, granule);
   for (const [sort, subject, value] of kept) {
@@ -88,6 +90,14 @@ function changedRows(
     rows.push(...changed);
   }
   return rows;
+}
+
+/** The parameters of what was written. */
+function parametersOf(written: Written): readonly number[] {
+  const rows = written.allOf(sql`SELECT DISTINCT abs(p.value) FROM json_each(${written.pending}) j
+    CROSS JOIN resource r ON r.key = j.value AND r.content IS NOT NULL CROSS JOIN shape s ON s.key = r.shape
+    CROSS JOIN json_each(s.parameters) p`);
+  return rows.map(([parameter]) => parameter as number);
 }
 
 /** The sets of a parameter that are other ones now. */
