@@ -99,7 +99,9 @@ export function orderIndexOf(sort: SortKey, scope: RowScope): OrderIndex | undef
       test: exists(ofRow.from, sql`${ofRow.where} AND ${isMarked(X)} AND ${value(X)} = ${text}`),
       scan: sql`SELECT w.resource FROM ${from} WHERE ${ofParameter(W, number, scope)} AND ${isFirst} AND ${value(W)} = ${text}`,
       direct: true,
-      ...(table === 'token' && text !== null ? { shared: { parameter: number as number, value: text, suffices: false } } : {}),
+      ...(table === 'token' && text !== null
+        ? { shared: { parameter: number as number, value: text, suffices: false } }
+        : {}),
     }),
     missing: {
       test: isMissing,

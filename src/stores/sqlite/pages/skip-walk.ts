@@ -1,6 +1,7 @@
 import type { Condition } from '../../sql/pages/condition.js';
 import { compareRows, type FoundRow, foundRow } from '../../sql/pages/found-row.js';
 import type { PageOrder, PagePosition } from '../../sql/pages/page-order.js';
+import { isBefore } from '../../sql/pages/value-range.js';
 import { orderTerms } from '../../sql/order.js';
 import { sql, type SqlValue } from '../../sql/sql.js';
 import { type ConditionSets, intersection, type MemberCondition } from '../skip/condition-sets.js';
@@ -84,14 +85,21 @@ export class SkipWalker {
   }
 
   /** The granules from a position on, in the order of the page. */
-  #granules({ starts }: SkipOrderKeys, { level, place }: Part): readonly number[] {
+  #granules({ starts, ties }: SkipOrderKeys, { level, place }: Part): readonly number[] {
     const { keys, backwards } = this.#order;
     const granules = [...starts.keys()];
-    if (keys[level]!.descending !== backwards) granules.reverse();
+    const falling = keys[level]!.descending !== backwards;
+    if (falling) granules.reverse();
     const missing = starts.length;
     const all = backwards ? [missing, ...granules] : [...granules, missing];
     const at = place?.values[0];
-    return at === undefined ? all : all.slice(all.indexOf(at === null ? missing : granuleOf(starts, at)));
+    if (at === undefined) return all;
+    const granule = at === null ? missing : granuleOf(starts, at);
+    const start = starts[granule];
+    // What has this value may be written since: then all of the granule may be on the other side of it.
+    const [low, high] = falling ? [at, start] : [start, at];
+    const isPast = ties.includes(granule) && low != null && high != null && isBefore(low, high);
+    return all.slice(all.indexOf(granule) + (isPast ? 1 : 0));
   }
 
   /** Resources with one value, or with none, in the order of the next key. */
