@@ -26,7 +26,7 @@ export interface Condition {
 export interface SharedValue {
   readonly parameter: number;
   readonly value: string | number;
-  /** Whatever has it is a match. A resource of several codes has others than the one that it is sorted by. */
+  /** Every resource with it is a match. A resource of several codes has others than the one that it is sorted by. */
   readonly suffices: boolean;
 }
 
