@@ -16,6 +16,7 @@ import { randomResources } from '../../src/testing/random-resources.js';
 import { skewedResources } from '../../src/testing/skewed-resources.js';
 import { assertSearches } from '../../src/testing/suites/random-searches.js';
 import { cases, SEED } from '../support/chance.js';
+import { correlatedObservations } from './correlated-observations.js';
 import { postgresPool } from './postgres-pool.js';
 
 const DEFAULTS = { ...TUNING };
@@ -120,24 +121,6 @@ const not = (of: Criteria): Criteria => ({ kind: 'not', of });
 const and = (...of: readonly Criteria[]): Criteria => ({ kind: 'and', of });
 const missing = (parameter: string): Criteria => ({ kind: 'missing', parameter, missing: true });
 
-/** Old Observations are corrected and low, and nothing is written in the order of anything. */
-function correlated(count: number): AnyResource[] {
-  const random = createRandom(7);
-  return Array.from({ length: count }, (_, index) => {
-    const day = Math.floor(random() * 3_000);
-    const old = day < 600;
-    return {
-      resourceType: 'Observation',
-      id: `o${String((index * 7919) % 100_003).padStart(6, '0')}`,
-      status: old ? 'corrected' : 'final',
-      code: { coding: [{ code: `c${Math.floor(random() * 4)}` }] },
-      ...(old ? {} : { subject: { reference: 'Patient/p' } }),
-      effectiveDateTime: new Date(Date.UTC(2010, 0, 1 + day)).toISOString(),
-      valueQuantity: { value: day / 10 + random() },
-    } as AnyResource;
-  });
-}
-
 describe('a page costs its rows where conditions and order depend on each other', () => {
   let pool: PostgresPool;
   const rows: number[] = [];
@@ -146,7 +129,7 @@ describe('a page costs its rows where conditions and order depend on each other'
   beforeAll(async () => {
     pool = await postgresPool();
     store = new PostgresStore(counting(pool, rows));
-    const resources = correlated(1_500);
+    const resources = correlatedObservations(1_500);
     for (let start = 0; start < resources.length; start += 500) await write(store, resources.slice(start, start + 500));
     Object.assign(SKIP_TUNING, { part: 32 });
     await buildAll(pool, 'Observation');
@@ -251,7 +234,7 @@ describe('skip indexes', () => {
   async function filled(): Promise<{ readonly pool: PostgresPool; readonly store: PostgresStore }> {
     const pool = await postgresPool();
     const store = new PostgresStore(pool);
-    await write(store, correlated(100));
+    await write(store, correlatedObservations(100));
     await buildAll(pool, 'Observation');
     expect(await countRows(pool)).toBeGreaterThan(20);
     return { pool, store };
@@ -273,7 +256,7 @@ describe('skip indexes', () => {
     const replacedBefore = new Date(Date.now() + 60_000).toISOString();
     await store.removal.purgeHistory({ project: PROJECT, keep: 1, replacedBefore });
     expect(await countRows(pool)).toBeGreaterThan(20);
-    await write(store, correlated(1));
+    await write(store, correlatedObservations(1));
     await store.removal.purgeHistory({ project: PROJECT, keep: 1, replacedBefore });
     expect(await countRows(pool)).toBe(0);
   });
@@ -290,7 +273,7 @@ describe('skip indexes', () => {
     COPY.fromRows = fromRows;
     expect(await countRows(pool, 'fhirgraph_skip_written')).toBe(0);
     Object.assign(SKIP_TUNING, { maxFresh: 2 });
-    await write(store, correlated(3));
+    await write(store, correlatedObservations(3));
     expect(await countRows(pool, 'fhirgraph_skip_written')).toBe(3);
     COPY.fromRows = before;
     await buildAll(pool, 'Observation');
@@ -302,7 +285,7 @@ describe('skip indexes', () => {
     const pool = await postgresPool();
     const store = new PostgresStore(pool);
     Object.assign(SKIP_TUNING, { minLoad: 100 });
-    await write(store, correlated(100));
+    await write(store, correlatedObservations(100));
     await store.close();
     Object.assign(SKIP_TUNING, { minLoad: SKIPS.minLoad });
     expect(await countRows(pool)).toBeGreaterThan(20);
@@ -311,7 +294,7 @@ describe('skip indexes', () => {
   test('are made after a search that was without, where the pool has another connection', async () => {
     const pool = await postgresPool();
     const store = new PostgresStore({ ...pool, options: {} });
-    await write(store, correlated(100));
+    await write(store, correlatedObservations(100));
     Object.assign(TUNING, { looks: [Infinity], stretch: 5 });
     await store.search(queryOf('Observation', match('status', 'corrected'), { sort: [by('date', true)], limit: 10 }));
     await vi.waitFor(async () => expect(await countRows(pool)).toBeGreaterThan(20), 5_000);
@@ -329,7 +312,7 @@ describe('skip indexes', () => {
     const page = queryOf('Observation', match('status', 'corrected'), { sort: [by('date', true)], limit: 10 });
     expect((await store.search(page)).matches.length).toBe(10);
     await store.removal.removeProject(PROJECT);
-    await write(store, correlated(31));
+    await write(store, correlatedObservations(31));
     await buildAll(pool, 'Observation');
     expect(await countRows(pool)).toBe(0);
   });
@@ -340,7 +323,7 @@ describe('skip indexes', () => {
     for (const name of ['', '_type', '_written']) await rowsOf(pool, `DROP TABLE fhirgraph_skip${name}`);
     await rowsOf(pool, "UPDATE fhirgraph_meta SET value = '6' WHERE name = 'schema_version'");
     const later = new PostgresStore(pool);
-    await write(later, correlated(1));
+    await write(later, correlatedObservations(1));
     await buildAll(pool, 'Observation');
     expect(await countRows(pool)).toBeGreaterThan(20);
     await later.close();

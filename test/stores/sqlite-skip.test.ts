@@ -23,6 +23,7 @@ import { randomResources } from '../../src/testing/random-resources.js';
 import { skewedResources } from '../../src/testing/skewed-resources.js';
 import { assertSearches } from '../../src/testing/suites/random-searches.js';
 import { cases, SEED } from '../support/chance.js';
+import { correlatedObservations } from './correlated-observations.js';
 import { temporaryFolder } from './temporary-folder.js';
 
 const DEFAULTS = { ...TUNING };
@@ -111,31 +112,13 @@ const before = (day: string): Criteria => {
   return { kind: 'match', parameter: 'date', test: { kind: 'date', prefix: 'lt', low, high: low + 86_400_000 } };
 };
 
-/** Old Observations are corrected and low, and nothing is written in the order of anything. */
-function correlated(count: number): AnyResource[] {
-  const random = createRandom(7);
-  return Array.from({ length: count }, (_, index) => {
-    const day = Math.floor(random() * 3_000);
-    const old = day < 600;
-    return {
-      resourceType: 'Observation',
-      id: `o${String((index * 7919) % 100_003).padStart(6, '0')}`,
-      status: old ? 'corrected' : 'final',
-      code: { coding: [{ code: `c${Math.floor(random() * 4)}` }] },
-      ...(old ? {} : { subject: { reference: 'Patient/p' } }),
-      effectiveDateTime: new Date(Date.UTC(2010, 0, 1 + day)).toISOString(),
-      valueQuantity: { value: day / 10 + random() },
-    } as AnyResource;
-  });
-}
-
 describe('a page costs its rows where conditions and order depend on each other', () => {
   const database = new Database(':memory:');
   const statements = new Statements(database);
   const SIZE = 32;
 
   beforeAll(async () => {
-    await write(new SqliteStore(database), correlated(2_500));
+    await write(new SqliteStore(database), correlatedObservations(2_500));
   });
 
   /** The rows looked at, without and with skip indexes. */
@@ -244,7 +227,7 @@ describe('numbers of what meets several conditions', () => {
   test('are found without a test of a resource', async () => {
     const database = new Database(':memory:');
     const store = new SqliteStore(database);
-    await write(store, correlated(600));
+    await write(store, correlatedObservations(600));
     const count = async (...of: readonly Criteria[]): Promise<number> => {
       const query: SearchQuery = {
         project: PROJECT,
@@ -281,7 +264,7 @@ describe('skip indexes', () => {
   async function filled(): Promise<{ readonly database: Database.Database; readonly store: SqliteStore }> {
     const database = new Database(':memory:');
     const store = new SqliteStore(database);
-    await write(store, correlated(200));
+    await write(store, correlatedObservations(200));
     buildAll(database);
     expect(countRows(database)).toBeGreaterThan(20);
     return { database, store };
@@ -355,7 +338,7 @@ describe('skip indexes', () => {
 
   test('know a parameter that no resource had when they were made', async () => {
     const { database, store } = await filled();
-    const noted = { ...correlated(1)[0]!, id: 'noted', valueString: 'oil' } as AnyResource;
+    const noted = { ...correlatedObservations(1)[0]!, id: 'noted', valueString: 'oil' } as AnyResource;
     await write(store, [noted]);
     buildAll(database);
     const { skipIndexes } = connectionTo(database);
@@ -373,11 +356,11 @@ describe('skip indexes', () => {
     const { skipIndexes } = connectionTo(database);
     const collection = database.prepare('SELECT collection FROM skip').pluck().get() as number;
     const all = countRows(database);
-    await write(store, correlated(2));
+    await write(store, correlatedObservations(2));
     const update = skipIndexes.build(collection);
     expect(update.base).toBeGreaterThan(0);
     expect((JSON.parse(update.rows.index) as unknown[]).length).toBeLessThan(all / 2);
-    await write(store, correlated(400));
+    await write(store, correlatedObservations(400));
     const whole = skipIndexes.build(collection);
     expect(whole.base).toBeUndefined();
     // What was built on older rows does not replace newer ones.
@@ -435,7 +418,7 @@ describe('skip indexes', () => {
 
   test('of few resources are not made', async () => {
     const database = new Database(':memory:');
-    await write(new SqliteStore(database), correlated(31));
+    await write(new SqliteStore(database), correlatedObservations(31));
     buildAll(database);
     expect(countRows(database)).toBe(0);
   });
@@ -448,7 +431,7 @@ describe('a store with threads', () => {
     const file = inFolder('skips.db');
     Object.assign(THREAD_TUNING, { smallFile: 0 });
     const first = new SqliteStore(file);
-    await write(first, correlated(200));
+    await write(first, correlatedObservations(200));
     await first.close();
     const database = new Database(file);
     const made = countRows(database);

@@ -28,7 +28,7 @@ import { SERIALLY } from './serially.js';
 export interface SearchIndex extends Reader {
   /** In what epoch its statements may run; see {@link epochHolds}. */
   readonly epoch: string;
-  /** Told which skip indexes are lacking. */
+  /** Called with each order that lacks a skip index. */
   readonly noteStale?: NoteStale | undefined;
 }
 

@@ -1,6 +1,7 @@
+import { partWith } from '../../sql/pages/value-range.js';
 import { allOf, sql, type Sql, type SqlValue, unionAll } from '../../sql/sql.js';
 import { arrayText } from '../array.js';
-import { type OpenParts, partWith } from '../skip/order-parts.js';
+import type { OpenParts } from '../skip/order-parts.js';
 import type { OrderIndex } from './order-index.js';
 import type { Stretch } from './stretch.js';
 import { TUNING } from './tuning.js';

@@ -1,4 +1,5 @@
 import type { Condition } from '../../sql/pages/condition.js';
+import { partWith } from '../../sql/pages/value-range.js';
 import type { RowScope } from '../../sql/rows.js';
 import { list, sql, type SqlValue, TRUE, unionAll } from '../../sql/sql.js';
 import { arrayText } from '../array.js';
@@ -7,7 +8,7 @@ import type { Row } from '../lent-connection.js';
 import { inParts } from '../pages/open-parts.js';
 import { type OrderIndex, orderIndexOf } from '../pages/order-index.js';
 import type { Run } from '../run.js';
-import { type OpenParts, partWith } from './order-parts.js';
+import type { OpenParts } from './order-parts.js';
 import { RANGES, type Ranges, SKIP_TUNING, type SkipOrder, WHOLE } from './skip-row.js';
 import { partsOf, type PartSet, rowsFor } from './skip-search.js';
 
@@ -19,7 +20,7 @@ export interface StaleOrder {
   readonly parameter: string;
 }
 
-/** Told of an order whose skip index is lacking, or is to be made again. */
+/** Notes an order that lacks a skip index, or whose skip index is to be made again. */
 export type NoteStale = (order: StaleOrder) => void;
 
 /** Reads skip indexes for one search. */

@@ -8,7 +8,7 @@ import { HOLDING, INSTANTS, RANGES, type Ranges, WHOLE } from './skip-row.js';
 /** Which parts of an order: a byte each, 1 or 0. */
 export type PartSet = Uint8Array;
 
-/** A row of the skip index of an order; undefined where there is none. */
+/** Reads a row of the skip index of an order; undefined if the index lacks it. */
 export type ReadSkip = (subject: number, value: string) => string | undefined;
 
 /** The rows that say where matches of conditions can be. */

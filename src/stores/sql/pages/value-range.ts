@@ -43,6 +43,17 @@ export function isBefore(a: SqlValue, b: SqlValue): boolean {
   return typeof a === 'number' && typeof b === 'number' ? a < b : compareTexts(String(a), String(b)) < 0;
 }
 
+/** The part of an order that a value belongs to. @param starts the first value of each part */
+export function partWith(starts: readonly SqlValue[], value: SqlValue): number {
+  let [low, high] = [0, starts.length - 1];
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (isBefore(value, starts[middle]!)) high = middle - 1;
+    else low = middle;
+  }
+  return low;
+}
+
 /** Milliseconds of the longest interval that is not in the index of long ones; see schema.ts. */
 const DAY = 86_400_000;
 

@@ -1,12 +1,11 @@
 import type { Condition } from '../../sql/pages/condition.js';
 import { compareRows, type FoundRow, foundRow } from '../../sql/pages/found-row.js';
 import type { PageOrder, PagePosition } from '../../sql/pages/page-order.js';
-import { isBefore } from '../../sql/pages/value-range.js';
+import { isBefore, partWith } from '../../sql/pages/value-range.js';
 import { orderTerms } from '../../sql/order.js';
 import { sql, type SqlValue } from '../../sql/sql.js';
 import { type ConditionSets, intersection, type MemberCondition } from '../skip/condition-sets.js';
 import type { SkipIndex, SkipOrderKeys } from '../skip/skip-index.js';
-import { granuleOf } from '../skip/skip-row.js';
 import type { Statements } from '../statements.js';
 import { collection } from './collection.js';
 import type { Finding } from './finding.js';
@@ -94,7 +93,7 @@ export class SkipWalker {
     const all = backwards ? [missing, ...granules] : [...granules, missing];
     const at = place?.values[0];
     if (at === undefined) return all;
-    const granule = at === null ? missing : granuleOf(starts, at);
+    const granule = at === null ? missing : partWith(starts, at);
     const start = starts[granule];
     // What has this value may be written since: then all of the granule may be on the other side of it.
     const [low, high] = falling ? [at, start] : [start, at];

@@ -2,7 +2,7 @@ import type { Criteria, HasCriteria, MatchCriteria } from '../../../search/crite
 import { TABLE_NAMES } from '../../sql/index-tables.js';
 import { lookupsByTable } from '../../sql/match-sql.js';
 import type { Condition } from '../../sql/pages/condition.js';
-import { rangeOf, type ValueRange } from '../../sql/pages/value-range.js';
+import { partWith, rangeOf, type ValueRange } from '../../sql/pages/value-range.js';
 import { isDirect, planRows } from '../../sql/plan.js';
 import { innerScope, inTime, parameterKey, type RowScope } from '../../sql/rows.js';
 import { allOf, anyOf, Sql, sql, type SqlValue, TRUE } from '../../sql/sql.js';
@@ -10,7 +10,7 @@ import { intervalScan } from '../pages/walk-bounds.js';
 import type { Statements } from '../statements.js';
 import type { KeySet } from './key-set.js';
 import type { SkipIndex } from './skip-index.js';
-import { granuleOf, PRESENCE, SEVERAL } from './skip-row.js';
+import { PRESENCE, SEVERAL } from './skip-row.js';
 
 /** The resources that can meet a condition, except those that are pending. */
 export interface ConditionSet {
@@ -164,8 +164,8 @@ export class ConditionSets {
     const { low, high } = range;
     const { starts } = order;
     const intervals = isOfTime ? undefined : this.#intervals(range, parameter);
-    const from = low === undefined || intervals === 'many' ? 0 : granuleOf(starts, low);
-    const to = high === undefined ? starts.length - 1 : granuleOf(starts, high);
+    const from = low === undefined || intervals === 'many' ? 0 : partWith(starts, low);
+    const to = high === undefined ? starts.length - 1 : partWith(starts, high);
     const set = this.index.emptySet();
     for (let granule = from; granule <= to; granule++) {
       const isEdge = (granule === from && low !== undefined) || (granule === to && high !== undefined);

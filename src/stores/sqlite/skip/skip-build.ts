@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { LARGEST, SMALLEST } from '../../sql/extremes.js';
 import { tablesOf } from '../../sql/index-tables.js';
+import { partWith } from '../../sql/pages/value-range.js';
 import type { RowScope } from '../../sql/rows.js';
 import { type Sql, sql, type SqlValue } from '../../sql/sql.js';
 import { orderIndexOf } from '../pages/order-index.js';
@@ -14,7 +15,6 @@ import {
   BY_SMALLEST,
   EVERYTHING,
   FORMAT,
-  granuleOf,
   GRANULES_IN_ROW,
   HEADER,
   ORDER,
@@ -156,7 +156,7 @@ class SkipBuilder {
     const missing = this.#all.copy();
     const granules: number[][] = starts.map(() => []);
     values.forEach((value, place) => {
-      granules[granuleOf(starts, value)]!.push(keys[place]!);
+      granules[partWith(starts, value)]!.push(keys[place]!);
       missing.delete(keys[place]!);
     });
     granules.push([...missing.keys()]);

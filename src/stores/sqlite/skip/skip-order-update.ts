@@ -1,10 +1,10 @@
 import type { SortKey } from '../../../search/criteria/criteria.js';
 import { tablesOf } from '../../sql/index-tables.js';
 import type { SqlValue } from '../../sql/sql.js';
-import { isBefore } from '../../sql/pages/value-range.js';
+import { isBefore, partWith } from '../../sql/pages/value-range.js';
 import { isSame, listAt, listBytes, listsBytes, readList } from './key-bytes.js';
 import { granulesOf } from './skip-build.js';
-import { BY_LARGEST, granuleOf, GRANULES_IN_ROW, ORDER, type SkipOrder, type SkipRow } from './skip-row.js';
+import { BY_LARGEST, GRANULES_IN_ROW, ORDER, type SkipOrder, type SkipRow } from './skip-row.js';
 import type { Written } from './written.js';
 
 /** Brings the orders of a skip index up to date. */
@@ -72,7 +72,7 @@ export class OrderUpdate {
       this.#granule,
     );
     const own = starts.map((): number[] => []);
-    for (const [resource, value] of rows) own[granuleOf(starts, value)]!.push(resource);
+    for (const [resource, value] of rows) own[partWith(starts, value)]!.push(resource);
     return starts.map((start, index) => ({
       start,
       isTie: ties.includes(index),
@@ -101,7 +101,7 @@ interface Part {
 
 /** The part of a value: a new one beside a part that has one value only. @param starts those of the parts */
 function partOf(parts: Part[], starts: SqlValue[], value: SqlValue): Part {
-  const index = granuleOf(starts, value);
+  const index = partWith(starts, value);
   const part = parts[index]!;
   if (!part.isTie || part.start === value) return part;
   const other: Part = { start: value, isTie: false, bytes: EMPTY, added: [] };

@@ -1,5 +1,4 @@
 import type { SqlValue } from '../../sql/sql.js';
-import { isBefore } from '../../sql/pages/value-range.js';
 import type { Statements } from '../statements.js';
 
 /**
@@ -75,17 +74,6 @@ export interface SkipOrder {
   readonly ties: readonly number[];
   /** Some resources have several values: the descending order has granules of its own. */
   readonly several: boolean;
-}
-
-/** The granule that a value belongs to. */
-export function granuleOf(starts: readonly SqlValue[], value: SqlValue): number {
-  let [low, high] = [0, starts.length - 1];
-  while (low < high) {
-    const middle = (low + high + 1) >> 1;
-    if (isBefore(value, starts[middle]!)) high = middle - 1;
-    else low = middle;
-  }
-  return low;
 }
 
 /** How large the parts of a skip index are. */
