@@ -1,4 +1,4 @@
-import type { OperationOutcome, ProjectMembership } from '@medplum/fhirtypes';
+import type { OperationOutcome, Patient, ProjectMembership } from '@medplum/fhirtypes';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { type Caller, serverCaller, systemCaller } from '../../src/access/caller.js';
 import { signIn } from '../../src/access/sign-in/sign-in.js';
@@ -391,7 +391,7 @@ test('two projects with equal ids and e-mails do not meet', async () => {
   const email = { telecom: [{ system: 'email' as const, value: 'pat@example.org' }] };
   const members = [];
   for (const project of projects) {
-    await put(clinic.store, project, patient('same', email), policy('same'));
+    await put(clinic.store, project, patient('same', { ...email, name: [{ family: project }] }), policy('same'));
     const context = { store: clinic.store, caller: systemCaller(project) };
     const accessPolicy = { reference: 'AccessPolicy/same' } as const;
     members.push(
@@ -403,8 +403,9 @@ test('two projects with equal ids and e-mails do not meet', async () => {
     );
   }
   const [here, there] = members as [InviteResult, InviteResult];
-  expect([here.profile.id, there.profile.id]).toEqual(['same', 'same']);
-  expect(here.profile.meta).not.toEqual(there.profile.meta);
+  expect(members.map(({ profile }) => [profile.id, (profile as Patient).name])).toEqual(
+    projects.map((project) => ['same', [{ family: project }]]),
+  );
   expect(here.user.id).not.toBe(there.user.id);
   for (const [index, project] of projects.entries()) {
     const context = { store: clinic.store, caller: systemCaller(project) };
