@@ -2,7 +2,7 @@ import type { Criteria } from '../../search/criteria/criteria.js';
 import type { Condition } from '../sql/pages/condition.js';
 import { allOf, sql } from '../sql/sql.js';
 import type { PreparedSearch } from './pages/prepared-search.js';
-import { intersection } from './skip/condition-sets.js';
+import { intersection } from '../sql/skip/condition-set.js';
 import type { Statements } from './statements.js';
 
 /**

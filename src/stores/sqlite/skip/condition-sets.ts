@@ -8,16 +8,10 @@ import { innerScope, inTime, parameterKey, type RowScope } from '../../sql/rows.
 import { allOf, anyOf, Sql, sql, type SqlValue, TRUE } from '../../sql/sql.js';
 import { intervalScan } from '../pages/walk-bounds.js';
 import type { Statements } from '../statements.js';
-import type { KeySet } from './key-set.js';
+import { type ConditionSet, type KnownSets, setOfCriteria } from '../../sql/skip/condition-set.js';
+import type { KeySet } from '../../sql/skip/key-set.js';
 import type { SkipIndex } from './skip-index.js';
 import { PRESENCE, SEVERAL } from './skip-row.js';
-
-/** The resources that can meet a condition, except those that are pending. */
-export interface ConditionSet {
-  readonly set: KeySet;
-  /** All of them do. */
-  readonly exact: boolean;
-}
 
 /** A condition that only resources of a set can meet, except those that are pending. */
 export interface MemberCondition extends Condition {
@@ -25,7 +19,7 @@ export interface MemberCondition extends Condition {
 }
 
 /** Finds the sets of conditions: those that the skip index keeps, parts of its orders, and short scans. */
-export class ConditionSets {
+export class ConditionSets implements KnownSets {
   readonly index: SkipIndex;
   readonly #scope: RowScope;
   readonly #statements: Statements;
@@ -59,27 +53,25 @@ export class ConditionSets {
     if (shared !== undefined && held !== undefined) {
       return { set: held, exact: shared.suffices || !this.index.hasSeveral(shared.parameter) };
     }
-    const found = criteria && this.#matching(criteria);
+    const found = criteria && setOfCriteria(criteria, this);
     if (found !== undefined || scan === undefined) return found;
     return direct === true || (reads ?? Infinity) <= MAX_READ ? this.#scanned(scan) : undefined;
   }
 
-  #matching(criteria: Criteria): ConditionSet | undefined {
+  get all(): KeySet {
+    return this.index.all;
+  }
+
+  emptySet(): KeySet {
+    return this.index.emptySet();
+  }
+
+  setOf(criteria: Criteria): ConditionSet | undefined {
     switch (criteria.kind) {
-      case 'none':
-        return { set: this.index.emptySet(), exact: true };
-      case 'and':
-        return intersection(criteria.of.map((one) => this.#matching(one)));
-      case 'or':
-        return union(criteria.of.map((one) => this.#matching(one)));
-      case 'not': {
-        const inner = this.#matching(criteria.of);
-        return inner?.exact === true ? { set: this.index.all.copy().subtract(inner.set), exact: true } : undefined;
-      }
       case 'missing': {
         const present = this.#present(criteria.parameter);
         if (present === undefined) return undefined;
-        return { set: criteria.missing ? this.index.all.copy().subtract(present) : present, exact: true };
+        return { set: criteria.missing ? this.all.copy().subtract(present) : present, exact: true };
       }
       case 'match':
         return this.#held(criteria) ?? this.#scannedFor(criteria, SHORT) ?? this.#inRange(criteria, criteria.parameter);
@@ -212,23 +204,6 @@ export class ConditionSets {
 
 function exact(found: ConditionSet | undefined): ConditionSet | undefined {
   return found?.exact === true ? found : undefined;
-}
-
-/** The resources that may meet all; exact if that is known of each. */
-export function intersection(sets: readonly (ConditionSet | undefined)[]): ConditionSet | undefined {
-  const known = sets.filter((one) => one !== undefined);
-  if (known.length === 0) return undefined;
-  const exact = known.length === sets.length && known.every((one) => one.exact);
-  const set = known[0]!.set.copy();
-  for (const one of known.slice(1)) set.intersect(one.set);
-  return { set, exact };
-}
-
-function union(sets: readonly (ConditionSet | undefined)[]): ConditionSet | undefined {
-  if (sets.length === 0 || !sets.every((one) => one !== undefined)) return undefined;
-  const set = sets[0]!.set.copy();
-  for (const one of sets.slice(1)) set.unite(one.set);
-  return { set, exact: sets.every((one) => one.exact) };
 }
 
 /** Rows of a scan that are read for a set: some milliseconds. */

@@ -8,8 +8,8 @@ import { orderIndexOf } from '../pages/order-index.js';
 import type { Statements } from '../statements.js';
 import { LAST_KEY } from '../versions.js';
 import { zoneOfIds } from '../zones.js';
-import { listBytes, listsBytes, setBytes } from './key-bytes.js';
-import { KeySet } from './key-set.js';
+import { listBytes, listsBytes, setBytes } from '../../sql/skip/key-bytes.js';
+import { KeySet } from '../../sql/skip/key-set.js';
 import {
   BY_LARGEST,
   BY_SMALLEST,

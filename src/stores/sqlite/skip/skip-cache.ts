@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { KeySet } from './key-set.js';
+import type { KeySet } from '../../sql/skip/key-set.js';
 
 /**
  * What was read of skip indexes lately: lists as they are stored, long sets as they are used. It holds keys of resources, and

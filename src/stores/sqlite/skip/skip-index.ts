@@ -3,8 +3,8 @@ import type { RowScope } from '../../sql/rows.js';
 import { orderIndexOf } from '../pages/order-index.js';
 import type { Statements } from '../statements.js';
 import { zoneOfIds } from '../zones.js';
-import { addList, listAt, readInto, readList } from './key-bytes.js';
-import { KeySet, wordsOf } from './key-set.js';
+import { addList, listAt, readInto, readList } from '../../sql/skip/key-bytes.js';
+import { KeySet, wordsOf } from '../../sql/skip/key-set.js';
 import type { SkipCache } from './skip-cache.js';
 import {
   BY_LARGEST,

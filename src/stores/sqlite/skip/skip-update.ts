@@ -6,8 +6,8 @@ import { countOfCollection } from '../shapes.js';
 import type { Statements } from '../statements.js';
 import { LAST_KEY } from '../versions.js';
 import { zoneOfIds } from '../zones.js';
-import { isSame, readInto, setBytes } from './key-bytes.js';
-import { KeySet } from './key-set.js';
+import { isSame, readInto, setBytes } from '../../sql/skip/key-bytes.js';
+import { KeySet } from '../../sql/skip/key-set.js';
 import { readHeader, writtenSince } from './skip-index.js';
 import { OrderUpdate } from './skip-order-update.js';
 import {

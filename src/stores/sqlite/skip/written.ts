@@ -6,8 +6,8 @@ import { type Sql, sql, type SqlValue } from '../../sql/sql.js';
 import { orderIndexOf } from '../pages/order-index.js';
 import type { Statements } from '../statements.js';
 import { zoneOfIds } from '../zones.js';
-import { readInto } from './key-bytes.js';
-import { KeySet } from './key-set.js';
+import { readInto } from '../../sql/skip/key-bytes.js';
+import { KeySet } from '../../sql/skip/key-set.js';
 import { EVERYTHING, SETS, type SkipHeader } from './skip-row.js';
 
 /** What was written to a type since its skip index was made. */
