@@ -16,7 +16,7 @@ const RANDOM = [
   'test/graphql/schema-for-tools.test.ts',
   'test/import/{json-fault,ndjson}.test.ts',
   'test/projects/invitation-message.test.ts',
-  'test/stores/{broad-searches,memory-store,node-sqlite,postgres,postgres-groups,postgres-pages,postgres-skip,sqlite-skip,sqlite-store}.test.ts',
+  'test/stores/{broad-searches,memory-store,node-sqlite,postgres,postgres-groups,postgres-pages,postgres-skip,sqlite-linked-sets,sqlite-skip,sqlite-store}.test.ts',
 ];
 const seed = process.env.FHIRGRAPH_SEED ?? String(Math.floor(Math.random() * 2 ** 31));
 const effort = process.env.FHIRGRAPH_EFFORT ?? '20';

@@ -204,6 +204,29 @@ test('a page of one code, sorted by it, leaves out what has a larger one, too', 
   expect(await page(false)).toEqual(below.slice(0, 10));
 });
 
+test('a page from a code on that was written since leaves out the code before it', async () => {
+  const database = new Database(':memory:');
+  const store = new SqliteStore(database);
+  const withCode = (id: string, code: string): AnyResource =>
+    ({ resourceType: 'Observation', id, code: { coding: [{ code }] } }) as AnyResource;
+  const ids = (code: string): readonly string[] =>
+    Array.from({ length: 40 }, (_, index) => `${code}${String(index).padStart(2, '0')}`);
+  await write(store, [...ids('a').map((id) => withCode(id, 'a')), ...ids('c').map((id) => withCode(id, 'c'))]);
+  buildAll(database);
+  await write(store, [withCode('b', 'b')]);
+  Object.assign(TUNING, { looks: [Infinity], fewTogether: 1 });
+  const criteria: Criteria = { kind: 'not', of: match('status', 'amended') };
+  const page = async (descending: boolean, place: object): Promise<readonly string[]> => {
+    const query = { ...OBSERVATIONS, criteria, sort: [by('code', descending)], limit: 3, ...place };
+    return (await store.search(query)).matches.map(({ resource }) => resource.id!);
+  };
+  const at = { id: 'b', values: ['b'] };
+  expect(await page(false, { after: at })).toEqual(ids('c').slice(0, 3));
+  expect(await page(true, { after: at })).toEqual(ids('a').slice(0, 3));
+  expect(await page(false, { before: at })).toEqual(ids('a').slice(-3));
+  expect(await page(true, { before: at })).toEqual(ids('c').slice(-3));
+});
+
 const OBSERVATIONS = { project: PROJECT, type: 'Observation', criteria: { kind: 'all' } } as const;
 
 describe('numbers of what meets several conditions', () => {
@@ -414,6 +437,19 @@ describe('skip indexes', () => {
       expect(problems, `${sort} ${subject} ${value}`).toEqual(['skip: rows that are wrong: 1']);
       change.run(data, sort, subject, value);
     }
+  });
+
+  test('are verified after the first and the last resource are gone', async () => {
+    const { database, store } = await filled();
+    const { skipIndexes } = connectionTo(database);
+    const collection = database.prepare('SELECT collection FROM skip').pluck().get() as number;
+    const current = 'SELECT id FROM resource WHERE content IS NOT NULL ORDER BY key';
+    const ids = database.prepare(current).pluck().all() as string[];
+    for (const id of [ids[0]!, ids.at(-1)!]) await store.commit([{ kind: 'delete', key: keyOf('Observation', id) }]);
+    const update = skipIndexes.build(collection);
+    expect(update.base).toBeGreaterThan(0);
+    skipIndexes.write(update);
+    expect((await store.verify()).problems).toEqual([]);
   });
 
   test('of few resources are not made', async () => {

@@ -53,7 +53,7 @@ function mayBeSets(criteria: Criteria): boolean {
     case 'not':
       return mayBeSets(criteria.of);
     default:
-      return criteria.kind === 'has';
+      return criteria.kind === 'has' || criteria.kind === 'chain';
   }
 }
 

@@ -44,7 +44,7 @@ export function intersection(sets: readonly (ConditionSet | undefined)[]): Condi
   return { set, exact };
 }
 
-function union(sets: readonly (ConditionSet | undefined)[]): ConditionSet | undefined {
+export function union(sets: readonly (ConditionSet | undefined)[]): ConditionSet | undefined {
   if (sets.length === 0 || !sets.every((one) => one !== undefined)) return undefined;
   const set = sets[0]!.set.copy();
   for (const one of sets.slice(1)) set.unite(one.set);

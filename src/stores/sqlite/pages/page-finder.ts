@@ -125,12 +125,7 @@ export class PageFinder {
     let skips: Way | undefined;
     for (const look of TUNING.looks) {
       const isLast = look === Infinity;
-      const dear = look < TUNING.skipFrom && conditions.some(isDear);
-      if (dear) {
-        const found = yield* until(TUNING.dearlyWalked, walk);
-        if (found !== undefined) return found;
-      }
-      if (dear || look >= TUNING.skipFrom) {
+      if (look >= TUNING.skipFrom || conditions.some(isDear)) {
         skips ??= this.#skipWay(level, conditions, need, place);
         const found = yield* until(look * TUNING.skippedPerScanned, skips);
         if (found !== undefined) return found;
@@ -217,7 +212,8 @@ export class PageFinder {
     place: PagePosition | undefined,
   ): Way | undefined {
     const { skips } = this.#search;
-    if (conditions.length === 0 || skips === undefined) return undefined;
+    const hasOrder = orderIndexOf(this.#order.keys[level]!, this.#order.scope) !== undefined;
+    if (skips === undefined || (hasOrder && conditions.length === 0)) return undefined;
     this.#skipWalker ??= new SkipWalker(skips, this.#statements, this.#order);
     return wayOf(this.#skipWalker.walk(level, conditions, need, place));
   }
@@ -272,7 +268,7 @@ function hasValues({ parameter }: SortKey, scope: RowScope): boolean {
   return parameter === '_id' || parameter === '_lastUpdated' || parameterKey(scope, parameter) !== undefined;
 }
 
-/** Its test looks at other resources: it takes as long as many rows. */
+/** Its test may look at many other resources, which takes longer than its set. */
 function isDear({ criteria }: Condition): boolean {
   return criteria !== undefined && looksElsewhere(criteria);
 }

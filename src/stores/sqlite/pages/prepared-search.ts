@@ -7,7 +7,7 @@ import { type Condition, conditionsOf } from '../../sql/pages/condition.js';
 import { combinedScans } from './combined.js';
 import { withOwnScan } from './own-scans.js';
 import { Probes } from './probe.js';
-import { ConditionSets } from '../skip/condition-sets.js';
+import { type ConditionSets, conditionSets } from '../skip/condition-sets.js';
 import { SkipCache } from '../skip/skip-cache.js';
 import { SkipIndex } from '../skip/skip-index.js';
 
@@ -65,8 +65,10 @@ export class PreparedSearch {
 
   #findSkips(): ConditionSets | undefined {
     const { cache, noteStale } = this.#skipSource;
-    const index = SkipIndex.of(this.scope.collection as number, this.#statements, cache, noteStale);
-    return index && new ConditionSets(index, this.scope, this.#statements);
+    cache.begin();
+    return conditionSets(this.scope, this.#statements, (collection) =>
+      SkipIndex.of(collection, this.#statements, cache, noteStale),
+    );
   }
 
   #makeConditions(): readonly Condition[] {

@@ -35,10 +35,8 @@ export const TUNING = {
   firstChunk: 16,
   /** Rows of the longest stretch: some milliseconds. */
   maxChunk: 4_096,
-  /** The number of rows from which the skip index is read. */
+  /** The number of rows from which the skip index is read, unless a test takes as long as many rows. */
   skipFrom: 1_600,
-  /** Rows that are walked before that, where a test takes as long as many rows. */
-  dearlyWalked: 100,
   /** Rows' worth of it that may be read for each row that a scan would give. */
   skippedPerScanned: 4,
   /** What the sets of the conditions cost in rows. */

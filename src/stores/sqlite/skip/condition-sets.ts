@@ -1,15 +1,16 @@
-import type { Criteria, HasCriteria, MatchCriteria } from '../../../search/criteria/criteria.js';
+import type { Criteria, MatchCriteria } from '../../../search/criteria/criteria.js';
 import { TABLE_NAMES } from '../../sql/index-tables.js';
 import { lookupsByTable } from '../../sql/match-sql.js';
 import type { Condition } from '../../sql/pages/condition.js';
 import { partWith, rangeOf, type ValueRange } from '../../sql/pages/value-range.js';
-import { isDirect, planRows } from '../../sql/plan.js';
-import { innerScope, inTime, parameterKey, type RowScope } from '../../sql/rows.js';
+import { planRows } from '../../sql/plan.js';
+import { inTime, parameterKey, type RowScope } from '../../sql/rows.js';
 import { allOf, anyOf, Sql, sql, type SqlValue, TRUE } from '../../sql/sql.js';
 import { intervalScan } from '../pages/walk-bounds.js';
 import type { Statements } from '../statements.js';
 import { type ConditionSet, type KnownSets, setOfCriteria } from '../../sql/skip/condition-set.js';
 import type { KeySet } from '../../sql/skip/key-set.js';
+import { type FindsSets, LinkedSets } from './linked-sets.js';
 import type { SkipIndex } from './skip-index.js';
 import { PRESENCE, SEVERAL } from './skip-row.js';
 
@@ -19,16 +20,18 @@ export interface MemberCondition extends Condition {
 }
 
 /** Finds the sets of conditions: those that the skip index keeps, parts of its orders, and short scans. */
-export class ConditionSets implements KnownSets {
+export class ConditionSets implements KnownSets, FindsSets {
   readonly index: SkipIndex;
   readonly #scope: RowScope;
   readonly #statements: Statements;
+  readonly #linked: LinkedSets;
   readonly #known = new Map<Condition, ConditionSet | undefined>();
 
-  constructor(index: SkipIndex, scope: RowScope, statements: Statements) {
+  constructor(index: SkipIndex, scope: RowScope, statements: Statements, linked: LinkedSets) {
     this.index = index;
     this.#scope = scope;
     this.#statements = statements;
+    this.#linked = linked;
   }
 
   /** Undefined where it takes too long to find. */
@@ -45,6 +48,10 @@ export class ConditionSets implements KnownSets {
       return exact(this.#held(criteria)) ?? this.#scannedFor(criteria, SHORT);
     }
     return exact(this.of(condition));
+  }
+
+  scanned({ scan, direct }: Condition): ConditionSet | undefined {
+    return scan === undefined || direct !== true ? undefined : this.#scanned(scan);
   }
 
   #find({ members, shared, criteria, scan, direct, reads }: MemberCondition): ConditionSet | undefined {
@@ -80,7 +87,9 @@ export class ConditionSets implements KnownSets {
       case 'id':
         return this.#scannedFor(criteria, SHORT);
       case 'has':
-        return this.#having(criteria);
+        return this.#linked.having(criteria);
+      case 'chain':
+        return this.#linked.chained(criteria);
       default:
         return undefined;
     }
@@ -111,23 +120,6 @@ export class ConditionSets implements KnownSets {
     const key = parameterKey(this.#scope, parameter) as number | undefined;
     // What has no row had no value in any resource.
     return (key === undefined ? undefined : this.index.setOf(key, PRESENCE)) ?? this.index.emptySet();
-  }
-
-  /** What few resources of another type refer to. */
-  #having(criteria: HasCriteria): ConditionSet | undefined {
-    const scope = innerScope(this.#scope, criteria.type);
-    const reference = parameterKey(scope, criteria.parameter);
-    if (this.#scope.baseUrl !== undefined || this.#scope.inside !== undefined || reference === undefined)
-      return undefined;
-    const { scan, residual } = planRows(criteria.of, scope);
-    if (!isDirect(criteria.of) || scan === undefined || residual !== TRUE) return undefined;
-    const sources = this.#statements.column(sql`SELECT * FROM (${scan}) LIMIT ${MAX_SOURCES + 1}`);
-    if (sources.length > MAX_SOURCES) return undefined;
-    const targets = sql`SELECT x.target FROM json_each(${JSON.stringify(sources)}) j
-      CROSS JOIN reference x ON x.resource = j.value AND x.parameter = ${reference} AND x.grp = 0`;
-    const found = this.#scanned(targets);
-    // Some may be of other types.
-    return found && { set: found.set.intersect(this.index.all), exact: true };
   }
 
   #scannedFor(criteria: Criteria, limit: number): ConditionSet | undefined {
@@ -206,14 +198,24 @@ function exact(found: ConditionSet | undefined): ConditionSet | undefined {
   return found?.exact === true ? found : undefined;
 }
 
+/** Those of a type of a project. @param indexOf undefined where a type has no valid skip index */
+export function conditionSets(
+  scope: RowScope,
+  statements: Statements,
+  indexOf: (collection: number) => SkipIndex | undefined,
+): ConditionSets | undefined {
+  const { collection } = scope;
+  const index = collection === undefined ? undefined : indexOf(collection as number);
+  if (index === undefined) return undefined;
+  const setsOf = (other: RowScope): ConditionSets | undefined => conditionSets(other, statements, indexOf);
+  return new ConditionSets(index, scope, statements, new LinkedSets(index, scope, statements, setsOf));
+}
+
 /** Rows of a scan that are read for a set: some milliseconds. */
 const MAX_SCANNED = 32_768;
 
 /** The same where a part of an order is the other way. */
 const SHORT = 4_096;
-
-/** Resources whose references are read for a set: some milliseconds. */
-const MAX_SOURCES = 8_192;
 
 /** Rows that a scan may read even if it gives few. */
 const MAX_READ = 50_000;

@@ -10,6 +10,8 @@ import { LAST_KEY } from '../versions.js';
 import { zoneOfIds } from '../zones.js';
 import { listBytes, listsBytes, setBytes } from '../../sql/skip/key-bytes.js';
 import { KeySet } from '../../sql/skip/key-set.js';
+import { ReferenceOrders, readStoredReferences } from './reference-order.js';
+import { referenceRows } from './reference-rows.js';
 import {
   BY_LARGEST,
   BY_SMALLEST,
@@ -27,6 +29,7 @@ import {
   type SkipRow,
   type SkipSizes,
 } from './skip-row.js';
+import { isOfReferences } from './skip-order.js';
 
 /**
  * The rows of the table `skip` for a type of a project, as of this transaction; none where it has few resources.
@@ -49,6 +52,8 @@ export function* buildSkipRows(
 
 /** What rows there are already, to be made again. */
 export interface KnownRows {
+  /** Of the keys: the first and the last of them may be of resources that were deleted since. */
+  readonly range: { readonly first: number; readonly size: number };
   granules(sort: number, subject: number): KnownGranules | undefined;
   /** The codes or targets of a parameter whose resources are kept. */
   values(subject: number): readonly SqlValue[];
@@ -87,7 +92,8 @@ class SkipBuilder {
     let [first, last] = [Infinity, 0];
     for (const key of keys) [first, last] = [Math.min(first, key), Math.max(last, key)];
     if (last - first >= SKIP_TUNING.maxSpread) return false;
-    this.#all = new KeySet(first, last - first + 1);
+    const range = this.#known?.range ?? { first, size: last - first + 1 };
+    this.#all = new KeySet(range.first, range.size);
     for (const key of keys) this.#all.add(key);
     return true;
   }
@@ -101,6 +107,7 @@ class SkipBuilder {
     const parameters = this.#statements.read(LIST_PARAMETERS).all(this.#collection) as [number, string][];
     const codes = parameters.filter(([, code]) => !code.includes('$') && !code.includes('#'));
     for (const code of ['_id', '_lastUpdated', ...codes.map((one) => one[1])]) yield* this.#order(code);
+    for (const [number, code] of codes) if (isOfReferences(code, this.#scope)) yield* this.#references(number, code);
     yield* this.#presence();
     for (const [number, code] of codes) yield* this.#values(number, code);
   }
@@ -116,8 +123,23 @@ class SkipBuilder {
     const index = orderIndexOf({ parameter, descending: false }, this.#scope);
     if (index?.skip === undefined) return;
     const several = index.missing !== undefined && this.#severalOf(parameter, 1).length > 0;
-    yield* this.#granules(index.skip, BY_SMALLEST, parameter, several);
-    if (several) yield* this.#granules(index.skip, BY_LARGEST, parameter, several);
+    const rows = (subject: typeof BY_SMALLEST | typeof BY_LARGEST): Iterable<SkipRow> =>
+      this.#granules(index.skip!, subject, { parameter, several }, this.#inOrder(parameter, subject === BY_LARGEST));
+    yield* rows(BY_SMALLEST);
+    if (several) yield* rows(BY_LARGEST);
+  }
+
+  /** What each resource refers to, and the order by that. */
+  *#references(number: number, parameter: string): Generator<SkipRow> {
+    const column = (query: Sql): readonly SqlValue[] => this.#column(query);
+    const stored = readStoredReferences(number, column);
+    yield* referenceRows(number, this.#all, stored.sources, stored.targets) ?? [];
+    const orders = new ReferenceOrders(number, this.#scope, this.#all, stored, column);
+    const { several } = orders;
+    for (const subject of several ? ([BY_SMALLEST, BY_LARGEST] as const) : ([BY_SMALLEST] as const)) {
+      const { keys, values } = orders.order(subject === BY_LARGEST);
+      yield* this.#granules(number, subject, { parameter, several }, [keys, values]);
+    }
   }
 
   /** The resources with a value, and their values. The ids of the type are also those of deleted resources. */
@@ -143,11 +165,10 @@ class SkipBuilder {
   *#granules(
     sort: number,
     subject: typeof BY_SMALLEST | typeof BY_LARGEST,
-    parameter: string,
-    several: boolean,
+    { parameter, several }: Pick<SkipOrder, 'parameter' | 'several'>,
+    [keys, values]: readonly [readonly number[], readonly SqlValue[]],
   ): Generator<SkipRow> {
     const { granule, minGranules } = this.#sizes;
-    const [keys, values] = this.#inOrder(parameter, subject === BY_LARGEST);
     const known = this.#known?.granules(sort, subject);
     if (this.#known !== undefined ? known === undefined : keys.length < granule * minGranules) return;
     const { starts, ties } = known ?? granulesOf(values, granule);

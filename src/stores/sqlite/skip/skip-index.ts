@@ -1,11 +1,20 @@
 import type { SortKey } from '../../../search/criteria/criteria.js';
 import type { RowScope } from '../../sql/rows.js';
-import { orderIndexOf } from '../pages/order-index.js';
 import type { Statements } from '../statements.js';
 import { zoneOfIds } from '../zones.js';
 import { addList, listAt, readInto, readList } from '../../sql/skip/key-bytes.js';
 import { KeySet, wordsOf } from '../../sql/skip/key-set.js';
+import { countRows } from './reference-rows.js';
+import {
+  addSources,
+  addTargets,
+  KEYS_IN_ROW,
+  type KeyTest,
+  readReferences,
+  type References,
+} from '../../sql/skip/references.js';
 import type { SkipCache } from './skip-cache.js';
+import { skipOrderOf } from './skip-order.js';
 import {
   BY_LARGEST,
   BY_SMALLEST,
@@ -18,6 +27,7 @@ import {
   SKIP_TUNING,
   type SkipHeader,
   type SkipOrder,
+  TARGETS,
 } from './skip-row.js';
 
 /** An order, with the keys of each part. */
@@ -25,6 +35,14 @@ export interface SkipOrderKeys extends SkipOrder {
   /** In ascending order. @param granule its number; that of the last one is the number of starts @param among if not all */
   keysOf(granule: number, among?: KeySet): readonly number[];
   addTo(set: KeySet, granule: number): void;
+}
+
+/** The references of a parameter. */
+export interface SkipReferences {
+  /** Adds what some resources of the type refer to. */
+  addTargets(sources: KeySet, into: KeySet): void;
+  /** Adds the resources of the type that refer to some targets. */
+  addSources(targets: KeyTest, into: KeySet): void;
 }
 
 /** What a file holds of a type of a project, as of the moment it was built: see skip-row.ts. */
@@ -58,7 +76,6 @@ export class SkipIndex {
     cache: SkipCache,
     noteStale: (collection: number) => void = () => undefined,
   ): SkipIndex | undefined {
-    cache.begin();
     const header = readHeader(collection, statements);
     const pending = header && writtenSince(header.lastVersion, collection, statements);
     if (pending === undefined || pending.length > SKIP_TUNING.maxFresh) noteStale(collection);
@@ -85,7 +102,7 @@ export class SkipIndex {
 
   /** The order of a key; undefined where none is kept. */
   order(key: SortKey, scope: RowScope): SkipOrderKeys | undefined {
-    const sort = orderIndexOf(key, scope)?.skip;
+    const { sort } = skipOrderOf(key, scope) ?? {};
     if (sort === undefined) return undefined;
     const smallest = this.#granules(sort, BY_SMALLEST);
     if (smallest === undefined) return undefined;
@@ -97,6 +114,25 @@ export class SkipIndex {
       ...order,
       keysOf: (granule, among) => readList(list(granule), this.header.first, among),
       addTo: (set, granule) => addList(set, list(granule)),
+    };
+  }
+
+  /** Undefined where they are not kept. */
+  references(parameter: number): SkipReferences | undefined {
+    const rows: References[] = [];
+    for (let row = 0; row < countRows(this.header.size); row++) {
+      const bytes = this.#bytes(parameter, TARGETS, row);
+      if (bytes === undefined) return undefined;
+      rows.push(readReferences(bytes));
+    }
+    const firstOf = (row: number): number => this.header.first + row * KEYS_IN_ROW;
+    return {
+      addTargets: (sources, into) => {
+        for (const [row, references] of rows.entries()) addTargets(references, firstOf(row), sources, into);
+      },
+      addSources: (targets, into) => {
+        for (const [row, references] of rows.entries()) addSources(references, firstOf(row), targets, into);
+      },
     };
   }
 
@@ -138,8 +174,11 @@ export class SkipIndex {
   }
 
   #bytes(sort: number, subject: number, value: string | number): Uint8Array | undefined {
-    const read = (): Uint8Array | undefined =>
-      (this.#statements.read(READ).get(sort, subject, value) as [Uint8Array] | undefined)?.[0];
+    const read = (): Uint8Array | undefined => {
+      const [bytes] = (this.#statements.read(READ).get(sort, subject, value) ?? []) as [Uint8Array?];
+      // Short ones are part of memory that others are in, too.
+      return bytes && (bytes.byteOffset === 0 ? bytes : new Uint8Array(bytes));
+    };
     return this.#cache.get(this.#name(sort, subject, value), read);
   }
 

@@ -23,7 +23,11 @@ export class OrderUpdate {
     const order = JSON.parse(this.#written.read(sort, subject, ORDER) as string) as SkipOrder;
     const { parameter, starts, ties, several } = order;
     const [table] = tablesOf(this.#written.scope.dialect.model, this.#written.scope.type, parameter);
-    if (!several && sort > 0 && this.#written.severalOf(sort, table!).length > 0) return undefined;
+    if (!several && sort > 0) {
+      const others =
+        table === 'reference' ? this.#written.severalTargets(parameter) : this.#written.severalOf(sort, table!);
+      if (others.length > 0) return undefined;
+    }
     const stored = this.#storedRows(sort, subject, starts.length + 1);
     const lists = stored.flatMap((bytes, row) => {
       const count = Math.min(GRANULES_IN_ROW, starts.length + 1 - row * GRANULES_IN_ROW);

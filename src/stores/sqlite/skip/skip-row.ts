@@ -19,6 +19,7 @@ import type { Statements } from '../statements.js';
  * order   0           0, 1 …   its granules, some in a row: about five hundred neighbours each; the last granule has the
  *                              resources without a value
  * order   1           0, 1 …   the same by the largest value of each resource, where some have several
+ * param.  2           0, 1 …   the references of a parameter: see references.ts
  * ```
  *
  * Orders are the numbers of parameters, or those of zones.ts for the ids and instants of change; `ids` is the number of that
@@ -39,6 +40,7 @@ export const SEVERAL = -1;
 export const ORDER = -1;
 export const BY_SMALLEST = 0;
 export const BY_LARGEST = 1;
+export const TARGETS = 2;
 
 /** The moment that the rows of a type tell of, and the range of its keys. */
 export interface SkipHeader {
@@ -60,7 +62,7 @@ export interface SkipHeader {
   readonly built: number;
 }
 
-export const FORMAT = 5;
+export const FORMAT = 6;
 
 /** Granules in a row of the table: to find a row takes as long as to read several granules. */
 export const GRANULES_IN_ROW = 32;

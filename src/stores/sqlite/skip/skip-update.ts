@@ -8,6 +8,8 @@ import { LAST_KEY } from '../versions.js';
 import { zoneOfIds } from '../zones.js';
 import { isSame, readInto, setBytes } from '../../sql/skip/key-bytes.js';
 import { KeySet } from '../../sql/skip/key-set.js';
+import { changedReferences, countRows } from './reference-rows.js';
+import { KEYS_IN_ROW, MAX_TARGET } from '../../sql/skip/references.js';
 import { readHeader, writtenSince } from './skip-index.js';
 import { OrderUpdate } from './skip-order-update.js';
 import {
@@ -21,6 +23,7 @@ import {
   type SkipHeader,
   type SkipRow,
   type SkipSizes,
+  TARGETS,
 } from './skip-row.js';
 import { Written } from './written.js';
 
@@ -89,7 +92,32 @@ function changedRows(
     if (changed === undefined) return undefined;
     rows.push(...changed);
   }
+  for (const [sort, subject, value] of kept) {
+    if (sort === SETS || subject !== TARGETS || value !== 0) continue;
+    const changed = changedReferenceRows(written, sort, header.size);
+    if (changed === undefined) return undefined;
+    rows.push(...changed);
+  }
   return rows;
+}
+
+/** The references of a parameter that are other ones now; undefined where they need another form. */
+function changedReferenceRows(written: Written, parameter: number, size: number): readonly SkipRow[] | undefined {
+  const { first } = written.all;
+  const pairs = written.allOf(sql`SELECT x.resource, x.target FROM json_each(${written.pending}) j
+    CROSS JOIN reference x ON x.resource = j.value AND x.parameter = ${parameter} AND x.grp = 0`) as [number, number][];
+  if (pairs.some(([, target]) => target >= MAX_TARGET)) return undefined;
+  const parts = new Set(written.keys.map((key) => Math.floor((key - first) / KEYS_IN_ROW)));
+  const before = countRows(written.sizeBefore);
+  for (let row = before; row < countRows(size); row++) parts.add(row);
+  return [...parts].map((row) => {
+    const own = pairs.filter(([key]) => Math.floor((key - first) / KEYS_IN_ROW) === row);
+    const stored = row < before ? (written.read(parameter, TARGETS, row) as Uint8Array) : new Uint8Array();
+    const start = first + row * KEYS_IN_ROW;
+    const added = { places: own.map(([key]) => key - start), targets: own.map(([, target]) => target) };
+    const data = changedReferences(stored, (place) => written.changed.has(start + place), added);
+    return { sort: parameter, subject: TARGETS, value: row, data };
+  });
 }
 
 /** The parameters of what was written. */

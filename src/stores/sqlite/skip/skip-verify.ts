@@ -19,6 +19,7 @@ export function countWrongSkipRows(dialect: SqlDialect, statements: Statements):
     const read = (sort: number, subject: number, value: string | number): unknown =>
       (statements.read(READ).get(sort, subject, value) as [unknown] | undefined)?.[0];
     const known: KnownRows = {
+      range: header,
       granules: (sort, subject) => {
         const text = read(sort, subject, ORDER) as string | undefined;
         return text === undefined ? undefined : (JSON.parse(text) as SkipOrder);

@@ -3,16 +3,19 @@ import { LARGEST, SMALLEST } from '../../sql/extremes.js';
 import { TABLE_NAMES, type ValueTable } from '../../sql/index-tables.js';
 import type { RowScope } from '../../sql/rows.js';
 import { type Sql, sql, type SqlValue } from '../../sql/sql.js';
-import { orderIndexOf } from '../pages/order-index.js';
 import type { Statements } from '../statements.js';
 import { zoneOfIds } from '../zones.js';
 import { readInto } from '../../sql/skip/key-bytes.js';
 import { KeySet } from '../../sql/skip/key-set.js';
+import { skipOrderOf } from './skip-order.js';
 import { EVERYTHING, SETS, type SkipHeader } from './skip-row.js';
 
 /** What was written to a type since its skip index was made. */
 export class Written {
   readonly scope: RowScope;
+  readonly keys: readonly number[];
+  /** Number of keys of the range that was known. */
+  readonly sizeBefore: number;
   /** JSON: the keys. */
   readonly pending: string;
   readonly changed: KeySet;
@@ -33,6 +36,8 @@ export class Written {
     this.scope = scope;
     this.#statements = statements;
     this.#check = check;
+    this.keys = pending;
+    this.sizeBefore = sizeBefore;
     this.pending = JSON.stringify(pending);
     const size = pending.reduce((length, key) => Math.max(length, key - first + 1), sizeBefore);
     this.changed = new KeySet(first, size);
@@ -46,17 +51,22 @@ export class Written {
 
   /** The sort values of resources that are there. */
   values(key: SortKey, keys: string): readonly (readonly [number, SqlValue])[] {
-    const { valueOf } = orderIndexOf(key, this.scope)!;
-    return this.among(valueOf, keys);
+    return this.among(skipOrderOf(key, this.scope)!.valueOf, keys);
   }
 
   /** What was written and has several values. See extremes.ts for the marks. */
-  severalOf(parameter: number, table: ValueTable): readonly number[] {
-    if (table === 'reference') return [];
+  severalOf(parameter: number, table: Exclude<ValueTable, 'reference'>): readonly number[] {
     const rows = this.allOf(sql`SELECT x.resource FROM json_each(${this.pending}) j CROSS JOIN ${TABLE_NAMES[table]} x
       ON x.resource = j.value AND x.parameter = ${parameter} AND x.grp = 0
       WHERE x.extreme & ${SMALLEST | LARGEST} = ${LARGEST}`);
     return rows.map(([key]) => key as number);
+  }
+
+  /** The same of references. */
+  severalTargets(parameter: string): readonly number[] {
+    const valueOf = (descending: boolean): Sql => skipOrderOf({ parameter, descending }, this.scope)!.valueOf;
+    const rows = this.among(sql`${valueOf(false)} IS NOT ${valueOf(true)}`);
+    return rows.filter(([, several]) => several === 1).map(([key]) => key);
   }
 
   among(value: Sql, keys = this.pending): readonly (readonly [number, SqlValue])[] {

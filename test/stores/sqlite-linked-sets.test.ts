@@ -1,0 +1,211 @@
+import Database from 'better-sqlite3';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { R4 } from '../../src/fhir/r4.js';
+import type { AnyResource } from '../../src/fhir/resource.js';
+import type { Criteria, SortKey } from '../../src/search/criteria/criteria.js';
+import { COUNTING_SETS } from '../../src/stores/sqlite/count-sets.js';
+import { Connection } from '../../src/stores/sqlite/connection.js';
+import { TUNING } from '../../src/stores/sqlite/pages/tuning.js';
+import { SKIP_TUNING } from '../../src/stores/sqlite/skip/skip-row.js';
+import { Statements } from '../../src/stores/sqlite/statements.js';
+import { SqliteStore } from '../../src/stores/sqlite/store.js';
+import { keyOf, PROJECT, put } from '../../src/testing/conformance-case.js';
+import { below, createRandom, oneOf } from '../../src/testing/random.js';
+import { assertSearches } from '../../src/testing/suites/random-searches.js';
+import { cases, SEED } from '../support/chance.js';
+
+const [DEFAULTS, COUNTS, SKIPS] = [{ ...TUNING }, { ...COUNTING_SETS }, { ...SKIP_TUNING }];
+// Few resources are many granules.
+beforeAll(() => void Object.assign(SKIP_TUNING, { granule: 8, minGranules: 4, minHolders: 2 }));
+afterAll(() => void Object.assign(SKIP_TUNING, SKIPS));
+afterEach(() => {
+  Object.assign(TUNING, DEFAULTS);
+  Object.assign(COUNTING_SETS, COUNTS);
+  vi.restoreAllMocks();
+});
+
+/** Makes the skip indexes that are missing, and those of what was written since. */
+function refresh(database: Database.Database): void {
+  const { skipIndexes } = new Connection(R4, database, { cacheBytes: 0, clock: () => new Date(), ownsFile: false });
+  const collections = database.prepare('SELECT DISTINCT collection FROM skip').pluck().all() as number[];
+  for (const collection of new Set([...collections, ...skipIndexes.listStale()])) {
+    skipIndexes.write(skipIndexes.build(collection));
+  }
+}
+
+async function write(store: SqliteStore, resources: readonly AnyResource[]): Promise<readonly AnyResource[]> {
+  const results = await store.commit(resources.map((resource) => put(resource)));
+  return results.map((result) => (result as unknown as { readonly resource: AnyResource }).resource);
+}
+
+/** Three types that refer to each other: by several references, absolute ones, to other types, to what is not there. */
+function linkedResources(count: number, random: () => number, prefix = ''): AnyResource[] {
+  const ref = (type: string, most: number): { reference: string } => ({
+    reference: `${random() < 0.05 ? 'https://other.example/fhir/' : ''}${type}/${type[0]!.toLowerCase()}${below(most, random)}`,
+  });
+  const some = <Value>(share: number, value: () => Value): Value | undefined =>
+    random() < share ? value() : undefined;
+  return Array.from({ length: count }, (_, index) => [
+    {
+      resourceType: 'Observation',
+      id: `${prefix}o${index}`,
+      status: oneOf(['final', 'final', 'final', 'amended'], random),
+      code: { coding: [{ code: `c${below(5, random)}` }] },
+      subject: random() < 0.9 ? ref(random() < 0.1 ? 'Group' : 'Patient', 1 + below(45, random)) : undefined,
+      encounter: some(0.7, () => ref('Encounter', 50)),
+      performer: some(0.7, () => Array.from({ length: 1 + below(3, random) }, () => ref('Practitioner', 6))),
+      valueQuantity: some(0.5, () => ({ value: below(20, random) })),
+    },
+    ...(index % 3 === 0
+      ? [
+          {
+            resourceType: 'Encounter',
+            id: `${prefix}e${index / 3}`,
+            status: 'finished',
+            class: { code: oneOf(['AMB', 'AMB', 'IMP'], random) },
+            subject: ref('Patient', 45),
+          },
+          {
+            resourceType: 'Patient',
+            id: `${prefix}p${index / 3}`,
+            gender: oneOf(['female', 'male'], random),
+            generalPractitioner: some(0.6, () => [ref('Practitioner', 6)]),
+          },
+        ]
+      : []),
+  ]).flat();
+}
+
+const WAYS = {
+  'part by part, a match at a time': { looks: [Infinity], fewTogether: -1, firstChunk: 0, maxChunk: 1 },
+  'part by part, some matches at a time': { looks: [Infinity], fewTogether: 4, firstChunk: 4 },
+  'sorted at once': { looks: [Infinity], fewTogether: Infinity },
+};
+
+describe('conditions on other resources, and orders by references, are found by skip indexes', () => {
+  test.each(Object.entries(WAYS))(
+    '%s, after writes to each type, and after the indexes know of them',
+    async (_, tuning) => {
+      const random = createRandom(SEED);
+      const database = new Database(':memory:');
+      const store = new SqliteStore(database);
+      const current = new Map<string, AnyResource>();
+      const add = async (some: readonly AnyResource[]): Promise<void> => {
+        for (const one of await write(store, some)) current.set(`${one.resourceType}/${one.id}`, one);
+      };
+      await add(linkedResources(120, random));
+      refresh(database);
+      for (let round = 0; round < 3; round++) {
+        for (let gone = 0; gone < 6; gone++) {
+          const { resourceType, id } = oneOf([...current.values()], random);
+          await store.commit([{ kind: 'delete', key: keyOf(resourceType, id!) }]);
+          current.delete(`${resourceType}/${id!}`);
+        }
+        await add([...linkedResources(6, random), ...linkedResources(3, random, `n${round}`)]);
+        if (round === 1) refresh(database);
+        expect((await store.verify()).problems).toEqual([]);
+        Object.assign(TUNING, tuning);
+        Object.assign(COUNTING_SETS, { minRows: 0 });
+        await assertSearches(store, PROJECT, [...current.values()], random, cases(150, 25));
+        Object.assign(TUNING, DEFAULTS);
+      }
+    },
+  );
+});
+
+const code = (parameter: string, value: string): Criteria => ({
+  kind: 'match',
+  parameter,
+  test: { kind: 'token', code: value },
+});
+
+describe('without a test of a resource', () => {
+  const database = new Database(':memory:');
+  const store = new SqliteStore(database);
+  const all: AnyResource[] = [];
+
+  beforeAll(async () => {
+    Object.assign(SKIP_TUNING, { granule: 8, minGranules: 4, minHolders: 2 });
+    all.push(...(await write(store, linkedResources(600, createRandom(3)))));
+    refresh(database);
+  });
+
+  /** The page and the count, and the statements that looked at the other end of a reference. */
+  async function answer(
+    type: string,
+    criteria: Criteria,
+  ): Promise<{ readonly total: number; readonly tests: string[] }> {
+    Object.assign(TUNING, { looks: [Infinity] });
+    Object.assign(COUNTING_SETS, { minRows: 0 });
+    const spies = (['all', 'get', 'column'] as const).map((name) => vi.spyOn(Statements.prototype, name));
+    const sort: readonly SortKey[] = [{ parameter: 'subject', descending: false }];
+    const { total, matches } = await store.search({ project: PROJECT, type, criteria, sort, limit: 5, total: true });
+    expect(matches).toHaveLength(Math.min(5, total!));
+    const texts = spies.flatMap(({ mock }) => mock.calls.map(([{ text }]) => text));
+    return {
+      total: total!,
+      tests: texts.filter((text) => /EXISTS \(SELECT 1 FROM reference|IN \(SELECT x\./.test(text)),
+    };
+  }
+
+  const idOf = (value: unknown): string | undefined =>
+    /^(?:Patient|Encounter)\/(.*)$/.exec((value as { reference?: string } | undefined)?.reference ?? '')?.[1];
+  const observations = (): readonly (AnyResource & Record<string, unknown>)[] =>
+    all.filter(({ resourceType }) => resourceType === 'Observation') as never;
+
+  test('what very many refer to', async () => {
+    const criteria: Criteria = {
+      kind: 'has',
+      type: 'Observation',
+      parameter: 'encounter',
+      of: code('status', 'final'),
+    };
+    const named = new Set(
+      observations()
+        .filter(({ status }) => status === 'final')
+        .map(({ encounter }) => idOf(encounter)),
+    );
+    const expected = all.filter(({ resourceType, id }) => resourceType === 'Encounter' && named.has(id));
+    expect(named.size).toBeGreaterThan(40);
+    expect(await answer('Encounter', criteria)).toEqual({ total: expected.length, tests: [] });
+  });
+
+  test('what refers to very many', async () => {
+    const criteria: Criteria = { kind: 'chain', parameter: 'subject', type: 'Patient', of: code('gender', 'female') };
+    const isFemale = ({ gender }: Record<string, unknown>): boolean => gender === 'female';
+    const women = new Set(all.filter((one) => isFemale(one as never)).map(({ id }) => id));
+    const expected = observations().filter(
+      ({ subject }) => women.has(idOf(subject)) && !/Group|http/.test(JSON.stringify(subject)),
+    );
+    expect(expected.length).toBeGreaterThan(150);
+    expect(await answer('Observation', criteria)).toEqual({ total: expected.length, tests: [] });
+  });
+});
+
+test('a page in the order of a reference reads some resources of it, not all', async () => {
+  const database = new Database(':memory:');
+  const store = new SqliteStore(database);
+  await write(store, linkedResources(600, createRandom(5)));
+  const sort: readonly SortKey[] = [{ parameter: 'subject', descending: true }];
+  const page = async (): Promise<readonly string[]> => {
+    const { matches } = await store.search({
+      project: PROJECT,
+      type: 'Observation',
+      criteria: { kind: 'all' },
+      sort,
+      limit: 5,
+    });
+    return matches.map(({ resource }) => resource.id!);
+  };
+  const expected = await page();
+  refresh(database);
+  const all = vi.spyOn(Statements.prototype, 'all');
+  Object.assign(TUNING, { looks: [40, Infinity], skipFrom: 40, fewTogether: 8, firstChunk: 8, maxChunk: 64 });
+  expect(await page()).toEqual(expected);
+  const read = all.mock.calls.flatMap(
+    ([{ values }]) => values.filter((one) => String(one).startsWith('[')) as string[],
+  );
+  const keys = read.flatMap((list) => JSON.parse(list) as unknown[]);
+  expect(keys.length).toBeGreaterThan(4);
+  expect(keys.length).toBeLessThan(60);
+});
