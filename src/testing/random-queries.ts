@@ -1,4 +1,4 @@
-import { ALL, type Criteria, NONE, type SortKey } from '../search/criteria/criteria.js';
+import { ALL, type Criteria, NONE, type SortKey, type ValueTest } from '../search/criteria/criteria.js';
 import type { IndexEntry } from '../search/index/index-entry.js';
 import type { SearchSubject } from '../search/evaluate/search-subject.js';
 import { positionOf, type SearchPosition } from '../search/evaluate/sort.js';
@@ -85,7 +85,7 @@ export class RandomQueries {
   }
 
   #sort(type: string): readonly SortKey[] {
-    const parameters = ['_id', '_lastUpdated', ...this.#parameters(type).filter((code) => !/[$:]/.test(code))];
+    const parameters = ['_id', '_lastUpdated', ...this.#parameters(type).filter((code) => !code.includes(':'))];
     return Array.from({ length: 1 + below(3, this.#random) }, () => ({
       parameter: oneOf(parameters, this.#random),
       descending: this.#chance(0.5),
@@ -183,15 +183,13 @@ export class RandomQueries {
   }
 
   #composite(type: string): Criteria {
-    const codes = [
-      ...new Set(this.#parameters(type).flatMap((code) => (code.includes('$') ? [code.split('$')[0]!] : []))),
-    ];
+    const entries = this.#entries.get(type)!;
+    const codes = [...entries.keys()].flatMap((code) => /^[^#]+(?=\$0$)/.exec(code)?.[0] ?? []);
     if (codes.length === 0) return this.#match(type);
     const parameter = oneOf(codes, this.#random);
-    const first = oneOf(this.#entriesOf(type, `${parameter}$0`), this.#random);
-    const tests = [randomTest(first.value, this.#random)];
-    for (let n = 1; this.#parameters(type).includes(`${parameter}$${n}`); n++) {
-      tests.push(randomTest(oneOf(this.#entriesOf(type, `${parameter}$${n}`), this.#random).value, this.#random));
+    const tests: ValueTest[] = [];
+    for (let n = 0; entries.has(`${parameter}$${n}`); n++) {
+      tests.push(randomTest(oneOf(entries.get(`${parameter}$${n}`)!, this.#random).value, this.#random));
     }
     return { kind: 'composite', parameter, tests };
   }
@@ -200,9 +198,12 @@ export class RandomQueries {
     return this.#chance(0.8) ? oneOf(this.#data.subjects(type), this.#random).id : 'nobody';
   }
 
-  /** Parameters that criteria may name. Values of resources inside are reached through chains only. */
+  /**
+   * Parameters that `match`, `missing` and sorts may name. Components are reached through composites only, values of
+   * resources inside through chains only.
+   */
   #parameters(type: string): readonly string[] {
-    return [...this.#entries.get(type)!.keys()].filter((code) => !code.includes('#'));
+    return [...this.#entries.get(type)!.keys()].filter((code) => !/[#$]/.test(code));
   }
 
   #entriesOf(type: string, parameter: string): readonly IndexEntry[] {

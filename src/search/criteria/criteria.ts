@@ -61,13 +61,21 @@ export interface LastUpdatedCriteria {
   readonly kind: 'last-updated';
   readonly test: DateTest;
 }
-/** At least one value of the parameter passes the test. */
+/**
+ * At least one value of the parameter passes the test.
+ *
+ * The parameter is a code as defined, or one with `:identifier`, `:of-type` or `:words` (see index-entry.ts). It is never
+ * a composite or one of its components: {@link CompositeCriteria} tests those.
+ */
 export interface MatchCriteria {
   readonly kind: 'match';
   readonly parameter: string;
   readonly test: ValueTest;
 }
-/** `missing: true`: no value of the parameter; `false`: at least one. */
+/**
+ * `missing: true`: no value of the parameter; `false`: at least one. The parameter is named as in {@link MatchCriteria},
+ * or with `:present`.
+ */
 export interface MissingCriteria {
   readonly kind: 'missing';
   readonly parameter: string;
