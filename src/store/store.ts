@@ -46,7 +46,8 @@ export interface ResourceStore {
    * Applies all writes or none, over projects too. When the promise resolves the writes are durable.
    *
    * The store sets `meta.versionId` (a new one per write, never used again for that resource) and `meta.lastUpdated`
-   * (never going back for one resource) in what it keeps and returns.
+   * (later than that of the version before, even where the clock stands still or goes back) in what it keeps and
+   * returns. Access checks rely on it: a resource with the same `lastUpdated` has not changed.
    *
    * @returns one result per write, same order.
    * @throws FhirError `precondition-failed` - an `expect` did not hold; `details.index` is the write's position.

@@ -28,7 +28,10 @@ function isInOrder(resource: AnyResource): boolean {
   return false;
 }
 
-/** The instant of a new version: now, but never before the version it replaces. Milliseconds since 1970. */
+/**
+ * The instant of a new version: now, but always later than the version it replaces, at least by a millisecond. Milliseconds
+ * since 1970.
+ */
 export function nextInstant(now: number, previous: number | undefined): number {
-  return previous === undefined ? now : Math.max(now, previous);
+  return previous === undefined ? now : Math.max(now, previous + 1);
 }

@@ -1,7 +1,7 @@
 import type { ProjectMembership } from '@medplum/fhirtypes';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { systemCaller, type MemberCaller } from '../../src/access/caller.js';
-import { currentCaller, storeWhile } from '../../src/access/sign-in/current-caller.js';
+import { currentCaller, type StillMay, storeWhile } from '../../src/access/sign-in/current-caller.js';
 import { FhirError } from '../../src/fhir/error.js';
 import { ALL } from '../../src/search/criteria/criteria.js';
 import {
@@ -50,7 +50,7 @@ const patients = async (store: ResourceStore): Promise<readonly (string | undefi
     ({ resource }) => resource.id,
   );
 
-// Two versions of a membership may be of one millisecond.
+// All versions are written in one millisecond.
 beforeEach(() => void vi.useFakeTimers({ now: 1_700_000_000_000, toFake: ['Date'] }));
 afterEach(() => {
   vi.useRealTimers();
@@ -71,6 +71,16 @@ describe('a store for as long as its caller is an administrator', () => {
     const { store, caller, change, before } = await administrator();
     before(() => change(more));
     expect(await codeOf(storeWhile(store, caller, isAdmin).commit([put('a')]))).toBe(code);
+    expect(await patients(store)).toEqual([]);
+  });
+
+  test('commits nothing once its rights are restricted, in the millisecond in which they were read', async () => {
+    const { store, caller, change, before } = await administrator();
+    const isUnrestricted: StillMay = ({ bound }) => !bound;
+    const narrow = { resourceType: 'AccessPolicy', id: 'narrow', resource: [{ resourceType: 'Patient' }] } as const;
+    await (await system(store)).update(narrow as never);
+    before(() => change({ accessPolicy: { reference: 'AccessPolicy/narrow' } }));
+    expect(await codeOf(storeWhile(store, caller, isUnrestricted).commit([put('a')]))).toBe('forbidden');
     expect(await patients(store)).toEqual([]);
   });
 
@@ -167,10 +177,7 @@ describe('a store for as long as its caller is an administrator', () => {
 
   test('commits where a change leaves it what it is', async () => {
     const { store, caller, change, before } = await administrator();
-    before(() => {
-      vi.setSystemTime(Date.now() + 1);
-      return change({ userName: 'ann' });
-    });
+    before(() => change({ userName: 'ann' }));
     await storeWhile(store, caller, isAdmin).commit([put('a')]);
     expect(await patients(store)).toEqual(['a']);
   });

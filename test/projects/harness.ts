@@ -12,6 +12,7 @@ import type { InviteBody, InviteTrial } from '../../src/projects/body/invite-bod
 import type { Invitation, Mailer } from '../../src/projects/mail/invitation.js';
 import { ALL } from '../../src/search/criteria/criteria.js';
 import { SERVER_SCOPE, type ResourceStore, type Write } from '../../src/store/store.js';
+import type { MemoryStoreOptions } from '../../src/stores/memory/config.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { SqliteStore } from '../../src/sqlite.js';
 import { storeWith } from '../support/store-with.js';
@@ -28,8 +29,8 @@ export const stores = namedStores<readonly [name: string, make: () => ResourceSt
   ['SQLite', () => track(new SqliteStore(fileNamed(`${(files += 1)}.db`), { synchronous: 'off' }))],
 ]);
 
-export function memoryStore(): ResourceStore {
-  return track(new MemoryStore());
+export function memoryStore(options?: MemoryStoreOptions): ResourceStore {
+  return track(new MemoryStore(options));
 }
 
 function track(store: ResourceStore): ResourceStore {

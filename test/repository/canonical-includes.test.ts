@@ -36,7 +36,8 @@ const FORMS = [
 
 overStores('includes of canonicals', (open) => {
   test('bring the version that is named, or the one that changed last', async () => {
-    const repository = await system(open());
+    let seconds = 0;
+    const repository = await system(open({ clock: () => new Date(1_700_000_000_000 + 1_000 * seconds++) }));
     await fill(repository, [...FORMS, questionnaire('old', URL, '1.0')]);
     await fill(repository, [response('any', URL), response('one', `${URL}|1.0`), response('lost', `${URL}|3.0`)]);
     const include = '_include=QuestionnaireResponse:questionnaire';

@@ -16,21 +16,24 @@ import { emptySqliteFile } from '../support/empty-sqlite-file.js';
 import { namedStores } from '../support/named-stores.js';
 
 /** The same tests over each store; SQLite as a real file. */
-export function overStores(name: string, tests: (open: () => ResourceStore) => void): void {
+export function overStores(
+  name: string,
+  tests: (open: (options?: { clock?: () => Date }) => ResourceStore) => void,
+): void {
   const opened: ResourceStore[] = [];
   const folders: string[] = [];
   const keep = (store: ResourceStore): ResourceStore => {
     opened.push(store);
     return store;
   };
-  const open: readonly (readonly [string, () => ResourceStore])[] = [
-    ['memory', () => keep(new MemoryStore())],
+  const open: readonly (readonly [string, (options?: { clock?: () => Date }) => ResourceStore])[] = [
+    ['memory', (options) => keep(new MemoryStore(options))],
     [
       'SQLite',
-      () => {
+      (options) => {
         const folder = mkdtempSync(join(tmpdir(), 'fhirgraph-repository-'));
         folders.push(folder);
-        return keep(new SqliteStore(emptySqliteFile(join(folder, 'clinic.db')), { synchronous: 'off' }));
+        return keep(new SqliteStore(emptySqliteFile(join(folder, 'clinic.db')), { ...options, synchronous: 'off' }));
       },
     ],
   ];

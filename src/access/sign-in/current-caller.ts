@@ -1,6 +1,6 @@
 import { FhirError } from '../../fhir/error.js';
 import { splitReference } from '../../fhir/reference.js';
-import { and, type Criteria, not, notLastUpdatedAt, or } from '../../search/criteria/criteria.js';
+import { and, type Criteria, not, notLastUpdatedAt } from '../../search/criteria/criteria.js';
 import {
   SERVER_SCOPE,
   type CallOptions,
@@ -103,17 +103,11 @@ async function confirm(
   );
 }
 
-/** A commit can only assert that a search has no match. */
+/** A commit can only assert that a search has no match. No two versions of a resource have the same `lastUpdated`. */
 function checksOf({ caller, lastUpdated, isListed }: CurrentMember): Write[] {
-  const { project, membership, admin, profile } = caller;
+  const { project, membership, profile } = caller;
   const itself: Criteria = { kind: 'id', ids: [membership] };
-  const changed = or([
-    notLastUpdatedAt(lastUpdated),
-    // Two versions may have the same millisecond.
-    flagIs('active', 'false'),
-    ...(admin ? [not(flagIs('admin', 'true'))] : []),
-  ]);
-  const unchanged = { project, type: 'ProjectMembership', criteria: and([itself, changed]) };
+  const unchanged = { project, type: 'ProjectMembership', criteria: and([itself, notLastUpdatedAt(lastUpdated)]) };
   // A deleted membership no longer changes, so the check searches for a permanent resource, on the condition that the
   // membership is gone.
   const { type, id } = splitReference(profile);
@@ -132,8 +126,4 @@ function withoutMembership(
 ): { readonly project: string; readonly type: string; readonly criteria: Criteria } {
   const has: Criteria = { kind: 'has', type: 'ProjectMembership', parameter, of: membership };
   return { project, type, criteria: and([{ kind: 'id', ids: [id] }, not(has)]) };
-}
-
-function flagIs(parameter: string, code: string): Criteria {
-  return { kind: 'match', parameter, test: { kind: 'token', code } };
 }

@@ -63,13 +63,16 @@ export const writingSuite: ConformanceSuite = {
       },
     },
     {
-      name: 'never lets the instant of a resource go back',
+      name: 'gives each version of a resource a later instant than the one before',
       async run(store) {
-        for (let round = 0; round < 20; round++) await putAll(store, resourceOf('Patient', 'a'));
+        for (let round = 0; round < 10; round++) {
+          const key = keyOf('Patient', 'a');
+          await store.commit([put(resourceOf('Patient', 'a')), { kind: 'delete', key }]);
+        }
         const { entries } = await store.history(keyOf('Patient', 'a'), { offset: 0, limit: 20 });
         const instants = entries.map(({ lastUpdated }) => lastUpdated).toReversed();
         assert.equal(instants.length, 20);
-        assert.deepEqual(instants, instants.toSorted());
+        assert.deepEqual(instants, [...new Set(instants)].toSorted());
       },
     },
     {

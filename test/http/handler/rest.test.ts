@@ -1,6 +1,5 @@
 import type { Bundle, OperationOutcome, Patient } from '@medplum/fhirtypes';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { until } from '../../support/until.js';
 import { BASE, idOf, openService, outcomeText, patient, type Service } from './open-service.js';
 
 let service: Service;
@@ -42,9 +41,6 @@ describe('reading', () => {
   test('versions and their pages', async () => {
     const first = await call('POST', 'Patient', { body: patient() });
     const id = idOf(first);
-    // `_since` tells versions apart by milliseconds.
-    const made = Date.parse((first.body as Patient).meta!.lastUpdated!);
-    await until(() => Date.now() > made);
     for (const gender of ['male', 'other'] as const)
       await call('PUT', `Patient/${id}`, { body: patient({ id, gender }) });
     const second = await call('GET', `Patient/${id}/_history/2`);
@@ -57,12 +53,10 @@ describe('reading', () => {
     expect((await call('GET', `Patient/${id}/_history?_count=2000`)).status).toBe(422);
     const all = ((await call('GET', `Patient/${id}/_history`)).body as Bundle).entry!;
     const since = (second.body as Patient).meta!.lastUpdated!;
-    // Versions may have the same instant.
-    const expected = all.filter(({ response }) => response!.lastModified! >= since);
     const recent = (await call('GET', `Patient/${id}/_history?_since=${since}&_count=1`)).body as Bundle;
-    expect([recent.total, recent.entry]).toEqual([expected.length, expected.slice(0, 1)]);
+    expect([recent.total, recent.entry]).toEqual([2, all.slice(0, 1)]);
     const older = (await call('GET', recent.link!.find(({ relation }) => relation === 'next')!.url)).body as Bundle;
-    expect(older.entry).toEqual(expected.slice(1, 2));
+    expect(older.entry).toEqual(all.slice(1, 2));
     expect((await call('GET', `Patient/${id}/_history?_at=1999`)).body).toMatchObject({ type: 'history', total: 0 });
     for (const query of ['_since=x', '_at=yesterday', '_at=2020&_at=2021', '_list=x', '_cursor=x']) {
       expect([query, (await call('GET', `Patient/${id}/_history?${query}`)).status]).toEqual([query, 400]);
