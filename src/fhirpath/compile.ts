@@ -9,8 +9,8 @@ import { COLLECTION_FUNCTIONS } from './collection-functions.js';
 import { fhirPathLibrary, fhirPathModel } from './library.js';
 import { compileNative } from './native/compile-native.js';
 import { StepBudget, tooCostly, type StepMeter } from './step-budget.js';
-import { parseFhirPath, type SyntaxNode } from './syntax-tree.js';
-import { TEXT_FUNCTIONS } from './text-functions.js';
+import { countNodes, parseFhirPath } from './syntax-tree.js';
+import { BUDGET, TEXT_FUNCTIONS } from './text-functions.js';
 
 /** Values of `%variables` by name, without the percent sign. */
 export type FhirPathEnvironment = { readonly [name: string]: unknown };
@@ -95,16 +95,22 @@ function compile(model: FhirModel, expression: string, baseType: string | undefi
   return {
     values: (input, environment, meter) => {
       meter?.spend(0);
-      const items = native?.(input);
-      if (items === undefined) return evaluate(input, environment, meter).flatMap(plainValue);
-      meter?.spend(nodes + items.length);
-      return [...items];
+      const budget = new StepBudget(needs.hasUnion);
+      try {
+        const items = native?.(input, budget);
+        if (items === undefined) return evaluate(input, budget, environment).flatMap(plainValue);
+        budget.spend(nodes + items.length);
+        return [...items];
+      } finally {
+        meter?.spend(budget.spent);
+      }
     },
-    typedValues: (input, environment) => evaluate(input, environment).flatMap(typedValue),
+    typedValues: (input, environment) =>
+      evaluate(input, new StepBudget(needs.hasUnion), environment).flatMap(typedValue),
   };
 }
 
-type LibraryEvaluation = (input: unknown, environment?: FhirPathEnvironment, meter?: StepMeter) => unknown[];
+type LibraryEvaluation = (input: unknown, budget: StepBudget, environment?: FhirPathEnvironment) => unknown[];
 
 const OPTIONS = {
   // Prevents fhirpath.js from adding hidden properties to the input.
@@ -124,23 +130,16 @@ function compileByLibrary(
     fhirPathModel(model),
     OPTIONS,
   );
-  return (input, environment, meter) => {
-    const variables = variablesFor(needs, input, environment);
-    const budget = new StepBudget(needs.hasUnion);
+  return (input, budget, environment) => {
+    const variables = Object.assign(variablesFor(needs, input, environment), { [BUDGET]: budget });
     try {
       return run(input, variables, {
         debugger: (_, focus, result, node) => budget.charge(focus, result, node),
       }) as unknown[];
     } catch (error) {
       throw evaluationError(error);
-    } finally {
-      meter?.spend(budget.spent);
     }
   };
-}
-
-function countNodes({ children = [] }: SyntaxNode): number {
-  return children.reduce((sum, child) => sum + countNodes(child), 1);
 }
 
 /** The type name that fhirpath.js uses for an input; undefined for resources, which carry their type. */

@@ -1,4 +1,5 @@
 import { FhirError } from '../fhir/error.js';
+import { dataOf, ElementWeights, isElement } from './element-weights.js';
 import { MAX_EXPRESSION_LENGTH, type SyntaxNode } from './syntax-tree.js';
 
 /** Per evaluation. A typical filter takes 10 to 100 steps; 250,000 steps take about 50 ms. */
@@ -28,12 +29,21 @@ const COMPARING_FUNCTIONS: ReadonlySet<string> = new Set([
   ...['distinct', 'exclude', 'intersect', 'isDistinct', 'subsetOf', 'supersetOf', 'union'],
 ]);
 
+/** Operators that compare elements with everything in them, once for each pair. */
+const COMPARING_OPERATORS: ReadonlySet<string> = new Set(['EqualityExpression', 'MembershipExpression']);
+
+/** For a quantity, date or time that fhirpath.js makes: its arithmetic reads units and calendars. */
+const STEPS_PER_MADE_VALUE = 15;
+
+/** Functions that take longer than a step; they read units. */
+const SLOW_FUNCTIONS: ReadonlyMap<string, number> = new Map([['toQuantity', 40]]);
+
 /**
  * Counts the steps of one evaluation and ends it when the budget is used up.
  *
- * Every evaluated node costs one step and one per item of its result, a step is about 0.1 µs; long texts cost by their
- * length, functions that compare all items with all by the square of their number, `repeat()` costs more with each
- * repetition.
+ * Every evaluated node costs one step and one per item of its result; a step is about 0.1 µs. Long texts cost by their
+ * length, and compared elements by the values in them. Functions that compare all items with all cost by the square of
+ * their number, and `repeat()` costs more with each repetition.
  */
 export class StepBudget {
   spent = 0;
@@ -44,9 +54,18 @@ export class StepBudget {
   readonly #hasUnion: boolean;
   /** Evaluations so far of each expression inside `repeat()`. */
   readonly #repetitions = new Map<SyntaxNode, number>();
+  /** Operands of the comparing operators that were evaluated. */
+  readonly #compared = new Set<SyntaxNode>();
+  readonly #weights = new ElementWeights();
 
   constructor(hasUnion: boolean) {
     this.#hasUnion = hasUnion;
+  }
+
+  /** @throws FhirError `too-costly` - the budget is used up. */
+  spend(steps: number): void {
+    this.spent += steps;
+    if (this.spent > MAX_STEPS) throw tooCostly();
   }
 
   /**
@@ -58,26 +77,40 @@ export class StepBudget {
   charge(focus: unknown, result: unknown, node: SyntaxNode): void {
     let cost = 1;
     if (Array.isArray(result)) {
-      cost += result.length + (this.#hasUnion ? comparisons(result, 1 / 10) : 0);
-      if (result.length === 1 && typeof result[0] === 'string') cost += result[0].length / 8;
+      cost += result.length;
+      if (this.#hasUnion) cost += comparisons(result, 1 / 10) + this.#weights.of(result) / 5;
+      if (this.#compared.has(node)) cost += this.#weights.of(result) / 10;
+      if (result.length === 1) cost += singleCost(result[0]);
     }
     if (node.type === 'Functn') {
-      if (Array.isArray(focus) && COMPARING_FUNCTIONS.has(node.text ?? '')) cost += comparisons(focus, 4);
-      if (node.text === 'repeat') this.#watch(node);
+      if (Array.isArray(focus) && COMPARING_FUNCTIONS.has(node.text ?? ''))
+        cost += comparisons(focus, 4) + this.#weights.of(focus) / 5;
+      if (node.text === 'repeat') {
+        this.#watch(node);
+        if (Array.isArray(focus)) cost += this.#weights.of(focus);
+      }
+      cost += SLOW_FUNCTIONS.get(node.text ?? '') ?? 0;
     }
+    if (COMPARING_OPERATORS.has(node.type)) for (const operand of node.children ?? []) this.#compared.add(operand);
     const repetition = this.#repetitions.get(node);
     if (repetition !== undefined) {
       this.#repetitions.set(node, repetition + 1);
       cost += repetition / 10;
     }
-    this.spent += cost;
-    if (this.spent > MAX_STEPS) throw tooCostly();
+    this.spend(cost);
   }
 
   #watch(repeat: SyntaxNode): void {
     const inner = repeat.children?.[1]?.children?.[0];
     if (inner !== undefined && !this.#repetitions.has(inner)) this.#repetitions.set(inner, 0);
   }
+}
+
+function singleCost(item: unknown): number {
+  const value = dataOf(item);
+  if (typeof value === 'string') return value.length / 8;
+  // Quantities, dates and times of fhirpath.js have its context.
+  return isElement(value) && 'ctx' in value ? STEPS_PER_MADE_VALUE : 0;
 }
 
 /**
@@ -87,12 +120,6 @@ export class StepBudget {
 function comparisons(items: readonly unknown[], perPair: number): number {
   const elements = items.reduce<number>((count, item) => count + (isElement(item) ? 1 : 0), 0);
   return (items.length * items.length) / 50 + elements * elements * perPair;
-}
-
-function isElement(item: unknown): boolean {
-  if (typeof item !== 'object' || item === null) return false;
-  // fhirpath.js wraps values that come from a resource.
-  return !('data' in item) || (typeof item.data === 'object' && item.data !== null);
 }
 
 /** Creates the error for an expression that exceeds its budget. */

@@ -47,6 +47,11 @@ export function parseFhirPath(expression: string): SyntaxNode {
   }
 }
 
+/** The nodes of an expression. */
+export function countNodes({ children = [] }: SyntaxNode): number {
+  return children.reduce((sum, child) => sum + countNodes(child), 1);
+}
+
 /** The single inner node of nodes that only wrap another one. */
 export function unwrap(node: SyntaxNode): SyntaxNode {
   let inner = node;

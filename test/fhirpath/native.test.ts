@@ -6,6 +6,7 @@ import { FhirError } from '../../src/fhir/error.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import { compileFhirPath, compileTypedFhirPath } from '../../src/fhirpath/compile.js';
 import { compileNative } from '../../src/fhirpath/native/compile-native.js';
+import { StepBudget } from '../../src/fhirpath/step-budget.js';
 import { parseFhirPath } from '../../src/fhirpath/syntax-tree.js';
 import { cases } from '../support/chance.js';
 import { syntheaBundles } from '../support/shared.js';
@@ -54,7 +55,7 @@ describe('native evaluation', () => {
     ["exists(gender = 'female')", [true]],
   ])('answers %s as the library does', (expression, expected) => {
     expect(isNative(expression, 'Patient')).toBe(true);
-    expect(compileNative(R4, parseFhirPath(expression), 'Patient')!(patient)).toEqual(expected);
+    expect(compileNative(R4, parseFhirPath(expression), 'Patient')!(patient, new StepBudget(false))).toEqual(expected);
     expect(byLibrary(expression, 'Patient', patient)).toEqual({ values: expected });
   });
 
@@ -89,7 +90,7 @@ describe('native evaluation', () => {
     ['a nested resource type', 'name.exists()', { name: [{ resourceType: 'Patient' }] }],
   ])('hands over to the library for %s', (_, expression, body) => {
     const input = { resourceType: 'Patient', ...body };
-    expect(compileNative(R4, parseFhirPath(expression), 'Patient')!(input)).toBeUndefined();
+    expect(compileNative(R4, parseFhirPath(expression), 'Patient')!(input, new StepBudget(false))).toBeUndefined();
     expect(byNative(expression, 'Patient', input)).toEqual(byLibrary(expression, 'Patient', input));
   });
 });

@@ -1,10 +1,11 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
+import type { StepBudget } from '../step-budget.js';
 import type { SyntaxNode } from '../syntax-tree.js';
 import { BAIL, type Items } from './collection.js';
 import { compileNode } from './compile-node.js';
 
 /** Returns the items of the result; undefined if the data need fhirpath.js. */
-export type NativeEvaluation = (input: unknown) => Items | undefined;
+export type NativeEvaluation = (input: unknown, budget: StepBudget) => Items | undefined;
 
 /**
  * Compiles common filters to plain functions: paths, `where`, `exists`, comparisons, logic.
@@ -19,9 +20,9 @@ export type NativeEvaluation = (input: unknown) => Items | undefined;
 export function compileNative(model: FhirModel, tree: SyntaxNode, type: string): NativeEvaluation | undefined {
   const evaluate = compileNode(tree, { model, type, isParameter: false })?.evaluate;
   if (evaluate === undefined) return undefined;
-  return (input) => {
+  return (input, budget) => {
     try {
-      return evaluate([input]);
+      return evaluate([input], budget);
     } catch (error) {
       if (error === BAIL) return undefined;
       throw error;

@@ -83,5 +83,5 @@ function compileMember(model: FhirModel, from: Native, name: string): Native | u
 function compileIndexer(from: Native | undefined, position: SyntaxNode): Native | undefined {
   const index = Number(position.text);
   if (from === undefined || position.type !== 'NumberLiteral' || !Number.isInteger(index)) return undefined;
-  return { evaluate: (items) => from.evaluate(items).slice(index, index + 1), type: from.type };
+  return { evaluate: (items, budget) => from.evaluate(items, budget).slice(index, index + 1), type: from.type };
 }

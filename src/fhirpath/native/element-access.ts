@@ -27,15 +27,17 @@ export function readElements(
 ): Evaluate | undefined {
   const readers = elements.map((element) => compileReader(model, element, keeps(element)));
   if (!readers.every((reader) => reader !== undefined)) return undefined;
-  return (self) => {
+  return (self, budget) => {
     const result: unknown[] = [];
-    for (const item of from(self)) {
+    for (const item of from(self, budget)) {
       if (!isJsonObject(item)) bail();
       let forms = 0;
       for (const read of readers) if (read(item, result)) forms += 1;
       // Two forms of one choice are invalid data, and fhirpath.js reads only one of them.
       if (forms > 1) bail();
     }
+    // Nearly all elements have one value or none; their node is charged.
+    if (result.length > 1) budget.spend(result.length);
     return result;
   };
 }

@@ -1,6 +1,7 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { isJsonObject } from '../../fhir/resource.js';
-import { unquote, unwrap, type SyntaxNode } from '../syntax-tree.js';
+import type { StepBudget } from '../step-budget.js';
+import { countNodes, unquote, unwrap, type SyntaxNode } from '../syntax-tree.js';
 import { asBoolean, bail, EMPTY, fromBoolean, type Evaluate } from './collection.js';
 import { readElements } from './element-access.js';
 import type { Native } from './native.js';
@@ -29,10 +30,16 @@ export function compileFunction(
 
 const COMPILERS: ReadonlyMap<string, FunctionCompiler> = new Map<string, FunctionCompiler>([
   ['exists', compileExists],
-  ['empty', (_, from) => ({ evaluate: (self) => fromBoolean(from.evaluate(self).length === 0), type: 'boolean' })],
-  ['count', (_, from) => ({ evaluate: (self) => [from.evaluate(self).length], type: 'integer' })],
-  ['first', (_, from) => ({ evaluate: (self) => from.evaluate(self).slice(0, 1), type: from.type })],
-  ['last', (_, from) => ({ evaluate: (self) => from.evaluate(self).slice(-1), type: from.type })],
+  [
+    'empty',
+    (_, from) => ({
+      evaluate: (self, budget) => fromBoolean(from.evaluate(self, budget).length === 0),
+      type: 'boolean',
+    }),
+  ],
+  ['count', (_, from) => ({ evaluate: (self, budget) => [from.evaluate(self, budget).length], type: 'integer' })],
+  ['first', (_, from) => ({ evaluate: (self, budget) => from.evaluate(self, budget).slice(0, 1), type: from.type })],
+  ['last', (_, from) => ({ evaluate: (self, budget) => from.evaluate(self, budget).slice(-1), type: from.type })],
   ['not', compileNot],
   ['where', compileWhere],
   ['ofType', compileOfType],
@@ -49,7 +56,7 @@ function compileExists(
   compileCriteria: CompileCriteria,
 ): Native | undefined {
   const found = criteria === undefined ? from : compileWhere(_, from, criteria, compileCriteria);
-  return found && { evaluate: (self) => fromBoolean(found.evaluate(self).length > 0), type: 'boolean' };
+  return found && { evaluate: (self, budget) => fromBoolean(found.evaluate(self, budget).length > 0), type: 'boolean' };
 }
 
 function compileWhere(
@@ -61,13 +68,20 @@ function compileWhere(
   if (from.type === undefined || criteria === undefined) return undefined;
   const evaluate = compileCriteria(criteria, from.type)?.evaluate;
   if (evaluate === undefined) return undefined;
-  const isMet = (item: unknown): boolean => asBoolean(evaluate([item])) === true;
-  return { evaluate: (self) => from.evaluate(self).filter(isMet), type: from.type };
+  const stepsPerItem = 1 + countNodes(criteria);
+  const isMet = (item: unknown, budget: StepBudget): boolean => {
+    budget.spend(stepsPerItem);
+    return asBoolean(evaluate([item], budget)) === true;
+  };
+  return {
+    evaluate: (self, budget) => from.evaluate(self, budget).filter((item) => isMet(item, budget)),
+    type: from.type,
+  };
 }
 
 function compileNot(_: FhirModel, from: Native): Native {
-  const evaluate: Evaluate = (self) => {
-    const value = asBoolean(from.evaluate(self));
+  const evaluate: Evaluate = (self, budget) => {
+    const value = asBoolean(from.evaluate(self, budget));
     return fromBoolean(value === undefined ? undefined : !value);
   };
   return { evaluate, type: 'boolean' };
@@ -89,7 +103,8 @@ function compileExtension(model: FhirModel, from: Native, parameter: SyntaxNode 
   const read = url === undefined || element === undefined ? undefined : readElements(model, from.evaluate, [element]);
   if (read === undefined) return undefined;
   return {
-    evaluate: (self) => read(self).filter((extension) => isJsonObject(extension) && extension.url === url),
+    evaluate: (self, budget) =>
+      read(self, budget).filter((extension) => isJsonObject(extension) && extension.url === url),
     type: 'Extension',
   };
 }
@@ -98,11 +113,13 @@ function textTest(test: (text: string, part: string) => boolean): FunctionCompil
   return (_, from, parameter) => {
     const part = textLiteral(parameter);
     if (part === undefined || !isText(from.type)) return undefined;
-    const evaluate: Evaluate = (self) => {
-      const items = from.evaluate(self);
+    const evaluate: Evaluate = (self, budget) => {
+      const items = from.evaluate(self, budget);
       if (items.length === 0) return EMPTY;
       if (items.length > 1) bail();
-      return fromBoolean(test(items[0] as string, part));
+      const text = items[0] as string;
+      budget.spend(text.length / 8);
+      return fromBoolean(test(text, part));
     };
     return { evaluate, type: 'boolean' };
   };

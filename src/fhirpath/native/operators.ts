@@ -54,8 +54,8 @@ function compileEquality(left: Native, right: Native, equal: Items, different: I
   const comparison = comparisonClass(left, right);
   if (comparison === undefined) return undefined;
   const key = comparison === 'number' ? rounded : unchanged;
-  return (self) => {
-    const [leftItems, rightItems] = [left.evaluate(self), right.evaluate(self)];
+  return (self, budget) => {
+    const [leftItems, rightItems] = [left.evaluate(self, budget), right.evaluate(self, budget)];
     if (leftItems.length === 0 || rightItems.length === 0) return EMPTY;
     if (leftItems.length !== rightItems.length) return different;
     if (leftItems.length > 1) bail();
@@ -67,8 +67,8 @@ function compileOrder(left: Native, right: Native, isPassed: (order: number) => 
   const comparison = comparisonClass(left, right);
   if (comparison === undefined || comparison === 'boolean') return undefined;
   const key = comparison === 'number' ? rounded : unchanged;
-  return (self) => {
-    const [leftItems, rightItems] = [left.evaluate(self), right.evaluate(self)];
+  return (self, budget) => {
+    const [leftItems, rightItems] = [left.evaluate(self, budget), right.evaluate(self, budget)];
     if (leftItems.length === 0 || rightItems.length === 0) return EMPTY;
     if (leftItems.length > 1 || rightItems.length > 1) bail();
     const [low, high] = [key(leftItems[0]) as string, key(rightItems[0]) as string];
@@ -89,8 +89,8 @@ type Logic = (left: boolean | undefined, right: boolean | undefined) => boolean 
 
 /** Three-valued logic, undefined for empty. Both sides are always evaluated because either may need fhirpath.js. */
 function logic(combine: Logic): OperatorCompiler {
-  return (left, right) => (self) =>
-    fromBoolean(combine(asBoolean(left.evaluate(self)), asBoolean(right.evaluate(self))));
+  return (left, right) => (self, budget) =>
+    fromBoolean(combine(asBoolean(left.evaluate(self, budget)), asBoolean(right.evaluate(self, budget))));
 }
 
 function implies(left: boolean | undefined, right: boolean | undefined): boolean | undefined {
