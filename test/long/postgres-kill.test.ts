@@ -1,7 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { systemCaller } from '../../src/access/caller.js';
 import { FhirError } from '../../src/fhir/error.js';
+import { importNdjson } from '../../src/import/ndjson/import-ndjson.js';
+import type { Criteria } from '../../src/search/criteria/criteria.js';
 import type { ReadResult, ResourceKey, Write } from '../../src/store/store.js';
 import { PostgresStore } from '../../src/stores/postgres/store.js';
 import { below, createRandom } from '../../src/testing/random.js';
@@ -159,7 +162,85 @@ describe.skipIf(PROGRAMS === undefined)('a PostgreSQL server killed at random mo
     });
     expect(raised).toBeGreaterThan(10);
   });
+
+  test('imports that are killed are completed by importing again, beside readers, and leave a whole store', async () => {
+    const random = createRandom(SEED + 1);
+    const lines = linesOfImport();
+    const projects = ['import-a', 'import-b'];
+    const open = new Set(projects);
+    let kills = 0;
+    let up = Promise.resolve();
+    const importInto = async (project: string): Promise<void> => {
+      for (;;) {
+        try {
+          const { failed } = await importNdjson(lines, { store, caller: systemCaller(project) });
+          expect(failed).toBe(0);
+          open.delete(project);
+          return;
+        } catch (error) {
+          if (!(error instanceof FhirError)) throw error;
+          expect(EXPECTED).toContain(error.code);
+          await sleep(5);
+          await up;
+        }
+      }
+    };
+    const kill = async (): Promise<void> => {
+      while (open.size > 0 && kills < MAX_KILLS) {
+        await sleep(300 + below(900, random));
+        await server.kill();
+        tally.addFaults();
+        kills += 1;
+        await (up = server.start());
+      }
+    };
+    const numberOf = async (project: string, code?: string): Promise<number> => {
+      const criteria: Criteria =
+        code === undefined ? { kind: 'all' } : { kind: 'match', parameter: 'code', test: { kind: 'token', code } };
+      return (await store.search({ project, type: 'Observation', criteria, limit: 0, total: true })).total!;
+    };
+    /** What a reader sees is always one moment, between commits: of 200 lines each, and so of equal parts of both codes. */
+    const read = async (): Promise<void> => {
+      const seen = new Map<string, number>();
+      while (open.size > 0) {
+        for (const project of projects) {
+          try {
+            const count = await numberOf(project, 'even');
+            expect(count % 100).toBe(0);
+            expect(count).toBeGreaterThanOrEqual(seen.get(project) ?? 0);
+            seen.set(project, count);
+          } catch (error) {
+            if (!(error instanceof FhirError)) throw error;
+            await up;
+          }
+        }
+        await sleep(5);
+      }
+    };
+    await tally.trial(async () => {
+      await Promise.all([kill(), read(), ...projects.map(importInto)]);
+      await up;
+      for (const project of projects) {
+        expect(await numberOf(project)).toBe(IMPORTED);
+        expect([await numberOf(project, 'even'), await numberOf(project, 'odd')]).toEqual([IMPORTED / 2, IMPORTED / 2]);
+      }
+      const { problems } = await store.verify();
+      expect(problems).toEqual([]);
+    });
+    expect(kills).toBeGreaterThan(0);
+  });
 });
+
+const IMPORTED = 10_000;
+const MAX_KILLS = 6;
+
+function linesOfImport(): readonly string[] {
+  return Array.from({ length: IMPORTED }, (_, number) => {
+    const code = { coding: [{ system: 'urn:parity', code: number % 2 === 0 ? 'even' : 'odd' }] };
+    const resource = { resourceType: 'Observation', id: `o${number}`, status: 'final', code, valueInteger: number };
+    return `${JSON.stringify(resource)}\n`;
+  });
+}
 
 const PROJECT = 'kill';
 

@@ -23,8 +23,9 @@ export function resourceKeyIn(shard: string, type: string, id: string): string {
  * them share a key.
  */
 export function parameterKey(type: string, code: string): number {
-  const name = `${type}?${code}`;
-  return remembered(parameters, name, () => Number.parseInt(digits(name).slice(0, 12), 16));
+  // PERF: for each row of an import, so no text is made to look it up.
+  const ofType = remembered(parameters, type, () => new Map<string, number>());
+  return remembered(ofType, code, () => Number.parseInt(digits(`${type}?${code}`).slice(0, 12), 16));
 }
 
 /** A shape of the resources of a type: see shape-text.ts. */
@@ -47,7 +48,7 @@ function digits(text: string): string {
 }
 
 const projects = new Map<string, string>();
-const parameters = new Map<string, number>();
+const parameters = new Map<string, Map<string, number>>();
 const shapes = new Map<string, string>();
 const texts = new Map<string, string>();
 

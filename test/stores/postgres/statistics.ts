@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import type { AnyResource } from '../../../src/fhir/resource.js';
 import { deleteOf } from '../../../src/stores/postgres/by-key.js';
 import { projectKey, resourceKey } from '../../../src/stores/postgres/keys.js';
@@ -14,36 +14,77 @@ import { PROJECT, putAll, resourceOf } from '../../../src/testing/conformance-ca
 import { until } from '../../support/until.js';
 import { bareDatabase } from '../postgres-pool.js';
 
-test('statistics are gathered during a bulk load, and pages are noted as visible to all, each time that it has doubled', async () => {
-  const first = STATISTICS.first;
-  STATISTICS.first = 10;
+/** Statistics of small loads. */
+function ofSmallLoads(quiet: number): void {
+  const before = { ...STATISTICS };
+  Object.assign(STATISTICS, { first: 10, quiet });
+  onTestFinished(() => void Object.assign(STATISTICS, before));
+}
+
+/** A store to load, and what the planner knows of its tables: the number of rows, -1 before it knows. */
+async function loading(): Promise<{
+  readonly store: PostgresStore;
+  write(count: number): Promise<unknown>;
+  known(table: string): Promise<number>;
+  visible(table: string): Promise<number>;
+}> {
   const database = await bareDatabase();
   const store = new PostgresStore(pglitePool(database));
   let patients = 0;
-  const write = (count: number): Promise<unknown> =>
-    putAll(store, ...Array.from({ length: count }, () => resourceOf('Patient', `p${patients++}`, { active: true })));
-  /** How many rows the planner believes in; -1 before it knows. */
-  const known = async (table: string): Promise<number> => {
-    const { rows } = await database.query<{ n: number }>('SELECT reltuples AS n FROM pg_class WHERE relname = $1', [
+  const ofTable = async (column: string, table: string): Promise<number> => {
+    const { rows } = await database.query<{ n: number }>(`SELECT ${column} AS n FROM pg_class WHERE relname = $1`, [
       table,
     ]);
     return rows[0]!.n;
   };
+  return {
+    store,
+    write: (count) =>
+      putAll(store, ...Array.from({ length: count }, () => resourceOf('Patient', `p${patients++}`, { active: true }))),
+    known: (table) => ofTable('reltuples', table),
+    visible: (table) => ofTable('relallvisible', table),
+  };
+}
+
+const LONG_MS = 60_000;
+
+test('statistics are gathered during a bulk load, and pages are noted as visible to all, each time that it has doubled', async () => {
+  ofSmallLoads(LONG_MS);
+  const { store, write, known, visible } = await loading();
   await write(9);
   expect(await known('resource')).toBe(-1);
   await write(1);
   await until(async () => (await known('display')) === 0);
   expect(await known('resource')).toBe(10);
   expect(await known('token')).toBeGreaterThanOrEqual(10);
-  const { rows } = await database.query<{ n: number }>(
-    "SELECT relallvisible AS n FROM pg_class WHERE relname = 'token'",
-  );
-  expect(rows[0]!.n).toBeGreaterThan(0);
+  expect(await visible('token')).toBeGreaterThan(0);
   await write(9);
   await write(1);
   await until(async () => (await known('resource')) === 20);
-  STATISTICS.first = first;
   await store.close();
+});
+
+test('statistics are gathered when a bulk load has ended, before it has doubled', async () => {
+  ofSmallLoads(1);
+  const { store, write, known } = await loading();
+  await write(20);
+  await until(async () => (await known('display')) === 0);
+  await write(9);
+  await write(1);
+  await until(async () => (await known('resource')) === 30);
+  await store.close();
+});
+
+test('a store gathers the statistics of a bulk load before it closes', async () => {
+  ofSmallLoads(LONG_MS);
+  const { store, write, known } = await loading();
+  await write(20);
+  await until(async () => (await known('display')) === 0);
+  await write(9);
+  await write(1);
+  expect(await known('resource')).toBe(20);
+  await store.close();
+  expect(await known('resource')).toBe(30);
 });
 
 test('before there are statistics, a commit looks its resources up by their keys', async () => {

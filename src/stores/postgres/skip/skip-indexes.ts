@@ -77,11 +77,10 @@ export class SkipIndexes {
 
   /** Makes those of the types that this process has loaded. */
   async finish(): Promise<void> {
-    const loaded = [...this.#written.values()].filter(({ count }) => count >= minResources());
-    const written = [...this.#written.values()].reduce((sum, { count }) => sum + count, 0);
-    if (written < SKIP_TUNING.minLoad) this.#controller.abort();
+    const loaded = [...this.#written.values()].filter(({ count }) => count >= SKIP_TUNING.minLoad);
+    if (loaded.length === 0) this.#controller.abort();
     await this.#work;
-    if (written >= SKIP_TUNING.minLoad) await this.make(loaded);
+    await this.make(loaded);
   }
 
   /** Makes those that are stale. */
@@ -196,7 +195,7 @@ function warn(error: unknown): void {
 }
 
 const BEGIN = sql`BEGIN ISOLATION LEVEL REPEATABLE READ READ WRITE; SET LOCAL jit = off; SET LOCAL work_mem = '64MB';
-  SET LOCAL max_parallel_workers_per_gather = 0`;
+  SET LOCAL max_parallel_workers_per_gather = 0; SET LOCAL default_statistics_target = 1`;
 
 /** Types of projects that are remembered at once. */
 const MAX_NOTED = 1_000;

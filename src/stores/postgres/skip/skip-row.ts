@@ -66,6 +66,6 @@ export const SKIP_TUNING = {
   maxPending: 4_000,
   /** With more writes since, it is made again. */
   maxFresh: 2_000,
-  /** After so many writes a store makes skip indexes before it closes. */
+  /** After so many writes of a type a store makes its skip index before it closes. Fewer rows are walked until a search asks. */
   minLoad: 20_000,
 };
