@@ -1,11 +1,15 @@
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { Criteria, SortKey } from '../../src/search/criteria/criteria.js';
 import type { SearchPosition } from '../../src/search/evaluate/sort.js';
+import { R4 } from '../../src/fhir/r4.js';
+import { Connections } from '../../src/stores/postgres/connections.js';
 import type { PostgresPool, PostgresStatement } from '../../src/stores/postgres/driver.js';
 import { TUNING } from '../../src/stores/postgres/pages/tuning.js';
+import { SkipIndexes } from '../../src/stores/postgres/skip/skip-indexes.js';
+import { SKIP_TUNING } from '../../src/stores/postgres/skip/skip-row.js';
 import { pglitePool } from '../../src/stores/postgres/pglite-pool.js';
 import { PostgresStore } from '../../src/stores/postgres/store.js';
-import { put, queryOf } from '../../src/testing/conformance-case.js';
+import { PROJECT, put, queryOf } from '../../src/testing/conformance-case.js';
 import { createRandom } from '../../src/testing/random.js';
 import { skewedResources } from '../../src/testing/skewed-resources.js';
 import { bareDatabase } from './postgres-pool.js';
@@ -29,7 +33,7 @@ function explaining(pool: PostgresPool, plans: PlanNode[]): PostgresPool {
       const client = await pool.connect();
       return {
         async query(statement: PostgresStatement) {
-          if (/^(?:WITH [lst]0|SELECT (?:count|\(|CASE))/.test(statement.text)) {
+          if (/^(?:WITH [klst]0|SELECT (?:count|\(|CASE|a\.n|r0\.key))/.test(statement.text)) {
             const text = `EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) ${statement.text}`;
             const { rows } = await client.query({ ...statement, text });
             const [[answer]] = rows as [[unknown]];
@@ -79,6 +83,7 @@ const or = (...of: readonly Criteria[]): Criteria => ({ kind: 'or', of });
 const by = (parameter: string, descending = false): SortKey => ({ parameter, descending });
 
 const DEFAULTS = { ...TUNING };
+const SKIPS = { ...SKIP_TUNING };
 afterEach(() => void Object.assign(TUNING, DEFAULTS));
 
 describe('a page costs its rows', () => {
@@ -206,6 +211,42 @@ describe('a page costs its rows', () => {
     test('of a deep cursor as of the first', async () => {
       await ask(ALL, [by('date')], { values: [Date.UTC(2020, 6, 1)], id: 'o' });
       expect(examined(plans)).toBeLessThan(900);
+    });
+  });
+
+  // After those without: the index is made for good.
+  describe.each(['without statistics', 'with statistics'])('by a skip index, %s', (when) => {
+    beforeAll(async () => {
+      const client = await pool.connect();
+      const clear = async (text: string): Promise<unknown> => client.query({ text, values: [], rowMode: 'array' });
+      if (when === 'with statistics') await clear('VACUUM (ANALYZE)');
+      else await clear('DELETE FROM pg_statistic');
+      client.release();
+      if (when === 'with statistics') return;
+      Object.assign(SKIP_TUNING, { granule: 32, minHolders: 20 });
+      const connections = new Connections(pool, { connectionWait: 5_000, cancelWait: 2_000 });
+      await new SkipIndexes(connections, R4).make([{ project: PROJECT, type: 'Observation' }]);
+      connections.close();
+      Object.assign(SKIP_TUNING, SKIPS);
+    });
+
+    test.each<[string, Criteria, readonly SortKey[], number]>([
+      ['the earliest of what only new ones are', status('preliminary'), [by('date')], 400],
+      ['of what nearly all are and a code', and(status('final'), CATEGORY), [by('value-quantity', true)], 400],
+      ['what nearly all are, by a code', status('final'), [by('category')], 400],
+      ['not what nearly all are, by id', { kind: 'not', of: status('final') }, [], 400],
+      ['since a date, by value', SINCE, [by('value-quantity')], 1_200],
+      ['one of two conditions', or(status('preliminary'), CATEGORY), [by('date', true)], 400],
+      ['what a code does not exclude, by two keys', CATEGORY, [by('status'), by('date', true)], 400],
+    ])('%s', async (_, criteria, sort, rows) => {
+      Object.assign(TUNING, { looks: [Infinity], fewTogether: 8, firstBatch: 2 });
+      await ask(criteria, sort);
+      const nodes = plans.flatMap(nodesOf).filter((node) => node['Actual Loops'] > 0);
+      const ofSkips = nodes.filter((node) => node['Relation Name']?.startsWith('fhirgraph_skip') === true);
+      expect(ofSkips.length).toBeGreaterThan(0);
+      expect(ofSkips.map((node) => node['Node Type'])).not.toContain('Seq Scan');
+      expect(examined(plans)).toBeLessThan(rows);
+      expect(sorted(plans)).toBeLessThan(100);
     });
   });
 });

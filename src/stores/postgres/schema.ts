@@ -233,7 +233,7 @@ function covering(): readonly Sql[] {
  *
  * ```text
  * fhirgraph_skip           (project, type, sort, subject, value)   what the parts of an order hold: see skip-row.ts
- * fhirgraph_skip_type      (project, type)   has skip indexes, or they are being made. asked: codes of the sort keys
+ * fhirgraph_skip_type      (project, type)   has skip indexes, or they are being made
  * fhirgraph_skip_written   (project, type)   a resource that was written since, once or more
  * ```
  */
@@ -249,6 +249,27 @@ function skipIndexes(): readonly Sql[] {
 }
 
 /**
+ * Skip indexes of sets: the resources of a type have numbers, by which sets and lists name them.
+ *
+ * ```text
+ * fhirgraph_skip_key       (project, type, first)   the keys of resources from a number up, in order
+ * ```
+ */
+function skipSets(): readonly Sql[] {
+  return [
+    // They are made again.
+    ...['', '_type', '_written'].map((name) => `DELETE FROM fhirgraph_skip${name}`),
+    'ALTER TABLE fhirgraph_skip_type DROP COLUMN asked',
+    // PERF: to decompress them would take longer than to read them.
+    'ALTER TABLE fhirgraph_skip ALTER COLUMN data SET STORAGE EXTERNAL',
+    `CREATE TABLE fhirgraph_skip_key (project uuid NOT NULL, type text COLLATE "C" NOT NULL, first int NOT NULL, keys uuid[] NOT NULL,
+      PRIMARY KEY (project, type, first))`,
+    // Without statistics the planner would look numbers up in it, too, if it began with the same columns.
+    'CREATE INDEX fhirgraph_skip_key_by_key ON fhirgraph_skip_key ((project::text), type, (keys[1]))',
+  ].map((text) => new Sql(text, []));
+}
+
+/**
  * The migrations from each schema version to the next; the first one starts from an empty database. A published step
  * never changes, since databases have applied it.
  */
@@ -260,6 +281,7 @@ const STEPS: readonly ((partitions: number) => readonly Sql[])[] = [
   removals,
   covering,
   skipIndexes,
+  skipSets,
 ];
 
 /** The schema version, kept in `fhirgraph_meta`. */

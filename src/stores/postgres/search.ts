@@ -13,11 +13,11 @@ import { type Condition, conditionsOf } from '../sql/pages/condition.js';
 import { ConjunctionCount } from './count-conjunction.js';
 import { postgresDialect } from './dialect.js';
 import { rollbackUnless } from './errors.js';
-import { resourceKey } from './keys.js';
+import { resourceKey, uuidText } from './keys.js';
 import { withOwnScan } from './pages/own-scans.js';
-import { PageFinder } from './pages/page-finder.js';
+import { PageFinder, type SkipSource } from './pages/page-finder.js';
 import { TUNING } from './pages/tuning.js';
-import { type NoteStale, SkipReader } from './skip/skip-reader.js';
+import type { NoteStale, SkipCache } from './skip/skip-index.js';
 
 const X = sql`x`;
 
@@ -28,8 +28,10 @@ import { SERIALLY } from './serially.js';
 export interface SearchIndex extends Reader {
   /** In what epoch its statements may run; see {@link epochHolds}. */
   readonly epoch: string;
-  /** Called with each order that lacks a skip index. */
+  /** Called with each type that lacks a skip index. */
   readonly noteStale?: NoteStale | undefined;
+  /** Undefined: without skip indexes. */
+  readonly skips?: SkipCache | undefined;
 }
 
 /** One page of the matches. The count does not wait for the page. */
@@ -53,7 +55,7 @@ async function pageTexts(
   model: FhirModel,
   query: SearchQuery,
   among: readonly Condition[],
-  { epoch, run, snapshot, noteStale }: SearchIndex,
+  { epoch, run, snapshot, noteStale, skips }: SearchIndex,
 ): Promise<readonly string[]> {
   const scope = scopeOf(model, query);
   const { offset, limit } = pageOf(query);
@@ -61,7 +63,7 @@ async function pageTexts(
   if (limit === undefined || (conditions.length === 0 && (query.sort ?? []).length === 0)) {
     return (await run(plainPage(query, scope, epoch))).map(([content]) => content as string);
   }
-  const finder = finderOf(query, scope, epoch, new SkipReader(scope, epoch, noteStale));
+  const finder = finderOf(query, scope, epoch, skips && { epoch, cache: skips, noteStale });
   const need = offset + limit;
   const position = pageEdgeOf(model, query)?.position;
   const found =
@@ -74,7 +76,7 @@ function conditionsIn({ criteria }: SearchQuery, scope: RowScope): readonly Cond
   return conditionsOf(criteria, scope).map((one) => withOwnScan(one, scope));
 }
 
-function finderOf(query: SearchQuery, scope: RowScope, epoch: string, skips?: SkipReader): PageFinder {
+function finderOf(query: SearchQuery, scope: RowScope, epoch: string, skips?: SkipSource): PageFinder {
   return new PageFinder(scope, query.sort ?? [], query.before !== undefined, epochHolds(epoch, SERIALLY), skips);
 }
 
@@ -136,14 +138,16 @@ async function ofBroadTarget(
   index: SearchIndex,
 ): Promise<TargetPage> {
   const scope = scopeOf(model, query);
-  const key = parameterKey(scope, parameter)!;
-  const isTarget = sql`x.target = ${resourceKey(query.project, target.type, target.id)}`;
+  const key = parameterKey(scope, parameter)! as number;
+  const targetKey = resourceKey(query.project, target.type, target.id);
+  const isTarget = sql`x.target = ${targetKey}`;
   const ofRow = valuesOf('reference', X, sql`r0.key`, key, scope);
   const refers: Condition = {
     test: exists(ofRow.from, allOf([ofRow.where, isTarget, sql`x.grp = 0`])),
     scan: sql`SELECT x.resource FROM reference x WHERE ${ofParameter(X, key, scope)} AND ${isTarget} AND x.grp = 0`,
     direct: true,
     unique: true,
+    shared: { parameter: key, value: uuidText(targetKey), suffices: true },
   };
   const [contents, counted] = await Promise.all([
     query.limit === 0 ? [] : pageTexts(model, query, [refers], index),

@@ -42,7 +42,7 @@ import { prepareSchema } from './schema.js';
 import { SharedRead } from './shared-read.js';
 import type { Reader, Run } from './run.js';
 import { SkipIndexes } from './skip/skip-indexes.js';
-import type { NoteStale } from './skip/skip-reader.js';
+import { createSkipCache, type NoteStale } from './skip/skip-index.js';
 import { SmallCommits } from './small-commits.js';
 import { SmallReads } from './small-reads.js';
 import { Statistics } from './statistics.js';
@@ -98,7 +98,8 @@ export class PostgresStore implements ResourceStore {
   readonly #config: PostgresStoreConfig;
   readonly #accessEpoch = new SharedRead(() => readAccessEpoch(this.#runOn(SERVER_SCOPE, undefined)));
   readonly #feed = new ChangeFeed();
-  readonly #noteStale: NoteStale = (order) => this.#skips.noteStale(order);
+  readonly #noteStale: NoteStale = (type) => this.#skips.noteStale(type);
+  readonly #skipCache = createSkipCache();
   /** Projects that this process wrote recently. */
   readonly #written: LRUCache<string, true> | undefined;
   #prepared: Promise<void> | undefined;
@@ -295,7 +296,9 @@ export class PostgresStore implements ResourceStore {
     const parameters = (): readonly TypeParameter[] => parametersOf(type, criteria, sort, beside);
     const places = { reader: readerOn(this.#connectionsOf(project), options), writer: readerOn(this.#writer, options) };
     return this.#status
-      .whileSearchable(project, parameters, places, (index) => find({ ...index, noteStale: this.#noteStale }))
+      .whileSearchable(project, parameters, places, (index) =>
+        find({ ...index, noteStale: this.#noteStale, skips: this.#skipCache }),
+      )
       .finally(() => this.#skips.begin());
   }
 

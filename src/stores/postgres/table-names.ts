@@ -10,6 +10,7 @@ export const GROWING_TABLES: readonly Sql[] = [
     sql`unique_key`,
     sql`fhirgraph_shape`,
     sql`fhirgraph_skip`,
+    sql`fhirgraph_skip_key`,
     sql`fhirgraph_skip_written`,
   ],
   ...ALL_INDEX_TABLES.map((table) => TABLE_NAMES[table]),

@@ -40,8 +40,6 @@ export interface OrderIndex {
   readonly type: Sql;
   /** It is a number here. */
   readonly isNumber: boolean;
-  /** It is a code, which many resources share. */
-  readonly ofCodes: boolean;
   /** The number of the order in the skip index. */
   readonly skip: number;
   /** That the index lacks values, so that it cannot be walked. */
@@ -92,7 +90,6 @@ export function orderIndexOf(sort: SortKey, scope: RowScope): OrderIndex | undef
     unique: false,
     type,
     isNumber: type !== TEXT,
-    ofCodes: table === 'token',
     skip: number as number,
     lacks: table === 'token' ? sql`EXISTS (${long})` : FALSE,
     isValue: (text) => ({
@@ -125,7 +122,6 @@ function ofResources(column: Sql, type: Sql, unique: boolean, scope: RowScope): 
     unique,
     type,
     isNumber: type !== TEXT,
-    ofCodes: false,
     skip: unique ? IDS : INSTANTS,
     lacks: FALSE,
     isValue: (one) => ({

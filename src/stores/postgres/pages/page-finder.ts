@@ -5,11 +5,13 @@ import type { PageOrder, PagePosition } from '../../sql/pages/page-order.js';
 import { isCurrent, parameterKey, type RowScope } from '../../sql/rows.js';
 import { FALSE, type Sql, sql, type SqlValue, TRUE } from '../../sql/sql.js';
 import type { Run } from '../run.js';
-import type { SkipReader } from '../skip/skip-reader.js';
+import { ConditionSets } from '../skip/condition-sets.js';
+import { type NoteStale, type SkipCache, SkipIndex } from '../skip/skip-index.js';
 import { collection } from './collection.js';
 import { type OrderIndex, orderIndexOf } from './order-index.js';
 import type { Asked } from './page-statement.js';
 import { type Finding, type FoundText, foundTexts, RangeWalk, stretchOf } from './range-walk.js';
+import { type Skipping, SkipWalker } from './skip-walk.js';
 import { walked } from './stretch.js';
 import { TUNING } from './tuning.js';
 import { type Bounds, boundsOf } from './walk-bounds.js';
@@ -17,14 +19,16 @@ import { type Bounds, boundsOf } from './walk-bounds.js';
 /**
  * Finds one page of a search.
  *
- * There are two ways, and which one is short depends on the data:
+ * There are three ways, and which one is short depends on the data:
  *
  * - **collect**: take what the narrowest condition finds, test the rest, sort. It costs what that condition finds.
  * - **walk**: read the index of the first sort key in its order and test each row until the page is full. It costs the rows
  *   up to there. Where many rows have the same value, they are a page of their own, in the order of the next key; the ids
  *   are the last key.
+ * - **skip**: intersect the sets of resources that can meet the conditions, and read the order's granules for what is left; see
+ *   skip-walk.ts. It costs the page where the sets are exact, and takes the place of the walk.
  *
- * The store does not guess: it tries both in turn, each with ten times as many rows as before, until one ends. Each try is one statement,
+ * The store does not guess: it tries two ways in turn, each with ten times as many rows as before, until one ends. Each try is one statement,
  * which reads a bounded number of rows. See stores/sqlite/pages for the same over SQLite, where a statement costs nothing.
  */
 export class PageFinder {
@@ -33,23 +37,21 @@ export class PageFinder {
   readonly #positions: readonly number[];
   readonly #holds: Sql;
   readonly #range: RangeWalk;
-  readonly #skips: SkipReader | undefined;
+  readonly #skips: SkipSource | undefined;
+  #skipWalker: Promise<SkipWalker | undefined> | undefined;
 
   /**
    * @param backwards the page is found from its end
    * @param holds ends a statement where the index has changed
-   * @param skips where walks leave out parts of an order
+   * @param skips undefined: without skip indexes
    */
-  constructor(scope: RowScope, sort: readonly SortKey[], backwards: boolean, holds: Sql, skips?: SkipReader) {
+  constructor(scope: RowScope, sort: readonly SortKey[], backwards: boolean, holds: Sql, skips?: SkipSource) {
     this.#holds = holds;
     this.#skips = skips;
-    this.#range = new RangeWalk(
-      {
-        group: (...group) => this.#group(...group),
-        outside: (...outside) => this.#outside(...outside),
-      },
-      skips,
-    );
+    this.#range = new RangeWalk({
+      group: (...group) => this.#group(...group),
+      outside: (...outside) => this.#outside(...outside),
+    });
     const id = sort.findIndex(({ parameter }) => parameter === '_id');
     // Nothing after the id can still decide.
     const keys = id < 0 ? [...sort, BY_ID] : sort.slice(0, id + 1);
@@ -133,18 +135,12 @@ export class PageFinder {
   async *#find(asked: Asked, conditions: readonly Condition[], run: Run, knownLong = false): Finding {
     if (asked.need <= 0 || conditions.some(({ test }) => test === FALSE)) return [];
     const index = await this.#wholeIndex(asked, run);
-    const walk = index && this.#walk(asked, index, conditions, run);
+    const skipping = index && (await this.#skipping(asked, index, conditions, run));
+    if (skipping?.exact === true) return yield* skipping.finding;
+    const walk = skipping?.finding ?? (index && this.#walk(asked, index, conditions, run));
     let walkedRows = 0;
-    let together: Condition | null | undefined;
     for (const look of TUNING.looks) {
       if (walk !== undefined && look > TUNING.maxCollected) return yield* walk;
-      if (look >= TUNING.togetherFrom && together === undefined) {
-        together = (await this.#skips?.fewestParts(conditions, run)) ?? null;
-        if (together !== null) {
-          const rows = await run(collection(asked, [together], testsOf(conditions), Infinity));
-          return foundTexts(rows, 1);
-        }
-      }
       if (look === Infinity ? walk === undefined : !(knownLong && look === TUNING.looks[0])) {
         yield 0;
         const found = await this.#few(asked, conditions, look, run);
@@ -158,6 +154,24 @@ export class PageFinder {
       }
     }
     throw new Error('A walk ends');
+  }
+
+  /** Without a condition nothing can be left out. */
+  async #skipping(
+    asked: Asked,
+    index: OrderIndex,
+    conditions: readonly Condition[],
+    run: Run,
+  ): Promise<Skipping | undefined> {
+    if (conditions.length === 0 || this.#skips === undefined) return undefined;
+    this.#skipWalker ??= this.#openSkips(this.#skips, run);
+    return (await this.#skipWalker)?.walk(asked, index, conditions);
+  }
+
+  async #openSkips({ epoch, cache, noteStale }: SkipSource, run: Run): Promise<SkipWalker | undefined> {
+    const { scope } = this.#order;
+    const index = await SkipIndex.open(scope, epoch, cache, run, noteStale);
+    return index && new SkipWalker(new ConditionSets(index, scope, run), run);
   }
 
   async #few(
@@ -212,7 +226,7 @@ export class PageFinder {
     conditions: readonly Condition[],
     run: Run,
   ): Finding {
-    return this.#range.mayLackValue(bounds) ? yield* this.#group(asked, null, missing, conditions, run) : [];
+    return !bounds.valued ? yield* this.#group(asked, null, missing, conditions, run) : [];
   }
 
   async *#outside(asked: Asked, outside: Condition, conditions: readonly Condition[], run: Run): Finding {
@@ -237,6 +251,14 @@ export class PageFinder {
     const rest = isHere ? { values: place.values.slice(1), id: place.id } : undefined;
     return yield* this.#find({ ...asked, level: level + 1, place: rest }, [...conditions, condition], run);
   }
+}
+
+/** Where skip indexes are read. */
+export interface SkipSource {
+  readonly epoch: string;
+  readonly cache: SkipCache;
+  /** Called with each type that lacks a skip index. */
+  readonly noteStale?: NoteStale | undefined;
 }
 
 /** @param ofIndex a number may be in the form of the database */

@@ -4,10 +4,6 @@ import { isBefore } from '../../sql/pages/value-range.js';
 import { sql, type Sql, type SqlValue, TRUE } from '../../sql/sql.js';
 import type { Row } from '../lent-connection.js';
 import type { Run } from '../run.js';
-import type { OpenParts } from '../skip/order-parts.js';
-import type { SkipReader } from '../skip/skip-reader.js';
-import { collection } from './collection.js';
-import { inParts, partsBeyond, type PartsLeft } from './open-parts.js';
 import type { OrderIndex } from './order-index.js';
 import type { Asked } from './page-statement.js';
 import { Sizes } from './sizes.js';
@@ -33,19 +29,10 @@ export interface OtherWays {
 /** Walks a range of an index, in longer and longer stretches. */
 export class RangeWalk {
   readonly #ways: OtherWays;
-  readonly #skips: SkipReader | undefined;
   readonly #sizes = new Sizes();
-  /** Ranges whose order is known to have no match without a value. */
-  readonly #valued = new WeakSet<Bounds>();
 
-  constructor(ways: OtherWays, skips: SkipReader | undefined) {
+  constructor(ways: OtherWays) {
     this.#ways = ways;
-    this.#skips = skips;
-  }
-
-  /** A match may be without a value. */
-  mayLackValue(bounds: Bounds): boolean {
-    return bounds.valued !== true && !this.#valued.has(bounds);
   }
 
   async *find(asked: Asked, index: OrderIndex, bounds: Bounds, conditions: readonly Condition[], run: Run): Finding {
@@ -53,8 +40,6 @@ export class RangeWalk {
     if (place?.values[0] === null && !order.backwards) return [];
     const found: FoundText[] = [];
     let stretch = stretchOf(asked, index, bounds);
-    let known: OpenParts | undefined;
-    let mayNotSkip = this.#skips === undefined;
     for (let size = firstStretch(conditions); ; size *= TUNING.growth) {
       const left: Asked = { ...asked, need: need - found.length };
       const testOf = await this.testOf(size, conditions, run);
@@ -73,18 +58,6 @@ export class RangeWalk {
         if (found.length >= need) break;
       }
       stretch = further(stretch, index, end, end === first);
-      if (mayNotSkip) continue;
-      const ofRest = { ...asked, need: need - found.length, place: undefined };
-      known ??= await this.#skips!.openParts(index, conditions, run);
-      mayNotSkip = known === undefined;
-      if (known === undefined) continue;
-      if (known.open.at(-1) === 0) this.#valued.add(bounds);
-      const parts = partsBeyond(known, index.isNumber ? Number(end) : end, end === first, stretch.falling);
-      const skipped = yield* this.#skipping(ofRest, index, stretch, { parts, known }, conditions, run);
-      found.push(...skipped.found);
-      if (skipped.rest === undefined) break;
-      stretch = skipped.rest;
-      if (!skipped.isOpen) size = TUNING.stretch / TUNING.growth;
     }
     return found;
   }
@@ -97,41 +70,6 @@ export class RangeWalk {
     const listed = await this.#sizes.upTo(length, scans, run);
     return (one) => (listed.includes(one) ? isListed(one, length) : one.test);
   }
-
-  /**
-   * Reads the parts of the rest that can have matches, and no others.
-   *
-   * @returns what was found, and where the walk continues: in a large part, or where most of the next parts can have
-   * matches (`isOpen`)
-   */
-  async *#skipping(
-    asked: Asked,
-    index: OrderIndex,
-    stretch: Stretch,
-    { parts: all, known }: { readonly parts: PartsLeft; readonly known: OpenParts },
-    conditions: readonly Condition[],
-    run: Run,
-  ): AsyncGenerator<number, Skipped> {
-    const found: FoundText[] = [];
-    let parts = all;
-    for (let size = TUNING.parts; parts.open.length > 0 && found.length < asked.need; size *= 2) {
-      if (parts.areDense()) {
-        return { found, rest: parts.rest(index, stretch), isOpen: true };
-      }
-      const next = parts.next(size);
-      if (next.length === 0) return { found, rest: parts.rest(index, stretch), isOpen: false };
-      const rows = next.length * TUNING.rowsPerPart;
-      const testOf = await this.testOf(rows, conditions, run);
-      const scan = inParts(index, stretch, known, next);
-      const left = { ...asked, need: asked.need - found.length };
-      found.push(
-        ...foundTexts(await run(collection(left, [{ scan, test: TRUE }], conditions.map(testOf), Infinity)), 1),
-      );
-      yield Math.ceil(rows / TUNING.skippedPerWalked);
-      parts = parts.after(next.length);
-    }
-    return { found, isOpen: false };
-  }
 }
 
 /** Chains and `_has` test the resources at their other end, too. */
@@ -141,12 +79,6 @@ function firstStretch(conditions: readonly Condition[]): number {
 }
 
 const FAR_KINDS: ReadonlySet<Criteria['kind']> = new Set(['chain', 'has']);
-
-interface Skipped {
-  readonly found: readonly FoundText[];
-  readonly rest?: Stretch;
-  readonly isOpen: boolean;
-}
 
 export function foundTexts(rows: readonly Row[], column: number): readonly FoundText[] {
   return rows
@@ -168,7 +100,7 @@ export function stretchOf({ order, level, place }: Asked, index: OrderIndex, { l
 }
 
 /** Characters of texts in an index; see schema.ts. */
-const CUT = 256;
+export const CUT = 256;
 
 /** The value as it is in the index. */
 function cut({ isCut }: OrderIndex, value: string | number): string | number {

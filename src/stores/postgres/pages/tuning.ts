@@ -7,8 +7,6 @@ export const TUNING = {
   looks: [400, 1_200, 4_000, 40_000, 400_000, Infinity] as readonly number[],
   /** The number of rows from which scans without immediate first rows are read too. */
   indirectFrom: 4_000,
-  /** The number of rows from which a skip index is asked where several conditions meet. */
-  togetherFrom: 1_200,
   /** Rows that may be walked for each row that a scan would give: testing and sorting one takes so much longer. */
   walkedPerScanned: 1,
   /** The most rows that are collected where an index has the order: a walk with lists takes no longer. */
@@ -33,16 +31,16 @@ export const TUNING = {
   maxCountList: 1_000_000,
   /** Minimum number of references to a target for searching its page separately. */
   broadTarget: 1_000,
-  /** Parts of an order that are read together at first, where a skip index shows which can have matches. */
-  parts: 2,
-  /** What a part costs, in rows. */
-  rowsPerPart: 256,
-  /** Rows of them that cost as much as one of a walk that may not end: they have matches. */
-  skippedPerWalked: 5,
-  /** A walk continues over all parts where so many that can have matches are next to each other, */
-  denseParts: 16,
-  /** or in so many times as many. */
-  denseSpan: 1.3,
+  /** The longest page that is found by a skip index. */
+  maxSkipped: 100_000,
+  /** Members of sets beyond those of a page that are sorted at once. */
+  fewTogether: 256,
+  /** Members of the first batch beside those that are wanted. */
+  firstBatch: 16,
+  /** Members of the largest batch: some milliseconds. */
+  maxBatch: 2_048,
+  /** What some granules cost to read, in rows. */
+  rowsPerGranules: 32,
   /** Values outside of a range that are collected beside a walk through it. */
   maxOutside: 1_000,
 };

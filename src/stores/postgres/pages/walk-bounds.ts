@@ -94,12 +94,12 @@ async function countEach(scans: readonly (Sql | undefined)[], run: Run): Promise
 
 const X = sql`x`;
 
-/** Long intervals that begin before the range, and end in it. */
-function intervalScan(low: SqlValue, after: number, key: SortKey, scope: RowScope): Sql | undefined {
+/** Long intervals that begin before the range or with it, and end in it. */
+export function intervalScan(low: SqlValue, after: number, key: SortKey, scope: RowScope): Sql | undefined {
   const [table] = tablesOf(scope.dialect.model, scope.type, key.parameter);
   if (table !== 'date' && table !== 'quantity') return undefined;
   const isLong = table === 'date' ? sql`x.high - x.low > 86400000` : sql`x.high > x.low`;
   const from = table === 'date' ? sql`date x` : sql`quantity x`;
   return sql`SELECT x.resource FROM ${from} WHERE ${ofParameter(X, parameterKey(scope, key.parameter)!, scope)}
-    AND x.grp = 0 AND ${isLong} AND x.high >= ${after} AND x.low < ${low}`;
+    AND x.grp = 0 AND ${isLong} AND x.high >= ${after} AND x.low <= ${low}`;
 }

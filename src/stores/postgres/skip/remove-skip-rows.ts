@@ -11,6 +11,7 @@ export function removeSkipRows(shard: string, type?: string): readonly Sql[] {
   return [
     sql`DELETE FROM fhirgraph_skip_type WHERE project = ${shard} ${ofType} AND (SELECT count(*) FROM fhirgraph_writer) > 0`,
     sql`DELETE FROM fhirgraph_skip WHERE project = ${shard} ${ofType}`,
+    sql`DELETE FROM fhirgraph_skip_key WHERE project = ${shard} ${ofType}`,
     sql`DELETE FROM fhirgraph_skip_written WHERE project = ${shard} ${ofType}`,
   ];
 }

@@ -7,16 +7,9 @@ import type { Connections } from '../connections.js';
 import { isRetryable, storeError } from '../errors.js';
 import { projectKey } from '../keys.js';
 import type { Connection } from '../lent-connection.js';
-import { buildSkipIndexes } from './skip-build.js';
-import { SKIP_TUNING, WHOLE } from './skip-row.js';
-import type { StaleOrder } from './skip-reader.js';
-
-/** A type of a project, and the codes of sort keys that searches were without. */
-export interface StaleType {
-  readonly project: string;
-  readonly type: string;
-  readonly asked: Set<string>;
-}
+import { buildSkipIndex } from './skip-build.js';
+import type { StaleType } from './skip-index.js';
+import { FORMAT, HEADER, IDS, SETS, SKIP_TUNING } from './skip-row.js';
 
 /**
  * Makes skip indexes: after searches that were without, and of what was loaded before the store closes.
@@ -42,11 +35,8 @@ export class SkipIndexes {
   }
 
   /** A search was without, or had many writes to look at. PERF: the work begins with the next {@link begin}. */
-  noteStale({ project, type, parameter }: StaleOrder): void {
-    const name = `${project} ${type}`;
-    const known = this.#stale.get(name);
-    if (known !== undefined) known.asked.add(parameter);
-    else if (this.#stale.size < MAX_NOTED) this.#stale.set(name, { project, type, asked: new Set([parameter]) });
+  noteStale(stale: StaleType): void {
+    if (this.#stale.size < MAX_NOTED) this.#stale.set(`${stale.project} ${stale.type}`, stale);
   }
 
   /** To be called after each commit. */
@@ -57,7 +47,7 @@ export class SkipIndexes {
       const known = this.#written.get(name);
       if (known !== undefined) known.count += 1;
       else if (this.#written.size < MAX_NOTED) {
-        this.#written.set(name, { project: key.project, type: key.type, asked: new Set(), count: 1 });
+        this.#written.set(name, { project: key.project, type: key.type, count: 1 });
       }
     }
   }
@@ -109,31 +99,25 @@ export class SkipIndexes {
     }
   }
 
-  async #build(connection: Connection, { project, type, asked }: StaleType): Promise<void> {
+  async #build(connection: Connection, { project, type }: StaleType): Promise<void> {
     const of = sql`${projectKey(project)}, ${type}`;
-    if (!(await isStale(connection, project, type, asked))) return;
-    await connection.write(sql`INSERT INTO fhirgraph_skip_type AS t (project, type, asked) VALUES (${of}, ${JSON.stringify([...asked])})
-      ON CONFLICT (project, type) DO UPDATE SET asked = (t.asked::jsonb || excluded.asked::jsonb)::text`);
+    if (!(await isStale(connection, project, type))) return;
+    await connection.write(sql`INSERT INTO fhirgraph_skip_type (project, type) VALUES (${of}) ON CONFLICT DO NOTHING`);
     await untilWritersEnd(connection, this.#controller.signal);
     await connection.run(BEGIN);
     try {
-      const [row] =
-        await connection.run(sql`SELECT t.asked, (SELECT value FROM fhirgraph_meta WHERE name = 'index_epoch'),
+      const [row] = await connection.run(sql`SELECT (SELECT value FROM fhirgraph_meta WHERE name = 'index_epoch'),
         EXISTS (SELECT 1 FROM fhirgraph_index_work w WHERE (w.project, w.type) = (t.project, t.type))
         FROM fhirgraph_skip_type t WHERE (t.project, t.type) = (${of})`);
-      const [codes, epoch, isPending] = (row ?? []) as [string?, string?, boolean?];
-      if (codes === undefined || isPending === true) return await connection.rollBack();
-      await buildSkipIndexes(
-        connection,
-        this.#model,
-        { project, type, epoch: epoch ?? '' },
-        new Set(JSON.parse(codes) as string[]),
-      );
+      const [epoch, isPending] = (row ?? []) as [string?, boolean?];
+      if (row === undefined || isPending === true) return await connection.rollBack();
+      await buildSkipIndex(connection, this.#model, { project, type, epoch: epoch ?? '' });
       // What this snapshot sees is in the indexes.
       await connection.run(sql`DELETE FROM fhirgraph_skip_written WHERE (project, type) = (${of})`);
       // Fails if the mark was taken away.
-      const marked = await connection.run(sql`UPDATE fhirgraph_skip_type SET built = built + 1,
-        asked = coalesce((SELECT jsonb_agg(DISTINCT a)::text FROM jsonb_array_elements(asked::jsonb) a), '[]') WHERE (project, type) = (${of}) RETURNING 1`);
+      const marked = await connection.run(
+        sql`UPDATE fhirgraph_skip_type SET built = built + 1 WHERE (project, type) = (${of}) RETURNING 1`,
+      );
       await (marked.length === 1 ? connection.commit() : connection.rollBack());
     } catch (error) {
       await connection.rollBack();
@@ -142,30 +126,23 @@ export class SkipIndexes {
   }
 }
 
-/** Resources of a type from which it has skip indexes. */
+/** Resources of a type from which it has a skip index. */
 function minResources(): number {
-  return SKIP_TUNING.part * SKIP_TUNING.minParts;
+  return SKIP_TUNING.granule * SKIP_TUNING.minGranules;
 }
 
-/** The type is large, and one of the orders is not known in this epoch, or much was written since. */
-async function isStale(
-  connection: Connection,
-  project: string,
-  type: string,
-  asked: ReadonlySet<string>,
-): Promise<boolean> {
+/** The type is large, and has no skip index of this epoch, or much was written since. */
+async function isStale(connection: Connection, project: string, type: string): Promise<boolean> {
   const of = sql`${projectKey(project)}, ${type}`;
   const [row] = await connection.run(sql`SELECT
     (SELECT count(*) FROM (SELECT 1 FROM resource WHERE (project, type) = (${of}) AND content IS NOT NULL LIMIT ${minResources()}) r),
     (SELECT count(*) FROM (SELECT 1 FROM fhirgraph_skip_written WHERE (project, type) = (${of}) LIMIT ${SKIP_TUNING.maxFresh + 1}) w),
-    (SELECT count(*) FROM fhirgraph_skip s, fhirgraph_meta m WHERE (s.project, s.type) = (${of}) AND s.subject = 0 AND s.value = ${WHOLE}
-      AND m.name = 'index_epoch' AND s.data::jsonb ->> 'epoch' = m.value),
-    (SELECT t.asked FROM fhirgraph_skip_type t WHERE (project, type) = (${of}))`);
-  const [resources, written, orders, known] = row as [unknown, unknown, unknown, string | null];
+    EXISTS (SELECT 1 FROM fhirgraph_skip s, fhirgraph_meta m WHERE (s.project, s.type) = (${of}) AND s.sort = ${SETS}::bigint
+      AND s.subject = ${IDS}::bigint AND s.value = ${HEADER} AND m.name = 'index_epoch'
+      AND s.data::jsonb ->> 'epoch' = m.value AND s.data::jsonb ->> 'format' = ${String(FORMAT)})`);
+  const [resources, written, isMade] = row as [unknown, unknown, boolean];
   if (Number(resources) < minResources()) return false;
-  if (Number(written) > SKIP_TUNING.maxFresh || Number(orders) === 0 || known === null) return true;
-  const before = new Set(JSON.parse(known) as string[]);
-  return [...asked].some((code) => !before.has(code));
+  return Number(written) > SKIP_TUNING.maxFresh || !isMade;
 }
 
 /**

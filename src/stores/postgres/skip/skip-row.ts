@@ -2,52 +2,76 @@ import type { SqlValue } from '../../sql/sql.js';
 import { parameterKey, type RowScope } from '../../sql/rows.js';
 
 /**
- * The table `fhirgraph_skip`: what the parts of an order hold, so that a walk leaves out parts without a match, however the
- * order and the conditions depend on each other.
+ * The table `fhirgraph_skip`: the resources of frequent values, and those of each part of an order.
  *
- * A part is a few hundred neighbors in the order of a sort key; the last one has the resources without a value.
+ * A search intersects the resources of its conditions, and reads an order part by part for what is left: so it leaves out what
+ * cannot match, however the order and the conditions depend on each other.
+ *
+ * Resources of a type have numbers from 0 up, in the order of their keys: see {@link KEYS_IN_ROW}. Data are lists and sets of
+ * numbers in the form of key-bytes.ts, in Base64.
  *
  * ```text
- * subject      value     data
- * 0            ''        the order itself: see SkipOrder
- * parameter    ''        which parts have resources with values: see HOLDING
- * parameter    code      which have resources with this frequent code
- * parameter    target    likewise with a reference to this resource
- * parameter    '#'       of a date or number: see Ranges
+ * sort    subject     value     data
+ * 0       ids         ''        the moment: see SkipHeader
+ * 0       parameter   'p'       the resources with a value
+ * 0       parameter   's'       of a date or number: the resources with several
+ * 0       parameter   'v' code  the resources with this frequent code
+ * 0       parameter   'v' uuid  the resources with a reference to this one
+ * order   0           'o'       the order: see SkipOrder
+ * order   0           '0' …     its granules, some in a row: about five hundred neighbors each; the last granule has the
+ *                               resources without a value
+ * order   1           …         the same by the largest value of each resource, where some have several
  * ```
  *
  * Orders and subjects are the keys of parameters, or {@link IDS} and {@link INSTANTS}.
  */
-export interface SkipOrder {
+export interface SkipHeader {
+  /** Changes with what the rows mean. */
+  readonly format: number;
+  /** Names the rows: those of another header may be other ones. */
+  readonly id: string;
   /** The entry `index_epoch` of `fhirgraph_meta`: rows of another one are void. */
   readonly epoch: string;
-  /** The sort key. */
-  readonly parameter: string;
-  /** The first value of each part but the last, which is of resources without a value. None: too few values. */
+  /** Number of resources. */
+  readonly size: number;
+}
+
+export const FORMAT = 1;
+
+/** The granules of an order. */
+export interface SkipOrder {
+  /** The first value of each granule but the last, which is of resources without a value. */
   readonly starts: readonly SqlValue[];
-  /** Parts of a value that many resources have. */
-  readonly large: readonly number[];
+  /** Granules of one value that many resources have. */
+  readonly ties: readonly number[];
+  /** Some resources have several values: the descending order has granules of its own. */
+  readonly several: boolean;
 }
 
 /** In the place of a parameter's key: the ids, and the instants of change. */
 export const IDS = 1;
 export const INSTANTS = 2;
 
-/** `value` of the order and of presence, and of ranges: codes are never empty, and targets are uuids. */
-export const WHOLE = '';
-export const RANGES = '#';
+export const SETS = 0;
+export const HEADER = '';
+export const PRESENCE = 'p';
+export const SEVERAL = 's';
+export const ORDER = 'o';
+export const BY_SMALLEST = 0;
+export const BY_LARGEST = 1;
 
-/** A character per part: none of its resources has it, some, or all. */
-export const HOLDING = { none: '0', some: '1', all: '2' } as const;
-
-/** Per part the smallest low, the largest low and the largest high; of parts without values null. */
-export interface Ranges {
-  readonly low: readonly (number | null)[];
-  readonly last: readonly (number | null)[];
-  readonly high: readonly (number | null)[];
+/** The row of a code, or of the uuid of a target. */
+export function valueName(value: string): string {
+  return `v${value}`;
 }
 
-/** The number of an order or a subject. */
+/** Granules in a row of the table: to find a row takes as long as to read several granules. */
+export const GRANULES_IN_ROW = 32;
+
+/** Keys in a row of `fhirgraph_skip_key`, a power of two: it has those of the numbers from `first` up. */
+export const KEYS_IN_ROW = 64;
+
+/** The number of a subject. */
 export function subjectOf(parameter: string, scope: RowScope): number | undefined {
   if (parameter === '_id') return IDS;
   if (parameter === '_lastUpdated') return INSTANTS;
@@ -56,12 +80,12 @@ export function subjectOf(parameter: string, scope: RowScope): number | undefine
 
 /** Only tests change it. */
 export const SKIP_TUNING = {
-  /** Resources of a part. */
-  part: 256,
-  /** Types with fewer parts have no skip index. */
-  minParts: 32,
-  /** Codes and targets of fewer resources are collected instead. */
-  minHolders: 1_024,
+  /** Resources of a granule. */
+  granule: 512,
+  /** Types of fewer granules have no skip index. */
+  minGranules: 16,
+  /** Codes and targets of fewer resources are looked up. */
+  minHolders: 512,
   /** With more writes since, a skip index is not used. */
   maxPending: 4_000,
   /** With more writes since, it is made again. */

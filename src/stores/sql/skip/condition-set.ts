@@ -6,6 +6,8 @@ export interface ConditionSet {
   readonly set: KeySet;
   /** All of them do. */
   readonly exact: boolean;
+  /** Some of them that are known to; if it is not exact. */
+  readonly sure?: KeySet | undefined;
 }
 
 /** What a store knows of the resources of a type. */
@@ -27,7 +29,12 @@ export function setOfCriteria(criteria: Criteria, known: KnownSets): ConditionSe
       return union(criteria.of.map((one) => setOfCriteria(one, known)));
     case 'not': {
       const inner = setOfCriteria(criteria.of, known);
-      return inner?.exact === true ? { set: known.all.copy().subtract(inner.set), exact: true } : undefined;
+      const sure = inner && sureOf(inner);
+      if (inner === undefined || sure === undefined) return undefined;
+      const failing = known.all.copy().subtract(inner.set);
+      return inner.exact
+        ? { set: failing, exact: true }
+        : { set: known.all.copy().subtract(sure), exact: false, sure: failing };
     }
     default:
       return known.setOf(criteria);
@@ -38,15 +45,32 @@ export function setOfCriteria(criteria: Criteria, known: KnownSets): ConditionSe
 export function intersection(sets: readonly (ConditionSet | undefined)[]): ConditionSet | undefined {
   const known = sets.filter((one) => one !== undefined);
   if (known.length === 0) return undefined;
-  const exact = known.length === sets.length && known.every((one) => one.exact);
-  const set = known[0]!.set.copy();
-  for (const one of known.slice(1)) set.intersect(one.set);
-  return { set, exact };
+  const set = combined(
+    'intersect',
+    known.map((one) => one.set),
+  );
+  if (known.length === sets.length && known.every((one) => one.exact)) return { set, exact: true };
+  const sure = known.map(sureOf).filter((one) => one !== undefined);
+  return { set, exact: false, sure: sure.length < sets.length ? undefined : combined('intersect', sure) };
 }
 
 export function union(sets: readonly (ConditionSet | undefined)[]): ConditionSet | undefined {
   if (sets.length === 0 || !sets.every((one) => one !== undefined)) return undefined;
-  const set = sets[0]!.set.copy();
-  for (const one of sets.slice(1)) set.unite(one.set);
-  return { set, exact: sets.every((one) => one.exact) };
+  const set = combined(
+    'unite',
+    sets.map((one) => one.set),
+  );
+  if (sets.every((one) => one.exact)) return { set, exact: true };
+  const sure = sets.map(sureOf).filter((one) => one !== undefined);
+  return { set, exact: false, sure: sure.length === 0 ? undefined : combined('unite', sure) };
+}
+
+function sureOf({ set, exact, sure }: ConditionSet): KeySet | undefined {
+  return exact ? set : sure;
+}
+
+function combined(how: 'intersect' | 'unite', [first, ...others]: readonly KeySet[]): KeySet {
+  const set = first!.copy();
+  for (const one of others) set[how](one);
+  return set;
 }

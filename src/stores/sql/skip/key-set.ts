@@ -30,6 +30,14 @@ export class KeySet {
     return place >= 0 && place < this.size && (this.words[place >>> 5]! & (1 << (place & 31))) !== 0;
   }
 
+  /** Adds all keys of the range. */
+  fill(): this {
+    this.words.fill(0xffff_ffff);
+    const rest = this.size & 31;
+    if (rest !== 0) this.words[this.words.length - 1] = (1 << rest) - 1;
+    return this;
+  }
+
   /** Keeps what the other set of the same range has. */
   intersect({ words }: KeySet): this {
     const own = this.words;

@@ -1,0 +1,271 @@
+import type { Condition } from '../../sql/pages/condition.js';
+import { isBefore, partWith } from '../../sql/pages/value-range.js';
+import { type ConditionSet, intersection } from '../../sql/skip/condition-set.js';
+import { allOf, sql, type Sql, type SqlValue, TRUE, unionAll } from '../../sql/sql.js';
+import { arrayText } from '../array.js';
+import { projectKey } from '../keys.js';
+import type { Run } from '../run.js';
+import type { ConditionSets, MemberCondition } from '../skip/condition-sets.js';
+import { orderNames, type SkipIndex, type SkipOrderKeys } from '../skip/skip-index.js';
+import { GRANULES_IN_ROW } from '../skip/skip-row.js';
+import { collection } from './collection.js';
+import { type OrderIndex, orderIndexOf } from './order-index.js';
+import type { Asked } from './page-statement.js';
+import { CUT, type Finding, type FoundText, foundTexts } from './range-walk.js';
+import { TUNING } from './tuning.js';
+
+/**
+ * Finds a page among the resources that can meet all conditions, by the skip index: the sets of the conditions are
+ * intersected, and the granules of the order are read one by one until the page is full. Statements look at no other
+ * resources, and at those that were written since: these are put into the granules that they belong to now.
+ */
+export class SkipWalker {
+  readonly #index: SkipIndex;
+  readonly #sets: ConditionSets;
+  readonly #run: Run;
+
+  constructor(sets: ConditionSets, run: Run) {
+    this.#index = sets.index;
+    this.#sets = sets;
+    this.#run = run;
+  }
+
+  /**
+   * Undefined where the index does not have the order, or knows nothing of the conditions.
+   *
+   * @param index of the first key of the order
+   */
+  async walk(asked: Asked, index: OrderIndex, conditions: readonly Condition[]): Promise<Skipping | undefined> {
+    if (asked.need > TUNING.maxSkipped) return undefined;
+    const known = intersection(await this.#sets.prepare(conditions));
+    if (known === undefined) return undefined;
+    const order = await this.#orderOf(asked, index);
+    if (order === undefined) return undefined;
+    const find = async function* (this: SkipWalker): Finding {
+      const written = await this.#writtenMatches(asked, conditions);
+      return yield* this.#find({ asked, index, order, conditions, written }, known);
+    };
+    return { finding: find.call(this), exact: known.exact };
+  }
+
+  async #orderOf({ order, level }: Asked, { skip }: OrderIndex): Promise<SkipOrderKeys | undefined> {
+    await this.#index.load(orderNames(skip));
+    return this.#index.order(skip, order.keys[level]!.descending);
+  }
+
+  async *#find(part: Part, known: ConditionSet): Finding {
+    const { asked, index, order } = part;
+    const { set } = known;
+    const { need } = asked;
+    const tests = this.#testsOf(part.conditions);
+    const count = set.count;
+    if (count <= need + TUNING.fewTogether) {
+      yield count;
+      return this.#collected(part, tests, set.keys(), part.written, need);
+    }
+    const places = Map.groupBy(await this.#placed(part), ({ granule }) => granule);
+    const found: FoundText[] = [];
+    let batch: Batch = { numbers: [], keys: [] };
+    let wanted = need + TUNING.firstBatch;
+    const granules = granulesFrom(part);
+    const ahead = this.#ahead(order, granules);
+    for (const [position, granule] of granules.entries()) {
+      yield await ahead(position);
+      const numbers = order.keysOf(granule, set);
+      const written = places.get(granule) ?? [];
+      const value = order.starts[granule] ?? null;
+      const isTie = granule === order.starts.length || order.ties.includes(granule);
+      if (isTie && numbers.length > need + TUNING.fewTogether && !isCutShort(index, value)) {
+        found.push(...(await this.#flushed(part, tests, batch, need - found.length)));
+        batch = { numbers: [], keys: [] };
+        if (found.length >= need) break;
+        found.push(...(yield* this.#group(part, value, numbers, written, need - found.length)));
+      } else {
+        for (const number of numbers) batch.numbers.push(number);
+        for (const { key } of written) batch.keys.push(key);
+        if (batch.numbers.length + batch.keys.length < wanted) continue;
+        yield batch.numbers.length + batch.keys.length;
+        found.push(...(await this.#flushed(part, tests, batch, need - found.length)));
+        batch = { numbers: [], keys: [] };
+        wanted = Math.min(2 * wanted, TUNING.maxBatch);
+      }
+      if (found.length >= need) break;
+    }
+    if (found.length < need) found.push(...(await this.#flushed(part, tests, batch, need - found.length)));
+    return found;
+  }
+
+  /** Loads the rows of granules, more and more of them at a time. @returns what that costs in rows */
+  #ahead(order: SkipOrderKeys, granules: readonly number[]): (position: number) => Promise<number> {
+    let end = 0;
+    let size = 1;
+    return async (position) => {
+      if (position < end) return 0;
+      const next = granules.slice(position, position + size * GRANULES_IN_ROW);
+      end = position + next.length;
+      size *= 2;
+      const rows = [...new Map(next.flatMap((one) => order.rowsOf(one, one)).map((row) => [row.value, row])).values()];
+      await this.#index.load(rows);
+      return rows.length * TUNING.rowsPerGranules;
+    };
+  }
+
+  async #flushed(
+    part: Part,
+    tests: readonly Sql[],
+    { numbers, keys }: Batch,
+    need: number,
+  ): Promise<readonly FoundText[]> {
+    return numbers.length + keys.length === 0 ? [] : this.#collected(part, tests, numbers, keys, need);
+  }
+
+  /** Those of some resources that match, in order. */
+  async #collected(
+    { asked }: Pick<Part, 'asked'>,
+    tests: readonly Sql[],
+    numbers: readonly number[],
+    keys: readonly string[],
+    need: number,
+  ): Promise<readonly FoundText[]> {
+    const scans = [
+      ...(numbers.length === 0 ? [] : [this.#index.keysOf(numbers)]),
+      ...(keys.length === 0 ? [] : [keysIn(keys)]),
+    ];
+    if (scans.length === 0) return [];
+    const start = { scan: unionAll(scans), test: TRUE };
+    return foundTexts(await this.#run(collection({ ...asked, need }, [start], tests, Infinity)), 1);
+  }
+
+  /** Resources with one value, or with none, in the order of the next key. */
+  async *#group(
+    part: Part,
+    value: SqlValue,
+    numbers: readonly number[],
+    written: readonly Placed[],
+    need: number,
+  ): Finding {
+    const { asked } = part;
+    const { keys, backwards } = asked.order;
+    const falling = keys[asked.level]!.descending !== backwards;
+    const ofValue = written.filter((one) => one.value === value).map(({ key }) => key);
+    // A value written since may lie between this one and that of the next granule.
+    const others = written.filter((one) => one.value !== value).map(({ key }) => key);
+    const found: FoundText[] = [];
+    if (falling) found.push(...(await this.#collected(part, [], [], others, need)));
+    if (found.length < need && !isPast(value, asked.place?.values[0], falling)) {
+      found.push(...(yield* this.#ofValue({ ...part, written: ofValue }, value, numbers, need - found.length)));
+    }
+    if (!falling && found.length < need) {
+      found.push(...(await this.#collected(part, [], [], others, need - found.length)));
+    }
+    return found;
+  }
+
+  async *#ofValue(
+    { asked, conditions, written }: Part,
+    value: SqlValue,
+    numbers: readonly number[],
+    need: number,
+  ): Finding {
+    const { order, level, place } = asked;
+    const isHere = place !== undefined && place.values[0] === value;
+    const rest = isHere ? { values: place.values.slice(1), id: place.id } : undefined;
+    const next: Asked = { ...asked, level: level + 1, need, place: rest };
+    const members = this.#index.emptySet();
+    for (const number of numbers) members.add(number);
+    const condition: MemberCondition = { test: TRUE, members };
+    const all = [...conditions, condition];
+    const index = orderIndexOf(order.keys[level + 1]!, order.scope);
+    const [known] = await this.#sets.prepare([condition]);
+    const ofNext = index && (await this.#orderOf(next, index));
+    const tests = this.#testsOf(conditions);
+    if (index === undefined || ofNext === undefined) {
+      return this.#collected({ asked: next }, tests, numbers, written, need);
+    }
+    return yield* this.#find({ asked: next, index, order: ofNext, conditions: all, written }, known!);
+  }
+
+  /** Of the conditions that not all members of the sets meet. */
+  #testsOf(conditions: readonly Condition[]): readonly Sql[] {
+    return conditions.filter((one) => this.#sets.of(one)?.exact !== true).map(({ test }) => test);
+  }
+
+  /** The keys of what was written since and matches. */
+  async #writtenMatches({ order, holds }: Asked, conditions: readonly Condition[]): Promise<readonly string[]> {
+    if (this.#index.pending === 0) return [];
+    const tests = allOf([...conditions.map(({ test }) => test), holds]);
+    const rows = await this.#run(sql`SELECT r0.key FROM (SELECT DISTINCT u.resource FROM (${this.#index.written}) u) w
+      CROSS JOIN LATERAL (SELECT * FROM resource y WHERE y.project = ${projectKey(order.scope.project)} AND y.key = w.resource
+        AND y.content IS NOT NULL OFFSET 0) r0 WHERE ${tests}`);
+    return rows.map(([key]) => key as string);
+  }
+
+  /** In which granules of the order they are now. */
+  async #placed({ asked, index, order, written }: Part): Promise<readonly Placed[]> {
+    if (written.length === 0) return [];
+    const { starts } = order;
+    const rows = await this.#run(sql`SELECT r0.key, ${index.valueOf} FROM (${keysIn(written)}) w (key)
+      CROSS JOIN LATERAL (SELECT * FROM resource y WHERE y.project = ${projectKey(asked.order.scope.project)} AND y.key = w.key OFFSET 0) r0`);
+    return rows.map(([key, read]) => {
+      const own = read === null ? null : index.isNumber ? Number(read) : (read as string);
+      return { key: key as string, value: own, granule: own === null ? starts.length : partWith(starts, own) };
+    });
+  }
+}
+
+/** A page to be found. */
+export interface Skipping {
+  readonly finding: Finding;
+  /** All members of the sets match. */
+  readonly exact: boolean;
+}
+
+/** What is searched: from one key of the order on, after a position. */
+interface Part {
+  readonly asked: Asked;
+  /** Of that key. */
+  readonly index: OrderIndex;
+  readonly order: SkipOrderKeys;
+  readonly conditions: readonly Condition[];
+  /** The keys of what was written since and matches. */
+  readonly written: readonly string[];
+}
+
+interface Batch {
+  readonly numbers: number[];
+  readonly keys: string[];
+}
+
+interface Placed {
+  readonly key: string;
+  readonly value: SqlValue;
+  readonly granule: number;
+}
+
+/** The granules from a position on, in the order of the page. */
+function granulesFrom({ asked, order: { starts } }: Part): readonly number[] {
+  const { order, level, place } = asked;
+  const granules = [...starts.keys()];
+  const falling = order.keys[level]!.descending !== order.backwards;
+  if (falling) granules.reverse();
+  const missing = starts.length;
+  const all = order.backwards ? [missing, ...granules] : [...granules, missing];
+  const at = place?.values[0];
+  if (at === undefined) return all;
+  return all.slice(all.indexOf(at === null ? missing : partWith(starts, at)));
+}
+
+/** All resources with the value of a granule come before the position. Its value was written since. */
+function isPast(value: SqlValue, at: SqlValue | undefined, falling: boolean): boolean {
+  if (value === null || at === null || at === undefined) return false;
+  return falling ? isBefore(at, value) : isBefore(value, at);
+}
+
+/** The value may be the beginning of several. */
+function isCutShort({ isCut }: OrderIndex, value: SqlValue): boolean {
+  return isCut && value !== null && [...String(value)].length === CUT;
+}
+
+function keysIn(keys: readonly string[]): Sql {
+  return sql`SELECT w.key FROM unnest(${arrayText(keys)}::uuid[]) w(key)`;
+}

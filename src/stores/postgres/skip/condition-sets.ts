@@ -1,0 +1,300 @@
+import type {
+  CompositeCriteria,
+  Criteria,
+  LastUpdatedCriteria,
+  MatchCriteria,
+} from '../../../search/criteria/criteria.js';
+import { type Condition, conditionsOf } from '../../sql/pages/condition.js';
+import { partWith, rangeOf } from '../../sql/pages/value-range.js';
+import { parameterKey, type RowScope } from '../../sql/rows.js';
+import { type ConditionSet, intersection, type KnownSets, setOfCriteria } from '../../sql/skip/condition-set.js';
+import type { KeySet } from '../../sql/skip/key-set.js';
+import { list, Sql, sql } from '../../sql/sql.js';
+import { resourceKey, uuidText } from '../keys.js';
+import { withOwnScan } from '../pages/own-scans.js';
+import { intervalScan } from '../pages/walk-bounds.js';
+import type { Run } from '../run.js';
+import { orderNames, type RowName, type SkipIndex, type SkipOrderKeys } from './skip-index.js';
+import { failsSurely, matchesSurely } from './range-tests.js';
+import { PRESENCE, SETS, SEVERAL, subjectOf, valueName } from './skip-row.js';
+
+/** A condition that only resources of a set can meet, except those that are pending. */
+export interface MemberCondition extends Condition {
+  readonly members?: KeySet;
+}
+
+/**
+ * Finds the sets of conditions: those that the skip index keeps, parts of its orders, and short scans.
+ *
+ * What it takes is read for all of them together: first the rows of codes and orders, then parts of orders and scans.
+ */
+export class ConditionSets implements KnownSets {
+  readonly index: SkipIndex;
+  readonly #scope: RowScope;
+  readonly #run: Run;
+  readonly #known = new Map<Condition, ConditionSet | undefined>();
+  /** What scans have found, by criteria; undefined: too much. */
+  readonly #scanned = new Map<Criteria, KeySet | undefined>();
+  /** Long intervals that may match by their end. */
+  readonly #intervals = new Map<Criteria, KeySet | undefined>();
+
+  constructor(index: SkipIndex, scope: RowScope, run: Run) {
+    this.index = index;
+    this.#scope = scope;
+    this.#run = run;
+  }
+
+  get all(): KeySet {
+    return this.index.all;
+  }
+
+  emptySet(): KeySet {
+    return this.index.emptySet();
+  }
+
+  /** Those of each condition. Undefined where they take too long to find. */
+  async prepare(conditions: readonly Condition[]): Promise<readonly (ConditionSet | undefined)[]> {
+    const unknown = conditions.filter((one) => !this.#known.has(one));
+    const leaves = unknown.flatMap(({ criteria }) => (criteria === undefined ? [] : leavesOf(criteria)));
+    await this.index.load([...unknown.flatMap(namesOfShared), ...leaves.flatMap((one) => this.#namesOf(one))]);
+    await this.index.load(leaves.flatMap((one) => this.#granulesOf(one)));
+    await this.#scan(leaves);
+    for (const one of unknown) this.#known.set(one, this.#find(one));
+    return conditions.map((one) => this.#known.get(one));
+  }
+
+  /** Once it is prepared. */
+  of(condition: Condition): ConditionSet | undefined {
+    return this.#known.get(condition);
+  }
+
+  #find({ members, shared, criteria }: MemberCondition): ConditionSet | undefined {
+    if (members !== undefined) return { set: members, exact: true };
+    const held = shared && this.index.setOf(shared.parameter, valueName(String(shared.value)));
+    if (shared !== undefined && held !== undefined) {
+      return { set: held, exact: shared.suffices || !this.index.hasSeveral(shared.parameter) };
+    }
+    return criteria && setOfCriteria(criteria, this);
+  }
+
+  setOf(criteria: Criteria): ConditionSet | undefined {
+    switch (criteria.kind) {
+      case 'missing': {
+        const present = this.#present(criteria.parameter);
+        if (present === undefined) return undefined;
+        return { set: criteria.missing ? this.all.copy().subtract(present) : present, exact: true };
+      }
+      case 'match':
+        return this.#held(criteria) ?? this.#inRange(criteria, criteria.parameter) ?? this.#ofScan(criteria);
+      case 'last-updated':
+        return this.#inRange(criteria, '_lastUpdated');
+      case 'id':
+        return this.#ofScan(criteria);
+      case 'composite':
+        return this.#composite(criteria);
+      default:
+        return undefined;
+    }
+  }
+
+  /** The rows that may tell of criteria without others in them. */
+  #namesOf(criteria: Criteria): readonly RowName[] {
+    if (criteria.kind === 'last-updated') return orderNames(subjectOf('_lastUpdated', this.#scope)!);
+    if (criteria.kind === 'composite') {
+      return componentsOf(criteria).flatMap((one) => this.#codesOf(one) ?? []);
+    }
+    if (criteria.kind !== 'match' && criteria.kind !== 'missing') return [];
+    const subject = this.#keyOf(criteria.parameter);
+    if (subject === undefined) return [];
+    const presence = { sort: SETS, subject, value: PRESENCE };
+    if (criteria.kind === 'missing') return [presence];
+    if (!isRange(criteria)) return this.#codesOf(criteria) ?? [];
+    return [{ sort: SETS, subject, value: SEVERAL }, ...orderNames(subject)];
+  }
+
+  /** The rows of the codes or the target that a test asks for: of each, or undefined. */
+  #codesOf({ parameter, test }: MatchCriteria): readonly RowName[] | undefined {
+    const subject = parameterKey(this.#scope, parameter) as number | undefined;
+    if (subject === undefined) return undefined;
+    const named = (value: string): RowName => ({ sort: SETS, subject, value: valueName(value) });
+    if (test.kind === 'token') {
+      const { code, folded, negated, below } = test;
+      if (code === undefined || negated === true || below === true) return undefined;
+      return folded === undefined || folded === code ? [named(code)] : [named(code), named(folded)];
+    }
+    if (test.kind !== 'reference' || this.#scope.baseUrl !== undefined) return undefined;
+    const { id, types, url, negated } = test;
+    if (id === undefined || types?.length !== 1 || url !== undefined || negated === true) return undefined;
+    return [named(uuidText(resourceKey(this.#scope.project, types[0]!, id)))];
+  }
+
+  /** The set of codes or a target that many resources have. */
+  #held(criteria: MatchCriteria): ConditionSet | undefined {
+    const names = criteria.parameter.includes('$') ? undefined : this.#codesOf(criteria);
+    if (names === undefined) return undefined;
+    const sets = names.map(({ subject, value }) => this.index.setOf(subject, value));
+    // One that is not kept is not frequent, and has to be looked up.
+    if (!sets.every((set) => set !== undefined)) return undefined;
+    const set = sets.length === 1 ? sets[0]! : sets.reduce((a, b) => a.copy().unite(b));
+    const { test } = criteria;
+    return { set, exact: test.kind !== 'token' || (test.system === undefined && test.noSystem !== true) };
+  }
+
+  /** What has the codes of all components, whether in one group or not. */
+  #composite(criteria: CompositeCriteria): ConditionSet | undefined {
+    const sets = componentsOf(criteria).map((one) => {
+      const [name, ...others] = this.#codesOf(one) ?? [];
+      const set = name === undefined || others.length > 0 ? undefined : this.index.setOf(name.subject, name.value);
+      return set && { set, exact: false };
+    });
+    return intersection(sets);
+  }
+
+  #present(parameter: string): KeySet | undefined {
+    if (parameter.includes('$')) return undefined;
+    const key = this.#keyOf(parameter);
+    // What has no row had no value in any resource.
+    return (key === undefined ? undefined : this.index.setOf(key, PRESENCE)) ?? this.emptySet();
+  }
+
+  #keyOf(parameter: string): number | undefined {
+    return parameter.includes('$') ? undefined : (parameterKey(this.#scope, parameter) as number | undefined);
+  }
+
+  /** Reads the short scans, and the long intervals. */
+  async #scan(leaves: readonly Criteria[]): Promise<void> {
+    const scans: LeafScan[] = [];
+    for (const criteria of leaves) {
+      const intervals = this.#intervalScan(criteria);
+      if (intervals !== undefined) scans.push({ into: this.#intervals, criteria, scan: intervals });
+      const scan = this.#shortScan(criteria);
+      if (scan !== undefined) scans.push({ into: this.#scanned, criteria, scan });
+    }
+    if (scans.length === 0) return;
+    const lists = scans.map(
+      ({ scan }, place) =>
+        sql`${named(place)} (key) AS MATERIALIZED (SELECT * FROM (${scan}) u LIMIT ${MAX_SCANNED + 1})`,
+    );
+    const columns = scans.flatMap((_, place) => {
+      const count = sql`(SELECT count(*) FROM ${named(place)})`;
+      const keys = sql`SELECT key FROM ${named(place)} WHERE ${count} <= ${MAX_SCANNED}`;
+      return [count, sql`(SELECT string_agg(n.n::text, ',') FROM (${this.index.numbersOf(keys)}) n)`];
+    });
+    const [row] = await this.#run(sql`WITH ${list(lists)} SELECT ${list(columns)}`);
+    for (const [place, { into, criteria }] of scans.entries()) {
+      const [count, text] = [row![2 * place], row![2 * place + 1] as string | null];
+      into.set(criteria, Number(count) > MAX_SCANNED ? undefined : this.#setOfText(text));
+    }
+  }
+
+  #setOfText(text: string | null): KeySet {
+    const set = this.emptySet();
+    if (text !== null) for (const number of text.split(',')) set.add(Number(number));
+    return set;
+  }
+
+  #shortScan(criteria: Criteria): Sql | undefined {
+    if (criteria.kind !== 'match' && criteria.kind !== 'id') return undefined;
+    if (criteria.kind === 'match' && (this.#held(criteria) ?? this.#orderOf(criteria)) !== undefined) return undefined;
+    const [condition, ...others] = conditionsOf(criteria, this.#scope).map((one) => withOwnScan(one, this.#scope));
+    return others.length > 0 || condition?.direct !== true ? undefined : condition.scan;
+  }
+
+  #ofScan(criteria: Criteria): ConditionSet | undefined {
+    const set = this.#scanned.get(criteria);
+    return set && { set, exact: true };
+  }
+
+  /** The order in which matches are a range. */
+  #orderOf(criteria: Criteria): SkipOrderKeys | undefined {
+    if (criteria.kind !== 'last-updated' && !(criteria.kind === 'match' && isRange(criteria))) return undefined;
+    const parameter = criteria.kind === 'match' ? criteria.parameter : '_lastUpdated';
+    const subject = parameter.includes('$') ? undefined : subjectOf(parameter, this.#scope);
+    if (subject === undefined || rangeOf(criteria, parameter) === undefined) return undefined;
+    return this.index.order(subject, false);
+  }
+
+  #granulesOf(criteria: Criteria): readonly RowName[] {
+    const order = this.#orderOf(criteria);
+    if (order === undefined) return [];
+    const [from, to] = this.#span(criteria, order);
+    return order.rowsOf(from, to);
+  }
+
+  /** The first and the last granule in which smallest values of matches can be. */
+  #span(criteria: Criteria, { starts }: SkipOrderKeys): readonly [from: number, to: number] {
+    const { low, high } = rangeOf(criteria, criteria.kind === 'match' ? criteria.parameter : '_lastUpdated')!;
+    const from = low === undefined ? 0 : partWith(starts, low);
+    return [from, high === undefined ? starts.length - 1 : partWith(starts, high)];
+  }
+
+  #intervalScan(criteria: Criteria): Sql | undefined {
+    if (criteria.kind !== 'match' || this.#orderOf(criteria) === undefined) return undefined;
+    const { parameter } = criteria;
+    const { low, intervalsAfter } = rangeOf(criteria, parameter)!;
+    if (low === undefined || intervalsAfter === undefined) return undefined;
+    return intervalScan(low, intervalsAfter, { parameter, descending: false }, this.#scope);
+  }
+
+  /** The granules that reach into a range, and what may match by another value. */
+  #inRange(criteria: RangeCriteria, parameter: string): ConditionSet | undefined {
+    const order = this.#orderOf(criteria);
+    if (order === undefined) return undefined;
+    // Too many long intervals may match.
+    if (this.#intervals.has(criteria) && this.#intervals.get(criteria) === undefined) return undefined;
+    const [from, to] = this.#span(criteria, order);
+    const [set, sure] = [this.emptySet(), this.emptySet()];
+    const { starts, ties } = order;
+    for (let granule = from; granule <= to; granule++) {
+      const start = Number(starts[granule]);
+      const next = starts[granule + 1];
+      if (!ties.includes(granule)) {
+        const isSure = matchesSurely(criteria.test, start, next === undefined ? Infinity : Number(next));
+        order.addTo(isSure ? sure : set, granule);
+      } else if (!failsSurely(criteria.test, start)) {
+        order.addTo(matchesSurely(criteria.test, start) ? sure : set, granule);
+      }
+    }
+    set.unite(sure);
+    const intervals = this.#intervals.get(criteria);
+    if (intervals !== undefined) set.unite(intervals);
+    const several = parameter === '_lastUpdated' ? undefined : this.index.setOf(this.#keyOf(parameter)!, SEVERAL);
+    if (several !== undefined) set.unite(several);
+    return { set, exact: false, sure };
+  }
+}
+
+type RangeCriteria = MatchCriteria | LastUpdatedCriteria;
+
+interface LeafScan {
+  readonly into: Map<Criteria, KeySet | undefined>;
+  readonly criteria: Criteria;
+  readonly scan: Sql;
+}
+
+function named(place: number): Sql {
+  return new Sql(`k${place}`, []);
+}
+
+/** Criteria without others in them. */
+function leavesOf(criteria: Criteria): readonly Criteria[] {
+  if (criteria.kind === 'and' || criteria.kind === 'or') return criteria.of.flatMap(leavesOf);
+  return criteria.kind === 'not' ? leavesOf(criteria.of) : [criteria];
+}
+
+function isRange({ test }: MatchCriteria): boolean {
+  return test.kind === 'date' || test.kind === 'number' || test.kind === 'quantity';
+}
+
+function componentsOf({ parameter, tests }: CompositeCriteria): readonly MatchCriteria[] {
+  return tests.map((test, place) => ({ kind: 'match', parameter: `${parameter}$${place}`, test }));
+}
+
+function namesOfShared({ shared }: Condition): readonly RowName[] {
+  if (shared === undefined) return [];
+  const { parameter: subject, value } = shared;
+  return [{ sort: SETS, subject, value: valueName(String(value)) }, ...orderNames(subject)];
+}
+
+/** Rows of a scan that are read for a set: some milliseconds. */
+const MAX_SCANNED = 1_500;

@@ -1,0 +1,246 @@
+import { LRUCache } from 'lru-cache';
+import { addList, listAt, readInto, readList } from '../../sql/skip/key-bytes.js';
+import { KeySet } from '../../sql/skip/key-set.js';
+import { sql, type Sql } from '../../sql/sql.js';
+import type { RowScope } from '../../sql/rows.js';
+import { arrayText } from '../array.js';
+import { projectKey, uuidText } from '../keys.js';
+import type { Run } from '../run.js';
+import {
+  BY_LARGEST,
+  BY_SMALLEST,
+  FORMAT,
+  GRANULES_IN_ROW,
+  HEADER,
+  IDS,
+  KEYS_IN_ROW,
+  ORDER,
+  SETS,
+  SKIP_TUNING,
+  type SkipHeader,
+  type SkipOrder,
+} from './skip-row.js';
+
+/** A type of a project. */
+export interface StaleType {
+  readonly project: string;
+  readonly type: string;
+}
+
+/** Notes a type that lacks a skip index, or whose skip index is to be made again. */
+export type NoteStale = (type: StaleType) => void;
+
+/** A row of the table. */
+export interface RowName {
+  readonly sort: number;
+  readonly subject: number;
+  readonly value: string;
+}
+
+/** What was read of skip indexes lately: rows as they are stored, orders and long sets as they are used. */
+export type SkipCache = LRUCache<string, Kept>;
+type Kept = Uint8Array | KeySet | SkipOrder | typeof ABSENT;
+
+const ABSENT = Symbol('absent');
+
+export function createSkipCache(): SkipCache {
+  return new LRUCache({ maxSize: MAX_BYTES, sizeCalculation: sizeOf });
+}
+
+/** Memory of a store for skip indexes. */
+const MAX_BYTES = 48 * 1024 * 1024;
+
+function sizeOf(kept: Kept): number {
+  if (kept === ABSENT) return 64;
+  if (kept instanceof KeySet) return 64 + kept.words.byteLength;
+  return 64 + (kept instanceof Uint8Array ? kept.byteLength : 32 * kept.starts.length);
+}
+
+/** An order, with the numbers of each granule. */
+export interface SkipOrderKeys extends SkipOrder {
+  /** In ascending order, once its row is loaded. @param granule its number; that of the last one is the number of starts */
+  keysOf(granule: number, among: KeySet): readonly number[];
+  addTo(set: KeySet, granule: number): void;
+  /** The rows of some granules. */
+  rowsOf(from: number, to: number): readonly RowName[];
+}
+
+/**
+ * The skip index of a type of a project, as of the moment it was made: see skip-row.ts. Rows are loaded before they are
+ * asked for.
+ */
+export class SkipIndex {
+  readonly header: SkipHeader;
+  /** How much was written since, deletions included: the index says nothing of that. */
+  readonly pending: number;
+  readonly all: KeySet;
+  readonly #of: Sql;
+  readonly #scope: { readonly shard: string; readonly type: string };
+  readonly #run: Run;
+  readonly #cache: SkipCache;
+  readonly #rows = new Map<string, Kept>();
+
+  private constructor(header: SkipHeader, pending: number, { project, type }: RowScope, run: Run, cache: SkipCache) {
+    this.header = header;
+    this.pending = pending;
+    this.#scope = { shard: projectKey(project), type };
+    this.#of = ofType(project, type);
+    this.#run = run;
+    this.#cache = cache;
+    this.all = new KeySet(0, header.size).fill();
+  }
+
+  /**
+   * Undefined where the database has no valid one, or too much was written since.
+   *
+   * @param run in one snapshot with the search
+   */
+  static async open(
+    scope: RowScope,
+    epoch: string,
+    cache: SkipCache,
+    run: Run,
+    noteStale: NoteStale | undefined,
+  ): Promise<SkipIndex | undefined> {
+    const { project, type } = scope;
+    const of = ofType(project, type);
+    const { maxPending, maxFresh } = SKIP_TUNING;
+    const [row] =
+      await run(sql`SELECT (SELECT s.data FROM fhirgraph_skip s WHERE ${of} AND s.sort = ${SETS}::bigint AND s.subject = ${IDS}::bigint AND s.value = ${HEADER}),
+      (SELECT count(*) FROM (SELECT 1 FROM fhirgraph_skip_written s WHERE ${of} LIMIT ${maxPending + 1}) w)`);
+    const [text, count] = row as readonly [string | null, unknown];
+    const header = text === null ? undefined : (JSON.parse(text) as SkipHeader);
+    const isValid = header !== undefined && header.format === FORMAT && header.epoch === epoch;
+    const pending = Number(count);
+    if (!isValid || pending > maxFresh) noteStale?.({ project, type });
+    return isValid && pending <= maxPending ? new SkipIndex(header, pending, scope, run, cache) : undefined;
+  }
+
+  emptySet(): KeySet {
+    return new KeySet(0, this.header.size);
+  }
+
+  /** Reads rows that were not read lately. */
+  async load(names: readonly RowName[]): Promise<void> {
+    const lacking = new Map<string, RowName>();
+    for (const name of names) {
+      const key = this.#keyOf(name);
+      if (this.#rows.has(key)) continue;
+      const kept = this.#cache.get(key);
+      if (kept === undefined) lacking.set(key, name);
+      else this.#rows.set(key, kept);
+    }
+    if (lacking.size === 0) return;
+    const wanted = [...lacking.values()];
+    const columns = [
+      wanted.map(({ sort }) => sort),
+      wanted.map(({ subject }) => subject),
+      wanted.map(({ value }) => value),
+    ].map(arrayText);
+    const rows = await this.#run(sql`SELECT a.n, r.data
+      FROM unnest(${columns[0]!}::bigint[], ${columns[1]!}::bigint[], ${columns[2]!}::text[]) WITH ORDINALITY a(sort, subject, value, n)
+      CROSS JOIN LATERAL (SELECT s.data FROM fhirgraph_skip s WHERE ${this.#of} AND s.sort = a.sort AND s.subject = a.subject
+        AND s.value = a.value OFFSET 0) r`);
+    const found = new Map(rows.map(([n, data]) => [Number(n) - 1, data as string]));
+    wanted.forEach((name, index) => {
+      const text = found.get(index);
+      this.#keep(name, text === undefined ? ABSENT : this.#read(name, text));
+    });
+  }
+
+  /** The resources with a value; undefined where they are not kept. Others may have the same set: it must not change. */
+  setOf(subject: number, value: string): KeySet | undefined {
+    const row = this.#row({ sort: SETS, subject, value });
+    return row === ABSENT ? undefined : (row as KeySet);
+  }
+
+  order(sort: number, descending: boolean): SkipOrderKeys | undefined {
+    const smallest = this.#row(orderName(sort, BY_SMALLEST));
+    if (smallest === ABSENT) return undefined;
+    const subject = descending && (smallest as SkipOrder).several ? BY_LARGEST : BY_SMALLEST;
+    const order = this.#row(orderName(sort, subject)) as SkipOrder;
+    const last = order.starts.length;
+    const listOf = (granule: number): Uint8Array => {
+      const row = Math.floor(granule / GRANULES_IN_ROW);
+      const lists = Math.min(GRANULES_IN_ROW, last + 1 - row * GRANULES_IN_ROW);
+      return listAt(this.#row({ sort, subject, value: String(row) }) as Uint8Array, granule % GRANULES_IN_ROW, lists);
+    };
+    return {
+      ...order,
+      keysOf: (granule, among) => readList(listOf(granule), 0, among),
+      addTo: (set, granule) => addList(set, listOf(granule)),
+      rowsOf(from, to) {
+        const rows: RowName[] = [];
+        for (let row = Math.floor(from / GRANULES_IN_ROW); row * GRANULES_IN_ROW <= to; row++) {
+          rows.push({ sort, subject, value: String(row) });
+        }
+        return rows;
+      },
+    };
+  }
+
+  /** Whether some resource may have several values of a parameter, once the order is loaded. */
+  hasSeveral(parameter: number): boolean {
+    const order = this.#row(orderName(parameter, BY_SMALLEST));
+    return order === ABSENT || (order as SkipOrder).several;
+  }
+
+  /** Selects the keys of some numbers, except those of what was written since. */
+  keysOf(numbers: readonly number[]): Sql {
+    const keys = sql`SELECT k.key FROM unnest(${arrayText(numbers)}::int[]) i(n) CROSS JOIN LATERAL (
+      SELECT s.keys[i.n - s.first + 1] AS key FROM fhirgraph_skip_key s WHERE ${this.#of} AND s.first = i.n & ${-KEYS_IN_ROW}::int OFFSET 0) k`;
+    if (this.pending === 0) return keys;
+    return sql`${keys} WHERE k.key NOT IN (${this.written})`;
+  }
+
+  /** Selects the numbers of keys; none for those that the index does not have. */
+  numbersOf(keys: Sql): Sql {
+    return sql`SELECT k.n FROM (${keys}) i(key) CROSS JOIN LATERAL (
+      SELECT s.first + array_position(s.keys, i.key) - 1 AS n FROM fhirgraph_skip_key s
+        WHERE s.project::text = ${uuidText(this.#scope.shard)} AND s.type = ${this.#scope.type} AND s.keys[1] <= i.key
+        ORDER BY s.keys[1] DESC LIMIT 1) k WHERE k.n IS NOT NULL`;
+  }
+
+  /** Selects the keys of what was written since. */
+  get written(): Sql {
+    return sql`SELECT s.resource FROM fhirgraph_skip_written s WHERE ${this.#of}`;
+  }
+
+  #row(name: RowName): Kept {
+    const row = this.#rows.get(this.#keyOf(name));
+    if (row === undefined) throw new Error('A row of a skip index was not loaded');
+    return row;
+  }
+
+  #read({ sort, value }: RowName, text: string): Kept {
+    if (value === ORDER) return JSON.parse(text) as SkipOrder;
+    const bytes = Buffer.from(text, 'base64');
+    if (sort !== SETS) return bytes;
+    const set = this.emptySet();
+    readInto(set, bytes, () => this.all);
+    return set;
+  }
+
+  #keep(name: RowName, kept: Kept): void {
+    const key = this.#keyOf(name);
+    this.#rows.set(key, kept);
+    this.#cache.set(key, kept);
+  }
+
+  #keyOf({ sort, subject, value }: RowName): string {
+    return `${this.header.id} ${sort} ${subject} ${value}`;
+  }
+}
+
+function ofType(project: string, type: string): Sql {
+  return sql`s.project = ${projectKey(project)} AND s.type = ${type}`;
+}
+
+/** The rows that tell of an order. */
+export function orderNames(sort: number): readonly RowName[] {
+  return [orderName(sort, BY_SMALLEST), orderName(sort, BY_LARGEST)];
+}
+
+function orderName(sort: number, subject: number): RowName {
+  return { sort, subject, value: ORDER };
+}
