@@ -62,3 +62,16 @@ test('a count finds nothing for an alternative without alternatives', async () =
   expect(await total({ kind: 'or', of: [nothing, { kind: 'not', of: nothing }] })).toBe(2);
   await store.close();
 });
+
+test('a count of what does not refer to a URL counts what refers to resources', async () => {
+  const store = new PostgresStore(await postgresPool());
+  const references = ['https://own.base/fhir/Patient/p1', 'Patient/p1', 'Patient/p2'];
+  await store.commit(
+    references.map((reference, index) => put(resourceOf('Encounter', `e${index}`, { subject: { reference } }))),
+  );
+  const refers: Criteria = { kind: 'match', parameter: 'patient', test: { kind: 'reference', url: references[0]! } };
+  const query = queryOf('Encounter', { kind: 'not', of: refers }, { limit: 0, total: true });
+  Object.assign(TUNING, { looks: [1, Infinity], maxCollected: 0, manyMatches: 0 });
+  expect((await store.search(query)).total).toBe(2);
+  await store.close();
+});

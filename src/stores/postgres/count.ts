@@ -1,5 +1,5 @@
 import type { Criteria, MatchCriteria, TokenTest, ValueTest } from '../../search/criteria/criteria.js';
-import { TABLE_NAMES } from '../sql/index-tables.js';
+import { TABLE_NAMES, tablesOf } from '../sql/index-tables.js';
 import type { IndexTable, Lookup } from '../sql/lookup.js';
 import { lookupsByTable } from '../sql/match-sql.js';
 import { isCurrent, ofParameter, parameterKey, type RowScope } from '../sql/rows.js';
@@ -110,7 +110,9 @@ function countOfOthers({ parameter, test }: MatchCriteria, difference: Sql, scop
   const key = parameterKey(scope, parameter);
   const tables = lookupsByTable([{ kind: 'match', parameter, test }], scope);
   const [[table, lookups]] = tables as readonly [readonly [IndexTable, readonly Lookup[]]];
-  if (key === undefined || tables.length !== 1 || table === 'reference') return difference;
+  // A resource may have references in another table.
+  const isInOne = tablesOf(scope.dialect.model, scope.type, parameter).length === 1;
+  if (key === undefined || tables.length !== 1 || !isInOne) return difference;
   // A code may be repeated with another system.
   if (table === 'token' && !isCodeTest(test)) return difference;
   const ofKey = allOf([ofParameter(X, key, scope), sql`x.grp = 0`]);
