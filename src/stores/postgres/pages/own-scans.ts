@@ -3,6 +3,7 @@ import { rowCondition } from '../../sql/conditions.js';
 import { TABLE_NAMES } from '../../sql/index-tables.js';
 import type { IndexTable } from '../../sql/lookup.js';
 import { lookupsByTable, matchesByParameter } from '../../sql/match-sql.js';
+import { codeRows } from '../../sql/pages/code-scan.js';
 import type { Condition } from '../../sql/pages/condition.js';
 import { neededPresence } from '../../sql/pages/presence.js';
 import { isCurrent, ofParameter, parameterKey, type RowScope } from '../../sql/rows.js';
@@ -61,14 +62,8 @@ class OwnScan implements Condition {
 const X = sql`x`;
 
 function codeScan(criteria: Criteria, scope: RowScope): Sql | undefined {
-  const matches = criteria.kind === 'or' ? criteria.of : [criteria];
-  const [first] = matches;
-  if (!matches.every(isOfCode) || first?.kind !== 'match' || first.parameter.includes('$')) return undefined;
-  const { parameter } = first;
-  const key = parameterKey(scope, parameter);
-  if (key === undefined || matches.some((one) => one.parameter !== parameter)) return undefined;
-  const codes = lookupsByTable(matches, scope).flatMap(([, lookups]) => lookups.map(({ condition }) => condition));
-  return firstOfCodes(anyOf(codes), key, scope);
+  const rows = codeRows(criteria, scope, isOfCode);
+  return rows && firstOfCodes(rows.codes, rows.key, scope);
 }
 
 /** One row of each resource and code. See extremes.ts for the bits. */

@@ -14,7 +14,8 @@ import { type Finding, type FoundText, foundTexts, RangeWalk, stretchOf } from '
 import { type Skipping, SkipWalker } from './skip-walk.js';
 import { walked } from './stretch.js';
 import { TUNING } from './tuning.js';
-import { type Bounds, boundsOf } from './walk-bounds.js';
+import type { Bounds } from '../../sql/pages/walk-bounds.js';
+import { boundsOf } from './walk-bounds.js';
 
 /**
  * Finds one page of a search.

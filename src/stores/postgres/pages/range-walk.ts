@@ -9,7 +9,7 @@ import type { Asked } from './page-statement.js';
 import { Sizes } from './sizes.js';
 import { isListed, type Stretch, walked } from './stretch.js';
 import { TUNING } from './tuning.js';
-import type { Bounds } from './walk-bounds.js';
+import type { Bounds } from '../../sql/pages/walk-bounds.js';
 
 /** A match. */
 export interface FoundText {

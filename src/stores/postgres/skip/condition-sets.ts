@@ -233,7 +233,7 @@ export class ConditionSets implements KnownSets {
     const { parameter } = criteria;
     const { low, intervalsAfter } = rangeOf(criteria, parameter)!;
     if (low === undefined || intervalsAfter === undefined) return undefined;
-    return intervalScan(low, intervalsAfter, { parameter, descending: false }, this.#scope);
+    return intervalScan(low, intervalsAfter, parameter, this.#scope);
   }
 
   /** The granules that reach into a range, and what may match by another value. */

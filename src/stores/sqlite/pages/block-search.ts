@@ -10,7 +10,7 @@ import { isOfPoints, mayMatch } from './blocks.js';
 import { collection } from './collection.js';
 import { TUNING } from './tuning.js';
 import type { Finding, WalkedRange } from './finding.js';
-import type { Bounds } from './walk-bounds.js';
+import type { Bounds } from '../../sql/pages/walk-bounds.js';
 
 /**
  * Searches a range of an order block by block.

@@ -2,6 +2,7 @@ import type { Criteria, MatchCriteria } from '../../../search/criteria/criteria.
 import { rowCondition } from '../../sql/conditions.js';
 import { TABLE_NAMES } from '../../sql/index-tables.js';
 import { lookupsByTable, matchesByParameter } from '../../sql/match-sql.js';
+import { codeRows } from '../../sql/pages/code-scan.js';
 import type { Condition } from '../../sql/pages/condition.js';
 import { inTime, ofParameter, parameterKey, type RowScope } from '../../sql/rows.js';
 import { allOf, anyOf, Sql, sql, unionAll } from '../../sql/sql.js';
@@ -64,16 +65,13 @@ class OwnScan implements Condition {
 }
 
 function codeScan(criteria: Criteria, scope: RowScope): Sql | undefined {
-  const matches = criteria.kind === 'or' ? criteria.of : [criteria];
-  const [first] = matches;
-  if (!matches.every(isOfCode) || first?.kind !== 'match' || first.parameter.includes('$')) return undefined;
-  const { parameter } = first;
-  const key = parameterKey(scope, parameter);
-  if (key === undefined || matches.some((one) => one.parameter !== parameter)) return undefined;
-  const codes = lookupsByTable(matches, scope).flatMap(([, lookups]) => lookups.map(({ condition }) => condition));
+  const rows = codeRows(criteria, scope, isOfCode);
   // See extremes.ts for the bits.
-  return sql`SELECT x.resource FROM token x INDEXED BY token_by_value
-    WHERE ${allOf([ofParameter(X, key, scope), sql`x.grp = 0`, anyOf(codes), sql`x.extreme & 5 <> 0`, inTime(sql`x.resource`, scope)])}`;
+  return (
+    rows &&
+    sql`SELECT x.resource FROM token x INDEXED BY token_by_value
+      WHERE ${allOf([ofParameter(X, rows.key, scope), sql`x.grp = 0`, rows.codes, sql`x.extreme & 5 <> 0`, inTime(sql`x.resource`, scope)])}`
+  );
 }
 
 /** A test by a code alone, whatever its system. */

@@ -6,7 +6,7 @@ import type { Condition } from '../../sql/pages/condition.js';
 import type { OrderIndex } from './order-index.js';
 import type { PageOrder } from '../../sql/pages/page-order.js';
 import { isBefore } from '../../sql/pages/value-range.js';
-import type { Bounds } from './walk-bounds.js';
+import type { Bounds } from '../../sql/pages/walk-bounds.js';
 
 /** A range of an index that is still to be read. */
 export interface Stretch {

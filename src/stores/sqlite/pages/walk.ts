@@ -9,7 +9,8 @@ import { beyondRow, beyondValue, endOfStretch, inStretch, type Stretch, stretchO
 import { TUNING } from './tuning.js';
 import { BlockSearch } from './block-search.js';
 import type { Finding, WalkedRange } from './finding.js';
-import { boundsOf, isWithin } from './walk-bounds.js';
+import { isWithin } from '../../sql/pages/walk-bounds.js';
+import { boundsOf } from './walk-bounds.js';
 
 /** The other ways to find rows, for the parts of an order that are not walked. */
 export interface OtherWays {

@@ -1,0 +1,27 @@
+import type { Criteria, MatchCriteria } from '../../../search/criteria/criteria.js';
+import { lookupsByTable } from '../match-sql.js';
+import { parameterKey, type RowScope } from '../rows.js';
+import { anyOf, type Sql, type SqlValue } from '../sql.js';
+
+/** The rows of some codes of one parameter. */
+export interface CodeRows {
+  readonly key: SqlValue;
+  /** On the row `x` of `token`. */
+  readonly codes: Sql;
+}
+
+/** The rows that criteria ask for, if these name codes of one parameter. @param isOfCode whether a test is by codes alone */
+export function codeRows(
+  criteria: Criteria,
+  scope: RowScope,
+  isOfCode: (one: Criteria) => one is MatchCriteria,
+): CodeRows | undefined {
+  const matches = criteria.kind === 'or' ? criteria.of : [criteria];
+  const [first] = matches;
+  if (!matches.every(isOfCode) || first?.kind !== 'match' || first.parameter.includes('$')) return undefined;
+  const { parameter } = first;
+  const key = parameterKey(scope, parameter);
+  if (key === undefined || matches.some((one) => one.parameter !== parameter)) return undefined;
+  const codes = lookupsByTable(matches, scope).flatMap(([, lookups]) => lookups.map(({ condition }) => condition));
+  return { key, codes: anyOf(codes) };
+}
