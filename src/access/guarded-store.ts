@@ -27,7 +27,7 @@ import { withConcepts } from './terminology/expand-concepts.js';
 import { MAX_FOUND } from './terminology/search-terminology.js';
 import { typeHistoryVisible } from './read/type-history.js';
 import { historyVisible, readVisible } from './read/visible-reads.js';
-import { maskFound } from './evaluate/granting-rules.js';
+import { areMaskedAlike, maskFound } from './evaluate/granting-rules.js';
 
 /**
  * Wraps a store with a caller's rights.
@@ -155,7 +155,9 @@ class Guard {
       reference,
     );
     const criteria = await resolveMemberUsers(this.store, this.caller, restricted.criteria, options);
-    return criteria.kind === 'none' ? null : { ...restricted, criteria };
+    // Which rule grants a result is decided from the whole resource.
+    const elements = areMaskedAlike(rules) ? query.elements : undefined;
+    return criteria.kind === 'none' ? null : { ...restricted, criteria, elements };
   }
 
   /** Conditions of writes with tests of concepts replaced by tests of their codes. */

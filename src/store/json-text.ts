@@ -1,7 +1,7 @@
 import { FhirError } from '../fhir/error.js';
 import { noteDecimals } from '../fhir/json/note-decimals.js';
-import { textWithDecimals } from '../fhir/json/stringify-json.js';
-import { type AnyResource, DEFAULT_RESOURCE_BYTES } from '../fhir/resource.js';
+import { elementText, hasDecimalText, hasOwnJson, textWithDecimals } from '../fhir/json/stringify-json.js';
+import { type AnyResource, DEFAULT_RESOURCE_BYTES, elementsOf } from '../fhir/resource.js';
 import { assertWholeNumber } from '../fhir/whole-number.js';
 import { byteLength } from '../platform/byte-length.js';
 
@@ -32,15 +32,46 @@ const MAX_STAMP_BYTES = 1_024;
  * represent (a bigint).
  */
 export function jsonText(resource: AnyResource): string {
-  const plain = stringify(resource);
+  const plain = unlessUnwritable(resource, () => JSON.stringify(resource));
   const written = textWithDecimals(resource);
-  const text = written === undefined ? plain : `${DECIMALS_MARK}${written}`;
-  if (isLongerThan(text, MAX_RESOURCE_BYTES + MAX_STAMP_BYTES)) throw tooLarge(resource);
-  return text;
+  return unlessTooLarge(resource, written === undefined ? plain : `${DECIMALS_MARK}${written}`);
+}
+
+/**
+ * {@link jsonText} with each element of the resource on a line of its own, so that some of them can be read without
+ * parsing the others: see `ElementReader`. JSON has no line feeds inside strings.
+ *
+ * @throws as {@link jsonText}
+ */
+export function jsonLines(resource: AnyResource): string {
+  if (hasOwnJson(resource)) return jsonText(resource);
+  return unlessTooLarge(
+    resource,
+    unlessUnwritable(resource, () => linesOf(resource)),
+  );
+}
+
+function linesOf(resource: AnyResource): string {
+  const hasDecimals = hasDecimalText(resource);
+  const elements = elementsOf(resource);
+  let lines = hasDecimals ? `${DECIMALS_MARK}{` : '{';
+  let separator = ELEMENT_MARK;
+  for (const name of Object.keys(elements)) {
+    const text = hasDecimals ? elementText(elements, name) : JSON.stringify(elements[name]);
+    if (text === undefined) continue;
+    lines += `${separator}${PLAIN_NAME.test(name) ? `"${name}"` : JSON.stringify(name)}:${text}`;
+    separator = `,${ELEMENT_MARK}`;
+  }
+  return `${lines}}`;
 }
 
 /** Any version written by JavaScript begins with a brace. */
-const DECIMALS_MARK = ' ';
+export const DECIMALS_MARK = ' ';
+
+/** Begins each element of {@link jsonLines}. */
+export const ELEMENT_MARK = '\n';
+
+const PLAIN_NAME = /^\w+$/;
 
 /**
  * The resource in a text from {@link jsonText}. Its decimals are numbers; how they were written is kept beside them and
@@ -55,9 +86,9 @@ export function parseJsonText(text: string): AnyResource {
   return value;
 }
 
-function stringify(resource: AnyResource): string {
+function unlessUnwritable(resource: AnyResource, write: () => string): string {
   try {
-    return JSON.stringify(resource);
+    return write();
   } catch (cause) {
     if (cause instanceof RangeError && /string length/i.test(cause.message)) throw tooLarge(resource, cause);
     const where = `${resource.resourceType}/${resource.id ?? ''}`;
@@ -65,6 +96,11 @@ function stringify(resource: AnyResource): string {
       cause,
     });
   }
+}
+
+function unlessTooLarge(resource: AnyResource, text: string): string {
+  if (isLongerThan(text, MAX_RESOURCE_BYTES + MAX_STAMP_BYTES)) throw tooLarge(resource);
+  return text;
 }
 
 /** PERF: one UTF-16 unit is three bytes at most, so short texts need not be measured. */

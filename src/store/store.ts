@@ -204,6 +204,8 @@ export interface ResourceKey {
   readonly id: string;
   /** One version instead of the current one. Only used by `read`. */
   readonly version?: string | undefined;
+  /** The elements that are needed. Only used by `read`; see {@link SearchQuery.elements}. */
+  readonly elements?: readonly string[] | undefined;
 }
 
 /** The target of a reverse search. */
@@ -259,6 +261,11 @@ export interface SearchQuery {
   readonly after?: SearchPosition | undefined;
   /** The page ends right before this position: the last `limit` matches before it, in the order of `sort`. */
   readonly before?: SearchPosition | undefined;
+  /**
+   * The elements that are needed, by their names in JSON (`name`, `_birthDate`). A store may leave out others, except
+   * `resourceType` and `id`. Lists that stay the same object from call to call are compiled once. Default: all.
+   */
+  readonly elements?: readonly string[] | undefined;
 }
 
 /** A call to a store as plain data. */

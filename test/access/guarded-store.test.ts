@@ -8,6 +8,7 @@ import { ALL, refersTo, type Criteria } from '../../src/search/criteria/criteria
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import type { SearchPage } from '../../src/store/store.js';
 import { countCalls } from '../graphql/counting-store.js';
+import { sparingStore } from '../support/sparing-store.js';
 import { storeWith } from '../support/store-with.js';
 import { signedIn, system } from '../repository/harness.js';
 
@@ -190,4 +191,40 @@ test('the options of a call reach the store', async () => {
   signals.clear();
   await trusted.commit([{ kind: 'put', key: { type: 'Patient', id: 'boy' }, resource: boy }], options);
   expect([...signals]).toEqual([options.signal]);
+});
+
+describe('the elements that a call needs', () => {
+  /** The results for Patients over a store that leaves out all other elements. */
+  async function parts(rules: readonly object[]): Promise<unknown> {
+    const inner = await world();
+    const caller = await signedIn(inner, { rules: rules as Rules });
+    const store = guardStore(sparingStore(inner), caller);
+    const elements = ['birthDate', 'link'];
+    const ids = ['boy', 'girl'].map((id) => ({ type: 'Patient', id, elements }));
+    const [reads, { matches }] = [await store.read(ids), await store.search(all('Patient', { elements }))];
+    const found = reads.filter((one) => one.status === 'found');
+    return [...found, ...matches].map(({ resource }) => Object.keys(resource).sort().join());
+  }
+  const PART = 'birthDate,id,resourceType';
+  const WHOLE = 'birthDate,gender,id,meta,resourceType';
+
+  test('reach the store where no rule is decided from the resource', async () => {
+    expect(await parts([{ resourceType: 'Patient' }])).toEqual([PART, PART, PART, PART]);
+    expect(await parts([{ resourceType: 'Patient', hiddenFields: ['birthDate'] }])).toEqual(
+      Array.from({ length: 4 }, () => 'id,resourceType'),
+    );
+  });
+
+  test('do not reach it where a read is decided from other elements', async () => {
+    const boys = { resourceType: 'Patient', criteria: 'Patient?gender=male' };
+    expect(await parts([boys])).toEqual([WHOLE, PART]);
+    expect(await parts([boys, { resourceType: 'Patient' }])).toEqual([WHOLE, WHOLE, PART, PART]);
+  });
+
+  test('do not reach it where other elements decide which fields a result has', async () => {
+    const boys = { resourceType: 'Patient', criteria: 'Patient?gender=male', hiddenFields: ['address'] };
+    const girls = { resourceType: 'Patient', criteria: 'Patient?gender=female', hiddenFields: ['birthDate'] };
+    const others = 'gender,id,meta,resourceType';
+    expect(await parts([boys, girls])).toEqual([WHOLE, others, WHOLE, others]);
+  });
 });

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import type { ResourceStore } from '../../src/store/store.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
+import { sparingStore } from '../support/sparing-store.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { allAnswers, writeAnswers } from './all-answers.js';
 import { Oracle, type Interaction } from './oracle.js';
@@ -24,7 +25,7 @@ const setup = fc.oneof(member({ writes: false }), member({ writes: true }));
 
 /** The stores, each with cases of its own. */
 describe.each([
-  ['memory', SEED, () => new MemoryStore({ clock })],
+  ['memory', SEED, () => sparingStore(new MemoryStore({ clock }))],
   ['SQLite', SEED + 1, () => new SqliteStore(':memory:', { clock })],
 ] as const)('on a %s store', (_, seed, open) => {
   const closing = async (stores: readonly ResourceStore[], work: () => Promise<void>): Promise<void> => {

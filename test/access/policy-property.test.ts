@@ -12,6 +12,7 @@ import { parseSearch } from '../../src/search/parse/parse-search.js';
 import { createRepository } from '../../src/repository/create-repository.js';
 import type { ReadResult, ResourceStore, StoredResource } from '../../src/store/store.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
+import { sparingStore } from '../support/sparing-store.js';
 import { PostgresStore } from '../../src/stores/postgres/store.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { answerOf, FRAGMENTS } from './expected-answers.js';
@@ -47,7 +48,7 @@ const CASE: fc.Arbitrary<Case> = fc.record({
 
 /** The stores, each with cases of its own. */
 describe.each([
-  ['memory', SEED, CASES, () => new MemoryStore()],
+  ['memory', SEED, CASES, () => sparingStore(new MemoryStore())],
   ['SQLite', SEED + 1, CASES, () => new SqliteStore(':memory:')],
   // A tenth of the speed, in this process.
   ['PostgreSQL', SEED + 2, Math.ceil(CASES / 20), async () => new PostgresStore(await postgresPool())],

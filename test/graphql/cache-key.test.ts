@@ -6,6 +6,7 @@ import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
 import { printFhirSchema } from '../../src/graphql/schema/print-fhir-schema.js';
 import { createRepository } from '../../src/repository/create-repository.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
+import { sparingStore } from '../support/sparing-store.js';
 import { signedIn, system } from '../repository/harness.js';
 import { cases, SEED } from '../support/chance.js';
 import { caller, failures, openClinic, put, type Sample } from './harness.js';
@@ -74,7 +75,7 @@ describe('the cache key', () => {
   });
 
   test('of a version behind a reference is not that of the current resource', async () => {
-    const store = new MemoryStore();
+    const store = sparingStore(new MemoryStore());
     const repository = createRepository({ store, caller });
     const patient = await repository.create({
       resourceType: 'Patient',
@@ -166,7 +167,7 @@ describe('the cache key', () => {
     ['meta', { cache_key: 'MedicationRequest/m', contained: [{ id: 'med', cache_key: null }] }],
     ['contained', { cache_key: 'MedicationRequest/m', contained: null }],
   ])('reveals nothing of a hidden %s', async (hidden, shown) => {
-    const store = new MemoryStore();
+    const store = sparingStore(new MemoryStore());
     await system(store);
     const member = await signedIn(store, { rules: [{ resourceType: 'MedicationRequest', hiddenFields: [hidden] }] });
     const resource = { ...REQUEST, contained: [MEDICATION] };

@@ -8,6 +8,7 @@ import { readGraphqlRequest } from '../../src/http/read-graphql-request.js';
 import { toHttpResponse } from '../../src/http/to-http-response.js';
 import { createRepository } from '../../src/repository/create-repository.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
+import { sparingStore } from '../support/sparing-store.js';
 
 const caller = systemCaller('clinic');
 
@@ -26,7 +27,7 @@ const RESOURCES = [
 ];
 
 async function open() {
-  const store = new MemoryStore();
+  const store = sparingStore(new MemoryStore());
   await store.commit(
     RESOURCES.map((text) => {
       const resource = parseJson(text) as AnyResource & { id: string };

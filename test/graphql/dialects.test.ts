@@ -5,6 +5,7 @@ import type { AnyResource } from '../../src/fhir/resource.js';
 import type { Dialect } from '../../src/graphql/dialect.js';
 import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
+import { sparingStore } from '../support/sparing-store.js';
 
 const RESOURCES = [
   {
@@ -31,7 +32,7 @@ const RESOURCES = [
 ] as unknown as AnyResource[];
 
 async function answer(dialect: Dialect, query: string) {
-  const store = new MemoryStore();
+  const store = sparingStore(new MemoryStore());
   const caller = systemCaller('clinic');
   await guardStore(store, caller).commit(
     RESOURCES.map((resource) => ({

@@ -3,6 +3,7 @@ import { executeFhirGraphql, type FhirGraphqlResult } from '../../src/graphql/ex
 import { type FhirGraphqlContext } from '../../src/graphql/context.js';
 import type { ReferenceTarget, ResourceStore } from '../../src/store/store.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
+import { sparingStore } from '../support/sparing-store.js';
 
 export const PROJECT = 'clinic';
 export const caller = systemCaller(PROJECT);
@@ -25,11 +26,15 @@ export interface Clinic {
   data(query: string, variables?: Variables, more?: Partial<FhirGraphqlContext>): Promise<unknown>;
 }
 
-/** Opens a store of its own, or the one given, with these resources in it. */
+/**
+ * Opens a store of its own, or the one given, with these resources in it. A store in memory gives only the elements
+ * that are needed, so that a query that needs others fails its test.
+ */
 export async function openClinic(
   resources: readonly Sample[],
-  store: ResourceStore = new MemoryStore(),
+  given: ResourceStore = new MemoryStore(),
 ): Promise<Clinic> {
+  const store = given instanceof MemoryStore ? sparingStore(given) : given;
   await put(store, resources);
   const clinic: Clinic = {
     store,

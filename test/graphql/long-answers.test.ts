@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { systemCaller } from '../../src/access/caller.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
+import { sparingStore } from '../support/sparing-store.js';
 import { put } from '../../src/testing/conformance-case.js';
 import { countTurns } from '../support/count-turns.js';
 import { executeBy, ManualClock } from './manual-clock.js';
@@ -10,7 +11,7 @@ const PATIENTS = 400;
 const PROJECT = 'clinic';
 
 async function clinic(): Promise<MemoryStore> {
-  const store = new MemoryStore();
+  const store = sparingStore(new MemoryStore());
   const resources: AnyResource[] = Array.from({ length: PATIENTS }, (_, index) => [
     { resourceType: 'Patient', id: `p${index}`, ...{ name: [{ family: `Lee${index}` }] } },
     { resourceType: 'Observation', id: `o${index}`, ...{ subject: { reference: `Patient/p${index}` } } },

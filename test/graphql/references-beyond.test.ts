@@ -5,12 +5,13 @@ import type { AnyResource } from '../../src/fhir/resource.js';
 import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
 import { type FhirGraphqlContext } from '../../src/graphql/context.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
+import { sparingStore } from '../support/sparing-store.js';
 
 const caller = systemCaller('clinic');
 
 /** Asks about a store that holds these resources. */
 async function ask(resources: readonly object[], query: string, more: Partial<FhirGraphqlContext> = {}) {
-  const store = new MemoryStore();
+  const store = sparingStore(new MemoryStore());
   await guardStore(store, caller).commit(
     (resources as AnyResource[]).map((resource) => ({
       kind: 'put',

@@ -9,6 +9,7 @@ import { parseJson } from '../../src/fhir/json/parse-json.js';
 import { stringifyJson } from '../../src/fhir/json/stringify-json.js';
 import { extendDefinitions } from '../../src/search/extend/extend-definitions.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
+import { sparingStore } from '../support/sparing-store.js';
 import { failures, messages, openClinic, type Clinic } from '../graphql/harness.js';
 import { repositoryOf, signedIn } from '../repository/harness.js';
 import { amy, birthsex, definition, nickname, ombCoding, raceExtension, usCore, US_CORE } from './us-core.js';
@@ -277,7 +278,7 @@ describe('access', () => {
   test('fields of hidden extensions are absent, in selection and filters', async () => {
     const extension = [{ url: nickname.url, valueString: 'Al' }, called('Bo')];
     const project = { resourceType: 'Project', id: 'clinic', name: 'Clinic' };
-    const store = new MemoryStore({ model });
+    const store = sparingStore(new MemoryStore({ model }));
     await repositoryOf(store, serverCaller('clinic')).update(project as never);
     await openClinic([{ ...amy, name: [{ family: 'Shaw', extension }] }], store);
     const ask = async (hiddenFields: readonly string[], text: string): Promise<unknown> => {

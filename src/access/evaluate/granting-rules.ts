@@ -110,6 +110,15 @@ function newestOf<Row extends StoredResource>(row: Row, searched: Searched): Row
 }
 
 /**
+ * True if results of a search are masked alike, whichever of the rules grants them: it is not decided from the resource.
+ */
+export function areMaskedAlike(rules: readonly AccessRule[]): boolean {
+  // Some rule grants each result; the particular rule matters only if they hide different fields.
+  const [first, ...others] = rules;
+  return isUnrestricted(rules) || others.every(({ hidden }) => hidden.join() === first!.hidden.join());
+}
+
+/**
  * Masks the results of a search under these rules.
  * @param all the caller's rules of other types, which also apply to contained resources
  */
@@ -127,12 +136,7 @@ export async function maskFound(
     const resource = maskResource(row.resource, grants, all);
     return withMasked(row, resource, origins);
   };
-  // Some rule grants each result; the particular rule matters only if they hide different fields.
-  const [first, ...others] = rules;
-  const alike = others.every(({ hidden }) => hidden.join() === first!.hidden.join());
-  if (alike || isUnrestricted(rules)) {
-    return rows.map((row) => mask(row, rules));
-  }
+  if (areMaskedAlike(rules)) return rows.map((row) => mask(row, rules));
   const granted = await grantsOf(store, project, type, joinedByFields(rules), rows, options);
   const unknown = unrestrictedRule('any rule that granted it', [...new Set(rules.flatMap(({ hidden }) => hidden))]);
   return rows.map((found, index) => {

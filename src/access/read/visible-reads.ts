@@ -40,7 +40,7 @@ export async function readVisible(reading: Reading, keys: readonly GuardedKey[])
   const { store, caller, options, origins } = reading;
   const decided = keys.map(({ type, version }) => decide(caller, type, version === undefined ? 'read' : 'vread'));
   const allowed = [...keys.keys()].filter((index) => decided[index] !== null);
-  const asked = allowed.map((index) => fullKey(keys[index]!, caller));
+  const asked = allowed.map((index) => fullKey(keys[index]!, caller, decided[index]!));
   if (asked.length === 0) return keys.map(() => MISSING);
   if (caller.kind !== 'member' && decided.every((rules) => rules !== null && isUnrestricted(rules))) {
     const results = await store.read(asked, options);
@@ -87,7 +87,8 @@ export async function historyVisible(
   const decided = decide(caller, key.type, 'history');
   if (decided === null) return NO_VERSIONS;
   const rules = await resolved(reading, decided);
-  const { project, type, id } = fullKey(key, caller);
+  const { type, id } = key;
+  const project = homeOf(type, caller);
   return withRetries({ attempts: ATTEMPTS.read, signal: options?.signal }, async ({ isLast }) => {
     const now = await store.read([{ project, type, id }], options);
     const [decided] = (await grantsNow(reading, type, rules, now, [id])) as [DecidedRow];
@@ -121,8 +122,11 @@ async function visibleEntries(
 const MISSING: ReadResult = Object.freeze({ status: 'missing' });
 const NO_VERSIONS: HistoryPage = Object.freeze({ entries: Object.freeze([]), total: 0 });
 
-function fullKey(key: GuardedKey, caller: Caller): ResourceKey {
-  return { ...key, project: homeOf(key.type, caller) };
+/** The key in the store. What the rules decide from a resource, they decide from the whole one. */
+function fullKey(key: GuardedKey, caller: Caller, rules: readonly AccessRule[]): ResourceKey {
+  const { type, id, version } = key;
+  const elements = openRules(rules).length === rules.length ? key.elements : undefined;
+  return { project: homeOf(type, caller), type, id, version, elements };
 }
 
 export function resolved({ store, caller, options }: Reading, rules: readonly AccessRule[]): Promise<AccessRule[]> {

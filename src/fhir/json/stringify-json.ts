@@ -44,6 +44,16 @@ export function textWithDecimals(value: unknown): string | undefined {
   return hasDecimalText(value) ? writeDecimals(value) : undefined;
 }
 
+/** The JSON text of one element, with decimals as they were written; undefined for values that JSON leaves out. */
+export function elementText(object: JsonObject, name: string): string | undefined {
+  const value = object[name];
+  if (isLeftOut(value)) return undefined;
+  const around = new Set<object>();
+  findAround(value, around);
+  const layout = { around, space: 0, line: '' };
+  return decimalTextsOf(object)?.[name] === undefined ? write(value, layout) : writeElement(object, name, layout);
+}
+
 /**
  * True if a decimal somewhere in the value has a text of its own.
  *
@@ -103,11 +113,15 @@ function write(value: unknown, layout: Layout): string {
   const members: string[] = [];
   for (const name of Object.keys(object)) {
     const member = object[name];
-    if (member === undefined || typeof member === 'function' || typeof member === 'symbol') continue;
+    if (isLeftOut(member)) continue;
     const text = texts?.[name] === undefined ? write(member, inner) : writeElement(object, name, inner);
     members.push(`${inner.line}${JSON.stringify(name)}:${layout.line && ' '}${text}`);
   }
   return members.length === 0 ? '{}' : `{${members.join(',')}${layout.line}}`;
+}
+
+function isLeftOut(value: unknown): boolean {
+  return value === undefined || typeof value === 'function' || typeof value === 'symbol';
 }
 
 function writePlain(value: unknown, { space, line }: Layout): string {

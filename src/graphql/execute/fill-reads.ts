@@ -3,6 +3,7 @@ import type { ReadResult } from '../../store/store.js';
 import type { ReadEdge } from '../plan/plan.js';
 import { absence } from '../../interactions/missing.js';
 import { call } from './call.js';
+import { elementsReadTogether } from './read-elements.js';
 import { readId } from './read-id.js';
 import { projectResource } from './project.js';
 import type { ReadHole } from './holes.js';
@@ -34,11 +35,13 @@ async function readAll(
   waiting: readonly Waiting<ReadEdge, ReadHole>[],
   run: Run,
 ): Promise<ReadonlyMap<string, ReadResult>> {
-  const { store, variables } = run.options;
+  const { store, variables, trace } = run.options;
   const { type } = waiting[0]!.edge;
   const ids = [...new Set(waiting.map(({ edge }) => readId(edge, variables)).filter(isResourceId))];
   if (ids.length === 0) return new Map();
-  const keys = ids.map((id) => ({ type, id }));
+  const selections = waiting.map(({ edge }) => edge.selection);
+  const elements = trace === undefined ? elementsReadTogether(selections) : undefined;
+  const keys = ids.map((id) => ({ type, id, elements }));
   const found = await call(run, () => store.read(keys, run.deadline.options));
   return new Map(ids.map((id, index) => [id, found[index]!]));
 }

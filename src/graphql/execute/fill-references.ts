@@ -10,6 +10,7 @@ import { call } from './call.js';
 import { containedIn } from './contained.js';
 import { findByCanonical, findByIdentifier } from './find-by-business-key.js';
 import { canonicalKey, identifierKey, type ResolvableReference } from './resolvable-reference.js';
+import { elementsByType } from './read-elements.js';
 import { knownTypeOf, projectContained, projectResource } from './project.js';
 import type { ReferenceHole } from './holes.js';
 import type { Run } from './run.js';
@@ -35,10 +36,10 @@ export async function fillReferences(
   run: Run,
 ): Promise<void> {
   const { variables } = run.options;
-  const [{ edge: first }] = waiting as readonly [Waiting<ReferenceEdge, ReferenceHole>];
-  const type = evaluateSingle('type', first.type, variables) as string | undefined;
+  const edges = waiting.map(({ edge }) => edge);
+  const type = evaluateSingle('type', edges[0]!.type, variables) as string | undefined;
   const find = await findAll(
-    first,
+    edges,
     waiting.length === 1 ? waiting[0]!.holes : waiting.flatMap(({ holes }) => holes),
     type,
     run,
@@ -79,15 +80,15 @@ function fillReference(
 
 /** Loads all targets, with one parallel call per kind of reference. */
 async function findAll(
-  edge: ReferenceEdge,
+  edges: readonly ReferenceEdge[],
   holes: readonly ReferenceHole[],
   type: string | undefined,
   run: Run,
 ): Promise<(hole: ReferenceHole) => Found> {
   const references = holes.map(({ reference }) => reference);
   const [local, canonical, identified, foreign] = await Promise.all([
-    readLocal(references, type, run),
-    findByCanonical(references, edge.targets, type, run),
+    readLocal(references, edges, type, run),
+    findByCanonical(references, edges[0]!.targets, type, run),
     findByIdentifier(references, type, run),
     resolveForeign(references, run),
   ]);
@@ -123,6 +124,7 @@ const UNRESOLVED = {
 /** One read for all; a reference to a type other than the requested one is null, whether or not it resolves. */
 async function readLocal(
   references: readonly ResolvableReference[],
+  edges: readonly ReferenceEdge[],
   type: string | undefined,
   run: Run,
 ): Promise<ReadonlyMap<string, ReadResult>> {
@@ -132,9 +134,8 @@ async function readLocal(
       keys.set(keyOf(reference), reference);
   }
   if (keys.size === 0) return NONE;
-  const asked = Array.from(keys.values(), ({ type, id, version }) =>
-    version === undefined ? { type, id } : { type, id, version },
-  );
+  const elements = elementsByType(edges, run);
+  const asked = Array.from(keys.values(), ({ type, id, version }) => ({ type, id, version, elements: elements(type) }));
   const found = await call(run, () => run.options.store.read(asked, run.deadline.options));
   return new Map(Array.from(keys.keys(), (key, index) => [key, found[index]!]));
 }

@@ -9,6 +9,7 @@ import { answerConnection } from './connection.js';
 import { cutPage } from './page-window.js';
 import { fillList, LONG } from './fill-list.js';
 import { projectResource } from './project.js';
+import { elementsOfSearches } from './read-elements.js';
 import { shapeItems, shapeItemsInTurns } from './shape-items.js';
 import type { Output, SearchHole } from './holes.js';
 import type { Run } from './run.js';
@@ -27,7 +28,9 @@ export async function fillSearches(waiting: readonly Waiting<SearchEdge, SearchH
   const found = cursorOf(edge, run.options);
   const cursor = found instanceof Promise ? await found : found;
   const request = searchRequest(edge, cursor, run.options, run);
-  const { query, reference } = request;
+  const { reference } = request;
+  const elements = run.options.trace === undefined ? elementsOfSearches(waiting.map((one) => one.edge)) : undefined;
+  const query = { ...request.query, elements };
   if (reference === undefined) {
     const page = await call(run, () => store.search(query, options));
     return fillAll(waiting, () => ({ request, page, target: undefined }), run);

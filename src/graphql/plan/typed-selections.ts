@@ -51,8 +51,18 @@ export class TypedSelections {
     return selection;
   }
 
+  /** {@link forType} if it was planned before, by this execution or another. */
+  plannedFor(place: AnyTypeSelection, type: string): Selection | undefined {
+    if (Object.hasOwn(place.named, type)) return place.named[type];
+    return this.#late.get(place)?.get(type) ?? this.cache?.peek(this.#lateKey(place, type))?.selection;
+  }
+
+  #lateKey({ path }: AnyTypeSelection, type: string): string {
+    return `${this.planKey}\n${path}\n${type}`;
+  }
+
   #planLate(place: AnyTypeSelection, type: string): Selection {
-    const key = `${this.planKey}\n${place.path}\n${type}`;
+    const key = this.#lateKey(place, type);
     let late = this.cache?.get(key);
     if (late === undefined) {
       late = planLateSelection(place, type, this.parts, this.limits, this.#opened);

@@ -2,7 +2,7 @@ import { referenceTo } from '../../fhir/reference.js';
 import type { AnyResource } from '../../fhir/resource.js';
 import type { IndexEntry } from '../../search/index/index-entry.js';
 import { uniqueKeyTaken } from '../../store/conflicts.js';
-import { jsonText } from '../../store/json-text.js';
+import { jsonLines } from '../../store/json-text.js';
 import type { ResourceKey } from '../../store/store.js';
 import { nextInstant, withVersion } from '../../store/versioned.js';
 import { TABLE_NAMES } from '../sql/index-tables.js';
@@ -112,7 +112,7 @@ export class ProjectWrites {
     const updated = nextInstant(this.#now, before.version === 0 ? undefined : before.updated);
     const versionId = String(version);
     const lastUpdated = new Date(updated).toISOString();
-    const text = resource === null ? null : jsonText(withVersion(resource, versionId, lastUpdated));
+    const text = resource === null ? null : jsonLines(withVersion(resource, versionId, lastUpdated));
     const shape = text === null ? null : this.#rows.add(key, type, entries);
     const { purged, erased } = before;
     this.#pending.set(key, { key, type, id, version, updated, text, shape, wasIndexed: before.exists, erased: null });

@@ -20,8 +20,10 @@ export async function read(keys: readonly ResourceKey[], run: Run): Promise<read
     ].map(async ({ at, statement }) => {
       if (at.length === 0) return;
       const rows = await run(statement(at.map((index) => keys[index]!)));
-      for (const [position, ...version] of rows)
-        results[at[Number(position) - 1]!] = readResult(version as unknown as VersionRow);
+      for (const [position, ...version] of rows) {
+        const index = at[Number(position) - 1]!;
+        results[index] = readResult(version as unknown as VersionRow, keys[index]!.elements);
+      }
     }),
   );
   return answers.length === 0 ? [] : results;
@@ -89,9 +91,9 @@ function isVersion(version: string | undefined): boolean {
   return String(number) === version && Number.isInteger(number) && number > 0 && number <= 0x7fffffff;
 }
 
-function readResult(row: VersionRow): ReadResult {
+function readResult(row: VersionRow, elements: readonly string[] | undefined): ReadResult {
   const [, , content] = row;
-  if (content !== null) return { status: 'found', ...parseStored(content) };
+  if (content !== null) return { status: 'found', ...parseStored(content, elements) };
   return { status: 'gone', ...deletionOf(row) };
 }
 

@@ -44,7 +44,7 @@ export async function search(model: FhirModel, query: SearchQuery, index: Search
     limit === 0 ? [] : pageTexts(model, query, [], index),
     query.total === true && !isWhole ? countOf(model, query, [], index) : undefined,
   ]);
-  const matches = texts.map(parseStored);
+  const matches = texts.map((text) => parseStored(text, query.elements));
   if (edge?.before === true) matches.reverse();
   if (query.total !== true) return { matches };
   return { matches, total: counted ?? matches.length };
@@ -118,7 +118,7 @@ export async function searchByReference(
   const backwards = pageEdgeOf(model, query)?.before === true;
   return keys.map((key) => {
     const { contents, total } = texts.get(key) ?? { contents: [], total: 0 };
-    const matches = contents.map(parseStored);
+    const matches = contents.map((text) => parseStored(text, query.elements));
     if (backwards) matches.reverse();
     return query.total === true ? { matches, total } : { matches };
   });

@@ -48,29 +48,38 @@ export class Contents {
     this.#shared?.clear();
   }
 
-  /** The resources of these versions, in order. Repeated keys give objects of their own, or shared frozen ones. */
-  load(keys: readonly number[]): StoredResource[] {
+  /**
+   * The resources of these versions, in order. Repeated keys give objects of their own, or shared frozen ones.
+   *
+   * @param elements those that are needed of the resource at a position
+   */
+  load(keys: readonly number[], elements: ElementsAt = ALL_ELEMENTS): StoredResource[] {
     const shared = this.#shared;
-    const results = keys.map((key) => shared?.get(key));
+    if (shared === undefined) {
+      const texts = this.#textsOf(keys);
+      return keys.map((key, index) => this.#parse(key, texts[index], elements(index)));
+    }
+    const results = keys.map((key) => shared.get(key));
     const missing = keys.filter((_, index) => results[index] === undefined);
     if (missing.length === 0) return results as StoredResource[];
     const texts = this.#textsOf(missing);
     let next = 0;
-    return results.map((found, index) => found ?? this.#parse(keys[index]!, texts[next++]));
+    return results.map((found, index) => found ?? this.#parse(keys[index]!, texts[next++], elements(index)));
   }
 
   /** The resource of a version, from its loaded text. */
-  fromText(key: number, kept: KeptText): StoredResource {
-    return this.#shared?.get(key) ?? this.#parse(key, kept);
+  fromText(key: number, kept: KeptText, elements?: readonly string[]): StoredResource {
+    return this.#shared?.get(key) ?? this.#parse(key, kept, elements);
   }
 
-  #parse(key: number, kept: KeptText | undefined): StoredResource {
+  #parse(key: number, kept: KeptText | undefined, elements: readonly string[] | undefined): StoredResource {
     if (kept === undefined) throw textLost();
     this.#guard.check();
-    const stored = parseKept(kept);
+    const isToBeShared = this.#shared !== undefined && this.#seen.saw(key);
+    const stored = parseKept(kept, isToBeShared ? undefined : elements);
     // Long texts are expected at once, and forgotten bit by bit.
     this.#textLength = Math.max(kept.text?.length ?? 0, this.#textLength * 0.9, 1);
-    if (this.#shared !== undefined && this.#seen.saw(key)) {
+    if (isToBeShared) {
       if (this.#shared.size === 0) this.onFilled?.();
       this.#shared.set(key, deepFreeze(stored), { size: kept.text!.length });
     }
@@ -96,6 +105,11 @@ export class Contents {
     return { resource, version, updated, text, sum };
   }
 }
+
+/** The elements that are needed of the resource at a position; undefined: all. */
+export type ElementsAt = (position: number) => readonly string[] | undefined;
+
+const ALL_ELEMENTS: ElementsAt = () => undefined;
 
 /** Of the texts that are read at once, in UTF-16 code units. */
 const SLICE_LENGTH = 512 * 1024;

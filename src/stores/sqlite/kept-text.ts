@@ -1,6 +1,7 @@
 import { FhirError } from '../../fhir/error.js';
+import { isoInstant } from '../../platform/iso-instant.js';
 import type { StoredResource } from '../../store/store.js';
-import { parseStored } from '../sql/parse-stored.js';
+import { parseElements, parseStored } from '../sql/parse-stored.js';
 import { checksum, type VersionContent } from './checksum.js';
 
 /** A row of `version` with its stored checksum. */
@@ -12,12 +13,15 @@ export interface KeptText extends VersionContent {
 /**
  * Parses a version's text after verifying its checksum.
  *
+ * @param elements those that are needed. Default: all
  * @throws FhirError `corrupt` - it is not what was written
  */
-export function parseKept(kept: KeptText): StoredResource {
+export function parseKept(kept: KeptText, elements?: readonly string[]): StoredResource {
   assertWhole(kept);
-  if (kept.text === null) throw textLost();
-  return parseStored(kept.text);
+  const { text, version, updated } = kept;
+  if (text === null) throw textLost();
+  if (elements === undefined) return parseStored(text);
+  return { versionId: String(version), lastUpdated: isoInstant(updated), resource: parseElements(text, elements) };
 }
 
 /** @throws FhirError `corrupt` - the row is not what was written */

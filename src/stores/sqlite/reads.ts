@@ -11,7 +11,7 @@ import type {
 } from '../../store/store.js';
 import { assertWhole, parseKept } from './kept-text.js';
 import { Sql } from '../sql/sql.js';
-import { type Contents, ONE_TEXT, TEXTS } from './contents.js';
+import { type Contents, type ElementsAt, ONE_TEXT, TEXTS } from './contents.js';
 import type { Dictionaries } from './dictionary.js';
 import type { SqliteStatement } from './driver.js';
 import type { Statements } from './statements.js';
@@ -35,12 +35,20 @@ export class Reads {
     const [first] = keys;
     if (keys.length === 1 && first?.version === undefined) return [this.#readOne(first!)];
     const states = this.statesOf(keys);
-    return this.resultsOf(keys, states, this.#contents.load(this.contentsOf(states)));
+    const { contents, elements } = this.contentsOf(keys, states);
+    return this.resultsOf(keys, states, this.#contents.load(contents, elements));
   }
 
   /** The versions that are there. */
-  contentsOf(states: readonly (State | undefined)[]): readonly number[] {
-    return states.flatMap((state) => state?.content ?? []);
+  contentsOf(keys: readonly ResourceKey[], states: readonly (State | undefined)[]): FoundContents {
+    const contents: number[] = [];
+    const found: ResourceKey[] = [];
+    for (const [index, state] of states.entries()) {
+      if (state === undefined || state.content === null) continue;
+      contents.push(state.content);
+      found.push(keys[index]!);
+    }
+    return { contents, elements: (position) => found[position]!.elements };
   }
 
   /** The results of states, with the resources of {@link contentsOf}. */
@@ -95,13 +103,14 @@ export class Reads {
       if (row === undefined) return { status: 'missing' };
       const [version, updated, content, erased] = row as StateRow;
       if (content === null) return goneResult({ version, updated, content, erased });
-      return foundResult(this.#contents.load([content])[0]!, key, version);
+      return foundResult(this.#contents.load([content], () => key.elements)[0]!, key, version);
     }
     const row = this.#statements.read(ONE_RESOURCE).get(collection, id);
     if (row === undefined) return { status: 'missing' };
     const [version, updated, content, erased, resource, text, sum] = row as OneRow;
     if (content === null) return goneResult({ version, updated, content, erased });
-    return foundResult(this.#contents.fromText(content, { resource, version, updated, text, sum }), key, version);
+    const kept = { resource, version, updated, text, sum };
+    return foundResult(this.#contents.fromText(content, kept, key.elements), key, version);
   }
 
   /** The current state, or the given version, of each key; undefined if it never existed. */
@@ -145,6 +154,12 @@ export interface State {
   readonly content: number | null;
   /** Why the resource was erased; null: it was not. */
   readonly erased: string | null;
+}
+
+/** The versions of the keys that are there. */
+export interface FoundContents {
+  readonly contents: readonly number[];
+  readonly elements: ElementsAt;
 }
 
 type StateRow = [version: number, updated: number, content: number | null, erased: string | null];

@@ -28,6 +28,7 @@ import { CallRunner } from './call-runner.js';
 import { resolveConfig, type SqliteStoreOptions } from './config.js';
 import { configureConnection } from './configure.js';
 import { Connection } from './connection.js';
+import type { ElementsAt } from './contents.js';
 import { asDriver, type NodeSqliteDatabase } from './node-sqlite.js';
 import { assertDatabaseFile, isFile, withPath } from './database-file.js';
 import { openDatabase, type SqliteDatabase } from './driver.js';
@@ -159,14 +160,16 @@ export class SqliteStore implements ResourceStore {
       return this.#calls.run(options, () => reads.read(keys));
     }
     const states = this.#calls.run(options, () => reads.statesOf(keys));
-    const contents = await this.#load(reads.contentsOf(states), options);
-    return this.#calls.run(options, () => reads.resultsOf(keys, states, contents));
+    const { contents, elements } = reads.contentsOf(keys, states);
+    const resources = await this.#load(contents, elements, options);
+    return this.#calls.run(options, () => reads.resultsOf(keys, states, resources));
   }
 
   async #search(query: SearchQuery, options?: CallOptions): Promise<SearchPage> {
     await this.#indexes.ready(options);
     const find = (): KeyPage => this.#connection.search(query);
-    const load = (keys: readonly number[]): StoredResource[] => this.#connection.contents.load(keys);
+    const elements = (): typeof query.elements => query.elements;
+    const load = (keys: readonly number[]): StoredResource[] => this.#connection.contents.load(keys, elements);
     if (!this.#calls.hasThreads) {
       return this.#calls.run(options, () => {
         const page = find();
@@ -175,7 +178,7 @@ export class SqliteStore implements ResourceStore {
     }
     const page = await this.#calls.read({ kind: 'search', query }, options, find);
     this.#skips.begin();
-    return filled(page, await this.#load(page.keys, options));
+    return filled(page, await this.#load(page.keys, elements, options));
   }
 
   async #searchByReference(
@@ -186,7 +189,8 @@ export class SqliteStore implements ResourceStore {
   ): Promise<readonly SearchPage[]> {
     await this.#indexes.ready(options);
     const find = (): readonly KeyPage[] => this.#connection.searchByReference(query, parameter, targets);
-    const load = (keys: readonly number[]): StoredResource[] => this.#connection.contents.load(keys);
+    const elements = (): typeof query.elements => query.elements;
+    const load = (keys: readonly number[]): StoredResource[] => this.#connection.contents.load(keys, elements);
     if (!this.#calls.hasThreads) {
       return this.#calls.run(options, () => fewEnough(find(), options).map((page) => filled(page, load(page.keys))));
     }
@@ -195,6 +199,7 @@ export class SqliteStore implements ResourceStore {
     this.#skips.begin();
     const resources = await this.#load(
       pages.flatMap(({ keys }) => keys),
+      elements,
       options,
     );
     let start = 0;
@@ -337,15 +342,20 @@ export class SqliteStore implements ResourceStore {
   }
 
   /** The resources of versions, which never change: between some of them others have their turn. */
-  async #load(keys: readonly number[], options: CallOptions | undefined): Promise<readonly StoredResource[]> {
+  async #load(
+    keys: readonly number[],
+    elements: ElementsAt,
+    options: CallOptions | undefined,
+  ): Promise<readonly StoredResource[]> {
     const { contents } = this.#connection;
-    if (keys.length <= this.#slice) return this.#calls.run(options, () => contents.load(keys));
+    if (keys.length <= this.#slice) return this.#calls.run(options, () => contents.load(keys, elements));
     const resources: StoredResource[] = [];
     while (resources.length < keys.length) {
       if (this.#calls.isTurnSpent) await this.#calls.nextTurn();
       const { length: start } = resources;
       const part = keys.slice(start, start + this.#slice);
-      resources.push(...this.#calls.run(options, () => contents.load(part)));
+      const elementsOfPart: ElementsAt = (position) => elements(start + position);
+      resources.push(...this.#calls.run(options, () => contents.load(part, elementsOfPart)));
     }
     return resources;
   }

@@ -1,5 +1,5 @@
 import type { AnyResource } from '../../fhir/resource.js';
-import { jsonText } from '../../store/json-text.js';
+import { jsonLines } from '../../store/json-text.js';
 import type { ResourceKey } from '../../store/store.js';
 import { nextInstant, withVersion } from '../../store/versioned.js';
 import type { WrittenVersion } from '../sql/commit-results.js';
@@ -112,7 +112,7 @@ export class Versions {
     const text =
       firstText?.lastUpdated === this.#instant
         ? firstText.text
-        : jsonText(withVersion(write.resource, '1', this.#instant));
+        : jsonLines(withVersion(write.resource, '1', this.#instant));
     return this.#write(owner, collection, 1, this.#now, text);
   }
 
@@ -130,7 +130,7 @@ export class Versions {
     if (state.content !== null) this.#statements.write(ADD_PAST).run(collection, state.updated, state.content);
     if (resource === null) this.#statements.write(ADD_PAST).run(collection, updated, this.#nextKey);
     if (state.owner !== undefined) this.#statements.write(SET_STATE).run(version, updated, content, shape, owner);
-    const text = resource === null ? null : jsonText(withVersion(resource, String(version), this.#instantOf(updated)));
+    const text = resource === null ? null : jsonLines(withVersion(resource, String(version), this.#instantOf(updated)));
     return this.#write(owner, collection, version, updated, text);
   }
 

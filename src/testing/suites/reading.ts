@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { elementsOf } from '../../fhir/resource.js';
 import { type ConformanceSuite, keyOf, PROJECT, put, putAll, queryOf, resourceOf } from '../conformance-case.js';
 
 /** `read` and the isolation of projects. */
@@ -45,6 +46,42 @@ export const readingSuite: ConformanceSuite = {
         const { versionId, lastUpdated, resource } = result;
         assert.deepEqual(resource, { ...written, meta: { ...meta, versionId, lastUpdated } });
         assert.equal(new Date(lastUpdated).toISOString(), lastUpdated);
+      },
+    },
+    {
+      // Optional: a store may leave out elements that a call does not name.
+      name: 'gives the elements that a call names, with type, id, version and instant',
+      async run(store) {
+        const patient = resourceOf('Patient', 'a', {
+          text: { status: 'empty', div: '\n"gender":"male",\n' },
+          gender: 'female',
+          _birthDate: { id: 'b' },
+          contact: [{ gender: 'male' }],
+        });
+        await putAll(store, patient);
+        await putAll(store, resourceOf('Observation', 'o', { subject: { reference: 'Patient/a' }, status: 'final' }));
+        const [whole] = await store.read([keyOf('Patient', 'a')]);
+        assert.equal(whole?.status, 'found');
+        const { gender, _birthDate: sibling } = elementsOf(whole.resource);
+        const elements = ['gender', '_birthDate'];
+        const [read] = await store.read([{ ...keyOf('Patient', 'a'), elements }]);
+        assert.equal(read?.status, 'found');
+        const { matches } = await store.search({ ...queryOf('Patient'), elements });
+        for (const { versionId, lastUpdated, resource } of [read, ...matches]) {
+          assert.deepEqual([versionId, lastUpdated], [whole.versionId, whole.lastUpdated]);
+          const { resourceType, id, ...others } = elementsOf(resource);
+          assert.deepEqual(
+            [resourceType, id, others['gender'], others['_birthDate']],
+            ['Patient', 'a', gender, sibling],
+          );
+          for (const name of Object.keys(others)) {
+            assert.deepEqual(others[name], elementsOf(whole.resource)[name], name);
+          }
+        }
+        const reverse = { ...queryOf('Observation'), elements: ['status'] };
+        const [page] = await store.searchByReference(reverse, 'subject', [{ type: 'Patient', id: 'a' }]);
+        const [observation] = page!.matches;
+        assert.equal(elementsOf(observation!.resource)['status'], 'final');
       },
     },
     {

@@ -1,7 +1,7 @@
 import type { FhirModel } from '../../../fhir/model/fhir-model.js';
 import { indexEntries } from '../../../search/index/index-resource.js';
 import { assertPutMatchesKey } from '../../../store/guards.js';
-import { jsonText, parseJsonText } from '../../../store/json-text.js';
+import { jsonLines, parseJsonText } from '../../../store/json-text.js';
 import { putResultOf } from '../../../store/put-result.js';
 import { withVersion } from '../../../store/versioned.js';
 import type { AnyResource } from '../../../fhir/resource.js';
@@ -35,7 +35,7 @@ export function partOf(
     assertPutMatchesKey(write, start + index);
     const { key, resource, expect, unique } = write;
     packer.add(markEntries(indexEntries(model, resource)));
-    return [key.project, key.type, key.id, jsonText(withVersion(resource, '1', instant)), expect, unique];
+    return [key.project, key.type, key.id, jsonLines(withVersion(resource, '1', instant)), expect, unique];
   };
   const sent: SentWrite[] = [];
   for (const [index, write] of writes.entries()) {

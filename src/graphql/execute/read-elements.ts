@@ -1,0 +1,118 @@
+import type { PlannedField, ReferenceEdge, SearchEdge, Selection } from '../plan/plan.js';
+import type { Run } from './run.js';
+
+/**
+ * The elements of a resource that its selection needs; undefined: all of them, because something else than the selected
+ * elements is looked at. See `SearchQuery.elements`.
+ *
+ * @returns the same list for each call with a selection
+ */
+export function elementsRead(selection: Selection): readonly string[] | undefined {
+  let read = READ.get(selection);
+  if (read === undefined) READ.set(selection, (read = { elements: findElements([selection]) }));
+  return read.elements;
+}
+
+const READ = new WeakMap<Selection, { readonly elements: readonly string[] | undefined }>();
+
+/** {@link elementsRead} for several selections of the same resources. */
+export function elementsReadTogether(selections: readonly Selection[]): readonly string[] | undefined {
+  return selections.length === 1 ? elementsRead(selections[0]!) : findElements(selections);
+}
+
+/** The elements that searches of one question need together. */
+export function elementsOfSearches(edges: readonly SearchEdge[]): readonly string[] | undefined {
+  const selections: Selection[] = [];
+  for (const { shape, shaping, fhirpath, cursors } of edges) {
+    // FHIRPath and the sort values of cursors may use any element. A cursor may hold FHIRPath.
+    if (shaping !== undefined || fhirpath !== undefined || cursors.length > 0) return undefined;
+    if (shape.kind === 'list') {
+      selections.push(shape.selection);
+      continue;
+    }
+    if (shape.cursors) return undefined;
+    for (const field of shape.fields) {
+      if (field.part !== 'edges') continue;
+      for (const part of field.fields) if (part.part === 'resource') selections.push(part.selection);
+    }
+  }
+  return elementsReadTogether(selections);
+}
+
+/** The elements that references of one question need together of a resource, by its type. */
+export function elementsByType(
+  edges: readonly ReferenceEdge[],
+  { options }: Run,
+): (type: string) => readonly string[] | undefined {
+  const { trace, selections: typed } = options;
+  if (trace !== undefined || edges.some(({ shaping }) => shaping !== undefined)) return () => undefined;
+  const known = new Map<string, readonly string[] | undefined>();
+  return (type) => {
+    if (known.has(type)) return known.get(type);
+    const selections = edges.map((edge) => typed.plannedFor(edge.selections, type));
+    // Selections that are not planned yet may need any element.
+    const elements = selections.every((one) => one !== undefined) ? elementsReadTogether(selections) : undefined;
+    known.set(type, elements);
+    return elements;
+  };
+}
+
+function findElements(selections: readonly Selection[]): readonly string[] | undefined {
+  const names = new Set<string>();
+  for (const { fields } of selections) {
+    for (const field of fields) {
+      if (needsWhole(field)) return undefined;
+      for (const name of namesIn(field)) names.add(name);
+    }
+  }
+  return Object.freeze([...names]);
+}
+
+/** The elements that a field of a resource has its value from. */
+function namesIn(field: PlannedField): readonly string[] {
+  switch (field.kind) {
+    case 'primitive':
+      return [field.name];
+    case 'object':
+      // A canonical is beside its `id` and extensions.
+      return field.canonical ? [field.name, field.name.slice(1)] : [field.name];
+    case 'choice':
+      return field.forms.flatMap(namesIn);
+    case 'extension':
+      return ['extension'];
+    case 'cache-key':
+      return ['meta'];
+    default:
+      return [];
+  }
+}
+
+/**
+ * Whether a field, or one inside it, looks at the resource around it: a reference may lead to a resource contained in it,
+ * or to itself; FHIRPath may use `%resource`; resolvers of the host get what they need.
+ */
+function needsWhole(field: PlannedField): boolean {
+  if (field.shaping !== undefined) return true;
+  switch (field.kind) {
+    case 'typename':
+    case 'resource-type':
+    case 'absent':
+    case 'cache-key':
+    case 'primitive':
+    case 'search':
+      return false;
+    case 'object':
+      return field.filter?.fhirpath !== undefined || field.selection.fields.some(needsWholeInside);
+    case 'choice':
+      return field.forms.some(needsWhole);
+    case 'extension':
+      return needsWhole(field.field);
+    default:
+      return true;
+  }
+}
+
+/** The cache key of an object inside a resource names its place. */
+function needsWholeInside(field: PlannedField): boolean {
+  return field.kind === 'cache-key' || field.kind === 'search' || needsWhole(field);
+}

@@ -1,0 +1,123 @@
+import { describe, expect, test } from 'vitest';
+import { deleteElement } from '../../src/fhir/json/decimal-texts.js';
+import { stringifyJson } from '../../src/fhir/json/stringify-json.js';
+import { parseJson } from '../../src/fhir/json/parse-json.js';
+import type { AnyResource } from '../../src/fhir/resource.js';
+import { ElementReader, elementReader } from '../../src/store/element-reader.js';
+import { jsonLines, jsonText, parseJsonText } from '../../src/store/json-text.js';
+import { below, createRandom, oneOf, someOf } from '../../src/testing/random.js';
+import { cases, SEED } from '../support/chance.js';
+
+const PATIENT = {
+  resourceType: 'Patient',
+  id: 'a',
+  meta: { versionId: '1' },
+  text: { status: 'generated', div: '<div>\n"gender":"male",\n</div>' },
+  gender: 'female',
+  _gender: { id: 'g' },
+  contact: [{ gender: 'male' }],
+};
+
+describe('jsonLines', () => {
+  test('has a line for each element', () => {
+    expect(jsonLines(PATIENT)).toBe(
+      [
+        '{',
+        '"resourceType":"Patient",',
+        '"id":"a",',
+        '"meta":{"versionId":"1"},',
+        String.raw`"text":{"status":"generated","div":"<div>\n\"gender\":\"male\",\n</div>"},`,
+        '"gender":"female",',
+        '"_gender":{"id":"g"},',
+        '"contact":[{"gender":"male"}]}',
+      ].join('\n'),
+    );
+  });
+
+  test('writes decimals as they were written, with the mark that its reader needs', () => {
+    const text = '{"resourceType":"ChargeItem","factorOverride":1.00,"quantity":{"value":2.50}}';
+    const lines = jsonLines(parseJson(text) as AnyResource);
+    expect(lines).toBe(' {\n"resourceType":"ChargeItem",\n"factorOverride":1.00,\n"quantity":{"value":2.50}}');
+    expect(stringifyJson(parseJsonText(lines))).toBe(text);
+  });
+
+  test('leaves out what JSON leaves out', () => {
+    const resource = { resourceType: 'Basic', id: undefined, code: () => 1, 'a"b': null } as unknown as AnyResource;
+    expect(jsonLines(resource)).toBe('{\n"resourceType":"Basic",\n"a\\"b":null}');
+    expect(jsonLines({ toJSON: () => ({ resourceType: 'Basic' }) } as unknown as AnyResource)).toBe(
+      '{"resourceType":"Basic"}',
+    );
+  });
+});
+
+describe('ElementReader', () => {
+  const reader = new ElementReader(['gender', 'contact']);
+  const read = (resource: AnyResource, names: readonly string[]): AnyResource =>
+    new ElementReader(names).read(jsonLines(resource));
+
+  test('reads the elements with the type and the id, and no others', () => {
+    expect(reader.read(jsonLines(PATIENT))).toEqual({
+      resourceType: 'Patient',
+      id: 'a',
+      gender: 'female',
+      contact: [{ gender: 'male' }],
+    });
+    expect(read(PATIENT, [])).toEqual({ resourceType: 'Patient', id: 'a' });
+    expect(read(PATIENT, ['_gender'])).toEqual({ resourceType: 'Patient', id: 'a', _gender: { id: 'g' } });
+  });
+
+  test('reads texts without lines whole, as older versions wrote them', () => {
+    expect(reader.read(jsonText(PATIENT))).toEqual(PATIENT);
+  });
+
+  test('keeps how decimals are written', () => {
+    const text = '{"resourceType":"ChargeItem","id":"a","note":[],"factorOverride":1.00,"quantity":{"value":2.50}}';
+    const lines = jsonLines(parseJson(text) as AnyResource);
+    expect(stringifyJson(new ElementReader(['factorOverride', 'quantity']).read(lines))).toBe(
+      text.replace('"note":[],', ''),
+    );
+  });
+
+  test('parses texts whole while nearly all of them is needed, and looks again now and then', () => {
+    const wide = new ElementReader(['meta', 'text', '_gender', 'contact']);
+    const lengths = Array.from({ length: 40 }, () => Object.keys(wide.read(jsonLines(PATIENT))).length);
+    expect(new Set(lengths)).toEqual(new Set([6, 7]));
+    expect(lengths.filter((length) => length === 6).length).toBeLessThan(20);
+  });
+
+  test('throws on a text that is no JSON', () => {
+    expect(() => reader.read('{\n"resourceType":"Patient",\n"gender":')).toThrow(SyntaxError);
+    expect(() => reader.read('{\n"resourceType":"Patient",\n"name":[')).toThrow(SyntaxError);
+  });
+
+  test('is the same for one list', () => {
+    const names = ['a'];
+    expect(elementReader(names)).toBe(elementReader(names));
+  });
+
+  test(`of any elements of any resource reads what is in the whole (seed ${SEED})`, () => {
+    const random = createRandom(SEED);
+    const texts = ['x', '\n"b":', '",\n"b":1', '\\', '}', '{', '𝒳', '\u2028', '', 'é"'];
+    const names = ['a', 'b', '_b', 'bb', 'c', 'id', 'meta', 'resourceType', 'a b', 'ü'];
+    const value = (depth: number): unknown => {
+      const kind = below(depth === 0 ? 4 : 6, random);
+      if (kind < 2) return oneOf(texts, random);
+      if (kind === 2) return oneOf([0, -1.5, 1e21, true, null], random);
+      if (kind === 3) return parseJson(`{"value":${oneOf(['1.00', '-0.0', '1E2', '42'], random)}}`);
+      const items = Array.from({ length: below(3, random) }, () => value(depth - 1));
+      return kind === 4 ? items : Object.fromEntries(items.map((item) => [oneOf(names, random), item]));
+    };
+    for (let count = 0; count < cases(2000, 300); count++) {
+      const own = Object.fromEntries(someOf(names, random).map((name) => [name, value(3)]));
+      const text = stringifyJson({ ...own, resourceType: 'Basic' });
+      const whole = parseJson(text) as AnyResource;
+      const wanted = someOf(names, random);
+      const expected = parseJson(text) as { [name: string]: unknown };
+      for (const name of Object.keys(expected)) {
+        if (!['resourceType', 'id', ...wanted].includes(name)) deleteElement(expected, name);
+      }
+      expect(stringifyJson(read(whole, wanted)), `${text} ${wanted.join()}`).toBe(stringifyJson(expected));
+      expect(stringifyJson(parseJsonText(jsonLines(whole)))).toBe(text);
+    }
+  });
+});
