@@ -110,7 +110,7 @@ function newestOf<Row extends StoredResource>(row: Row, searched: Searched): Row
 }
 
 /**
- * True if results of a search are masked alike, whichever of the rules grants them: it is not decided from the resource.
+ * True if results of a search are masked alike by every rule that may grant them: nothing is decided from the resource.
  */
 export function areMaskedAlike(rules: readonly AccessRule[]): boolean {
   // Some rule grants each result; the particular rule matters only if they hide different fields.
