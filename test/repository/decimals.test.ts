@@ -113,7 +113,7 @@ test('decimals are in the JSON text of a version, which begins with a space for 
     await importNdjson([Buffer.from(line)], { store, caller });
   }
   const texts = database.prepare('SELECT text FROM version ORDER BY version').pluck().all() as string[];
-  expect(texts.map((text) => text.replace(/"meta":\{[^}]*\},/, ''))).toEqual([
+  expect(texts.map((text) => text.replaceAll('\n', '').replace(/"meta":\{[^}]*\},/, ''))).toEqual([
     ' {"resourceType":"Observation","id":"o","valueQuantity":{"value":1.00}}',
     '{"resourceType":"Observation","id":"o","valueQuantity":{"value":1}}',
   ]);
