@@ -109,6 +109,17 @@ describe.each([
   });
 });
 
+test('a load goes without the indexes by value, however little of it fits into the first part for the thread', async () => {
+  // Each turn of the event loop prepares one write.
+  THREAD_TUNING.turnMs = 0;
+  const file = fileNamed('slow.db');
+  const store = new SqliteStore(file, { readers: 1 });
+  await store.commit(PATIENTS.map((patient) => put(patient)));
+  expect(indexesOf(file)).toBe(0);
+  expect(await idsOf(store, queryOf('Patient', MALE))).toEqual(IDS);
+  await store.close();
+});
+
 test('a search finds what a load has written between its look at the indexes and its statements', async () => {
   const file = fileNamed('overtaken.db');
   const store = new SqliteStore(file, { readers: 0 });

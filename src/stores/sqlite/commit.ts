@@ -92,7 +92,7 @@ export class Commits {
       const transaction = this.#open();
       const done: Committed[] = [];
       transaction.run(() => {
-        if (prepared.length === 1) this.#dropIndexesFor(prepared[0]!);
+        if (lists.length === 1 && isLoad(lists[0]!)) this.#dropIndexes();
         for (const writes of prepared) {
           const changes: Change[] = [];
           done.push({ results: writes.map((write, index) => this.#apply(write, index, changes)), changes });
@@ -106,15 +106,19 @@ export class Commits {
     });
   }
 
-  /** Starts a commit whose writes come in several parts: it holds the lock of writers until it ends. */
-  begin(): OpenCommit {
+  /**
+   * Starts a commit whose writes come in several parts: it holds the lock of writers until it ends.
+   *
+   * @param load whether all of them together are a {@link isLoad load}
+   */
+  begin(load: boolean): OpenCommit {
     const results: WriteResult[] = [];
     const changes: Change[] = [];
     const transaction = this.#open();
     return {
       add: (writes) =>
         transaction.run(() => {
-          if (results.length === 0) this.#dropIndexesFor(writes);
+          if (results.length === 0 && load) this.#dropIndexes();
           for (const write of writes) results.push(this.#apply(write, results.length, changes));
         }),
       end: () => {
@@ -143,8 +147,8 @@ export class Commits {
     transaction.commit();
   }
 
-  #dropIndexesFor(writes: readonly PreparedWrite[]): void {
-    if (this.#versions.areNone && isLoad(writes)) this.#valueIndexes.drop();
+  #dropIndexes(): void {
+    if (this.#versions.areNone) this.#valueIndexes.drop();
   }
 
   #prepare(write: Write, index: number): PreparedWrite {
@@ -270,8 +274,8 @@ export class Commits {
   }
 }
 
-/** Presumably the first of many large commits. */
-function isLoad(writes: readonly PreparedWrite[]): boolean {
+/** Presumably one of many large commits. */
+export function isLoad(writes: readonly Write[]): boolean {
   return writes.length >= MIN_LOAD && writes.every(({ kind }) => kind === 'put');
 }
 

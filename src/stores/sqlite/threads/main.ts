@@ -80,7 +80,7 @@ function serve(connection: Connection, request: Request): void {
 function receive(connection: Connection, part: WritePart, deadline: number | undefined): void {
   if (failure !== undefined) return;
   try {
-    connection.guard.run(deadline, () => openCommit(connection, part.now).add(readPart(part)));
+    connection.guard.run(deadline, () => openCommit(connection, part.now, part.load).add(readPart(part)));
   } catch (error) {
     abandonCommit();
     failure = { error };
@@ -92,9 +92,9 @@ function abandonCommit(): void {
   commit = undefined;
 }
 
-function openCommit(connection: Connection, time: number): OpenCommit {
+function openCommit(connection: Connection, time: number, load: boolean): OpenCommit {
   now = time;
-  return (commit ??= connection.commits.begin());
+  return (commit ??= connection.commits.begin(load));
 }
 
 function answer(connection: Connection, call: ThreadCall): unknown {
@@ -135,7 +135,7 @@ function answer(connection: Connection, call: ThreadCall): unknown {
 
 function endCommit(connection: Connection, time: number): readonly WrittenRow[] {
   if (failure !== undefined) throw failure.error;
-  const open = openCommit(connection, time);
+  const open = openCommit(connection, time, false);
   commit = undefined;
   const instant = new Date(time).toISOString();
   return open.end().results.map((result) => writtenRow(result, instant));

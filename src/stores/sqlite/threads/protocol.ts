@@ -72,6 +72,8 @@ export type ResultOf<Call extends ThreadCall> = ThreadCalls[Call['kind']]['resul
 export interface WritePart {
   /** The instant of the commit, in milliseconds since 1970. */
   readonly now: number;
+  /** The commit is a load: its first part may hold few of its writes. */
+  readonly load: boolean;
   readonly writes: readonly SentWrite[];
   /** Of the puts among them. */
   readonly entries: PackedEntries;

@@ -17,14 +17,14 @@ import type { SentPut, SentWrite, WritePart, WrittenRow } from './protocol.js';
  * first version of its resource.
  *
  * @param start the position of the first one in the commit
- * @param now the instant of the commit, in milliseconds since 1970
+ * @param commit its instant, in milliseconds since 1970, and whether it is a load
  * @param isEnough asked after each write; if true, the part ends with it
  */
 export function partOf(
   model: FhirModel,
   writes: readonly Write[],
   start: number,
-  now: number,
+  { now, load }: Pick<WritePart, 'now' | 'load'>,
   isEnough: () => boolean,
 ): WritePart {
   const instant = new Date(now).toISOString();
@@ -42,7 +42,7 @@ export function partOf(
     sent.push(prepare(write, index));
     if (isEnough()) break;
   }
-  return { now, writes: sent, entries: packer.take() };
+  return { now, load, writes: sent, entries: packer.take() };
 }
 
 /** The writes, in the thread. */

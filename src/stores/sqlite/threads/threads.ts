@@ -1,6 +1,7 @@
 import type { FhirModel } from '../../../fhir/model/fhir-model.js';
 import type { CallOptions, Write } from '../../../store/store.js';
 import type { Committed } from '../../sql/commit-results.js';
+import { isLoad } from '../commit.js';
 import { driverBase } from '../driver.js';
 import { type NewThreadData, ThreadPool } from './pool.js';
 import type { ResultOf, SentWrite, ThreadCall, WritePart } from './protocol.js';
@@ -105,6 +106,7 @@ export class Threads {
 
   async *#partsOf(writes: readonly Write[], now: number, sent: SentWrite[]): AsyncGenerator<WritePart> {
     const size = THREAD_TUNING.slice;
+    const commit = { now, load: isLoad(writes) };
     // A thread that died before it committed is sent everything again.
     sent.length = 0;
     while (sent.length < writes.length) {
@@ -112,7 +114,7 @@ export class Threads {
       const { length: start } = sent;
       // A resource may take as long as a thousand others.
       const isEnough = (): boolean => this.#turn.isSpent;
-      const part = partOf(this.#model, writes.slice(start, start + size), start, now, isEnough);
+      const part = partOf(this.#model, writes.slice(start, start + size), start, commit, isEnough);
       sent.push(...part.writes);
       yield part;
     }
