@@ -101,8 +101,11 @@ export const SKIP_TUNING = {
   maxVersions: 20_000,
   /** A type whose keys are spread over more has none: a set of them would be a megabyte. */
   maxSpread: 64_000_000,
-  /** After so many writes a store makes skip indexes before it closes. */
-  minLoad: 20_000,
+  /**
+   * After so many writes a store makes skip indexes before it closes. Of fewer resources, the longest walk without takes 20 ms, and
+   * the first one begins to make them.
+   */
+  minLoad: 50_000,
 };
 
 /** Removes the skip indexes of a type of a project: they hold values of its resources. */
