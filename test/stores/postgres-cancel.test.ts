@@ -1,11 +1,12 @@
 import { once } from 'node:events';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import type { FhirError } from '../../src/fhir/error.js';
 import { sql } from '../../src/stores/sql/sql.js';
 import { Connections } from '../../src/stores/postgres/connections.js';
 import type { PostgresPool } from '../../src/stores/postgres/driver.js';
 import type { Connection, Row } from '../../src/stores/postgres/lent-connection.js';
-import { untilDeadline } from '../../src/stores/postgres/until-deadline.js';
+import { untilDeadline, writtenUntilDeadline } from '../../src/stores/postgres/until-deadline.js';
 import { startWireServer, type WireServer } from '../support/wire-server.js';
 
 const SLOW = sql`SELECT slow`;
@@ -216,6 +217,73 @@ describe('a statement that its signal ends', () => {
       await server.saw('1: INSERT slow');
       controller.abort();
       expect(await faultsOf([call])).toEqual(['done']);
+    });
+
+    test('that the server does not end soon after its deadline continues, and its call rejects with an unknown outcome', async () => {
+      const connections = open(1);
+      server.onCancel = () => undefined;
+      vi.useFakeTimers({ toFake: ['setTimeout', 'performance'] });
+      try {
+        const deadline = performance.now() + 1_000;
+        const written: string[] = [];
+        const call = writtenUntilDeadline({ deadline }, async (options) => {
+          await connections.use(write, options?.signal);
+          written.push('committed');
+        });
+        await server.saw('1: INSERT slow');
+        vi.advanceTimersByTime(1_001);
+        await server.saw('cancel 1');
+        vi.advanceTimersByTime(40);
+        const error = await call.catch((one: unknown) => one);
+        expect(error).toMatchObject({ code: 'aborted', details: { deadline: true, unknown: true } });
+        expect((error as FhirError).outcome.issue[0]!.details!.coding).toEqual([
+          { system: 'urn:fhirgraph:write', code: 'unknown' },
+        ]);
+        expect(written).toEqual([]);
+        server.answer(1);
+        await turns();
+        vi.advanceTimersByTime(60_000);
+        await turns();
+        expect(written).toEqual(['committed']);
+      } finally {
+        vi.useRealTimers();
+      }
+    });
+
+    test('that the server cancels at its deadline has written nothing', async () => {
+      const connections = open(1);
+      vi.useFakeTimers({ toFake: ['setTimeout', 'performance'] });
+      try {
+        const deadline = performance.now() + 1_000;
+        const call = writtenUntilDeadline({ deadline }, (options) => connections.use(write, options?.signal));
+        await server.saw('1: INSERT slow');
+        vi.advanceTimersByTime(1_001);
+        await expect(call).rejects.toMatchObject({ code: 'aborted', details: { deadline: true } });
+        expect(await faultsOf([call])).toEqual([['aborted', undefined]]);
+      } finally {
+        vi.useRealTimers();
+      }
+    });
+
+    test('and is in doubt at its deadline says so in its outcome too', async () => {
+      const connections = open(1);
+      server.onCancel = ({ processID, close }) => {
+        server.warn(processID);
+        server.answer(processID);
+        close();
+      };
+      vi.useFakeTimers({ toFake: ['setTimeout', 'performance'] });
+      try {
+        const deadline = performance.now() + 1_000;
+        const call = writtenUntilDeadline({ deadline }, (options) => connections.use(write, options?.signal));
+        await server.saw('1: INSERT slow');
+        vi.advanceTimersByTime(1_001);
+        const error = (await call.catch((one: unknown) => one)) as FhirError;
+        expect(error.details).toEqual({ deadline: true, unknown: true });
+        expect(error.outcome.issue[0]!.details!.coding).toEqual([{ system: 'urn:fhirgraph:write', code: 'unknown' }]);
+      } finally {
+        vi.useRealTimers();
+      }
     });
 
     test('is not sent over a connection that is lost already, so it has written nothing', async () => {

@@ -48,8 +48,7 @@ import { SmallReads } from './small-reads.js';
 import { Statistics } from './statistics.js';
 import { search, type SearchIndex, searchByReference } from './search.js';
 import { typeHistory } from './type-history.js';
-import { untilDeadline } from './until-deadline.js';
-import type { Committed } from '../sql/commit-results.js';
+import { untilDeadline, writtenUntilDeadline } from './until-deadline.js';
 
 /** Where a store writes, and where it reads what it did not write itself a moment ago. */
 export interface PostgresPools {
@@ -77,10 +76,9 @@ export class PostgresStore implements ResourceStore {
     purgeHistory: (request, options) =>
       this.#remove(request.project, options, (bounded) => purgeHistory(this.#writer, request, bounded?.signal)),
     removeProject: async (project, options) => {
-      const { step, changes } = await this.#remove(project, options, (bounded) =>
-        removeProject(this.#writer, project, bounded?.signal),
-      );
-      this.#feed.publish(changes);
+      const remove = (bounded: CallOptions | undefined): ReturnType<typeof removeProject> =>
+        removeProject(this.#writer, project, bounded?.signal);
+      const { step } = await this.#remove(project, options, remove, ({ changes }) => this.#feed.publish(changes));
       return step;
     },
     scrub: (options) => this.vacuum(options),
@@ -157,13 +155,15 @@ export class PostgresStore implements ResourceStore {
   }
 
   async commit(writes: readonly Write[], options?: CallOptions): Promise<readonly WriteResult[]> {
-    const commit: Work<Committed> = (bounded) => this.#smallCommits.run(writes, bounded?.signal);
-    const { results, changes } = await untilDeadline(options, (bounded) => this.#perform(bounded, commit));
-    for (const { key } of changes) this.#written?.set(key.project, true);
-    this.#statistics.wrote(changes.length);
-    this.#skips.wrote(changes);
-    this.#feed.publish(changes);
-    return results;
+    const commit: Work<readonly WriteResult[]> = async (bounded) => {
+      const { results, changes } = await this.#smallCommits.run(writes, bounded?.signal);
+      for (const { key } of changes) this.#written?.set(key.project, true);
+      this.#statistics.wrote(changes.length);
+      this.#skips.wrote(changes);
+      this.#feed.publish(changes);
+      return results;
+    };
+    return writtenUntilDeadline(options, (bounded) => this.#perform(bounded, commit));
   }
 
   async history(
@@ -266,10 +266,18 @@ export class PostgresStore implements ResourceStore {
     if (this.#readers !== this.#writer) this.#readers.close();
   }
 
-  async #remove<Result>(project: string, options: CallOptions | undefined, work: Work<Result>): Promise<Result> {
-    const result = await untilDeadline(options, (bounded) => this.#perform(bounded, work));
-    this.#written?.set(project, true);
-    return result;
+  #remove<Result>(
+    project: string,
+    options: CallOptions | undefined,
+    work: Work<Result>,
+    afterwards?: (result: Result) => void,
+  ): Promise<Result> {
+    return writtenUntilDeadline(options, async (bounded) => {
+      const result = await this.#perform(bounded, work);
+      this.#written?.set(project, true);
+      afterwards?.(result);
+      return result;
+    });
   }
 
   /** A statement for each project. */

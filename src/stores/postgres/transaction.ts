@@ -125,12 +125,15 @@ async function runOnce<Result>(
   }
 }
 
-const BEGIN = [sql`BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE`];
+/** PERF: to compile a statement that writes thousands of resources takes a second, which no cancel request ends. */
+const NOT_COMPILED = sql`SET LOCAL jit = off`;
+const BEGIN = [sql`BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE`, NOT_COMPILED];
 /**
  * What such a transaction sees is settled by its first query, so that it could miss that the database is being taken over;
- * LOCK is not a query. Two statements without values are one message, and one round trip.
+ * LOCK is not a query, nor is SET. Statements without values are one message, and one round trip.
  */
 const BEGIN_SERIALIZABLE = [
   sql`BEGIN ISOLATION LEVEL SERIALIZABLE READ WRITE`,
+  NOT_COMPILED,
   sql`LOCK TABLE fhirgraph_writer IN ACCESS SHARE MODE`,
 ];

@@ -1,4 +1,5 @@
 import { FhirError } from '../../fhir/error.js';
+import { inDoubt, isInDoubt } from '../../fhir/in-doubt.js';
 import { eitherSignal, MAX_DELAY_MS } from '../../platform/timers.js';
 import { callTimedOut } from '../../store/guards.js';
 import type { CallOptions } from '../../store/store.js';
@@ -22,10 +23,41 @@ export async function untilDeadline<Result>(
     return await work({ ...options, signal: eitherSignal(controller.signal, signal) });
   } catch (error) {
     const isOurs = controller.signal.aborted && signal?.aborted !== true;
-    throw isOurs && error instanceof FhirError && error.code === 'aborted'
-      ? error.with({ message: callTimedOut().message, details: { deadline: true } })
-      : error;
+    throw isOurs && error instanceof FhirError && error.code === 'aborted' ? timedOut(error) : error;
   } finally {
     clearTimeout(timer);
   }
 }
+
+function timedOut(error: FhirError): FhirError {
+  // The outcome says it too.
+  if (isInDoubt(error)) return inDoubt(callTimedOut());
+  return error.with({ message: callTimedOut().message, details: { deadline: true } });
+}
+
+/**
+ * The same for work that may write. It ends in order where the server cancels it at once. Otherwise it continues in the
+ * background: a server that writes a commit to its disk, or compiles a statement, cannot be stopped.
+ *
+ * @throws FhirError `aborted` - with `details.unknown` where its outcome is not known soon after the deadline
+ */
+export async function writtenUntilDeadline<Result>(
+  options: CallOptions | undefined,
+  work: (options: CallOptions | undefined) => Promise<Result>,
+): Promise<Result> {
+  const deadline = options?.deadline;
+  if (deadline === undefined) return work(options);
+  return untilDeadline(options, async (bounded) => {
+    const { promise: late, reject } = Promise.withResolvers<never>();
+    const left = deadline - performance.now() + GRACE_MS;
+    const timer = setTimeout(() => reject(inDoubt(callTimedOut())), Math.min(left, MAX_DELAY_MS));
+    try {
+      return await Promise.race([work(bounded), late]);
+    } finally {
+      clearTimeout(timer);
+    }
+  });
+}
+
+/** How long after its deadline a call waits for the end of its statement. Nothing outlives a deadline by 50 ms. */
+const GRACE_MS = 30;

@@ -1,9 +1,12 @@
 import type { Pool } from 'pg';
 import { expect, expectTypeOf, test } from 'vitest';
 import { PACE } from '../../../src/platform/pace.js';
+import { Connections } from '../../../src/stores/postgres/connections.js';
 import type { PostgresPool } from '../../../src/stores/postgres/driver.js';
 import { pglitePool } from '../../../src/stores/postgres/pglite-pool.js';
 import { PostgresStore } from '../../../src/stores/postgres/store.js';
+import { inTransaction } from '../../../src/stores/postgres/transaction.js';
+import { sql } from '../../../src/stores/sql/sql.js';
 import { idsOf, keyOf, put, putAll, queryOf, resourceOf } from '../../../src/testing/conformance-case.js';
 import { expectFewResources } from '../most-resources.js';
 import { bareDatabase, postgresPool } from '../postgres-pool.js';
@@ -23,6 +26,19 @@ test('options out of their range are refused', async () => {
   ]) {
     expect(() => new PostgresStore(pool, options)).toThrow(expect.objectContaining({ code: 'invalid' }));
   }
+});
+
+test('statements of a commit are not compiled, and other statements of the connection may be', async () => {
+  const pool = await postgresPool();
+  await new PostgresStore(pool).pendingParameters('p');
+  const connections = new Connections(pool, { connectionWait: 1_000, cancelWait: 1_000 });
+  const jit = sql`SHOW jit`;
+  const [[before]] = (await connections.run(jit)) as [[string]];
+  for (const serializable of [false, true]) {
+    const rows = await inTransaction(connections, { serializable, attempts: 1 }, (transaction) => transaction.run(jit));
+    expect(rows).toEqual([['off']]);
+  }
+  expect([before, await connections.run(jit)]).toEqual(['on', [['on']]]);
 });
 
 test('a call waits for a connection no longer than it is told to, and later ones are not lost', async () => {
