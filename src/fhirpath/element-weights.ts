@@ -1,3 +1,5 @@
+import { countValues } from '../fhir/count-values.js';
+
 /** The number of values inside the elements of one evaluation; each element is counted once. */
 export class ElementWeights {
   readonly #known = new Map<object, number>();
@@ -8,7 +10,7 @@ export class ElementWeights {
   }
 
   #weightOf(value: unknown): number {
-    if (!isJson(value)) return 0;
+    if (!isElement(value)) return 0;
     let weight = this.#known.get(value);
     if (weight === undefined) {
       weight = countValues(value);
@@ -16,23 +18,6 @@ export class ElementWeights {
     }
     return weight;
   }
-}
-
-function countValues(element: object): number {
-  let count = 0;
-  const pending: object[] = [element];
-  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
-    for (const value of Object.values(next) as unknown[]) {
-      count += 1;
-      if (isJson(value)) pending.push(value);
-    }
-  }
-  return count;
-}
-
-/** Objects of fhirpath.js itself lead to its whole context. */
-function isJson(value: unknown): value is object {
-  return Array.isArray(value) || (isElement(value) && Object.getPrototypeOf(value) === Object.prototype);
 }
 
 /** Whether an item of fhirpath.js, or the value of one, has values inside. */

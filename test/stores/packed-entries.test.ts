@@ -32,6 +32,16 @@ test('values of each kind arrive', () => {
   assertArrive([[], values.map((value, group) => ({ parameter: `p${group % 3}`, group, value })), []]);
 });
 
+test('a resource whose entries the thread makes has its place among the others', () => {
+  const packer = new EntryPacker();
+  const marked = markEntries(indexEntries(R4, { resourceType: 'Patient', ...{ active: true } }));
+  packer.add(marked);
+  packer.skip();
+  packer.add(marked);
+  const reader = new EntryReader(structuredClone(packer.take()));
+  expect(Array.from({ length: 3 }, () => reader.read())).toEqual([marked, undefined, marked]);
+});
+
 /** Values that are absent may arrive as undefined, and texts of tokens stay behind. */
 function assertArrive(resources: readonly (readonly IndexEntry[])[]): void {
   const marked = resources.map(markEntries);

@@ -8,6 +8,7 @@ import { FhirError } from '../../src/fhir/error.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import type { SqliteStoreOptions } from '../../src/stores/sqlite/config.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
+import type { WritePart } from '../../src/stores/sqlite/threads/protocol.js';
 import { THREAD_TUNING } from '../../src/stores/sqlite/threads/tuning.js';
 import type { Change, SearchQuery } from '../../src/store/store.js';
 import { PROJECT, put } from '../../src/testing/conformance-case.js';
@@ -501,6 +502,21 @@ describe('large resources', () => {
     expect(results).toHaveLength(30);
     const parts = posted.mock.calls.filter(([request]) => typeof request === 'object' && 'part' in (request as object));
     expect(parts).toHaveLength(30);
+  });
+
+  test('are indexed by the thread, also where they are alone', async () => {
+    const posted = vi.spyOn(Worker.prototype, 'postMessage');
+    const store = newStore();
+    const name = Array.from({ length: 2000 }, (_, n) => ({ family: `Family${n}` }));
+    await store.commit([put({ resourceType: 'Patient', id: 'large', ...{ name } })]);
+    const parts = posted.mock.calls.flatMap(([request]) => (request as { part?: WritePart }).part ?? []);
+    expect(parts.map(({ entries }) => [...entries.numbers])).toEqual([[-1]]);
+    const family = (text: string): Promise<unknown> => {
+      const test = { kind: 'string', comparator: 'exact', text } as const;
+      return store.search({ ...PATIENTS, criteria: { kind: 'match', parameter: 'family', test } });
+    };
+    expect(await family('Family1999')).toMatchObject({ total: 1 });
+    expect(await family('Family2000')).toMatchObject({ total: 0 });
   });
 
   test('have a batch of their own when index rows are made again', async () => {

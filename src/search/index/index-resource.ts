@@ -6,6 +6,7 @@ import type {
   SearchParameterType,
 } from '../../fhir/model/definition-types.js';
 import { elementsOf, type AnyResource } from '../../fhir/resource.js';
+import type { Pace } from '../../platform/pace.js';
 import { compilePath, type Position, type Visitor } from './element-path.js';
 import type { IndexEntry } from './index-entry.js';
 import { insideGroup, insideParameter } from './inside.js';
@@ -30,10 +31,27 @@ const HELD_APART: ReadonlySet<string> = new Set(['_id', '_lastUpdated']);
 export function indexEntries(model: FhirModel, resource: AnyResource): IndexEntry[] {
   const writer = new IndexWriter(model, elementsOf(resource));
   for (const index of indexersOf(model, resource.resourceType)) index(writer.resource, writer);
-  if (model.isResourceType(resource.resourceType)) addSecurityLabels(writer);
+  addOthers(model, resource, writer);
+  return writer.entries;
+}
+
+/** {@link indexEntries} of a large resource, in turns with other work: one for each parameter that takes long. */
+export async function indexEntriesInTurns(model: FhirModel, resource: AnyResource, pace: Pace): Promise<IndexEntry[]> {
+  const writer = new IndexWriter(model, elementsOf(resource));
+  for (const index of indexersOf(model, resource.resourceType)) {
+    if (pace.isSpent) await pace.next();
+    index(writer.resource, writer);
+  }
+  if (pace.isSpent) await pace.next();
+  addOthers(model, resource, writer);
+  return writer.entries;
+}
+
+/** Adds what depends on no search parameter of the type. */
+function addOthers(model: FhirModel, { resourceType }: AnyResource, writer: IndexWriter): void {
+  if (model.isResourceType(resourceType)) addSecurityLabels(writer);
   // PERF: few resources have any.
   if (writer.insides.found.length > 0) addInside(model, writer);
-  return writer.entries;
 }
 
 /** Adds the entries of resources inside, recursively. */

@@ -115,8 +115,19 @@ export class IndexWriter {
   }
 }
 
+/** Equal for equal values of a parameter only. PERF: a resource can have a hundred thousand values. */
 function keyOf(parameter: string, value: IndexValue): string {
-  return `${parameter} ${JSON.stringify(value)}`;
+  switch (value.kind) {
+    case 'string':
+      return `${parameter} s${value.text}`;
+    case 'date':
+    case 'number':
+      return `${parameter} ${value.kind} ${value.low} ${value.high}`;
+    case 'uri':
+      return `${parameter} u${value.value}`;
+    default:
+      return `${parameter} ${JSON.stringify(value)}`;
+  }
 }
 
 function equalValues(left: IndexValue, right: IndexValue): boolean {

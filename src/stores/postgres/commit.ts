@@ -3,7 +3,7 @@ import { referenceTo } from '../../fhir/reference.js';
 import { Pace } from '../../platform/pace.js';
 import { parametersOf } from '../../search/criteria/parameters-of.js';
 import type { IndexEntry } from '../../search/index/index-entry.js';
-import { indexEntries } from '../../search/index/index-resource.js';
+import { indexEntriesInTurns } from '../../search/index/index-resource.js';
 import { matchFound } from '../../store/conflicts.js';
 import { decidesAccess } from '../../store/access-epoch.js';
 import { assertNotAborted, assertPutMatchesKey } from '../../store/guards.js';
@@ -56,7 +56,7 @@ export class Commits {
     const pace = new Pace();
     for (const [index, write] of writes.entries()) {
       if (pace.isSpent) await nextUnlessAborted(pace, signal);
-      prepared.push(prepare(this.#config.model, write, index, this.missing));
+      prepared.push(await prepare(this.#config.model, write, index, this.missing, pace));
     }
     const serializable = writes.some(({ kind }) => kind === 'assert-no-match');
     const { attempts, clock } = this.#config;
@@ -83,12 +83,18 @@ type PreparedWrite =
     }
   | { readonly write: NoMatchAssertion };
 
-function prepare(model: FhirModel, write: Write, index: number, missing: MissingKeys): PreparedWrite {
+async function prepare(
+  model: FhirModel,
+  write: Write,
+  index: number,
+  missing: MissingKeys,
+  pace: Pace,
+): Promise<PreparedWrite> {
   if (write.kind === 'assert-no-match') return { write };
   if (write.kind === 'put') assertPutMatchesKey(write, index);
   if (write.kind === 'erase') assertErasureReason(write, index);
   const { project, type, id } = write.key;
-  const entries = write.kind === 'put' ? indexEntries(model, write.resource) : [];
+  const entries = write.kind === 'put' ? await indexEntriesInTurns(model, write.resource, pace) : [];
   const isNew = write.kind === 'put' && isProbablyNew(write, missing);
   return { write, key: resourceKey(project, type, id), entries, isNew };
 }

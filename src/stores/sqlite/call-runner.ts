@@ -9,6 +9,7 @@ import { storeError } from './errors.js';
 import { TOO_LONG, TooLong } from './guard.js';
 import { NoThreads } from './threads/pool.js';
 import type { ResultOf, ThreadCall } from './threads/protocol.js';
+import { isLarge } from './threads/text-writes.js';
 import type { Threads } from './threads/threads.js';
 import { THREAD_TUNING } from './threads/tuning.js';
 import { Turn } from './threads/turn.js';
@@ -89,7 +90,7 @@ export class CallRunner {
   async commit(writes: readonly Write[], options: CallOptions | undefined): Promise<Committed> {
     if (this.#threads === undefined) return this.run(options, () => this.#connection.commits.commit(writes));
     this.run(options, () => undefined);
-    return writes.length < THREAD_TUNING.largeCommit
+    return writes.length < THREAD_TUNING.largeCommit && !writes.some(isLarge)
       ? this.#groups.commit(writes, options)
       : this.#commitInThread(writes, options);
   }

@@ -57,7 +57,7 @@ export class Commits {
   #erases = false;
 
   constructor(
-    private readonly model: FhirModel,
+    readonly model: FhirModel,
     database: SqliteDatabase,
     statements: Statements,
     dictionaries: Dictionaries,

@@ -80,7 +80,9 @@ function serve(connection: Connection, request: Request): void {
 function receive(connection: Connection, part: WritePart, deadline: number | undefined): void {
   if (failure !== undefined) return;
   try {
-    connection.guard.run(deadline, () => openCommit(connection, part.now, part.load).add(readPart(part)));
+    connection.guard.run(deadline, () =>
+      openCommit(connection, part.now, part.load).add(readPart(connection.commits.model, part)),
+    );
   } catch (error) {
     abandonCommit();
     failure = { error };

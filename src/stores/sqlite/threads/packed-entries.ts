@@ -8,7 +8,7 @@ import type { MarkedEntries } from '../../sql/extremes.js';
  */
 export interface PackedEntries {
   /**
-   * Per resource the number of its entries; per entry its parameter, group and marks, the kind of its value and the
+   * Per resource the number of its entries, or -1 if the thread makes them; per entry its parameter, group and marks, the kind of its value and the
    * members of the value. Strings are positions in {@link strings}; -1: absent.
    */
   readonly numbers: Float64Array;
@@ -28,6 +28,11 @@ export class EntryPacker {
       this.#numbers.push(this.#positionOf(parameter), group, marks[index]!);
       this.#addValue(value);
     }
+  }
+
+  /** A resource whose entries the thread makes itself. */
+  skip(): void {
+    this.#numbers.push(-1);
   }
 
   take(): PackedEntries {
@@ -84,11 +89,13 @@ export class EntryReader {
     this.#strings = strings;
   }
 
-  /** The entries of the next resource. */
-  read(): MarkedEntries {
+  /** The entries of the next resource; undefined if the thread makes them. */
+  read(): MarkedEntries | undefined {
     const entries: IndexEntry[] = [];
     const marks: number[] = [];
-    for (let left = this.#number(); left > 0; left--) {
+    const count = this.#number();
+    if (count < 0) return undefined;
+    for (let left = count; left > 0; left--) {
       const parameter = this.#string()!;
       const group = this.#number();
       marks.push(this.#number());

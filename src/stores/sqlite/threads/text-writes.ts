@@ -1,4 +1,5 @@
 import type { FhirModel } from '../../../fhir/model/fhir-model.js';
+import { countValues } from '../../../fhir/count-values.js';
 import { indexEntries } from '../../../search/index/index-resource.js';
 import { assertPutMatchesKey } from '../../../store/guards.js';
 import { jsonLines, parseJsonText } from '../../../store/json-text.js';
@@ -9,6 +10,7 @@ import type { Change, Expectation, ResourceKey, Write, WriteResult } from '../..
 import { changeOf, type Committed } from '../../sql/commit-results.js';
 import { type MarkedEntries, markEntries } from '../../sql/extremes.js';
 import type { FirstText, PreparedPut, PreparedWrite } from '../prepared-write.js';
+import { THREAD_TUNING } from './tuning.js';
 import { EntryPacker, EntryReader } from './packed-entries.js';
 import type { SentPut, SentWrite, WritePart, WrittenRow } from './protocol.js';
 
@@ -34,7 +36,8 @@ export function partOf(
     if (write.kind !== 'put') return write;
     assertPutMatchesKey(write, start + index);
     const { key, resource, expect, unique } = write;
-    packer.add(markEntries(indexEntries(model, resource)));
+    if (isLarge(write)) packer.skip();
+    else packer.add(markEntries(indexEntries(model, resource)));
     return [key.project, key.type, key.id, jsonLines(withVersion(resource, '1', instant)), expect, unique];
   };
   const sent: SentWrite[] = [];
@@ -45,13 +48,20 @@ export function partOf(
   return { now, load, writes: sent, entries: packer.take() };
 }
 
+/** Whether a write is a thread's, because its values alone take long to find. */
+export function isLarge(write: Write): boolean {
+  const { largeResource } = THREAD_TUNING;
+  return write.kind === 'put' && countValues(write.resource, largeResource) > largeResource;
+}
+
 /** The writes, in the thread. */
-export function readPart({ now, writes, entries }: WritePart): readonly PreparedWrite[] {
+export function readPart(model: FhirModel, { now, writes, entries }: WritePart): readonly PreparedWrite[] {
   const lastUpdated = new Date(now).toISOString();
   const reader = new EntryReader(entries);
   return writes.map((write): PreparedWrite => {
     if (!isPut(write)) return write;
-    return new ReceivedPut(write, reader.read(), lastUpdated);
+    const marked = reader.read() ?? markEntries(indexEntries(model, parseJsonText(write[3])));
+    return new ReceivedPut(write, marked, lastUpdated);
   });
 }
 

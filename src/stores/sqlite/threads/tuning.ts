@@ -6,6 +6,8 @@ export const THREAD_TUNING = {
   turnMs: 10,
   /** From so many writes on a commit is a thread's. */
   largeCommit: 24,
+  /** Values of a resource above which a thread finds its index entries; each takes 2 µs. */
+  largeResource: 2_500,
   /** Resources that are read and parsed, or writes that are sent, before the turn is looked at. */
   slice: 64,
   /** Pages of a file that is verified and rebuilt in the event loop: about 200 resources. */

@@ -1,0 +1,48 @@
+import { afterEach, expect, test } from 'vitest';
+import { R4 } from '../../src/fhir/r4.js';
+import { PACE, Pace } from '../../src/platform/pace.js';
+import { indexEntries, indexEntriesInTurns } from '../../src/search/index/index-resource.js';
+import type { AnyResource } from '../../src/fhir/resource.js';
+import { createRandom } from '../../src/testing/random.js';
+import { randomResources } from '../../src/testing/random-resources.js';
+import { cases, SEED } from '../support/chance.js';
+import { countTurns } from '../support/count-turns.js';
+
+const { turnMs } = PACE;
+afterEach(() => void (PACE.turnMs = turnMs));
+
+test('a large resource is indexed with other work between its parameters', async () => {
+  PACE.turnMs = 0;
+  const resource = { resourceType: 'Patient', name: [{ family: 'Hill' }], active: true };
+  const { result, turns } = await countTurns(() => indexEntriesInTurns(R4, resource, new Pace()));
+  expect(result).toEqual(indexEntries(R4, resource));
+  // Patient has some 25 search parameters.
+  expect(turns).toBeGreaterThan(20);
+});
+
+test(`indexed in turns, resources have the same entries (seed ${SEED})`, async () => {
+  const random = createRandom(SEED);
+  for (let left = cases(5, 1); left > 0; left--) {
+    for (const resource of randomResources(random)) {
+      expect(await indexEntriesInTurns(R4, resource, new Pace())).toEqual(indexEntries(R4, resource));
+    }
+  }
+});
+
+test('a value is indexed once, however many there are of each kind', () => {
+  const twice = <Item>(items: readonly Item[]): Item[] => [...items, ...items];
+  const names = Array.from({ length: 40 }, (_, n) => ({ family: `F ${n}`, given: [`s${n}`, `uF ${n}`] }));
+  const entries = indexEntries(R4, of({ resourceType: 'Patient', name: twice(names) }));
+  expect(entries.filter(({ parameter }) => parameter === 'family')).toHaveLength(40);
+  expect(entries.filter(({ parameter }) => parameter === 'given')).toHaveLength(80);
+  const urls = Array.from({ length: 40 }, (_, n) => `http://x/${n}`);
+  const profiled = indexEntries(R4, of({ resourceType: 'Patient', meta: { profile: twice(urls) } as object }));
+  expect(profiled.filter(({ parameter }) => parameter === '_profile')).toHaveLength(40);
+  const activity = Array.from({ length: 40 }, (_, n) => ({ detail: { scheduledPeriod: { start: `20${10 + n}` } } }));
+  const dated = indexEntries(R4, of({ resourceType: 'CarePlan', activity: twice(activity) }));
+  expect(dated.filter(({ parameter }) => parameter === 'activity-date')).toHaveLength(40);
+});
+
+function of(resource: AnyResource & Readonly<Record<string, unknown>>): AnyResource {
+  return resource;
+}
