@@ -243,7 +243,8 @@ test('is bounded by the resources that changed last', async () => {
     'too-costly',
     'More than 1000 resources changed since then; read the histories of single resources, or name a later "_since"',
   ]);
-  expect(calls[0]).toBe('search 1001');
+  // A sign-in that is checked again in between reads, too.
+  expect(calls.find((call) => call.startsWith('search'))).toBe('search 1001');
   calls.length = 0;
   expect((await faultOf(history(counted, member, { limit: 2000 }))).code).toBe('too-costly');
   expect(calls.filter((call) => call.startsWith('search'))).toEqual(['search 1001']);
