@@ -1,21 +1,19 @@
 import Database from 'better-sqlite3';
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { INDEX_COLUMNS } from '../../src/stores/sqlite/index-rows.js';
 import { INDEX_TABLES } from '../../src/stores/sql/index-tables.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { keyOf, put, resourceOf } from '../../src/testing/conformance-case.js';
 import { createRandom } from '../../src/testing/random.js';
 import { randomResources } from '../../src/testing/random-resources.js';
-import { temporaryFolder } from './temporary-folder.js';
 
-const fileNamed = temporaryFolder();
-const healthy = fileNamed('healthy.db');
+/** The bytes of a file, which cost no writing to a disk. */
+let healthy: Buffer;
 let resources = 0;
-let files = 0;
 
-beforeEach(async () => {
-  if (resources > 0) return;
-  const store = new SqliteStore(healthy);
+beforeAll(async () => {
+  const database = new Database(':memory:');
+  const store = new SqliteStore(database);
   for (const seed of [7, 8]) await store.commit(randomResources(createRandom(seed)).map((resource) => put(resource)));
   await store.commit([{ kind: 'delete', key: keyOf('Patient', 'p1') }]);
   await store.commit([put(resourceOf('User', 'u'), { unique: ['User.email=x'] }, '')]);
@@ -23,20 +21,20 @@ beforeEach(async () => {
   expect(verification.problems).toEqual([]);
   resources = verification.resources;
   await store.close();
+  healthy = database.serialize();
+  database.close();
 });
 
 /** A copy of the file, damaged by statements. `writable_schema` may be used. */
-async function damaged(statements: string): Promise<Database.Database> {
-  const file = fileNamed(`${(files += 1)}.db`);
-  const original = new Database(healthy, { readonly: true });
-  await original.backup(file);
-  original.close();
-  const database = new Database(file);
+function damaged(statements: string): Database.Database {
+  const database = new Database(healthy);
   // Without this, better-sqlite3 does not let anybody write the schema.
   database.unsafeMode(true);
   database.exec(statements);
+  // A connection keeps the schema that it has read.
+  const bytes = database.serialize();
   database.close();
-  return new Database(file);
+  return new Database(bytes);
 }
 
 /** All index rows, by name. */
@@ -103,8 +101,8 @@ describe('verify finds, and reindex mends', () => {
     ['a system of another name', "UPDATE system SET uri = 'urn:other' WHERE uri = 'http://loinc.org'"],
     ['an extraction that was never noted', "DELETE FROM meta WHERE name = 'index_version'; DELETE FROM token"],
   ])('%s', async (_name, statements) => {
-    const database = await damaged(statements);
-    const wanted = new Database(healthy, { readonly: true });
+    const database = damaged(statements);
+    const wanted = new Database(healthy);
     const store = new SqliteStore(database);
     if (!statements.includes('meta')) {
       const before = await store.verify();
@@ -160,7 +158,7 @@ describe('verify finds what only a backup can mend', () => {
     ['a unique text of another resource', `UPDATE unique_key SET resource = ${CURRENT}`],
     ['a unique text of what is not there', 'UPDATE unique_key SET resource = 999'],
   ])('%s', async (_name, statements) => {
-    const database = await damaged(statements);
+    const database = damaged(statements);
     const store = new SqliteStore(database);
     const { problems } = await store.verify();
     expect(problems).not.toEqual([]);
@@ -173,7 +171,7 @@ describe('verify finds what only a backup can mend', () => {
 });
 
 test('verify leaves the file as it is', async () => {
-  const database = await damaged("DELETE FROM parameter WHERE code = 'gender'; DELETE FROM uri");
+  const database = damaged("DELETE FROM parameter WHERE code = 'gender'; DELETE FROM uri");
   const version = (): unknown => database.prepare('SELECT * FROM pragma_data_version').get();
   const rows = (): unknown => indexRows(database);
   const before = [version(), rows()];
