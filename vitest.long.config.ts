@@ -4,20 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { OWN_NAME } from './test/support/own-name.js';
+import { randomFiles } from './test/support/random-files.js';
 
-/** Tests of random cases, by what their files are called. */
-const RANDOM = [
-  'test/**/*{property,properties,differential,non-interference,native,mutations,fuzz}*.test.ts',
-  // These have more cases here, or all of them.
-  'test/examples/own-definitions.test.ts',
-  'test/graphql/{cursors,enums,fields-merge}.test.ts',
-  'test/graphql/host-fields/unused.test.ts',
-  'test/graphql/hostile/hostile-corpus.test.ts',
-  'test/graphql/schema-for-tools.test.ts',
-  'test/import/{json-fault,ndjson}.test.ts',
-  'test/projects/invitation-message.test.ts',
-  'test/stores/{broad-searches,memory-store,node-sqlite,postgres,postgres-groups,postgres-pages,postgres-skip,sqlite-linked-sets,sqlite-skip,sqlite-store}.test.ts',
-];
 const seed = process.env.FHIRGRAPH_SEED ?? String(Math.floor(Math.random() * 2 ** 31));
 const effort = process.env.FHIRGRAPH_EFFORT ?? '20';
 
@@ -30,7 +18,7 @@ console.log(`FHIRGRAPH_SEED=${seed} FHIRGRAPH_EFFORT=${effort}`);
 export default defineConfig({
   resolve: { alias: OWN_NAME },
   test: {
-    include: ['test/long/**/*.test.ts', ...RANDOM],
+    include: ['test/long/**/*.test.ts', ...randomFiles()],
     env: { FHIRGRAPH_SEED: seed, FHIRGRAPH_EFFORT: effort, GRAPHQL_MAJOR: '17' },
     setupFiles: ['test/support/setup.ts'],
     globalSetup: ['test/support/print-long-report.ts'],

@@ -25,7 +25,7 @@ export async function searchByRandomParameters(
   const found = resources.flatMap((resource) =>
     indexEntries(model, resource).filter(({ parameter }) => parameter.startsWith('own-')),
   );
-  expect(found.length).toBeGreaterThan(50);
+  expect(found.length).toBeGreaterThan(30);
 
   const store = await open(model);
   const current = new Map<string, AnyResource>();
