@@ -144,11 +144,8 @@ async function answer(
     trace: facts.trace,
   };
   const isInstance = request.focus !== undefined;
-  const foreseen = {
-    least: leastCost(plan, isInstance),
-    estimated: estimateCost(plan, request.variables, isInstance),
-  };
-  if (request.operation.operation === 'mutation') assertAffordableMutation(foreseen.estimated, request.limits);
+  const estimate = (): number => estimateCost(plan, request.variables, isInstance);
+  if (request.operation.operation === 'mutation') assertAffordableMutation(estimate(), request.limits);
   const outcome = await executePlan(plan, request.focus, runOptions);
   if (observer !== undefined) facts.attributes = { ...facts.attributes, ...outcomeAttributes(outcome) };
   const { data, errors, isLost } = outcome;
@@ -157,7 +154,10 @@ async function answer(
     ...(data === null && !isLost ? {} : { data }),
     ...(errors.length === 0 ? {} : { errors }),
     ...responseExtensions({
-      cost: context.reportCost === true ? requestCost(foreseen, outcome) : undefined,
+      cost:
+        context.reportCost === true
+          ? requestCost({ least: leastCost(plan, isInstance), estimated: estimate() }, outcome)
+          : undefined,
       outcome: isWritten(errors) ? warningsOn(facts.written) : undefined,
     }),
   };

@@ -120,7 +120,7 @@ async function fillLevels(run: Run): Promise<void> {
     while (run.longLists.length > 0) for (const fill of run.longLists.splice(0)) await fill();
     const level = run.takeLevel();
     if (level.size > 0) {
-      await run.deadline.yieldIfLong();
+      if (run.deadline.isTurnOver) await run.deadline.yieldIfLong();
       await fillLevel(level, run);
     } else if (run.hostCalls.isIdle) {
       return;

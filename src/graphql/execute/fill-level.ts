@@ -47,7 +47,7 @@ export async function fillLevel(level: ReadonlyMap<Edge, readonly Hole[]>, run: 
     }
     await run.deadline.wait(fillGroups(batch, run));
   }
-  await run.hostCalls.takeTurn();
+  if (!run.hostCalls.isIdle) await run.hostCalls.takeTurn();
 }
 
 /** Ends when all groups have. @throws the error of the first one that failed */

@@ -7,37 +7,39 @@ type Around = object;
  * https://spec.graphql.org/October2021/#sec-Handling-Field-Errors.
  */
 export class RequiredPlaces {
-  readonly #keys = new Map<Around, Set<string>>();
-  readonly #lists = new Set<Around>();
+  // PERF: most requests have none.
+  #keys: Map<Around, Set<string>> | undefined;
+  #lists: Set<Around> | undefined;
 
   add(around: Around, key: string): void {
+    this.#keys ??= new Map();
     const keys = this.#keys.get(around);
     if (keys === undefined) this.#keys.set(around, new Set([key]));
     else keys.add(key);
   }
 
   addItems(list: readonly unknown[]): void {
-    this.#lists.add(list);
+    (this.#lists ??= new Set()).add(list);
   }
 
   has(around: Around, key: string): boolean {
-    return this.#keys.get(around)?.has(key) === true;
+    return this.#keys?.get(around)?.has(key) === true;
   }
 
   /** True if no place of the response is required: nothing is to do then. */
   get isEmpty(): boolean {
-    return this.#keys.size === 0 && this.#lists.size === 0;
+    return this.#keys === undefined && this.#lists === undefined;
   }
 
   /** The value with nulls moved up to where they are allowed. It changes the value in place. */
   propagate(value: unknown): unknown {
     if (typeof value !== 'object' || value === null) return value;
-    const keys = this.#keys.get(value);
+    const keys = this.#keys?.get(value);
     let isLost = false;
     if (Array.isArray(value)) {
       value.forEach((item, index) => {
         value[index] = this.propagate(item);
-        isLost ||= value[index] === null && (keys?.has(String(index)) === true || this.#lists.has(value));
+        isLost ||= value[index] === null && (keys?.has(String(index)) === true || this.#lists?.has(value) === true);
       });
       return isLost ? null : value;
     }

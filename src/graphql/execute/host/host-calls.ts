@@ -5,24 +5,29 @@ import { nextTurn } from '../../../platform/timers.js';
  * in it.
  */
 export class HostCalls {
-  readonly #running = new Set<Promise<void>>();
+  // PERF: most requests have none.
+  #running: Set<Promise<void>> | undefined;
   #failures: unknown[] = [];
 
   /** @param work rejects only with what ends the request */
   start(work: Promise<void>): void {
     const running: Promise<void> = work
       .catch((error: unknown) => void this.#failures.push(error))
-      .finally(() => this.#running.delete(running));
-    this.#running.add(running);
+      .finally(() => this.#running!.delete(running));
+    (this.#running ??= new Set()).add(running);
   }
 
   get isIdle(): boolean {
-    return this.#running.size === 0 && this.#failures.length === 0;
+    return this.#count === 0 && this.#failures.length === 0;
+  }
+
+  get #count(): number {
+    return this.#running?.size ?? 0;
   }
 
   /** Waits for one of them, and for those that end in the same turn: what is selected in them then shares calls. */
   async next(): Promise<void> {
-    if (this.#running.size > 0) await Promise.race(this.#running);
+    if (this.#count > 0) await Promise.race(this.#running!);
     await this.takeTurn();
   }
 
