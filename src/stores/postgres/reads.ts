@@ -1,7 +1,7 @@
 import { pageOf } from '../../store/guards.js';
 import { erasureOf } from '../../store/erasure.js';
 import type { Deletion, HistoryEntry, HistoryPage, ReadResult, ResourceKey } from '../../store/store.js';
-import { parseStored } from '../sql/parse-stored.js';
+import { parseStored, parseStoredPart } from '../sql/parse-stored.js';
 import { type Sql, sql } from '../sql/sql.js';
 import { arrayText } from './array.js';
 import { byKey } from './by-key.js';
@@ -93,7 +93,7 @@ function isVersion(version: string | undefined): boolean {
 
 function readResult(row: VersionRow, elements: readonly string[] | undefined): ReadResult {
   const [, , content] = row;
-  if (content !== null) return { status: 'found', ...parseStored(content, elements) };
+  if (content !== null) return { status: 'found', ...parseStoredPart(content, elements) };
   return { status: 'gone', ...deletionOf(row) };
 }
 

@@ -4,7 +4,7 @@ import { assertFewResources, pageEdgeOf, pageOf } from '../../store/guards.js';
 import type { CallOptions, ReferenceTarget, SearchPage, SearchQuery } from '../../store/store.js';
 import { rowCondition } from '../sql/conditions.js';
 import { pageOfMatches } from '../sql/page.js';
-import { parseStored } from '../sql/parse-stored.js';
+import { parseStoredPart } from '../sql/parse-stored.js';
 import { planRows } from '../sql/plan.js';
 import { allOf, exists, FALSE, type Sql, sql, TRUE } from '../sql/sql.js';
 import { inPlan, isFound, ofParameter, parameterKey, rowScope, type RowScope, valuesOf } from '../sql/rows.js';
@@ -44,7 +44,7 @@ export async function search(model: FhirModel, query: SearchQuery, index: Search
     limit === 0 ? [] : pageTexts(model, query, [], index),
     query.total === true && !isWhole ? countOf(model, query, [], index) : undefined,
   ]);
-  const matches = texts.map((text) => parseStored(text, query.elements));
+  const matches = texts.map((text) => parseStoredPart(text, query.elements));
   if (edge?.before === true) matches.reverse();
   if (query.total !== true) return { matches };
   return { matches, total: counted ?? matches.length };
@@ -118,7 +118,7 @@ export async function searchByReference(
   const backwards = pageEdgeOf(model, query)?.before === true;
   return keys.map((key) => {
     const { contents, total } = texts.get(key) ?? { contents: [], total: 0 };
-    const matches = contents.map((text) => parseStored(text, query.elements));
+    const matches = contents.map((text) => parseStoredPart(text, query.elements));
     if (backwards) matches.reverse();
     return query.total === true ? { matches, total } : { matches };
   });

@@ -1,28 +1,45 @@
 import { FhirError } from '../../fhir/error.js';
 import type { AnyResource } from '../../fhir/resource.js';
+import { isoInstant } from '../../platform/iso-instant.js';
 import { elementReader } from '../../store/element-reader.js';
 import { parseJsonText } from '../../store/json-text.js';
 import type { StoredResource } from '../../store/store.js';
 
+/** Parses a version's text into a resource and the facts in its `meta`. @throws FhirError `corrupt` */
+export function parseStored(text: string): StoredResource {
+  return withFacts(unlessDamaged(() => parseJsonText(text)));
+}
+
 /**
- * Parses a version's text into a resource and the facts in its `meta`.
+ * {@link parseStored} with at least these elements, and `meta`.
  *
- * @param elements those that are needed beside `meta`. Default: all
- * @throws FhirError `corrupt`
+ * @param elements undefined: all
  */
-export function parseStored(text: string, elements?: readonly string[]): StoredResource {
-  const resource =
-    elements === undefined ? unlessDamaged(() => parseJsonText(text)) : parseElements(text, withMeta(elements));
+export function parseStoredPart(text: string, elements: readonly string[] | undefined): StoredResource {
+  const reader = elements && elementReader(withMeta(elements));
+  if (reader === undefined || reader.prefersWhole(text)) return parseStored(text);
+  return withFacts(unlessDamaged(() => reader.read(text)));
+}
+
+/** {@link parseStored} with at least these elements, and the facts from elsewhere. */
+export function parseElements(
+  text: string,
+  elements: readonly string[],
+  versionId: number,
+  updated: number,
+): StoredResource {
+  const reader = elementReader(elements);
+  if (reader.prefersWhole(text)) return parseStored(text);
+  const resource = unlessDamaged(() => reader.read(text));
+  return { versionId: String(versionId), lastUpdated: isoInstant(updated), resource };
+}
+
+function withFacts(resource: AnyResource): StoredResource {
   const { versionId, lastUpdated } = resource.meta ?? {};
   if (versionId === undefined || lastUpdated === undefined) {
     throw new FhirError('corrupt', 'The database holds a resource without a version');
   }
   return { versionId, lastUpdated, resource };
-}
-
-/** The resource of a version's text with at least these elements. @throws FhirError `corrupt` */
-export function parseElements(text: string, elements: readonly string[]): AnyResource {
-  return unlessDamaged(() => elementReader(elements).read(text));
 }
 
 /** PERF: readers are cached by their lists. */

@@ -67,9 +67,11 @@ export class Contents {
     return results.map((found, index) => found ?? this.#parse(keys[index]!, texts[next++], elements(index)));
   }
 
-  /** The resource of a version, from its loaded text. */
-  fromText(key: number, kept: KeptText, elements?: readonly string[]): StoredResource {
-    return this.#shared?.get(key) ?? this.#parse(key, kept, elements);
+  /** The resource of a version from its loaded text, without a cache. */
+  fromText(kept: KeptText, elements: readonly string[] | undefined): StoredResource {
+    this.#guard.check();
+    this.#noteLength(kept.text);
+    return parseKept(kept, elements);
   }
 
   #parse(key: number, kept: KeptText | undefined, elements: readonly string[] | undefined): StoredResource {
@@ -77,13 +79,17 @@ export class Contents {
     this.#guard.check();
     const isToBeShared = this.#shared !== undefined && this.#seen.saw(key);
     const stored = parseKept(kept, isToBeShared ? undefined : elements);
-    // Long texts are expected at once, and forgotten bit by bit.
-    this.#textLength = Math.max(kept.text?.length ?? 0, this.#textLength * 0.9, 1);
+    this.#noteLength(kept.text);
     if (isToBeShared) {
       if (this.#shared.size === 0) this.onFilled?.();
       this.#shared.set(key, deepFreeze(stored), { size: kept.text!.length });
     }
     return stored;
+  }
+
+  /** Long texts are expected at once, and forgotten bit by bit. */
+  #noteLength(text: string | null): void {
+    this.#textLength = Math.max(text?.length ?? 0, this.#textLength * 0.9, 1);
   }
 
   /** PERF: one statement for all; each statement by itself takes and releases SQLite's read lock, at 2 µs a time. */

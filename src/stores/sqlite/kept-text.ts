@@ -1,5 +1,4 @@
 import { FhirError } from '../../fhir/error.js';
-import { isoInstant } from '../../platform/iso-instant.js';
 import type { StoredResource } from '../../store/store.js';
 import { parseElements, parseStored } from '../sql/parse-stored.js';
 import { checksum, type VersionContent } from './checksum.js';
@@ -20,8 +19,7 @@ export function parseKept(kept: KeptText, elements?: readonly string[]): StoredR
   assertWhole(kept);
   const { text, version, updated } = kept;
   if (text === null) throw textLost();
-  if (elements === undefined) return parseStored(text);
-  return { versionId: String(version), lastUpdated: isoInstant(updated), resource: parseElements(text, elements) };
+  return elements === undefined ? parseStored(text) : parseElements(text, elements, version, updated);
 }
 
 /** @throws FhirError `corrupt` - the row is not what was written */

@@ -9,7 +9,7 @@ import type {
   ResourceKey,
   StoredResource,
 } from '../../store/store.js';
-import { assertWhole, parseKept } from './kept-text.js';
+import { assertWhole, parseKept, textLost } from './kept-text.js';
 import { Sql } from '../sql/sql.js';
 import { type Contents, type ElementsAt, ONE_TEXT, TEXTS } from './contents.js';
 import type { Dictionaries } from './dictionary.js';
@@ -21,8 +21,9 @@ export class Reads {
   readonly #statements: Statements;
   readonly #dictionaries: Dictionaries;
   readonly #contents: Contents;
-  /** PERF: the usual read of a cached resource does not look it up. */
+  /** PERF: the usual reads of one resource do not look them up. */
   #oneState: SqliteStatement | undefined;
+  #oneText: SqliteStatement | undefined;
 
   constructor(statements: Statements, dictionaries: Dictionaries, contents: Contents) {
     this.#statements = statements;
@@ -105,12 +106,19 @@ export class Reads {
       if (content === null) return goneResult({ version, updated, content, erased });
       return foundResult(this.#contents.load([content], () => key.elements)[0]!, key, version);
     }
-    const row = this.#statements.read(ONE_RESOURCE).get(collection, id);
+    const row = (this.#oneText ??= this.#statements.read(ONE_RESOURCE)).get(collection, id);
+    if (row === undefined) return this.#readDeleted(collection, id);
+    const [resource, version, updated, text, sum] = row as OneRow;
+    return foundResult(this.#contents.fromText({ resource, version, updated, text, sum }, key.elements), key, version);
+  }
+
+  /** The result for a resource without a text. */
+  #readDeleted(collection: number, id: string): ReadResult {
+    const row = this.#statements.read(ONE_STATE).get(collection, id);
     if (row === undefined) return { status: 'missing' };
-    const [version, updated, content, erased, resource, text, sum] = row as OneRow;
-    if (content === null) return goneResult({ version, updated, content, erased });
-    const kept = { resource, version, updated, text, sum };
-    return foundResult(this.#contents.fromText(content, kept, key.elements), key, version);
+    const [version, updated, content, erased] = row as StateRow;
+    if (content !== null) throw textLost();
+    return goneResult({ version, updated, content, erased });
   }
 
   /** The current state, or the given version, of each key; undefined if it never existed. */
@@ -164,14 +172,14 @@ export interface FoundContents {
 
 type StateRow = [version: number, updated: number, content: number | null, erased: string | null];
 
-type OneRow = [...StateRow, resource: number, text: string | null, sum: number | null];
+type OneRow = [resource: number, version: number, updated: number, text: string, sum: number | null];
 
 type VersionRow = readonly [version: number, updated: number, text: string | null, sum: number | null];
 
 const ONE_STATE =
   'SELECT version, updated, content, erased FROM resource WHERE collection = ? AND id = ? AND version > 0';
-const ONE_RESOURCE = `SELECT r.version, r.updated, r.content, r.erased, r.key, v.text, v.sum FROM resource r LEFT JOIN version v ON v.key = r.content
-  WHERE r.collection = ? AND r.id = ? AND r.version > 0`;
+const ONE_RESOURCE = `SELECT v.resource, v.version, v.updated, v.text, v.sum FROM resource r CROSS JOIN version v ON v.key = r.content
+  WHERE r.collection = ? AND r.id = ? AND v.resource = r.key AND v.version = r.version AND v.text IS NOT NULL`;
 const MANY_STATES = `SELECT j.key, r.version, r.updated, r.content, r.erased FROM json_each(?) j CROSS JOIN resource r
   WHERE r.collection = j.value ->> 0 AND r.id = j.value ->> 1 AND r.version > 0`;
 const STATES_OF_ONE = `SELECT j.key, r.version, r.updated, r.content, r.erased FROM json_each(?) j CROSS JOIN resource r
