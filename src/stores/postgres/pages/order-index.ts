@@ -93,6 +93,7 @@ export function orderIndexOf(sort: SortKey, scope: RowScope): OrderIndex | undef
     skip: number as number,
     lacks: table === 'token' ? sql`EXISTS (${long})` : FALSE,
     isValue: (text) => ({
+      group: { order: number as number, descending, value: type === TEXT ? text : Number(text) },
       test: exists(ofRow.from, sql`${ofRow.where} AND ${isMarked(X)} AND ${value(X)} = ${text}`),
       scan: sql`SELECT w.resource FROM ${from} WHERE ${ofParameter(W, number, scope)} AND ${isFirst} AND ${value(W)} = ${text}`,
       direct: true,
@@ -101,6 +102,7 @@ export function orderIndexOf(sort: SortKey, scope: RowScope): OrderIndex | undef
         : {}),
     }),
     missing: {
+      group: { order: number as number, descending, value: null },
       test: isMissing,
       scan: table === 'token' ? unionAll([without, codelessScan(number, scope)]) : without,
       direct: true,

@@ -8,6 +8,7 @@ import type { Run } from '../run.js';
 import { ConditionSets } from '../skip/condition-sets.js';
 import { type NoteStale, type SkipCache, SkipIndex } from '../skip/skip-index.js';
 import { collection } from './collection.js';
+import { areFar, otherEnd } from './far.js';
 import { type OrderIndex, orderIndexOf } from './order-index.js';
 import type { Asked } from './page-statement.js';
 import { type Finding, type FoundText, foundTexts, RangeWalk, stretchOf } from './range-walk.js';
@@ -94,7 +95,7 @@ export class PageFinder {
   statements(conditions: readonly Condition[], need: number, position: SearchPosition | undefined): readonly Sql[] {
     const asked = this.#asked(need, position);
     const [look] = TUNING.looks as readonly [number];
-    const collected = this.#collected(asked, conditions, look);
+    const collected = this.#collected(asked, conditions, scansFor(look, conditions), look);
     const index = this.#indexOf(asked);
     if (index === undefined) return [collected];
     const stretch = stretchOf(asked, index, { valued: true });
@@ -181,22 +182,31 @@ export class PageFinder {
     look: number,
     run: Run,
   ): Promise<readonly FoundText[] | undefined> {
-    const testOf = await this.#range.testOf(look, conditions, run);
-    const rows = await run(this.#collected(asked, conditions, look, testOf));
+    const reach = areFar(conditions) ? Math.ceil(look / TUNING.rowsPerFar) : look;
+    const scans = await this.#scansFor(look, conditions, run);
+    const testOf = await this.#range.testOf(reach, conditions, run);
+    const rows = await run(this.#collected(asked, conditions, scans, reach, testOf));
     return rows[0]![0] === null ? undefined : foundTexts(rows, 1);
+  }
+
+  /** What can be read so far: of a chain or a `_has`, the database first finds all resources at the other end. */
+  async #scansFor(look: number, conditions: readonly Condition[], run: Run): Promise<readonly Condition[]> {
+    const scans = scansFor(look, conditions);
+    if (look >= TUNING.indirectFrom || !areFar(scans)) return scans;
+    const ends = scans.map((one) => ({ one, scan: otherEnd(one, this.#order.scope), test: TRUE }));
+    const known = ends.filter(({ scan }) => scan !== undefined);
+    const short = known.length === 0 ? [] : await this.#range.shortest(look, known, run);
+    return ends.filter((end) => end.scan === undefined || short.includes(end)).map(({ one }) => one);
   }
 
   #collected(
     asked: Asked,
     conditions: readonly Condition[],
+    scans: readonly Condition[],
     look: number,
     testOf = ({ test }: Condition): Sql => test,
   ): Sql {
-    const scans = conditions.filter(({ scan }) => scan !== undefined);
-    const direct = scans.filter((one) => one.direct === true);
-    const chosen = direct.length === 0 || look >= TUNING.indirectFrom ? scans : direct;
-    const starts =
-      chosen.length === 0 ? [allOfType(this.#order.scope)] : look === Infinity ? chosen.slice(0, 1) : chosen;
+    const starts = scans.length === 0 ? [allOfType(this.#order.scope)] : look === Infinity ? scans.slice(0, 1) : scans;
     const tests = conditions.filter((one) => !starts.includes(one));
     return collection(asked, starts, tests.map(testOf), look, testOf);
   }
@@ -271,6 +281,13 @@ const BY_ID: SortKey = { parameter: '_id', descending: false };
 
 function hasValues({ parameter }: SortKey, scope: RowScope): boolean {
   return parameter === '_id' || parameter === '_lastUpdated' || parameterKey(scope, parameter) !== undefined;
+}
+
+/** Those that give their first rows at once, if there is one, or all where many are read. */
+function scansFor(look: number, conditions: readonly Condition[]): readonly Condition[] {
+  const scans = conditions.filter(({ scan }) => scan !== undefined);
+  const direct = scans.filter((one) => one.direct === true);
+  return direct.length === 0 || look >= TUNING.indirectFrom ? scans : direct;
 }
 
 function allOfType(scope: RowScope): Condition {

@@ -1,9 +1,9 @@
-import type { Criteria } from '../../../search/criteria/criteria.js';
 import type { Condition } from '../../sql/pages/condition.js';
 import { isBefore } from '../../sql/pages/value-range.js';
 import { sql, type Sql, type SqlValue, TRUE } from '../../sql/sql.js';
 import type { Row } from '../lent-connection.js';
 import type { Run } from '../run.js';
+import { areFar } from './far.js';
 import type { OrderIndex } from './order-index.js';
 import type { Asked } from './page-statement.js';
 import { Sizes } from './sizes.js';
@@ -40,10 +40,11 @@ export class RangeWalk {
     if (place?.values[0] === null && !order.backwards) return [];
     const found: FoundText[] = [];
     let stretch = stretchOf(asked, index, bounds);
-    for (let size = firstStretch(conditions); ; size *= TUNING.growth) {
+    const growth = areFar(conditions) ? TUNING.farGrowth : TUNING.growth;
+    for (let size = TUNING.stretch / (areFar(conditions) ? TUNING.rowsPerFar : 1); ; size *= growth) {
       const left: Asked = { ...asked, need: need - found.length };
       const testOf = await this.testOf(size, conditions, run);
-      const rows = await run(walked(left, index, stretch, conditions.map(testOf), size));
+      const rows = await run(walked(left, index, stretch, conditions.map(testOf), Math.max(2, Math.ceil(size))));
       const [end, first] = rows[0] as readonly [string | null, string | null];
       found.push(...foundTexts(rows, 2));
       if (end === null || found.length >= need) break;
@@ -62,6 +63,11 @@ export class RangeWalk {
     return found;
   }
 
+  /** The conditions whose scans have at most so many rows. */
+  shortest(limit: number, conditions: readonly Condition[], run: Run): Promise<readonly Condition[]> {
+    return this.#sizes.upTo(limit, conditions, run);
+  }
+
   /** How to test as many rows: by lists where those are short beside them. */
   async testOf(size: number, conditions: readonly Condition[], run: Run): Promise<(one: Condition) => Sql> {
     if (size < TUNING.listedFrom) return ({ test }) => test;
@@ -71,14 +77,6 @@ export class RangeWalk {
     return (one) => (listed.includes(one) ? isListed(one, length) : one.test);
   }
 }
-
-/** Chains and `_has` test the resources at their other end, too. */
-function firstStretch(conditions: readonly Condition[]): number {
-  const isLong = conditions.some(({ criteria }) => criteria !== undefined && FAR_KINDS.has(criteria.kind));
-  return isLong ? Math.max(2, Math.ceil(TUNING.stretch / TUNING.walkedPerFar)) : TUNING.stretch;
-}
-
-const FAR_KINDS: ReadonlySet<Criteria['kind']> = new Set(['chain', 'has']);
 
 export function foundTexts(rows: readonly Row[], column: number): readonly FoundText[] {
   return rows

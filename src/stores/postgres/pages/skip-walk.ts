@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import type { Condition } from '../../sql/pages/condition.js';
 import { isBefore, partWith } from '../../sql/pages/value-range.js';
 import { type ConditionSet, intersection } from '../../sql/skip/condition-set.js';
@@ -103,7 +104,9 @@ export class SkipWalker {
       if (position < end) return 0;
       const next = granules.slice(position, position + size * GRANULES_IN_ROW);
       end = position + next.length;
-      size *= 2;
+      if (size < MAX_AHEAD) size *= 2;
+      // Rows that were read lately are there at once.
+      else await turn();
       const rows = [...new Map(next.flatMap((one) => order.rowsOf(one, one)).map((row) => [row.value, row])).values()];
       await this.#index.load(rows);
       return rows.length * TUNING.rowsPerGranules;
@@ -265,6 +268,9 @@ function isPast(value: SqlValue, at: SqlValue | undefined, falling: boolean): bo
 function isCutShort({ isCut }: OrderIndex, value: SqlValue): boolean {
   return isCut && value !== null && [...String(value)].length === CUT;
 }
+
+/** Rows of granules that are loaded together: some milliseconds. */
+const MAX_AHEAD = 32;
 
 function keysIn(keys: readonly string[]): Sql {
   return sql`SELECT w.key FROM unnest(${arrayText(keys)}::uuid[]) w(key)`;

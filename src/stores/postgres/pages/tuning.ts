@@ -13,8 +13,10 @@ export const TUNING = {
   maxCollected: 4_000,
   /** Rows of the first stretch of a walk. */
   stretch: 400,
-  /** How many times as short it is under a chain or a `_has`. */
-  walkedPerFar: 8,
+  /** What a test of a chain or a `_has` costs in rows. */
+  rowsPerFar: 8,
+  /** How much longer a stretch under them is than the one before. */
+  farGrowth: 2,
   /** How much longer a stretch is than the one before. */
   growth: 10,
   /** Rows of a stretch from which conditions are tested by lists of what they find. */

@@ -16,7 +16,7 @@ import { intervalScan } from '../pages/walk-bounds.js';
 import type { Run } from '../run.js';
 import { orderNames, type RowName, type SkipIndex, type SkipOrderKeys } from './skip-index.js';
 import { failsSurely, matchesSurely } from './range-tests.js';
-import { PRESENCE, SETS, SEVERAL, subjectOf, valueName } from './skip-row.js';
+import { PRESENCE, SETS, SEVERAL, SKIP_TUNING, subjectOf, valueName } from './skip-row.js';
 
 /** A condition that only resources of a set can meet, except those that are pending. */
 export interface MemberCondition extends Condition {
@@ -34,9 +34,9 @@ export class ConditionSets implements KnownSets {
   readonly #run: Run;
   readonly #known = new Map<Condition, ConditionSet | undefined>();
   /** What scans have found, by criteria; undefined: too much. */
-  readonly #scanned = new Map<Criteria, KeySet | undefined>();
+  readonly #scanned = new Map<Criteria, ConditionSet | undefined>();
   /** Long intervals that may match by their end. */
-  readonly #intervals = new Map<Criteria, KeySet | undefined>();
+  readonly #intervals = new Map<Criteria, ConditionSet | undefined>();
 
   constructor(index: SkipIndex, scope: RowScope, run: Run) {
     this.index = index;
@@ -56,8 +56,12 @@ export class ConditionSets implements KnownSets {
   async prepare(conditions: readonly Condition[]): Promise<readonly (ConditionSet | undefined)[]> {
     const unknown = conditions.filter((one) => !this.#known.has(one));
     const leaves = unknown.flatMap(({ criteria }) => (criteria === undefined ? [] : leavesOf(criteria)));
-    await this.index.load([...unknown.flatMap(namesOfShared), ...leaves.flatMap((one) => this.#namesOf(one))]);
-    await this.index.load(leaves.flatMap((one) => this.#granulesOf(one)));
+    await this.index.load([...unknown.flatMap(namesOfValue), ...leaves.flatMap((one) => this.#namesOf(one))]);
+    const groups = unknown.flatMap((one) => this.#groupOf(one) ?? []);
+    await this.index.load([
+      ...leaves.flatMap((one) => this.#granulesOf(one)),
+      ...groups.flatMap(({ order, granule }) => order.rowsOf(granule, granule)),
+    ]);
     await this.#scan(leaves);
     for (const one of unknown) this.#known.set(one, this.#find(one));
     return conditions.map((one) => this.#known.get(one));
@@ -68,13 +72,30 @@ export class ConditionSets implements KnownSets {
     return this.#known.get(condition);
   }
 
-  #find({ members, shared, criteria }: MemberCondition): ConditionSet | undefined {
+  #find(condition: MemberCondition): ConditionSet | undefined {
+    const { members, shared, criteria } = condition;
     if (members !== undefined) return { set: members, exact: true };
+    const group = this.#groupOf(condition);
+    if (group !== undefined) {
+      const set = this.emptySet();
+      group.order.addTo(set, group.granule);
+      return { set, exact: true };
+    }
     const held = shared && this.index.setOf(shared.parameter, valueName(String(shared.value)));
     if (shared !== undefined && held !== undefined) {
       return { set: held, exact: shared.suffices || !this.index.hasSeveral(shared.parameter) };
     }
     return criteria && setOfCriteria(criteria, this);
+  }
+
+  /** The granule of what has one value, or none; undefined where it has others, too. */
+  #groupOf({ group }: Condition): { readonly order: SkipOrderKeys; readonly granule: number } | undefined {
+    const order = group && this.index.order(group.order, group.descending);
+    if (group === undefined || order === undefined) return undefined;
+    const { starts, ties } = order;
+    const granule = group.value === null ? starts.length : partWith(starts, group.value);
+    const isOne = granule === starts.length || (ties.includes(granule) && starts[granule] === group.value);
+    return isOne ? { order, granule } : undefined;
   }
 
   setOf(criteria: Criteria): ConditionSet | undefined {
@@ -171,38 +192,46 @@ export class ConditionSets implements KnownSets {
       if (scan !== undefined) scans.push({ into: this.#scanned, criteria, scan });
     }
     if (scans.length === 0) return;
+    const { maxNumbered } = SKIP_TUNING;
     const lists = scans.map(
       ({ scan }, place) =>
         sql`${named(place)} (key) AS MATERIALIZED (SELECT * FROM (${scan}) u LIMIT ${MAX_SCANNED + 1})`,
     );
     const columns = scans.flatMap((_, place) => {
       const count = sql`(SELECT count(*) FROM ${named(place)})`;
-      const keys = sql`SELECT key FROM ${named(place)} WHERE ${count} <= ${MAX_SCANNED}`;
-      return [count, sql`(SELECT string_agg(n.n::text, ',') FROM (${this.index.numbersOf(keys)}) n)`];
+      const few = sql`SELECT key FROM ${named(place)} WHERE ${count} <= ${maxNumbered}`;
+      const many = sql`SELECT encode(string_agg(uuid_send(key), ''), 'base64') FROM ${named(place)}`;
+      return [
+        count,
+        sql`(SELECT string_agg(n.n::text, ',') FROM (${this.index.numbersOf(few)}) n)`,
+        sql`CASE WHEN ${count} > ${maxNumbered} AND ${count} <= ${MAX_SCANNED} THEN (${many}) END`,
+      ];
     });
     const [row] = await this.#run(sql`WITH ${list(lists)} SELECT ${list(columns)}`);
     for (const [place, { into, criteria }] of scans.entries()) {
-      const [count, text] = [row![2 * place], row![2 * place + 1] as string | null];
-      into.set(criteria, Number(count) > MAX_SCANNED ? undefined : this.#setOfText(text));
+      const [count, numbers, keys] = row!.slice(3 * place) as [unknown, string | null, string | null];
+      into.set(criteria, Number(count) > MAX_SCANNED ? undefined : await this.#setOfFound(numbers, keys));
     }
   }
 
-  #setOfText(text: string | null): KeySet {
+  async #setOfFound(numbers: string | null, keys: string | null): Promise<ConditionSet> {
     const set = this.emptySet();
-    if (text !== null) for (const number of text.split(',')) set.add(Number(number));
-    return set;
+    if (numbers !== null) for (const number of numbers.split(',')) set.add(Number(number));
+    if (keys === null) return { set, exact: true };
+    (await this.index.prefixes()).addTo(set, Buffer.from(keys, 'base64'));
+    return { set, exact: false };
   }
 
   #shortScan(criteria: Criteria): Sql | undefined {
     if (criteria.kind !== 'match' && criteria.kind !== 'id') return undefined;
     if (criteria.kind === 'match' && (this.#held(criteria) ?? this.#orderOf(criteria)) !== undefined) return undefined;
     const [condition, ...others] = conditionsOf(criteria, this.#scope).map((one) => withOwnScan(one, this.#scope));
-    return others.length > 0 || condition?.direct !== true ? undefined : condition.scan;
+    const isShort = condition?.direct === true || this.index.header.size <= MAX_SWEPT;
+    return others.length > 0 || !isShort ? undefined : condition?.scan;
   }
 
   #ofScan(criteria: Criteria): ConditionSet | undefined {
-    const set = this.#scanned.get(criteria);
-    return set && { set, exact: true };
+    return this.#scanned.get(criteria);
   }
 
   /** The order in which matches are a range. */
@@ -257,7 +286,7 @@ export class ConditionSets implements KnownSets {
     }
     set.unite(sure);
     const intervals = this.#intervals.get(criteria);
-    if (intervals !== undefined) set.unite(intervals);
+    if (intervals !== undefined) set.unite(intervals.set);
     const several = parameter === '_lastUpdated' ? undefined : this.index.setOf(this.#keyOf(parameter)!, SEVERAL);
     if (several !== undefined) set.unite(several);
     return { set, exact: false, sure };
@@ -267,7 +296,7 @@ export class ConditionSets implements KnownSets {
 type RangeCriteria = MatchCriteria | LastUpdatedCriteria;
 
 interface LeafScan {
-  readonly into: Map<Criteria, KeySet | undefined>;
+  readonly into: Map<Criteria, ConditionSet | undefined>;
   readonly criteria: Criteria;
   readonly scan: Sql;
 }
@@ -290,11 +319,16 @@ function componentsOf({ parameter, tests }: CompositeCriteria): readonly MatchCr
   return tests.map((test, place) => ({ kind: 'match', parameter: `${parameter}$${place}`, test }));
 }
 
-function namesOfShared({ shared }: Condition): readonly RowName[] {
-  if (shared === undefined) return [];
+/** The rows that tell of a condition beside its criteria. */
+function namesOfValue({ shared, group }: Condition): readonly RowName[] {
+  const ofGroup = group === undefined ? [] : orderNames(group.order);
+  if (shared === undefined) return ofGroup;
   const { parameter: subject, value } = shared;
-  return [{ sort: SETS, subject, value: valueName(String(value)) }, ...orderNames(subject)];
+  return [{ sort: SETS, subject, value: valueName(String(value)) }, ...orderNames(subject), ...ofGroup];
 }
 
 /** Rows of a scan that are read for a set: some milliseconds. */
-const MAX_SCANNED = 1_500;
+const MAX_SCANNED = 20_000;
+
+/** Resources of a type whose values are all read for a set. */
+const MAX_SWEPT = 65_536;

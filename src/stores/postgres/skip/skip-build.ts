@@ -12,6 +12,7 @@ import { postgresDialect } from '../dialect.js';
 import { projectKey } from '../keys.js';
 import type { Runner } from '../meta.js';
 import { type OrderIndex, orderIndexOf } from '../pages/order-index.js';
+import { PREFIX_BYTES } from './key-prefixes.js';
 import {
   BY_LARGEST,
   BY_SMALLEST,
@@ -21,6 +22,8 @@ import {
   IDS,
   KEYS_IN_ROW,
   ORDER,
+  prefixNames,
+  PREFIXES_IN_ROW,
   PRESENCE,
   SETS,
   SEVERAL,
@@ -94,6 +97,18 @@ class SkipBuilder {
         FROM fhirgraph_number GROUP BY 3 RETURNING cardinality(keys) AS n) SELECT coalesce(sum(n), 0) FROM i`,
     )) as [[unknown]];
     this.#all = new KeySet(0, Number(count)).fill();
+    await this.#prefixes(project);
+  }
+
+  /** The beginnings of their keys. */
+  async #prefixes(project: Sql): Promise<void> {
+    for (const [row, name] of prefixNames(this.#all.size).entries()) {
+      const from = row * PREFIXES_IN_ROW;
+      await this.#run(sql`INSERT INTO fhirgraph_skip (project, type, sort, subject, value, data)
+        SELECT ${project}, ${SETS}::bigint, ${IDS}::bigint, ${name}::text,
+          encode(string_agg(substr(uuid_send(resource), 1, ${PREFIX_BYTES}::int), '' ORDER BY n), 'base64')
+        FROM fhirgraph_number WHERE n >= ${from}::int AND n < ${from + PREFIXES_IN_ROW}::int`);
+    }
   }
 
   /**

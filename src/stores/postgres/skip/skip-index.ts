@@ -6,6 +6,7 @@ import type { RowScope } from '../../sql/rows.js';
 import { arrayText } from '../array.js';
 import { projectKey, uuidText } from '../keys.js';
 import type { Run } from '../run.js';
+import { KeyPrefixes } from './key-prefixes.js';
 import {
   BY_LARGEST,
   BY_SMALLEST,
@@ -15,6 +16,7 @@ import {
   IDS,
   KEYS_IN_ROW,
   ORDER,
+  prefixNames,
   SETS,
   SKIP_TUNING,
   type SkipHeader,
@@ -39,7 +41,7 @@ export interface RowName {
 
 /** What was read of skip indexes lately: rows as they are stored, orders and long sets as they are used. */
 export type SkipCache = LRUCache<string, Kept>;
-type Kept = Uint8Array | KeySet | SkipOrder | typeof ABSENT;
+type Kept = Uint8Array | KeySet | KeyPrefixes | SkipOrder | typeof ABSENT;
 
 const ABSENT = Symbol('absent');
 
@@ -53,6 +55,7 @@ const MAX_BYTES = 48 * 1024 * 1024;
 function sizeOf(kept: Kept): number {
   if (kept === ABSENT) return 64;
   if (kept instanceof KeySet) return 64 + kept.words.byteLength;
+  if (kept instanceof KeyPrefixes) return 64 + kept.byteLength;
   return 64 + (kept instanceof Uint8Array ? kept.byteLength : 32 * kept.starts.length);
 }
 
@@ -199,6 +202,18 @@ export class SkipIndex {
       SELECT s.first + array_position(s.keys, i.key) - 1 AS n FROM fhirgraph_skip_key s
         WHERE s.project::text = ${uuidText(this.#scope.shard)} AND s.type = ${this.#scope.type} AND s.keys[1] <= i.key
         ORDER BY s.keys[1] DESC LIMIT 1) k WHERE k.n IS NOT NULL`;
+  }
+
+  /** Finds the numbers of keys, and seldom some more. PERF: a few keys are found faster by {@link numbersOf}. */
+  async prefixes(): Promise<KeyPrefixes> {
+    const { id, size } = this.header;
+    const kept = this.#cache.get(`${id} prefixes`) as KeyPrefixes | undefined;
+    if (kept !== undefined) return kept;
+    const rows = await this.#run(sql`SELECT s.data FROM fhirgraph_skip s WHERE ${this.#of} AND s.sort = ${SETS}::bigint
+      AND s.subject = ${IDS}::bigint AND s.value = ANY (${arrayText(prefixNames(size))}) ORDER BY s.value`);
+    const read = new KeyPrefixes(Buffer.concat(rows.map(([data]) => Buffer.from(data as string, 'base64'))));
+    this.#cache.set(`${id} prefixes`, read);
+    return read;
   }
 
   /** Selects the keys of what was written since. */

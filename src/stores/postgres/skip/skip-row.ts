@@ -13,6 +13,7 @@ import { parameterKey, type RowScope } from '../../sql/rows.js';
  * ```text
  * sort    subject     value     data
  * 0       ids         ''        the moment: see SkipHeader
+ * 0       ids         'k000' …  the beginnings of the keys, in order: see key-prefixes.ts
  * 0       parameter   'p'       the resources with a value
  * 0       parameter   's'       of a date or number: the resources with several
  * 0       parameter   'v' code  the resources with this frequent code
@@ -36,7 +37,7 @@ export interface SkipHeader {
   readonly size: number;
 }
 
-export const FORMAT = 1;
+export const FORMAT = 2;
 
 /** The granules of an order. */
 export interface SkipOrder {
@@ -71,6 +72,14 @@ export const GRANULES_IN_ROW = 32;
 /** Keys in a row of `fhirgraph_skip_key`, a power of two: it has those of the numbers from `first` up. */
 export const KEYS_IN_ROW = 64;
 
+/** Beginnings of keys in a row of the table. */
+export const PREFIXES_IN_ROW = 32_768;
+
+/** The rows that have them. @param size number of resources */
+export function prefixNames(size: number): readonly string[] {
+  return Array.from({ length: Math.ceil(size / PREFIXES_IN_ROW) }, (_, row) => `k${String(row).padStart(3, '0')}`);
+}
+
 /** The number of a subject. */
 export function subjectOf(parameter: string, scope: RowScope): number | undefined {
   if (parameter === '_id') return IDS;
@@ -86,10 +95,12 @@ export const SKIP_TUNING = {
   minGranules: 16,
   /** Codes and targets of fewer resources are looked up. */
   minHolders: 512,
+  /** The most keys whose numbers the server looks up, a hundredth of a millisecond each. */
+  maxNumbered: 256,
   /** With more writes since, a skip index is not used. */
   maxPending: 4_000,
-  /** With more writes since, it is made again. */
-  maxFresh: 2_000,
+  /** With more writes since, it is made again: each costs a search about ten microseconds. */
+  maxFresh: 1_000,
   /** After so many writes of a type a store makes its skip index before it closes. Fewer rows are walked until a search asks. */
   minLoad: 20_000,
 };

@@ -2,7 +2,7 @@ import type { Criteria } from '../../../search/criteria/criteria.js';
 import { rowCondition } from '../conditions.js';
 import { type ChooseScan, isDirect, planRows } from '../plan.js';
 import type { RowScope } from '../rows.js';
-import { type Sql, TRUE } from '../sql.js';
+import { type Sql, type SqlValue, TRUE } from '../sql.js';
 
 /** One condition on a resource: how to test it, and how to find all resources that meet it. */
 export interface Condition {
@@ -18,6 +18,8 @@ export interface Condition {
   readonly reads?: number | undefined;
   /** A code, or the key of a reference's target, that all its matches have. */
   readonly shared?: SharedValue | undefined;
+  /** It asks for the resources of one value of an order, by the number of the order in the skip index. Null: without a value. */
+  readonly group?: { readonly order: number; readonly descending: boolean; readonly value: SqlValue } | undefined;
   /** What it says, where that is criteria. */
   readonly criteria?: Criteria;
 }

@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest';
+import type { DateTest, NumberTest, Prefix } from '../../../src/search/criteria/criteria.js';
+import { testValue } from '../../../src/search/evaluate/test-value.js';
+import { failsSurely, matchesSurely } from '../../../src/stores/postgres/skip/range-tests.js';
+import { below, createRandom, oneOf } from '../../../src/testing/random.js';
+import { cases, SEED } from '../../support/chance.js';
+
+const PREFIXES: readonly Prefix[] = ['eq', 'ne', 'gt', 'lt', 'ge', 'le', 'sa', 'eb', 'ap', 'po'];
+
+test('what is known of all intervals from a start holds for each of them', () => {
+  const random = createRandom(SEED);
+  const counts = { surely: 0, never: 0 };
+  for (let round = 0; round < cases(4_000); round++) {
+    const kind = oneOf(['date', 'number', 'quantity'] as const, random);
+    const low = below(11, random);
+    const high = low + (kind === 'date' ? 1 + below(4, random) : below(3, random));
+    const asked = { kind, prefix: oneOf(PREFIXES, random), low, high } as DateTest | NumberTest;
+    const start = below(13, random);
+    const end = start + (kind === 'date' ? 1 : 0) + below(5, random);
+    const passes = testValue(asked, { kind, low: start, high: end });
+    const next = start + 1 + below(3, random);
+    const first = next - 1 - below(3, random);
+    const isKnown = [matchesSurely(asked, start), start >= first && start < next && matchesSurely(asked, first, next)];
+    if (isKnown.includes(true)) {
+      counts.surely += 1;
+      expect([asked, start, end, passes]).toEqual([asked, start, end, true]);
+    }
+    // A long interval is found by its end.
+    if (failsSurely(asked, start) && !(asked.prefix === 'gt' && end > start)) {
+      counts.never += 1;
+      expect([asked, start, end, passes]).toEqual([asked, start, end, false]);
+    }
+  }
+  expect(Math.min(counts.surely, counts.never)).toBeGreaterThan(200);
+});
