@@ -8,8 +8,26 @@ import { byKey } from './by-key.js';
 import { projectKey, resourceKey } from './keys.js';
 import type { Run } from './run.js';
 
+/** Reads resources of any projects, by a statement for each. Same length, same order. */
+export async function readProjects(
+  keys: readonly ResourceKey[],
+  runOn: (project: string) => Run,
+): Promise<readonly ReadResult[]> {
+  const results: ReadResult[] = [];
+  await Promise.all(
+    [...Map.groupBy(keys.entries(), ([, { project }]) => project)].map(async ([project, ofProject]) => {
+      const answers = await read(
+        ofProject.map(([, key]) => key),
+        runOn(project),
+      );
+      ofProject.forEach(([index], position) => (results[index] = answers[position]!));
+    }),
+  );
+  return results;
+}
+
 /** Reads the current state, or the given version, of each key. All keys are of one project. */
-export async function read(keys: readonly ResourceKey[], run: Run): Promise<readonly ReadResult[]> {
+async function read(keys: readonly ResourceKey[], run: Run): Promise<readonly ReadResult[]> {
   const results: ReadResult[] = keys.map(() => ({ status: 'missing' }));
   const current = keys.flatMap(({ version }, index) => (version === undefined ? [index] : []));
   const versioned = keys.flatMap(({ version }, index) => (isVersion(version) ? [index] : []));

@@ -25,7 +25,7 @@ import {
   type WriteResult,
 } from '../../store/store.js';
 import { BackgroundWork } from '../sql/background-work.js';
-import { AT_ONCE, type ReindexOptions } from '../sql/reindex.js';
+import type { ReindexOptions } from '../sql/reindex.js';
 import { readAccessEpoch } from './access-epoch.js';
 import { Commits } from './commit.js';
 import { type PostgresStoreConfig, type PostgresStoreOptions, resolveConfig } from './config.js';
@@ -36,11 +36,12 @@ import { explainCall } from './explain.js';
 import { IndexStatus } from './index-status.js';
 import { IndexWork } from './index-work.js';
 import { type PostgresVerification, verify } from './maintenance.js';
-import { history, read } from './reads.js';
+import { Preparation } from './preparation.js';
+import { history, readProjects } from './reads.js';
 import { purgeHistory, removeProject, vacuum } from './removal.js';
-import { prepareSchema } from './schema.js';
 import { SharedRead } from './shared-read.js';
-import type { Reader, Run } from './run.js';
+import { readerOn } from './reader-on.js';
+import type { Run } from './run.js';
 import { SkipIndexes } from './skip/skip-indexes.js';
 import { createSkipCache, type NoteStale } from './skip/skip-index.js';
 import { SmallCommits } from './small-commits.js';
@@ -87,10 +88,13 @@ export class PostgresStore implements ResourceStore {
   readonly #readers: Connections;
   readonly #commits: Commits;
   readonly #smallCommits = new SmallCommits((writes, signal) => this.#commits.commit(writes, signal));
-  readonly #smallReads = new SmallReads((keys, signal) => this.#read(keys, signal));
+  readonly #smallReads = new SmallReads((keys, signal) =>
+    readProjects(keys, (project) => this.#runOn(project, { signal })),
+  );
   readonly #status: IndexStatus;
   readonly #work: IndexWork;
   readonly #background: BackgroundWork;
+  readonly #preparation: Preparation;
   readonly #statistics: Statistics;
   readonly #skips: SkipIndexes;
   readonly #config: PostgresStoreConfig;
@@ -100,7 +104,6 @@ export class PostgresStore implements ResourceStore {
   readonly #skipCache = createSkipCache();
   /** Projects that this process wrote recently. */
   readonly #written: LRUCache<string, true> | undefined;
-  #prepared: Promise<void> | undefined;
   #closed = false;
 
   /**
@@ -124,6 +127,7 @@ export class PostgresStore implements ResourceStore {
       const result = await this.#work.step(signal);
       return typeof result === 'string' ? result : 'more';
     });
+    this.#preparation = new Preparation(this.#writer, this.#config, this.#status, this.#work, this.#background);
     this.#statistics = new Statistics(this.#writer);
     this.#skips = new SkipIndexes(this.#writer, this.model);
     if (readers !== writer && readOwnWrites > 0) this.#written = new LRUCache({ max: MAX_WRITTEN, ttl: readOwnWrites });
@@ -280,21 +284,6 @@ export class PostgresStore implements ResourceStore {
     });
   }
 
-  /** A statement for each project. */
-  async #read(keys: readonly ResourceKey[], signal: AbortSignal | undefined): Promise<readonly ReadResult[]> {
-    const results: ReadResult[] = [];
-    await Promise.all(
-      [...Map.groupBy(keys.entries(), ([, { project }]) => project)].map(async ([project, ofProject]) => {
-        const answers = await read(
-          ofProject.map(([, key]) => key),
-          this.#runOn(project, { signal }),
-        );
-        ofProject.forEach(([index], position) => (results[index] = answers[position]!));
-      }),
-    );
-    return results;
-  }
-
   #searched<Result>(
     { project, type, criteria, sort }: SearchQuery,
     beside: readonly string[],
@@ -332,50 +321,12 @@ export class PostgresStore implements ResourceStore {
     assertNotAborted(options);
     try {
       // Other calls wait for the same preparation, so it continues.
-      await untilCallEnds(this.#prepare(), { signal: options?.signal });
+      await untilCallEnds(this.#preparation.done(), { signal: options?.signal });
       return await work(options);
     } catch (error) {
       throw storeError(error);
     }
   }
-
-  /** Once; after a failure the next call tries again. */
-  #prepare(): Promise<void> {
-    this.#prepared ??= this.#prepareOnce().catch((error: unknown) => {
-      this.#prepared = undefined;
-      throw error;
-    });
-    return this.#prepared;
-  }
-
-  async #prepareOnce(): Promise<void> {
-    await prepareSchema(this.#writer, this.#config.partitions, this.model);
-    const { pending } = await this.#status.load();
-    if (Object.keys(pending).length === 0 || this.#config.reindex === 'manual') return;
-    if ((await this.#work.countUpTo(AT_ONCE + 1)) <= AT_ONCE && (await this.#workAtOnce())) return;
-    this.#background.start();
-  }
-
-  /** @returns false if work is left: other processes are doing it, or it failed and will be retried */
-  async #workAtOnce(): Promise<boolean> {
-    try {
-      for (;;) {
-        const result = await this.#work.step(undefined);
-        if (typeof result !== 'string') continue;
-        await this.#status.load();
-        return result === 'done';
-      }
-    } catch {
-      return false;
-    }
-  }
-}
-
-function readerOn(connections: Connections, options: CallOptions | undefined): Reader {
-  return {
-    run: (statement) => connections.run(statement, options?.signal),
-    snapshot: (work) => connections.snapshot(work, options),
-  };
 }
 
 type Work<Result> = (options: CallOptions | undefined) => Promise<Result>;

@@ -1,0 +1,62 @@
+import type { BackgroundWork } from '../sql/background-work.js';
+import { AT_ONCE } from '../sql/reindex.js';
+import type { PostgresStoreConfig } from './config.js';
+import type { Connections } from './connections.js';
+import type { IndexStatus } from './index-status.js';
+import type { IndexWork } from './index-work.js';
+import { prepareSchema } from './prepare-schema.js';
+
+/** What the first call of a store waits for: the tables, and index rows that are made again at once where they are few. */
+export class Preparation {
+  readonly #writer: Connections;
+  readonly #config: PostgresStoreConfig;
+  readonly #status: IndexStatus;
+  readonly #work: IndexWork;
+  readonly #background: BackgroundWork;
+  #prepared: Promise<void> | undefined;
+
+  constructor(
+    writer: Connections,
+    config: PostgresStoreConfig,
+    status: IndexStatus,
+    work: IndexWork,
+    background: BackgroundWork,
+  ) {
+    this.#writer = writer;
+    this.#config = config;
+    this.#status = status;
+    this.#work = work;
+    this.#background = background;
+  }
+
+  /** Once; after a failure the next call tries again. */
+  done(): Promise<void> {
+    this.#prepared ??= this.#prepareOnce().catch((error: unknown) => {
+      this.#prepared = undefined;
+      throw error;
+    });
+    return this.#prepared;
+  }
+
+  async #prepareOnce(): Promise<void> {
+    await prepareSchema(this.#writer, this.#config.partitions, this.#config.model);
+    const { pending } = await this.#status.load();
+    if (Object.keys(pending).length === 0 || this.#config.reindex === 'manual') return;
+    if ((await this.#work.countUpTo(AT_ONCE + 1)) <= AT_ONCE && (await this.#workAtOnce())) return;
+    this.#background.start();
+  }
+
+  /** @returns false if work is left: other processes are doing it, or it failed and will be retried */
+  async #workAtOnce(): Promise<boolean> {
+    try {
+      for (;;) {
+        const result = await this.#work.step(undefined);
+        if (typeof result !== 'string') continue;
+        await this.#status.load();
+        return result === 'done';
+      }
+    } catch {
+      return false;
+    }
+  }
+}
