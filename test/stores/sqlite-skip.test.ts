@@ -182,6 +182,35 @@ describe('a page costs its rows where conditions and order depend on each other'
   });
 });
 
+test('a page under a composite tests what has both of its values, and reads no list of one', async () => {
+  const database = new Database(':memory:');
+  const store = new SqliteStore(database);
+  await write(store, correlatedObservations(600));
+  const composite: Criteria = {
+    kind: 'composite',
+    parameter: 'code-value-quantity',
+    tests: [
+      { kind: 'token', code: 'c1' },
+      { kind: 'quantity', prefix: 'lt', low: 40, high: 40 },
+    ],
+  };
+  const query: SearchQuery = { ...OBSERVATIONS, criteria: composite, sort: [by('date', true)], limit: 5 };
+  const page = async (): Promise<readonly string[]> =>
+    (await store.search(query)).matches.map(({ resource }) => resource.id!);
+  const expected = await page();
+  expect(expected).toHaveLength(5);
+  buildAll(database);
+  Object.assign(TUNING, { looks: [Infinity], skipFrom: 0 });
+  const spies = (['all', 'column'] as const).map((name) => vi.spyOn(Statements.prototype, name));
+  expect(await page()).toEqual(expected);
+  const calls = spies.flatMap(({ mock }) => mock.calls.map(([query]) => query));
+  expect(calls.filter(({ text }) => /FROM \(SELECT x\d\.resource FROM token/.test(text))).toEqual([]);
+  const lists = calls.flatMap(({ values }) => values).filter((one) => String(one).startsWith('['));
+  const tested = lists.flatMap((one) => JSON.parse(String(one)) as unknown[]).length;
+  expect(tested).toBeGreaterThan(4);
+  expect(tested).toBeLessThan(80);
+});
+
 test('a page of one code, sorted by it, leaves out what has a larger one, too', async () => {
   const database = new Database(':memory:');
   const store = new SqliteStore(database);

@@ -8,7 +8,8 @@ import { inTime, parameterKey, type RowScope } from '../../sql/rows.js';
 import { allOf, anyOf, Sql, sql, type SqlValue, TRUE } from '../../sql/sql.js';
 import { intervalScan } from '../pages/walk-bounds.js';
 import type { Statements } from '../statements.js';
-import { type ConditionSet, type KnownSets, setOfCriteria } from '../../sql/skip/condition-set.js';
+import { partsOfComposite } from '../../sql/skip/composite-parts.js';
+import { type ConditionSet, intersection, type KnownSets, setOfCriteria } from '../../sql/skip/condition-set.js';
 import type { KeySet } from '../../sql/skip/key-set.js';
 import { type FindsSets, LinkedSets } from './linked-sets.js';
 import type { SkipIndex } from './skip-index.js';
@@ -86,6 +87,12 @@ export class ConditionSets implements KnownSets, FindsSets {
         return this.#inRange(criteria, '_lastUpdated');
       case 'id':
         return this.#scannedFor(criteria, SHORT);
+      case 'composite': {
+        const parts = partsOfComposite(criteria, this.#scope.dialect.model, this.#scope.type);
+        const found = intersection(parts.map((one) => one && this.setOf(one)));
+        // The values may be in different groups.
+        return found && { ...found, exact: false };
+      }
       case 'has':
         return this.#linked.having(criteria);
       case 'chain':

@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest';
+import { R4 } from '../../src/fhir/r4.js';
+import { extendDefinitions } from '../../src/definitions.js';
+import type { ValueTest } from '../../src/search/criteria/criteria.js';
+import { partsOfComposite } from '../../src/stores/sql/skip/composite-parts.js';
+
+const code: ValueTest = { kind: 'token', code: 'a' };
+const above: ValueTest = { kind: 'quantity', prefix: 'gt', low: 1, high: 1 };
+
+test.each([
+  ['code-value-quantity', ['code', 'value-quantity']],
+  ['component-code-value-quantity', ['component-code', 'component-value-quantity']],
+  ['combo-code-value-quantity', ['combo-code', 'combo-value-quantity']],
+])('what has a value of %s has one of each of its parts', (parameter, [first, second]) => {
+  const parts = partsOfComposite({ kind: 'composite', parameter, tests: [code, above] }, R4, 'Observation');
+  expect(parts).toEqual([
+    { kind: 'match', parameter: first, test: code },
+    { kind: 'match', parameter: second, test: above },
+  ]);
+});
+
+test('a part whose own parameter has other values says nothing', async () => {
+  const model = await extendDefinitions(R4, {
+    searchParameters: [
+      {
+        resourceType: 'SearchParameter',
+        url: 'https://clinic.example/SearchParameter/range',
+        status: 'active',
+        code: 'range',
+        base: ['Observation'],
+        type: 'composite',
+        expression: 'Observation.referenceRange',
+        component: [
+          { definition: 'http://hl7.org/fhir/SearchParameter/clinical-code', expression: 'type' },
+          { definition: 'https://nowhere.example/text', expression: 'text' },
+        ],
+      },
+    ] as never,
+  });
+  const tests: readonly ValueTest[] = [code, { kind: 'string', comparator: 'starts-with', text: 'a' }];
+  const parts = partsOfComposite({ kind: 'composite', parameter: 'range', tests }, model, 'Observation');
+  expect(parts).toEqual([undefined, undefined]);
+});
