@@ -73,7 +73,10 @@ export const ROOMS = {
       'explain/',
     ],
   ],
-  import: ['import-context.ts', 'entry-reader.ts', 'session.ts', 'entries/', 'write/', 'links/', 'bundle/', 'ndjson/'],
+  import: [
+    ...['import-context.ts', 'entry-reader.ts', 'create-guess.ts', 'session.ts'],
+    ...['entries/', 'write/', 'links/', 'bundle/', 'ndjson/'],
+  ],
   projects: [
     ...[
       'session/',

@@ -19,13 +19,13 @@ export type EntryPlan =
       readonly identified: Identified;
       readonly check: GuardedWrite | undefined;
       readonly write: GuardedWrite;
-      /** See {@link PutEntry.optimistic}. */
+      /** See {@link PutEntry.optimistic}; also true of a guess. */
       readonly optimistic: boolean;
     }
   | { readonly kind: 'done'; readonly identified: Identified; readonly outcome: EntryOutcome }
   | { readonly kind: 'read'; readonly identified: Identified };
 
-/** True if the plan's preconditions depend on a search. */
+/** True if the plan's preconditions depend on a search or a guess. */
 export function isOptimistic(plan: EntryPlan): boolean {
   return plan.kind === 'write' && plan.optimistic;
 }
@@ -35,6 +35,7 @@ export function isOptimistic(plan: EntryPlan): boolean {
  * left out. Reads the store, changes nothing.
  *
  * @param review receives the identities before planning continues; it may add faults
+ * @param mayGuess see {@link planPuts}
  * @returns plans in processing order, without the entries that got a fault
  */
 export async function planEntries(
@@ -42,6 +43,7 @@ export async function planEntries(
   session: ImportSession,
   faults: EntryFaults,
   review: (identified: readonly Identified[]) => void = () => undefined,
+  mayGuess = false,
 ): Promise<readonly EntryPlan[]> {
   const identified = await identify(inProcessingOrder(entries), session, faults);
   review(identified);
@@ -64,7 +66,7 @@ export async function planEntries(
 
   const puts = resolved.filter((one): one is PutEntry => one.action === 'put');
   const deleted = new Set(resolved.flatMap((one) => (one.action === 'delete' ? [keyText(one.key)] : [])));
-  const planned = await planPuts(puts, deleted, session);
+  const planned = await planPuts(puts, deleted, session, mayGuess);
   const planOf = new Map(puts.map((put, index) => [put, planned[index]!]));
 
   return resolved.map((one): EntryPlan => {
@@ -72,7 +74,8 @@ export async function planEntries(
       case 'put': {
         const plan = planOf.get(one)!;
         if (plan.kind === 'unchanged') return done(one, { kind: 'unchanged', key: one.key, stored: plan.stored });
-        return { kind: 'write', identified: one, check: one.check, write: plan.write, optimistic: one.optimistic };
+        const optimistic = one.optimistic || plan.guessed;
+        return { kind: 'write', identified: one, check: one.check, write: plan.write, optimistic };
       }
       case 'delete': {
         const write: GuardedWrite = { kind: 'delete', key: one.key, expect: one.expect };

@@ -23,30 +23,25 @@ import type { ImportSession } from '../session.js';
 export async function runTransaction(content: BundleContent, session: ImportSession): Promise<ImportResult> {
   if (content.faults.size > 0) throw content.faults.toError(content.size);
   assertNotAborted(session.options);
-  return withRetries({ attempts: ATTEMPTS.write, signal: session.options.signal }, async () => {
+  return withRetries({ attempts: ATTEMPTS.write, signal: session.options.signal }, async ({ number }) => {
     const faults = new EntryFaults();
-    const plans = await planEntries(content.entries, session, faults, (identified) =>
-      refuseOverlaps(identified, faults),
-    );
+    const review = (identified: readonly Identified[]): void => refuseOverlaps(identified, faults);
+    const plans = await planEntries(content.entries, session, faults, review, number === 1);
     await foreseeReads(plans, session, faults);
     if (faults.size > 0) throw faults.toError(content.size);
 
-    const writes = toWrites(plans);
+    const planned = toWrites(plans);
+    const writes = planned.map(({ write }) => write);
     let results: readonly WriteResult[];
     try {
-      results =
-        writes.length === 0
-          ? []
-          : await session.store.commit(
-              writes.map(({ write }) => write),
-              session.options,
-            );
+      results = writes.length === 0 ? [] : await session.store.commit(writes, session.options);
     } catch (error) {
-      const attributed = attribute(error, writes, content.size);
+      session.guess?.learnFailure(error, writes);
+      const attributed = attribute(error, planned, content.size);
       if (isConflict(error) && plans.some(isOptimistic)) return new Overtaken(attributed);
       throw attributed;
     }
-    return toImportResult('transaction', await outcomes(content.size, plans, writes, results, session));
+    return toImportResult('transaction', await outcomes(content.size, plans, planned, results, session));
   });
 }
 

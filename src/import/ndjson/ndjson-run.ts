@@ -6,11 +6,13 @@ import { tracedBy } from '../../access/access-trace.js';
 import { recorded } from '../../access/audited.js';
 import { underLimits } from '../../access/turns/under-limits.js';
 import { assertNotAborted } from '../../store/guards.js';
+import type { WriteResult } from '../../store/store.js';
 import { decidesAccess } from '../../store/access-epoch.js';
 import { keyText } from '../../fhir/reference.js';
 import { MAX_RESOURCE_BYTES } from '../../store/json-text.js';
 import { checkResource } from '../entries/check-resource.js';
 import { commitEach } from '../write/commit-each.js';
+import { commitGuessed, groupsOf } from '../write/commit-guessed.js';
 import { deletionsOf } from './deletion-line.js';
 import { BatchQueue } from './batch-queue.js';
 import type { BadLine, NdjsonContext, NdjsonProgress, NdjsonResult } from './ndjson-types.js';
@@ -176,7 +178,9 @@ export class NdjsonRun {
       const trace = tracedBy(context, facts, context.baseUrl);
       if (trace !== undefined) facts.targets = wanted.flatMap(targetsOf);
       facts.results = wanted.length;
-      return underLimits(context, (bounded) => this.#commit(wanted, openSession(bounded, trace), tally));
+      return underLimits(context, (bounded) =>
+        this.#commit(wanted, { ...openSession(bounded, trace), guess: this.#session.guess }, tally),
+      );
     });
   }
 
@@ -209,22 +213,19 @@ export class NdjsonRun {
   }
 
   async #put(puts: readonly PutLine[], session: ImportSession, tally: Tally): Promise<readonly BadLine[]> {
-    const plans = await planPuts(
-      puts.map(({ put }) => put),
-      new Set(),
-      session,
-    );
-    const writes = plans.flatMap((plan, index) =>
-      plan.kind === 'write' ? [{ line: puts[index]!.line, group: [plan.write] }] : [],
-    );
-    const results = await commitEach(
-      writes.map(({ group }) => group),
-      session,
-      this.#context.stopOnError === true,
-    );
+    const wanted = puts.map(({ put }) => put);
+    let plans = await planPuts(wanted, new Set(), session, true);
+    const guesses = plans.some((plan) => plan.kind === 'write' && plan.guessed);
+    let results: readonly (readonly WriteResult[] | FhirError)[] | undefined;
+    if (guesses) results = await commitGuessed(plans, session);
+    if (results === undefined) {
+      if (guesses) plans = await planPuts(wanted, new Set(), session);
+      results = await commitEach(groupsOf(plans), session, this.#context.stopOnError === true);
+    }
+    const lines = puts.flatMap(({ line }, index) => (plans[index]!.kind === 'write' ? [line] : []));
     const refused: BadLine[] = [];
     results.forEach((result, index) => {
-      const { line } = writes[index]!;
+      const line = lines[index]!;
       if (result instanceof FhirError) refused.push(badLine(line, result));
       else if (result[0]?.kind === 'put' && result[0].created) tally.created++;
       else tally.updated++;

@@ -1,7 +1,7 @@
 import { keyText } from '../../fhir/reference.js';
 import type { GuardedKey, GuardedWrite } from '../../access/contract.js';
 import type { AnyResource } from '../../fhir/resource.js';
-import type { Expectation, StoredResource } from '../../store/store.js';
+import type { Expectation, ReadResult, StoredResource } from '../../store/store.js';
 import { sameContent } from './same-content.js';
 import type { ImportSession } from '../session.js';
 
@@ -16,7 +16,12 @@ export interface WantedPut {
 
 /** The plan of a {@link WantedPut}: a write, or nothing if the content is unchanged. */
 export type PlannedPut =
-  | { readonly kind: 'write'; readonly write: GuardedWrite }
+  | {
+      readonly kind: 'write';
+      readonly write: GuardedWrite;
+      /** It was not read, because it is expected to be new; see {@link CreateGuess}. */
+      readonly guessed: boolean;
+    }
   | { readonly kind: 'unchanged'; readonly stored: StoredResource };
 
 /**
@@ -24,17 +29,18 @@ export type PlannedPut =
  *
  * @param changing {@link keyText}s of resources that change before these are written, so that their stored content is
  * outdated
+ * @param mayGuess whether resources that are expected to be new are left unread; the commit fails where they are not
  * @returns one plan per put, same order
  */
 export async function planPuts(
   puts: readonly WantedPut[],
   changing: ReadonlySet<string>,
   session: ImportSession,
+  mayGuess = false,
 ): Promise<readonly PlannedPut[]> {
-  const current = await session.store.read(
-    puts.map(({ key }) => key),
-    session.options,
-  );
+  const guess = mayGuess ? session.guess : undefined;
+  const guessed = puts.map(({ key, expect }) => expect === undefined && guess?.expectsNew(key.type) === true);
+  const current = await readCurrent(puts, guessed, session);
   const touched = new Set(changing);
   return puts.map(({ key, resource, expect, generatedId }, index) => {
     const text = keyText(key);
@@ -49,8 +55,29 @@ export async function planPuts(
       return { kind: 'unchanged', stored: found };
     }
     touched.add(text);
-    return { kind: 'write', write: { kind: 'put', key, resource: kept, expect, keepSecrets: true, generatedId } };
+    const isGuessed = guessed[index]!;
+    const expected = isGuessed ? { version: null } : expect;
+    return {
+      kind: 'write',
+      write: { kind: 'put', key, resource: kept, expect: expected, keepSecrets: true, generatedId },
+      guessed: isGuessed,
+    };
   });
+}
+
+/** @returns one result per put, undefined for those that are guessed */
+async function readCurrent(
+  puts: readonly WantedPut[],
+  guessed: readonly boolean[],
+  session: ImportSession,
+): Promise<readonly (ReadResult | undefined)[]> {
+  const keys = puts.flatMap(({ key }, index) => (guessed[index] === true ? [] : [key]));
+  if (keys.length === 0) return [];
+  const stored = await session.store.read(keys, session.options);
+  session.guess?.learn(keys, stored);
+  if (keys.length === puts.length) return stored;
+  let next = 0;
+  return guessed.map((isGuessed) => (isGuessed ? undefined : stored[next++]));
 }
 
 /** The id in its usual place, right after the type. */

@@ -105,13 +105,13 @@ export class Threads {
   }
 
   async *#partsOf(writes: readonly Write[], now: number, sent: SentWrite[]): AsyncGenerator<WritePart> {
-    const size = THREAD_TUNING.slice;
     const commit = { now, load: isLoad(writes) };
     // A thread that died before it committed is sent everything again.
     sent.length = 0;
     while (sent.length < writes.length) {
       if (this.#turn.isSpent) await this.#turn.next();
       const { length: start } = sent;
+      const size = start === 0 ? THREAD_TUNING.firstSlice : THREAD_TUNING.slice;
       // A resource may take as long as a thousand others.
       const isEnough = (): boolean => this.#turn.isSpent;
       const part = partOf(this.#model, writes.slice(start, start + size), start, commit, isEnough);

@@ -10,6 +10,8 @@ export const THREAD_TUNING = {
   largeResource: 2_500,
   /** Resources that are read and parsed, or writes that are sent, before the turn is looked at. */
   slice: 64,
+  /** Writes that are sent first, so that the thread begins soon. */
+  firstSlice: 16,
   /** Pages of a file that is verified and rebuilt in the event loop: about 200 resources. */
   smallFile: 256,
   /** Pages written to the log, as estimated, after which a thread carries them to the database. */
