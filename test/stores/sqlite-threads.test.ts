@@ -494,6 +494,17 @@ describe('large resources', () => {
     expect(await turnsDuring(read)).toBeGreaterThanOrEqual(11);
   });
 
+  test('of a history are read one by one, with other work between them', async () => {
+    const store = storeInLoop();
+    for (let n = 0; n < 12; n++) await store.commit([put(large('p'))]);
+    THREAD_TUNING.turnMs = 0;
+    const history = store.history({ project: PROJECT, type: 'Patient', id: 'p' }, { offset: 0, limit: 100 });
+    expect(await turnsDuring(history)).toBeGreaterThanOrEqual(11);
+    expect((await history).entries.map(({ versionId }) => versionId)).toEqual(
+      Array.from({ length: 12 }, (_, n) => String(12 - n)),
+    );
+  });
+
   test('are sent to a thread one by one, with other work between them', async () => {
     const posted = vi.spyOn(Worker.prototype, 'postMessage');
     const store = newStore();

@@ -16,6 +16,8 @@ export function didYouMean(input: string, names: Iterable<string>): string {
 
 /** Whether two names differ in case, hyphens and underscores only. */
 export function isSameName(one: string, other: string): boolean {
+  // A query can have a name of any length, which is compared with each of hundreds.
+  if (one.length > MAX_NAME_LENGTH || other.length > MAX_NAME_LENGTH) return one === other;
   return plain(one) === plain(other);
 }
 

@@ -4,6 +4,7 @@ import type { RequestedDocument } from '../documents/find-document.js';
 import { assertStore, resolveContext, type FhirGraphqlContext } from '../context.js';
 import { readFocus } from '../execute/execute-plan.js';
 import { questionOf } from '../execute/question-of.js';
+import { Pace } from '../../platform/pace.js';
 import { documentError } from '../execute/response-errors.js';
 import type { Variables } from '../plan/arguments.js';
 import { estimateCost, leastCost } from '../plan/estimate-cost.js';
@@ -62,13 +63,19 @@ async function explainPlan(request: PreparedRequest, context: FhirGraphqlContext
   const deadline = performance.now() + limits.timeout;
   const explaining: Explaining = { store: context.store, options, call: { signal: context.signal, deadline } };
   const calls: ExplainedCall[] = [];
+  const pace = new Pace();
   let level: readonly PlacedEdge[] =
     focus === undefined
       ? edgesAtRoot(plan.root, selections)
       : [{ edge: readFocus(plan, focus), level: 1, path: '', parent: focus.type }];
   while (level.length > 0 && calls.length < MAX_CALLS) {
     const groups = sharingEdges(level, variables);
-    const explained = await Promise.all(groups.map((edges) => explainEdges(edges, explaining)));
+    const explained: (readonly ExplainedCall[])[] = [];
+    for (const edges of groups) {
+      // A store explains statements in milliseconds, and a query has hundreds.
+      if (pace.isSpent) await pace.next();
+      explained.push(await explainEdges(edges, explaining));
+    }
     calls.push(...explained.flat());
     // A denied call has no calls below it.
     level = groups.flatMap((edges, index) =>

@@ -11,6 +11,7 @@ import { isAboveProjects } from '../../access/fields/administrative-types.js';
 import { ALL } from '../../search/criteria/criteria.js';
 import { everyHistoryPage, everyMatch } from '../../store/every-page.js';
 import type { HistoryPage } from '../../store/store.js';
+import { Pace } from '../../platform/pace.js';
 import { openOperator, type OperatorSession, readStoredProject, requireProjectId } from '../session/operator.js';
 import type { ProjectContext, ResourceRef } from '../session/project-context.js';
 
@@ -80,7 +81,10 @@ async function* linesOf(project: ResourceRef, context: ExportContext, facts: Aud
   }
   await readStoredProject(session, id);
   facts.results = 0;
+  const pace = new Pace();
   for await (const resource of new ProjectExport(session, id, context.history === true).resources()) {
+    // A reader that takes lines at once would leave no time to anything else.
+    if (pace.isSpent) await pace.next();
     facts.results += 1;
     yield `${stringifyJson(resource)}\n`;
   }

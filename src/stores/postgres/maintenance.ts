@@ -1,6 +1,7 @@
+import { Pace } from '../../platform/pace.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { referenceTo } from '../../fhir/reference.js';
-import { indexEntries } from '../../search/index/index-resource.js';
+import { indexEntriesInTurns } from '../../search/index/index-resource.js';
 import { readCodes, REMAKE } from '../sql/index-changes.js';
 import { parseStored } from '../sql/parse-stored.js';
 import { sql } from '../sql/sql.js';
@@ -68,15 +69,19 @@ async function verifyPart(model: FhirModel, connection: Connection, part: Part):
   try {
     const stored = await readPart(connection, part);
     const names = new Map(stored.map(({ key, type, id }) => [key, referenceTo(type, id)]));
-    const problems = stored.flatMap((one) =>
-      problemsOf(part.shard, one).map((line) => `${names.get(one.key)!}: ${line}`),
-    );
     const pending = await pendingTypes(connection, part.shard);
-    const readable = stored.filter(
-      ({ type, content }) => !pending.has(type) && (content === null || isReadable(content)),
-    );
-    const { rows, shapes } = indexRowsOf(model, part.shard, readable);
-    const resources = stored.filter(({ content }) => content !== null && isReadable(content)).length;
+    const problems: string[] = [];
+    const readable: StoredRow[] = [];
+    const pace = new Pace();
+    let resources = 0;
+    for (const one of stored) {
+      if (pace.isSpent) await pace.next();
+      const isWhole = one.content === null || isReadable(one.content);
+      for (const line of problemsOf(part.shard, one, isWhole)) problems.push(`${names.get(one.key)!}: ${line}`);
+      if (isWhole && one.content !== null) resources += 1;
+      if (isWhole && !pending.has(one.type)) readable.push(one);
+    }
+    const { rows, shapes } = await indexRowsOf(model, part.shard, readable, pace);
     const keys = readable.map(({ key }) => key);
     for (const { key, shape } of readable) {
       if (shape !== shapes.get(key)) problems.push(`${names.get(key)!}: its shape is not what it says`);
@@ -134,13 +139,14 @@ type StoredColumns = readonly [string, string, string, number, number, string | 
 function problemsOf(
   shard: string,
   { key, type, id, version, purged, content, versions, held }: StoredRow,
+  isWhole: boolean,
 ): readonly string[] {
   const problems: string[] = [];
   if (key !== resourceKeyIn(shard, type, id)) problems.push('its key is of another resource');
   const earlier = version - purged - 1;
   if (versions !== earlier) problems.push(`of its ${earlier} versions before, ${versions} are there`);
   if (content === null) return held > 0 ? [...problems, 'it is deleted, but holds unique texts'] : problems;
-  if (!isReadable(content)) return [...problems, 'its text cannot be read'];
+  if (!isWhole) return [...problems, 'its text cannot be read'];
   const { versionId, resource } = parseStored(content);
   if (resource.resourceType !== type || resource.id !== id) problems.push('its text is of another resource');
   if (versionId !== String(version)) problems.push('its text is of another version');
@@ -156,15 +162,19 @@ function isReadable(content: string): boolean {
   }
 }
 
-function indexRowsOf(
+async function indexRowsOf(
   model: FhirModel,
   shard: string,
   stored: readonly StoredRow[],
-): { readonly rows: IndexRows; readonly shapes: ReadonlyMap<string, string> } {
+  pace: Pace,
+): Promise<{ readonly rows: IndexRows; readonly shapes: ReadonlyMap<string, string> }> {
   const rows = new IndexRows(shard);
   const shapes = new Map<string, string>();
   for (const { key, type, content } of stored) {
-    if (content !== null) shapes.set(key, rows.add(key, type, indexEntries(model, parseStored(content).resource)));
+    if (pace.isSpent) await pace.next();
+    if (content === null) continue;
+    const entries = await indexEntriesInTurns(model, parseStored(content).resource, pace);
+    shapes.set(key, rows.add(key, type, entries));
   }
   return { rows, shapes };
 }

@@ -1,3 +1,4 @@
+import { Pace } from '../../platform/pace.js';
 import { pageOf } from '../../store/guards.js';
 import { erasureOf } from '../../store/erasure.js';
 import type { Deletion, HistoryEntry, HistoryPage, ReadResult, ResourceKey } from '../../store/store.js';
@@ -74,9 +75,12 @@ export async function history(
     FROM resource r LEFT JOIN LATERAL (${oneVersion(shard, sql`r.key`, sql`<= r.version - ${offset}::int`)}
       ORDER BY version DESC LIMIT ${limit}) AS v ON TRUE
     WHERE r.project = ${shard} AND r.key = ${keyOf(key)} ORDER BY v.version DESC`);
-  const entries = rows
-    .filter(([, version]) => version !== null)
-    .map(([, ...one]) => historyEntry(one as unknown as VersionRow));
+  const entries: HistoryEntry[] = [];
+  const pace = new Pace();
+  for (const [, ...one] of rows.filter(([, version]) => version !== null)) {
+    if (pace.isSpent) await pace.next();
+    entries.push(historyEntry(one as unknown as VersionRow));
+  }
   return { entries, total: (rows[0]?.[0] as number | undefined) ?? 0 };
 }
 

@@ -1,14 +1,7 @@
 import { FhirError } from '../../fhir/error.js';
 import { pageOf } from '../../store/guards.js';
 import { erasureOf } from '../../store/erasure.js';
-import type {
-  Deletion,
-  HistoryEntry,
-  HistoryPage,
-  ReadResult,
-  ResourceKey,
-  StoredResource,
-} from '../../store/store.js';
+import type { Deletion, HistoryEntry, ReadResult, ResourceKey, StoredResource } from '../../store/store.js';
 import { assertWhole, parseKept, textLost } from './kept-text.js';
 import { Sql } from '../sql/sql.js';
 import { type Contents, type ElementsAt, ONE_TEXT, TEXTS } from './contents.js';
@@ -80,15 +73,16 @@ export class Reads {
   }
 
   /** Versions of a resource, newest first. */
-  history({ project, type, id }: ResourceKey, page: { readonly offset: number; readonly limit: number }): HistoryPage {
+  history(key: ResourceKey, page: { readonly offset: number; readonly limit: number }): KeptVersions {
+    const { project, type, id } = key;
     const { offset, limit = 0 } = pageOf(page);
     const collection = this.#dictionaries.collections.find(project, type);
     const row = collection === undefined ? undefined : this.#statements.read(FIND_RESOURCE).get(collection, id);
-    if (row === undefined) return { entries: [], total: 0 };
+    if (row === undefined) return { versions: [], total: 0 };
     const [resource, erased] = row as [number, string | null];
     const [total] = this.#statements.read(COUNT_VERSIONS).get(resource) as [number];
     const rows = this.#statements.read(LIST_VERSIONS).all(resource, limit, offset) as readonly VersionRow[];
-    return { entries: rows.map((version) => historyEntry(resource, version, erased)), total };
+    return { versions: rows.map((version) => () => historyEntry(resource, version, erased)), total };
   }
 
   /**
@@ -152,6 +146,12 @@ export class Reads {
     const row = this.#statements.read(VERSION_STATE).get(collection, id, number) as StateRow | undefined;
     return row && { version: row[0], updated: row[1], content: row[2], erased: row[3] };
   }
+}
+
+/** A page of a history. Each version is parsed when it is called, which may take as long as for a hundred others. */
+export interface KeptVersions {
+  readonly versions: readonly (() => HistoryEntry)[];
+  readonly total: number;
 }
 
 /** The state of a version; `content` is null for a deletion. */

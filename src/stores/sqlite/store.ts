@@ -3,6 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type {
   CallOptions,
   Change,
+  HistoryEntry,
   HistoryPage,
   ReadResult,
   ReferenceTarget,
@@ -226,7 +227,15 @@ export class SqliteStore implements ResourceStore {
     options?: CallOptions,
   ): Promise<HistoryPage> {
     if (this.#calls.isTurnSpent) await this.#calls.nextTurn();
-    return this.#calls.run(options, () => asOfNow(this.#database, () => this.#connection.reads.history(key, page)));
+    const kept = this.#calls.run(options, () =>
+      asOfNow(this.#database, () => this.#connection.reads.history(key, page)),
+    );
+    const entries: HistoryEntry[] = [];
+    for (const parse of kept.versions) {
+      if (this.#calls.isTurnSpent) await this.#calls.nextTurn();
+      entries.push(this.#calls.run(options, parse));
+    }
+    return { entries, total: kept.total };
   }
 
   async typeHistory(query: TypeHistoryQuery, options?: CallOptions): Promise<readonly TypeHistoryEntry[]> {
