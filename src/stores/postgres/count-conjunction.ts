@@ -5,10 +5,12 @@ import type { RowScope } from '../sql/rows.js';
 import { allOf, anyOf, FALSE, list, Sql, sql, TRUE, unionAll } from '../sql/sql.js';
 import { countExpression } from './count.js';
 import { CountLists } from './count-lists.js';
+import { countInSets } from './count-sets.js';
 import { allOfType, CountTrees, longestFirst } from './count-trees.js';
 import type { Reader, Run } from './run.js';
 import { presenceScan } from './pages/own-scans.js';
 import { looksAtRow, oneResourceOf } from './pages/page-statement.js';
+import type { SkipSource } from './pages/page-finder.js';
 import { Sizes } from './pages/sizes.js';
 import { TUNING } from './pages/tuning.js';
 
@@ -16,6 +18,7 @@ import { TUNING } from './pages/tuning.js';
  * Counts what meets conditions.
  *
  * - **few**: where a scan finds few rows, the others are tested on each of them. The first such look is one statement.
+ * - **sets**: the skip index has the resources of each condition: see count-sets.ts.
  * - **short**: one index has the number.
  * - **joined**: the lists of what each condition finds are joined, each read from one index, in its order. No row of a table
  *   is read for it: in another order than its own that takes a hundred times as long.
@@ -25,14 +28,17 @@ export class ConjunctionCount {
   readonly #holds: { readonly one: Sql; readonly many: Sql };
   readonly #sizes = new Sizes();
   readonly #trees: CountTrees;
+  readonly #skips: SkipSource | undefined;
 
   /**
    * @param holds end a statement where the index has changed: one that a single process of the server answers, and one that
    * it may divide among several
+   * @param skips undefined: without skip indexes
    */
-  constructor(scope: RowScope, holds: { readonly one: Sql; readonly many: Sql }) {
+  constructor(scope: RowScope, holds: { readonly one: Sql; readonly many: Sql }, skips?: SkipSource) {
     this.#scope = scope;
     this.#holds = holds;
+    this.#skips = skips;
     this.#trees = new CountTrees(scope, this.#sizes);
   }
 
@@ -62,6 +68,8 @@ export class ConjunctionCount {
   }
 
   async #count(criteria: Criteria | undefined, conditions: readonly Condition[], run: Run): Promise<number> {
+    const inSets = this.#skips && (await countInSets(conditions, this.#scope, this.#skips, this.#holds.one, run));
+    if (inSets !== undefined) return inSets;
     const short = this.#short(criteria);
     if (short !== undefined) return countOf(await run(short))!;
     const presence = presenceScan(conditions, this.#scope);

@@ -55,15 +55,16 @@ async function pageTexts(
   model: FhirModel,
   query: SearchQuery,
   among: readonly Condition[],
-  { epoch, run, snapshot, noteStale, skips }: SearchIndex,
+  index: SearchIndex,
 ): Promise<readonly string[]> {
+  const { epoch, run, snapshot } = index;
   const scope = scopeOf(model, query);
   const { offset, limit } = pageOf(query);
   const conditions = [...among, ...conditionsIn(query, scope)];
   if (limit === undefined || (conditions.length === 0 && (query.sort ?? []).length === 0)) {
     return (await run(plainPage(query, scope, epoch))).map(([content]) => content as string);
   }
-  const finder = finderOf(query, scope, epoch, skips && { epoch, cache: skips, noteStale });
+  const finder = finderOf(query, scope, epoch, skipsOf(index));
   const need = offset + limit;
   const position = pageEdgeOf(model, query)?.position;
   const found =
@@ -199,11 +200,15 @@ function countOf(
 ): Promise<number> {
   const scope = scopeOf(model, query);
   const criteria = among.length === 0 ? query.criteria : undefined;
-  return counter(scope, index.epoch).count(criteria, [...among, ...conditionsIn(query, scope)], index);
+  return counter(scope, index.epoch, skipsOf(index)).count(criteria, [...among, ...conditionsIn(query, scope)], index);
 }
 
-function counter(scope: RowScope, epoch: string): ConjunctionCount {
-  return new ConjunctionCount(scope, { one: epochHolds(epoch, SERIALLY), many: epochHolds(epoch) });
+function counter(scope: RowScope, epoch: string, skips?: SkipSource): ConjunctionCount {
+  return new ConjunctionCount(scope, { one: epochHolds(epoch, SERIALLY), many: epochHolds(epoch) }, skips);
+}
+
+function skipsOf({ epoch, skips, noteStale }: SearchIndex): SkipSource | undefined {
+  return skips && { epoch, cache: skips, noteStale };
 }
 
 /** The id of the first match. */

@@ -33,6 +33,8 @@ export const TUNING = {
   maxCountList: 1_000_000,
   /** Minimum number of references to a target for searching its page separately. */
   broadTarget: 1_000,
+  /** Resources that a count by sets of a skip index tests at most: some tens of milliseconds. */
+  maxTested: 2_000,
   /** The longest page that is found by a skip index. */
   maxSkipped: 100_000,
   /** Members of sets beyond those of a page that are sorted at once. */

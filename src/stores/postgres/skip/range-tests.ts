@@ -13,7 +13,8 @@ export function matchesSurely(test: ValueTest, start: number, next?: number): bo
     case 'gt':
       return start > test.high;
     case 'ge':
-      return start >= test.high;
+      // A period that starts within the asked one ends within it or after it.
+      return start >= (test.kind === 'date' ? test.low : test.high);
     case 'sa':
       return test.kind === 'date' ? start >= test.high : start > test.high;
     case 'lt':

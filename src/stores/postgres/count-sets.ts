@@ -1,0 +1,80 @@
+import type { Criteria } from '../../search/criteria/criteria.js';
+import type { Condition } from '../sql/pages/condition.js';
+import type { RowScope } from '../sql/rows.js';
+import { intersection } from '../sql/skip/condition-set.js';
+import { allOf, type Sql, sql } from '../sql/sql.js';
+import { oneResourceOf } from './pages/page-statement.js';
+import type { SkipSource } from './pages/page-finder.js';
+import { TUNING } from './pages/tuning.js';
+import type { Run } from './run.js';
+import { ConditionSets } from './skip/condition-sets.js';
+import { SkipIndex } from './skip/skip-index.js';
+
+/**
+ * Counts what meets conditions by the sets of the skip index: they are intersected. What the sets leave open, at the ends of
+ * ranges above all, and what was written since, is tested row by row. Undefined where there are no sets, or they leave too
+ * much open.
+ *
+ * PERF: a resource in a set takes some nanoseconds, one that is looked up in a list of others 0.3 µs, a test up to 40 µs.
+ *
+ * @param holds ends a statement where the index has changed
+ * @param run in one snapshot
+ */
+export async function countInSets(
+  conditions: readonly Condition[],
+  scope: RowScope,
+  { epoch, cache, noteStale }: SkipSource,
+  holds: Sql,
+  run: Run,
+): Promise<number | undefined> {
+  const [first, second] = conditions;
+  if (first === undefined || (second === undefined && !mayBeSet(first))) return undefined;
+  const index = await SkipIndex.open(scope, epoch, cache, run, noteStale);
+  if (index === undefined || index.pending > TUNING.maxTested) return undefined;
+  const found = intersection(await new ConditionSets(index, scope, run).prepare(conditions));
+  if (found === undefined) return undefined;
+  const matching = (found.exact ? found.set : (found.sure ?? index.emptySet())).copy();
+  const open = found.set.copy().subtract(matching);
+  for (const number of await writtenIn(index, run)) {
+    matching.delete(number);
+    open.delete(number);
+  }
+  const numbers = open.keys();
+  if (numbers.length + index.pending > TUNING.maxTested) return undefined;
+  // At least whether the index still holds.
+  const keys = sql`SELECT key FROM (${index.keysOf(numbers)}) o UNION SELECT resource FROM (${index.written}) w`;
+  const tests = allOf([sql`r0.content IS NOT NULL`, ...conditions.map(({ test }) => test)]);
+  const [row] =
+    await run(sql`SELECT (SELECT count(*) FROM (${keys}) k (key) ${oneResourceOf(scope, sql`r0`, sql`k.key`)} WHERE ${tests})
+      WHERE ${holds}`);
+  return matching.count + Number(row![0]);
+}
+
+/** Whether the index has sets for it alone: others are counted in the index by value. */
+function mayBeSet({ criteria, shared }: Condition): boolean {
+  return shared !== undefined || (criteria !== undefined && isOfSets(criteria));
+}
+
+function isOfSets(criteria: Criteria): boolean {
+  switch (criteria.kind) {
+    case 'match':
+      return criteria.test.kind !== 'string' && criteria.test.kind !== 'uri' && criteria.test.kind !== 'text';
+    case 'and':
+    case 'or':
+      return criteria.of.every(isOfSets);
+    case 'not':
+      return isOfSets(criteria.of);
+    case 'missing':
+    case 'last-updated':
+      return true;
+    default:
+      return false;
+  }
+}
+
+/** The numbers of what was written since. */
+async function writtenIn(index: SkipIndex, run: Run): Promise<readonly number[]> {
+  if (index.pending === 0) return [];
+  const rows = await run(index.numbersOf(sql`SELECT DISTINCT w.resource FROM (${index.written}) w`));
+  return rows.map(([number]) => Number(number));
+}
