@@ -294,6 +294,22 @@ describe('skip indexes', () => {
     expect(await countRows(pool)).toBe(0);
   });
 
+  test('know of no resource that was deleted since', async () => {
+    const { store } = await filled();
+    Object.assign(TUNING, { looks: [Infinity] });
+    const numberOf = async (criteria: Criteria): Promise<number> =>
+      (await store.search(queryOf('Observation', criteria, { limit: 0, total: true }))).total!;
+    const both = and(match('status', 'final'), since(2010));
+    const before = [await numberOf(match('status', 'final')), await numberOf(both)];
+    const { matches } = await store.search(queryOf('Observation', match('status', 'final'), { limit: 5 }));
+    const keys = matches.map((one) => keyOf('Observation', (one as unknown as { resource: AnyResource }).resource.id!));
+    await store.commit(keys.map((key) => ({ kind: 'delete', key })));
+    const after = [await numberOf(match('status', 'final')), await numberOf(both)];
+    expect(after).toEqual(before.map((count) => count - 5));
+    expect(before[0]).toBeGreaterThan(50);
+    await store.close();
+  });
+
   test('go with reindex()', async () => {
     const { pool, store } = await filled();
     await store.reindex();

@@ -87,6 +87,11 @@ export class IndexRows {
     return shape;
   }
 
+  /** Notes that a resource has no rows any more. */
+  addDeletion(key: string, type: string): void {
+    this.#owners.push([key, type]);
+  }
+
   /** The statements that write the rows: one per table that has any. */
   inserts(): readonly Sql[] {
     const inserts = [...this.#rows.keys()].map(
@@ -99,7 +104,8 @@ export class IndexRows {
   /** Those of {@link inserts} for tables whose rows are shared by resources, and for what skip indexes do not know of. */
   sharedInserts(): readonly Sql[] {
     return [
-      ...(this.#shapes.size === 0 ? [] : [this.#insertShapes(), this.#noteWritten()]),
+      ...(this.#shapes.size === 0 ? [] : [this.#insertShapes()]),
+      ...(this.#owners.length === 0 ? [] : [this.#noteWritten()]),
       ...(this.#inside.size === 0 ? [] : [this.#insertInside()]),
     ];
   }

@@ -114,6 +114,7 @@ export class ProjectWrites {
     const lastUpdated = new Date(updated).toISOString();
     const text = resource === null ? null : jsonLines(withVersion(resource, versionId, lastUpdated));
     const shape = text === null ? null : this.#rows.add(key, type, entries);
+    if (text === null) this.#rows.addDeletion(key, type);
     const { purged, erased } = before;
     this.#pending.set(key, { key, type, id, version, updated, text, shape, wasIndexed: before.exists, erased: null });
     this.#states.set(key, { version, updated, exists: text !== null, purged, erased });
