@@ -330,6 +330,19 @@ describe('skip indexes', () => {
     expect(await countRows(pool, 'fhirgraph_skip_written')).toBe(0);
   });
 
+  test('give whole pages after deletions', async () => {
+    const { store } = await filled();
+    const page = queryOf('Observation', match('status', 'corrected'), { limit: 10 });
+    Object.assign(TUNING, { looks: [Infinity], fewTogether: 0, firstBatch: 20 });
+    const idsOf = async (): Promise<readonly unknown[]> =>
+      (await store.search(page)).matches.map((one) => (one as unknown as AnyResource).id);
+    const before = await idsOf();
+    await store.commit(before.slice(0, 4).map((id) => ({ kind: 'delete', key: keyOf('Observation', id as string) })));
+    const after = await idsOf();
+    expect(after.length).toBe(10);
+    expect(after.slice(0, 6)).toEqual(before.slice(4));
+  });
+
   test('are made after a load, when the store closes', async () => {
     const pool = await postgresPool();
     const store = new PostgresStore(pool);

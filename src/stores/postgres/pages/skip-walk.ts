@@ -136,7 +136,9 @@ export class SkipWalker {
     ];
     if (scans.length === 0) return [];
     const start = { scan: unionAll(scans), test: TRUE };
-    return foundTexts(await this.#run(collection({ ...asked, need }, [start], tests, Infinity)), 1);
+    // Deletions are not noted.
+    const all = [...tests, sql`r0.content IS NOT NULL`];
+    return foundTexts(await this.#run(collection({ ...asked, need }, [start], all, Infinity)), 1);
   }
 
   /** Resources with one value, or with none, in the order of the next key. */

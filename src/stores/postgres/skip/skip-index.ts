@@ -74,7 +74,7 @@ export interface SkipOrderKeys extends SkipOrder {
  */
 export class SkipIndex {
   readonly header: SkipHeader;
-  /** How much was written since, deletions included: the index says nothing of that. */
+  /** How much was written since: the index says nothing of that. Nor does it know what was deleted. */
   readonly pending: number;
   readonly all: KeySet;
   readonly #of: Sql;
@@ -188,7 +188,7 @@ export class SkipIndex {
     return order === ABSENT || (order as SkipOrder).several;
   }
 
-  /** Selects the keys of some numbers, except those of what was written since. */
+  /** Selects the keys of some numbers, except those of what was written since. Some may be deleted. */
   keysOf(numbers: readonly number[]): Sql {
     const keys = sql`SELECT k.key FROM unnest(${arrayText(numbers)}::int[]) i(n) CROSS JOIN LATERAL (
       SELECT s.keys[i.n - s.first + 1] AS key FROM fhirgraph_skip_key s WHERE ${this.#of} AND s.first = i.n & ${-KEYS_IN_ROW}::int OFFSET 0) k`;
