@@ -28,9 +28,38 @@ export class Reads {
   read(keys: readonly ResourceKey[]): readonly ReadResult[] {
     const [first] = keys;
     if (keys.length === 1 && first?.version === undefined) return [this.#readOne(first!)];
+    if (this.readsTextsOf(keys)) return this.resultsOfTexts(keys, this.textsOf(keys));
     const states = this.statesOf(keys);
     const { contents, elements } = this.contentsOf(keys, states);
     return this.resultsOf(keys, states, this.#contents.load(contents, elements));
+  }
+
+  /** Whether one statement reads the states of the keys with their texts: all are current, and none is cached. */
+  readsTextsOf(keys: readonly ResourceKey[]): boolean {
+    return !this.#contents.isCaching && keys.every(({ version }) => version === undefined);
+  }
+
+  /** The current state of each key with its text; undefined if it never existed. */
+  textsOf(keys: readonly ResourceKey[]): readonly (KeptState | undefined)[] {
+    const collections = keys.map(({ project, type }) => this.#dictionaries.collections.find(project, type));
+    const states = keys.map((): KeptState | undefined => undefined);
+    const { text, values } = ofKeys(WITH_TEXTS, keys, collections);
+    const rows = this.#statements.read(text).all(...values) as readonly (readonly [number, ...KeptState])[];
+    for (const [index, ...state] of rows) states[index] = state;
+    return states;
+  }
+
+  /** The results of {@link textsOf}, or of a part of it. */
+  resultsOfTexts(keys: readonly ResourceKey[], states: readonly (KeptState | undefined)[]): readonly ReadResult[] {
+    return states.map((state, index): ReadResult => {
+      if (state === undefined) return { status: 'missing' };
+      const [version, updated, content, erased, resource, text, sum] = state;
+      if (content === null) return goneResult({ version, updated, content, erased });
+      const key = keys[index]!;
+      // With the version and the owner of the state, the checksum also tells whether the text belongs to it.
+      const kept = { resource, version, updated, text, sum };
+      return foundResult(this.#contents.fromText(kept, key.elements), key, version);
+    });
   }
 
   /** The versions that are there. */
@@ -64,8 +93,9 @@ export class Reads {
     if (first === undefined) return [];
     if (keys.length > 1) {
       const collections = keys.map(({ project, type }) => this.#dictionaries.collections.find(project, type));
-      const { text, values } = manyStates([], collections);
-      return [new Sql(text, values), new Sql(TEXTS, ['[]'])];
+      const together = this.readsTextsOf(keys);
+      const { text, values } = ofKeys(together ? WITH_TEXTS : STATES, [], collections);
+      return [new Sql(text, values), ...(together ? [] : [new Sql(TEXTS, ['[]'])])];
     }
     const collection = this.#dictionaries.collections.find(first.project, first.type) ?? 0;
     const one = [collection, first.id];
@@ -132,7 +162,7 @@ export class Reads {
     collections: readonly (number | undefined)[],
   ): readonly (State | undefined)[] {
     const states: (State | undefined)[] = new Array<undefined>(keys.length);
-    const { text, values } = manyStates(keys, collections);
+    const { text, values } = ofKeys(STATES, keys, collections);
     const rows = this.#statements.read(text).all(...values) as readonly (readonly [number, ...StateRow])[];
     for (const [index, version, updated, content, erased] of rows) {
       states[index] = { version, updated, content, erased };
@@ -172,6 +202,9 @@ export interface FoundContents {
 
 type StateRow = [version: number, updated: number, content: number | null, erased: string | null];
 
+/** A state with the key of its resource and its text. */
+export type KeptState = readonly [...StateRow, resource: number, text: string | null, sum: number | null];
+
 type OneRow = [resource: number, version: number, updated: number, text: string, sum: number | null];
 
 type VersionRow = readonly [version: number, updated: number, text: string | null, sum: number | null];
@@ -180,10 +213,14 @@ const ONE_STATE =
   'SELECT version, updated, content, erased FROM resource WHERE collection = ? AND id = ? AND version > 0';
 const ONE_RESOURCE = `SELECT v.resource, v.version, v.updated, v.text, v.sum FROM resource r CROSS JOIN version v ON v.key = r.content
   WHERE r.collection = ? AND r.id = ? AND v.resource = r.key AND v.version = r.version AND v.text IS NOT NULL`;
-const MANY_STATES = `SELECT j.key, r.version, r.updated, r.content, r.erased FROM json_each(?) j CROSS JOIN resource r
-  WHERE r.collection = j.value ->> 0 AND r.id = j.value ->> 1 AND r.version > 0`;
-const STATES_OF_ONE = `SELECT j.key, r.version, r.updated, r.content, r.erased FROM json_each(?) j CROSS JOIN resource r
-  WHERE r.collection = ? AND r.id = j.value AND r.version > 0`;
+const STATES = {
+  columns: 'j.key, r.version, r.updated, r.content, r.erased',
+  texts: '',
+};
+const WITH_TEXTS = {
+  columns: `${STATES.columns}, r.key, v.text, v.sum`,
+  texts: 'LEFT JOIN version v ON v.key = r.content',
+};
 const VERSION_STATE = `SELECT v.version, v.updated, CASE WHEN v.text IS NULL THEN NULL ELSE v.key END, r.erased
   FROM resource r CROSS JOIN version v ON v.resource = r.key WHERE r.collection = ? AND r.id = ? AND v.version = ?`;
 const FIND_RESOURCE = 'SELECT key, erased FROM resource WHERE collection = ? AND id = ?';
@@ -191,17 +228,25 @@ const COUNT_VERSIONS = 'SELECT count(*) FROM version WHERE resource = ?';
 const LIST_VERSIONS =
   'SELECT version, updated, text, sum FROM version WHERE resource = ? ORDER BY version DESC LIMIT ? OFFSET ?';
 
-/** PERF: ids of one collection, the usual case, take half the time of pairs. */
-function manyStates(
+/**
+ * Reads columns of the states of many keys, each with its position.
+ *
+ * PERF: ids of one collection, the usual case, take half the time of pairs.
+ */
+function ofKeys(
+  { columns, texts }: typeof STATES,
   keys: readonly ResourceKey[],
   collections: readonly (number | undefined)[],
 ): { readonly text: string; readonly values: readonly (string | number)[] } {
   const [collection = 0] = collections;
+  const from = `SELECT ${columns} FROM json_each(?) j CROSS JOIN resource r ${texts}`;
   if (collections.every((other = 0) => other === collection)) {
-    return { text: STATES_OF_ONE, values: [JSON.stringify(keys.map(({ id }) => id)), collection] };
+    const text = `${from} WHERE r.collection = ? AND r.id = j.value AND r.version > 0`;
+    return { text, values: [JSON.stringify(keys.map(({ id }) => id)), collection] };
   }
   const pairs = keys.map(({ id }, index) => [collections[index] ?? 0, id]);
-  return { text: MANY_STATES, values: [JSON.stringify(pairs)] };
+  const text = `${from} WHERE r.collection = j.value ->> 0 AND r.id = j.value ->> 1 AND r.version > 0`;
+  return { text, values: [JSON.stringify(pairs)] };
 }
 
 function goneResult(state: State): ReadResult {

@@ -160,6 +160,12 @@ export class SqliteStore implements ResourceStore {
     if (!this.#calls.hasThreads || keys.length <= this.#slice) {
       return this.#calls.run(options, () => reads.read(keys));
     }
+    if (keys.length <= this.#connection.contents.slice && reads.readsTextsOf(keys)) {
+      const texts = this.#calls.run(options, () => reads.textsOf(keys));
+      return this.#inSlices(keys.length, options, (start, end) =>
+        reads.resultsOfTexts(keys.slice(start, end), texts.slice(start, end)),
+      );
+    }
     const states = this.#calls.run(options, () => reads.statesOf(keys));
     const { contents, elements } = reads.contentsOf(keys, states);
     const resources = await this.#load(contents, elements, options);
@@ -358,15 +364,24 @@ export class SqliteStore implements ResourceStore {
   ): Promise<readonly StoredResource[]> {
     const { contents } = this.#connection;
     if (keys.length <= this.#slice) return this.#calls.run(options, () => contents.load(keys, elements));
-    const resources: StoredResource[] = [];
-    while (resources.length < keys.length) {
+    return this.#inSlices(keys.length, options, (start, end) =>
+      contents.load(keys.slice(start, end), (position) => elements(start + position)),
+    );
+  }
+
+  /** Gathers what is found between two positions at a time; others have their turn between some of them. */
+  async #inSlices<Result>(
+    length: number,
+    options: CallOptions | undefined,
+    find: (start: number, end: number) => readonly Result[],
+  ): Promise<readonly Result[]> {
+    const results: Result[] = [];
+    while (results.length < length) {
       if (this.#calls.isTurnSpent) await this.#calls.nextTurn();
-      const { length: start } = resources;
-      const part = keys.slice(start, start + this.#slice);
-      const elementsOfPart: ElementsAt = (position) => elements(start + position);
-      resources.push(...this.#calls.run(options, () => contents.load(part, elementsOfPart)));
+      const start = results.length;
+      results.push(...this.#calls.run(options, () => find(start, Math.min(length, start + this.#slice))));
     }
-    return resources;
+    return results;
   }
 
   get #slice(): number {
