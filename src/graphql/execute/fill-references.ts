@@ -1,3 +1,4 @@
+import type { GuardedKey } from '../../access/contract.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { FhirError } from '../../fhir/error.js';
 import { referenceTo } from '../../fhir/reference.js';
@@ -44,12 +45,14 @@ export async function fillReferences(
     type,
     run,
   );
+  let position = 0;
   for (const { edge, holes } of waiting) {
     const optional = evaluate(edge.optional, variables) === true;
     for (const hole of holes) {
+      const found = find(hole, position);
+      position += 1;
       try {
         if (run.isLookDue) await run.deadline.yieldIfLong();
-        const found = find(hole);
         if (found instanceof FhirError) {
           if (!optional) throw found;
         } else if (found !== null && (type === undefined || type === found.type)) {
@@ -78,13 +81,13 @@ function fillReference(
       : projectContained(selection, source, container, run);
 }
 
-/** Loads all targets, with one parallel call per kind of reference. */
+/** Loads all targets, with one parallel call per kind of reference. @returns finds that of a hole at its position */
 async function findAll(
   edges: readonly ReferenceEdge[],
   holes: readonly ReferenceHole[],
   type: string | undefined,
   run: Run,
-): Promise<(hole: ReferenceHole) => Found> {
+): Promise<(hole: ReferenceHole, position: number) => Found> {
   const references = holes.map(({ reference }) => reference);
   const [local, canonical, identified, foreign] = await Promise.all([
     readLocal(references, edges, type, run),
@@ -92,10 +95,10 @@ async function findAll(
     findByIdentifier(references, type, run),
     resolveForeign(references, run),
   ]);
-  return ({ reference, container }) => {
+  return ({ reference, container }, position) => {
     switch (reference.kind) {
       case 'local': {
-        const result = local.get(keyOf(reference));
+        const result = local(position);
         if (result === undefined) return null;
         if (result.status !== 'found') return absence(result, { type: reference.type, id: reference.id });
         return itself(reference.version === undefined ? result.resource : versionOf(result.resource, run));
@@ -121,23 +124,41 @@ const UNRESOLVED = {
   foreign: 'The reference leads outside this service',
 } as const;
 
-/** One read for all; a reference to a type other than the requested one is null, whether or not it resolves. */
+/**
+ * One read for all; a reference to a type other than the requested one is null, whether or not it resolves.
+ *
+ * @returns gives the result for the reference at a position
+ */
 async function readLocal(
   references: readonly ResolvableReference[],
   edges: readonly ReferenceEdge[],
   type: string | undefined,
   run: Run,
-): Promise<ReadonlyMap<string, ReadResult>> {
-  const keys = new Map<string, ResolvableReference & { kind: 'local' }>();
-  for (const reference of references) {
-    if (reference.kind === 'local' && (type === undefined || type === reference.type))
-      keys.set(keyOf(reference), reference);
-  }
-  if (keys.size === 0) return NONE;
+): Promise<(position: number) => ReadResult | undefined> {
   const elements = elementsByType(edges, run);
-  const asked = Array.from(keys.values(), ({ type, id, version }) => ({ type, id, version, elements: elements(type) }));
-  const found = await call(run, () => run.options.store.read(asked, run.deadline.options));
-  return new Map(Array.from(keys.keys(), (key, index) => [key, found[index]!]));
+  const asked: GuardedKey[] = [];
+  const places = new Map<string, number>();
+  // PERF: the text by which references are equal is made once for each.
+  const placeOf = references.map((reference) => {
+    if (reference.kind !== 'local' || (type !== undefined && type !== reference.type)) return undefined;
+    const key = keyOf(reference);
+    let place = places.get(key);
+    if (place === undefined) {
+      places.set(key, (place = asked.length));
+      asked.push({
+        type: reference.type,
+        id: reference.id,
+        version: reference.version,
+        elements: elements(reference.type),
+      });
+    }
+    return place;
+  });
+  const found = asked.length === 0 ? [] : await call(run, () => run.options.store.read(asked, run.deadline.options));
+  return (position) => {
+    const place = placeOf[position];
+    return place === undefined ? undefined : found[place];
+  };
 }
 
 /** External references are only resolved by the host; they are never read as local ones. */

@@ -56,7 +56,7 @@ export class Reads {
       const [version, updated, content, erased, resource, text, sum] = state;
       if (content === null) return goneResult({ version, updated, content, erased });
       const key = keys[index]!;
-      // With the version and the owner of the state, the checksum also tells whether the text belongs to it.
+      // With the version and the owner of the state, the checksum covers whether the text belongs to it.
       const kept = { resource, version, updated, text, sum };
       return foundResult(this.#contents.fromText(kept, key.elements), key, version);
     });
