@@ -20,10 +20,10 @@ const IDS = PATIENTS.map(({ id }) => id!).toSorted();
 
 afterEach(() => void Object.assign(THREAD_TUNING, DEFAULTS));
 
-/** The number of indexes by value in a file, as another process sees it. */
+/** The number of indexes in a file that a load goes without, as another process sees it. */
 function indexesOf(file: string): number {
   const database = new Database(file, { readonly: true });
-  const count = database.prepare("SELECT count(*) FROM sqlite_schema WHERE name GLOB '*_by_[vpe]*'").pluck().get();
+  const count = database.prepare("SELECT count(*) FROM sqlite_schema WHERE name GLOB '*_by_[vpesu]*'").pluck().get();
   database.close();
   // `unique_key_by_resource`, `version_by_resource` and the like are no indexes by value.
   return count as number;
@@ -38,16 +38,16 @@ describe.each([
   test('goes without the indexes by value until the first search', async () => {
     const store = open(`search-${readers}.db`);
     const file = fileNamed(`search-${readers}.db`);
-    expect(indexesOf(file)).toBe(9);
+    expect(indexesOf(file)).toBe(11);
     await store.commit(PATIENTS.map((patient) => put(patient)));
     expect(indexesOf(file)).toBe(0);
     await putAll(store, resourceOf('Patient', 'single', { gender: 'female' }));
     await store.commit(PATIENTS.map((patient) => put({ ...patient, id: `${patient.id!}-2` })));
     expect(indexesOf(file)).toBe(0);
     expect(await idsOf(store, queryOf('Patient', MALE))).toHaveLength(48);
-    expect(indexesOf(file)).toBe(9);
+    expect(indexesOf(file)).toBe(11);
     await store.commit(PATIENTS.map((patient) => put({ ...patient, id: `${patient.id!}-3` })));
-    expect(indexesOf(file)).toBe(9);
+    expect(indexesOf(file)).toBe(11);
     expect(await idsOf(store, queryOf('Patient', MALE))).toHaveLength(72);
     await store.close();
   });
@@ -57,7 +57,23 @@ describe.each([
     const store = open(`close-${readers}.db`);
     await store.commit(PATIENTS.map((patient) => put(patient)));
     await store.close();
-    expect(indexesOf(file)).toBe(9);
+    expect(indexesOf(file)).toBe(11);
+  });
+
+  test('has its histories and removals before the first search', async () => {
+    const file = fileNamed(`history-${readers}.db`);
+    const store = open(`history-${readers}.db`);
+    await store.commit(PATIENTS.map((patient) => put(patient)));
+    expect(indexesOf(file)).toBe(0);
+    const entries = await store.typeHistory({ project: PROJECT, type: 'Patient', limit: 100 });
+    expect(entries.map(({ id }) => id).toSorted()).toEqual(IDS);
+    await store.close();
+
+    const second = open(`removal-${readers}.db`);
+    await second.commit(PATIENTS.map((patient) => put(patient)));
+    expect(await second.removal.removeProject(PROJECT)).toMatchObject({ resources: 24, done: true });
+    expect((await second.verify()).problems).toEqual([]);
+    await second.close();
   });
 
   test('that is interrupted loses nothing: the next search of any process creates the indexes', async () => {
@@ -70,7 +86,7 @@ describe.each([
     const survivor = open(`left-${readers}.db`);
     expect((await survivor.verify()).problems).toEqual([]);
     expect(await idsOf(survivor, queryOf('Patient', MALE))).toEqual(IDS);
-    expect(indexesOf(fileNamed(`left-${readers}.db`))).toBe(9);
+    expect(indexesOf(fileNamed(`left-${readers}.db`))).toBe(11);
     await Promise.all([store.close(), survivor.close()]);
   });
 
@@ -127,11 +143,11 @@ test('a search finds what a load has written between its look at the indexes and
   expect(await idsOf(store, queryOf('Patient', MALE))).toEqual(['a']);
   // The store knows of the indexes; a load by another process has dropped them since.
   const database = new Database(file);
-  const names = database.prepare("SELECT name FROM sqlite_schema WHERE name GLOB '*_by_[vpe]*'").pluck().all();
+  const names = database.prepare("SELECT name FROM sqlite_schema WHERE name GLOB '*_by_[vpesu]*'").pluck().all();
   for (const name of names) database.exec(`DROP INDEX ${String(name)}`);
   database.close();
   expect(await idsOf(store, queryOf('Patient', MALE))).toEqual(['a']);
-  expect(indexesOf(file)).toBe(9);
+  expect(indexesOf(file)).toBe(11);
   await store.close();
 });
 

@@ -74,8 +74,9 @@ const CONTRADICTIONS: readonly Contradiction[] = [
   },
   {
     problem: 'shape: wrong numbers of resources',
-    count: `SELECT count(*) FROM shape s
-      WHERE s.resources <> (SELECT count(*) FROM resource r INDEXED BY resource_by_shape WHERE r.shape = s.key)`,
+    count: `SELECT count(*) FROM shape s LEFT JOIN
+      (SELECT shape, count(*) number FROM resource WHERE shape IS NOT NULL GROUP BY shape) r ON r.shape = s.key
+      WHERE s.resources <> coalesce(r.number, 0)`,
   },
   {
     problem: 'parameter: rows of no project and type',

@@ -57,8 +57,6 @@ CREATE TABLE resource (
   key INTEGER PRIMARY KEY, collection INTEGER NOT NULL, id TEXT NOT NULL,
   version INTEGER NOT NULL DEFAULT 0, updated INTEGER NOT NULL DEFAULT 0, content INTEGER,
   sum INTEGER, shape INTEGER, purged INTEGER NOT NULL DEFAULT 0, erased TEXT, UNIQUE (collection, id));
-CREATE INDEX resource_by_shape ON resource (shape) WHERE shape IS NOT NULL;
-CREATE INDEX resource_by_updated ON resource (collection, updated, content) WHERE content IS NOT NULL;
 CREATE TABLE version (
   key INTEGER PRIMARY KEY, resource INTEGER NOT NULL, version INTEGER NOT NULL, updated INTEGER NOT NULL, text TEXT,
   sum INTEGER);

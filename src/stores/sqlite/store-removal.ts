@@ -7,11 +7,13 @@ import type { ResultOf, ThreadCall } from './threads/protocol.js';
 export interface RemovalHost {
   readonly connection: Connection;
   readonly calls: CallRunner;
+  /** Settles when the file has all its indexes. */
+  ready(options: CallOptions | undefined): Promise<void> | undefined;
   publish(changes: readonly Change[]): void;
 }
 
 /** `ResourceStore.removal` of a SqliteStore. */
-export function storeRemoval({ connection, calls, publish }: RemovalHost): StoreRemoval {
+export function storeRemoval({ connection, calls, ready, publish }: RemovalHost): StoreRemoval {
   const write = async <Call extends ThreadCall>(
     call: Call,
     options: CallOptions | undefined,
@@ -25,6 +27,7 @@ export function storeRemoval({ connection, calls, publish }: RemovalHost): Store
     purgeHistory: (request, options) =>
       write({ kind: 'purge-history', request }, options, () => connection.removal.purgeHistory(request)),
     async removeProject(project, options) {
+      await ready(options);
       const call = { kind: 'remove-project', project } as const;
       const { step, changes } = await write(call, options, () => connection.removal.removeProject(project));
       publish(changes);

@@ -110,6 +110,7 @@ export class SqliteStore implements ResourceStore {
     this.removal = storeRemoval({
       connection,
       calls,
+      ready: (callOptions) => this.#indexes.ready(callOptions),
       publish: (changes) => this.#feed.publish(changes),
     });
     this.#watch = new RemovalWatch(() => this.#lookForRemovals());
@@ -245,6 +246,7 @@ export class SqliteStore implements ResourceStore {
   }
 
   async typeHistory(query: TypeHistoryQuery, options?: CallOptions): Promise<readonly TypeHistoryEntry[]> {
+    await this.#indexes.ready(options);
     if (this.#calls.isTurnSpent) await this.#calls.nextTurn();
     const { statements, dictionaries } = this.#connection;
     return this.#calls.run(options, () => asOfNow(this.#database, () => typeHistory(statements, dictionaries, query)));

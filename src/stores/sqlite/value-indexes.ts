@@ -3,7 +3,7 @@ import type { Statements } from './statements.js';
 import { inTransaction } from './transaction.js';
 
 /**
- * The indexes by value, which searches need and every write maintains.
+ * The indexes by value, shape and instant, which searches need and every write maintains.
  *
  * A load into an empty file goes without them: the first large commit drops them, and the first search, or the end of the
  * store, creates them again. Sorting all rows once takes a fifth of the time of adding each in its place. The schema of
@@ -59,7 +59,7 @@ export function isIndexDropped(error: unknown): boolean {
   return DROPPED.test(String(cause?.message));
 }
 
-const DROPPED = /^no such index: \w+_by_(?:value|place|end)$/;
+const DROPPED = /^no such index: \w+_by_(?:value|place|end|shape|updated)$/;
 
 const INDEXES: readonly string[] = [
   'token_by_value ON token (parameter, code, resource, system, extreme)',
@@ -71,6 +71,8 @@ const INDEXES: readonly string[] = [
   'quantity_by_end ON quantity (parameter, high, low, resource, extreme, system, code) WHERE grp = 0 AND high > low',
   'reference_by_value ON reference (parameter, target, resource)',
   'uri_by_value ON uri (parameter, value, resource, extreme) WHERE grp = 0',
+  'resource_by_shape ON resource (shape) WHERE shape IS NOT NULL',
+  'resource_by_updated ON resource (collection, updated, content) WHERE content IS NOT NULL',
 ];
 
 /** The file has all of them or none. */
