@@ -422,6 +422,20 @@ describe('skip indexes', () => {
     expect(database.prepare('SELECT sort, subject, value, data FROM skip').raw().all()).toEqual(before);
   });
 
+  test('are brought up to date even where so much was written since that searches do without them', async () => {
+    const { database, store } = await filled();
+    const { skipIndexes } = connectionTo(database);
+    const collection = database.prepare('SELECT collection FROM skip').pluck().get() as number;
+    const { maxPending, maxVersions } = SKIP_TUNING;
+    Object.assign(SKIP_TUNING, { maxPending: 5, maxVersions: 8 });
+    await write(store, correlatedObservations(20));
+    const update = skipIndexes.build(collection);
+    Object.assign(SKIP_TUNING, { maxPending, maxVersions });
+    expect(update.base).toBeGreaterThan(0);
+    skipIndexes.write(update);
+    expect((await store.verify()).problems).toEqual([]);
+  });
+
   test('go with reindex()', async () => {
     const { database, store } = await filled();
     await store.reindex();

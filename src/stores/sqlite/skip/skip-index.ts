@@ -218,8 +218,8 @@ export function writtenSince(
   lastVersion: number,
   collection: number,
   statements: Statements,
+  { maxPending, maxVersions }: { readonly maxPending: number; readonly maxVersions: number } = SKIP_TUNING,
 ): readonly number[] | undefined {
-  const { maxPending, maxVersions } = SKIP_TUNING;
   if (statements.read(VERSION_AFTER).get(lastVersion, maxVersions) !== undefined) return undefined;
   const rows = statements.read(WRITTEN_SINCE).all(lastVersion, collection, maxPending + 1) as [number][];
   return [...new Set(rows.map(([key]) => key))];

@@ -75,4 +75,4 @@ function nothing(): undefined {
 
 /** Time between two attempts: at least this long, and so many times the duration of the last one. */
 const MIN_PAUSE_MS = 1_000;
-const PAUSE_PER_WORK = 4;
+const PAUSE_PER_WORK = 2;

@@ -97,6 +97,8 @@ export const SKIP_TUNING = {
   maxPending: 10_000,
   /** With more writes since, it is brought up to date. */
   maxFresh: 500,
+  /** With more writes since, all of it is made again. */
+  maxUpdated: 100_000,
   /** Versions that are looked at for writes since. */
   maxVersions: 20_000,
   /** A type whose keys are spread over more has none: a set of them would be a megabyte. */

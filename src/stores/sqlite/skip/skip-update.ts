@@ -41,9 +41,10 @@ export function updatedSkipRows(
 ): { readonly base: number; readonly rows: readonly SkipRow[] } | undefined {
   const collection = scope.collection as number;
   const header = readHeader(collection, statements);
-  const pending = header && writtenSince(header.lastVersion, collection, statements);
+  const limits = { maxPending: SKIP_TUNING.maxUpdated, maxVersions: 2 * SKIP_TUNING.maxUpdated };
+  const pending = header && writtenSince(header.lastVersion, collection, statements, limits);
   const [count] = statements.get(countOfCollection(collection)) as [number];
-  if (header === undefined || pending === undefined || pending.length > SKIP_TUNING.maxPending) return undefined;
+  if (header === undefined || pending === undefined || pending.length > limits.maxPending) return undefined;
   if (count > MAX_GROWTH * header.built || statements.read(HAS_WORK).get(collection) !== undefined) return undefined;
   if (pending.some((key) => key < header.first || key - header.first >= SKIP_TUNING.maxSpread)) return undefined;
   const written = new Written(scope, statements, check, header, pending);
