@@ -294,6 +294,38 @@ describe('skip indexes', () => {
     expect(await countRows(pool)).toBe(0);
   });
 
+  test('with wrong rows are reported by verify, and made again after reindex()', async () => {
+    const { pool, store } = await filled();
+    const ask = async (): Promise<readonly string[]> => (await store.verify()).problems;
+    const wrong = (rows: number): string[] => [
+      `The skip index of Observation in ${PROJECT}: rows that are wrong: ${rows}`,
+    ];
+    expect(await ask()).toEqual([]);
+    const damages = [
+      "UPDATE fhirgraph_skip SET data = 'AQAA' WHERE value = 'vfinal'",
+      "DELETE FROM fhirgraph_skip WHERE value = 'vc1'",
+      "INSERT INTO fhirgraph_skip SELECT project, type, sort, subject, 'vc9', data FROM fhirgraph_skip WHERE value = 'vc2'",
+      'UPDATE fhirgraph_skip_key SET keys = (SELECT array_agg(k ORDER BY k DESC) FROM unnest(keys) k)',
+    ];
+    let rows = 0;
+    for (const damage of damages) {
+      const damaged = (await rowsOf(pool, `${damage} RETURNING 1`)).length;
+      expect(damaged).toBeGreaterThan(0);
+      expect(await ask()).toEqual(wrong((rows += damaged)));
+    }
+    // Of what was written since the index says nothing.
+    await write(store, correlatedObservations(1));
+    expect(await ask()).toEqual([]);
+    await rowsOf(pool, 'DELETE FROM fhirgraph_skip_written');
+    await rowsOf(pool, `UPDATE fhirgraph_skip SET data = '{' WHERE value = '' AND sort = 0`);
+    expect(await ask()).toEqual(['The skip index of Observation cannot be read']);
+    await store.reindex();
+    expect(await ask()).toEqual([]);
+    await buildAll(pool, 'Observation');
+    expect([await ask(), (await countRows(pool)) > 20]).toEqual([[], true]);
+    await store.close();
+  });
+
   test('know of no resource that was deleted since', async () => {
     const { store } = await filled();
     Object.assign(TUNING, { looks: [Infinity] });

@@ -10,6 +10,7 @@ import type { Connections } from './connections.js';
 import { ALL_INDEX_TABLES, IndexRows } from './index-rows.js';
 import { plainKey, resourceKeyIn } from './keys.js';
 import type { Connection } from './lent-connection.js';
+import { verifySkipIndexes } from './skip/skip-verify.js';
 
 /** The findings of a verification. */
 export interface PostgresVerification {
@@ -20,8 +21,8 @@ export interface PostgresVerification {
 }
 
 /**
- * Compares every resource with its versions, its index rows and its key. Concurrent reads and writes are possible.
- * Types that are being re-indexed are skipped.
+ * Compares every resource with its versions, its index rows and its key, and skip indexes with the resources. Concurrent
+ * reads and writes are possible. Types that are being re-indexed are skipped.
  */
 export async function verify(
   model: FhirModel,
@@ -35,6 +36,8 @@ export async function verify(
     resources += found.resources;
     problems.push(...found.problems.slice(0, MAX_PROBLEMS - problems.length));
   }
+  const ofSkips = await verifySkipIndexes(model, connections, signal);
+  problems.push(...ofSkips.slice(0, MAX_PROBLEMS - problems.length));
   return { resources, problems };
 }
 

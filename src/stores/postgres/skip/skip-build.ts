@@ -74,8 +74,8 @@ class SkipBuilder {
     for (const code of ['_id', '_lastUpdated', ...parameters.keys()]) await this.#order(code);
     await this.#several(parameters);
     await this.#values(parameters);
-    const { epoch } = this.#type;
-    const header: SkipHeader = { format: FORMAT, id: randomUUID(), epoch, size: this.#all.size };
+    const { epoch, project } = this.#type;
+    const header: SkipHeader = { format: FORMAT, id: randomUUID(), epoch, size: this.#all.size, project };
     await this.#add({ sort: SETS, subject: IDS, value: HEADER, data: JSON.stringify(header) });
     await this.#flush();
     await this.#run(sql`DROP TABLE fhirgraph_number`);

@@ -35,9 +35,11 @@ export interface SkipHeader {
   readonly epoch: string;
   /** Number of resources. */
   readonly size: number;
+  /** The name of the project, of which the table has the key. */
+  readonly project: string;
 }
 
-export const FORMAT = 2;
+export const FORMAT = 3;
 
 /** The granules of an order. */
 export interface SkipOrder {

@@ -1,0 +1,85 @@
+import type { FhirModel } from '../../../fhir/model/fhir-model.js';
+import { Sql, sql } from '../../sql/sql.js';
+import type { Connections } from '../connections.js';
+import { projectKey } from '../keys.js';
+import type { Connection } from '../lent-connection.js';
+import { buildSkipIndex } from './skip-build.js';
+import { FORMAT, HEADER, IDS, SETS, type SkipHeader } from './skip-row.js';
+
+/**
+ * Compares skip indexes with what the resources say: each is made again, in temporary tables. Those of types that were
+ * written since are not looked at: a search does not trust these rows alone.
+ *
+ * @returns a line for each that has wrong rows
+ */
+export async function verifySkipIndexes(
+  model: FhirModel,
+  connections: Connections,
+  signal: AbortSignal | undefined,
+): Promise<readonly string[]> {
+  const rows = await connections.run(
+    sql`SELECT type, data FROM fhirgraph_skip WHERE ${IS_HEADER} ORDER BY project, type`,
+    signal,
+  );
+  const problems: string[] = [];
+  for (const [type, data] of rows as readonly (readonly [string, string])[]) {
+    const header = readHeader(data);
+    if (header === undefined) {
+      problems.push(`The skip index of ${type} cannot be read`);
+      continue;
+    }
+    const wrong = await connections.use((connection) => countWrongRows(connection, model, header, type), signal);
+    if (wrong > 0) problems.push(`The skip index of ${type} in ${header.project}: rows that are wrong: ${wrong}`);
+  }
+  return problems;
+}
+
+function readHeader(text: string): SkipHeader | undefined {
+  try {
+    return JSON.parse(text) as SkipHeader;
+  } catch {
+    return undefined;
+  }
+}
+
+async function countWrongRows(
+  connection: Connection,
+  model: FhirModel,
+  { project, epoch, format, id }: SkipHeader,
+  type: string,
+): Promise<number> {
+  if (format !== FORMAT) return 0;
+  const of = sql`s.project = ${projectKey(project)} AND s.type = ${type}`;
+  await connection.run(BEGIN);
+  try {
+    const [row] = await connection.run(sql`SELECT quote_ident(current_schema()) FROM fhirgraph_skip s
+      WHERE ${of} AND ${IS_HEADER} AND s.data::jsonb ->> 'id' = ${id}
+        AND (SELECT m.value FROM fhirgraph_meta m WHERE m.name = 'index_epoch') = ${epoch}
+        AND NOT EXISTS (SELECT 1 FROM fhirgraph_skip_written s WHERE ${of})
+        AND NOT EXISTS (SELECT 1 FROM fhirgraph_index_work s WHERE ${of})`);
+    if (row === undefined) return 0;
+    const schema = new Sql(row[0] as string, []);
+    // Temporary tables come before others of their name: the rows that are made are not written into these.
+    for (const name of TABLES) {
+      await connection.run(
+        sql`CREATE TEMP TABLE ${name} ON COMMIT DROP AS SELECT * FROM ${schema}.${name} s WHERE FALSE`,
+      );
+    }
+    await buildSkipIndex(connection, model, { project, type, epoch });
+    const [counts] = await connection.run(sql`SELECT
+      (SELECT count(*) FROM (SELECT * FROM ${schema}.fhirgraph_skip s WHERE ${of}) s FULL JOIN pg_temp.fhirgraph_skip m
+        USING (sort, subject, value) WHERE s.data IS DISTINCT FROM m.data
+          AND NOT (sort = ${SETS}::bigint AND subject = ${IDS}::bigint AND value = ${HEADER})),
+      (SELECT count(*) FROM (SELECT * FROM ${schema}.fhirgraph_skip_key s WHERE ${of}) s FULL JOIN pg_temp.fhirgraph_skip_key m
+        USING (first) WHERE s.keys IS DISTINCT FROM m.keys)`);
+    return Number(counts![0]) + Number(counts![1]);
+  } finally {
+    await connection.rollBack();
+  }
+}
+
+const IS_HEADER = sql`sort = ${SETS}::bigint AND subject = ${IDS}::bigint AND value = ${HEADER}`;
+const TABLES = [sql`fhirgraph_skip`, sql`fhirgraph_skip_key`];
+
+const BEGIN = sql`BEGIN ISOLATION LEVEL REPEATABLE READ READ WRITE; SET LOCAL jit = off; SET LOCAL work_mem = '64MB';
+  SET LOCAL max_parallel_workers_per_gather = 0; SET LOCAL default_statistics_target = 1`;
