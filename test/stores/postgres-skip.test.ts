@@ -6,8 +6,11 @@ import { Connections } from '../../src/stores/postgres/connections.js';
 import type { PostgresPool, PostgresStatement } from '../../src/stores/postgres/driver.js';
 import { projectKey } from '../../src/stores/postgres/keys.js';
 import { TUNING } from '../../src/stores/postgres/pages/tuning.js';
-import { SkipIndexes } from '../../src/stores/postgres/skip/skip-indexes.js';
-import { SKIP_TUNING } from '../../src/stores/postgres/skip/skip-row.js';
+import type { Row } from '../../src/stores/postgres/lent-connection.js';
+import { createSkipCache, SkipIndex, type StaleType } from '../../src/stores/postgres/skip/skip-index.js';
+import { pauseAfter, SkipIndexes } from '../../src/stores/postgres/skip/skip-indexes.js';
+import type { RowScope } from '../../src/stores/sql/rows.js';
+import { FORMAT, SKIP_TUNING } from '../../src/stores/postgres/skip/skip-row.js';
 import { COPY } from '../../src/stores/postgres/copy-text.js';
 import { PostgresStore } from '../../src/stores/postgres/store.js';
 import { keyOf, PROJECT, put, queryOf } from '../../src/testing/conformance-case.js';
@@ -43,7 +46,7 @@ async function countRows(pool: PostgresPool, table = 'fhirgraph_skip'): Promise<
 async function buildAll(pool: PostgresPool, ...types: readonly string[]): Promise<void> {
   const connections = new Connections(pool, { connectionWait: 5_000, cancelWait: 2_000 });
   const skips = new SkipIndexes(connections, R4);
-  await skips.make(types.map((type) => ({ project: PROJECT, type })));
+  await skips.make(types.map((type) => ({ project: PROJECT, type, isUnused: true })));
   connections.close();
 }
 
@@ -393,6 +396,27 @@ describe('skip indexes', () => {
     await store.search(queryOf('Observation', match('status', 'corrected'), { sort: [by('date', true)], limit: 10 }));
     await vi.waitFor(async () => expect(await countRows(pool)).toBeGreaterThan(20), 5_000);
     await store.close();
+  });
+
+  test('that searches do without are made again sooner than others', async () => {
+    const scope = { project: PROJECT, type: 'Observation' } as RowScope;
+    const notes = async (written: number, header?: object): Promise<readonly StaleType[]> => {
+      const noted: StaleType[] = [];
+      const run = async (): Promise<readonly Row[]> => [
+        [header === undefined ? null : JSON.stringify(header), written],
+      ];
+      await SkipIndex.open(scope, '1', createSkipCache(), run, (one) => noted.push(one));
+      return noted;
+    };
+    const header = { format: FORMAT, epoch: '1', id: 'x', size: 1, project: PROJECT };
+    const type = { project: PROJECT, type: 'Observation' };
+    expect(await notes(SKIPS.maxFresh, header)).toEqual([]);
+    expect(await notes(SKIPS.maxFresh + 1, header)).toEqual([{ ...type, isUnused: false }]);
+    expect(await notes(SKIPS.maxPending + 1, header)).toEqual([{ ...type, isUnused: true }]);
+    expect(await notes(0)).toEqual([{ ...type, isUnused: true }]);
+    expect([pauseAfter(40_000, false), pauseAfter(40_000, true), pauseAfter(1, true)]).toEqual([
+      800_000, 80_000, 5_000,
+    ]);
   });
 
   test('of other definitions are not used, and of few resources not made', async () => {

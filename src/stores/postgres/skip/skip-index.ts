@@ -27,6 +27,8 @@ import {
 export interface StaleType {
   readonly project: string;
   readonly type: string;
+  /** Searches do without its skip index. */
+  readonly isUnused: boolean;
 }
 
 /** Notes a type that lacks a skip index, or whose skip index is to be made again. */
@@ -115,8 +117,9 @@ export class SkipIndex {
     const header = text === null ? undefined : (JSON.parse(text) as SkipHeader);
     const isValid = header !== undefined && header.format === FORMAT && header.epoch === epoch;
     const pending = Number(count);
-    if (!isValid || pending > maxFresh) noteStale?.({ project, type });
-    return isValid && pending <= maxPending ? new SkipIndex(header, pending, scope, run, cache) : undefined;
+    const isUsed = isValid && pending <= maxPending;
+    if (!isValid || pending > maxFresh) noteStale?.({ project, type, isUnused: !isUsed });
+    return isUsed ? new SkipIndex(header, pending, scope, run, cache) : undefined;
   }
 
   emptySet(): KeySet {

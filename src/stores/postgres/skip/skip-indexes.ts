@@ -22,8 +22,8 @@ export class SkipIndexes {
   readonly #connections: Connections;
   readonly #model: FhirModel;
   readonly #stale = new Map<string, StaleType>();
-  /** By type of a project, when the next attempt may begin. On the clock of `performance.now()`. */
-  readonly #next = new Map<string, number>();
+  /** By type of a project, when the last attempt ended, on the clock of `performance.now()`, and how long it took. */
+  readonly #last = new Map<string, { readonly end: number; readonly duration: number }>();
   readonly #written = new Map<string, StaleType & { count: number }>();
   readonly #controller = new AbortController();
   #work: Promise<void> = Promise.resolve();
@@ -36,7 +36,9 @@ export class SkipIndexes {
 
   /** A search was without, or had many writes to look at. PERF: the work begins with the next {@link begin}. */
   noteStale(stale: StaleType): void {
-    if (this.#stale.size < MAX_NOTED) this.#stale.set(`${stale.project} ${stale.type}`, stale);
+    const name = `${stale.project} ${stale.type}`;
+    const isUnused = stale.isUnused || this.#stale.get(name)?.isUnused === true;
+    if (this.#stale.size < MAX_NOTED) this.#stale.set(name, { ...stale, isUnused });
   }
 
   /** To be called after each commit. */
@@ -47,7 +49,7 @@ export class SkipIndexes {
       const known = this.#written.get(name);
       if (known !== undefined) known.count += 1;
       else if (this.#written.size < MAX_NOTED) {
-        this.#written.set(name, { project: key.project, type: key.type, count: 1 });
+        this.#written.set(name, { project: key.project, type: key.type, isUnused: false, count: 1 });
       }
     }
   }
@@ -60,7 +62,7 @@ export class SkipIndexes {
   begin(): void {
     if (this.#stale.size === 0 || this.#isWorking || !this.#connections.areSeveral) return;
     const now = performance.now();
-    const due = [...this.#stale].filter(([name]) => now >= (this.#next.get(name) ?? 0)).map(([, stale]) => stale);
+    const due = [...this.#stale].filter(([name, stale]) => now >= this.#next(name, stale)).map(([, stale]) => stale);
     this.#stale.clear();
     if (due.length > 0) this.#work = this.make(due);
   }
@@ -89,14 +91,19 @@ export class SkipIndexes {
   async #makeOne(stale: StaleType): Promise<void> {
     const name = `${stale.project} ${stale.type}`;
     const start = performance.now();
-    this.#next.set(name, Infinity);
+    this.#last.set(name, { end: Infinity, duration: 0 });
     try {
       await this.#connections.use((connection) => this.#build(connection, stale), this.#controller.signal);
     } finally {
-      const now = performance.now();
-      if (this.#next.size > MAX_NOTED) this.#next.clear();
-      this.#next.set(name, now + Math.max(MIN_PAUSE_MS, PAUSE_PER_WORK * (now - start)));
+      const end = performance.now();
+      if (this.#last.size > MAX_NOTED) this.#last.clear();
+      this.#last.set(name, { end, duration: end - start });
     }
+  }
+
+  #next(name: string, { isUnused }: StaleType): number {
+    const last = this.#last.get(name);
+    return last === undefined ? 0 : last.end + pauseAfter(last.duration, isUnused);
   }
 
   async #build(connection: Connection, { project, type }: StaleType): Promise<void> {
@@ -176,9 +183,17 @@ const BEGIN = sql`BEGIN ISOLATION LEVEL REPEATABLE READ READ WRITE; SET LOCAL ji
 
 /** Types of projects that are remembered at once. */
 const MAX_NOTED = 1_000;
-/** Time between two attempts: at least this long, and so many times the duration of the last one. */
+/**
+ * Milliseconds between two attempts.
+ *
+ * @param duration of the last one
+ * @param isUnused searches do without the index until then
+ */
+export function pauseAfter(duration: number, isUnused: boolean): number {
+  return Math.max(MIN_PAUSE_MS, duration * (isUnused ? 2 : 20));
+}
+
 const MIN_PAUSE_MS = 5_000;
-const PAUSE_PER_WORK = 20;
 /** How long commits that began before may take. */
 const MAX_WAIT_MS = 60_000;
 const POLL_MS = 50;
