@@ -7,7 +7,7 @@ export const HOSTILE_EXPRESSIONS: readonly HostileDocument[] = [
   ofText(
     'a replacement by a pattern of nested repetitions',
     "code.text.replaceMatches('(a*)*b', '').length() > 1",
-    'answered',
+    'too-costly',
   ),
   ofText('a pattern with 1,000 times 1,000 repetitions', "code.text.matches('(a{1,1000}){1,1000}')", 'invalid'),
   ofText('a pattern with a look-behind', "code.text.matches('(?<=a+)b')", 'invalid'),
@@ -45,7 +45,7 @@ export const HOSTILE_EXPRESSIONS: readonly HostileDocument[] = [
   ofText('a text that becomes a number of many digits', "code.text.replace('a', '9').toInteger() > 1", 'answered'),
   ofText('a quantity of many digits', "code.text.replace('a', '9').toQuantity() > 1", 'answered'),
 
-  onTree('a repetition of itself', 'repeat(item | $this).count() > 1', 'answered'),
+  onTree('a repetition of itself', 'repeat(item | $this).count() > 1', 'too-costly'),
   onTree('an endless repetition of growing texts', "select('a').repeat($this & 'a').count() > 1", 'too-costly'),
   onTree(
     'an endless repetition of growing numbers',
