@@ -96,6 +96,25 @@ describe('with skip indexes every way to a page gives the page', () => {
   });
 });
 
+test.each(Object.entries(WAYS))(
+  'a page in the order of codes has resources with only a text: %s',
+  async (_, tuning) => {
+    const store = new SqliteStore(new Database(':memory:'));
+    const ids = Array.from({ length: 6 }, (_, n) => `o${n}`);
+    const codeOf = (n: number): object => (n % 2 === 0 ? { text: 'x' } : { coding: [{ code: `c${n}` }] });
+    const resources = ids.map((id, n) => ({ resourceType: 'Observation', id, status: 'final', code: codeOf(n) }));
+    await write(store, [...resources, { resourceType: 'Observation', id: 'none' }]);
+    Object.assign(TUNING, tuning);
+    const criteria: Criteria = { kind: 'missing', parameter: 'code', missing: false };
+    const query = { project: PROJECT, type: 'Observation', criteria, sort: [{ parameter: 'code', descending: false }] };
+    for (const limit of [undefined, 20]) {
+      const { matches } = await store.search({ ...query, limit });
+      expect(matches.map(({ resource }) => resource.id)).toEqual(['o1', 'o3', 'o5', 'o0', 'o2', 'o4']);
+    }
+    await store.close();
+  },
+);
+
 const by = (parameter: string, descending = false): SortKey => ({ parameter, descending });
 const match = (parameter: string, code: string): Criteria => ({
   kind: 'match',

@@ -62,7 +62,7 @@ export function planBounds(
   const presence = conditions.flatMap(({ criteria }) => presenceOf(criteria, key.parameter) ?? []);
   if (presence.includes(false)) return known({ valued: false, empty: true });
   const ranges = conditions.flatMap(({ criteria }) => (criteria && rangeOf(criteria, key.parameter)) ?? []);
-  if (ranges.length === 0) return known({ valued: presence.includes(true) });
+  if (ranges.length === 0) return known({ valued: presence.includes(true) && hasOrder(key.parameter, scope) });
   const { low, high, intervalsAfter } = ranges.reduce(narrower);
   if (isSingle) return known({ low, high, valued: true });
   const repeated = outside.repeated();
@@ -84,6 +84,11 @@ export function planBounds(
       return { low: from, high: to, before: above?.condition, after: below?.condition, valued: true };
     },
   };
+}
+
+/** Everything that has the parameter has a place in its order. Of tokens, those without a code have none: a text alone, or a system. */
+function hasOrder(parameter: string, { dialect, type }: RowScope): boolean {
+  return !tablesOf(dialect.model, type, parameter).includes('token');
 }
 
 /** Long intervals that begin before a value or with it, and end after another one. @param from the table, and its index where one is named */
