@@ -49,10 +49,11 @@ export async function fillReferences(
   for (const { edge, holes } of waiting) {
     const optional = evaluate(edge.optional, variables) === true;
     for (const hole of holes) {
-      const found = find(hole, position);
+      const at = position;
       position += 1;
       try {
         if (run.isLookDue) await run.deadline.yieldIfLong();
+        const found = find(hole, at);
         if (found instanceof FhirError) {
           if (!optional) throw found;
         } else if (found !== null && (type === undefined || type === found.type)) {
