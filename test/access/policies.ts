@@ -194,7 +194,7 @@ const parameters: fc.Arbitrary<readonly Parameter[]> = fc
     fc.array(reference('org', ['Organization/org1', 'Organization/org2']), { maxLength: 2 }),
     fc.array(reference('who', ['Patient/p1', 'Patient/p2', 'Patient/p3']), { minLength: 1, maxLength: 2 }),
     fc.array(
-      anyOf('final', 'amended', 'Ad', 'final,amended', 'a|b', 'x\\', '%who', '&_id=p1', '$').map((valueString) => ({
+      anyOf('final', 'amended', 'Ad', 'final,amended', 'a|b', 'x\\', '%who', '&_id=p1', 'a$b').map((valueString) => ({
         name: 'state',
         valueString,
       })),
