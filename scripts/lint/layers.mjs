@@ -12,7 +12,7 @@ export const LAYERS = {
   client: [],
   platform: [],
   fhir: ['platform'],
-  fhirpath: ['fhir'],
+  fhirpath: ['fhir', 'platform'],
   profiles: ['fhir', 'fhirpath'],
   search: ['fhir', 'fhirpath', 'profiles', 'platform'],
   terminology: ['store', 'search', 'fhir', 'platform'],

@@ -3,6 +3,7 @@ import type { Model } from 'fhirpath';
 import type * as re2js from 're2js';
 import { FhirError } from '../fhir/error.js';
 import type { FhirModel } from '../fhir/model/fhir-model.js';
+import { nextTurn } from '../platform/timers.js';
 import { perModel } from '../fhir/model/per-model.js';
 
 type Library = typeof fhirpath;
@@ -50,6 +51,10 @@ async function load(): Promise<Loaded> {
     import('fhirpath/fhir-context/r4'),
     import('re2js'),
   ]);
+  // Loading the modules takes one turn of the event loop, and the parser's first expression another.
+  await nextTurn();
+  library.default.parse('true');
+  await nextTurn();
   return { library: library.default, r4: r4.default as R4Model, RE2JS };
 }
 

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
 import {
   createRepository,
   executeFhirGraphql,
@@ -14,11 +14,12 @@ import { SqliteStore } from '../../src/sqlite.js';
 import { R4 } from '../../src/fhir/r4.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import { compileFhirPath } from '../../src/fhirpath/compile.js';
-import { fhirPathModel, forgetFhirPath, loadFhirPath } from '../../src/fhirpath/library.js';
+import { fhirPathLibrary, fhirPathModel, forgetFhirPath, loadFhirPath } from '../../src/fhirpath/library.js';
 import { indexEntries } from '../../src/search/index/index-resource.js';
 import { indexNeedsFhirPath } from '../../src/search/index/prepare-model.js';
 import { SERVER_SCOPE } from '../../src/store/store.js';
 import { otherModel } from '../model/other-model.js';
+import { countTurns } from '../support/count-turns.js';
 
 type Elements = { readonly [name: string]: unknown };
 
@@ -211,4 +212,14 @@ describe('the FHIRPath library is not loaded', () => {
     expect(isLoaded()).toBe(false);
     await store.close();
   });
+});
+
+test('requests go on in a turn after the one in which the library was loaded, and the parser is ready then', async () => {
+  await loadFhirPath();
+  const parsed = vi.spyOn(fhirPathLibrary(), 'parse');
+  forgetFhirPath();
+  const { turns } = await countTurns(loadFhirPath);
+  expect(turns).toBeGreaterThanOrEqual(2);
+  expect(parsed.mock.calls).toEqual([['true']]);
+  parsed.mockRestore();
 });
