@@ -36,9 +36,11 @@ export function partOf(
     if (write.kind !== 'put') return write;
     assertPutMatchesKey(write, start + index);
     const { key, resource, expect, unique } = write;
-    if (isLarge(write)) packer.skip();
+    const text = jsonLines(withVersion(resource, '1', instant));
+    // PERF: a value takes two characters, so most texts say that there are few, and counting takes as long as extraction.
+    if (text.length > 2 * THREAD_TUNING.largeResource && isLarge(write)) packer.skip();
     else packer.add(markEntries(indexEntries(model, resource)));
-    return [key.project, key.type, key.id, jsonLines(withVersion(resource, '1', instant)), expect, unique];
+    return [key.project, key.type, key.id, text, expect, unique];
   };
   const sent: SentWrite[] = [];
   for (const [index, write] of writes.entries()) {
