@@ -389,7 +389,7 @@ describe('skip indexes', () => {
     const page = queryOf('Observation', match('status', 'corrected'), { limit: 10 });
     Object.assign(TUNING, { looks: [Infinity], fewTogether: 0, firstBatch: 20 });
     const idsOf = async (): Promise<readonly unknown[]> =>
-      (await store.search(page)).matches.map((one) => (one as unknown as AnyResource).id);
+      (await store.search(page)).matches.map((one) => one.resource.id);
     const before = await idsOf();
     await store.commit(before.slice(0, 4).map((id) => ({ kind: 'delete', key: keyOf('Observation', id as string) })));
     const after = await idsOf();
