@@ -77,6 +77,9 @@ const VALUE = new Set<string>([
   Kind.OBJECT,
 ]);
 
+/** Also those of schemas, which validation refuses by their name. */
+const DEFINITION = new Set<string>(Object.values(Kind).filter((kind) => /(?:Definition|Extension)$/.test(kind)));
+
 const CHILDREN: ReadonlyMap<string, Children> = new Map<string, Children>([
   [
     Kind.OPERATION_DEFINITION,
@@ -145,7 +148,7 @@ const TEXTS: ReadonlyMap<string, RegExp> = new Map<string, RegExp>([
 function charactersOf(document: DocumentNode): number {
   const definitions: unknown = document.definitions;
   if (!Array.isArray(definitions)) throw malformed(Kind.DOCUMENT);
-  const open: Node[] = definitions.map((definition: unknown) => nodeOf(definition, undefined, Kind.DOCUMENT));
+  const open: Node[] = definitions.map((definition: unknown) => nodeOf(definition, DEFINITION, Kind.DOCUMENT));
   let characters = 0;
   for (let node = open.pop(); node !== undefined; node = open.pop()) {
     const kind = String(node['kind']);
@@ -167,9 +170,9 @@ function charactersOf(document: DocumentNode): number {
   return characters;
 }
 
-function nodeOf(value: unknown, kinds: ReadonlySet<string> | undefined, parent: string): Node {
+function nodeOf(value: unknown, kinds: ReadonlySet<string>, parent: string): Node {
   const kind: unknown = typeof value === 'object' && value !== null ? (value as Node)['kind'] : undefined;
-  if (typeof kind === 'string' && (kinds === undefined || kinds.has(kind))) return value as Node;
+  if (typeof kind === 'string' && kinds.has(kind)) return value as Node;
   throw malformed(parent);
 }
 

@@ -112,6 +112,11 @@ describe('a document object', () => {
     ['a name with a blank', withValue([...ROOT, 'alias'], { kind: 'Name', value: 'a b' })],
     ['an argument whose value is a name', withValue(ARGUMENT, { kind: 'Name', value: 'x' })],
     ['an unknown kind of definition', withValue(['definitions', 0, 'kind'], 'Weird')],
+    [
+      'an unknown kind of a named definition',
+      withValue(['definitions', 1], { kind: '', name: { kind: 'Name', value: 'x' } }),
+    ],
+    ['a field as a definition', withValue(['definitions', 1], { kind: 'Field', name: { kind: 'Name', value: 'x' } })],
     ['definitions that are not list', withValue(['definitions'], { length: 1e9 })],
     ['a location that leads nowhere', withValue([...ROOT, 'name'], { kind: 'Name', value: 'nme', loc: { source: 5 } })],
   ])('with %s is invalid', async (_, document) => {
