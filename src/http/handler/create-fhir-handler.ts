@@ -12,7 +12,7 @@ import type {
   FhirHandlerOptions,
   RequestStatement,
 } from '../exchange/handler-config.js';
-import { matchPath, type MatchedPath, type Roots, rootsOf } from './match-route.js';
+import { type MatchedPath, rootsOf, RouteTable } from './match-route.js';
 import { DEFAULT_FORMAT, type Format, negotiateFormat } from './negotiate.js';
 import { reporterOf } from './report.js';
 import type { Route } from '../exchange/route.js';
@@ -47,13 +47,13 @@ import { fromHttpResponse, toWireAnswer } from './to-response.js';
 export function createFhirHandler(config: FhirHandlerConfig): FhirHandler {
   const settings = checkSettings(config);
   const routes = ROUTES.filter(({ group }) => settings.routes.has(group));
-  const roots = rootsOf(settings.baseUrl);
+  const table = new RouteTable(routes, rootsOf(settings.baseUrl));
   return fromWireHandler(async (request, options = {}) => {
     const report = reporterOf(settings, request);
     const isHead = request.method === 'HEAD';
     const sent: SentRequest = { request, options, report, format: DEFAULT_FORMAT, isGraphql: false };
     try {
-      return await toWireAnswer(await answerRequest(sent, settings, routes, roots), sent.format, isHead);
+      return await toWireAnswer(await answerRequest(sent, settings, table), sent.format, isHead);
     } catch (error) {
       const known = maskError(error);
       report(known);
@@ -72,15 +72,10 @@ interface SentRequest {
   isGraphql: boolean;
 }
 
-async function answerRequest(
-  sent: SentRequest,
-  settings: HandlerSettings,
-  routes: readonly Route[],
-  roots: Roots,
-): Promise<Answer> {
+async function answerRequest(sent: SentRequest, settings: HandlerSettings, table: RouteTable): Promise<Answer> {
   const { request, options, report } = sent;
   const url = new URL(request.url);
-  const matched = matchPath(routes, roots, url.pathname);
+  const matched = table.match(url.pathname);
   assertKnown(matched, settings);
   if (request.method === 'OPTIONS') return { status: 204, headers: { allow: allowed(matched) } };
   const route = routeFor(request, matched);

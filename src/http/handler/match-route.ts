@@ -24,35 +24,57 @@ export interface MatchedPath {
   readonly first: string;
 }
 
-/** @throws HttpRequestError 400 - the path is not valid percent-encoding */
-export function matchPath(routes: readonly Route[], roots: Roots, pathname: string): MatchedPath {
-  const segments = segmentsOf(pathname);
-  const matched: Route[] = [];
-  let path: PathValues = NO_VALUES;
-  for (const route of routes) {
-    const root = roots[route.root];
-    const pattern = route.path === '' ? [] : route.path.split('/');
-    if (segments.length !== root.length + pattern.length || root.some((one, at) => one !== segments[at])) continue;
-    const values = valuesOf(pattern, segments.slice(root.length));
-    if (values === undefined) continue;
-    matched.push(route);
-    path = values;
-  }
-  const isBelow = roots.fhir.every((one, at) => one === segments[at]);
-  return { routes: matched, path, first: isBelow ? (segments[roots.fhir.length] ?? '') : '' };
+/** A route with the segments of its whole path, those of its root included. */
+interface Pattern {
+  readonly route: Route;
+  /** The first of its own segments; those of the root are never variable. */
+  readonly start: number;
+  readonly segments: readonly string[];
 }
 
-function valuesOf(pattern: readonly string[], segments: readonly string[]): PathValues | undefined {
-  const values: { [name: string]: string } = { ...NO_VALUES };
-  for (const [index, expected] of pattern.entries()) {
-    const segment = segments[index]!;
-    if (!expected.startsWith(':')) {
-      if (segment !== expected) return undefined;
-      continue;
-    }
+/** Finds the routes of paths. PERF: patterns are split once, and compared only with paths of their length. */
+export class RouteTable {
+  readonly #byLength: ReadonlyMap<number, readonly Pattern[]>;
+  readonly #fhir: readonly string[];
+
+  constructor(routes: readonly Route[], roots: Roots) {
+    const patterns = routes.map((route): Pattern => {
+      const root = roots[route.root];
+      const own = route.path === '' ? [] : route.path.split('/');
+      return { route, start: root.length, segments: [...root, ...own] };
+    });
+    this.#byLength = Map.groupBy(patterns, ({ segments }) => segments.length);
+    this.#fhir = roots.fhir;
+  }
+
+  /** @throws HttpRequestError 400 - the path is not valid percent-encoding */
+  match(pathname: string): MatchedPath {
+    const segments = segmentsOf(pathname);
+    const matched = (this.#byLength.get(segments.length) ?? []).filter((pattern) => fits(pattern, segments));
+    const last = matched.at(-1);
+    const isBelow = this.#fhir.every((one, at) => one === segments[at]);
+    return {
+      routes: matched.map(({ route }) => route),
+      path: last === undefined ? NO_VALUES : valuesOf(last, segments),
+      first: isBelow ? (segments[this.#fhir.length] ?? '') : '',
+    };
+  }
+}
+
+function fits({ segments: expected, start }: Pattern, segments: readonly string[]): boolean {
+  return expected.every((one, at) => {
+    const segment = segments[at]!;
+    if (at < start || !one.startsWith(':')) return segment === one;
     // Operations and reserved names are never variable: `_history`, `$validate`.
-    if (/^[_$]/.test(segment) || (expected === ':type' && !/^[A-Z]/.test(segment))) return undefined;
-    values[expected.slice(1)] = segment;
+    return !/^[_$]/.test(segment) && (one !== ':type' || /^[A-Z]/.test(segment));
+  });
+}
+
+function valuesOf({ segments: expected, start }: Pattern, segments: readonly string[]): PathValues {
+  const values: { [name: string]: string } = { ...NO_VALUES };
+  for (let at = start; at < expected.length; at += 1) {
+    const name = expected[at]!;
+    if (name.startsWith(':')) values[name.slice(1)] = segments[at]!;
   }
   return values as PathValues;
 }
