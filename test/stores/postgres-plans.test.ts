@@ -187,6 +187,15 @@ describe('a page costs its rows', () => {
       expect(examined(plans)).toBeLessThan(4 * COUNT);
     });
 
+    test('a page of few matches, by id, reads their resources once and the texts of the page', async () => {
+      const few = status('amended');
+      const { total = 0 } = await store.search(queryOf('Observation', few, { limit: 0, total: true }));
+      expect(total).toBeGreaterThan(10);
+      await ask(few, []);
+      const ofResources = plans.flatMap(nodesOf).filter((node) => node['Relation Name'] === 'resource');
+      expect(ofResources.reduce((sum, node) => sum + node['Actual Rows'] * node['Actual Loops'], 0)).toBe(total + 10);
+    });
+
     test('a page far from the start of its order tests resources by a list', async () => {
       Object.assign(TUNING, { looks: [10, Infinity], maxCollected: 10, stretch: 40, listedFrom: 400 });
       await ask(status('preliminary'), [by('date')]);

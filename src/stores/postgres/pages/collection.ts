@@ -50,7 +50,7 @@ function found(asked: Asked, tests: readonly Sql[]): Sql {
   // PERF: what only the key decides comes before the look at the resource.
   const ofKey = allOf(tests.filter((one) => !looksAtRow(one)));
   const ofRow = allOf(tests.filter(looksAtRow));
-  const passing = sql`(SELECT r0.key FROM k r0 WHERE ${ofKey} OFFSET 0)`;
+  const passing = ofKey === TRUE ? sql`k` : sql`(SELECT r0.key FROM k r0 WHERE ${ofKey} OFFSET 0)`;
   const row = looksAtRow(sql`${ofRow} ${value}`)
     ? sql`${passing} k0 ${oneResource(sql`r0`, sql`k0.key`, order)}`
     : sql`${passing} r0`;

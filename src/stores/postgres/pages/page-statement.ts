@@ -27,7 +27,21 @@ const ID = sql`m.id`;
  * @param found a table with `key` and the first value `v`
  * @param isCut `v` is only the beginning of the value
  */
-export function pageOf({ order, level, need }: Asked, found: Sql, isCut: boolean): Sql {
+export function pageOf(asked: Asked, found: Sql, isCut: boolean): Sql {
+  const { order, level } = asked;
+  const isById = order.keys[level]!.parameter === '_id' && !isCut;
+  const sorted = sql`SELECT q.key, q.id, row_number() OVER () AS n FROM (${isById ? sortedById(asked, found) : sortedByKeys(asked, found, isCut)}) q`;
+  const content = sql`SELECT y.content FROM resource y WHERE y.project = ${projectKey(order.scope.project)} AND y.key = s.key OFFSET 0`;
+  return sql`(SELECT c.content, s.id, s.n FROM (${sorted}) s CROSS JOIN LATERAL (${content}) c) p`;
+}
+
+/** PERF: the first value is the id, and nothing comes after it, so that the resources need not be read for it. */
+function sortedById({ order, level, need }: Asked, found: Sql): Sql {
+  const direction = order.keys[level]!.descending === order.backwards ? sql`ASC` : sql`DESC`;
+  return sql`SELECT t.key, t.v AS id FROM ${found} t ORDER BY t.v ${direction} ${limited(need)}`;
+}
+
+function sortedByKeys({ order, level, need }: Asked, found: Sql, isCut: boolean): Sql {
   const { scope, keys, backwards } = order;
   const row = { ...scope, row: sql`m` };
   const first: OrderTerm = { value: sql`q.v`, descending: keys[level]!.descending };
@@ -35,9 +49,7 @@ export function pageOf({ order, level, need }: Asked, found: Sql, isCut: boolean
   const by = orderBy([first, ...named(later)], sql`q.id`, backwards);
   const values = later.map(({ value }, index) => sql`${value} AS ${new Sql(`k${index}`, [])}`);
   const rows = sql`SELECT ${list([sql`m.key`, ID, sql`t.v`, ...values])} FROM ${found} t ${oneResource(sql`m`, sql`t.key`, order)}`;
-  const sorted = sql`SELECT q.key, q.id, row_number() OVER () AS n FROM (SELECT q.key, q.id FROM (${rows}) q
-    ORDER BY ${by} ${limited(need)}) q`;
-  return sql`(SELECT c.content, s.id, s.n FROM (${sorted}) s ${oneResource(sql`c`, sql`s.key`, order)}) p`;
+  return sql`SELECT q.key, q.id FROM (${rows}) q ORDER BY ${by} ${limited(need)}`;
 }
 
 /** Joins the resource with a key. PERF: OFFSET keeps the planner from reading others. */
