@@ -123,8 +123,7 @@ async function world(setup: MemberSetup, content: readonly AnyResource[], strict
       const { code, message, details, outcome } = maskError(error);
       return { code, message, details, outcome };
     });
-    // What is created gets an id by chance.
-    return JSON.stringify([answer, calls]).replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, 'UUID');
+    return withoutRandomIds(JSON.stringify([answer, calls]));
   };
   const readAll = () => Promise.all(KEYS.map(({ type, id }) => repository.read(type, id).catch(() => undefined)));
   return {
@@ -179,8 +178,20 @@ async function world(setup: MemberSetup, content: readonly AnyResource[], strict
       }
       return answers;
     },
-    seen: async () => JSON.stringify([await readAll(), (await repository.search('Patient', '')).entry]),
+    seen: async () => {
+      const { entry = [] } = await repository.search('Patient', '');
+      const found = entry.map((one) => withoutRandomIds(JSON.stringify(one)));
+      const isCreated = (one: string): boolean => one.includes('UUID');
+      // Random ids put what was created in a random order.
+      const created = found.filter(isCreated).sort();
+      return [JSON.stringify(await readAll()), created, found.filter((one) => !isCreated(one))];
+    },
   };
+}
+
+/** What is created gets a random id. */
+function withoutRandomIds(json: string): string {
+  return json.replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, 'UUID');
 }
 
 /** The store, with the names of the calls to it written down. */
