@@ -143,8 +143,10 @@ export class Oracle {
     ) as Json;
     if (!Array.isArray(seen['contained'])) return seen as unknown as AnyResource;
     const contained = (seen['contained'] as readonly AnyResource[]).map((inner) => {
-      const rules = READS.flatMap((one) => this.rulesFor(inner.resourceType, one));
-      return rules.length === 0 ? inner : union(inner, rules.map((rule) => without(inner, rule.hidden))); // prettier-ignore
+      const reading = READS.flatMap((one) => this.rulesFor(inner.resourceType, one));
+      // Rules that do not read hide only where none reads.
+      const rules = reading.length > 0 ? reading : this.allRules(inner.resourceType);
+      return rules.length === 0 ? inner : withoutShells(union(inner, rules.map((rule) => without(inner, rule.hidden)))); // prettier-ignore
     });
     return { ...seen, contained } as unknown as AnyResource;
   }
