@@ -14,6 +14,13 @@ export interface Written {
   readonly rule: OracleRule;
 }
 
+/** The member who writes, who is no administrator. */
+export interface Writer {
+  readonly profile: string;
+  /** The resources that were deleted, as `Patient/1`. */
+  readonly deleted: ReadonlySet<string>;
+}
+
 /**
  * What becomes of a resource when a caller writes it. What any rule hides is as the caller is shown it, or absent from
  * something new; then the rules are tried one after the other, each with plain copies.
@@ -21,22 +28,51 @@ export interface Written {
  * @param before what is stored; undefined: something new is created
  * @returns undefined where the write must be refused
  */
-export function outcomeOfPut(oracle: Oracle, before: AnyResource | undefined, asked: AnyResource): Written | undefined {
+export function outcomeOfPut(
+  oracle: Oracle,
+  writer: Writer,
+  before: AnyResource | undefined,
+  asked: AnyResource,
+): Written | undefined {
   const type = asked.resourceType;
   const rules = before === undefined ? oracle.rulesFor(type, 'create') : oracle.granting('update', before);
   const readers = before === undefined ? [] : oracle.granting('read', before);
   const shown = before === undefined ? undefined : readers.length > 0 ? oracle.mask(before, readers) : NOTHING_SHOWN;
   const kept = keptNames(oracle, asked, shown);
   if (kept === undefined) return undefined;
+  const unread = readers.length === 0;
+  const link = linkFixed(oracle, writer, asked);
   for (const rule of rules) {
-    const after = throughRule(rule, { before, shown, unread: readers.length === 0 }, asked, kept);
+    const readonly = unread && before !== undefined ? [...rule.readonlyFields, ...link] : rule.readonlyFields;
+    const after = throughRule(readonly, { before, shown, unread }, asked, kept);
     if (after === undefined || !oracle.wouldGrant(rule, after)) continue;
     const holds = rule.constraints.every((expression) =>
       isDeepStrictEqual(compileFhirPath(R4, expression, type)(after, { before: before ?? [], after }), [true]),
     );
-    if (holds) return { after, rule };
+    if (holds) return keepsLink(writer, link, before, after) ? { after, rule } : undefined;
   }
   return undefined;
+}
+
+/** The elements of a RelatedPerson that decide what it may see, and that this writer may not change. */
+function linkFixed(oracle: Oracle, { profile }: Writer, { resourceType, id }: AnyResource): readonly string[] {
+  if (resourceType !== 'RelatedPerson') return [];
+  if (`RelatedPerson/${id!}` === profile) return ['patient', 'active', 'period'];
+  // Others than administrators set it if nothing can lie behind it that they may not read.
+  return oracle.opens('read', 'Patient') ? [] : ['patient'];
+}
+
+/** Deleted links do not come back, and nobody makes their own; links of other new resources are free. */
+function keepsLink(
+  { profile, deleted }: Writer,
+  link: readonly string[],
+  before: AnyResource | undefined,
+  after: AnyResource,
+): boolean {
+  const name = `${after.resourceType}/${after.id!}`;
+  if (before === undefined) return link.length === 0 || (name !== profile && !deleted.has(name));
+  const [was, is] = [before, after] as unknown as [Json, Json];
+  return link.every((element) => isDeepStrictEqual(was[element], is[element]));
 }
 
 const NOTHING_SHOWN = {} as AnyResource;
@@ -70,12 +106,12 @@ function guardedNames(oracle: Oracle, type: string): Set<string> {
 
 /** What is asked, with what is hidden or must not change as it was; undefined where it would change. */
 function throughRule(
-  rule: OracleRule,
+  readonly: readonly string[],
   { before, shown, unread }: { before: AnyResource | undefined; shown: AnyResource | undefined; unread: boolean },
   asked: AnyResource,
   kept: ReadonlySet<string>,
 ): AnyResource | undefined {
-  const fixed = rule.readonlyFields.flatMap(typedForms);
+  const fixed = readonly.flatMap(typedForms);
   const wanted = asked as unknown as Json;
   if (before === undefined) return fixed.some((path) => !isNothing(at(wanted, path))) ? undefined : asked;
   const [stored, seen] = [before, shown] as unknown as [Json, Json];

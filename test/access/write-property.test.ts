@@ -11,7 +11,7 @@ import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { Oracle } from './oracle.js';
 import { enrol, member } from './policies.js';
 import { ALL_KEYS, fill, plain, projectContent, resourceOf, snapshot, type Json } from './world.js';
-import { outcomeOfPut, resultOfPut } from './write-oracle.js';
+import { outcomeOfPut, resultOfPut, type Writer } from './write-oracle.js';
 import { postgresPool } from '../stores/postgres-pool.js';
 import { cases, IS_LONG, SEED } from '../support/chance.js';
 import { tallyOf } from '../support/long-report.js';
@@ -58,9 +58,10 @@ describe.each([
             await fill(store, 'beta', content);
             const guard = guardStore(store, await enrol(store, 'alpha', setup));
             const beside = await snapshot(store, 'beta');
-            let world: World = { content, oracle: new Oracle(content, setup) };
+            const writer = { profile: setup.profile, deleted: new Set<string>() };
+            let world: World = { content, oracle: new Oracle(content, setup), writer };
             for (const [index, one] of all.entries()) {
-              world = await tryOne(store, guard, world, setup.profile, one, `new${index}`, seen);
+              world = await tryOne(store, guard, world, one, `new${index}`, seen);
             }
             expect(await snapshot(store, 'beta')).toBe(beside);
           } finally {
@@ -78,18 +79,18 @@ describe.each([
 interface World {
   readonly content: readonly AnyResource[];
   readonly oracle: Oracle;
+  readonly writer: Writer;
 }
 
 async function tryOne(
   store: ResourceStore,
   guard: GuardedStore,
   world: World,
-  profile: string,
   { kind, drawn, element }: Attempt,
   fresh: string,
   seen: { accepted: number; refused: number },
 ): Promise<World> {
-  const { oracle, content } = world;
+  const { oracle, content, writer } = world;
   const { resourceType: type } = drawn;
   const id = kind === 'create' ? fresh : drawn.id!;
   const key = { type, id };
@@ -103,11 +104,11 @@ async function tryOne(
       (error: unknown) => error as FhirError,
     );
   const written =
-    kind === 'delete' || (kind === 'claim' && before !== undefined) ? undefined : before !== undefined || kind === 'create' || maySetId(oracle, type) ? outcomeOfPut(oracle, before, asked) : undefined; // prettier-ignore
-  if (kind === 'delete' ? !mayDelete(oracle, before, profile) : written === undefined) {
+    kind === 'delete' || (kind === 'claim' && before !== undefined) ? undefined : before !== undefined || kind === 'create' || maySetId(oracle, type) ? outcomeOfPut(oracle, writer, before, asked) : undefined; // prettier-ignore
+  if (kind === 'delete' ? !mayDelete(oracle, before, writer.profile) : written === undefined) {
     seen.refused += 1;
     expect((await snapshot(store, 'alpha')) === stored, 'nothing was written').toBe(true);
-    expect(told(result)).toBe(kind === 'delete' ? refusedDelete(oracle, type, before, profile) : refusedPut(oracle, type, before, kind, asked)); // prettier-ignore
+    expect(told(result)).toBe(kind === 'delete' ? refusedDelete(oracle, type, before, writer.profile) : refusedPut(oracle, writer, type, before, kind, asked)); // prettier-ignore
     return world;
   }
   seen.accepted += 1;
@@ -115,14 +116,15 @@ async function tryOne(
   const others = content.filter((one) => one !== before);
   if (written === undefined) {
     expect([told(result), now!.status]).toEqual(['deleted', 'gone']);
-    return { content: others, oracle: oracle.withContent(others) };
+    const deleted = new Set([...writer.deleted, `${type}/${id}`]);
+    return { content: others, oracle: oracle.withContent(others), writer: { ...writer, deleted } };
   }
   if (result instanceof FhirError) throw result;
   expect(now?.status === 'found' && bare(now.resource)).toEqual(written.after);
   const next = [...others, written.after];
   const then = oracle.withContent(next);
   expect(result.kind === 'put' && bare(result.resource)).toEqual(resultOfPut(then, asked, written));
-  return { content: next, oracle: then };
+  return { content: next, oracle: then, writer };
 }
 
 /** What the caller sees, with one element as it is drawn; what is drawn where it sees nothing. */
@@ -160,13 +162,14 @@ const EXPECTED = {
 
 function refusedPut(
   oracle: Oracle,
+  writer: Writer,
   type: string,
   before: AnyResource | undefined,
   kind: Attempt['kind'],
   asked: AnyResource,
 ): string {
   const visible = before !== undefined && oracle.granting('read', before).length > 0;
-  if (kind === 'claim' && before !== undefined && outcomeOfPut(oracle, before, asked) !== undefined) return 'precondition-failed'; // prettier-ignore
+  if (kind === 'claim' && before !== undefined && outcomeOfPut(oracle, writer, before, asked) !== undefined) return 'precondition-failed'; // prettier-ignore
   if (visible || (before !== undefined && oracle.granting('update', before).length > 0)) return 'forbidden';
   const [creates, updates] = [oracle.rulesFor(type, 'create').length > 0, oracle.rulesFor(type, 'update').length > 0];
   if (kind === 'create' || (!creates && (kind === 'claim' || !updates))) return 'forbidden';
