@@ -58,6 +58,15 @@ async function respond(handler: FhirHandler, incoming: NodeRequest, outgoing: No
   }
   const answer = await (wireHandlerOf(handler)?.(request) ?? handler(request).then(wireAnswerOf));
   await send(outgoing, answer, gone.signal);
+  // The connection of a 413 closes.
+  if (answer.status !== 413) await discardBody(request);
+}
+
+/** Reads on what nobody has read of a body: the next request of the connection comes after it. */
+async function discardBody({ body, bodyUsed }: Request): Promise<void> {
+  if (body === null || bodyUsed || body.locked) return;
+  const reader = body.getReader();
+  while (!(await reader.read()).done);
 }
 
 function wireAnswerOf({ status, headers, body }: Response): WireAnswer {

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
+import { Agent, createServer, type IncomingMessage, request as httpRequest, type Server } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { toNodeListener } from '../../src/http.js';
@@ -79,6 +79,25 @@ test('a body that a length does not match, or that is sent twice, is no request'
   const expecting = `${head}expect: coffee\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`;
   expect((await sendRaw(expecting))[0]).toBe(417);
   expect(service.errors).toEqual([]);
+});
+
+test('a connection goes on after a request that was refused with its long body unread', async () => {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const { port } = server.address() as AddressInfo;
+  const ports = new Set<number | undefined>();
+  const post = async (length: number): Promise<number | undefined> => {
+    const path = '/fhir/R4/Nothing';
+    const request = httpRequest({ agent, port, path, method: 'POST', headers: { 'content-length': length } });
+    request.end(Buffer.alloc(length));
+    const [response] = (await once(request, 'response')) as [IncomingMessage];
+    ports.add(response.socket.localPort);
+    response.resume();
+    await once(response, 'end');
+    return response.statusCode;
+  };
+  expect([await post(1), await post(3_000_000), await post(1), await post(3_000_000)]).toEqual([404, 404, 404, 404]);
+  expect(ports.size).toBe(1);
+  agent.destroy();
 });
 
 describe('the signal of a request', () => {
