@@ -5,7 +5,7 @@ import { callAborted } from '../../store/guards.js';
 import type { ResourceStore } from '../../store/store.js';
 import { isCaller } from '../caller.js';
 import { type Concurrency, takesTurns } from '../limits/concurrency.js';
-import { type Place, throttled, type Turn, Turns } from './turns.js';
+import { type Holder, type Place, throttled, type Turn, Turns } from './turns.js';
 
 /** A request that takes turns with the others over its store. */
 export interface TurnRequest {
@@ -27,10 +27,10 @@ export interface TurnRequest {
  * @throws FhirError `aborted` - by the signal, while it waited
  */
 export async function inTurn<Result>(request: TurnRequest, work: (waited: number) => Promise<Result>): Promise<Result> {
-  const { store, caller, concurrency } = request;
-  if (!takesTurns(concurrency) || !isCaller(caller) || current?.getStore()?.active === true) return work(0);
+  const { store, concurrency } = request;
+  const holder = holderOf(request);
+  if (holder === undefined) return work(0);
   const turns = turnsOf(store);
-  const holder = { project: caller.project, caller: caller.kind === 'member' ? caller.membership : `:${caller.kind}` };
   if (request.signal?.aborted === true) throw callAborted(request.signal);
   const asked = performance.now();
   const taken = turns.take(holder, concurrency);
@@ -45,6 +45,22 @@ export async function inTurn<Result>(request: TurnRequest, work: (waited: number
   } finally {
     turns.end(turn);
   }
+}
+
+/**
+ * Asserts that a request would run or wait if it came now, before its body is read.
+ *
+ * @throws FhirError `throttled` - too many requests wait
+ */
+export function assertRoomInLine(request: Pick<TurnRequest, 'store' | 'caller' | 'concurrency'>): void {
+  const holder = holderOf(request);
+  if (holder !== undefined) turnsOf(request.store).assertRoom(holder, request.concurrency);
+}
+
+/** @returns undefined if the request takes no turn of its own */
+function holderOf({ caller, concurrency }: Pick<TurnRequest, 'caller' | 'concurrency'>): Holder | undefined {
+  if (!takesTurns(concurrency) || !isCaller(caller) || current?.getStore()?.active === true) return undefined;
+  return { project: caller.project, caller: caller.kind === 'member' ? caller.membership : `:${caller.kind}` };
 }
 
 async function inLine({ turn, leave }: Place, { signal, timeout = Infinity }: TurnRequest): Promise<Turn> {

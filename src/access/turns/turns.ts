@@ -84,10 +84,8 @@ export class Turns {
    * @throws FhirError `throttled` - too many wait
    */
   take(holder: Holder, limits: Concurrency): Turn | Place {
-    const project = this.#projects.open(holder.project);
-    const caller = project.callers.open(holder.caller);
-    // Nobody overtakes those who wait in the same line.
-    if (caller.waiting.size === 0 && this.#mayRun(limits, project, caller)) return this.#begin(project, caller);
+    const [project, caller] = this.#open(holder);
+    if (this.#mayBegin(limits, project, caller)) return this.#begin(project, caller);
     this.#assertRoom(limits, project, caller);
     const { promise, resolve, reject } = Promise.withResolvers<Turn>();
     const waiter: Waiter = { limits, start: resolve };
@@ -100,6 +98,17 @@ export class Turns {
       reject(reason);
     };
     return { turn: promise, leave };
+  }
+
+  /**
+   * Takes nothing.
+   *
+   * @throws FhirError `throttled` - too many wait for another one to wait
+   */
+  assertRoom(holder: Holder, limits: Concurrency): void {
+    const [project, caller] = this.#open(holder);
+    if (!this.#mayBegin(limits, project, caller)) this.#assertRoom(limits, project, caller);
+    this.#close(project, caller);
   }
 
   /** Ends a turn and hands it on. */
@@ -137,6 +146,16 @@ export class Turns {
       }
     }
     return undefined;
+  }
+
+  #open(holder: Holder): readonly [ProjectAccount, CallerAccount] {
+    const project = this.#projects.open(holder.project);
+    return [project, project.callers.open(holder.caller)];
+  }
+
+  /** Nobody overtakes those who wait in the same line. */
+  #mayBegin(limits: Concurrency, project: ProjectAccount, caller: CallerAccount): boolean {
+    return caller.waiting.size === 0 && this.#mayRun(limits, project, caller);
   }
 
   #mayRun(limits: Concurrency, project: ProjectAccount, caller: CallerAccount): boolean {

@@ -21,6 +21,8 @@ export interface Exchange {
   /** The variable segments of the path, decoded; they are hostile. */
   readonly path: PathValues;
   readonly signal: AbortSignal;
+  /** Undefined for requests that are answered without signing in. */
+  readonly caller?: Caller | undefined;
   /** What the host states about the request, for its audit records. */
   readonly stated: RequestStatement;
   /** Reports an error to the host. */

@@ -3,8 +3,8 @@ import type { AnyResource } from '../../fhir/resource.js';
 import { encodeBase64 } from '../../platform/base64.js';
 import { mediaTypeOf } from '../http-types.js';
 import { HttpRequestError } from '../http-request-error.js';
-import { readBoundedBody } from '../read-bounded-body.js';
 import type { Exchange } from './exchange.js';
+import { readBody } from './read-body.js';
 
 /**
  * Whether the body is the content of a Binary: of any media type but FHIR's own, which hold the Binary itself. See
@@ -22,7 +22,8 @@ export function isRawBinary({ path, request }: Exchange): boolean {
  * @throws HttpRequestError 413 - the body is too long
  * @throws HttpRequestError 415 - the media type is malformed, or browsers may have sent the body for another site
  */
-export async function readRawBinary({ request, settings, path }: Exchange): Promise<AnyResource> {
+export async function readRawBinary(exchange: Exchange): Promise<AnyResource> {
+  const { request, settings, path } = exchange;
   const contentType = request.headers.get('content-type')!.trim();
   if (!isMediaType(contentType)) throw new HttpRequestError(415, 'The media type of the body is malformed');
   if (SIMPLE_TYPES.has(mediaTypeOf(contentType)!) && !isOfClient(request.headers)) {
@@ -35,7 +36,7 @@ export async function readRawBinary({ request, settings, path }: Exchange): Prom
   if (context !== undefined && !isContext(context, settings.baseUrl)) {
     throw new HttpRequestError(400, 'X-Security-Context must be a reference such as Patient/1');
   }
-  const bytes = await readBoundedBody(request, settings.maxBodyBytes);
+  const bytes = await readBody(exchange);
   return {
     resourceType: 'Binary',
     ...(path.id === '' ? {} : { id: path.id }),

@@ -3,15 +3,15 @@ import { type AnyResource, isJsonObject, type JsonObject } from '../../fhir/reso
 import type { HttpRequest } from '../http-types.js';
 import { readJsonBody, requireMediaType } from '../read-body.js';
 import type { Exchange } from './exchange.js';
+import { readBody } from './read-body.js';
 import { isRawBinary, readRawBinary } from './raw-binary.js';
-import { readBoundedBody } from '../read-bounded-body.js';
 
 const JSON_TYPES = ['application/fhir+json', 'application/json'];
 
 /** The request with its body read, as the functions for any framework take it. */
-export async function withBody({ request, settings }: Exchange): Promise<HttpRequest> {
-  const { method, url, headers } = request;
-  return { method, url, headers, body: await readBoundedBody(request, settings.maxBodyBytes) };
+export async function withBody(exchange: Exchange): Promise<HttpRequest> {
+  const { method, url, headers } = exchange.request;
+  return { method, url, headers, body: await readBody(exchange) };
 }
 
 /**
