@@ -81,7 +81,7 @@ test('a body that a length does not match, or that is sent twice, is no request'
   expect(service.errors).toEqual([]);
 });
 
-test('a connection goes on after a request that was refused with its long body unread', async () => {
+test('a connection stays usable after a request that was refused with its long body unread', async () => {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const { port } = server.address() as AddressInfo;
   const ports = new Set<number | undefined>();
