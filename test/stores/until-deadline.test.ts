@@ -1,0 +1,30 @@
+import { getEventListeners } from 'node:events';
+import { expect, test } from 'vitest';
+import { assertNotAborted } from '../../src/store/guards.js';
+import { untilDeadline } from '../../src/stores/postgres/until-deadline.js';
+
+const later = (): number => performance.now() + 60_000;
+
+test('a call that has ended leaves no listener on the signal of its caller', async () => {
+  const { signal } = new AbortController();
+  await untilDeadline({ signal, deadline: later() }, async (bounded) => {
+    expect(getEventListeners(signal, 'abort').length).toBe(1);
+    expect(bounded?.signal?.aborted).toBe(false);
+  });
+  expect(getEventListeners(signal, 'abort')).toEqual([]);
+});
+
+test.each(['before the call', 'during the call'])(
+  'a signal that fires %s ends the work, and is no deadline',
+  async (when) => {
+    const controller = new AbortController();
+    if (when === 'before the call') controller.abort();
+    const call = untilDeadline({ signal: controller.signal, deadline: later() }, async (bounded) => {
+      controller.abort();
+      assertNotAborted(bounded);
+    });
+    const error = await call.catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ code: 'aborted' });
+    expect((error as { details?: object }).details ?? {}).not.toHaveProperty('deadline');
+  },
+);
