@@ -53,7 +53,7 @@ function storeInLoop(options: SqliteStoreOptions = {}): SqliteStore {
 
 /** A store whose every search and commit goes to a thread. */
 function threadedStore(options: SqliteStoreOptions = {}): SqliteStore {
-  Object.assign(THREAD_TUNING, { inlineMs: -1, slice: 2 });
+  Object.assign(THREAD_TUNING, { inlineMs: -1, slice: 2, firstSlice: 2 });
   return newStore(options);
 }
 
