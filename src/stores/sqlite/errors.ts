@@ -16,6 +16,9 @@ export function storeError(error: unknown): FhirError {
   if (code === 'SQLITE_ERROR' && LOST_MESSAGE.test(String(message))) {
     return new FhirError('corrupt', 'The database lacks a table or column of the store', { cause: error });
   }
+  if (code === 'SQLITE_ERROR' && DAMAGED_JSON.test(String(message))) {
+    return new FhirError('corrupt', 'The database file is damaged', { cause: error });
+  }
   const known = FAULTS.find(({ name }) => code === name || code.startsWith(`${name}_`));
   if (known === undefined) return new FhirError('internal', 'Internal error of the SQLite store', { cause: error });
   return new FhirError(known.as, known.message, { cause: error });
@@ -27,6 +30,9 @@ const LIMIT_MESSAGE =
 
 /** Every file of this schema version has the tables that our statements use; if one is missing, the file is damaged. */
 const LOST_MESSAGE = /^no such (?:table|column)|has no column named/;
+
+/** The JSON in statements is written by the store, so what is malformed was read from the file. */
+const DAMAGED_JSON = /^malformed JSON/;
 
 const FAULTS: readonly { readonly name: string; readonly as: ErrorCode; readonly message: string }[] = [
   { name: 'SQLITE_BUSY', as: 'unavailable', message: 'The database is locked by another connection; try again' },
