@@ -1,17 +1,16 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Condition } from '../../sql/pages/condition.js';
 import { isBefore, partWith } from '../../sql/pages/value-range.js';
-import { type ConditionSet, intersection } from '../../sql/skip/condition-set.js';
+import { type ConditionSet, intersection, type MemberCondition } from '../../sql/skip/condition-set.js';
 import { allOf, sql, type Sql, type SqlValue, TRUE, unionAll } from '../../sql/sql.js';
 import { arrayText } from '../array.js';
-import { projectKey } from '../keys.js';
 import type { Run } from '../run.js';
-import type { ConditionSets, MemberCondition } from '../skip/condition-sets.js';
+import type { ConditionSets } from '../skip/condition-sets.js';
 import { orderNames, type SkipIndex, type SkipOrderKeys } from '../skip/skip-index.js';
 import { GRANULES_IN_ROW } from '../skip/skip-row.js';
 import { collection } from './collection.js';
 import { type OrderIndex, orderIndexOf } from './order-index.js';
-import type { Asked } from './page-statement.js';
+import { type Asked, oneResource } from './page-statement.js';
 import { CUT, type Finding, type FoundText, foundTexts } from './range-walk.js';
 import { TUNING } from './tuning.js';
 
@@ -62,11 +61,11 @@ export class SkipWalker {
     const count = set.count;
     if (count <= need + TUNING.fewTogether) {
       yield count;
-      return this.#collected(part, tests, set.keys(), part.written, need);
+      return this.#collected(part, tests, { numbers: set.keys(), keys: part.written }, need);
     }
     const places = Map.groupBy(await this.#placed(part), ({ granule }) => granule);
     const found: FoundText[] = [];
-    let batch: Batch = { numbers: [], keys: [] };
+    let batch = emptyBatch();
     let wanted = need + TUNING.firstBatch;
     const granules = granulesFrom(part);
     const ahead = this.#ahead(order, granules);
@@ -77,8 +76,8 @@ export class SkipWalker {
       const value = order.starts[granule] ?? null;
       const isTie = granule === order.starts.length || order.ties.includes(granule);
       if (isTie && numbers.length > need + TUNING.fewTogether && !isCutShort(index, value)) {
-        found.push(...(await this.#flushed(part, tests, batch, need - found.length)));
-        batch = { numbers: [], keys: [] };
+        found.push(...(await this.#collected(part, tests, batch, need - found.length)));
+        batch = emptyBatch();
         if (found.length >= need) break;
         found.push(...(yield* this.#group(part, value, numbers, written, need - found.length)));
       } else {
@@ -86,13 +85,13 @@ export class SkipWalker {
         for (const { key } of written) batch.keys.push(key);
         if (batch.numbers.length + batch.keys.length < wanted) continue;
         yield batch.numbers.length + batch.keys.length;
-        found.push(...(await this.#flushed(part, tests, batch, need - found.length)));
-        batch = { numbers: [], keys: [] };
+        found.push(...(await this.#collected(part, tests, batch, need - found.length)));
+        batch = emptyBatch();
         wanted = Math.min(2 * wanted, TUNING.maxBatch);
       }
       if (found.length >= need) break;
     }
-    if (found.length < need) found.push(...(await this.#flushed(part, tests, batch, need - found.length)));
+    if (found.length < need) found.push(...(await this.#collected(part, tests, batch, need - found.length)));
     return found;
   }
 
@@ -113,21 +112,11 @@ export class SkipWalker {
     };
   }
 
-  async #flushed(
-    part: Part,
-    tests: readonly Sql[],
-    { numbers, keys }: Batch,
-    need: number,
-  ): Promise<readonly FoundText[]> {
-    return numbers.length + keys.length === 0 ? [] : this.#collected(part, tests, numbers, keys, need);
-  }
-
   /** Those of some resources that match, in order. */
   async #collected(
     { asked }: Pick<Part, 'asked'>,
     tests: readonly Sql[],
-    numbers: readonly number[],
-    keys: readonly string[],
+    { numbers, keys }: Batch,
     need: number,
   ): Promise<readonly FoundText[]> {
     const scans = [
@@ -136,7 +125,6 @@ export class SkipWalker {
     ];
     if (scans.length === 0) return [];
     const start = { scan: unionAll(scans), test: TRUE };
-    // Deletions are not noted.
     const all = [...tests, sql`r0.content IS NOT NULL`];
     return foundTexts(await this.#run(collection({ ...asked, need }, [start], all, Infinity)), 1);
   }
@@ -156,12 +144,12 @@ export class SkipWalker {
     // A value written since may lie between this one and that of the next granule.
     const others = written.filter((one) => one.value !== value).map(({ key }) => key);
     const found: FoundText[] = [];
-    if (falling) found.push(...(await this.#collected(part, [], [], others, need)));
+    if (falling) found.push(...(await this.#collected(part, [], { numbers: [], keys: others }, need)));
     if (found.length < need && !isPast(value, asked.place?.values[0], falling)) {
       found.push(...(yield* this.#ofValue({ ...part, written: ofValue }, value, numbers, need - found.length)));
     }
     if (!falling && found.length < need) {
-      found.push(...(await this.#collected(part, [], [], others, need - found.length)));
+      found.push(...(await this.#collected(part, [], { numbers: [], keys: others }, need - found.length)));
     }
     return found;
   }
@@ -185,7 +173,7 @@ export class SkipWalker {
     const ofNext = index && (await this.#orderOf(next, index));
     const tests = this.#testsOf(conditions);
     if (index === undefined || ofNext === undefined) {
-      return this.#collected({ asked: next }, tests, numbers, written, need);
+      return this.#collected({ asked: next }, tests, { numbers, keys: written }, need);
     }
     return yield* this.#find({ asked: next, index, order: ofNext, conditions: all, written }, known!);
   }
@@ -198,10 +186,9 @@ export class SkipWalker {
   /** The keys of what was written since and matches. */
   async #writtenMatches({ order, holds }: Asked, conditions: readonly Condition[]): Promise<readonly string[]> {
     if (this.#index.pending === 0) return [];
-    const tests = allOf([...conditions.map(({ test }) => test), holds]);
+    const tests = allOf([sql`r0.content IS NOT NULL`, ...conditions.map(({ test }) => test), holds]);
     const rows = await this.#run(sql`SELECT r0.key FROM (SELECT DISTINCT u.resource FROM (${this.#index.written}) u) w
-      CROSS JOIN LATERAL (SELECT * FROM resource y WHERE y.project = ${projectKey(order.scope.project)} AND y.key = w.resource
-        AND y.content IS NOT NULL OFFSET 0) r0 WHERE ${tests}`);
+      ${oneResource(sql`r0`, sql`w.resource`, order)} WHERE ${tests}`);
     return rows.map(([key]) => key as string);
   }
 
@@ -210,7 +197,7 @@ export class SkipWalker {
     if (written.length === 0) return [];
     const { starts } = order;
     const rows = await this.#run(sql`SELECT r0.key, ${index.valueOf} FROM (${keysIn(written)}) w (key)
-      CROSS JOIN LATERAL (SELECT * FROM resource y WHERE y.project = ${projectKey(asked.order.scope.project)} AND y.key = w.key OFFSET 0) r0`);
+      ${oneResource(sql`r0`, sql`w.key`, asked.order)}`);
     return rows.map(([key, read]) => {
       const own = read === null ? null : index.isNumber ? Number(read) : (read as string);
       return { key: key as string, value: own, granule: own === null ? starts.length : partWith(starts, own) };
@@ -237,8 +224,12 @@ interface Part {
 }
 
 interface Batch {
-  readonly numbers: number[];
-  readonly keys: string[];
+  readonly numbers: readonly number[];
+  readonly keys: readonly string[];
+}
+
+function emptyBatch(): { readonly numbers: number[]; readonly keys: string[] } {
+  return { numbers: [], keys: [] };
 }
 
 interface Placed {

@@ -76,7 +76,7 @@ export interface SkipOrderKeys extends SkipOrder {
  */
 export class SkipIndex {
   readonly header: SkipHeader;
-  /** How much was written since: the index says nothing of that. Nor does it know what was deleted. */
+  /** How much was written since: the index says nothing of that. */
   readonly pending: number;
   readonly all: KeySet;
   readonly #of: Sql;
@@ -191,7 +191,7 @@ export class SkipIndex {
     return order === ABSENT || (order as SkipOrder).several;
   }
 
-  /** Selects the keys of some numbers, except those of what was written since. Some may be deleted. */
+  /** Selects the keys of some numbers, except those of what was written since. */
   keysOf(numbers: readonly number[]): Sql {
     const keys = sql`SELECT k.key FROM unnest(${arrayText(numbers)}::int[]) i(n) CROSS JOIN LATERAL (
       SELECT s.keys[i.n - s.first + 1] AS key FROM fhirgraph_skip_key s WHERE ${this.#of} AND s.first = i.n & ${-KEYS_IN_ROW}::int OFFSET 0) k`;
