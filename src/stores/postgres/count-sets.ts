@@ -1,5 +1,5 @@
 import type { Criteria } from '../../search/criteria/criteria.js';
-import type { Condition } from '../sql/pages/condition.js';
+import { type Condition, leavesOf } from '../sql/pages/condition.js';
 import type { RowScope } from '../sql/rows.js';
 import { intersection } from '../sql/skip/condition-set.js';
 import { allOf, type Sql, sql } from '../sql/sql.js';
@@ -52,18 +52,13 @@ export async function countInSets(
 
 /** Whether the index has sets for it alone: others are counted in the index by value. */
 function mayBeSet({ criteria, shared }: Condition): boolean {
-  return shared !== undefined || (criteria !== undefined && isOfSets(criteria));
+  return shared !== undefined || (criteria !== undefined && leavesOf(criteria).every(isOfSets));
 }
 
 function isOfSets(criteria: Criteria): boolean {
   switch (criteria.kind) {
     case 'match':
       return criteria.test.kind !== 'string' && criteria.test.kind !== 'uri' && criteria.test.kind !== 'text';
-    case 'and':
-    case 'or':
-      return criteria.of.every(isOfSets);
-    case 'not':
-      return isOfSets(criteria.of);
     case 'missing':
     case 'last-updated':
       return true;

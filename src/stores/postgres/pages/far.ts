@@ -1,5 +1,4 @@
-import type { Criteria } from '../../../search/criteria/criteria.js';
-import type { Condition } from '../../sql/pages/condition.js';
+import { type Condition, leavesOf } from '../../sql/pages/condition.js';
 import { isDirect, planRows } from '../../sql/plan.js';
 import { chainScope, innerScope, type RowScope } from '../../sql/rows.js';
 import { type Sql, TRUE } from '../../sql/sql.js';
@@ -10,12 +9,7 @@ export function areFar(conditions: readonly Condition[]): boolean {
 }
 
 export function isFar({ criteria }: Condition): boolean {
-  return criteria !== undefined && looksElsewhere(criteria);
-}
-
-function looksElsewhere(criteria: Criteria): boolean {
-  if (criteria.kind === 'and' || criteria.kind === 'or') return criteria.of.some(looksElsewhere);
-  return criteria.kind === 'not' ? looksElsewhere(criteria.of) : criteria.kind === 'chain' || criteria.kind === 'has';
+  return criteria !== undefined && leavesOf(criteria).some(({ kind }) => kind === 'chain' || kind === 'has');
 }
 
 /** Selects the resources at the other end of a chain or a `_has`. Undefined where no range of an index is that. */

@@ -4,10 +4,18 @@ import type {
   LastUpdatedCriteria,
   MatchCriteria,
 } from '../../../search/criteria/criteria.js';
-import { type Condition, conditionsOf } from '../../sql/pages/condition.js';
+import { type Condition, conditionsOf, leavesOf } from '../../sql/pages/condition.js';
 import { partWith, rangeOf } from '../../sql/pages/value-range.js';
 import { parameterKey, type RowScope } from '../../sql/rows.js';
-import { type ConditionSet, intersection, type KnownSets, setOfCriteria } from '../../sql/skip/condition-set.js';
+import { type AskedValues, askedValues } from '../../sql/skip/asked-values.js';
+import {
+  type ConditionSet,
+  intersection,
+  type KnownSets,
+  type MemberCondition,
+  setOfCriteria,
+  union,
+} from '../../sql/skip/condition-set.js';
 import type { KeySet } from '../../sql/skip/key-set.js';
 import { list, Sql, sql } from '../../sql/sql.js';
 import { resourceKey, uuidText } from '../keys.js';
@@ -17,11 +25,6 @@ import type { Run } from '../run.js';
 import { orderNames, type RowName, type SkipIndex, type SkipOrderKeys } from './skip-index.js';
 import { failsSurely, matchesSurely } from './range-tests.js';
 import { PRESENCE, SETS, SEVERAL, SKIP_TUNING, subjectOf, valueName } from './skip-row.js';
-
-/** A condition that only resources of a set can meet, except those that are pending. */
-export interface MemberCondition extends Condition {
-  readonly members?: KeySet;
-}
 
 /**
  * Finds the sets of conditions: those that the skip index keeps, parts of its orders, and short scans.
@@ -100,11 +103,6 @@ export class ConditionSets implements KnownSets {
 
   setOf(criteria: Criteria): ConditionSet | undefined {
     switch (criteria.kind) {
-      case 'missing': {
-        const present = this.#present(criteria.parameter);
-        if (present === undefined) return undefined;
-        return { set: criteria.missing ? this.all.copy().subtract(present) : present, exact: true };
-      }
       case 'match':
         return this.#held(criteria) ?? this.#inRange(criteria, criteria.parameter) ?? this.#ofScan(criteria);
       case 'last-updated':
@@ -135,30 +133,30 @@ export class ConditionSets implements KnownSets {
 
   /** The rows of the codes or the target that a test asks for: of each, or undefined. */
   #codesOf({ parameter, test }: MatchCriteria): readonly RowName[] | undefined {
+    const asked = askedValues(test, this.#scope);
     const subject = parameterKey(this.#scope, parameter) as number | undefined;
-    if (subject === undefined) return undefined;
-    const named = (value: string): RowName => ({ sort: SETS, subject, value: valueName(value) });
-    if (test.kind === 'token') {
-      const { code, folded, negated, below } = test;
-      if (code === undefined || negated === true || below === true) return undefined;
-      return folded === undefined || folded === code ? [named(code)] : [named(code), named(folded)];
-    }
-    if (test.kind !== 'reference' || this.#scope.baseUrl !== undefined) return undefined;
-    const { id, types, url, negated } = test;
-    if (id === undefined || types?.length !== 1 || url !== undefined || negated === true) return undefined;
-    return [named(uuidText(resourceKey(this.#scope.project, types[0]!, id)))];
+    if (asked === undefined || subject === undefined) return undefined;
+    return this.#valuesOf(asked).map((value) => ({ sort: SETS, subject, value: valueName(value) }));
+  }
+
+  #valuesOf(asked: AskedValues): readonly string[] {
+    if ('codes' in asked) return asked.codes;
+    const { type, id } = asked.target;
+    return [uuidText(resourceKey(this.#scope.project, type, id))];
   }
 
   /** The set of codes or a target that many resources have. */
   #held(criteria: MatchCriteria): ConditionSet | undefined {
     const names = criteria.parameter.includes('$') ? undefined : this.#codesOf(criteria);
     if (names === undefined) return undefined;
-    const sets = names.map(({ subject, value }) => this.index.setOf(subject, value));
+    const { exact } = askedValues(criteria.test, this.#scope)!;
     // One that is not kept is not frequent, and has to be looked up.
-    if (!sets.every((set) => set !== undefined)) return undefined;
-    const set = sets.length === 1 ? sets[0]! : sets.reduce((a, b) => a.copy().unite(b));
-    const { test } = criteria;
-    return { set, exact: test.kind !== 'token' || (test.system === undefined && test.noSystem !== true) };
+    return union(
+      names.map(({ subject, value }) => {
+        const set = this.index.setOf(subject, value);
+        return set && { set, exact };
+      }),
+    );
   }
 
   /** What has the codes of all components, whether in one group or not. */
@@ -171,7 +169,7 @@ export class ConditionSets implements KnownSets {
     return intersection(sets);
   }
 
-  #present(parameter: string): KeySet | undefined {
+  present(parameter: string): KeySet | undefined {
     if (parameter.includes('$')) return undefined;
     const key = this.#keyOf(parameter);
     // What has no row had no value in any resource.
@@ -303,12 +301,6 @@ interface LeafScan {
 
 function named(place: number): Sql {
   return new Sql(`k${place}`, []);
-}
-
-/** Criteria without others in them. */
-function leavesOf(criteria: Criteria): readonly Criteria[] {
-  if (criteria.kind === 'and' || criteria.kind === 'or') return criteria.of.flatMap(leavesOf);
-  return criteria.kind === 'not' ? leavesOf(criteria.of) : [criteria];
 }
 
 function isRange({ test }: MatchCriteria): boolean {

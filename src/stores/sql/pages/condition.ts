@@ -39,6 +39,12 @@ export function conditionsOf(criteria: Criteria, scope: RowScope, choose?: Choos
   return [new CriteriaCondition(criteria, scope, choose)];
 }
 
+/** The criteria in others that have none in them: those at the other end of a reference are not among them. */
+export function leavesOf(criteria: Criteria): readonly Criteria[] {
+  if (criteria.kind === 'and' || criteria.kind === 'or') return criteria.of.flatMap(leavesOf);
+  return criteria.kind === 'not' ? leavesOf(criteria.of) : [criteria];
+}
+
 class CriteriaCondition implements Condition {
   readonly criteria: Criteria;
   readonly scan: Sql | undefined;

@@ -1,5 +1,11 @@
 import type { Criteria } from '../../../search/criteria/criteria.js';
+import type { Condition } from '../pages/condition.js';
 import type { KeySet } from './key-set.js';
+
+/** A condition that only resources of a set can meet, except those that are pending. */
+export interface MemberCondition extends Condition {
+  readonly members?: KeySet;
+}
 
 /** The resources that can meet a condition, except those that are pending. */
 export interface ConditionSet {
@@ -14,6 +20,8 @@ export interface ConditionSet {
 export interface KnownSets {
   readonly all: KeySet;
   emptySet(): KeySet;
+  /** Those that have a value of a parameter. Undefined where that is not known. */
+  present(parameter: string): KeySet | undefined;
   /** The set of criteria without others in them; undefined where it takes too long to find. */
   setOf(criteria: Criteria): ConditionSet | undefined;
 }
@@ -35,6 +43,11 @@ export function setOfCriteria(criteria: Criteria, known: KnownSets): ConditionSe
       return inner.exact
         ? { set: failing, exact: true }
         : { set: known.all.copy().subtract(sure), exact: false, sure: failing };
+    }
+    case 'missing': {
+      const present = known.present(criteria.parameter);
+      if (present === undefined) return undefined;
+      return { set: criteria.missing ? known.all.copy().subtract(present) : present, exact: true };
     }
     default:
       return known.setOf(criteria);

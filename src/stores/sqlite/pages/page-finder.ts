@@ -1,11 +1,11 @@
-import type { Criteria, SortKey } from '../../../search/criteria/criteria.js';
+import type { SortKey } from '../../../search/criteria/criteria.js';
 import type { SearchPosition } from '../../../search/evaluate/sort.js';
 import { parameterKey, type RowScope } from '../../sql/rows.js';
 import { FALSE, type Sql, sql } from '../../sql/sql.js';
 import type { Guard } from '../guard.js';
 import type { Statements } from '../statements.js';
 import { collection } from './collection.js';
-import type { Condition } from '../../sql/pages/condition.js';
+import { type Condition, leavesOf } from '../../sql/pages/condition.js';
 import { compareRows, type FoundRow, foundRow } from '../../sql/pages/found-row.js';
 import { candidateScan } from './candidates.js';
 import { type OrderIndex, orderIndexOf } from './order-index.js';
@@ -270,12 +270,7 @@ function hasValues({ parameter }: SortKey, scope: RowScope): boolean {
 
 /** Its test may look at many other resources, which takes longer than its set. */
 function isDear({ criteria }: Condition): boolean {
-  return criteria !== undefined && looksElsewhere(criteria);
-}
-
-function looksElsewhere(criteria: Criteria): boolean {
-  if (criteria.kind === 'and' || criteria.kind === 'or') return criteria.of.some(looksElsewhere);
-  return criteria.kind === 'not' ? looksElsewhere(criteria.of) : criteria.kind === 'has';
+  return criteria !== undefined && leavesOf(criteria).some(({ kind }) => kind === 'has');
 }
 
 /** Which scans may be read to find out whether they are shorter. */

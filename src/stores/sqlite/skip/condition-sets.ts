@@ -8,17 +8,20 @@ import { inTime, parameterKey, type RowScope } from '../../sql/rows.js';
 import { allOf, anyOf, Sql, sql, type SqlValue, TRUE } from '../../sql/sql.js';
 import { intervalScan } from '../pages/walk-bounds.js';
 import type { Statements } from '../statements.js';
+import { type AskedValues, askedValues } from '../../sql/skip/asked-values.js';
 import { partsOfComposite } from '../../sql/skip/composite-parts.js';
-import { type ConditionSet, intersection, type KnownSets, setOfCriteria } from '../../sql/skip/condition-set.js';
+import {
+  type ConditionSet,
+  intersection,
+  type KnownSets,
+  type MemberCondition,
+  setOfCriteria,
+  union,
+} from '../../sql/skip/condition-set.js';
 import type { KeySet } from '../../sql/skip/key-set.js';
 import { type FindsSets, LinkedSets } from './linked-sets.js';
 import type { SkipIndex } from './skip-index.js';
 import { PRESENCE, SEVERAL } from './skip-row.js';
-
-/** A condition that only resources of a set can meet, except those that are pending. */
-export interface MemberCondition extends Condition {
-  readonly members?: KeySet;
-}
 
 /** Finds the sets of conditions: those that the skip index keeps, parts of its orders, and short scans. */
 export class ConditionSets implements KnownSets, FindsSets {
@@ -76,11 +79,6 @@ export class ConditionSets implements KnownSets, FindsSets {
 
   setOf(criteria: Criteria): ConditionSet | undefined {
     switch (criteria.kind) {
-      case 'missing': {
-        const present = this.#present(criteria.parameter);
-        if (present === undefined) return undefined;
-        return { set: criteria.missing ? this.all.copy().subtract(present) : present, exact: true };
-      }
       case 'match':
         return this.#held(criteria) ?? this.#scannedFor(criteria, SHORT) ?? this.#inRange(criteria, criteria.parameter);
       case 'last-updated':
@@ -102,27 +100,29 @@ export class ConditionSets implements KnownSets, FindsSets {
     }
   }
 
-  /** The set of a code or a target that many resources have. */
+  /** The set of codes or a target that many resources have. */
   #held({ parameter, test }: MatchCriteria): ConditionSet | undefined {
+    const asked = askedValues(test, this.#scope);
     const key = parameter.includes('$') ? undefined : (parameterKey(this.#scope, parameter) as number | undefined);
-    if (key === undefined) return undefined;
-    if (test.kind === 'token') {
-      const { code, folded, negated, below, system, noSystem } = test;
-      if (code === undefined || negated === true || below === true) return undefined;
-      // Both are kept, or one is not frequent and has to be looked up.
-      if (folded !== undefined && folded !== code) return undefined;
-      const set = this.index.setOf(key, code);
-      return set && { set, exact: system === undefined && noSystem !== true };
-    }
-    if (test.kind !== 'reference' || this.#scope.baseUrl !== undefined) return undefined;
-    const { id, types, url, negated } = test;
-    if (id === undefined || types?.length !== 1 || url !== undefined || negated === true) return undefined;
-    const [target] = (this.#statements.read(FIND_TARGET).get(this.#scope.project, types[0]!, id) ?? []) as [number?];
-    const set = target === undefined ? undefined : this.index.setOf(key, target);
-    return set && { set, exact: true };
+    if (asked === undefined || key === undefined) return undefined;
+    const { exact } = asked;
+    // One that is not kept is not frequent, and has to be looked up.
+    return union(
+      this.#valuesOf(asked).map((value) => {
+        const set = value === undefined ? undefined : this.index.setOf(key, value);
+        return set && { set, exact };
+      }),
+    );
   }
 
-  #present(parameter: string): KeySet | undefined {
+  #valuesOf(asked: AskedValues): readonly (string | number | undefined)[] {
+    if ('codes' in asked) return asked.codes;
+    const { type, id } = asked.target;
+    const [key] = (this.#statements.read(FIND_TARGET).get(this.#scope.project, type, id) ?? []) as [number?];
+    return [key];
+  }
+
+  present(parameter: string): KeySet | undefined {
     if (parameter.includes('$')) return undefined;
     const key = parameterKey(this.#scope, parameter) as number | undefined;
     // What has no row had no value in any resource.
