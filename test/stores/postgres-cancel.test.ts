@@ -11,6 +11,8 @@ import { startWireServer, type WireServer } from '../support/wire-server.js';
 
 const SLOW = sql`SELECT slow`;
 const NEXT = sql`SELECT next`;
+/** What deadlines are measured by. */
+const FAKE: Parameters<typeof vi.useFakeTimers>[0] = { toFake: ['setTimeout', 'performance'] };
 
 describe('a statement that its signal ends', () => {
   let server: WireServer;
@@ -21,6 +23,7 @@ describe('a statement that its signal ends', () => {
     controller = new AbortController();
   });
   afterEach(async () => {
+    vi.useRealTimers();
     await pool.end();
     await server.close();
   });
@@ -45,23 +48,19 @@ describe('a statement that its signal ends', () => {
 
   test('is cancelled at the deadline of its call, with or without a signal', async () => {
     const connections = open(2);
-    vi.useFakeTimers({ toFake: ['setTimeout', 'performance'] });
-    try {
-      const deadline = performance.now() + 1_000;
-      const signals = [undefined, controller.signal];
-      const calls = signals.map((signal) =>
-        untilDeadline({ deadline, signal }, (options) => connections.run(SLOW, options?.signal)),
-      );
-      await server.saw('1: SELECT slow');
-      await server.saw('2: SELECT slow');
-      vi.advanceTimersByTime(1_001);
-      const failure = expect.objectContaining({ code: 'aborted', details: { deadline: true } });
-      for (const call of calls) await expect(call).rejects.toEqual(failure);
-      expect(server.events.slice(-2).sort()).toEqual(['cancel 1', 'cancel 2']);
-      await expect(untilDeadline({ deadline }, () => Promise.reject(new Error('too late')))).rejects.toEqual(failure);
-    } finally {
-      vi.useRealTimers();
-    }
+    vi.useFakeTimers(FAKE);
+    const deadline = performance.now() + 1_000;
+    const signals = [undefined, controller.signal];
+    const calls = signals.map((signal) =>
+      untilDeadline({ deadline, signal }, (options) => connections.run(SLOW, options?.signal)),
+    );
+    await server.saw('1: SELECT slow');
+    await server.saw('2: SELECT slow');
+    vi.advanceTimersByTime(1_001);
+    const failure = expect.objectContaining({ code: 'aborted', details: { deadline: true } });
+    for (const call of calls) await expect(call).rejects.toEqual(failure);
+    expect(server.events.slice(-2).sort()).toEqual(['cancel 1', 'cancel 2']);
+    await expect(untilDeadline({ deadline }, () => Promise.reject(new Error('too late')))).rejects.toEqual(failure);
   });
 
   test('keeps its connection until the cancel request is carried out, so that it cannot hit the next statement', async () => {
@@ -222,47 +221,39 @@ describe('a statement that its signal ends', () => {
     test('that the server does not end soon after its deadline continues, and its call rejects with an unknown outcome', async () => {
       const connections = open(1);
       server.onCancel = () => undefined;
-      vi.useFakeTimers({ toFake: ['setTimeout', 'performance'] });
-      try {
-        const deadline = performance.now() + 1_000;
-        const written: string[] = [];
-        const call = writtenUntilDeadline({ deadline }, async (options) => {
-          await connections.use(write, options?.signal);
-          written.push('committed');
-        });
-        await server.saw('1: INSERT slow');
-        vi.advanceTimersByTime(1_001);
-        await server.saw('cancel 1');
-        vi.advanceTimersByTime(40);
-        const error = await call.catch((one: unknown) => one);
-        expect(error).toMatchObject({ code: 'aborted', details: { deadline: true, unknown: true } });
-        expect((error as FhirError).outcome.issue[0]!.details!.coding).toEqual([
-          { system: 'urn:fhirgraph:write', code: 'unknown' },
-        ]);
-        expect(written).toEqual([]);
-        server.answer(1);
-        await turns();
-        vi.advanceTimersByTime(60_000);
-        await turns();
-        expect(written).toEqual(['committed']);
-      } finally {
-        vi.useRealTimers();
-      }
+      vi.useFakeTimers(FAKE);
+      const deadline = performance.now() + 1_000;
+      const written: string[] = [];
+      const call = writtenUntilDeadline({ deadline }, async (options) => {
+        await connections.use(write, options?.signal);
+        written.push('committed');
+      });
+      await server.saw('1: INSERT slow');
+      vi.advanceTimersByTime(1_001);
+      await server.saw('cancel 1');
+      vi.advanceTimersByTime(40);
+      const error = await call.catch((one: unknown) => one);
+      expect(error).toMatchObject({ code: 'aborted', details: { deadline: true, unknown: true } });
+      expect((error as FhirError).outcome.issue[0]!.details!.coding).toEqual([
+        { system: 'urn:fhirgraph:write', code: 'unknown' },
+      ]);
+      expect(written).toEqual([]);
+      server.answer(1);
+      await turns();
+      vi.advanceTimersByTime(60_000);
+      await turns();
+      expect(written).toEqual(['committed']);
     });
 
     test('that the server cancels at its deadline has written nothing', async () => {
       const connections = open(1);
-      vi.useFakeTimers({ toFake: ['setTimeout', 'performance'] });
-      try {
-        const deadline = performance.now() + 1_000;
-        const call = writtenUntilDeadline({ deadline }, (options) => connections.use(write, options?.signal));
-        await server.saw('1: INSERT slow');
-        vi.advanceTimersByTime(1_001);
-        await expect(call).rejects.toMatchObject({ code: 'aborted', details: { deadline: true } });
-        expect(await faultsOf([call])).toEqual([['aborted', undefined]]);
-      } finally {
-        vi.useRealTimers();
-      }
+      vi.useFakeTimers(FAKE);
+      const deadline = performance.now() + 1_000;
+      const call = writtenUntilDeadline({ deadline }, (options) => connections.use(write, options?.signal));
+      await server.saw('1: INSERT slow');
+      vi.advanceTimersByTime(1_001);
+      await expect(call).rejects.toMatchObject({ code: 'aborted', details: { deadline: true } });
+      expect(await faultsOf([call])).toEqual([['aborted', undefined]]);
     });
 
     test('and is in doubt at its deadline says so in its outcome too', async () => {
@@ -272,18 +263,14 @@ describe('a statement that its signal ends', () => {
         server.answer(processID);
         close();
       };
-      vi.useFakeTimers({ toFake: ['setTimeout', 'performance'] });
-      try {
-        const deadline = performance.now() + 1_000;
-        const call = writtenUntilDeadline({ deadline }, (options) => connections.use(write, options?.signal));
-        await server.saw('1: INSERT slow');
-        vi.advanceTimersByTime(1_001);
-        const error = (await call.catch((one: unknown) => one)) as FhirError;
-        expect(error.details).toEqual({ deadline: true, unknown: true });
-        expect(error.outcome.issue[0]!.details!.coding).toEqual([{ system: 'urn:fhirgraph:write', code: 'unknown' }]);
-      } finally {
-        vi.useRealTimers();
-      }
+      vi.useFakeTimers(FAKE);
+      const deadline = performance.now() + 1_000;
+      const call = writtenUntilDeadline({ deadline }, (options) => connections.use(write, options?.signal));
+      await server.saw('1: INSERT slow');
+      vi.advanceTimersByTime(1_001);
+      const error = (await call.catch((one: unknown) => one)) as FhirError;
+      expect(error.details).toEqual({ deadline: true, unknown: true });
+      expect(error.outcome.issue[0]!.details!.coding).toEqual([{ system: 'urn:fhirgraph:write', code: 'unknown' }]);
     });
 
     test('is not sent over a connection that is lost already, so it has written nothing', async () => {

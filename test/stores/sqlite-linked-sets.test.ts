@@ -9,10 +9,11 @@ import { TUNING } from '../../src/stores/sqlite/pages/tuning.js';
 import { SKIP_TUNING } from '../../src/stores/sqlite/skip/skip-row.js';
 import { Statements } from '../../src/stores/sqlite/statements.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
-import { keyOf, PROJECT, put } from '../../src/testing/conformance-case.js';
+import { keyOf, PROJECT } from '../../src/testing/conformance-case.js';
 import { below, createRandom, oneOf } from '../../src/testing/random.js';
 import { assertSearches } from '../../src/testing/suites/random-searches.js';
 import { cases, SEED } from '../support/chance.js';
+import { write } from './skip-cases.js';
 
 const [DEFAULTS, COUNTS, SKIPS] = [{ ...TUNING }, { ...COUNTING_SETS }, { ...SKIP_TUNING }];
 // Few resources are many granules.
@@ -31,11 +32,6 @@ function refresh(database: Database.Database): void {
   for (const collection of new Set([...collections, ...skipIndexes.listStale()])) {
     skipIndexes.write(skipIndexes.build(collection));
   }
-}
-
-async function write(store: SqliteStore, resources: readonly AnyResource[]): Promise<readonly AnyResource[]> {
-  const results = await store.commit(resources.map((resource) => put(resource)));
-  return results.map((result) => (result as unknown as { readonly resource: AnyResource }).resource);
 }
 
 /** Three types that refer to each other: by several references, absolute ones, to other types, to what is not there. */

@@ -17,7 +17,7 @@ import { SKIP_TUNING } from '../../src/stores/sqlite/skip/skip-row.js';
 import { Statements } from '../../src/stores/sqlite/statements.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { THREAD_TUNING } from '../../src/stores/sqlite/threads/tuning.js';
-import { keyOf, PROJECT, put } from '../../src/testing/conformance-case.js';
+import { keyOf, PROJECT } from '../../src/testing/conformance-case.js';
 import { createRandom, oneOf } from '../../src/testing/random.js';
 import { randomResources } from '../../src/testing/random-resources.js';
 import { skewedResources } from '../../src/testing/skewed-resources.js';
@@ -25,6 +25,7 @@ import { assertSearches } from '../../src/testing/suites/random-searches.js';
 import { cases, SEED } from '../support/chance.js';
 import { correlatedObservations } from './correlated-observations.js';
 import { temporaryFolder } from './temporary-folder.js';
+import { above, assertTextsAfterCodes, by, match, write } from './skip-cases.js';
 
 const DEFAULTS = { ...TUNING };
 const COUNTS = { ...COUNTING_SETS };
@@ -50,11 +51,6 @@ function buildAll(database: Database.Database): void {
 
 function countRows(database: Database.Database): number {
   return database.prepare('SELECT count(*) FROM skip').pluck().get() as number;
-}
-
-async function write(store: SqliteStore, resources: readonly AnyResource[]): Promise<readonly AnyResource[]> {
-  const results = await store.commit(resources.map((resource) => put(resource)));
-  return results.map((result) => (result as unknown as { readonly resource: AnyResource }).resource);
 }
 
 const WAYS = {
@@ -100,32 +96,12 @@ test.each(Object.entries(WAYS))(
   'a page in the order of codes has resources with only a text: %s',
   async (_, tuning) => {
     const store = new SqliteStore(new Database(':memory:'));
-    const ids = Array.from({ length: 6 }, (_, n) => `o${n}`);
-    const codeOf = (n: number): object => (n % 2 === 0 ? { text: 'x' } : { coding: [{ code: `c${n}` }] });
-    const resources = ids.map((id, n) => ({ resourceType: 'Observation', id, status: 'final', code: codeOf(n) }));
-    await write(store, [...resources, { resourceType: 'Observation', id: 'none' }]);
     Object.assign(TUNING, tuning);
-    const criteria: Criteria = { kind: 'missing', parameter: 'code', missing: false };
-    const query = { project: PROJECT, type: 'Observation', criteria, sort: [{ parameter: 'code', descending: false }] };
-    for (const limit of [undefined, 20]) {
-      const { matches } = await store.search({ ...query, limit });
-      expect(matches.map(({ resource }) => resource.id)).toEqual(['o1', 'o3', 'o5', 'o0', 'o2', 'o4']);
-    }
+    await assertTextsAfterCodes(store);
     await store.close();
   },
 );
 
-const by = (parameter: string, descending = false): SortKey => ({ parameter, descending });
-const match = (parameter: string, code: string): Criteria => ({
-  kind: 'match',
-  parameter,
-  test: { kind: 'token', code },
-});
-const above = (value: number): Criteria => ({
-  kind: 'match',
-  parameter: 'value-quantity',
-  test: { kind: 'quantity', prefix: 'gt', low: value, high: value },
-});
 const before = (day: string): Criteria => {
   const low = Date.parse(day);
   return { kind: 'match', parameter: 'date', test: { kind: 'date', prefix: 'lt', low, high: low + 86_400_000 } };
