@@ -1,5 +1,6 @@
 import { FhirError } from '../fhir/error.js';
 import { parseWithDecimals } from '../fhir/json/note-decimals.js';
+import { parseInTurns } from '../fhir/json/parse-in-turns.js';
 import { headerOf, type HttpRequest, mediaTypeOf } from './http-types.js';
 import { HttpRequestError } from './http-request-error.js';
 
@@ -22,16 +23,33 @@ export function bodyText({ body }: HttpRequest): string | undefined {
  */
 export function readJsonBody(request: HttpRequest): unknown {
   const text = bodyText(request);
-  if (text === undefined) {
-    if (request.body !== undefined && request.body !== null) return request.body;
-    throw new FhirError('invalid', 'The request has no body');
-  }
+  if (text === undefined) return parsedBody(request);
   try {
     return parseWithDecimals(text);
   } catch (cause) {
-    // The parser's message quotes the body.
-    throw new FhirError('invalid', 'The body is not JSON', { cause });
+    throw notJson(cause);
   }
+}
+
+/** {@link readJsonBody}; a long text is parsed in turns with other work. */
+export async function readJsonBodyInTurns(request: HttpRequest): Promise<unknown> {
+  const text = bodyText(request);
+  if (text === undefined) return parsedBody(request);
+  try {
+    return await parseInTurns(text);
+  } catch (cause) {
+    throw cause instanceof FhirError ? cause : notJson(cause);
+  }
+}
+
+function parsedBody({ body }: HttpRequest): unknown {
+  if (body !== undefined && body !== null) return body;
+  throw new FhirError('invalid', 'The request has no body');
+}
+
+/** The parser's message quotes the body. */
+function notJson(cause: unknown): FhirError {
+  return new FhirError('invalid', 'The body is not JSON', { cause });
 }
 
 /**

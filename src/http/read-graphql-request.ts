@@ -7,7 +7,7 @@ import { getOperationType } from '../graphql/get-operation-type.js';
 import { HttpRequestError } from './http-request-error.js';
 import type { HttpRequest } from './http-types.js';
 import { MAX_BODY_BYTES, readBoundedBody } from './read-bounded-body.js';
-import { bodyText, readJsonBody, requireMediaType } from './read-body.js';
+import { bodyText, readJsonBody, readJsonBodyInTurns, requireMediaType } from './read-body.js';
 
 /** A parsed GraphQL request, ready for `executeFhirGraphql(request.query, { ...request, store, caller })`. */
 export interface GraphqlRequest {
@@ -59,7 +59,13 @@ function isWebRequest(request: HttpRequest | Request): request is Request {
 async function readWebRequest(request: Request): Promise<GraphqlRequest> {
   const { method, url, headers } = request;
   const body = method === 'POST' ? await readBoundedBody(request, MAX_BODY_BYTES) : undefined;
-  return readHttpRequest({ method, url, headers, body });
+  return readInTurns({ method, url, headers, body });
+}
+
+/** {@link readGraphqlRequest}; a long body is parsed in turns with other work. */
+export async function readInTurns(request: HttpRequest): Promise<GraphqlRequest> {
+  const isJson = request.method?.toUpperCase() === 'POST' && bodyTypeOf(request) !== TEXT_TYPE;
+  return readHttpRequest(isJson ? { ...request, body: await readJsonBodyInTurns(request) } : request);
 }
 
 function readHttpRequest(request: HttpRequest): GraphqlRequest {
@@ -100,12 +106,16 @@ function fromQuery(search: URLSearchParams): Parameters {
 }
 
 function fromBody(request: HttpRequest, search: URLSearchParams): Parameters {
-  if (requireMediaType(request, [...JSON_TYPES, TEXT_TYPE]) === TEXT_TYPE) {
+  if (bodyTypeOf(request) === TEXT_TYPE) {
     return { ...fromQuery(search), query: bodyText(request) ?? request.body };
   }
   const body = readJsonBody(request);
   if (isJsonObject(body)) return body;
   throw new FhirError('invalid', 'The body must be a JSON object with a "query"; batches are not taken');
+}
+
+function bodyTypeOf(request: HttpRequest): string {
+  return requireMediaType(request, [...JSON_TYPES, TEXT_TYPE]);
 }
 
 function textOf(parameters: Parameters, name: string): string | undefined {

@@ -1,3 +1,4 @@
+import type { Pace } from '../../platform/pace.js';
 import { type DecimalText, setDecimalTexts } from './decimal-texts.js';
 
 /**
@@ -52,8 +53,20 @@ function isOdd(number: string): boolean {
  * a list that is the whole text, stay without: FHIR has neither.
  */
 export function noteDecimals(text: string, value: unknown): void {
-  new DecimalNotes(text).note(value);
+  const notes = new DecimalNotes(text, value);
+  notes.walk(text.length);
+  notes.keep();
 }
+
+/** {@link noteDecimals} in turns with other work. */
+export async function noteDecimalsInTurns(text: string, value: unknown, pace: Pace): Promise<void> {
+  const notes = new DecimalNotes(text, value);
+  for (let end = STRETCH; !notes.walk(end); end += STRETCH) if (pace.isSpent) await pace.next();
+  notes.keep();
+}
+
+/** Characters that are walked before the time is looked at. */
+const STRETCH = 64 * 1024;
 
 /** The object or list around the current position. */
 interface Level {
@@ -69,34 +82,41 @@ interface Level {
 
 class DecimalNotes {
   readonly #text: string;
+  readonly #value: unknown;
   readonly #notes = new Map<object, { [name: string]: DecimalText | undefined }>();
+  readonly #levels: Level[] = [];
+  #at = 0;
+  #expectsName = false;
 
-  constructor(text: string) {
+  constructor(text: string, value: unknown) {
     this.#text = text;
+    this.#value = value;
   }
 
-  /** Walks the text and the value in step. */
-  note(value: unknown): void {
+  /** Walks the text and the value in step, to this offset or a little further. @returns whether that was the end */
+  walk(end: number): boolean {
     const text = this.#text;
-    const levels: Level[] = [];
-    let level: Level | undefined;
-    let expectsName = false;
-    for (let at = 0; at < text.length;) {
+    const levels = this.#levels;
+    const stop = Math.min(end, text.length);
+    let level = levels.at(-1);
+    let expectsName = this.#expectsName;
+    let at = this.#at;
+    while (at < stop) {
       switch (text[at]) {
         case '"': {
-          const end = stringEnd(text, at);
+          const close = stringEnd(text, at);
           if (expectsName && level !== undefined) {
             level.nameStart = at;
-            level.nameEnd = end;
+            level.nameEnd = close;
           }
           expectsName = false;
-          at = end;
+          at = close;
           break;
         }
         case '{':
         case '[': {
           const list = text[at] === '[';
-          const inner = level === undefined ? value : this.#memberOf(level);
+          const inner = level === undefined ? this.#value : this.#memberOf(level);
           level = { value: containerOf(inner, list), list, index: 0, nameStart: 0, nameEnd: 0 };
           levels.push(level);
           expectsName = !list;
@@ -116,12 +136,19 @@ class DecimalNotes {
           at++;
           break;
         default: {
-          const end = numberEnd(text, at);
-          if (end > at && level !== undefined) this.#number(text.slice(at, end), level, levels);
-          at = Math.max(end, at + 1);
+          const close = numberEnd(text, at);
+          if (close > at && level !== undefined) this.#number(text.slice(at, close), level, levels);
+          at = Math.max(close, at + 1);
         }
       }
     }
+    this.#expectsName = expectsName;
+    this.#at = at;
+    return at >= text.length;
+  }
+
+  /** Gives the objects the texts of their decimals. */
+  keep(): void {
     for (const [object, texts] of this.#notes) setDecimalTexts(object, texts);
   }
 

@@ -1,7 +1,7 @@
 import { FhirError } from '../../fhir/error.js';
 import { type AnyResource, isJsonObject, type JsonObject } from '../../fhir/resource.js';
 import type { HttpRequest } from '../http-types.js';
-import { readJsonBody, requireMediaType } from '../read-body.js';
+import { readJsonBodyInTurns, requireMediaType } from '../read-body.js';
 import type { Exchange } from './exchange.js';
 import { readBody } from './read-body.js';
 import { isRawBinary, readRawBinary } from './raw-binary.js';
@@ -22,7 +22,7 @@ export async function withBody(exchange: Exchange): Promise<HttpRequest> {
  */
 export async function readJson(exchange: Exchange, types: readonly string[] = JSON_TYPES): Promise<unknown> {
   requireMediaType(exchange.request, types);
-  return readJsonBody(await withBody(exchange));
+  return readJsonBodyInTurns(await withBody(exchange));
 }
 
 /** @throws FhirError `invalid` - not a JSON object */

@@ -7,8 +7,8 @@ import type { Route } from '../exchange/route.js';
 import { draftAnswer, graphqlFormat } from '../graphql-draft.js';
 import { HttpRequestError } from '../http-request-error.js';
 import { headerOf, type HttpRequest, mediaTypeOf } from '../http-types.js';
-import { readJsonBody } from '../read-body.js';
-import { type GraphqlRequest, readGraphqlRequest } from '../read-graphql-request.js';
+import { readJsonBodyInTurns } from '../read-body.js';
+import { type GraphqlRequest, readInTurns } from '../read-graphql-request.js';
 import { graphqlAnswer } from '../to-http-response.js';
 
 /** See https://hl7.org/fhir/R4/graphql.html. */
@@ -32,7 +32,7 @@ async function answerGraphql(exchange: CallerExchange): Promise<Answer> {
   const method = exchange.request.method === 'HEAD' ? 'GET' : exchange.request.method;
   if (draft !== undefined) graphqlFormat(headers.get('accept'));
   const http = method === 'GET' ? { method, headers, url: exchange.request.url } : await withBody(exchange);
-  const request = draft === undefined ? readGraphqlRequest(http) : readByDraft(http);
+  const request = await (draft === undefined ? readInTurns(http) : readByDraft(http));
   const focus = path.type === '' ? undefined : `${path.type}/${path.id}`;
   const result = await executeFhirGraphql(request.query, {
     ...{ store, dialect, limits, documents, introspection, resolveIdentifiers, resolveReference, baseUrl },
@@ -47,11 +47,11 @@ async function answerGraphql(exchange: CallerExchange): Promise<Answer> {
 }
 
 /** In the draft a body that is JSON but no request for GraphQL is 422. */
-function readByDraft(http: HttpRequest): GraphqlRequest {
+async function readByDraft(http: HttpRequest): Promise<GraphqlRequest> {
   const isJson = http.method === 'POST' && mediaTypeOf(headerOf(http, 'content-type'))?.endsWith('json') === true;
-  const request = isJson ? { ...http, body: readJsonBody(http) } : http;
+  const request = isJson ? { ...http, body: await readJsonBodyInTurns(http) } : http;
   try {
-    return readGraphqlRequest(request);
+    return await readInTurns(request);
   } catch (error) {
     if (error instanceof HttpRequestError || !(error instanceof FhirError)) throw error;
     throw new HttpRequestError(422, error.message);
