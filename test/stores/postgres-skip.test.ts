@@ -7,7 +7,8 @@ import type { PostgresPool, PostgresStatement } from '../../src/stores/postgres/
 import { projectKey } from '../../src/stores/postgres/keys.js';
 import { TUNING } from '../../src/stores/postgres/pages/tuning.js';
 import type { Row } from '../../src/stores/postgres/lent-connection.js';
-import { createSkipCache, SkipIndex, type StaleType } from '../../src/stores/postgres/skip/skip-index.js';
+import { createSkipCache } from '../../src/stores/postgres/skip/skip-cache.js';
+import { SkipIndex, type StaleType } from '../../src/stores/postgres/skip/skip-index.js';
 import { pauseAfter, SkipIndexes } from '../../src/stores/postgres/skip/skip-indexes.js';
 import type { RowScope } from '../../src/stores/sql/rows.js';
 import { FORMAT, SKIP_TUNING } from '../../src/stores/postgres/skip/skip-row.js';
@@ -400,7 +401,8 @@ describe('skip indexes', () => {
       const run = async (): Promise<readonly Row[]> => [
         [header === undefined ? null : JSON.stringify(header), written],
       ];
-      await SkipIndex.open(scope, '1', createSkipCache(), run, (one) => noted.push(one));
+      const noteStale = (one: StaleType): unknown => noted.push(one);
+      await SkipIndex.open(scope, { epoch: '1', cache: createSkipCache(), noteStale }, run);
       return noted;
     };
     const header = { format: FORMAT, epoch: '1', id: 'x', size: 1, project: PROJECT };

@@ -10,7 +10,7 @@ import { allOfType, CountTrees, longestFirst } from './count-trees.js';
 import type { Reader, Run } from './run.js';
 import { presenceScan } from './pages/own-scans.js';
 import { looksAtRow, oneResourceOf } from './pages/page-statement.js';
-import type { SkipSource } from './pages/page-finder.js';
+import type { SkipSource } from './skip/skip-index.js';
 import { Sizes } from './pages/sizes.js';
 import { TUNING } from './pages/tuning.js';
 

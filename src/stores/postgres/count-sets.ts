@@ -4,11 +4,10 @@ import type { RowScope } from '../sql/rows.js';
 import { intersection } from '../sql/skip/condition-set.js';
 import { allOf, type Sql, sql } from '../sql/sql.js';
 import { oneResourceOf } from './pages/page-statement.js';
-import type { SkipSource } from './pages/page-finder.js';
 import { TUNING } from './pages/tuning.js';
 import type { Run } from './run.js';
-import { ConditionSets } from './skip/condition-sets.js';
-import { SkipIndex } from './skip/skip-index.js';
+import { conditionSets } from './skip/condition-sets.js';
+import type { SkipSource } from './skip/skip-index.js';
 
 /**
  * Counts what meets conditions by the sets of the skip index: they are intersected. What the sets leave open, at the ends of
@@ -23,30 +22,32 @@ import { SkipIndex } from './skip/skip-index.js';
 export async function countInSets(
   conditions: readonly Condition[],
   scope: RowScope,
-  { epoch, cache, noteStale }: SkipSource,
+  skips: SkipSource,
   holds: Sql,
   run: Run,
 ): Promise<number | undefined> {
   const [first, second] = conditions;
   if (first === undefined || (second === undefined && !mayBeSet(first))) return undefined;
-  const index = await SkipIndex.open(scope, epoch, cache, run, noteStale);
-  if (index === undefined || index.pending > TUNING.maxTested) return undefined;
-  const found = intersection(await new ConditionSets(index, scope, run).prepare(conditions));
+  const sets = await conditionSets(scope, skips, run);
+  if (sets === undefined || sets.index.pending > TUNING.maxTested) return undefined;
+  const { index } = sets;
+  const found = intersection(await sets.prepare(conditions));
   if (found === undefined) return undefined;
   const matching = (found.exact ? found.set : (found.sure ?? index.emptySet())).copy();
   const open = found.set.copy().subtract(matching);
-  for (const number of await writtenIn(index, run)) {
+  for (const number of await index.writtenNumbers()) {
     matching.delete(number);
     open.delete(number);
   }
   const numbers = open.keys();
   if (numbers.length + index.pending > TUNING.maxTested) return undefined;
-  // At least whether the index still holds.
   const keys = sql`SELECT key FROM (${index.keysOf(numbers)}) o UNION SELECT resource FROM (${index.written}) w`;
   const tests = allOf([sql`r0.content IS NOT NULL`, ...conditions.map(({ test }) => test)]);
-  const [row] =
-    await run(sql`SELECT (SELECT count(*) FROM (${keys}) k (key) ${oneResourceOf(scope, sql`r0`, sql`k.key`)} WHERE ${tests})
-      WHERE ${holds}`);
+  const others =
+    numbers.length + index.pending === 0
+      ? sql`0`
+      : sql`(SELECT count(*) FROM (${keys}) k (key) ${oneResourceOf(scope, sql`r0`, sql`k.key`)} WHERE ${tests})`;
+  const [row] = await run(sql`SELECT ${others} WHERE ${holds}`);
   return matching.count + Number(row![0]);
 }
 
@@ -60,16 +61,11 @@ function isOfSets(criteria: Criteria): boolean {
     case 'match':
       return criteria.test.kind !== 'string' && criteria.test.kind !== 'uri' && criteria.test.kind !== 'text';
     case 'missing':
+    case 'has':
+    case 'chain':
     case 'last-updated':
       return true;
     default:
       return false;
   }
-}
-
-/** The numbers of what was written since. */
-async function writtenIn(index: SkipIndex, run: Run): Promise<readonly number[]> {
-  if (index.pending === 0) return [];
-  const rows = await run(index.numbersOf(sql`SELECT DISTINCT w.resource FROM (${index.written}) w`));
-  return rows.map(([number]) => Number(number));
 }

@@ -15,9 +15,10 @@ import { postgresDialect } from './dialect.js';
 import { rollbackUnless } from './errors.js';
 import { resourceKey, uuidText } from './keys.js';
 import { withOwnScan } from './pages/own-scans.js';
-import { PageFinder, type SkipSource } from './pages/page-finder.js';
+import { PageFinder } from './pages/page-finder.js';
 import { TUNING } from './pages/tuning.js';
-import type { NoteStale, SkipCache } from './skip/skip-index.js';
+import type { SkipCache } from './skip/skip-cache.js';
+import type { NoteStale, SkipSource } from './skip/skip-index.js';
 
 const X = sql`x`;
 

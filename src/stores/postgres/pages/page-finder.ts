@@ -5,8 +5,8 @@ import type { PageOrder, PagePosition } from '../../sql/pages/page-order.js';
 import { isCurrent, parameterKey, type RowScope } from '../../sql/rows.js';
 import { FALSE, type Sql, sql, type SqlValue, TRUE } from '../../sql/sql.js';
 import type { Run } from '../run.js';
-import { ConditionSets } from '../skip/condition-sets.js';
-import { type NoteStale, type SkipCache, SkipIndex } from '../skip/skip-index.js';
+import { conditionSets } from '../skip/condition-sets.js';
+import type { SkipSource } from '../skip/skip-index.js';
 import { collection } from './collection.js';
 import { areFar, otherEnd } from './far.js';
 import { type OrderIndex, orderIndexOf } from './order-index.js';
@@ -170,10 +170,9 @@ export class PageFinder {
     return (await this.#skipWalker)?.walk(asked, index, conditions);
   }
 
-  async #openSkips({ epoch, cache, noteStale }: SkipSource, run: Run): Promise<SkipWalker | undefined> {
-    const { scope } = this.#order;
-    const index = await SkipIndex.open(scope, epoch, cache, run, noteStale);
-    return index && new SkipWalker(new ConditionSets(index, scope, run), run);
+  async #openSkips(skips: SkipSource, run: Run): Promise<SkipWalker | undefined> {
+    const sets = await conditionSets(this.#order.scope, skips, run);
+    return sets && new SkipWalker(sets, run);
   }
 
   async #few(
@@ -262,14 +261,6 @@ export class PageFinder {
     const rest = isHere ? { values: place.values.slice(1), id: place.id } : undefined;
     return yield* this.#find({ ...asked, level: level + 1, place: rest }, [...conditions, condition], run);
   }
-}
-
-/** Where skip indexes are read. */
-export interface SkipSource {
-  readonly epoch: string;
-  readonly cache: SkipCache;
-  /** Called with each type that lacks a skip index. */
-  readonly noteStale?: NoteStale | undefined;
 }
 
 /** @param ofIndex a number may be in the form of the database */

@@ -7,6 +7,7 @@ import type {
 import { type Condition, conditionsOf, leavesOf } from '../../sql/pages/condition.js';
 import { partWith, rangeOf } from '../../sql/pages/value-range.js';
 import { parameterKey, type RowScope } from '../../sql/rows.js';
+import { partsOfComposite } from '../../sql/skip/composite-parts.js';
 import { type AskedValues, askedValues } from '../../sql/skip/asked-values.js';
 import {
   type ConditionSet,
@@ -17,14 +18,16 @@ import {
   union,
 } from '../../sql/skip/condition-set.js';
 import type { KeySet } from '../../sql/skip/key-set.js';
-import { list, Sql, sql } from '../../sql/sql.js';
+import type { Sql } from '../../sql/sql.js';
 import { resourceKey, uuidText } from '../keys.js';
 import { withOwnScan } from '../pages/own-scans.js';
 import { intervalScan } from '../pages/walk-bounds.js';
 import type { Run } from '../run.js';
-import { orderNames, type RowName, type SkipIndex, type SkipOrderKeys } from './skip-index.js';
+import { LinkedSets } from './linked-sets.js';
+import { setsOfScans } from './short-scans.js';
+import { orderNames, type RowName, SkipIndex, type SkipOrderKeys, type SkipSource } from './skip-index.js';
 import { failsSurely, matchesSurely } from './range-tests.js';
-import { PRESENCE, SETS, SEVERAL, SKIP_TUNING, subjectOf, valueName } from './skip-row.js';
+import { PRESENCE, SETS, SEVERAL, subjectOf, valueName } from './skip-row.js';
 
 /**
  * Finds the sets of conditions: those that the skip index keeps, parts of its orders, and short scans.
@@ -40,8 +43,13 @@ export class ConditionSets implements KnownSets {
   readonly #scanned = new Map<Criteria, ConditionSet | undefined>();
   /** Long intervals that may match by their end. */
   readonly #intervals = new Map<Criteria, ConditionSet | undefined>();
+  /** The sets of conditions on other resources. */
+  readonly #elsewhere = new Map<Criteria, ConditionSet | undefined>();
+  readonly #parts = new Map<Criteria, readonly (MatchCriteria | undefined)[]>();
+  readonly #linked: LinkedSets;
 
-  constructor(index: SkipIndex, scope: RowScope, run: Run) {
+  constructor(index: SkipIndex, scope: RowScope, run: Run, linked: LinkedSets) {
+    this.#linked = linked;
     this.index = index;
     this.#scope = scope;
     this.#run = run;
@@ -58,7 +66,7 @@ export class ConditionSets implements KnownSets {
   /** Those of each condition. Undefined where they take too long to find. */
   async prepare(conditions: readonly Condition[]): Promise<readonly (ConditionSet | undefined)[]> {
     const unknown = conditions.filter((one) => !this.#known.has(one));
-    const leaves = unknown.flatMap(({ criteria }) => (criteria === undefined ? [] : leavesOf(criteria)));
+    const leaves = unknown.flatMap(({ criteria }) => (criteria === undefined ? [] : this.#leavesOf(criteria)));
     await this.index.load([...unknown.flatMap(namesOfValue), ...leaves.flatMap((one) => this.#namesOf(one))]);
     const groups = unknown.flatMap((one) => this.#groupOf(one) ?? []);
     await this.index.load([
@@ -66,8 +74,16 @@ export class ConditionSets implements KnownSets {
       ...groups.flatMap(({ order, granule }) => order.rowsOf(granule, granule)),
     ]);
     await this.#scan(leaves);
+    for (const one of leaves) {
+      if (one.kind === 'has' || one.kind === 'chain') this.#elsewhere.set(one, await this.#linked.find(one));
+    }
     for (const one of unknown) this.#known.set(one, this.#find(one));
     return conditions.map((one) => this.#known.get(one));
+  }
+
+  #leavesOf(criteria: Criteria): readonly Criteria[] {
+    const leaves = leavesOf(criteria);
+    return leaves.flatMap((one) => (one.kind === 'composite' ? this.#partsOf(one).filter((part) => !!part) : [one]));
   }
 
   /** Once it is prepared. */
@@ -111,6 +127,9 @@ export class ConditionSets implements KnownSets {
         return this.#ofScan(criteria);
       case 'composite':
         return this.#composite(criteria);
+      case 'has':
+      case 'chain':
+        return this.#elsewhere.get(criteria);
       default:
         return undefined;
     }
@@ -119,9 +138,6 @@ export class ConditionSets implements KnownSets {
   /** The rows that may tell of criteria without others in them. */
   #namesOf(criteria: Criteria): readonly RowName[] {
     if (criteria.kind === 'last-updated') return orderNames(subjectOf('_lastUpdated', this.#scope)!);
-    if (criteria.kind === 'composite') {
-      return componentsOf(criteria).flatMap((one) => this.#codesOf(one) ?? []);
-    }
     if (criteria.kind !== 'match' && criteria.kind !== 'missing') return [];
     const subject = this.#keyOf(criteria.parameter);
     if (subject === undefined) return [];
@@ -159,14 +175,19 @@ export class ConditionSets implements KnownSets {
     );
   }
 
-  /** What has the codes of all components, whether in one group or not. */
+  /** What has values for all components: they may be in different groups. */
   #composite(criteria: CompositeCriteria): ConditionSet | undefined {
-    const sets = componentsOf(criteria).map((one) => {
-      const [name, ...others] = this.#codesOf(one) ?? [];
-      const set = name === undefined || others.length > 0 ? undefined : this.index.setOf(name.subject, name.value);
-      return set && { set, exact: false };
-    });
-    return intersection(sets);
+    const found = intersection(this.#partsOf(criteria).map((one) => one && this.setOf(one)));
+    return found && { set: found.set, exact: false };
+  }
+
+  #partsOf(criteria: CompositeCriteria): readonly (MatchCriteria | undefined)[] {
+    let parts = this.#parts.get(criteria);
+    if (parts === undefined) {
+      parts = partsOfComposite(criteria, this.#scope.dialect.model, this.#scope.type);
+      this.#parts.set(criteria, parts);
+    }
+    return parts;
   }
 
   present(parameter: string): KeySet | undefined {
@@ -189,35 +210,15 @@ export class ConditionSets implements KnownSets {
       const scan = this.#shortScan(criteria);
       if (scan !== undefined) scans.push({ into: this.#scanned, criteria, scan });
     }
-    if (scans.length === 0) return;
-    const { maxNumbered } = SKIP_TUNING;
-    const lists = scans.map(
-      ({ scan }, place) =>
-        sql`${named(place)} (key) AS MATERIALIZED (SELECT * FROM (${scan}) u LIMIT ${MAX_SCANNED + 1})`,
+    const sets = await setsOfScans(
+      scans.map(({ scan }) => scan),
+      this.index,
+      this.#run,
     );
-    const columns = scans.flatMap((_, place) => {
-      const count = sql`(SELECT count(*) FROM ${named(place)})`;
-      const few = sql`SELECT key FROM ${named(place)} WHERE ${count} <= ${maxNumbered}`;
-      const many = sql`SELECT encode(string_agg(uuid_send(key), ''), 'base64') FROM ${named(place)}`;
-      return [
-        count,
-        sql`(SELECT string_agg(n.n::text, ',') FROM (${this.index.numbersOf(few)}) n)`,
-        sql`CASE WHEN ${count} > ${maxNumbered} AND ${count} <= ${MAX_SCANNED} THEN (${many}) END`,
-      ];
-    });
-    const [row] = await this.#run(sql`WITH ${list(lists)} SELECT ${list(columns)}`);
     for (const [place, { into, criteria }] of scans.entries()) {
-      const [count, numbers, keys] = row!.slice(3 * place) as [unknown, string | null, string | null];
-      into.set(criteria, Number(count) > MAX_SCANNED ? undefined : await this.#setOfFound(numbers, keys));
+      const set = sets[place];
+      into.set(criteria, set && { set, exact: true });
     }
-  }
-
-  async #setOfFound(numbers: string | null, keys: string | null): Promise<ConditionSet> {
-    const set = this.emptySet();
-    if (numbers !== null) for (const number of numbers.split(',')) set.add(Number(number));
-    if (keys === null) return { set, exact: true };
-    (await this.index.prefixes()).addTo(set, Buffer.from(keys, 'base64'));
-    return { set, exact: false };
   }
 
   #shortScan(criteria: Criteria): Sql | undefined {
@@ -291,6 +292,18 @@ export class ConditionSets implements KnownSets {
   }
 }
 
+/**
+ * Those of a type of a project. Undefined where it has no valid skip index, or too much was written since.
+ *
+ * @param run in one snapshot with the search
+ */
+export async function conditionSets(scope: RowScope, source: SkipSource, run: Run): Promise<ConditionSets | undefined> {
+  const index = await SkipIndex.open(scope, source, run);
+  const linked = (own: SkipIndex): LinkedSets =>
+    new LinkedSets(own, scope, run, (other) => conditionSets(other, source, run));
+  return index && new ConditionSets(index, scope, run, linked(index));
+}
+
 type RangeCriteria = MatchCriteria | LastUpdatedCriteria;
 
 interface LeafScan {
@@ -299,16 +312,8 @@ interface LeafScan {
   readonly scan: Sql;
 }
 
-function named(place: number): Sql {
-  return new Sql(`k${place}`, []);
-}
-
 function isRange({ test }: MatchCriteria): boolean {
   return test.kind === 'date' || test.kind === 'number' || test.kind === 'quantity';
-}
-
-function componentsOf({ parameter, tests }: CompositeCriteria): readonly MatchCriteria[] {
-  return tests.map((test, place) => ({ kind: 'match', parameter: `${parameter}$${place}`, test }));
 }
 
 /** The rows that tell of a condition beside its criteria. */
@@ -318,9 +323,6 @@ function namesOfValue({ shared, group }: Condition): readonly RowName[] {
   const { parameter: subject, value } = shared;
   return [{ sort: SETS, subject, value: valueName(String(value)) }, ...orderNames(subject), ...ofGroup];
 }
-
-/** Rows of a scan that are read for a set: some milliseconds. */
-const MAX_SCANNED = 20_000;
 
 /** Resources of a type whose values are all read for a set. */
 const MAX_SWEPT = 65_536;

@@ -12,7 +12,7 @@ import { postgresDialect } from '../dialect.js';
 import { projectKey } from '../keys.js';
 import type { Runner } from '../meta.js';
 import { type OrderIndex, orderIndexOf } from '../pages/order-index.js';
-import { PREFIX_BYTES } from './key-prefixes.js';
+import { numbers, numbersIn, referenceRows, type Row, textOf } from './reference-rows.js';
 import {
   BY_LARGEST,
   BY_SMALLEST,
@@ -20,10 +20,10 @@ import {
   GRANULES_IN_ROW,
   HEADER,
   IDS,
+  keyNames,
   KEYS_IN_ROW,
+  KEYS_TOGETHER,
   ORDER,
-  prefixNames,
-  PREFIXES_IN_ROW,
   PRESENCE,
   SETS,
   SEVERAL,
@@ -74,6 +74,7 @@ class SkipBuilder {
     for (const code of ['_id', '_lastUpdated', ...parameters.keys()]) await this.#order(code);
     await this.#several(parameters);
     await this.#values(parameters);
+    await this.#references(parameters);
     const { epoch, project } = this.#type;
     const header: SkipHeader = { format: FORMAT, id: randomUUID(), epoch, size: this.#all.size, project };
     await this.#add({ sort: SETS, subject: IDS, value: HEADER, data: JSON.stringify(header) });
@@ -97,17 +98,15 @@ class SkipBuilder {
         FROM fhirgraph_number GROUP BY 3 RETURNING cardinality(keys) AS n) SELECT coalesce(sum(n), 0) FROM i`,
     )) as [[unknown]];
     this.#all = new KeySet(0, Number(count)).fill();
-    await this.#prefixes(project);
+    await this.#keys(project);
   }
 
-  /** The beginnings of their keys. */
-  async #prefixes(project: Sql): Promise<void> {
-    for (const [row, name] of prefixNames(this.#all.size).entries()) {
-      const from = row * PREFIXES_IN_ROW;
+  async #keys(project: Sql): Promise<void> {
+    for (const [row, name] of keyNames(this.#all.size).entries()) {
+      const from = row * KEYS_TOGETHER;
       await this.#run(sql`INSERT INTO fhirgraph_skip (project, type, sort, subject, value, data)
-        SELECT ${project}, ${SETS}::bigint, ${IDS}::bigint, ${name}::text,
-          encode(string_agg(substr(uuid_send(resource), 1, ${PREFIX_BYTES}::int), '' ORDER BY n), 'base64')
-        FROM fhirgraph_number WHERE n >= ${from}::int AND n < ${from + PREFIXES_IN_ROW}::int`);
+        SELECT ${project}, ${SETS}::bigint, ${IDS}::bigint, ${name}::text, encode(string_agg(uuid_send(resource), '' ORDER BY n), 'base64')
+        FROM fhirgraph_number WHERE n >= ${from}::int AND n < ${from + KEYS_TOGETHER}::int`);
     }
   }
 
@@ -225,7 +224,6 @@ class SkipBuilder {
     // See extremes.ts for the bits. An index by value has no others.
     const isFirst = sql`x.project = ${project} AND octet_length(x.code) <= 1024 AND x.extreme < 8`;
     await this.#frequent(of('token'), sql`x.code`, sql`token x`, sql`${isFirst} AND x.grp = 0`);
-    await this.#frequent(this.#components(), sql`x.code`, sql`token x`, sql`${isFirst} AND x.grp <> 0`);
     await this.#frequent(of('reference'), sql`x.target`, sql`reference x`, sql`x.project = ${project} AND x.grp = 0`);
   }
 
@@ -233,19 +231,22 @@ class SkipBuilder {
     return tablesOf(this.#scope.dialect.model, this.#type.type, code).some((one) => one === table);
   }
 
-  /** The codes in composites. */
-  #components(): readonly number[] {
-    const definitions = [...this.#scope.dialect.model.searchParameters(this.#type.type)];
-    return definitions
-      .flatMap(([code, { components = [] }]) => components.map((_, place) => `${code}$${place}`))
-      .filter((component) => this.#isIn('token', component))
-      .flatMap((component) => (parameterKey(this.#scope, component) as number | undefined) ?? []);
+  /** What resources refer to. */
+  async #references(parameters: ReadonlyMap<string, number>): Promise<void> {
+    const keys = [...parameters].filter(([code]) => this.#isIn('reference', code)).map(([, key]) => key);
+    const project = sql`${projectKey(this.#type.project)}`;
+    const of = sql`${project}::uuid, ${this.#type.type}::text`;
+    for (const some of this.#together(keys)) {
+      for await (const row of referenceRows(this.#runner, project, of, some)) {
+        await this.#add(row);
+        await turn();
+      }
+    }
   }
 
   async #frequent(parameters: readonly number[], value: Sql, from: Sql, where: Sql): Promise<void> {
-    const together = Math.max(1, Math.floor(MAX_NUMBERS / Math.max(1, this.#all.size)));
-    for (let start = 0; start < parameters.length; start += together) {
-      const keys = arrayText(parameters.slice(start, start + together));
+    for (const some of this.#together(parameters)) {
+      const keys = arrayText(some);
       const rows = await this.#run(sql`SELECT x.parameter, ${value}::text, ${NUMBERS} FROM ${from}
         JOIN fhirgraph_number m ON m.resource = x.resource WHERE ${where} AND x.parameter = ANY (${keys}::bigint[])
         GROUP BY x.parameter, ${value} HAVING count(*) >= ${SKIP_TUNING.minHolders}`);
@@ -254,6 +255,12 @@ class SkipBuilder {
         await turn();
       }
     }
+  }
+
+  /** Parameters that are read at once. */
+  *#together(parameters: readonly number[]): Generator<readonly number[]> {
+    const together = Math.max(1, Math.floor(MAX_NUMBERS / Math.max(1, this.#all.size)));
+    for (let start = 0; start < parameters.length; start += together) yield parameters.slice(start, start + together);
   }
 
   #emptySet(): KeySet {
@@ -293,24 +300,7 @@ class SkipBuilder {
   }
 }
 
-interface Row {
-  readonly sort: number;
-  readonly subject: number;
-  readonly value: string;
-  readonly data: string;
-}
-
-/** The numbers `n` of a group, each in four bytes. */
-const NUMBERS = sql`encode(string_agg(int4send(n), ''), 'base64')`;
-
-function numbersIn(data: string): Int32Array {
-  const bytes = Buffer.from(data, 'base64').swap32();
-  return new Int32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length));
-}
-
-function textOf(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('base64');
-}
+const NUMBERS = numbers(sql`n`);
 
 /** Resources whose largest value is another one than the smallest. */
 function otherLargest({ where }: Pick<OrderIndex, 'where'>): Sql {

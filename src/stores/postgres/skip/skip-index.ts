@@ -1,12 +1,13 @@
-import { LRUCache } from 'lru-cache';
+import { setImmediate as turn } from 'node:timers/promises';
 import { addList, listAt, readInto, readList } from '../../sql/skip/key-bytes.js';
 import { KeySet } from '../../sql/skip/key-set.js';
+import { KEYS_IN_ROW as REFERENCES_IN_ROW } from '../../sql/skip/references.js';
 import { sql, type Sql } from '../../sql/sql.js';
 import type { RowScope } from '../../sql/rows.js';
 import { arrayText } from '../array.js';
 import { projectKey, uuidText } from '../keys.js';
 import type { Run } from '../run.js';
-import { KeyPrefixes } from './key-prefixes.js';
+import { ABSENT, type Kept, type SkipCache } from './skip-cache.js';
 import {
   BY_LARGEST,
   BY_SMALLEST,
@@ -16,12 +17,16 @@ import {
   IDS,
   KEYS_IN_ROW,
   ORDER,
-  prefixNames,
+  type ReferencesHead,
   SETS,
   SKIP_TUNING,
   type SkipHeader,
   type SkipOrder,
+  TARGETS,
 } from './skip-row.js';
+import type { SortedKeys } from './sorted-keys.js';
+import { StoredReferences } from './stored-references.js';
+import { StoredRows } from './stored-rows.js';
 
 /** A type of a project. */
 export interface StaleType {
@@ -34,31 +39,19 @@ export interface StaleType {
 /** Notes a type that lacks a skip index, or whose skip index is to be made again. */
 export type NoteStale = (type: StaleType) => void;
 
+/** Where skip indexes are read. */
+export interface SkipSource {
+  readonly epoch: string;
+  readonly cache: SkipCache;
+  /** Called with each type that lacks a skip index. */
+  readonly noteStale?: NoteStale | undefined;
+}
+
 /** A row of the table. */
 export interface RowName {
   readonly sort: number;
   readonly subject: number;
   readonly value: string;
-}
-
-/** What was read of skip indexes lately: rows as they are stored, orders and long sets as they are used. */
-export type SkipCache = LRUCache<string, Kept>;
-type Kept = Uint8Array | KeySet | KeyPrefixes | SkipOrder | typeof ABSENT;
-
-const ABSENT = Symbol('absent');
-
-export function createSkipCache(): SkipCache {
-  return new LRUCache({ maxSize: MAX_BYTES, sizeCalculation: sizeOf });
-}
-
-/** Memory of a store for skip indexes. */
-const MAX_BYTES = 48 * 1024 * 1024;
-
-function sizeOf(kept: Kept): number {
-  if (kept === ABSENT) return 64;
-  if (kept instanceof KeySet) return 64 + kept.words.byteLength;
-  if (kept instanceof KeyPrefixes) return 64 + kept.byteLength;
-  return 64 + (kept instanceof Uint8Array ? kept.byteLength : 32 * kept.starts.length);
 }
 
 /** An order, with the numbers of each granule. */
@@ -84,6 +77,8 @@ export class SkipIndex {
   readonly #run: Run;
   readonly #cache: SkipCache;
   readonly #rows = new Map<string, Kept>();
+  readonly #stored: StoredRows;
+  #written: Promise<readonly number[]> | undefined;
 
   private constructor(header: SkipHeader, pending: number, { project, type }: RowScope, run: Run, cache: SkipCache) {
     this.header = header;
@@ -91,6 +86,7 @@ export class SkipIndex {
     this.#scope = { shard: projectKey(project), type };
     this.#of = ofType(project, type);
     this.#run = run;
+    this.#stored = new StoredRows(this.#of, run);
     this.#cache = cache;
     this.all = new KeySet(0, header.size).fill();
   }
@@ -102,10 +98,8 @@ export class SkipIndex {
    */
   static async open(
     scope: RowScope,
-    epoch: string,
-    cache: SkipCache,
+    { epoch, cache, noteStale }: SkipSource,
     run: Run,
-    noteStale: NoteStale | undefined,
   ): Promise<SkipIndex | undefined> {
     const { project, type } = scope;
     const of = ofType(project, type);
@@ -207,21 +201,58 @@ export class SkipIndex {
         ORDER BY s.keys[1] DESC LIMIT 1) k WHERE k.n IS NOT NULL`;
   }
 
-  /** Finds the numbers of keys, and seldom some more. PERF: a few keys are found faster by {@link numbersOf}. */
-  async prefixes(): Promise<KeyPrefixes> {
-    const { id, size } = this.header;
-    const kept = this.#cache.get(`${id} prefixes`) as KeyPrefixes | undefined;
-    if (kept !== undefined) return kept;
-    const rows = await this.#run(sql`SELECT s.data FROM fhirgraph_skip s WHERE ${this.#of} AND s.sort = ${SETS}::bigint
-      AND s.subject = ${IDS}::bigint AND s.value = ANY (${arrayText(prefixNames(size))}) ORDER BY s.value`);
-    const read = new KeyPrefixes(Buffer.concat(rows.map(([data]) => Buffer.from(data as string, 'base64'))));
-    this.#cache.set(`${id} prefixes`, read);
-    return read;
+  /** The keys of all numbers. PERF: the numbers of a few keys are found faster by {@link numbersOf}. */
+  keys(): Promise<SortedKeys> {
+    return this.#kept('keys', () => this.#stored.keys(SETS, IDS, this.header.size));
+  }
+
+  /** The references of a parameter. */
+  references(parameter: number): Promise<StoredReferences> {
+    return this.#kept(`references ${parameter}`, async () => {
+      const [[text] = []] = await this.#stored.named(parameter, TARGETS, [ORDER]);
+      const { targets } = text === undefined ? { targets: 0 } : (JSON.parse(text) as ReferencesHead);
+      const names =
+        targets === 0
+          ? []
+          : Array.from({ length: Math.ceil(this.header.size / REFERENCES_IN_ROW) }, (_, row) => String(row));
+      const rows = new Map<number, Uint8Array>();
+      for await (const [data, value] of this.#stored.inParts(parameter, TARGETS, names)) {
+        rows.set(Number(value), new Uint8Array(Buffer.from(data, 'base64')));
+      }
+      return new StoredReferences(await this.#stored.keys(parameter, TARGETS, targets), rows);
+    });
+  }
+
+  /** The number that the index of another type has for each target of references here, or -1. */
+  numbersOfTargets(parameter: number, { targets }: StoredReferences, other: SkipIndex): Promise<Int32Array> {
+    return this.#kept(`numbers ${parameter} ${other.header.id}`, async () => {
+      const keys = await other.keys();
+      await turn();
+      return targets.placesIn(keys);
+    });
+  }
+
+  /** The numbers of what was written since. */
+  async writtenNumbers(): Promise<readonly number[]> {
+    if (this.pending === 0) return [];
+    this.#written ??= this.#run(this.numbersOf(sql`SELECT DISTINCT w.resource FROM (${this.written}) w`)).then((rows) =>
+      rows.map(([number]) => Number(number)),
+    );
+    return this.#written;
   }
 
   /** Selects the keys of what was written since. */
   get written(): Sql {
     return sql`SELECT s.resource FROM fhirgraph_skip_written s WHERE ${this.#of}`;
+  }
+
+  async #kept<Value extends { readonly byteLength: number }>(name: string, read: () => Promise<Value>): Promise<Value> {
+    const key = `${this.header.id} ${name}`;
+    const known = this.#cache.get(key) as Value | undefined;
+    if (known !== undefined) return known;
+    const value = await read();
+    this.#cache.set(key, value);
+    return value;
   }
 
   #row(name: RowName): Kept {

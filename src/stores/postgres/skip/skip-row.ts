@@ -13,7 +13,7 @@ import { parameterKey, type RowScope } from '../../sql/rows.js';
  * ```text
  * sort    subject     value     data
  * 0       ids         ''        the moment: see SkipHeader
- * 0       ids         'k000' …  the beginnings of the keys, in order: see key-prefixes.ts
+ * 0       ids         'k00000' …  the keys, in order: see sorted-keys.ts
  * 0       parameter   'p'       the resources with a value
  * 0       parameter   's'       of a date or number: the resources with several
  * 0       parameter   'v' code  the resources with this frequent code
@@ -22,6 +22,9 @@ import { parameterKey, type RowScope } from '../../sql/rows.js';
  * order   0           '0' …     its granules, some in a row: about five hundred neighbors each; the last granule has the
  *                               resources without a value
  * order   1           …         the same by the largest value of each resource, where some have several
+ * param.  2           'o'       the references of a parameter: see ReferencesHead
+ * param.  2           'k00000' …  the keys of their targets, in order
+ * param.  2           '0' …     the references themselves: see references.ts. A target is its place among the keys
  * ```
  *
  * Orders and subjects are the keys of parameters, or {@link IDS} and {@link INSTANTS}.
@@ -39,7 +42,7 @@ export interface SkipHeader {
   readonly project: string;
 }
 
-export const FORMAT = 3;
+export const FORMAT = 4;
 
 /** The granules of an order. */
 export interface SkipOrder {
@@ -49,6 +52,12 @@ export interface SkipOrder {
   readonly ties: readonly number[];
   /** Some resources have several values: the descending order has granules of its own. */
   readonly several: boolean;
+}
+
+/** How many references there are to read. */
+export interface ReferencesHead {
+  /** Number of targets. */
+  readonly targets: number;
 }
 
 /** In the place of a parameter's key: the ids, and the instants of change. */
@@ -62,6 +71,7 @@ export const SEVERAL = 's';
 export const ORDER = 'o';
 export const BY_SMALLEST = 0;
 export const BY_LARGEST = 1;
+export const TARGETS = 2;
 
 /** The row of a code, or of the uuid of a target. */
 export function valueName(value: string): string {
@@ -74,12 +84,12 @@ export const GRANULES_IN_ROW = 32;
 /** Keys in a row of `fhirgraph_skip_key`, a power of two: it has those of the numbers from `first` up. */
 export const KEYS_IN_ROW = 64;
 
-/** Beginnings of keys in a row of the table. */
-export const PREFIXES_IN_ROW = 32_768;
+/** Keys in a row of the table. */
+export const KEYS_TOGETHER = 16_384;
 
-/** The rows that have them. @param size number of resources */
-export function prefixNames(size: number): readonly string[] {
-  return Array.from({ length: Math.ceil(size / PREFIXES_IN_ROW) }, (_, row) => `k${String(row).padStart(3, '0')}`);
+/** The rows that have keys. @param size number of keys */
+export function keyNames(size: number): readonly string[] {
+  return Array.from({ length: Math.ceil(size / KEYS_TOGETHER) }, (_, row) => `k${String(row).padStart(5, '0')}`);
 }
 
 /** The number of a subject. */

@@ -1,0 +1,49 @@
+import type { KeySet } from '../../sql/skip/key-set.js';
+import { list, Sql, sql } from '../../sql/sql.js';
+import type { Run } from '../run.js';
+import type { SkipIndex } from './skip-index.js';
+import { SKIP_TUNING } from './skip-row.js';
+
+/**
+ * What scans of keys find, of those that the index has: by one statement. Undefined where that is much.
+ *
+ * PERF: the server finds the numbers of few keys, this process those of many.
+ */
+export async function setsOfScans(
+  scans: readonly Sql[],
+  index: SkipIndex,
+  run: Run,
+): Promise<readonly (KeySet | undefined)[]> {
+  if (scans.length === 0) return [];
+  const { maxNumbered } = SKIP_TUNING;
+  const lists = scans.map(
+    (scan, place) => sql`${named(place)} (key) AS MATERIALIZED (SELECT * FROM (${scan}) u LIMIT ${MAX_SCANNED + 1})`,
+  );
+  const columns = scans.flatMap((_, place) => {
+    const count = sql`(SELECT count(*) FROM ${named(place)})`;
+    const few = sql`SELECT key FROM ${named(place)} WHERE ${count} <= ${maxNumbered}`;
+    const many = sql`SELECT encode(string_agg(uuid_send(key), ''), 'base64') FROM ${named(place)}`;
+    return [
+      count,
+      sql`(SELECT string_agg(n.n::text, ',') FROM (${index.numbersOf(few)}) n)`,
+      sql`CASE WHEN ${count} > ${maxNumbered} AND ${count} <= ${MAX_SCANNED} THEN (${many}) END`,
+    ];
+  });
+  const [row] = await run(sql`WITH ${list(lists)} SELECT ${list(columns)}`);
+  const sets: (KeySet | undefined)[] = [];
+  for (const place of scans.keys()) {
+    const [count, numbers, keys] = row!.slice(3 * place) as [unknown, string | null, string | null];
+    const set = Number(count) > MAX_SCANNED ? undefined : index.emptySet();
+    if (numbers !== null) for (const number of numbers.split(',')) set?.add(Number(number));
+    if (keys !== null) (await index.keys()).addTo(set!, Buffer.from(keys, 'base64'));
+    sets.push(set);
+  }
+  return sets;
+}
+
+function named(place: number): Sql {
+  return new Sql(`k${place}`, []);
+}
+
+/** Rows of a scan that are read for a set: some milliseconds. */
+const MAX_SCANNED = 20_000;

@@ -1,0 +1,44 @@
+import { type Sql, sql } from '../../sql/sql.js';
+import { arrayText } from '../array.js';
+import type { Run } from '../run.js';
+import { keyNames } from './skip-row.js';
+import { SortedKeys } from './sorted-keys.js';
+
+/** Reads what a type has much of in the table `fhirgraph_skip`. */
+export class StoredRows {
+  readonly #of: Sql;
+  readonly #run: Run;
+
+  /** @param of the condition on a row `s` of the table that it belongs to the type */
+  constructor(of: Sql, run: Run) {
+    this.#of = of;
+    this.#run = run;
+  }
+
+  /** Those rows that there are, in the order of their names. */
+  async named(sort: number, subject: number, names: readonly string[]): Promise<readonly StoredRow[]> {
+    const rows = await this
+      .#run(sql`SELECT s.data, s.value FROM fhirgraph_skip s WHERE ${this.#of} AND s.sort = ${sort}::bigint
+      AND s.subject = ${subject}::bigint AND s.value = ANY (${arrayText(names)}::text[]) ORDER BY s.value`);
+    return rows as readonly StoredRow[];
+  }
+
+  /** The same. PERF: some megabytes take some milliseconds to read: other work goes between them. */
+  async *inParts(sort: number, subject: number, names: readonly string[]): AsyncGenerator<StoredRow> {
+    for (let start = 0; start < names.length; start += ROWS_AT_ONCE) {
+      yield* await this.named(sort, subject, names.slice(start, start + ROWS_AT_ONCE));
+    }
+  }
+
+  /** @param size number of the keys */
+  async keys(sort: number, subject: number, size: number): Promise<SortedKeys> {
+    const parts: Buffer[] = [];
+    for await (const [data] of this.inParts(sort, subject, keyNames(size))) parts.push(Buffer.from(data, 'base64'));
+    return new SortedKeys(parts);
+  }
+}
+
+type StoredRow = readonly [data: string, value: string];
+
+/** Rows of half a megabyte that are read by one statement. */
+const ROWS_AT_ONCE = 4;

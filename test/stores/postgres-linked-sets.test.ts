@@ -1,0 +1,154 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { R4 } from '../../src/fhir/r4.js';
+import type { AnyResource } from '../../src/fhir/resource.js';
+import type { Criteria } from '../../src/search/criteria/criteria.js';
+import { Connections } from '../../src/stores/postgres/connections.js';
+import type { PostgresPool, PostgresStatement } from '../../src/stores/postgres/driver.js';
+import { TUNING } from '../../src/stores/postgres/pages/tuning.js';
+import { SkipIndexes } from '../../src/stores/postgres/skip/skip-indexes.js';
+import { SKIP_TUNING } from '../../src/stores/postgres/skip/skip-row.js';
+import { PostgresStore } from '../../src/stores/postgres/store.js';
+import { keyOf, PROJECT } from '../../src/testing/conformance-case.js';
+import { createRandom, oneOf } from '../../src/testing/random.js';
+import { assertSearches } from '../../src/testing/suites/random-searches.js';
+import { cases, SEED } from '../support/chance.js';
+import { linkedResources } from './linked-resources.js';
+import { postgresPool } from './postgres-pool.js';
+import { by, match, write } from './skip-cases.js';
+
+const [DEFAULTS, SKIPS] = [{ ...TUNING }, { ...SKIP_TUNING }];
+// Few resources are many granules.
+beforeAll(() => void Object.assign(SKIP_TUNING, { granule: 8, minGranules: 4, minHolders: 2 }));
+afterAll(() => void Object.assign(SKIP_TUNING, SKIPS));
+afterEach(() => void Object.assign(TUNING, DEFAULTS));
+
+/** The types that have skip indexes. */
+async function typesOf(pool: PostgresPool): Promise<readonly unknown[]> {
+  const client = await pool.connect();
+  const text = `SELECT DISTINCT type FROM fhirgraph_skip ORDER BY 1`;
+  const { rows } = await client.query({ text, values: [], rowMode: 'array' });
+  client.release();
+  return rows.map(([type]) => type);
+}
+
+/** Makes the skip indexes of some types, whatever was written since. */
+async function build(pool: PostgresPool, types: readonly string[]): Promise<void> {
+  const connections = new Connections(pool, { connectionWait: 5_000, cancelWait: 2_000 });
+  Object.assign(SKIP_TUNING, { maxFresh: -1 });
+  const made = types.map((type) => ({ project: PROJECT, type, isUnused: true }));
+  await new SkipIndexes(connections, R4).make(made);
+  Object.assign(SKIP_TUNING, { maxFresh: SKIPS.maxFresh });
+  connections.close();
+}
+
+const LINKED = ['Observation', 'Encounter', 'Patient'];
+
+describe('conditions on other resources are found by skip indexes', () => {
+  test.each([
+    ['of all types, part by part', { fewTogether: -1, firstBatch: 0, maxBatch: 1 }, LINKED, 256],
+    ['of all types, sorted at once', { fewTogether: Infinity }, LINKED, 0],
+    ['of one type, sorted at once', { fewTogether: Infinity }, ['Observation'], 2],
+    ['of other types', { fewTogether: 4, firstBatch: 4, maxTested: 4 }, ['Encounter', 'Patient'], 2],
+  ])('%s, after writes to each type, and after they are made again', async (_, tuning, types, maxNumbered) => {
+    const random = createRandom(SEED);
+    const pool = await postgresPool();
+    const store = new PostgresStore(pool);
+    const current = new Map<string, AnyResource>();
+    const add = async (some: readonly AnyResource[]): Promise<void> => {
+      for (const one of await write(store, some)) current.set(`${one.resourceType}/${one.id}`, one);
+    };
+    await add(linkedResources(120, random));
+    await build(pool, types);
+    expect(await typesOf(pool)).toEqual([...types].sort());
+    for (let round = 0; round < 3; round++) {
+      for (let gone = 0; gone < 6; gone++) {
+        const { resourceType, id } = oneOf([...current.values()], random);
+        await store.commit([{ kind: 'delete', key: keyOf(resourceType, id!) }]);
+        current.delete(`${resourceType}/${id!}`);
+      }
+      await add([...linkedResources(6, random), ...linkedResources(3, random, `n${round}`)]);
+      if (round === 1) await build(pool, types);
+      Object.assign(TUNING, { looks: [Infinity], ...tuning });
+      Object.assign(SKIP_TUNING, { maxNumbered });
+      await assertSearches(store, PROJECT, [...current.values()], random, cases(100, 20));
+      expect((await store.verify()).problems).toEqual([]);
+      Object.assign(TUNING, DEFAULTS);
+      Object.assign(SKIP_TUNING, { maxNumbered: SKIPS.maxNumbered });
+    }
+    await store.close();
+  });
+});
+
+describe('without a test of a resource', () => {
+  const all: AnyResource[] = [];
+  const statements: string[] = [];
+  let store: PostgresStore;
+
+  beforeAll(async () => {
+    const pool = await postgresPool();
+    store = new PostgresStore(noting(pool, statements));
+    all.push(...(await write(store, linkedResources(300, createRandom(3)))));
+    await build(pool, LINKED);
+    expect(await typesOf(pool)).toEqual([...LINKED].sort());
+  });
+
+  /** The page and the count, and the statements that looked at the other end of a reference. */
+  async function answer(
+    type: string,
+    criteria: Criteria,
+  ): Promise<{ readonly total: number; readonly tests: readonly string[] }> {
+    Object.assign(TUNING, { looks: [Infinity] });
+    statements.length = 0;
+    const query = { project: PROJECT, type, criteria, sort: [by('_id', true)], limit: 5, total: true };
+    const { total, matches } = await store.search(query);
+    expect(matches).toHaveLength(Math.min(5, total!));
+    return { total: total!, tests: statements.filter((text) => /FROM reference/.test(text)) };
+  }
+
+  const idOf = (value: unknown): string | undefined =>
+    /^(?:Patient|Encounter)\/(.*)$/.exec((value as { reference?: string } | undefined)?.reference ?? '')?.[1];
+  const observations = (): readonly (AnyResource & Record<string, unknown>)[] =>
+    all.filter(({ resourceType }) => resourceType === 'Observation') as never;
+
+  test('what very many refer to', async () => {
+    const criteria: Criteria = {
+      kind: 'has',
+      type: 'Observation',
+      parameter: 'encounter',
+      of: match('status', 'final'),
+    };
+    const final = observations().filter(({ status }) => status === 'final');
+    const named = new Set(final.map(({ encounter }) => idOf(encounter)));
+    const expected = all.filter(({ resourceType, id }) => resourceType === 'Encounter' && named.has(id));
+    expect(named.size).toBeGreaterThan(40);
+    expect(await answer('Encounter', criteria)).toEqual({ total: expected.length, tests: [] });
+  });
+
+  test('what refers to very many', async () => {
+    const of = match('gender', 'female');
+    const criteria: Criteria = { kind: 'chain', parameter: 'subject', type: 'Patient', of, reach: 'outside' };
+    const isFemale = ({ gender }: Record<string, unknown>): boolean => gender === 'female';
+    const women = new Set(all.filter((one) => isFemale(one as never)).map(({ id }) => id));
+    const expected = observations().filter(
+      ({ subject }) => women.has(idOf(subject)) && !/Group|http/.test(JSON.stringify(subject)),
+    );
+    expect(expected.length).toBeGreaterThan(70);
+    expect(await answer('Observation', criteria)).toEqual({ total: expected.length, tests: [] });
+  });
+});
+
+/** A pool that notes the statements. */
+function noting(pool: PostgresPool, statements: string[]): PostgresPool {
+  return {
+    async connect() {
+      const client = await pool.connect();
+      return {
+        query(statement: PostgresStatement) {
+          statements.push(statement.text);
+          return client.query(statement);
+        },
+        release: (broken) => client.release(broken),
+      };
+    },
+  };
+}
