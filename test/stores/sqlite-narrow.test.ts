@@ -28,9 +28,12 @@ async function search(query: Partial<SearchQuery>): Promise<readonly [ids: reado
   const whole: SearchQuery = { project: 'p', type: 'Patient', criteria: { kind: 'all' }, limit: 20, ...query };
   await store.search(whole);
   const read = vi.spyOn(Statements.prototype, 'read');
+  const column = vi.spyOn(Statements.prototype, 'column');
   const { matches } = await store.search(whole);
-  const texts = read.mock.calls.map(([text]) => text).filter((text) => !CHECKS_OF_THE_INDEX.test(text));
+  const called = [...read.mock.calls.map(([text]) => text), ...column.mock.calls.map(([{ text }]) => text)];
+  const texts = called.filter((text) => !CHECKS_OF_THE_INDEX.test(text));
   read.mockRestore();
+  column.mockRestore();
   const count = texts.filter((text) => !text.includes('FROM version') && !text.includes('version v')).length;
   return [matches.map(({ resource }) => resource.id!), count];
 }

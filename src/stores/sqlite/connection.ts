@@ -85,8 +85,14 @@ export class Connection {
     return this.#whileSearchable(query, [], () => this.searches.search(query));
   }
 
-  searchByReference(query: SearchQuery, parameter: string, targets: readonly ReferenceTarget[]): readonly KeyPage[] {
-    const find = (): readonly KeyPage[] => this.searches.searchByReference(query, parameter, targets);
+  /** @param withTexts how many texts are read with the page of a single target */
+  searchByReference(
+    query: SearchQuery,
+    parameter: string,
+    targets: readonly ReferenceTarget[],
+    withTexts = 0,
+  ): readonly KeyPage[] {
+    const find = (): readonly KeyPage[] => this.searches.searchByReference(query, parameter, targets, withTexts);
     return this.#whileSearchable(query, [parameter], find);
   }
 

@@ -4,6 +4,7 @@ import { type StoredResource } from '../../store/store.js';
 import type { Guard } from './guard.js';
 import { type KeptText, parseKept, textLost } from './kept-text.js';
 import { type Statements } from './statements.js';
+import { THREAD_TUNING } from './threads/tuning.js';
 
 /**
  * Resources by `version.key`, parsed.
@@ -39,6 +40,16 @@ export class Contents {
     return Math.max(1, Math.floor(SLICE_LENGTH / this.#textLength));
   }
 
+  /** How many texts a statement reads in some milliseconds; they are parsed in slices. */
+  get textsAtOnce(): number {
+    return TEXTS_PER_PARSED * this.slice;
+  }
+
+  /** How many texts are read with the page that they belong to. With a cache, only those are read that it lacks. */
+  get textsWithPage(): number {
+    return this.isCaching ? 0 : Math.min(THREAD_TUNING.slice, this.slice);
+  }
+
   get isCaching(): boolean {
     return this.#shared !== undefined;
   }
@@ -55,16 +66,21 @@ export class Contents {
    */
   load(keys: readonly number[], elements: ElementsAt = ALL_ELEMENTS): StoredResource[] {
     const shared = this.#shared;
-    if (shared === undefined) {
-      const texts = this.#textsOf(keys);
-      return keys.map((key, index) => this.#parse(key, texts[index], elements(index)));
-    }
+    if (shared === undefined) return this.parse(this.textsOf(keys), elements);
     const results = keys.map((key) => shared.get(key));
     const missing = keys.filter((_, index) => results[index] === undefined);
     if (missing.length === 0) return results as StoredResource[];
-    const texts = this.#textsOf(missing);
+    const texts = this.textsOf(missing);
     let next = 0;
     return results.map((found, index) => found ?? this.#parse(keys[index]!, texts[next++], elements(index)));
+  }
+
+  /** The resources of loaded texts, without a cache. @throws FhirError `corrupt` */
+  parse(texts: readonly (KeptText | undefined)[], elements: ElementsAt): StoredResource[] {
+    return texts.map((kept, index) => {
+      if (kept === undefined) throw textLost();
+      return this.fromText(kept, elements(index));
+    });
   }
 
   /** The resource of a version from its loaded text, without a cache. */
@@ -93,7 +109,7 @@ export class Contents {
   }
 
   /** PERF: one statement for all; each statement by itself takes and releases SQLite's read lock, at 2 µs a time. */
-  #textsOf(keys: readonly number[]): readonly (KeptText | undefined)[] {
+  textsOf(keys: readonly number[]): readonly (KeptText | undefined)[] {
     const [key] = keys;
     if (keys.length === 1) return [this.#textOf(key!)];
     const texts: (KeptText | undefined)[] = new Array<undefined>(keys.length);
@@ -120,6 +136,8 @@ const ALL_ELEMENTS: ElementsAt = () => undefined;
 /** Of the texts that are read at once, in UTF-16 code units. */
 const SLICE_LENGTH = 512 * 1024;
 const FIRST_LENGTH = 8 * 1024;
+/** To read a text takes an eighth of the time of reading and parsing it. */
+const TEXTS_PER_PARSED = 8;
 
 /** Texts of versions by their keys, a JSON list. */
 export const TEXTS = `SELECT j.key, v.resource, v.version, v.updated, v.text, v.sum

@@ -1,7 +1,7 @@
 import type { StatementPlan, StoreCall } from '../../store/store.js';
+import type { Connection } from './connection.js';
 import { TEXTS } from './contents.js';
-import type { Reads } from './reads.js';
-import type { Searches } from './search.js';
+import { readsTogether } from './search.js';
 import { Sql } from '../sql/sql.js';
 import type { Statements } from './statements.js';
 
@@ -11,19 +11,18 @@ import type { Statements } from './statements.js';
  */
 export function explainCall(
   call: StoreCall,
-  {
-    statements,
-    reads,
-    searches,
-  }: { readonly statements: Statements; readonly reads: Reads; readonly searches: Searches },
+  connection: Pick<Connection, 'statements' | 'reads' | 'searches' | 'contents'>,
 ): readonly StatementPlan[] {
-  return statementsOf(call, reads, searches).map((statement) => ({
+  return statementsOf(call, connection).map((statement) => ({
     statement: statement.text.replace(/\s+/g, ' '),
-    plan: planOf(statement, statements),
+    plan: planOf(statement, connection.statements),
   }));
 }
 
-function statementsOf(call: StoreCall, reads: Reads, searches: Searches): readonly Sql[] {
+function statementsOf(
+  call: StoreCall,
+  { reads, searches, contents }: Pick<Connection, 'reads' | 'searches' | 'contents'>,
+): readonly Sql[] {
   switch (call.kind) {
     case 'read':
       return reads.statements(call.keys);
@@ -36,6 +35,11 @@ function statementsOf(call: StoreCall, reads: Reads, searches: Searches): readon
       const { query, parameter, targets } = call;
       // Unknown names have no key; any number represents them.
       const keys = searches.targetKeys(query, targets).map((key) => key ?? 0);
+      const [key] = keys;
+      if (key !== undefined && readsTogether(query, targets, contents.textsWithPage)) {
+        const together = searches.oneReferenceStatement(query, parameter, key);
+        return together === undefined ? [] : [together];
+      }
       const statement =
         query.baseUrl === undefined
           ? searches.byReferenceStatement(query, parameter, keys)

@@ -14,6 +14,7 @@ import { allOf, FALSE, type Sql, sql, TRUE } from '../sql/sql.js';
 import { sqliteDialect } from './dialect.js';
 import type { Dictionaries } from './dictionary.js';
 import { type Guard } from './guard.js';
+import type { KeptText } from './kept-text.js';
 import type { Condition } from '../sql/pages/condition.js';
 import { PageFinder } from './pages/page-finder.js';
 import { PreparedSearch, type SkipSource } from './pages/prepared-search.js';
@@ -26,6 +27,8 @@ import type { Statements } from './statements.js';
 export interface KeyPage {
   readonly keys: readonly number[];
   readonly total?: number;
+  /** The texts of the keys, where the search read them too. They stay in this thread. */
+  readonly texts?: readonly (KeptText | undefined)[];
 }
 
 /** Answers searches with version keys: `Contents` loads their resources. */
@@ -122,8 +125,17 @@ export class Searches {
     return row === undefined ? undefined : referenceTo(query.type, row[0] as string);
   }
 
-  /** One page per target. */
-  searchByReference(query: SearchQuery, parameter: string, targets: readonly ReferenceTarget[]): readonly KeyPage[] {
+  /**
+   * One page per target.
+   *
+   * @param withTexts how many texts are read with the page of a single target; 0: none
+   */
+  searchByReference(
+    query: SearchQuery,
+    parameter: string,
+    targets: readonly ReferenceTarget[],
+    withTexts = 0,
+  ): readonly KeyPage[] {
     const none = query.total === true ? { keys: [], total: 0 } : { keys: [] };
     if (query.baseUrl !== undefined) {
       const pages = this.#searchTogether(query, this.byUrlStatement(query, parameter, targets));
@@ -135,6 +147,10 @@ export class Searches {
     const scope = this.#scope(query);
     const key = parameterKey(scope, parameter) as number | undefined;
     if (key !== undefined && wanted.length > 0) {
+      if (readsTogether(query, targets, withTexts)) {
+        const page = this.#pageWithTexts(query, parameter, wanted[0]!);
+        if (page !== undefined) return [page];
+      }
       const found = this.#searchTogether(query, this.byReferenceStatement(query, parameter, wanted));
       const search = this.#prepare(query);
       for (const [target, page] of found) {
@@ -142,6 +158,18 @@ export class Searches {
       }
     }
     return targetKeys.map((target) => pages.get(target) ?? none);
+  }
+
+  /** @returns undefined for an empty page, and where so much refers to the target that its page is a search of its own */
+  #pageWithTexts(query: SearchQuery, parameter: string, target: number): KeyPage | undefined {
+    const statement = this.oneReferenceStatement(query, parameter, target);
+    const rows = (statement === undefined ? [] : this.#statements.all(statement)) as readonly PageRow[];
+    if (rows.length === 0) return undefined;
+    const inOrder = pageEdgeOf(this.#dialect.model, query)?.before === true ? rows.toReversed() : rows;
+    const texts = inOrder.map(([, resource, version, updated, text, sum]) =>
+      text === null ? undefined : { resource: resource!, version: version!, updated: updated!, text, sum },
+    );
+    return { keys: inOrder.map(([key]) => key), texts };
   }
 
   /** The pages of a statement by reference, by what it calls its targets; undefined where it leaves one out. */
@@ -178,14 +206,39 @@ export class Searches {
    */
   byReferenceStatement(query: SearchQuery, parameter: string, targetKeys: readonly number[]): Sql | undefined {
     const scope = this.#scope(query);
+    const found = this.#referringTo(sql`j.value`, query, parameter, scope);
+    return found && this.#perTarget(query, scope, { ...found, name: sql`j.value`, list: targetKeys });
+  }
+
+  /**
+   * The page of one target with its texts in one statement: per match its key and its text with what belongs to it. It
+   * has no rows where so many refer to the target that its page is worth a search of its own.
+   *
+   * PERF: 83 µs for 50 matches, where a list of keys and a second statement take 109.
+   */
+  oneReferenceStatement(query: SearchQuery, parameter: string, targetKey: number): Sql | undefined {
+    const scope = this.#scope(query);
+    const found = this.#referringTo(sql`${targetKey}`, query, parameter, scope);
+    if (found === undefined) return undefined;
+    const page = pageOfMatches(query, sql`${found.referring} AND ${found.isNarrow}`, scope);
+    return sql`SELECT p.content, v.resource, v.version, v.updated, v.text, v.sum
+      FROM (${page}) p LEFT JOIN version v ON v.key = p.content`;
+  }
+
+  /** What refers to a target, and whether that is not too much for one statement. */
+  #referringTo(
+    target: Sql,
+    query: SearchQuery,
+    parameter: string,
+    scope: RowScope,
+  ): Pick<Targets, 'referring' | 'isNarrow'> | undefined {
     const key = parameterKey(scope, parameter);
     const condition = rowCondition(query.criteria, scope);
     if (key === undefined || condition === FALSE) return undefined;
     const referring = sql`FROM reference x CROSS JOIN resource r0 ON r0.key = x.resource
-      WHERE x.parameter = ${key} AND x.target = j.value AND x.grp = 0 AND ${allOf([inTime(sql`x.resource`, scope), condition])}`;
-    const last = sql`SELECT 1 FROM reference x WHERE x.parameter = ${key} AND x.target = j.value LIMIT 1 OFFSET ${BROAD - 1}`;
-    const isNarrow = sql`(${last}) IS NULL`;
-    return this.#perTarget(query, scope, { referring, isNarrow, name: sql`j.value`, list: targetKeys });
+      WHERE x.parameter = ${key} AND x.target = ${target} AND x.grp = 0 AND ${allOf([inTime(sql`x.resource`, scope), condition])}`;
+    const last = sql`SELECT 1 FROM reference x WHERE x.parameter = ${key} AND x.target = ${target} LIMIT 1 OFFSET ${BROAD - 1}`;
+    return { referring, isNarrow: sql`(${last}) IS NULL` };
   }
 
   /** The same for a query with a base: per target its position, with what names it by an absolute URL. */
@@ -233,7 +286,22 @@ export class Searches {
   }
 }
 
+/** Whether {@link Searches.searchByReference} reads the texts of a page in the statement that finds it. */
+export function readsTogether(query: SearchQuery, targets: readonly ReferenceTarget[], withTexts: number): boolean {
+  const isShort = query.limit !== undefined && query.limit <= withTexts;
+  return isShort && targets.length === 1 && query.total !== true && query.baseUrl === undefined;
+}
+
 const NULL = sql`NULL`;
+
+type PageRow = readonly [
+  key: number,
+  resource: number | null,
+  version: number | null,
+  updated: number | null,
+  text: string | null,
+  sum: number | null,
+];
 
 interface Targets {
   /** FROM and WHERE of all that refers to a target. */

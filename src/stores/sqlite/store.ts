@@ -29,7 +29,7 @@ import { CallRunner } from './call-runner.js';
 import { resolveConfig, type SqliteStoreOptions } from './config.js';
 import { configureConnection } from './configure.js';
 import { Connection } from './connection.js';
-import type { ElementsAt } from './contents.js';
+import type { Contents, ElementsAt } from './contents.js';
 import { asDriver, type NodeSqliteDatabase } from './node-sqlite.js';
 import { assertDatabaseFile, isFile, withPath } from './database-file.js';
 import { openDatabase, type SqliteDatabase } from './driver.js';
@@ -161,7 +161,7 @@ export class SqliteStore implements ResourceStore {
     if (!this.#calls.hasThreads || keys.length <= this.#slice) {
       return this.#calls.run(options, () => reads.read(keys));
     }
-    if (keys.length <= this.#connection.contents.slice && reads.readsTextsOf(keys)) {
+    if (keys.length <= this.#connection.contents.textsAtOnce && reads.readsTextsOf(keys)) {
       const texts = this.#calls.run(options, () => reads.textsOf(keys));
       return this.#inSlices(keys.length, options, (start, end) =>
         reads.resultsOfTexts(keys.slice(start, end), texts.slice(start, end)),
@@ -196,15 +196,20 @@ export class SqliteStore implements ResourceStore {
     options?: CallOptions,
   ): Promise<readonly SearchPage[]> {
     await this.#indexes.ready(options);
-    const find = (): readonly KeyPage[] => this.#connection.searchByReference(query, parameter, targets);
+    const { contents } = this.#connection;
+    const find = (): readonly KeyPage[] =>
+      this.#connection.searchByReference(query, parameter, targets, contents.textsWithPage);
     const elements = (): typeof query.elements => query.elements;
-    const load = (keys: readonly number[]): StoredResource[] => this.#connection.contents.load(keys, elements);
+    const load = ({ keys, texts }: KeyPage): StoredResource[] =>
+      texts === undefined ? contents.load(keys, elements) : contents.parse(texts, elements);
     if (!this.#calls.hasThreads) {
-      return this.#calls.run(options, () => fewEnough(find(), options).map((page) => filled(page, load(page.keys))));
+      return this.#calls.run(options, () => fewEnough(find(), options).map((page) => filled(page, load(page))));
     }
     const call = { kind: 'search-by-reference', query, parameter, targets } as const;
     const pages = fewEnough(await this.#calls.read(call, options, find), options);
     this.#skips.begin();
+    const [first] = pages;
+    if (first?.texts !== undefined) return this.#calls.run(options, () => [filled(first, load(first))]);
     const resources = await this.#load(
       pages.flatMap(({ keys }) => keys),
       elements,
@@ -366,9 +371,28 @@ export class SqliteStore implements ResourceStore {
   ): Promise<readonly StoredResource[]> {
     const { contents } = this.#connection;
     if (keys.length <= this.#slice) return this.#calls.run(options, () => contents.load(keys, elements));
+    if (!contents.isCaching) return this.#loadUncached(keys, elements, options);
     return this.#inSlices(keys.length, options, (start, end) =>
       contents.load(keys.slice(start, end), (position) => elements(start + position)),
     );
+  }
+
+  /** PERF: one statement reads the texts of many slices. A cache would keep what is removed before a slice is parsed. */
+  async #loadUncached(
+    keys: readonly number[],
+    elements: ElementsAt,
+    options: CallOptions | undefined,
+  ): Promise<readonly StoredResource[]> {
+    const { contents } = this.#connection;
+    let texts: ReturnType<Contents['textsOf']> = [];
+    let first = 0;
+    return this.#inSlices(keys.length, options, (start, end) => {
+      if (start >= first + texts.length) {
+        first = start;
+        texts = contents.textsOf(keys.slice(start, start + Math.max(contents.textsAtOnce, end - start)));
+      }
+      return contents.parse(texts.slice(start - first, end - first), (position) => elements(start + position));
+    });
   }
 
   /** Gathers what is found between two positions at a time; others have their turn between some of them. */

@@ -59,5 +59,5 @@ const FEW = 16;
 const MANY = 256;
 
 function contentsOf(page: Sql, statements: Statements): readonly number[] {
-  return statements.all(page).map(([content]) => content as number);
+  return statements.column(page) as readonly number[];
 }
