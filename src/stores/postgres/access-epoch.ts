@@ -1,6 +1,7 @@
 import { type Sql, sql } from '../sql/sql.js';
 import { arrayText } from './array.js';
 import type { Run } from './run.js';
+import { prepared } from './statements.js';
 
 /**
  * The epoch is the sum of several rows, of which a commit raises one: commits that change access at the same time seldom
@@ -18,8 +19,10 @@ export function nextAccessEpoch(): Sql {
 
 const NAMES = Array.from({ length: ROWS }, (_, index) => `${PREFIX}${index}`);
 
+const READ_EPOCH = prepared(sql`SELECT coalesce(sum(value::bigint), 0)::text
+  FROM fhirgraph_meta WHERE name = ANY (${arrayText(NAMES)})`);
+
 export async function readAccessEpoch(run: Run): Promise<string> {
-  const [row] = await run(sql`SELECT coalesce(sum(value::bigint), 0)::text
-    FROM fhirgraph_meta WHERE name = ANY (${arrayText(NAMES)})`);
+  const [row] = await run(READ_EPOCH);
   return row![0] as string;
 }

@@ -20,10 +20,10 @@ export function isOfProject(column: Sql, shard: string): Sql {
  * Deletes the rows that resources have in a table. PERF: they are found first, by the index of each resource: without statistics
  * the planner believes in so many that it would read the whole table.
  *
- * @param keys an array of uuids
+ * @param keys see rowsOf
  */
-export function deleteOf(table: Sql, shard: string, keys: string): Sql {
-  const rows = sql`SELECT t.ctid FROM unnest(${keys}::uuid[]) AS k(key) CROSS JOIN LATERAL (
+export function deleteOf(table: Sql, shard: string, keys: Sql): Sql {
+  const rows = sql`SELECT t.ctid FROM ${keys} AS k(key) CROSS JOIN LATERAL (
     SELECT y.ctid FROM ${table} y WHERE ${isOfProject(sql`y.project`, shard)} AND y.resource = k.key OFFSET 0) t`;
   return sql`DELETE FROM ${table} x WHERE ${isOfProject(sql`x.project`, shard)} AND x.ctid = ANY (ARRAY(${rows}))`;
 }

@@ -6,7 +6,12 @@ import { type Cancel, cancelOver } from './cancel.js';
 import type { PostgresStoreConfig } from './config.js';
 import type { PostgresClient, PostgresPool } from './driver.js';
 import { type Connection, LentConnection, type Row } from './lent-connection.js';
+import { PreparedStatements } from './prepared-statements.js';
 import type { Run } from './run.js';
+
+/** The options about connections. Nothing is prepared unless they say so. */
+export type ConnectionsConfig = Pick<PostgresStoreConfig, 'connectionWait' | 'cancelWait'> &
+  Partial<Pick<PostgresStoreConfig, 'preparedStatements'>>;
 
 /**
  * Borrows connections from a pool: waits are bounded, connections are always returned, and signals end statements.
@@ -18,9 +23,11 @@ export class Connections {
   readonly #cancel: Cancel | undefined;
   readonly #connectionWait: number;
   readonly #cancelWait: number;
+  readonly #prepared: PreparedStatements | undefined;
 
-  constructor(pool: PostgresPool, config: Pick<PostgresStoreConfig, 'connectionWait' | 'cancelWait'>) {
+  constructor(pool: PostgresPool, config: ConnectionsConfig) {
     this.#pool = pool;
+    this.#prepared = config.preparedStatements === true ? new PreparedStatements() : undefined;
     this.#cancel = cancelOver(pool);
     this.#connectionWait = config.connectionWait;
     this.#cancelWait = config.cancelWait;
@@ -39,7 +46,7 @@ export class Connections {
 
   /** Runs one statement on a connection of its own. */
   run(statement: Sql, signal?: AbortSignal): Promise<readonly Row[]> {
-    return this.use((connection) => connection.run(statement), signal);
+    return this.use((connection) => connection.runAlone(statement), signal);
   }
 
   /**
@@ -50,7 +57,7 @@ export class Connections {
    */
   async use<Result>(work: (connection: Connection) => Promise<Result>, signal?: AbortSignal): Promise<Result> {
     const client = await this.#acquire(signal);
-    const connection = new LentConnection(client, { cancel: this.#cancel, cancelWait: this.#cancelWait, signal });
+    const connection = this.#lent(client, signal);
     try {
       return await work(connection);
     } finally {
@@ -72,7 +79,7 @@ export class Connections {
   async snapshot<Result>(work: (run: Run) => Promise<Result>, options: CallOptions = {}): Promise<Result> {
     const { signal, deadline } = options;
     const client = await this.#acquire(signal);
-    const connection = new LentConnection(client, { cancel: this.#cancel, cancelWait: this.#cancelWait, signal });
+    const connection = this.#lent(client, signal);
     try {
       await connection.run(deadline === undefined ? BEGIN_SNAPSHOT : this.#beginUntil(deadline));
       return await work((statement) => connection.run(statement));
@@ -84,6 +91,11 @@ export class Connections {
   #beginUntil(deadline: number): Sql {
     const left = Math.max(0, deadline - performance.now()) + this.#cancelWait;
     return left >= MAX_TIMEOUT ? BEGIN_SNAPSHOT : sql`${BEGIN_SNAPSHOT}; SET LOCAL statement_timeout = ${whole(left)}`;
+  }
+
+  #lent(client: PostgresClient, signal: AbortSignal | undefined): LentConnection {
+    const terms = { cancel: this.#cancel, cancelWait: this.#cancelWait, signal, prepared: this.#prepared };
+    return new LentConnection(client, terms);
   }
 
   async #acquire(signal: AbortSignal | undefined): Promise<PostgresClient> {

@@ -33,7 +33,7 @@ export interface PostgresClient {
   readonly secretKey?: number | null | undefined;
   /**
    * Holds the socket as `stream`; cancel requests go to its remote address. The one of `pg` also sends the rows of COPY, by
-   * which bulk commits write: see {@link script}.
+   * which bulk commits write (see {@link script}), and keeps statements prepared.
    */
   readonly connection?: object | undefined;
   /**
@@ -51,6 +51,8 @@ export interface PostgresStatement {
   text: string;
   values: (string | number | null)[];
   rowMode: 'array';
+  /** The connection keeps it prepared under this name. Only for clients with the {@link PostgresClient.connection} of `pg`. */
+  name?: string;
 }
 
 /** A statement without values. */

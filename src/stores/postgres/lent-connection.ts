@@ -6,8 +6,9 @@ import { type Sql, sql } from '../sql/sql.js';
 import { type Cancel, isCancellable } from './cancel.js';
 import type { PostgresAnswer, PostgresClient, PostgresScriptStatement } from './driver.js';
 import { isBroken, isDefinite, storeError } from './errors.js';
+import type { PreparedStatements } from './prepared-statements.js';
 import { type RunScript, scriptOf } from './script.js';
-import { toStatement } from './statements.js';
+import { PreparedSql, toStatement } from './statements.js';
 
 /** One result row: the values of its columns in order. */
 export type Row = readonly unknown[];
@@ -16,6 +17,8 @@ export type Row = readonly unknown[];
 export interface Connection {
   /** Runs one statement. @throws whatever the driver throws; FhirError `aborted` where the signal ended it. */
   run(statement: Sql): Promise<readonly Row[]>;
+  /** The same outside a transaction: the statement may be a prepared one. @throws as {@link run} */
+  runAlone(statement: Sql): Promise<readonly Row[]>;
   /**
    * Runs a statement outside a transaction; its writes are committed when it ends.
    *
@@ -43,6 +46,8 @@ export interface Terms {
   /** How long an aborted statement may take to end, in milliseconds; then its connection is closed. */
   readonly cancelWait: number;
   readonly signal: AbortSignal | undefined;
+  /** Undefined: nothing is prepared. */
+  readonly prepared?: PreparedStatements | undefined;
 }
 
 /**
@@ -70,9 +75,14 @@ export class LentConnection implements Connection {
     return this.#send(statement, { cancels: true, writes: false });
   }
 
+  runAlone(statement: Sql): Promise<readonly Row[]> {
+    assertNotAborted(this.#terms);
+    return this.#sendAlone(statement, { cancels: true, writes: false });
+  }
+
   write(statement: Sql): Promise<readonly Row[]> {
     assertNotAborted(this.#terms);
-    return this.#send(statement, { cancels: true, writes: true });
+    return this.#sendAlone(statement, { cancels: true, writes: true });
   }
 
   get hasScripts(): boolean {
@@ -99,6 +109,19 @@ export class LentConnection implements Connection {
   giveBack(): void {
     this.#client.off?.('error', this.#onError);
     this.#client.release(this.#closing);
+  }
+
+  /** Under its name where it has one. Within a transaction a lost name would be the end of it. */
+  async #sendAlone(statement: Sql, how: Handling): Promise<readonly Row[]> {
+    const { prepared } = this.#terms;
+    const named = statement instanceof PreparedSql ? prepared?.named(this.#client, statement) : undefined;
+    if (named === undefined) return this.#send(statement, how);
+    try {
+      return (await this.#perform(() => this.#client.query(named), how)).rows;
+    } catch (error) {
+      if (!prepared!.isLost(this.#client, named, error)) throw error;
+      return this.#send(statement, how);
+    }
   }
 
   async #send(statement: Sql, how: Handling): Promise<readonly Row[]> {

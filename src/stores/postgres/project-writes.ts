@@ -8,7 +8,7 @@ import { nextInstant, withVersion } from '../../store/versioned.js';
 import { TABLE_NAMES } from '../sql/index-tables.js';
 import type { WrittenVersion } from '../sql/commit-results.js';
 import { Sql, sql } from '../sql/sql.js';
-import { arrayText } from './array.js';
+import { arrayText, rowsOf } from './array.js';
 import { byKey, deleteOf, isOfProject } from './by-key.js';
 import { COPY, copyInto } from './copy-text.js';
 import { rollbackUnless } from './errors.js';
@@ -17,6 +17,7 @@ import { projectKey } from './keys.js';
 import { withLiterals } from './literals.js';
 import { copyOf, type PendingVersion, upsert } from './pending-version.js';
 import { removeSkipRows } from './skip/remove-skip-rows.js';
+import { prepared } from './statements.js';
 import type { Transaction } from './transaction.js';
 
 /** The known state of a resource. */
@@ -69,10 +70,11 @@ export class ProjectWrites {
 
   /** Reads the state of these resources and the holders of these unique texts. */
   async load(transaction: Transaction, keys: readonly string[], texts: readonly string[]): Promise<void> {
-    const rows =
-      await transaction.readAlone(sql`SELECT replace(r.key::text, '-', ''), r.type, r.id, r.version, r.updated,
+    const rows = await transaction.readAlone(
+      prepared(sql`SELECT replace(r.key::text, '-', ''), r.type, r.id, r.version, r.updated,
         r.content IS NOT NULL, r.purged, r.erased, (SELECT json_agg(u.text)::text FROM unique_key u WHERE ${isOfProject(sql`u.project`, this.#shard)} AND u.resource = r.key)
-      FROM unnest(${arrayText(keys)}::uuid[]) AS k(key) CROSS JOIN LATERAL (${byKey(this.#shard, sql`k.key`)}) r`);
+      FROM ${rowsOf(keys)} AS k(key) CROSS JOIN LATERAL (${byKey(this.#shard, sql`k.key`)}) r`),
+    );
     for (const [key, type, id, version, updated, exists, purged, erased, held] of rows as readonly StateRow[]) {
       this.#states.set(key, { version, updated: Number(updated), exists, purged, erased });
       for (const text of JSON.parse(held ?? '[]') as string[]) this.#hold(text, { key, type, id });
@@ -162,7 +164,7 @@ export class ProjectWrites {
     }
     if (transaction.copies && this.size >= COPY.fromRows) await this.#copy(transaction, alone);
     else {
-      const statement = this.#statement(this.#rows.inserts());
+      const statement = prepared(this.#statement(this.#rows.inserts()));
       await (alone ? transaction.writeAlone(statement) : transaction.run(statement));
     }
     for (const [text, { key }] of this.#holders) this.#heldThere.set(text, key);
@@ -200,22 +202,22 @@ export class ProjectWrites {
     const shard = this.#shard;
     const versions = [...this.#pending.values()];
     const kept = versions.filter(({ version, erased }) => version > 1 && erased === null);
-    const replaced = arrayText(kept.map(({ key }) => key));
-    const erased = arrayText(versions.filter((version) => version.erased !== null).map(({ key }) => key));
-    const indexed = arrayText(versions.filter(({ wasIndexed }) => wasIndexed).map(({ key }) => key));
+    const erased = versions.filter((version) => version.erased !== null).map(({ key }) => key);
+    const indexed = versions.filter(({ wasIndexed }) => wasIndexed).map(({ key }) => key);
     const taken = this.#taken();
     const parts: Sql[] = [];
-    if (replaced !== '{}') {
+    if (kept.length > 0) {
       parts.push(sql`INSERT INTO version (project, type, resource, version, updated, content)
         SELECT r.project, r.type, r.key, r.version, r.updated, r.content
-        FROM unnest(${replaced}::uuid[]) AS k(key) CROSS JOIN LATERAL (${byKey(shard, sql`k.key`)}) r`);
+        FROM ${rowsOf(kept.map(({ key }) => key))} AS k(key) CROSS JOIN LATERAL (${byKey(shard, sql`k.key`)}) r`);
     }
-    if (erased !== '{}') {
-      parts.push(deleteOf(sql`version`, shard, erased));
+    if (erased.length > 0) {
+      parts.push(deleteOf(sql`version`, shard, rowsOf(erased)));
     }
-    if (indexed !== '{}') {
+    if (indexed.length > 0) {
+      const rows = rowsOf(indexed);
       for (const table of ALL_INDEX_TABLES) {
-        parts.push(deleteOf(TABLE_NAMES[table], shard, indexed));
+        parts.push(deleteOf(TABLE_NAMES[table], shard, rows));
       }
     }
     parts.push(...inserts);

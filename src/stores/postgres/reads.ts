@@ -4,10 +4,11 @@ import { erasureOf } from '../../store/erasure.js';
 import type { Deletion, HistoryEntry, HistoryPage, ReadResult, ResourceKey } from '../../store/store.js';
 import { parseStored, parseStoredPart } from '../sql/parse-stored.js';
 import { type Sql, sql } from '../sql/sql.js';
-import { arrayText } from './array.js';
+import { arrayText, rowsOf } from './array.js';
 import { byKey } from './by-key.js';
 import { projectKey, resourceKey } from './keys.js';
 import type { Run } from './run.js';
+import { prepared } from './statements.js';
 
 /** Reads resources of any projects, by a statement for each. Same length, same order. */
 export async function readProjects(
@@ -50,9 +51,9 @@ async function read(keys: readonly ResourceKey[], run: Run): Promise<readonly Re
 
 /** The statement for current versions: the position of the key from 1 up, then a {@link VersionRow}. */
 export function currentStatement(keys: readonly ResourceKey[]): Sql {
-  return sql`SELECT k.position, r.version, r.updated, r.content, r.erased
-    FROM unnest(${arrayText(keys.map(keyOf))}::uuid[]) WITH ORDINALITY AS k(key, position)
-    CROSS JOIN LATERAL (${byKey(shardOf(keys), sql`k.key`)}) r`;
+  return prepared(sql`SELECT k.position, r.version, r.updated, r.content, r.erased
+    FROM ${rowsOf(keys.map(keyOf))} WITH ORDINALITY AS k(key, position)
+    CROSS JOIN LATERAL (${byKey(shardOf(keys), sql`k.key`)}) r`);
 }
 
 function versionStatement(keys: readonly ResourceKey[]): Sql {

@@ -8,7 +8,7 @@ import { parseStoredPart } from '../sql/parse-stored.js';
 import { planRows } from '../sql/plan.js';
 import { allOf, exists, FALSE, type Sql, sql, TRUE } from '../sql/sql.js';
 import { inPlan, isFound, ofParameter, parameterKey, rowScope, type RowScope, valuesOf } from '../sql/rows.js';
-import { arrayText } from './array.js';
+import { arrayText, rowsOf } from './array.js';
 import { type Condition, conditionsOf } from '../sql/pages/condition.js';
 import { ConjunctionCount } from './count-conjunction.js';
 import { postgresDialect } from './dialect.js';
@@ -24,6 +24,7 @@ const X = sql`x`;
 
 import type { Reader } from './run.js';
 import { SERIALLY } from './serially.js';
+import { prepared } from './statements.js';
 
 /** The state of the index seen by a search. */
 export interface SearchIndex extends Reader {
@@ -100,7 +101,8 @@ export async function searchByReference(
   const byName = new Map(targets.map((target, index) => [keys[index]!, target]));
   const wanted = [...byName.keys()];
   const statement = byReferenceStatement(model, query, parameter, [...byName.values()], epoch);
-  const rows = wanted.length === 0 || statement === undefined ? [] : await run(cutRows(statement, wanted, options));
+  const rows =
+    wanted.length === 0 || statement === undefined ? [] : await run(prepared(cutRows(statement, wanted, options)));
   assertFewResources(
     rows.reduce((sum, [, content]) => (content === null ? sum : sum + 1), 0),
     options,
@@ -247,12 +249,12 @@ export function byReferenceStatement(
             AND ${scope.dialect.indexed.equals(sql`x.value`, sql`j.url`)})
           AND ${found}`;
   const page = sql`SELECT q.content, row_number() OVER () AS place FROM (${pageOfMatches(query, referring, scope)}) AS q`;
-  const resources = arrayText(targets.map(({ type, id }) => resourceKey(project, type, id)));
+  const keys = targets.map(({ type, id }) => resourceKey(project, type, id));
   const urls = arrayText(targets.map(({ type, id }) => `${baseUrl!}/${referenceTo(type, id)}`));
   const from =
     baseUrl === undefined
-      ? sql`unnest(${resources}::uuid[]) WITH ORDINALITY AS j(target, position)`
-      : sql`unnest(${resources}::uuid[], ${urls}::text[]) WITH ORDINALITY AS j(target, url, position)`;
+      ? sql`${rowsOf(keys)} WITH ORDINALITY AS j(target, position)`
+      : sql`unnest(${arrayText(keys)}::uuid[], ${urls}::text[]) WITH ORDINALITY AS j(target, url, position)`;
   const last = sql`SELECT 1 FROM reference x WHERE ${byReference} LIMIT 1 OFFSET ${TUNING.broadTarget - 1}`;
   const isBroad = limit === undefined || baseUrl !== undefined ? FALSE : sql`(${last}) IS NOT NULL`;
   const targetsWithBreadth = sql`${from} CROSS JOIN LATERAL (SELECT ${isBroad} AS broad OFFSET 0) b`;

@@ -1,6 +1,18 @@
 import { FhirError } from '../../fhir/error.js';
-import type { Sql } from '../sql/sql.js';
+import { Sql } from '../sql/sql.js';
 import type { PostgresStatement } from './driver.js';
+
+/**
+ * A statement that connections keep prepared where it is asked often: see prepared-statements.ts.
+ *
+ * After five executions the server may use one plan for all values. So it must be short whatever they are: a look-up by keys, a range of an
+ * index that holds all that is read, or an insertion.
+ */
+export class PreparedSql extends Sql {}
+
+export function prepared({ text, values }: Sql): PreparedSql {
+  return new PreparedSql(text, values);
+}
 
 /**
  * The statement as PostgreSQL takes it: with numbered placeholders.
@@ -11,18 +23,24 @@ import type { PostgresStatement } from './driver.js';
  * @throws FhirError `too-costly` - more values than the protocol can number.
  */
 export function toStatement({ text, values }: Sql): PostgresStatement {
+  return { text: numbered(text), values: boundValues(values), rowMode: 'array' };
+}
+
+/** @throws FhirError as {@link toStatement} */
+export function boundValues(values: Sql['values']): PostgresStatement['values'] {
   if (values.length > MAX_VALUES) {
     throw new FhirError(
       'too-costly',
       `The search needs ${values.length} values; PostgreSQL takes ${MAX_VALUES} at once`,
     );
   }
+  return values.map((value) => (typeof value === 'string' ? value.replaceAll('\0', '\u0001') : value));
+}
+
+/** The text with `$1`, `$2` … for its placeholders. */
+export function numbered(text: string): string {
   let number = 0;
-  return {
-    text: text.replaceAll('?', () => `$${++number}`),
-    values: values.map((value) => (typeof value === 'string' ? value.replaceAll('\0', '\u0001') : value)),
-    rowMode: 'array',
-  };
+  return text.replaceAll('?', () => `$${++number}`);
 }
 
 const MAX_VALUES = 65_535;

@@ -68,7 +68,7 @@ export class Transaction {
    * {@link writeAlone} a usual commit is two round trips instead of four.
    */
   async readAlone(statement: Sql): Promise<readonly Row[]> {
-    return this.#standsAlone ? this.#connection.run(statement) : this.run(statement);
+    return this.#standsAlone ? this.#connection.runAlone(statement) : this.run(statement);
   }
 
   /** Runs the one statement that writes. */

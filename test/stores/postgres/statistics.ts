@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import type { AnyResource } from '../../../src/fhir/resource.js';
+import { rowsOf } from '../../../src/stores/postgres/array.js';
 import { deleteOf } from '../../../src/stores/postgres/by-key.js';
 import { projectKey, resourceKey } from '../../../src/stores/postgres/keys.js';
 import type { Row } from '../../../src/stores/postgres/lent-connection.js';
@@ -130,7 +131,7 @@ test('before there are statistics, a thousand resources are locked and replaced 
     return [];
   };
   await new ProjectWrites(PROJECT, 0, 1).lock({ run: explain } as unknown as Transaction, keys);
-  await explain(deleteOf(sql`token`, projectKey(PROJECT), `{${keys.join(',')}}`));
+  await explain(deleteOf(sql`token`, projectKey(PROJECT), rowsOf(keys)));
   const [locked, deleted] = plans as [string, string];
   expect(locked).toMatch(/LockRows[^]*Index Cond: .*\(key = k\.key\)/);
   expect(locked).not.toContain('Filter');

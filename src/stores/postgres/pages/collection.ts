@@ -19,7 +19,7 @@ export function collection(
   look: number,
   testOf: (start: Condition) => Sql = ({ test }) => test,
 ): Sql {
-  const limit = look === Infinity ? sql`` : sql`LIMIT ${look + 1}`;
+  const limit = look === Infinity ? sql`` : sql`LIMIT ${number(look + 1)}`;
   const scans = starts.map(
     ({ scan }, index) => sql`${name('s', index)} (key) AS MATERIALIZED (SELECT * FROM (${scan!}) u ${limit})`,
   );
@@ -29,7 +29,7 @@ export function collection(
   const narrowest =
     look === Infinity
       ? sql`SELECT 0 AS c`
-      : sql`SELECT (SELECT c FROM (${unionAll(sizes)}) n WHERE size <= ${look} ORDER BY size, c LIMIT 1) AS c`;
+      : sql`SELECT (SELECT c FROM (${unionAll(sizes)}) n WHERE size <= ${number(look)} ORDER BY size, c LIMIT 1) AS c`;
   const keys = starts.map((_, index) => sql`SELECT key FROM ${name('s', index)} WHERE ${CHOSEN} = ${number(index)}`);
   // The scan of a condition finds what it tests.
   const others = starts.map((start, index) =>
@@ -62,6 +62,7 @@ function name(letter: string, index: number): Sql {
   return new Sql(`${letter}${index}`, []);
 }
 
-function number(index: number): Sql {
-  return new Sql(String(index), []);
+/** PERF: known to the planner also where it plans for all values. There are few such numbers. */
+function number(value: number): Sql {
+  return new Sql(String(value), []);
 }

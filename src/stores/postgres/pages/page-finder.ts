@@ -7,6 +7,7 @@ import { FALSE, type Sql, sql, type SqlValue, TRUE } from '../../sql/sql.js';
 import type { Run } from '../run.js';
 import { conditionSets } from '../skip/condition-sets.js';
 import type { SkipSource } from '../skip/skip-index.js';
+import { prepared } from '../statements.js';
 import { collection } from './collection.js';
 import { areFar, otherEnd } from './far.js';
 import { type OrderIndex, orderIndexOf } from './order-index.js';
@@ -184,7 +185,7 @@ export class PageFinder {
     const reach = areFar(conditions) ? Math.ceil(look / TUNING.rowsPerFar) : look;
     const scans = await this.#scansFor(look, conditions, run);
     const testOf = await this.#range.testOf(reach, conditions, run);
-    const rows = await run(this.#collected(asked, conditions, scans, reach, testOf));
+    const rows = await run(prepared(this.#collected(asked, conditions, scans, reach, testOf)));
     return rows[0]![0] === null ? undefined : foundTexts(rows, 1);
   }
 
