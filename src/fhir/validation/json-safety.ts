@@ -12,8 +12,12 @@ export interface SizeLimits {
   readonly maxDepth: number;
 }
 
-/** Keys that change an object's prototype when code copies them carelessly. */
-const POLLUTING: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
+/** Whether a key changes an object's prototype when code copies it carelessly. */
+function isPolluting(key: string): boolean {
+  // PERF: few keys are as long as one of them.
+  if (key.length !== 9 && key.length !== 11) return false;
+  return key === '__proto__' || key === 'prototype' || key === 'constructor';
+}
 
 /** One UTF-16 unit takes at most six bytes of JSON text (`\u0001`). */
 const MAX_BYTES_PER_UNIT = 6;
@@ -39,6 +43,8 @@ class SafetyWalk {
   ended = false;
   readonly #limits: SizeLimits;
   readonly #findings: Findings;
+  /** Where the walk is. PERF: a place is written as FHIRPath only where something is found. */
+  readonly #path: (string | number)[] = [];
 
   constructor(limits: SizeLimits, findings: Findings) {
     this.#limits = limits;
@@ -54,7 +60,7 @@ class SafetyWalk {
       const member = (value as Record<string, unknown>)[key];
       if (member === undefined) continue;
       this.#count(key.length + 4);
-      if (POLLUTING.has(key)) this.#findings.error('structure', `the name ${key} is not allowed`, key);
+      if (isPolluting(key)) this.#report(`the name ${key} is not allowed`, key);
       else this.#member(member, key, depth);
       if (this.ended) return;
     }
@@ -81,21 +87,18 @@ class SafetyWalk {
         break;
       case 'object': {
         if (value === null) return this.#count(4);
-        this.#enter(step);
+        this.#path.push(step);
         if (depth >= this.#limits.maxDepth) this.#endTooDeep();
         else if (Array.isArray(value)) this.#array(value, depth + 1);
         else this.object(value, depth + 1);
-        return this.#findings.leave();
+        this.#path.pop();
+        return;
       }
       default:
     }
-    this.#enter(step);
+    this.#path.push(step);
     this.#refuse(`JSON cannot carry ${typeof value === 'number' ? 'NaN or an infinite number' : kindOf(value)}`);
-    this.#findings.leave();
-  }
-
-  #enter(step: string | number): void {
-    this.#findings.enter(typeof step === 'number' ? step : namedStep(step));
+    this.#path.pop();
   }
 
   #count(units: number): void {
@@ -104,13 +107,20 @@ class SafetyWalk {
   }
 
   #refuse(message: string): void {
-    this.#findings.error('structure', message);
+    this.#report(message);
     if (this.#findings.full) this.ended = true;
   }
 
   #endTooDeep(): void {
-    this.#findings.error('structure', `nesting is deeper than ${this.#limits.maxDepth} levels`);
+    this.#report(`nesting is deeper than ${this.#limits.maxDepth} levels`);
     this.ended = true;
+  }
+
+  /** Reports a finding where the walk is, or one step below. */
+  #report(message: string, below?: string): void {
+    for (const step of this.#path) this.#findings.enter(typeof step === 'number' ? step : namedStep(step));
+    this.#findings.error('structure', message, below);
+    for (const _ of this.#path) this.#findings.leave();
   }
 }
 
