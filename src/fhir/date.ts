@@ -35,8 +35,8 @@ export function parseDate(text: string): DateInterval | undefined {
   if (m < 0 || m > 11) return undefined;
   if (day === undefined) return { low: utc(y, m, 1), high: utc(y, m + 1, 1) };
   const d = Number(day);
+  if (d < 1 || (d > 28 && new Date(utc(y, m, d)).getUTCMonth() !== m)) return undefined;
   const midnight = utc(y, m, d);
-  if (d < 1 || new Date(midnight).getUTCMonth() !== m) return undefined;
   if (hour === undefined) return { low: midnight, high: utc(y, m, d + 1) };
   const h = Number(hour);
   const min = Number(minute);
@@ -53,8 +53,9 @@ export function parseDate(text: string): DateInterval | undefined {
   return { low, high: low + step };
 }
 
-/** `Date.UTC` maps years 0 to 99 to 1900 to 1999. */
 function utc(year: number, month: number, day: number): number {
+  // PERF: makes no object. It maps years 0 to 99 to 1900 to 1999.
+  if (year >= 100) return Date.UTC(year, month, day);
   const date = new Date(0);
   date.setUTCFullYear(year, month, day);
   return date.getTime();

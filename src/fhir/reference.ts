@@ -33,14 +33,18 @@ export function parseReference(text: string, baseUrl?: string): ParsedReference 
     return { kind: 'contained', id: text.slice(1) };
   }
   if (text.startsWith('urn:')) return { kind: 'urn', urn: text };
-  let relative = text;
-  if (/^[a-z][a-z0-9+.-]*:/i.test(text)) {
-    const base = trimBaseUrl(baseUrl);
-    if (base === undefined || !text.startsWith(`${base}/`)) return { kind: 'foreign', url: text };
-    relative = text.slice(base.length + 1);
-  }
-  const match = RELATIVE.exec(relative);
-  if (match === null) return relative === text ? undefined : { kind: 'foreign', url: text };
+  // PERF: nearly all references are relative, and no relative one has a scheme.
+  const local = parseRelative(text);
+  if (local !== undefined) return local;
+  if (!/^[a-z][a-z0-9+.-]*:/i.test(text)) return undefined;
+  const base = trimBaseUrl(baseUrl);
+  const isOwn = base !== undefined && text.startsWith(`${base}/`);
+  return (isOwn ? parseRelative(text.slice(base.length + 1)) : undefined) ?? { kind: 'foreign', url: text };
+}
+
+function parseRelative(text: string): ParsedReference | undefined {
+  const match = RELATIVE.exec(text);
+  if (match === null) return undefined;
   const [, type, id, version] = match as unknown as [string, string, string, string | undefined];
   return version === undefined ? { kind: 'local', type, id } : { kind: 'local', type, id, version };
 }

@@ -107,3 +107,20 @@ test('what is less precise holds all that is more precise', () => {
     }),
   );
 });
+
+test('days that a month does not have are no dates, in any century', () => {
+  const pad = (value: number, length: number): string => String(value).padStart(length, '0');
+  for (const year of [1, 4, 99, 100, 1900, 2000, 2023, 2024, 9999]) {
+    for (let month = 1; month <= 12; month++) {
+      const first = at(`${pad(year, 4)}-${pad(month, 2)}-01T00:00:00Z`);
+      const next = month === 12 ? first + 31 * DAY : at(`${pad(year, 4)}-${pad(month + 1, 2)}-01T00:00:00Z`);
+      for (let day = 0; day <= 99; day++) {
+        const low = first + (day - 1) * DAY;
+        const expected = low < first || low >= next ? undefined : { low, high: low + DAY };
+        expect(parseDate(`${pad(year, 4)}-${pad(month, 2)}-${pad(day, 2)}`)).toEqual(expected);
+      }
+    }
+  }
+});
+
+const DAY = 86_400_000;

@@ -22,7 +22,8 @@ const MAX_GROUPS = 0x7fff;
  */
 export class InsideResources {
   readonly #root: JsonObject;
-  readonly #byObject = new Map<JsonObject, InsideResource>();
+  /** PERF: few resources have any. */
+  #byObject: Map<JsonObject, InsideResource> | undefined;
   readonly #found: InsideResource[] = [];
   #byFullUrl: ReadonlyMap<string, JsonObject> | undefined;
 
@@ -55,13 +56,13 @@ export class InsideResources {
 
   /** @returns undefined for non-resources, and beyond the maximum */
   add(resource: JsonObject, holder: JsonObject): InsideResource | undefined {
-    const known = this.#byObject.get(resource);
+    const known = this.#byObject?.get(resource);
     if (known !== undefined) return known;
     const type = resource['resourceType'];
     const number = this.#found.length + 1;
     if (typeof type !== 'string' || !this.model.isResourceType(type) || number > MAX_INSIDE) return undefined;
     const added = { number, type, resource, holder };
-    this.#byObject.set(resource, added);
+    (this.#byObject ??= new Map()).set(resource, added);
     this.#found.push(added);
     return added;
   }
