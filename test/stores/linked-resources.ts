@@ -17,7 +17,7 @@ export function linkedResources(count: number, random: () => number, prefix = ''
       subject: random() < 0.9 ? ref(random() < 0.1 ? 'Group' : 'Patient', 1 + below(45, random)) : undefined,
       encounter: some(0.7, () => ref('Encounter', 50)),
       performer: some(0.7, () => Array.from({ length: 1 + below(3, random) }, () => ref('Practitioner', 6))),
-      valueQuantity: some(0.5, () => ({ value: below(20, random) })),
+      valueQuantity: some(0.5, () => ({ value: below(20, random), ...oneOf(UNITS, random) })),
     },
     ...(index % 3 === 0
       ? [
@@ -38,3 +38,10 @@ export function linkedResources(count: number, random: () => number, prefix = ''
       : []),
   ]).flat();
 }
+
+const UNITS: readonly object[] = [
+  {},
+  { unit: 'mg' },
+  { system: 'http://unitsofmeasure.org', code: 'mg' },
+  { system: 'http://unitsofmeasure.org', code: 'g', unit: 'mg' },
+];

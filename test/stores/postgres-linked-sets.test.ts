@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { R4 } from '../../src/fhir/r4.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
-import type { Criteria } from '../../src/search/criteria/criteria.js';
+import type { Criteria, ValueTest } from '../../src/search/criteria/criteria.js';
 import { Connections } from '../../src/stores/postgres/connections.js';
 import type { PostgresPool, PostgresStatement } from '../../src/stores/postgres/driver.js';
 import { TUNING } from '../../src/stores/postgres/pages/tuning.js';
@@ -136,6 +136,59 @@ describe('without a test of a resource', () => {
     expect(await answer('Observation', criteria)).toEqual({ total: expected.length, tests: [] });
   });
 });
+
+test('what few rows of a long scan give is found by sets first', async () => {
+  const statements: string[] = [];
+  const pool = await postgresPool();
+  const store = new PostgresStore(noting(pool, statements));
+  const all = await write(store, linkedResources(300, createRandom(4)));
+  await build(pool, ['Observation']);
+  const value: ValueTest = { kind: 'quantity', prefix: 'gt', low: 12, high: 12 };
+  const [codeOf, unitOf] = [{ kind: 'token', code: 'c1' } as const, { ...value, code: 'mg' }];
+  const asked: readonly (readonly [Criteria, RegExp, scan: RegExp])[] = [
+    [
+      { kind: 'composite', parameter: 'code-value-quantity', tests: [codeOf, value] },
+      /"c1"/,
+      /x0\.resource FROM token x0/,
+    ],
+    [
+      { kind: 'match', parameter: 'value-quantity', test: unitOf },
+      /"mg"/,
+      /x\.resource FROM quantity x WHERE .*x\.unit =/,
+    ],
+  ];
+  const answer = async (criteria: Criteria): Promise<readonly unknown[]> => {
+    statements.length = 0;
+    const query = {
+      project: PROJECT,
+      type: 'Observation',
+      criteria,
+      sort: [by('value-quantity')],
+      limit: 5,
+      total: true,
+    };
+    const { matches, total } = await store.search(query);
+    return [total, matches.map(({ resource }) => resource.id)];
+  };
+  for (const [criteria, has, scan] of asked) {
+    const found = await answer(criteria);
+    expect(statements.filter((text) => scan.test(text))).toEqual([]);
+    const matches = all.filter(
+      (one) => has.test(JSON.stringify(one)) && Number((one as Valued).valueQuantity?.value) > 12,
+    );
+    expect([found[0], matches.length > 4]).toEqual([matches.length, true]);
+    Object.assign(SKIP_TUNING, { maxPending: -1 });
+    expect(await answer(criteria)).toEqual(found);
+    // The test would see it.
+    expect(statements.filter((text) => scan.test(text))).not.toEqual([]);
+    Object.assign(SKIP_TUNING, { maxPending: SKIPS.maxPending });
+  }
+  await store.close();
+});
+
+interface Valued {
+  readonly valueQuantity?: { readonly value: number };
+}
 
 /** A pool that notes the statements. */
 function noting(pool: PostgresPool, statements: string[]): PostgresPool {

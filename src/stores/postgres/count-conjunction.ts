@@ -8,6 +8,7 @@ import { CountLists } from './count-lists.js';
 import { countInSets } from './count-sets.js';
 import { allOfType, CountTrees, longestFirst } from './count-trees.js';
 import type { Reader, Run } from './run.js';
+import { areSparse } from './pages/far.js';
 import { presenceScan } from './pages/own-scans.js';
 import { looksAtRow, oneResourceOf } from './pages/page-statement.js';
 import type { SkipSource } from './skip/skip-index.js';
@@ -48,7 +49,8 @@ export class ConjunctionCount {
     { run, snapshot }: Reader,
   ): Promise<number> {
     if (conditions.some(({ test }) => test === FALSE)) return 0;
-    const few = await this.#few(conditions, run);
+    const isLong = this.#skips !== undefined && areSparse(conditions);
+    const few = isLong ? undefined : await this.#few(conditions, run);
     return few ?? snapshot((inSnapshot) => this.#count(criteria, conditions, inSnapshot));
   }
 

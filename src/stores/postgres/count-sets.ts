@@ -61,6 +61,7 @@ function isOfSets(criteria: Criteria): boolean {
     case 'match':
       return criteria.test.kind !== 'string' && criteria.test.kind !== 'uri' && criteria.test.kind !== 'text';
     case 'missing':
+    case 'composite':
     case 'has':
     case 'chain':
     case 'last-updated':

@@ -1,3 +1,4 @@
+import type { Criteria } from '../../../search/criteria/criteria.js';
 import { type Condition, leavesOf } from '../../sql/pages/condition.js';
 import { isDirect, planRows } from '../../sql/plan.js';
 import { chainScope, innerScope, type RowScope } from '../../sql/rows.js';
@@ -10,6 +11,24 @@ export function areFar(conditions: readonly Condition[]): boolean {
 
 export function isFar({ criteria }: Condition): boolean {
   return criteria !== undefined && leavesOf(criteria).some(({ kind }) => kind === 'chain' || kind === 'has');
+}
+
+/**
+ * Their scans may read many rows for each that they give: of all resources with a code the other component of a composite is
+ * looked up, and of all values in a range the unit.
+ */
+export function areSparse(conditions: readonly Condition[]): boolean {
+  const scans = conditions.filter(({ scan, direct }) => scan !== undefined && direct === true);
+  return scans.length > 0 && scans.every(isSparse);
+}
+
+function isSparse({ criteria }: Condition): boolean {
+  return criteria !== undefined && leavesOf(criteria).some((one) => one.kind === 'composite' || hasUnit(one));
+}
+
+function hasUnit(criteria: Criteria): boolean {
+  if (criteria.kind !== 'match' || criteria.test.kind !== 'quantity') return false;
+  return criteria.test.code !== undefined || criteria.test.system !== undefined;
 }
 
 /** Selects the resources at the other end of a chain or a `_has`. Undefined where no range of an index is that. */

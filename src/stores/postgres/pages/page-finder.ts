@@ -9,7 +9,7 @@ import { conditionSets } from '../skip/condition-sets.js';
 import type { SkipSource } from '../skip/skip-index.js';
 import { prepared } from '../statements.js';
 import { collection } from './collection.js';
-import { areFar, otherEnd } from './far.js';
+import { areFar, areSparse, otherEnd } from './far.js';
 import { type OrderIndex, orderIndexOf } from './order-index.js';
 import type { Asked } from './page-statement.js';
 import { type Finding, type FoundText, foundTexts, RangeWalk, stretchOf } from './range-walk.js';
@@ -64,7 +64,7 @@ export class PageFinder {
     this.#positions = deciding.map(([position]) => position);
   }
 
-  /** What the narrowest condition finds, if that are few: one statement. Undefined if they are many. */
+  /** What the narrowest condition finds, if that are few: one statement. Undefined if they are many, or it may take long. */
   async few(
     conditions: readonly Condition[],
     need: number,
@@ -74,7 +74,12 @@ export class PageFinder {
     if (this.#isAfterAll(position)) return this.#order.backwards ? [] : this.few(conditions, need, undefined, run);
     if (conditions.some(({ test }) => test === FALSE)) return [];
     const [look] = TUNING.looks as readonly [number];
-    return look === Infinity ? undefined : this.#few(this.#asked(need, position), conditions, look, run);
+    if (look === Infinity || this.#skipsFirst(conditions)) return undefined;
+    return this.#few(this.#asked(need, position), conditions, look, run);
+  }
+
+  #skipsFirst(conditions: readonly Condition[]): boolean {
+    return this.#skips !== undefined && areSparse(conditions);
   }
 
   /** The first matches after a position, or (backwards) the last before it, from there on. @param run in one snapshot */
@@ -85,7 +90,7 @@ export class PageFinder {
     run: Run,
   ): Promise<readonly FoundText[]> {
     if (this.#isAfterAll(position)) return this.#order.backwards ? [] : this.find(conditions, need, undefined, run);
-    const finding = this.#find(this.#asked(need, position), conditions, run, true);
+    const finding = this.#find(this.#asked(need, position), conditions, run, !this.#skipsFirst(conditions));
     for (;;) {
       const step = await finding.next();
       if (step.done === true) return step.value;
@@ -139,7 +144,8 @@ export class PageFinder {
     if (asked.need <= 0 || conditions.some(({ test }) => test === FALSE)) return [];
     const index = await this.#wholeIndex(asked, run);
     const skipping = index && (await this.#skipping(asked, index, conditions, run));
-    if (skipping?.exact === true) return yield* skipping.finding;
+    // To test the members of sets takes no longer than to find them in another way.
+    if (skipping !== undefined && (skipping.exact || areSparse(conditions))) return yield* skipping.finding;
     const walk = skipping?.finding ?? (index && this.#walk(asked, index, conditions, run));
     let walkedRows = 0;
     for (const look of TUNING.looks) {

@@ -19,7 +19,7 @@ import {
 } from '../../sql/skip/condition-set.js';
 import type { KeySet } from '../../sql/skip/key-set.js';
 import type { Sql } from '../../sql/sql.js';
-import { resourceKey, uuidText } from '../keys.js';
+import { resourceKey, textKey, uuidText } from '../keys.js';
 import { withOwnScan } from '../pages/own-scans.js';
 import { intervalScan } from '../pages/walk-bounds.js';
 import type { Run } from '../run.js';
@@ -120,7 +120,7 @@ export class ConditionSets implements KnownSets {
   setOf(criteria: Criteria): ConditionSet | undefined {
     switch (criteria.kind) {
       case 'match':
-        return this.#held(criteria) ?? this.#inRange(criteria, criteria.parameter) ?? this.#ofScan(criteria);
+        return this.#held(criteria) ?? this.#ofScan(criteria) ?? this.#inUnit(criteria);
       case 'last-updated':
         return this.#inRange(criteria, '_lastUpdated');
       case 'id':
@@ -144,7 +144,9 @@ export class ConditionSets implements KnownSets {
     const presence = { sort: SETS, subject, value: PRESENCE };
     if (criteria.kind === 'missing') return [presence];
     if (!isRange(criteria)) return this.#codesOf(criteria) ?? [];
-    return [{ sort: SETS, subject, value: SEVERAL }, ...orderNames(subject)];
+    const unit = unitOf(criteria);
+    const values = unit === undefined ? [SEVERAL] : [SEVERAL, unit];
+    return [...values.map((value) => ({ sort: SETS, subject, value })), ...orderNames(subject)];
   }
 
   /** The rows of the codes or the target that a test asks for: of each, or undefined. */
@@ -223,10 +225,19 @@ export class ConditionSets implements KnownSets {
 
   #shortScan(criteria: Criteria): Sql | undefined {
     if (criteria.kind !== 'match' && criteria.kind !== 'id') return undefined;
-    if (criteria.kind === 'match' && (this.#held(criteria) ?? this.#orderOf(criteria)) !== undefined) return undefined;
+    if (criteria.kind === 'match') {
+      if (this.#held(criteria) !== undefined) return undefined;
+      if (this.#orderOf(criteria) !== undefined && !this.#areManySeveral(criteria)) return undefined;
+    }
     const [condition, ...others] = conditionsOf(criteria, this.#scope).map((one) => withOwnScan(one, this.#scope));
     const isShort = condition?.direct === true || this.index.header.size <= MAX_SWEPT;
     return others.length > 0 || !isShort ? undefined : condition?.scan;
+  }
+
+  /** A range of the order says little: many resources may match by another value than the one that it has. */
+  #areManySeveral(criteria: MatchCriteria): boolean {
+    const several = this.index.setOf(this.#keyOf(criteria.parameter)!, SEVERAL);
+    return unitOf(criteria) === undefined && several !== undefined && several.count > MANY_SEVERAL;
   }
 
   #ofScan(criteria: Criteria): ConditionSet | undefined {
@@ -262,6 +273,14 @@ export class ConditionSets implements KnownSets {
     const { low, intervalsAfter } = rangeOf(criteria, parameter)!;
     if (low === undefined || intervalsAfter === undefined) return undefined;
     return intervalScan(low, intervalsAfter, parameter, this.#scope);
+  }
+
+  /** What is in a range, of the resources with the unit where many have it. */
+  #inUnit(criteria: MatchCriteria): ConditionSet | undefined {
+    const found = this.#inRange(criteria, criteria.parameter);
+    const unit = unitOf(criteria);
+    const set = found && unit !== undefined ? this.index.setOf(this.#keyOf(criteria.parameter)!, unit) : undefined;
+    return found && set ? { set: found.set.intersect(set), exact: false } : found;
   }
 
   /** The granules that reach into a range, and what may match by another value. */
@@ -323,6 +342,14 @@ function namesOfValue({ shared, group }: Condition): readonly RowName[] {
   const { parameter: subject, value } = shared;
   return [{ sort: SETS, subject, value: valueName(String(value)) }, ...orderNames(subject), ...ofGroup];
 }
+
+/** The name of the set of resources with the unit of a test. */
+function unitOf({ test }: MatchCriteria): string | undefined {
+  return test.kind === 'quantity' && test.code !== undefined ? valueName(uuidText(textKey(test.code))) : undefined;
+}
+
+/** Resources with several values from which a range of these is scanned. */
+const MANY_SEVERAL = 2_048;
 
 /** Resources of a type whose values are all read for a set. */
 const MAX_SWEPT = 65_536;

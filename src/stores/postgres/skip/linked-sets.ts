@@ -95,7 +95,7 @@ export class LinkedSets {
     const targets = new KeySet(0, references.targets.size);
     if (known !== undefined) {
       const numbers = await this.#index.numbersOfTargets(reference, references, sets!.index);
-      for (const [place, number] of numbers.entries()) if (known.set.has(number)) targets.add(place);
+      for (let place = 0; place < numbers.length; place++) if (known.set.has(numbers[place]!)) targets.add(place);
     }
     references.targets.addTo(targets, keys);
     const set = this.#index.emptySet();

@@ -224,6 +224,9 @@ class SkipBuilder {
     // See extremes.ts for the bits. An index by value has no others.
     const isFirst = sql`x.project = ${project} AND octet_length(x.code) <= 1024 AND x.extreme < 8`;
     await this.#frequent(of('token'), sql`x.code`, sql`token x`, sql`${isFirst} AND x.grp = 0`);
+    const units = sql`quantity x CROSS JOIN LATERAL (VALUES (x.code), (x.unit)) u (unit)`;
+    const hasUnit = sql`x.project = ${project} AND x.grp = 0 AND u.unit IS NOT NULL`;
+    await this.#frequent(of('quantity'), sql`u.unit`, units, hasUnit);
     await this.#frequent(of('reference'), sql`x.target`, sql`reference x`, sql`x.project = ${project} AND x.grp = 0`);
   }
 

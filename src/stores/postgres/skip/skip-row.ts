@@ -17,7 +17,7 @@ import { parameterKey, type RowScope } from '../../sql/rows.js';
  * 0       parameter   'p'       the resources with a value
  * 0       parameter   's'       of a date or number: the resources with several
  * 0       parameter   'v' code  the resources with this frequent code
- * 0       parameter   'v' uuid  the resources with a reference to this one
+ * 0       parameter   'v' uuid  the resources with a reference to this one, or with this unit
  * order   0           'o'       the order: see SkipOrder
  * order   0           '0' …     its granules, some in a row: about five hundred neighbors each; the last granule has the
  *                               resources without a value
@@ -42,7 +42,7 @@ export interface SkipHeader {
   readonly project: string;
 }
 
-export const FORMAT = 4;
+export const FORMAT = 5;
 
 /** The granules of an order. */
 export interface SkipOrder {
