@@ -27,6 +27,7 @@ import {
   stopServer,
 } from './load/servers.js';
 import type { Variables } from './queries.js';
+import { serverCpu } from './scale/server-cpu.js';
 import { table } from './table.js';
 
 // 64 clients over HTTP against the example host, beside GraphQL Yoga with DataLoader over the same SQLite file and the same
@@ -107,9 +108,10 @@ async function benchPostgres(variables: Variables): Promise<void> {
     }
     await pool.query('ANALYZE');
     await store.close();
-    await pool.end();
     const postgres = server.connection;
-    await bench('PostgreSQL', variables, (variant) => ({ variant, project: PROJECT, postgres }));
+    const cpu = await serverCpu(pool);
+    await pool.end();
+    await bench('PostgreSQL', variables, (variant) => ({ variant, project: PROJECT, postgres }), cpu);
   } finally {
     await server.stop();
   }
@@ -119,11 +121,12 @@ async function bench(
   database: string,
   variables: Variables,
   optionsOf: (variant: ServeOptions['variant']) => ServeOptions,
+  cpu?: () => number,
 ): Promise<void> {
   const servers: Running[] = [];
   try {
     for (const variant of values.variants.split(',') as ServeOptions['variant'][]) {
-      servers.push(await startServer(`${NAMES[variant]}, ${database}`, optionsOf(variant)));
+      servers.push(await startServer(`${NAMES[variant]}, ${database}`, optionsOf(variant), cpu));
     }
     await assertEqual(servers, variables);
     const mix = mixOf(variables);

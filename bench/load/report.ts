@@ -12,18 +12,12 @@ export interface Line {
   readonly kinds?: ReadonlyMap<Kind, readonly Measured[]> | undefined;
 }
 
-/** Throughput and latency of the mix, CPU time by kind, latency by kind. */
+/** Throughput and latency of the mix, CPU time by kind of the service and of its database, latency by kind. */
 export function report(lines: readonly Line[]): string {
-  const cpu = lines.filter(({ kinds }) => kinds !== undefined);
+  const hasDatabase = lines.some(({ rounds }) => rounds.some(({ database }) => database !== undefined));
   return [
-    table([
-      ['CPU time of the server per request', ...KINDS, 'mix'],
-      ...cpu.map(({ name, rounds, kinds }) => [
-        name,
-        ...KINDS.map((kind) => milliseconds(cpuOf(kinds!.get(kind)!), 2)),
-        milliseconds(cpuOf(rounds), 2),
-      ]),
-    ]),
+    cpuTable('CPU time of the service per request', lines, ({ cpu }) => cpu),
+    ...(hasDatabase ? [cpuTable('CPU time of PostgreSQL per request', lines, ({ database }) => database!)] : []),
     table([
       ['The mix', 'requests/s', 'p50', 'p99', 'p99/p50', 'stall', 'failed'],
       ...lines.map(({ name, rounds }) => [name, ...mixCells(rounds)]),
@@ -33,6 +27,14 @@ export function report(lines: readonly Line[]): string {
       ...lines.map(({ name, rounds }) => [name, ...KINDS.map((kind) => latencies(samplesOf(rounds, kind)))]),
     ]),
   ].join('\n\n');
+}
+
+function cpuTable(title: string, lines: readonly Line[], cpuOf: (round: Measured) => number): string {
+  const median = (rounds: readonly Measured[]): string => milliseconds(quantile(rounds.map(cpuOf), 0.5), 2);
+  const rows = lines.flatMap(({ name, rounds, kinds }) =>
+    kinds === undefined ? [] : [[name, ...KINDS.map((kind) => median(kinds.get(kind)!)), median(rounds)]],
+  );
+  return table([[title, ...KINDS, 'mix'], ...rows]);
 }
 
 function mixCells(rounds: readonly Measured[]): string[] {
@@ -54,13 +56,6 @@ function mixCells(rounds: readonly Measured[]): string[] {
 function latencies(samples: readonly Sample[]): string {
   const times = timesOf(samples);
   return `${quantile(times, 0.5).toFixed(0)} / ${quantile(times, 0.99).toFixed(0)} ms`;
-}
-
-function cpuOf(rounds: readonly Measured[]): number {
-  return quantile(
-    rounds.map(({ cpu }) => cpu),
-    0.5,
-  );
 }
 
 function samplesOf(rounds: readonly Measured[], kind?: Kind): readonly Sample[] {

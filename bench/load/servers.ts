@@ -10,6 +10,8 @@ export interface Running {
   readonly name: string;
   readonly child: ChildProcess;
   readonly target: Target;
+  /** The CPU time of its database so far, in microseconds; undefined where that is in its process. */
+  readonly database: (() => number) | undefined;
 }
 
 /** What clients got from a server in some seconds. */
@@ -20,6 +22,8 @@ export interface Measured {
   readonly stall: number;
   /** Milliseconds of CPU time of the server per request. */
   readonly cpu: number;
+  /** The same of its database; undefined where that is in its process. */
+  readonly database: number | undefined;
   readonly samples: readonly Sample[];
 }
 
@@ -31,12 +35,16 @@ const BROAD = JSON.stringify({
 
 export const CLIENTS = 64;
 
-export async function startServer(name: string, options: ServeOptions): Promise<Running> {
+export async function startServer(
+  name: string,
+  options: ServeOptions,
+  database: Running['database'],
+): Promise<Running> {
   const child = fork(fileURLToPath(new URL('serve.ts', import.meta.url)), [JSON.stringify(options)], {
     execArgv: ['--import', 'tsx'],
   });
   const target = (await answerOf(child)) as Target;
-  return { name, child, target };
+  return { name, child, target, database };
 }
 
 export async function stopServer({ child }: Running): Promise<void> {
@@ -45,16 +53,23 @@ export async function stopServer({ child }: Running): Promise<void> {
 }
 
 export async function measure(
-  { child, target }: Running,
+  { child, target, database }: Running,
   next: (position: number) => MixedRequest,
   seconds: number,
 ): Promise<Measured> {
   child.send('begin' satisfies Order);
+  const before = database?.() ?? 0;
   const { samples, seconds: took } = await runClients(target, next, { clients: CLIENTS, seconds });
   const answer = answerOf(child);
   child.send('stall' satisfies Order);
   const { stall, cpu } = (await answer) as { stall: number; cpu: number };
-  return { rate: samples.length / took, stall, cpu: cpu / samples.length, samples };
+  return {
+    rate: samples.length / took,
+    stall,
+    cpu: cpu / samples.length,
+    database: database && (database() - before) / 1000 / samples.length,
+    samples,
+  };
 }
 
 /** Measures while a broad question is asked without a pause and the lines are imported over and over. */
