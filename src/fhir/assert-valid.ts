@@ -3,7 +3,7 @@ import { andMore } from './messages/quote.js';
 import { FhirError } from './error.js';
 import type { OutcomeIssue } from './operation-outcome.js';
 import type { AnyResource } from './resource.js';
-import { validateResource, type ValidationOptions } from './validate-resource.js';
+import { validateResource, validateStorable, type ValidationOptions } from './validate-resource.js';
 
 export interface AssertOptions extends ValidationOptions {
   /** Findings against the definitions that do not cause a rejection. Default: none. */
@@ -26,7 +26,8 @@ export function assertValidResource(
   refuse('invalid', 'The resource cannot be stored', validateResource(model, resource, { ...options, strict: false }));
   if (options.strict !== true) return;
   // Ignored findings must not count against the limit.
-  const issues = validateResource(model, resource, except === undefined ? options : { maxIssues: 10_000, ...options });
+  const all = except === undefined ? options : { maxIssues: 10_000, ...options };
+  const issues = validateStorable(model, resource as AnyResource, all);
   const counted = except === undefined ? issues : issues.filter((issue) => !except(issue));
   refuse('unprocessable', 'The resource breaks the R4 definitions', counted);
 }

@@ -1,6 +1,13 @@
 import type { FhirModel } from './model/fhir-model.js';
 import type { OutcomeIssue } from './operation-outcome.js';
-import { DEFAULT_RESOURCE_BYTES, isJsonObject, MAX_RESOURCE_DEPTH, type JsonObject } from './resource.js';
+import {
+  type AnyResource,
+  DEFAULT_RESOURCE_BYTES,
+  elementsOf,
+  isJsonObject,
+  type JsonObject,
+  MAX_RESOURCE_DEPTH,
+} from './resource.js';
 import { checkResource } from './validation/check-resource.js';
 import { Findings, kindOf } from './validation/findings.js';
 import { checkJsonSafety } from './validation/json-safety.js';
@@ -48,6 +55,21 @@ export function validateResource(model: FhirModel, resource: unknown, options: V
   if (findings.any) return findings.issues;
   if (strict) checkResource(model, resource, findings);
   else checkStorableShape(resource, findings);
+  return findings.issues;
+}
+
+/**
+ * {@link validateResource} with `strict` for a resource that can be stored. PERF: what it found without `strict` is not looked
+ * for again.
+ */
+export function validateStorable(
+  model: FhirModel,
+  resource: AnyResource,
+  { maxIssues = MAX_ISSUES }: Pick<ValidationOptions, 'maxIssues'> = {},
+): OutcomeIssue[] {
+  const findings = new Findings(Math.max(1, maxIssues));
+  findings.enter(resource.resourceType);
+  checkResource(model, elementsOf(resource), findings);
   return findings.issues;
 }
 

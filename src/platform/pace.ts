@@ -23,3 +23,20 @@ export class Pace {
     this.#start = performance.now();
   }
 }
+
+/** Lets other work run between the steps of work that says where they end. */
+export async function inTurns<Result>(work: Generator<void, Result>, pace: Pace): Promise<Result> {
+  for (;;) {
+    const step = work.next();
+    if (step.done === true) return step.value;
+    if (pace.isSpent) await pace.next();
+  }
+}
+
+/** The same work without turns. */
+export function inOneGo<Result>(work: Generator<void, Result>): Result {
+  for (;;) {
+    const step = work.next();
+    if (step.done === true) return step.value;
+  }
+}

@@ -2,8 +2,8 @@ import { FhirError } from '../fhir/error.js';
 import type { FhirModel } from '../fhir/model/fhir-model.js';
 import type { OperationOutcome, OutcomeIssue } from '../fhir/operation-outcome.js';
 import { R4 } from '../fhir/r4.js';
-import { isJsonObject } from '../fhir/resource.js';
-import { validateResource as validateByDefinitions } from '../fhir/validate-resource.js';
+import { type AnyResource, isJsonObject } from '../fhir/resource.js';
+import { validateResource as validateByDefinitions, validateStorable } from '../fhir/validate-resource.js';
 import { loadFhirPath } from '../fhirpath/library.js';
 import type { UncheckedRule } from './element-rules.js';
 import { claimedProfiles, validateProfiles } from './validate-profiles.js';
@@ -62,7 +62,7 @@ export async function validateResource(
   }
   const storable = validateByDefinitions(definitions, resource, { strict: false, maxIssues, maxBytes });
   if (storable.length > 0 || !isJsonObject(resource)) return validation(storable, []);
-  const basic = strict ? validateByDefinitions(definitions, resource, { strict: true, maxIssues, maxBytes }) : [];
+  const basic = strict ? validateStorable(definitions, resource as unknown as AnyResource, { maxIssues }) : [];
   if (profiles === undefined) return validation(basic, []);
   await loadFhirPath();
   const urls = profiles === true ? claimedProfiles(resource) : profiles;

@@ -1,5 +1,6 @@
 import type { AnyResource } from '../fhir/resource.js';
-import { DECIMALS_MARK, ELEMENT_MARK, parseJsonText } from './json-text.js';
+import { DECIMALS_MARK, ELEMENT_MARK } from './json-text.js';
+import { parseShortText } from './long-texts.js';
 
 /**
  * Reads some elements of resources from the texts of `jsonLines`.
@@ -32,7 +33,7 @@ export class ElementReader {
     const open = openingOf(text);
     const part = this.#partOf(text, open + ELEMENT_MARK.length);
     this.#share += (part.length / text.length - this.#share) / 8;
-    return parseJsonText(text.slice(0, open) + part);
+    return parseShortText(text.slice(0, open) + part);
   }
 
   /** PERF: to leave out a fifth takes as long as to parse it. Now and then it is measured again. */

@@ -399,3 +399,13 @@ describe('criteria decided before a write', () => {
     }
   });
 });
+
+test('whoever may see all costs no look at the resource', () => {
+  const unread = new Proxy(patient('p'), {
+    get: () => {
+      throw new Error('The resource was looked at');
+    },
+  });
+  const scope = { model: R4, project: 'p', overlay: NO_OVERLAY, now: NOW };
+  expect(evaluateCriteria(ALL, unread, scope).next()).toStrictEqual({ done: true, value: true });
+});

@@ -1,5 +1,5 @@
 import { R4 } from '../../src/fhir/r4.js';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { validateResource } from '../../src/fhir/validate-resource.js';
 
 /** Code and place of each finding; warnings marked. */
@@ -335,6 +335,16 @@ describe('validation of any resource', () => {
         },
       ]);
     }
+  });
+
+  it('writes no JSON text for a resource of half the limit', () => {
+    const resource = patient({
+      name: Array.from({ length: 50 }, (_, n) => ({ text: `Name ${n}`, period: { start: '2020' } })),
+    });
+    const stringify = vi.spyOn(JSON, 'stringify');
+    expect(validateResource(R4, resource, { maxBytes: 2 * JSON.stringify(resource).length })).toEqual([]);
+    expect(stringify).toHaveBeenCalledTimes(1);
+    stringify.mockRestore();
   });
 
   it('refuses what shared objects would grow to, without growing it', () => {

@@ -1,6 +1,6 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { referenceTo } from '../../fhir/reference.js';
-import { Pace } from '../../platform/pace.js';
+import { inTurns, Pace } from '../../platform/pace.js';
 import { parametersOf } from '../../search/criteria/parameters-of.js';
 import type { IndexEntry } from '../../search/index/index-entry.js';
 import { indexEntriesInTurns } from '../../search/index/index-resource.js';
@@ -142,7 +142,7 @@ class Commit {
     const pace = new Pace();
     for (const [index, one] of writes.entries()) {
       if (pace.isSpent) await nextUnlessAborted(pace, signal);
-      results.push('key' in one ? await this.#write(one, index) : await this.#check(one.write, index));
+      results.push('key' in one ? await this.#write(one, index, pace) : await this.#check(one.write, index));
     }
     const isDeciding = this.#changes.some(decidesAccess);
     await this.#flush(!isDeciding);
@@ -174,6 +174,7 @@ class Commit {
   async #write(
     { write, key, entries }: Extract<PreparedWrite, { readonly key: string }>,
     index: number,
+    pace: Pace,
   ): Promise<WriteResult> {
     const known = this.#projects.get(write.key.project)!;
     if (known.isPending(key) || known.size > MAX_ROWS) await known.flush(this.#transaction, false);
@@ -182,7 +183,8 @@ class Commit {
     assertExpected(write.key, write.expect, before, index);
     if (write.kind === 'erase') return this.#erase(known, key, write, before);
     if (write.kind === 'delete' && !before.exists) return { kind: 'delete', versionId: null };
-    const version = known.add(key, write.key, write.kind === 'put' ? write.resource : null, entries);
+    const resource = write.kind === 'put' ? write.resource : null;
+    const version = await inTurns(known.adding(key, write.key, resource, entries), pace);
     known.setUnique(key, write.key, new Set(write.kind === 'put' ? write.unique : []), index);
     this.#changes.push(changeOf(write.kind, write.key, version));
     return write.kind === 'put' ? putResult(!before.exists, version) : { kind: 'delete', versionId: version.versionId };

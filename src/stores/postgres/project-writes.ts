@@ -2,6 +2,8 @@ import { referenceTo } from '../../fhir/reference.js';
 import type { AnyResource } from '../../fhir/resource.js';
 import type { IndexEntry } from '../../search/index/index-entry.js';
 import { uniqueKeyTaken } from '../../store/conflicts.js';
+import { inOneGo } from '../../platform/pace.js';
+import { PARSED_PARTS } from '../../fhir/json/parse-in-turns.js';
 import { jsonLines } from '../../store/json-text.js';
 import type { ResourceKey } from '../../store/store.js';
 import { nextInstant, withVersion } from '../../store/versioned.js';
@@ -102,20 +104,21 @@ export class ProjectWrites {
     return this.#pending.size + this.#rows.size;
   }
 
-  /** Adds the version after the newest one. @param resource null: a deletion. */
-  add(
+  /** Adds the version after the newest one, in steps of some milliseconds. @param resource null: a deletion. */
+  *adding(
     key: string,
     { type, id }: ResourceKey,
     resource: AnyResource | null,
     entries: readonly IndexEntry[],
-  ): WrittenVersion {
+  ): Generator<void, WrittenVersion> {
     const before = this.stateOf(key);
     const version = before.version + 1;
     const updated = nextInstant(this.#now, before.version === 0 ? undefined : before.updated);
     const versionId = String(version);
     const lastUpdated = new Date(updated).toISOString();
     const text = resource === null ? null : jsonLines(withVersion(resource, versionId, lastUpdated));
-    const shape = text === null ? null : this.#rows.add(key, type, entries);
+    if (text !== null && text.length >= PARSED_PARTS.long) yield;
+    const shape = text === null ? null : yield* this.#rows.adding(key, type, entries);
     if (text === null) this.#rows.addDeletion(key, type);
     const { purged, erased } = before;
     this.#pending.set(key, { key, type, id, version, updated, text, shape, wasIndexed: before.exists, erased: null });
@@ -126,7 +129,7 @@ export class ProjectWrites {
   /** Removes all versions of a resource that was written, and adds the one that is left of it. */
   erase(key: string, name: ResourceKey, reason: string): WrittenVersion {
     const purged = this.stateOf(key).version;
-    const left = this.add(key, name, null, []);
+    const left = inOneGo(this.adding(key, name, null, []));
     for (const [text, holder] of this.#holders) if (holder.key === key) this.#holders.delete(text);
     this.#pending.set(key, { ...this.#pending.get(key)!, erased: reason });
     this.#states.set(key, { ...this.stateOf(key), purged, erased: reason });

@@ -1,5 +1,6 @@
 import { Pace } from '../../platform/pace.js';
 import { pageOf } from '../../store/guards.js';
+import { whenParsed } from '../../store/long-texts.js';
 import { erasureOf } from '../../store/erasure.js';
 import type { Deletion, HistoryEntry, HistoryPage, ReadResult, ResourceKey } from '../../store/store.js';
 import { parseStored, parseStoredPart } from '../sql/parse-stored.js';
@@ -40,9 +41,12 @@ async function read(keys: readonly ResourceKey[], run: Run): Promise<readonly Re
     ].map(async ({ at, statement }) => {
       if (at.length === 0) return;
       const rows = await run(statement(at.map((index) => keys[index]!)));
+      const pace = new Pace();
       for (const [position, ...version] of rows) {
+        if (pace.isSpent) await pace.next();
         const index = at[Number(position) - 1]!;
-        results[index] = readResult(version as unknown as VersionRow, keys[index]!.elements);
+        const result = whenParsed(() => readResult(version as unknown as VersionRow, keys[index]!.elements));
+        results[index] = result instanceof Promise ? await result : result;
       }
     }),
   );
@@ -80,7 +84,7 @@ export async function history(
   const pace = new Pace();
   for (const [, ...one] of rows.filter(([, version]) => version !== null)) {
     if (pace.isSpent) await pace.next();
-    entries.push(historyEntry(one as unknown as VersionRow));
+    entries.push(await whenParsed(() => historyEntry(one as unknown as VersionRow)));
   }
   return { entries, total: (rows[0]?.[0] as number | undefined) ?? 0 };
 }

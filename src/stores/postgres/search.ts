@@ -4,7 +4,7 @@ import { assertFewResources, pageEdgeOf, pageOf } from '../../store/guards.js';
 import type { CallOptions, ReferenceTarget, SearchPage, SearchQuery } from '../../store/store.js';
 import { rowCondition } from '../sql/conditions.js';
 import { pageOfMatches } from '../sql/page.js';
-import { parseStoredPart } from '../sql/parse-stored.js';
+import { parseStoredParts } from '../sql/parse-stored.js';
 import { planRows } from '../sql/plan.js';
 import { allOf, exists, FALSE, type Sql, sql, TRUE } from '../sql/sql.js';
 import { inPlan, isFound, ofParameter, parameterKey, rowScope, type RowScope, valuesOf } from '../sql/rows.js';
@@ -46,7 +46,7 @@ export async function search(model: FhirModel, query: SearchQuery, index: Search
     limit === 0 ? [] : pageTexts(model, query, [], index),
     query.total === true && !isWhole ? countOf(model, query, [], index) : undefined,
   ]);
-  const matches = texts.map((text) => parseStoredPart(text, query.elements));
+  const matches = await parseStoredParts(texts, query.elements);
   if (edge?.before === true) matches.reverse();
   if (query.total !== true) return { matches };
   return { matches, total: counted ?? matches.length };
@@ -120,9 +120,14 @@ export async function searchByReference(
     page.total = total === null ? page.contents.length : Number(total);
   }
   const backwards = pageEdgeOf(model, query)?.before === true;
-  return keys.map((key) => {
-    const { contents, total } = texts.get(key) ?? { contents: [], total: 0 };
-    const matches = contents.map((text) => parseStoredPart(text, query.elements));
+  const pages = keys.map((key) => texts.get(key) ?? { contents: [], total: 0 });
+  const resources = await parseStoredParts(
+    pages.flatMap(({ contents }) => contents),
+    query.elements,
+  );
+  let start = 0;
+  return pages.map(({ contents, total }) => {
+    const matches = resources.slice(start, (start += contents.length));
     if (backwards) matches.reverse();
     return query.total === true ? { matches, total } : { matches };
   });

@@ -1,5 +1,7 @@
 import { erasureOf } from '../../store/erasure.js';
+import { Pace } from '../../platform/pace.js';
 import { timeWindowOf } from '../../store/guards.js';
+import { whenParsed } from '../../store/long-texts.js';
 import type { TypeHistoryEntry, TypeHistoryQuery } from '../../store/store.js';
 import { parseStored } from '../sql/parse-stored.js';
 import { type Sql, sql } from '../sql/sql.js';
@@ -20,7 +22,13 @@ export async function typeHistory(query: TypeHistoryQuery, run: Run): Promise<re
     JOIN resource r ON r.project = ${shard} AND r.key = h.key
     LEFT JOIN version b ON b.project = ${shard} AND b.resource = h.key AND b.version = h.version - 1
     ORDER BY h.updated DESC, h.key DESC, h.version DESC`);
-  return rows.map((row) => toEntry(row as unknown as VersionRow));
+  const entries: TypeHistoryEntry[] = [];
+  const pace = new Pace();
+  for (const row of rows) {
+    if (pace.isSpent) await pace.next();
+    entries.push(await whenParsed(() => toEntry(row as unknown as VersionRow)));
+  }
+  return entries;
 }
 
 /** Each part is a range of an index that ends with the page. */

@@ -2,12 +2,13 @@ import { FhirError } from '../../fhir/error.js';
 import type { AnyResource } from '../../fhir/resource.js';
 import { isoInstant } from '../../platform/iso-instant.js';
 import { elementReader } from '../../store/element-reader.js';
-import { parseJsonText } from '../../store/json-text.js';
+import { Pace } from '../../platform/pace.js';
+import { parseShortText, whenParsed } from '../../store/long-texts.js';
 import type { StoredResource } from '../../store/store.js';
 
 /** Parses a version's text into a resource and the facts in its `meta`. @throws FhirError `corrupt` */
 export function parseStored(text: string): StoredResource {
-  return withFacts(unlessDamaged(() => parseJsonText(text)));
+  return withFacts(unlessDamaged(() => parseShortText(text)));
 }
 
 /**
@@ -19,6 +20,21 @@ export function parseStoredPart(text: string, elements: readonly string[] | unde
   const reader = elements && elementReader(withMeta(elements));
   if (reader === undefined || reader.prefersWhole(text)) return parseStored(text);
   return withFacts(unlessDamaged(() => reader.read(text)));
+}
+
+/** {@link parseStoredPart} of many texts, or of long ones, in turns with other work. */
+export async function parseStoredParts(
+  texts: readonly string[],
+  elements: readonly string[] | undefined,
+): Promise<StoredResource[]> {
+  const resources: StoredResource[] = [];
+  const pace = new Pace();
+  for (const text of texts) {
+    if (pace.isSpent) await pace.next();
+    const resource = whenParsed(() => parseStoredPart(text, elements));
+    resources.push(resource instanceof Promise ? await resource : resource);
+  }
+  return resources;
 }
 
 /** {@link parseStored} with at least these elements, and the facts from elsewhere. */
@@ -55,6 +71,7 @@ function unlessDamaged(parse: () => AnyResource): AnyResource {
   try {
     return parse();
   } catch (cause) {
+    if (cause instanceof FhirError) throw cause;
     throw new FhirError('corrupt', 'The database holds a resource that is not JSON', { cause });
   }
 }

@@ -93,12 +93,14 @@ export class Contents {
   #parse(key: number, kept: KeptText | undefined, elements: readonly string[] | undefined): StoredResource {
     if (kept === undefined) throw textLost();
     this.#guard.check();
-    const isToBeShared = this.#shared !== undefined && this.#seen.saw(key);
-    const stored = parseKept(kept, isToBeShared ? undefined : elements);
     this.#noteLength(kept.text);
+    const shared = this.#shared!;
+    const isToBeShared = this.#seen.has(key);
+    const stored = parseKept(kept, isToBeShared ? undefined : elements);
+    this.#seen.add(key);
     if (isToBeShared) {
-      if (this.#shared.size === 0) this.onFilled?.();
-      this.#shared.set(key, deepFreeze(stored), { size: kept.text!.length });
+      if (shared.size === 0) this.onFilled?.();
+      shared.set(key, deepFreeze(stored), { size: kept.text!.length });
     }
     return stored;
   }
@@ -156,15 +158,15 @@ class RecentKeys {
   #current = new Set<number>();
   #previous = new Set<number>();
 
-  /** Remembers the key. @returns true if it was there before. */
-  saw(key: number): boolean {
-    if (this.#current.has(key)) return true;
-    const before = this.#previous.has(key);
+  has(key: number): boolean {
+    return this.#current.has(key) || this.#previous.has(key);
+  }
+
+  add(key: number): void {
     if (this.#current.size >= 32_768) {
       this.#previous = this.#current;
       this.#current = new Set();
     }
     this.#current.add(key);
-    return before;
   }
 }

@@ -24,6 +24,7 @@ import type { FhirError } from '../../fhir/error.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { TypeParameter } from '../../search/criteria/parameters-of.js';
 import { ChangeFeed } from '../../store/change-feed.js';
+import { LONG_TEXT, unlessLong, whenParsed } from '../../store/long-texts.js';
 import { assertFewResources } from '../../store/guards.js';
 import { CallRunner } from './call-runner.js';
 import { resolveConfig, type SqliteStoreOptions } from './config.js';
@@ -158,9 +159,9 @@ export class SqliteStore implements ResourceStore {
   async #read(keys: readonly ResourceKey[], options?: CallOptions): Promise<readonly ReadResult[]> {
     const { reads } = this.#connection;
     if (this.#calls.isTurnSpent) await this.#calls.nextTurn();
-    if (!this.#calls.hasThreads || keys.length <= this.#slice) {
-      return this.#calls.run(options, () => reads.read(keys));
-    }
+    const isShort = !this.#calls.hasThreads || keys.length <= this.#slice;
+    const results = isShort ? unlessLong(() => this.#calls.run(options, () => reads.read(keys))) : LONG_TEXT;
+    if (results !== LONG_TEXT) return results;
     if (keys.length <= this.#connection.contents.textsAtOnce && reads.readsTextsOf(keys)) {
       const texts = this.#calls.run(options, () => reads.textsOf(keys));
       return this.#inSlices(keys.length, options, (start, end) =>
@@ -179,10 +180,13 @@ export class SqliteStore implements ResourceStore {
     const elements = (): typeof query.elements => query.elements;
     const load = (keys: readonly number[]): StoredResource[] => this.#connection.contents.load(keys, elements);
     if (!this.#calls.hasThreads) {
-      return this.#calls.run(options, () => {
-        const page = find();
-        return filled(page, load(page.keys));
-      });
+      const result = unlessLong(() =>
+        this.#calls.run(options, () => {
+          const page = find();
+          return filled(page, load(page.keys));
+        }),
+      );
+      if (result !== LONG_TEXT) return result;
     }
     const page = await this.#calls.read({ kind: 'search', query }, options, find);
     this.#skips.begin();
@@ -203,13 +207,18 @@ export class SqliteStore implements ResourceStore {
     const load = ({ keys, texts }: KeyPage): StoredResource[] =>
       texts === undefined ? contents.load(keys, elements) : contents.parse(texts, elements);
     if (!this.#calls.hasThreads) {
-      return this.#calls.run(options, () => fewEnough(find(), options).map((page) => filled(page, load(page))));
+      const results = unlessLong(() =>
+        this.#calls.run(options, () => fewEnough(find(), options).map((page) => filled(page, load(page)))),
+      );
+      if (results !== LONG_TEXT) return results;
     }
     const call = { kind: 'search-by-reference', query, parameter, targets } as const;
     const pages = fewEnough(await this.#calls.read(call, options, find), options);
     this.#skips.begin();
     const [first] = pages;
-    if (first?.texts !== undefined) return this.#calls.run(options, () => [filled(first, load(first))]);
+    if (first?.texts !== undefined) {
+      return whenParsed(() => this.#calls.run(options, () => [filled(first, load(first))]));
+    }
     const resources = await this.#load(
       pages.flatMap(({ keys }) => keys),
       elements,
@@ -245,7 +254,7 @@ export class SqliteStore implements ResourceStore {
     const entries: HistoryEntry[] = [];
     for (const parse of kept.versions) {
       if (this.#calls.isTurnSpent) await this.#calls.nextTurn();
-      entries.push(this.#calls.run(options, parse));
+      entries.push(await whenParsed(() => this.#calls.run(options, parse)));
     }
     return { entries, total: kept.total };
   }
@@ -370,7 +379,10 @@ export class SqliteStore implements ResourceStore {
     options: CallOptions | undefined,
   ): Promise<readonly StoredResource[]> {
     const { contents } = this.#connection;
-    if (keys.length <= this.#slice) return this.#calls.run(options, () => contents.load(keys, elements));
+    if (keys.length <= this.#slice) {
+      const resources = unlessLong(() => this.#calls.run(options, () => contents.load(keys, elements)));
+      if (resources !== LONG_TEXT) return resources;
+    }
     if (!contents.isCaching) return this.#loadUncached(keys, elements, options);
     return this.#inSlices(keys.length, options, (start, end) =>
       contents.load(keys.slice(start, end), (position) => elements(start + position)),
@@ -405,7 +417,11 @@ export class SqliteStore implements ResourceStore {
     while (results.length < length) {
       if (this.#calls.isTurnSpent) await this.#calls.nextTurn();
       const start = results.length;
-      results.push(...this.#calls.run(options, () => find(start, Math.min(length, start + this.#slice))));
+      // After a long text the slice is shorter.
+      const found = whenParsed(() =>
+        this.#calls.run(options, () => find(start, Math.min(length, start + this.#slice))),
+      );
+      results.push(...(found instanceof Promise ? await found : found));
     }
     return results;
   }

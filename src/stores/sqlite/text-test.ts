@@ -4,6 +4,7 @@ import { insideSubject } from '../../search/evaluate/inside-subject.js';
 import { matches } from '../../search/evaluate/match.js';
 import { createSubject, EMPTY_WORLD } from '../../search/evaluate/search-subject.js';
 import type { SqliteDatabase } from './driver.js';
+import { parsingAtOnce } from '../../store/long-texts.js';
 import { parseKept } from './kept-text.js';
 import type { EvaluatedRow } from '../sql/dialect.js';
 import { type Sql, sql } from '../sql/sql.js';
@@ -35,7 +36,8 @@ function textTest(model: FhirModel) {
     text: string | null,
     sum: number | null,
   ): number => {
-    const { resource, lastUpdated } = parseKept({ resource: owner, version, updated, text, sum });
+    const kept = { resource: owner, version, updated, text, sum };
+    const { resource, lastUpdated } = parsingAtOnce(() => parseKept(kept));
     const criteria = JSON.parse(criteriaText) as Criteria;
     const whole = createSubject(model, resource, lastUpdated);
     const subject = inside === 0 ? whole : insideSubject(whole, type, inside);

@@ -1,0 +1,88 @@
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { PARSED_PARTS } from '../../src/fhir/json/parse-in-turns.js';
+import { PACE, Pace } from '../../src/platform/pace.js';
+import { parseShortText, parsingAtOnce, whenParsed } from '../../src/store/long-texts.js';
+import type { ResourceStore } from '../../src/store/store.js';
+import { SqliteStore } from '../../src/stores/sqlite/store.js';
+import { keyOf, put, queryOf, resourceOf } from '../../src/testing/conformance-case.js';
+import { storeConformance } from '../../src/testing/store-conformance.js';
+import { onceTestEnds } from '../support/after-tests.js';
+import { SEED } from '../support/chance.js';
+import { postgresStore } from './postgres-store.js';
+import { temporaryFolder } from './temporary-folder.js';
+
+// Every text counts as long, and is parsed in parts of a few characters.
+const { long, size } = PARSED_PARTS;
+const { turnMs } = PACE;
+
+beforeAll(() => {
+  Object.assign(PARSED_PARTS, { long: 100, size: 40 });
+});
+
+afterAll(() => {
+  Object.assign(PARSED_PARTS, { long, size });
+  PACE.turnMs = turnMs;
+});
+
+const fileNamed = temporaryFolder();
+let files = 0;
+
+describe('SQLite, a file', () => {
+  storeConformance({ describe, test }, () => new SqliteStore(fileNamed(`${files++}.db`)), { seed: SEED, effort: 0.02 });
+});
+
+describe('SQLite in memory', () => {
+  storeConformance({ describe, test }, () => new SqliteStore(':memory:'), { seed: SEED, effort: 0.02 });
+});
+
+const STORES: readonly (readonly [string, () => ResourceStore | Promise<ResourceStore>])[] = [
+  ['SQLite, a file', () => closing(new SqliteStore(fileNamed(`${files++}.db`)))],
+  ['SQLite in memory without a cache', () => closing(new SqliteStore(':memory:', { cacheBytes: 0 }))],
+  ['PostgreSQL', () => postgresStore()],
+];
+
+function closing(store: SqliteStore): SqliteStore {
+  onceTestEnds(() => store.close());
+  return store;
+}
+
+test.each(STORES)('%s parses long texts in turns with other work, wherever it reads them', async (_, open) => {
+  const store = await open();
+  const ids = Array.from({ length: 8 }, (_, n) => `p${n}`);
+  const name = Array.from({ length: 20 }, (_, n) => ({ family: `Family ${n}`, given: ['Ann', 'Bea'] }));
+  const texts = (found: readonly { readonly resource: object }[]): unknown[] =>
+    found.map(({ resource }) => (resource as { name: unknown }).name);
+  await store.commit(ids.map((id) => put(resourceOf('Patient', id, { name }))));
+  PACE.turnMs = 0;
+  const next = vi.spyOn(Pace.prototype, 'next');
+  const all = ids.map(() => name);
+  const reads: readonly (() => Promise<unknown[]>)[] = [
+    async () => texts((await store.read([keyOf('Patient', 'p3')])) as never),
+    async () => texts((await store.read(ids.map((id) => keyOf('Patient', id)))) as never),
+    async () => texts((await store.read(ids.map((id) => ({ ...keyOf('Patient', id), elements: ['name'] })))) as never),
+    async () => texts((await store.search(queryOf('Patient'))).matches),
+    async () => texts((await store.history(keyOf('Patient', 'p3'), { offset: 0, limit: 10 })).entries as never),
+  ];
+  for (const read of reads) {
+    next.mockClear();
+    const found = await read();
+    expect(found).toStrictEqual(found.length === 1 ? [name] : all);
+  }
+  next.mockClear();
+  await store.read([keyOf('Patient', 'p5'), keyOf('Patient', 'p5')]);
+  await store.history(keyOf('Patient', 'p5'), { offset: 0, limit: 1 });
+  expect(next.mock.calls.length).toBeGreaterThan(10);
+  vi.restoreAllMocks();
+});
+
+test('a text that is read twice gives two objects', async () => {
+  const text = JSON.stringify({ resourceType: 'Patient', id: 'p'.repeat(200) });
+  const [one, other] = await whenParsed(() => [parseShortText(text), parseShortText(text)]);
+  expect(one).toStrictEqual(other);
+  expect(one).not.toBe(other);
+});
+
+test('a part of a read that cannot be repeated parses long texts itself', () => {
+  const text = JSON.stringify({ resourceType: 'Patient', id: 'p'.repeat(200) });
+  expect(whenParsed(() => parsingAtOnce(() => parseShortText(text)))).toStrictEqual(JSON.parse(text));
+});
