@@ -52,8 +52,8 @@ export class StepBudget {
    * its operands are bounded.
    */
   readonly #hasUnion: boolean;
-  /** Evaluations so far of each expression inside `repeat()`. */
-  readonly #repetitions = new Map<SyntaxNode, number>();
+  /** The expressions inside `repeat()`. */
+  readonly #repetitions = new Map<SyntaxNode, Repetition>();
   /** Operands of the comparing operators that were evaluated. */
   readonly #compared = new Set<SyntaxNode>();
   readonly #weights = new ElementWeights();
@@ -89,21 +89,39 @@ export class StepBudget {
         this.#watch(node);
         if (Array.isArray(focus)) cost += this.#weights.of(focus);
       }
+      // Making an item takes as long as giving it.
+      if (node.text === 'descendants' && Array.isArray(result)) cost += result.length;
       cost += SLOW_FUNCTIONS.get(node.text ?? '') ?? 0;
     }
     if (COMPARING_OPERATORS.has(node.type)) for (const operand of node.children ?? []) this.#compared.add(operand);
     const repetition = this.#repetitions.get(node);
-    if (repetition !== undefined) {
-      this.#repetitions.set(node, repetition + 1);
-      cost += repetition / 10;
-    }
+    if (repetition !== undefined) cost += repeatedCost(repetition, Array.isArray(result) ? result : []);
     this.spend(cost);
   }
 
   #watch(repeat: SyntaxNode): void {
     const inner = repeat.children?.[1]?.children?.[0];
-    if (inner !== undefined && !this.#repetitions.has(inner)) this.#repetitions.set(inner, 0);
+    if (inner !== undefined && !this.#repetitions.has(inner))
+      this.#repetitions.set(inner, { evaluations: 0, found: 0, hasPrimitive: false });
   }
+}
+
+/** An expression inside `repeat()`. */
+interface Repetition {
+  evaluations: number;
+  /** Items of its results so far. */
+  found: number;
+  hasPrimitive: boolean;
+}
+
+/** fhirpath.js hashes elements, but once there is a primitive value it compares each item with all before it. */
+function repeatedCost(repetition: Repetition, items: readonly unknown[]): number {
+  const { evaluations, found } = repetition;
+  repetition.evaluations += 1;
+  repetition.found += items.length;
+  repetition.hasPrimitive ||= items.some((item) => !isElement(item));
+  const perPair = items.reduce<number>((sum, item) => sum + (isElement(item) ? 0.6 : 0.15), 0);
+  return evaluations / 10 + (repetition.hasPrimitive ? perPair * found : 0);
 }
 
 function singleCost(item: unknown): number {

@@ -1,5 +1,5 @@
 /** Joins pieces of bytes. @param length the sum of their lengths */
-export function concatBytes(pieces: readonly Uint8Array[], length: number): Uint8Array {
+export function concatBytes(pieces: readonly Uint8Array[], length: number): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(length);
   let start = 0;
   for (const piece of pieces) {

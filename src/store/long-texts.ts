@@ -1,7 +1,7 @@
 import { FhirError } from '../fhir/error.js';
-import { PARSED_PARTS, parseInTurns } from '../fhir/json/parse-in-turns.js';
+import { PARSED_PARTS, parseKnownInTurns } from '../fhir/json/parse-in-turns.js';
 import type { AnyResource } from '../fhir/resource.js';
-import { parseJsonText } from './json-text.js';
+import { DECIMALS_MARK, parseJsonText } from './json-text.js';
 
 /** Resources by their texts, one for each time that a text is read. */
 type Parsed = Map<string, AnyResource[]>;
@@ -40,7 +40,7 @@ async function parsingInTurns<Result>(read: () => Result): Promise<Result> {
     } catch (error) {
       const text = LONG_TEXTS.get(error as object);
       if (text === undefined) throw error;
-      const resource = (await parseInTurns(text)) as AnyResource;
+      const resource = (await parseKnownInTurns(text, text.startsWith(DECIMALS_MARK))) as AnyResource;
       parsed.set(text, [...(parsed.get(text) ?? []), resource]);
     }
   }

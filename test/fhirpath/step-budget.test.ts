@@ -41,6 +41,11 @@ describe('steps of an evaluation', () => {
     ["name.where(1 'kg.m/s2' < 1 'N').exists()", 'units for each item'],
     ["name.where('1'.toQuantity('mg') > 1 'g').exists()", 'units of texts for each item'],
     ['name.where(period.end - 1 month > now()).exists()', 'calendars for each item'],
+    [
+      'name.take(300).select(%resource.name.take(100).descendants().count()).sum()',
+      'all inside an element for each item',
+    ],
+    ['name.take(600).repeat(children()).count()', 'values that are compared with all before them'],
   ])('%s is refused: %s', (expression) => {
     expect(failureOf(expression)).toMatchObject({ code: 'too-costly', details: { max: 250_000 } });
   });
@@ -53,6 +58,9 @@ describe('steps of an evaluation', () => {
     ["text.`div`.replaceMatches('[0-9]+', '').length() > 1", 1],
     ["name.where(use = 'official' and given.count() > 1).exists()", 8000],
     ['contained.isDistinct()', 200],
+    ['contained.repeat(component).count()', 200],
+    ['name.take(50).repeat(children()).count()', 8000],
+    ['name.take(2000).descendants().count()', 8000],
     ['contained.where($this = %resource.contained.last()).exists()', 200],
   ])('%s is answered', (expression, items) => {
     const input = items === 8000 ? { ...patient, name: names.slice(0, 2000) } : patient;

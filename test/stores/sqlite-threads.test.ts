@@ -9,9 +9,10 @@ import type { AnyResource } from '../../src/fhir/resource.js';
 import type { SqliteStoreOptions } from '../../src/stores/sqlite/config.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import type { WritePart } from '../../src/stores/sqlite/threads/protocol.js';
+import { isLarge } from '../../src/stores/sqlite/threads/text-writes.js';
 import { THREAD_TUNING } from '../../src/stores/sqlite/threads/tuning.js';
-import type { Change, SearchQuery } from '../../src/store/store.js';
-import { PROJECT, put } from '../../src/testing/conformance-case.js';
+import type { Change, SearchQuery, Write } from '../../src/store/store.js';
+import { PROJECT, put, resourceOf } from '../../src/testing/conformance-case.js';
 import { createRandom } from '../../src/testing/random.js';
 import { randomResources } from '../../src/testing/random-resources.js';
 import { skewedResources } from '../../src/testing/skewed-resources.js';
@@ -659,4 +660,9 @@ test('a thread indexes by search parameters that need FHIRPath', async () => {
   const criteria = { kind: 'match', parameter: 'switch', test: { kind: 'token', code: 'on' } } as const;
   expect(await store.search({ ...PATIENTS, criteria, limit: 0 })).toMatchObject({ total: 3 });
   expect((await store.verify()).problems).toEqual([]);
+});
+
+test("a resource with a long text is a thread's, as one with many values is", () => {
+  const binary = (length: number): Write => put(resourceOf('Binary', 'b', { data: 'A'.repeat(length) }));
+  expect([isLarge(binary(1_000_000)), isLarge(binary(1_000_001))]).toEqual([false, true]);
 });

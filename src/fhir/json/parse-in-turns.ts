@@ -11,9 +11,17 @@ import { hasOddDecimal, noteDecimalsInTurns, parseWithDecimals } from './note-de
 export async function parseInTurns(text: string): Promise<unknown> {
   if (text.length < PARSED_PARTS.long) return parseWithDecimals(text);
   const pace = new Pace();
-  const reader = new PartReader(text, pace);
+  const reader = new PartReader(text, pace, true);
   const value = await reader.read();
   if (reader.hasOddDecimal) await noteDecimalsInTurns(text, value, pace);
+  return value;
+}
+
+/** {@link parseInTurns} of a long text of which is known whether JavaScript would write some of its decimals differently. */
+export async function parseKnownInTurns(text: string, hasOddDecimals: boolean): Promise<unknown> {
+  const pace = new Pace();
+  const value = await new PartReader(text, pace, false).read();
+  if (hasOddDecimals) await noteDecimalsInTurns(text, value, pace);
   return value;
 }
 
@@ -53,12 +61,14 @@ class PartReader {
   hasOddDecimal = false;
   readonly #text: string;
   readonly #pace: Pace;
+  readonly #looksForDecimals: boolean;
   readonly #levels: Level[] = [];
   #depth = 0;
 
-  constructor(text: string, pace: Pace) {
+  constructor(text: string, pace: Pace, looksForDecimals: boolean) {
     this.#text = text;
     this.#pace = pace;
+    this.#looksForDecimals = looksForDecimals;
   }
 
   async read(): Promise<unknown> {
@@ -172,7 +182,7 @@ class PartReader {
 
   #parse(text: string): unknown {
     const value = JSON.parse(text) as unknown;
-    this.hasOddDecimal ||= hasOddDecimal(text);
+    if (this.#looksForDecimals) this.hasOddDecimal ||= hasOddDecimal(text);
     return value;
   }
 

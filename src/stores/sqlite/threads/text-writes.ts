@@ -38,7 +38,7 @@ export function partOf(
     const { key, resource, expect, unique } = write;
     const text = jsonLines(withVersion(resource, '1', instant));
     // PERF: a value takes two characters, so most texts say that there are few, and counting takes as long as extraction.
-    if (text.length > 2 * THREAD_TUNING.largeResource && isLarge(write)) packer.skip();
+    if (text.length > 2 * THREAD_TUNING.largeResource && hasManyValues(resource)) packer.skip();
     else packer.add(markEntries(indexEntries(model, resource)));
     return [key.project, key.type, key.id, text, expect, unique];
   };
@@ -50,10 +50,20 @@ export function partOf(
   return { now, load, writes: sent, entries: packer.take() };
 }
 
-/** Whether a write is a thread's, because its values alone take long to find. */
+/** Whether a write is a thread's, because its values alone take long to find, or its text to write. */
 export function isLarge(write: Write): boolean {
+  return write.kind === 'put' && (hasManyValues(write.resource) || hasLongText(write.resource));
+}
+
+function hasManyValues(resource: AnyResource): boolean {
   const { largeResource } = THREAD_TUNING;
-  return write.kind === 'put' && countValues(write.resource, largeResource) > largeResource;
+  return countValues(resource, largeResource) > largeResource;
+}
+
+/** Has a long text as an element, as Binaries have. */
+function hasLongText(resource: AnyResource): boolean {
+  const { largeText } = THREAD_TUNING;
+  return Object.values(resource).some((value) => typeof value === 'string' && value.length > largeText);
 }
 
 /** The writes, in the thread. */
