@@ -10,13 +10,14 @@ import {
   type TypeHistoryEntry,
 } from '../store/store.js';
 import type { AnyResource } from '../fhir/resource.js';
+import { expansionsIn } from '../search/criteria/concept-tests.js';
 import type { Criteria } from '../search/criteria/criteria.js';
 import { withBaseUrl } from '../store/with-base-url.js';
 import { assertCaller, type Caller } from './caller.js';
 import { decide } from './decide.js';
 import type { GuardedKey, GuardedQuery, GuardedStore, GuardedTypeHistory, GuardedWrite } from './contract.js';
 import { homeOf } from './home-of.js';
-import { resolveMemberUsers } from './evaluate/member-users.js';
+import { mentionsMemberUsers, resolveMemberUsers } from './evaluate/member-users.js';
 import type { AccessTrace } from './access-trace.js';
 import type { Origins } from './fields/mask-resource.js';
 import type { ProfileChoice } from '../profiles/validate-profiles.js';
@@ -145,7 +146,8 @@ class Guard {
     options: CallOptions | undefined,
   ): Promise<SearchQuery | null> {
     if (rules === null) return null;
-    const expanded = await this.#expand(query, options);
+    // PERF: nearly no search needs a promise for its concepts or members.
+    const expanded = expansionsIn(query.criteria).size === 0 ? query : await this.#expand(query, options);
     const restricted = restrictQuery(
       this.store.model,
       this.caller,
@@ -154,7 +156,9 @@ class Guard {
       (type) => this.#rules(type, 'search'),
       reference,
     );
-    const criteria = await resolveMemberUsers(this.store, this.caller, restricted.criteria, options);
+    const criteria = mentionsMemberUsers(restricted.criteria)
+      ? await resolveMemberUsers(this.store, this.caller, restricted.criteria, options)
+      : restricted.criteria;
     // Which rule grants a result is decided from the whole resource.
     const elements = areMaskedAlike(rules) ? query.elements : undefined;
     return criteria.kind === 'none' ? null : { ...restricted, criteria, elements };

@@ -1,3 +1,4 @@
+import type { AuditFacts } from '../audit/audit.js';
 import type { AuditTarget } from '../audit/audit-record.js';
 import { type AccessTrace, tracedBy } from '../access/access-trace.js';
 import { audited } from '../access/audited.js';
@@ -59,7 +60,7 @@ export async function executeFhirGraphql<Data = { [key: string]: unknown }, Vari
 ): Promise<FhirGraphqlResult<Data>> {
   const context = resolveContext(typedContext as FhirGraphqlContext);
   assertStore(context, 'executeFhirGraphql');
-  const answered = audited(context, 'graphql', async (record) => {
+  const work = async (record: AuditFacts): Promise<FhirGraphqlResult<Data>> => {
     const trace = tracedBy(context, record, context.baseUrl);
     const facts: RequestFacts = { tally: { calls: 0, types: new Set() }, written: [], trace };
     const result = await answerOrErrors(query, context, facts);
@@ -75,8 +76,12 @@ export async function executeFhirGraphql<Data = { [key: string]: unknown }, Vari
     record.written = written.length > 0 && isWritten(result.errors);
     record.unknown = result.errors?.[0]?.extensions.details?.['unknown'] === true;
     return result as FhirGraphqlResult<Data>;
-  });
-  return answered.catch((error: unknown) => withheld(error, context) as FhirGraphqlResult<Data>);
+  };
+  try {
+    return await audited(context, 'graphql', work);
+  } catch (error) {
+    return withheld(error, context) as FhirGraphqlResult<Data>;
+  }
 }
 
 /** The answer to a request whose audit record is required and was not taken. */
@@ -122,7 +127,8 @@ async function answer(
   waited: number,
 ): Promise<FhirGraphqlResult> {
   const observer = observerOf(context.store);
-  const request = await prepareRequest(query, context, observer);
+  const prepared = prepareRequest(query, context, observer);
+  const request = prepared instanceof Promise ? await prepared : prepared;
   const { plan, selections } = planFor(
     request.document,
     request.operation,
@@ -136,13 +142,10 @@ async function answer(
   const watched = context.audit === undefined ? store : talliedStore(store, facts.tally);
   const onWrites = (targets: readonly AuditTarget[]): void => void (facts.written = targets);
   const asked = plan.root.fields.filter((field) => field.kind === 'introspection');
-  const began = performance.now();
+  const began = asked.length === 0 ? 0 : performance.now();
   const about = asked.length === 0 ? [] : await introspections(asked, request, context, waited);
-  const runOptions = {
-    ...runOptionsOf(request, context, watched, selections, onWrites),
-    waited: asked.length === 0 ? waited : waited + performance.now() - began,
-    trace: facts.trace,
-  };
+  const spent = asked.length === 0 ? waited : waited + performance.now() - began;
+  const runOptions = runOptionsOf(request, context, watched, selections, onWrites, spent, facts.trace);
   const isInstance = request.focus !== undefined;
   const estimate = (): number => estimateCost(plan, request.variables, isInstance);
   if (request.operation.operation === 'mutation') assertAffordableMutation(estimate(), request.limits);

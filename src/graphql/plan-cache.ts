@@ -47,13 +47,9 @@ export function planFor(
 ): PlannedOperation {
   const parts = partsOf(document, variables);
   // Plans depend on their limits, so other limits have other plans.
-  const key = [
-    document.number,
-    operation.name?.value,
-    document.conditions.map((name) => Number(parts.conditions.has(name))).join(''),
-    limits.depth,
-    limits.fields,
-  ].join(' ');
+  const { number, conditions } = document;
+  const truths = conditions.length === 0 ? '' : conditions.map((name) => Number(parts.conditions.has(name))).join('');
+  const key = `${number} ${operation.name?.value ?? ''} ${truths} ${limits.depth} ${limits.fields}`;
   let plan = PLANS.get(key);
   countLookup(observer, 'plans', plan !== undefined);
   if (plan === undefined) {
@@ -89,9 +85,12 @@ export function partsOf(
     model,
     merge: dialect === 'standard',
     fragments,
-    conditions: new Set(conditions.filter((name) => variables[name] === true)),
+    conditions:
+      conditions.length === 0 ? NO_CONDITIONS : new Set(conditions.filter((name) => variables[name] === true)),
   };
 }
+
+const NO_CONDITIONS: ReadonlySet<string> = new Set();
 
 function rootOf({ root }: PreparedDocument, { operation }: OperationDefinitionNode): string {
   return operation === 'mutation' ? MUTATION : root;

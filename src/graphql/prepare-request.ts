@@ -9,10 +9,11 @@ import type { Observer } from '../telemetry/observer.js';
 import { observerOf } from '../telemetry/with-telemetry.js';
 import { type Dialect, parseDialect } from './dialect.js';
 import type { DocumentText } from './documents/documents.js';
-import { findDocument, type RequestedDocument } from './documents/find-document.js';
+import { findDocument, type FoundDocument, type RequestedDocument } from './documents/find-document.js';
 import type { FhirGraphqlContext } from './context.js';
 import type { RunOptions } from './execute/run.js';
 import { coerceRequestVariables } from './coerce-variables.js';
+import type { CoercedVariables } from './graphql-js-validation.js';
 import type { OperationDefinitionNode } from './graphql-js.js';
 import { withDefaults, type Limits } from './limits.js';
 import { assertVariablesSize } from './measure-variables.js';
@@ -40,35 +41,68 @@ export interface PreparedRequest {
 /**
  * Parses and validates a request, chooses its operation and coerces its variables.
  *
+ * @returns a promise only if there is something to wait for; nearly always the document is known
  * @throws DocumentErrors - the document is malformed or does not fit the schema, or the variables do not fit it
  * @throws FhirError `unauthenticated`, `invalid`, `unsupported`, and what {@link findDocument} throws
  * @throws LimitError
  */
-export async function prepareRequest(
+export function prepareRequest(
   query: RequestedDocument,
   context: FhirGraphqlContext,
   observer?: Observer,
-): Promise<PreparedRequest> {
+): PreparedRequest | Promise<PreparedRequest> {
   assertCaller(context.caller);
   const limits = withDefaults(context.limits);
   const dialect = parseDialect(context.dialect);
   const focus = parseFocus(context.store.model, context.focus);
-  const found = await findDocument(query, context.documents, limits, { signal: context.signal });
-  const model = modelWithHost(context.store.model, context);
-  const prepared = prepareDocument(model, found.document, limits, dialect, focus?.type ?? QUERY, observer);
-  const document = prepared instanceof Promise ? await prepared : prepared;
-  await found.keep?.();
-  const operation = chooseOperation(document, context.operationName);
-  assertCarriedOut(operation, focus, context);
-  const coerced = coerceRequestVariables(
-    document,
-    operation.variableDefinitions ?? [],
-    assertVariables(context.variables, limits),
-  );
-  const variables = coerced instanceof Promise ? await coerced : coerced;
+  const prepare = (found: FoundDocument): PreparedDocument | Promise<PreparedDocument> => {
+    const model = modelWithHost(context.store.model, context);
+    const prepared = prepareDocument(model, found.document, limits, dialect, focus?.type ?? QUERY, observer);
+    return found.keep === undefined ? prepared : kept(prepared, found.keep);
+  };
+  const complete = (source: DocumentText, document: PreparedDocument): PreparedRequest | Promise<PreparedRequest> => {
+    const operation = chooseOperation(document, context.operationName);
+    assertCarriedOut(operation, focus, context);
+    const coerced = coerceRequestVariables(
+      document,
+      operation.variableDefinitions ?? [],
+      assertVariables(context.variables, limits),
+    );
+    const request = { source, document, operation, limits, dialect, focus };
+    if (coerced instanceof Promise || document.usesFhirPath) return withVariables(request, coerced);
+    return { ...request, variables: valuesOf(coerced) };
+  };
+  const found = findDocument(query, context.documents, limits, { signal: context.signal });
+  if (found instanceof Promise) {
+    return found.then(async (one) => complete(one.document, await prepare(one)));
+  }
+  const prepared = prepare(found);
+  if (prepared instanceof Promise) return prepared.then((document) => complete(found.document, document));
+  return complete(found.document, prepared);
+}
+
+async function kept(
+  prepared: PreparedDocument | Promise<PreparedDocument>,
+  keep: NonNullable<FoundDocument['keep']>,
+): Promise<PreparedDocument> {
+  const document = await prepared;
+  await keep();
+  return document;
+}
+
+async function withVariables(
+  request: Omit<PreparedRequest, 'variables'>,
+  coerced: CoercedVariables | Promise<CoercedVariables>,
+): Promise<PreparedRequest> {
+  const variables = valuesOf(await coerced);
+  if (request.document.usesFhirPath) await loadFhirPath();
+  return { ...request, variables };
+}
+
+/** @throws DocumentErrors */
+function valuesOf(variables: CoercedVariables): Variables {
   if (variables.errors !== undefined) throw new DocumentErrors(variables.errors);
-  if (document.usesFhirPath) await loadFhirPath();
-  return { source: found.document, document, operation, variables: variables.values, limits, dialect, focus };
+  return variables.values;
 }
 
 export function runOptionsOf(
@@ -77,6 +111,8 @@ export function runOptionsOf(
   store: GuardedStore,
   selections: TypedSelections,
   onWrites?: RunOptions['onWrites'],
+  waited?: number,
+  trace?: RunOptions['trace'],
 ): RunOptions {
   return {
     store,
@@ -92,6 +128,8 @@ export function runOptionsOf(
     onWrites,
     onError: context.onError,
     observer: observerOf(context.store),
+    waited,
+    trace,
   };
 }
 

@@ -26,10 +26,18 @@ export interface TurnRequest {
  * @throws FhirError `throttled` - too many requests wait, or it waited too long
  * @throws FhirError `aborted` - by the signal, while it waited
  */
-export async function inTurn<Result>(request: TurnRequest, work: (waited: number) => Promise<Result>): Promise<Result> {
-  const { store, concurrency } = request;
+export function inTurn<Result>(request: TurnRequest, work: (waited: number) => Promise<Result>): Promise<Result> {
   const holder = holderOf(request);
-  if (holder === undefined) return work(0);
+  // PERF: without limits a request needs no promise of its own here.
+  return holder === undefined ? work(0) : inTurnOf(holder, request, work);
+}
+
+async function inTurnOf<Result>(
+  holder: Holder,
+  request: TurnRequest,
+  work: (waited: number) => Promise<Result>,
+): Promise<Result> {
+  const { store, concurrency } = request;
   const turns = turnsOf(store);
   if (request.signal?.aborted === true) throw callAborted(request.signal);
   const asked = performance.now();

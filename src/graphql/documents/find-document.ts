@@ -31,18 +31,27 @@ export interface FoundDocument {
  * | learns (`add`) | is executed | found, or `PERSISTED_QUERY_NOT_FOUND` | text is executed and kept if the id is its hash |
  * | closed | found by its hash, or `forbidden` | found, or `not-found` | found by the id, if the text is the same or hashes to the id |
  *
+ * @returns a promise only if it asks `documents`
  * @throws FhirError `invalid` - neither text nor id, a malformed id, or an id that is not the hash of the text
  */
-export async function findDocument(
+export function findDocument(
   requested: RequestedDocument,
   documents: PersistedDocuments | undefined,
   limits: Limits,
   options: CallOptions,
+): FoundDocument | Promise<FoundDocument> {
+  if (isPersisted(requested)) return findPersisted(requested, documents, limits, options);
+  const document = documentOf(requested);
+  if (!isClosed(documents)) return { document };
+  return findText(document, documents, limits, options).then((found) => ({ document: found }));
+}
+
+async function findPersisted(
+  requested: PersistedDocument,
+  documents: PersistedDocuments | undefined,
+  limits: Limits,
+  options: CallOptions,
 ): Promise<FoundDocument> {
-  if (!isPersisted(requested)) {
-    const document = documentOf(requested);
-    return isClosed(documents) ? { document: await findText(document, documents, limits, options) } : { document };
-  }
   const id = documentIdOf(requested.documentId);
   const { query } = requested;
   if (query === undefined) return { document: await findId(id, documents, options) };

@@ -51,9 +51,12 @@ export async function fillLevel(level: ReadonlyMap<Edge, readonly Hole[]>, run: 
 }
 
 /** Ends when all groups have. @throws the error of the first one that failed */
-async function fillGroups(batch: readonly { readonly waiting: StoreGroup }[], run: Run): Promise<void> {
+function fillGroups(batch: readonly { readonly waiting: StoreGroup }[], run: Run): Promise<void> {
   // PERF: most levels have one group.
-  if (batch.length === 1) return fillGroup(batch[0]!.waiting, run);
+  return batch.length === 1 ? fillGroup(batch[0]!.waiting, run) : fillSideBySide(batch, run);
+}
+
+async function fillSideBySide(batch: readonly { readonly waiting: StoreGroup }[], run: Run): Promise<void> {
   const results = await Promise.allSettled(batch.map(({ waiting }) => fillGroup(waiting, run)));
   for (const result of results) if (result.status === 'rejected') throw result.reason;
 }

@@ -1,3 +1,4 @@
+import type { GuardedKey } from '../../access/contract.js';
 import { isResourceId } from '../../fhir/resource.js';
 import type { ReadResult } from '../../store/store.js';
 import type { ReadEdge } from '../plan/plan.js';
@@ -10,9 +11,13 @@ import type { ReadHole } from './holes.js';
 import type { Run } from './run.js';
 import type { Waiting } from './waiting.js';
 
-/** Fills reads of one type with one store call for the distinct ids. */
+/** Fills reads of one type with one store call for the distinct ids. Texts that cannot be ids are never requested. */
 export async function fillReads(waiting: readonly Waiting<ReadEdge, ReadHole>[], run: Run): Promise<void> {
-  const results = await readAll(waiting, run);
+  const { variables } = run.options;
+  const ids = [...new Set(waiting.map(({ edge }) => readId(edge, variables)).filter(isResourceId))];
+  const keys = ids.length === 0 ? [] : keysOf(ids, waiting, run);
+  const found = ids.length === 0 ? [] : await call(run, () => run.options.store.read(keys, run.deadline.options));
+  const results = new Map(ids.map((id, index) => [id, found[index]!]));
   for (const { edge, holes } of waiting) {
     for (const { out } of holes) {
       try {
@@ -30,20 +35,15 @@ export async function fillReads(waiting: readonly Waiting<ReadEdge, ReadHole>[],
   }
 }
 
-/** Texts that cannot be ids are never requested. */
-async function readAll(
+function keysOf(
+  ids: readonly string[],
   waiting: readonly Waiting<ReadEdge, ReadHole>[],
-  run: Run,
-): Promise<ReadonlyMap<string, ReadResult>> {
-  const { store, variables, trace } = run.options;
+  { options: { trace } }: Run,
+): readonly GuardedKey[] {
   const { type } = waiting[0]!.edge;
-  const ids = [...new Set(waiting.map(({ edge }) => readId(edge, variables)).filter(isResourceId))];
-  if (ids.length === 0) return new Map();
   const selections = waiting.map(({ edge }) => edge.selection);
   const elements = trace === undefined ? elementsReadTogether(selections) : undefined;
-  const keys = ids.map((id) => ({ type, id, elements }));
-  const found = await call(run, () => store.read(keys, run.deadline.options));
-  return new Map(ids.map((id, index) => [id, found[index]!]));
+  return ids.map((id) => ({ type, id, elements }));
 }
 
 const MISSING: ReadResult = Object.freeze({ status: 'missing' });

@@ -140,7 +140,7 @@ export class SqliteStore implements ResourceStore {
   }
 
   read(keys: readonly ResourceKey[], options?: CallOptions): Promise<readonly ReadResult[]> {
-    return this.#whileKept(() => this.#read(keys, options));
+    return this.#readNow(keys, options) ?? this.#whileKept(() => this.#read(keys, options));
   }
 
   search(query: SearchQuery, options?: CallOptions): Promise<SearchPage> {
@@ -154,6 +154,22 @@ export class SqliteStore implements ResourceStore {
     options?: CallOptions,
   ): Promise<readonly SearchPage[]> {
     return this.#whileKept(() => this.#searchByReference(query, parameter, targets, options));
+  }
+
+  /**
+   * PERF: a short read is done at once, and needs one promise.
+   *
+   * @returns undefined for a long read, and for one that comes upon a removal
+   */
+  #readNow(keys: readonly ResourceKey[], options?: CallOptions): Promise<readonly ReadResult[]> | undefined {
+    if (keys.length > this.#slice || this.#calls.isTurnSpent) return undefined;
+    try {
+      return Promise.resolve(this.#calls.run(options, () => this.#connection.reads.read(keys)));
+    } catch (error) {
+      if (isTextLost(error) || isIndexDropped(error)) return undefined;
+      // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- it passes on what the work threw
+      return Promise.reject(error);
+    }
   }
 
   async #read(keys: readonly ResourceKey[], options?: CallOptions): Promise<readonly ReadResult[]> {
