@@ -39,7 +39,7 @@ export function wrongCode(): FhirError {
   );
 }
 
-function completeText(value: unknown): string | undefined {
+export function completeText(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 

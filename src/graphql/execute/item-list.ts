@@ -10,8 +10,13 @@ type ItemWriter = (item: unknown, index: number, out: Output, container: AnyReso
 /** Writes a list of objects: those items that the arguments and directives of the field leave. */
 export function compileItems(field: ObjectField | InlineResourceField, write: ItemWriter): Writer {
   const { key, name } = field;
+  const isPlain = field.filter === undefined && field.shaping === undefined;
   return (source, out, container, run) => {
     const value = source[name];
+    if (isPlain && (value === undefined || Array.isArray(value))) {
+      out[key] = value === undefined ? null : writeAll(value, write, out, container, run);
+      return;
+    }
     if (areTestedInTurns(field, value)) {
       // The key keeps its place in the answer.
       out[key] = null;
@@ -20,12 +25,22 @@ export function compileItems(field: ObjectField | InlineResourceField, write: It
     }
     const items = keptItems(field, value, out, container, run);
     if (items === null) return;
-    const written = new Array<Output | null>(items.length);
-    out[key] = written;
-    for (let index = 0; index < items.length; index += 1) {
-      written[index] = write(items[index], index, out, container, run);
-    }
+    out[key] = writeAll(items, write, out, container, run);
   };
+}
+
+function writeAll(
+  items: readonly unknown[],
+  write: ItemWriter,
+  out: Output,
+  container: AnyResource,
+  run: Run,
+): readonly (Output | null)[] {
+  const written = new Array<Output | null>(items.length);
+  for (let index = 0; index < items.length; index += 1) {
+    written[index] = write(items[index], index, out, container, run);
+  }
+  return written;
 }
 
 async function fillLongList(

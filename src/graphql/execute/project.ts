@@ -16,7 +16,7 @@ import { placeElement } from '../../fhir/json/written-decimal.js';
 import { compileHostField, compileReference, compileReverse, type Writer } from './edge-writers.js';
 import { extensionValues } from './extension-values.js';
 import { cacheKeyOf } from './cache-key.js';
-import { completeLeaf, wrongCode, wrongType } from './complete-leaf.js';
+import { completeLeaf, completeText, wrongCode, wrongType } from './complete-leaf.js';
 import { completeHostValue } from './host/complete-host-value.js';
 import { hostError } from './host/host-error.js';
 import { itemsOf, shapedItems } from './kept-items.js';
@@ -121,10 +121,22 @@ function compileField(field: PlannedField, type: string): Writer {
 function primitive(field: PrimitiveField): Writer {
   const { key, name, type, codes } = field;
   const complete = completeLeaf(type, codes);
+  if (complete === completeText) return text(field);
   return (source, out, _, run) => {
     const value = source[name];
     const leaf = value === undefined ? null : complete(value);
     if (leaf !== undefined) out[key] = leaf;
+    else writeOther(field, type, value, out, run);
+  };
+}
+
+/** PERF: most fields are such, and need no call to be checked. */
+function text(field: PrimitiveField): Writer {
+  const { key, name, type } = field;
+  return (source, out, _, run) => {
+    const value = source[name];
+    if (typeof value === 'string') out[key] = value;
+    else if (value === undefined) out[key] = null;
     else writeOther(field, type, value, out, run);
   };
 }
@@ -197,7 +209,8 @@ function compileObject(field: ObjectField): Writer {
   const project = projectorOf(selection);
   return (source, out, container, run) => {
     const value = source[name];
-    if (isJsonObject(value)) out[key] = project(value, container, run);
+    if (value === undefined) out[key] = null;
+    else if (isJsonObject(value)) out[key] = project(value, container, run);
     else writeOther(field, selection.type, value, out, run);
   };
 }
