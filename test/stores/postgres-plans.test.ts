@@ -130,6 +130,14 @@ describe('a page costs its rows', () => {
     expect(matches.length).toBe(10);
   }
 
+  /** The number of matches, and the plans that found it. */
+  async function count(criteria: Criteria): Promise<number> {
+    plans.length = 0;
+    Object.assign(TUNING, { looks: [Infinity] });
+    const { total } = await store.search(queryOf('Observation', criteria, { limit: 0, total: true }));
+    return total!;
+  }
+
   describe.each(['without statistics', 'with statistics'])('%s', (when) => {
     beforeAll(async () => {
       if (when === 'without statistics') return;
@@ -221,6 +229,18 @@ describe('a page costs its rows', () => {
       await ask(ALL, [by('date')], { values: [Date.UTC(2020, 6, 1)], id: 'o' });
       expect(examined(plans)).toBeLessThan(900);
     });
+
+    test.each<[string, Criteria]>([
+      ['what nearly all are', status('final')],
+      ['a code that some repeat', CATEGORY],
+      ['what is since a date', SINCE],
+    ])('the number of %s reads an index once, without its table', async (_, criteria) => {
+      expect(await count(criteria)).toBeGreaterThan(500);
+      const nodes = plans.flatMap(nodesOf).filter((node) => node['Actual Loops'] > 0);
+      expect(nodes.map((node) => node['Node Type'])).not.toContain('Seq Scan');
+      expect(nodes.map((node) => node['Node Type'])).not.toContain('Bitmap Heap Scan');
+      expect(examined(plans)).toBeLessThan(COUNT + 500);
+    });
   });
 
   // After those without: the index is made for good.
@@ -237,6 +257,19 @@ describe('a page costs its rows', () => {
       await new SkipIndexes(connections, R4).make([{ project: PROJECT, type: 'Observation', isUnused: true }]);
       connections.close();
       Object.assign(SKIP_TUNING, SKIPS);
+    });
+
+    test.each<[string, Criteria]>([
+      ['what nearly all are', status('final')],
+      ['what nearly all are not', { kind: 'not', of: status('amended') }],
+      ['what nearly all are, with a code', and(status('final'), CATEGORY)],
+      ['what nearly all are, since a date', and(status('final'), SINCE)],
+      ['one of two conditions', or(status('amended'), CATEGORY)],
+    ])('the number of %s is that of sets, and of few rows', async (_, criteria) => {
+      expect(await count(criteria)).toBeGreaterThan(500);
+      const nodes = plans.flatMap(nodesOf).filter((node) => node['Actual Loops'] > 0);
+      expect(nodes.map((node) => node['Node Type'])).not.toContain('Seq Scan');
+      expect(examined(plans)).toBeLessThan(1_000);
     });
 
     test.each<[string, Criteria, readonly SortKey[], number]>([
