@@ -5,19 +5,24 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { findPostgres, startPostgres } from '../test/support/postgres-server.js';
 import { askBroadQuestions } from './scale/broad.js';
-import { postgresHome, sqliteHome } from './scale/broad-store.js';
+import { type Contents, type Home, postgresHome, SKEWED, sqliteHome } from './scale/broad-store.js';
 import { growOneProject } from './scale/growth.js';
 import { growProjects } from './scale/projects.js';
+import { askRandomQuestions } from './scale/random/random.js';
+import { randomContents } from './scale/random/random-contents.js';
 
 // What growth does: broad questions over skewed data, import rate, file size, memory and the times of ten queries while one
 // SQLite file grows, and sign-in and reads in a store of many projects. Run it with `npm run bench:scale`.
 
 const USAGE = `npm run bench:scale -- [options]
-  --part LIST     broad, growth, projects (default: all on SQLite, broad on PostgreSQL)
+  --part LIST     broad, random, growth, projects (default: all but random on SQLite, broad on PostgreSQL)
   --store LIST    sqlite, postgres (default sqlite)
   --size LIST     numbers of resources (default 10000,100000,1000000)
-  --only LIST     broad questions with one of these in their names
-  --runs N        runs per question and size (default 20)
+  --only LIST     broad questions with one of these in their names, random ones in their texts
+  --runs N        runs per question and size, each with other values (default 20)
+  --seed N        of the random data and questions (default 1)
+  --questions N   random ones (default 1000)
+  --check         compare the answers of random questions with a search that reads everything
   --limit S       seconds for one broad question; its process ends then (default 60)
   --projects N    projects of the last part (default 10000)
   --data DIR      keeps the stores of the broad questions here, and uses those of an earlier run again
@@ -30,6 +35,9 @@ const { values: options } = parseArgs({
     size: { type: 'string', default: '10000,100000,1000000' },
     only: { type: 'string', default: '' },
     runs: { type: 'string', default: '20' },
+    seed: { type: 'string', default: '1' },
+    questions: { type: 'string', default: '1000' },
+    check: { type: 'boolean', default: false },
     limit: { type: 'string', default: '60' },
     projects: { type: 'string', default: '10000' },
     data: { type: 'string' },
@@ -40,33 +48,38 @@ const { values: options } = parseArgs({
 const stores = options.store.split(',');
 const parts = options.part?.split(',') ?? (stores.includes('sqlite') ? ['broad', 'growth', 'projects'] : ['broad']);
 const sizes = options.size.split(',').map(Number);
-const [runs, limit, projects] = [options.runs, options.limit, options.projects].map(Number) as [number, number, number];
+const numbers = [options.runs, options.limit, options.projects, options.seed, options.questions].map(Number);
+const [runs, limit, projects, seed, questions] = numbers as [number, number, number, number, number];
 const isValid =
-  [...sizes, runs, limit, projects].every((number) => Number.isSafeInteger(number) && number > 0) &&
+  [...sizes, ...numbers].every((number) => Number.isSafeInteger(number) && number > 0) &&
   stores.every((store) => ['sqlite', 'postgres'].includes(store)) &&
-  parts.every((part) => ['broad', 'growth', 'projects'].includes(part));
+  parts.every((part) => ['broad', 'random', 'growth', 'projects'].includes(part));
 if (options.help || !isValid) {
   console.log(USAGE);
   process.exit(options.help ? 0 : 1);
 }
 
-const broad = { sizes, runs, limit, only: options.only === '' ? [] : options.only.split(',') };
+const only = options.only === '' ? [] : options.only.split(',');
 const folder = mkdtempSync(join(tmpdir(), 'fhirgraph-scale-'));
 try {
-  if (parts.includes('broad') && stores.includes('sqlite')) {
-    await askBroadQuestions('SQLite', await sqliteHome(options.data ?? folder), broad);
-  }
-  if (parts.includes('broad') && stores.includes('postgres')) await askPostgres();
+  const home = options.data ?? folder;
+  if (stores.includes('sqlite')) await askParts('SQLite', (contents) => sqliteHome(home, contents));
+  if (stores.includes('postgres')) await askPostgres();
   if (parts.includes('growth')) await growOneProject(folder, sizes, 10 * runs);
   if (parts.includes('projects')) await growProjects(folder, projects, 10 * runs);
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
 
+async function askParts(name: string, homeOf: (contents: Contents) => Promise<Home>): Promise<void> {
+  if (parts.includes('broad')) await askBroadQuestions(name, await homeOf(SKEWED), { sizes, runs, limit, only });
+  if (!parts.includes('random')) return;
+  const home = await homeOf(randomContents(seed));
+  await askRandomQuestions(name, home, { seed, sizes, questions, runs, only, check: options.check });
+}
+
 async function askPostgres(): Promise<void> {
-  if (options.postgres !== undefined) {
-    return askBroadQuestions('PostgreSQL', await postgresHome(options.postgres), broad);
-  }
+  if (options.postgres !== undefined) return askServer(options.postgres);
   const programs = findPostgres();
   if (programs === undefined) {
     console.log('No PostgreSQL server here; FHIRGRAPH_POSTGRES_BIN may name the folder of one');
@@ -76,9 +89,12 @@ async function askPostgres(): Promise<void> {
   const server = await startPostgres(programs, { synchronous_commit: 'off' }, home);
   try {
     const { host, port, user, database } = server.connection;
-    const url = `postgres://${user}@${host}:${port}/${database}`;
-    await askBroadQuestions('PostgreSQL', await postgresHome(url), broad);
+    await askServer(`postgres://${user}@${host}:${port}/${database}`);
   } finally {
     await server.stop();
   }
+}
+
+function askServer(url: string): Promise<void> {
+  return askParts('PostgreSQL', (contents) => postgresHome(url, contents));
 }

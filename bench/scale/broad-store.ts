@@ -3,13 +3,33 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { importNdjson, systemCaller } from 'fhirgraph';
+import { importNdjson, type ResourceStore, systemCaller } from 'fhirgraph';
 import pg from 'pg';
 import { projectAndMembers } from './members.js';
 import { openStore } from './open-store.js';
 import { skewedLines } from './skewed-lines.js';
 
-/** Where stores of skewed data are made, and found again. */
+/** What is in a store of the bench. */
+export interface Contents {
+  /** Stores of other contents have other names. */
+  readonly name: string;
+  /** Other lines need another store. */
+  readonly lines: (size: number) => Iterable<string>;
+  fill(store: ResourceStore, size: number): Promise<void>;
+}
+
+/** Skewed data in one project. */
+export const SKEWED: Contents = {
+  name: '',
+  lines: (size) => skewedLines(size),
+  async fill(store, size) {
+    await store.commit(projectAndMembers());
+    const { failed } = await importNdjson(Readable.from(skewedLines(size)), { store, caller: systemCaller('broad') });
+    if (failed > 0) throw new Error(`${failed} lines were refused`);
+  },
+};
+
+/** Where stores are made, and found again. */
 export interface Home {
   /** The place of a complete store of this size for `openStore`; it is made if there is none with the index rows of today. */
   open(size: number): Promise<string>;
@@ -19,15 +39,15 @@ export interface Home {
 const SAMPLE = 400;
 
 /** SQLite files in a folder. */
-export async function sqliteHome(folder: string): Promise<Home> {
+export async function sqliteHome(folder: string, contents = SKEWED): Promise<Home> {
   mkdirSync(folder, { recursive: true });
-  const fingerprint = await sqliteFingerprint(join(folder, 'sample.db'));
+  const fingerprint = await sqliteFingerprint(join(folder, `sample${contents.name}.db`), contents);
   return {
     async open(size) {
-      const file = join(folder, `sqlite-${size}-${fingerprint}.db`);
+      const file = join(folder, `sqlite-${contents.name}${size}-${fingerprint}.db`);
       if (!existsSync(file)) {
         removeFile(`${file}.part`);
-        await load(`${file}.part`, size);
+        await load(`${file}.part`, size, contents);
         renameSync(`${file}.part`, file);
       }
       return file;
@@ -40,25 +60,25 @@ export async function sqliteHome(folder: string): Promise<Home> {
  *
  * @param url of any database of the server, by a user who can create others
  */
-export async function postgresHome(url: string): Promise<Home> {
+export async function postgresHome(url: string, contents = SKEWED): Promise<Home> {
   const server = new pg.Pool({ connectionString: url, max: 1 });
   try {
     const sample = await createDatabase(server, url, 'fhirgraph_scale_sample');
-    const fingerprint = await postgresFingerprint(sample);
-    return { open: (size) => openDatabase(url, size, fingerprint) };
+    const fingerprint = await postgresFingerprint(sample, contents);
+    return { open: (size) => openDatabase(url, size, fingerprint, contents) };
   } finally {
     await server.end();
   }
 }
 
-async function openDatabase(url: string, size: number, fingerprint: string): Promise<string> {
-  const name = `fhirgraph_scale_${size}_${fingerprint}`;
+async function openDatabase(url: string, size: number, fingerprint: string, contents: Contents): Promise<string> {
+  const name = `fhirgraph_scale_${contents.name}${size}_${fingerprint}`;
   const server = new pg.Pool({ connectionString: url, max: 1 });
   try {
     const { rowCount } = await server.query('SELECT FROM pg_database WHERE datname = $1', [name]);
     if (rowCount === 1) return databaseUrl(url, name);
     const part = await createDatabase(server, url, `${name}_part`);
-    await load(part, size);
+    await load(part, size, contents);
     await server.query(`ALTER DATABASE "${name}_part" RENAME TO "${name}"`);
     return databaseUrl(url, name);
   } finally {
@@ -78,20 +98,17 @@ function databaseUrl(url: string, name: string): string {
   return other.href;
 }
 
-async function load(place: string, size: number): Promise<void> {
+async function load(place: string, size: number, contents: Contents): Promise<void> {
   const started = performance.now();
   const { store, close } = await openStore(place);
-  await store.commit(projectAndMembers());
-  const lines = Readable.from(skewedLines(size));
-  const { failed } = await importNdjson(lines, { store, caller: systemCaller('broad') });
-  if (failed > 0) throw new Error(`${failed} lines were refused`);
+  await contents.fill(store, size);
   await close();
   if (size > SAMPLE) console.error(`${size} resources took ${((performance.now() - started) / 1000).toFixed(0)} s`);
 }
 
-async function sqliteFingerprint(file: string): Promise<string> {
+async function sqliteFingerprint(file: string, contents: Contents): Promise<string> {
   removeFile(file);
-  await load(file, SAMPLE);
+  await load(file, SAMPLE, contents);
   const database = new Database(file, { readonly: true });
   try {
     const tables = database
@@ -99,7 +116,7 @@ async function sqliteFingerprint(file: string): Promise<string> {
         `SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY 1`,
       )
       .all();
-    return digest([
+    return digest(contents, [
       tables,
       database
         .prepare(`SELECT name, value FROM meta WHERE name IN ('index_version', 'index_definitions') ORDER BY 1`)
@@ -114,8 +131,8 @@ async function sqliteFingerprint(file: string): Promise<string> {
   }
 }
 
-async function postgresFingerprint(url: string): Promise<string> {
-  await load(url, SAMPLE);
+async function postgresFingerprint(url: string, contents: Contents): Promise<string> {
+  await load(url, SAMPLE, contents);
   const pool = new pg.Pool({ connectionString: url, max: 1 });
   const rowsOf = async (sql: string): Promise<{ readonly [column: string]: unknown }[]> => (await pool.query(sql)).rows;
   try {
@@ -127,16 +144,15 @@ async function postgresFingerprint(url: string): Promise<string> {
     const names = new Set(columns.map((row) => `"${String(row['table_schema'])}"."${String(row['table_name'])}"`));
     const counts: unknown[] = [];
     for (const name of names) counts.push(name, await rowsOf(`SELECT count(*) FROM ${name}`));
-    return digest([columns, indexes, counts]);
+    return digest(contents, [columns, indexes, counts]);
   } finally {
     await pool.end();
   }
 }
 
-/** The lines are part of it: other lines need another store. */
-function digest(parts: readonly unknown[]): string {
+function digest(contents: Contents, parts: readonly unknown[]): string {
   const hash = createHash('sha256').update(JSON.stringify(parts));
-  for (const line of skewedLines(SAMPLE)) hash.update(line);
+  for (const line of contents.lines(SAMPLE)) hash.update(line);
   return hash.digest('hex').slice(0, 12);
 }
 

@@ -1,0 +1,39 @@
+import { Readable } from 'node:stream';
+import { importNdjson, type ResourceStore, systemCaller } from 'fhirgraph';
+import type { Contents } from '../broad-store.js';
+import { RandomData } from './random-data.js';
+import { randomMembers } from './random-members.js';
+
+/** Questions are about this project. */
+export const PROJECT = 'north';
+
+/** Of the project itself; the rest is in another one. */
+export function randomDataOf(seed: number, size: number): RandomData {
+  return new RandomData(seed, Math.ceil(size * 0.9));
+}
+
+/**
+ * Random data in two projects of one store. The second project is written when two thirds of the first are there, and in the
+ * end one of a hundred resources gets other values.
+ */
+export function randomContents(seed: number): Contents {
+  return {
+    name: `random${seed}`,
+    lines: (size) => randomDataOf(seed, size).lines(),
+    async fill(store, size) {
+      const data = randomDataOf(seed, size);
+      const ours = Math.ceil(size * 0.9);
+      const half = Math.floor(ours * 0.67);
+      await store.commit(randomMembers(PROJECT, data, seed));
+      await load(store, PROJECT, data.lines(0, half));
+      await load(store, 'south', new RandomData(seed, size - ours).lines());
+      await load(store, PROJECT, data.lines(half));
+      await load(store, PROJECT, data.lines(0, ours, 1, 101));
+    },
+  };
+}
+
+async function load(store: ResourceStore, project: string, lines: Iterable<string>): Promise<void> {
+  const { failed, errors } = await importNdjson(Readable.from(lines), { store, caller: systemCaller(project) });
+  if (failed > 0) throw new Error(`${failed} lines were refused: ${JSON.stringify(errors).slice(0, 1_000)}`);
+}
