@@ -3,7 +3,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vite
 import { R4 } from '../../src/fhir/r4.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import type { Criteria, SortKey } from '../../src/search/criteria/criteria.js';
-import type { SearchQuery } from '../../src/store/store.js';
+import type { ResourceStore, SearchQuery } from '../../src/store/store.js';
+import { MemoryStore } from '../../src/stores/memory/store.js';
 import { rowScope } from '../../src/stores/sql/rows.js';
 import { COUNTING_SETS } from '../../src/stores/sqlite/count-sets.js';
 import { Connection } from '../../src/stores/sqlite/connection.js';
@@ -25,6 +26,7 @@ import { assertSearches } from '../../src/testing/suites/random-searches.js';
 import { cases, SEED } from '../support/chance.js';
 import { correlatedObservations } from './correlated-observations.js';
 import { temporaryFolder } from './temporary-folder.js';
+import { randomRange, rangedResources } from './ranged-resources.js';
 import { above, assertTextsAfterCodes, by, match, write } from './skip-cases.js';
 
 const DEFAULTS = { ...TUNING };
@@ -32,10 +34,13 @@ const COUNTS = { ...COUNTING_SETS };
 const [SKIPS, THREADS] = [{ ...SKIP_TUNING }, { ...THREAD_TUNING }];
 // Few resources are many granules.
 beforeAll(() => void Object.assign(SKIP_TUNING, { granule: 8, minGranules: 4, minHolders: 2, minLoad: 100 }));
+/** Ranges are found in their orders, with what is at their ends. */
+const IN_ORDERS = { maxLookedUp: 3, maxTested: 3 };
 afterAll(() => void Object.assign(SKIP_TUNING, SKIPS));
 afterEach(() => {
   Object.assign(TUNING, DEFAULTS);
   Object.assign(THREAD_TUNING, THREADS);
+  Object.assign(SKIP_TUNING, { maxLookedUp: SKIPS.maxLookedUp, maxTested: SKIPS.maxTested });
   vi.restoreAllMocks();
 });
 
@@ -69,6 +74,7 @@ describe('with skip indexes every way to a page gives the page', () => {
     buildAll(database);
     expect(countRows(database)).toBeGreaterThan(50);
     Object.assign(TUNING, tuning);
+    Object.assign(SKIP_TUNING, IN_ORDERS);
     const current = [...new Map(stored.map((one) => [`${one.resourceType}/${one.id}`, one])).values()];
     await assertSearches(store, PROJECT, current, random, cases(250, 30));
   });
@@ -263,6 +269,7 @@ describe('numbers of what meets several conditions', () => {
     const first = await write(store, skewedResources(150, random));
     buildAll(database);
     Object.assign(COUNTING_SETS, { minRows: 0 });
+    Object.assign(SKIP_TUNING, IN_ORDERS);
     await store.commit([{ kind: 'delete', key: keyOf('Observation', first[3]!.id!) }]);
     const changed = first.slice(4, 12).map((one, index) => ({ ...first[index + 40]!, id: one.id }));
     const second = await write(store, changed);
@@ -304,6 +311,61 @@ describe('numbers of what meets several conditions', () => {
     const texts = get.mock.calls.map(([{ text }]) => text);
     // The only ones look whether the index finds few.
     expect(texts.filter((text) => /\b(r0|token x)\b/.test(text) && !text.includes('LIMIT'))).toEqual([]);
+  });
+
+  test(`are those of a memory store for ranges with any ends, seed ${SEED}`, async () => {
+    const random = createRandom(SEED);
+    const [database, memory] = [new Database(':memory:'), new MemoryStore()];
+    const store = new SqliteStore(database);
+    const resources = rangedResources(300, random);
+    await write(store, resources);
+    await write(memory, resources);
+    buildAll(database);
+    Object.assign(COUNTING_SETS, { minRows: 0 });
+    for (let trial = 0; trial < cases(600, 150); trial++) {
+      Object.assign(SKIP_TUNING, { maxLookedUp: oneOf([0, 20], random), maxTested: oneOf([1, 4, 64], random) });
+      Object.assign(TUNING, { looks: oneOf([[Infinity], DEFAULTS.looks], random), skipFrom: 0 });
+      const { type, criteria } = randomRange(random);
+      const sort = random() < 0.5 ? undefined : [by(type === 'Observation' ? 'code' : 'date', random() < 0.5)];
+      const query = { project: PROJECT, type, criteria, sort, limit: oneOf([0, 10], random), total: true };
+      const idsOf = async (from: ResourceStore): Promise<unknown> => {
+        const { matches, total } = await from.search(query);
+        return [total, matches.map(({ resource }) => resource.id)];
+      };
+      expect([criteria, await idsOf(store)]).toEqual([criteria, await idsOf(memory)]);
+    }
+  });
+
+  test('of ranges read the values at the ends of the range alone', async () => {
+    const database = new Database(':memory:');
+    const store = new SqliteStore(database);
+    await write(store, correlatedObservations(600));
+    const count = async (criteria: Criteria): Promise<number> =>
+      (await store.search({ project: PROJECT, type: 'Observation', criteria, limit: 0, total: true })).total!;
+    const test = { kind: 'date', prefix: 'ge', low: Date.UTC(2013, 1, 1), high: Date.UTC(2013, 1, 2) } as const;
+    const since: Criteria = { kind: 'match', parameter: 'date', test };
+    const asked: readonly Criteria[] = [
+      above(100),
+      { kind: 'not', of: above(100) },
+      since,
+      { kind: 'and', of: [above(100), since] },
+      { kind: 'or', of: [above(100), { kind: 'missing', parameter: 'date', missing: true }] },
+    ];
+    const expected: number[] = [];
+    for (const criteria of asked) expected.push(await count(criteria));
+    buildAll(database);
+    Object.assign(COUNTING_SETS, { minRows: 0 });
+    Object.assign(SKIP_TUNING, { maxLookedUp: 3 });
+    const [column, get] = [vi.spyOn(Statements.prototype, 'column'), vi.spyOn(Statements.prototype, 'get')];
+    for (const [number, criteria] of asked.entries()) {
+      column.mockClear();
+      get.mockClear();
+      expect(await count(criteria)).toBe(expected[number]);
+      const read = column.mock.results.reduce((sum, { value }) => sum + (value as readonly unknown[]).length, 0);
+      expect(read).toBeLessThan(60);
+      expect(get.mock.calls.filter(([{ text }]) => /\b(r0|x)\./.test(text) && !text.includes('LIMIT'))).toEqual([]);
+    }
+    expect(Math.min(...expected)).toBeGreaterThan(60);
   });
 });
 

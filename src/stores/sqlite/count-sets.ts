@@ -1,5 +1,6 @@
 import type { Criteria } from '../../search/criteria/criteria.js';
 import type { Condition } from '../sql/pages/condition.js';
+import { innerRangeOf } from '../sql/pages/value-range.js';
 import { allOf, sql } from '../sql/sql.js';
 import type { PreparedSearch } from './pages/prepared-search.js';
 import { intersection } from '../sql/skip/condition-set.js';
@@ -17,7 +18,12 @@ export function countInSets(
   statements: Statements,
 ): number | undefined {
   const [first, second] = conditions;
-  if (second === undefined && (first?.criteria === undefined || !mayBeSets(first.criteria))) return undefined;
+  if (
+    second === undefined &&
+    (first?.criteria === undefined || first.criteria.kind === 'missing' || !mayBeSets(first.criteria))
+  ) {
+    return undefined;
+  }
   const scans = conditions.filter(({ scan, direct }) => scan !== undefined && direct === true);
   if (search.probes.shortestUnder(COUNTING_SETS.minRows, scans) !== undefined) return undefined;
   const { skips } = search;
@@ -42,11 +48,15 @@ export function countInSets(
   return count + countPending(pending, conditions, search, statements);
 }
 
-/** Whether sets of codes and references may answer it: a range alone is counted in its index, presence by shapes. */
+/** Whether sets may answer it. Ranges with two ends are counted in their index, presence alone by shapes. */
 function mayBeSets(criteria: Criteria): boolean {
   switch (criteria.kind) {
-    case 'match':
-      return criteria.test.kind === 'token' || criteria.test.kind === 'reference';
+    case 'match': {
+      const { test } = criteria;
+      return test.kind === 'token' || test.kind === 'reference' || innerRangeOf(test) !== undefined;
+    }
+    case 'missing':
+      return true;
     case 'and':
     case 'or':
       return criteria.of.every(mayBeSets);

@@ -121,6 +121,27 @@ function testRange(test: ValueTest): ValueRange | undefined {
   }
 }
 
+/**
+ * Where the values that a range leaves in an order are matches in any case: all after `low`, or all before `high`.
+ * Undefined where a value within the range may be none.
+ */
+export function innerRangeOf(test: ValueTest): Pick<ValueRange, 'low' | 'high'> | undefined {
+  if (test.kind !== 'date' && test.kind !== 'number' && test.kind !== 'quantity') return undefined;
+  if (test.kind === 'quantity' && (test.system !== undefined || test.code !== undefined)) return undefined;
+  switch (test.prefix) {
+    case 'lt':
+    case 'le':
+      return { high: test.low };
+    case 'ge':
+      return { low: test.low };
+    case 'gt':
+    case 'sa':
+      return { low: test.high };
+    default:
+      return undefined;
+  }
+}
+
 /** An instant lasts a millisecond, so no interval begins before the range. */
 function updatedRange(test: Parameters<typeof testRange>[0] & { readonly kind: 'date' }): ValueRange | undefined {
   const range = testRange(test);

@@ -2,7 +2,7 @@ import type { Criteria, MatchCriteria } from '../../../search/criteria/criteria.
 import { TABLE_NAMES } from '../../sql/index-tables.js';
 import { lookupsByTable } from '../../sql/match-sql.js';
 import type { Condition } from '../../sql/pages/condition.js';
-import { partWith, rangeOf, type ValueRange } from '../../sql/pages/value-range.js';
+import { innerRangeOf, partWith, rangeOf, type ValueRange } from '../../sql/pages/value-range.js';
 import { planRows } from '../../sql/plan.js';
 import { inTime, parameterKey, type RowScope } from '../../sql/rows.js';
 import { allOf, anyOf, Sql, sql, type SqlValue, TRUE } from '../../sql/sql.js';
@@ -21,7 +21,7 @@ import {
 import type { KeySet } from '../../sql/skip/key-set.js';
 import { type FindsSets, LinkedSets } from './linked-sets.js';
 import type { SkipIndex } from './skip-index.js';
-import { PRESENCE, SEVERAL } from './skip-row.js';
+import { PRESENCE, SEVERAL, SKIP_TUNING } from './skip-row.js';
 
 /** Finds the sets of conditions: those that the skip index keeps, parts of its orders, and short scans. */
 export class ConditionSets implements KnownSets, FindsSets {
@@ -47,9 +47,10 @@ export class ConditionSets implements KnownSets, FindsSets {
   /** What exactly meets the condition. Undefined where that takes too long to find. */
   exactOf(condition: Condition): ConditionSet | undefined {
     const { criteria } = condition;
-    // The range of an order would be for nothing.
     if (criteria?.kind === 'match' && condition.shared === undefined) {
-      return exact(this.#held(criteria)) ?? this.#scannedFor(criteria, SHORT);
+      const short = exact(this.#held(criteria)) ?? this.#scannedFor(criteria, SKIP_TUNING.maxLookedUp);
+      // Another range of an order would be for nothing.
+      if (short !== undefined || innerRangeOf(criteria.test) === undefined) return short;
     }
     return exact(this.of(condition));
   }
@@ -80,11 +81,15 @@ export class ConditionSets implements KnownSets, FindsSets {
   setOf(criteria: Criteria): ConditionSet | undefined {
     switch (criteria.kind) {
       case 'match':
-        return this.#held(criteria) ?? this.#scannedFor(criteria, SHORT) ?? this.#inRange(criteria, criteria.parameter);
+        return (
+          this.#held(criteria) ??
+          this.#scannedFor(criteria, SKIP_TUNING.maxLookedUp) ??
+          this.#inRange(criteria, criteria.parameter)
+        );
       case 'last-updated':
         return this.#inRange(criteria, '_lastUpdated');
       case 'id':
-        return this.#scannedFor(criteria, SHORT);
+        return this.#scannedFor(criteria, SKIP_TUNING.maxLookedUp);
       case 'composite': {
         const parts = partsOfComposite(criteria, this.#scope.dialect.model, this.#scope.type);
         const found = intersection(parts.map((one) => one && this.setOf(one)));
@@ -154,31 +159,54 @@ export class ConditionSets implements KnownSets, FindsSets {
     if (order === undefined) return undefined;
     const { low, high } = range;
     const { starts } = order;
-    const intervals = isOfTime ? undefined : this.#intervals(range, parameter);
+    const intervals = isOfTime ? undefined : this.#intervals(range, parameter, isOfDates(criteria));
     const from = low === undefined || intervals === 'many' ? 0 : partWith(starts, low);
     const to = high === undefined ? starts.length - 1 : partWith(starts, high);
+    const inner = criteria.kind === 'match' ? innerRangeOf(criteria.test) : undefined;
+    const lastLow = low === undefined ? from - 1 : partWith(starts, inner?.low ?? low);
+    const firstHigh = high === undefined ? to + 1 : partWith(starts, inner?.high ?? high);
     const set = this.index.emptySet();
-    for (let granule = from; granule <= to; granule++) {
-      const isEdge = (granule === from && low !== undefined) || (granule === to && high !== undefined);
-      const matching = isEdge && criteria.kind === 'match' ? this.#matchingIn(granule, criteria, starts) : undefined;
-      if (matching === undefined) order.addTo(set, granule);
-      else for (const key of matching) set.add(key);
+    let exact = true;
+    const add = (first: number, last: number, isEdge: boolean): void => {
+      const matching =
+        isEdge && criteria.kind === 'match' ? this.#matchingIn(first, last, criteria, starts) : undefined;
+      if (matching !== undefined) return void matching.forEach((key) => set.add(key));
+      if (first <= last && (isEdge || inner === undefined)) exact = false;
+      for (let granule = first; granule <= last; granule++) order.addTo(set, granule);
+    };
+    if (lastLow >= firstHigh) add(from, to, true);
+    else {
+      add(from, lastLow, true);
+      add(lastLow + 1, firstHigh - 1, false);
+      add(firstHigh, to, true);
     }
-    if (intervals !== undefined && intervals !== 'many') for (const key of intervals) set.add(key);
+    if (intervals !== undefined && intervals !== 'many') {
+      for (const key of intervals) set.add(key);
+      // A Range that ends where the searched one begins need not match, nor an interval that has to end before it.
+      if (intervals.length > 0 && (inner === undefined || !isOfDates(criteria))) exact = false;
+    }
     const key = isOfTime ? undefined : (parameterKey(this.#scope, parameter) as number);
     const several = key === undefined ? undefined : this.index.setOf(key, SEVERAL);
+    if (key !== undefined && several?.count === 0) return { set, exact };
+    const sure = exact ? set.copy() : undefined;
     if (several !== undefined) set.unite(several);
-    return { set, exact: false };
+    return { set, exact: false, sure };
   }
 
-  /** What matches by a value in a granule: at the end of a range many may have one value that does not. */
-  #matchingIn(granule: number, criteria: MatchCriteria, starts: readonly SqlValue[]): readonly number[] | undefined {
+  /** What matches by a value in some granules: at the end of a range many may have one value that does not. */
+  #matchingIn(
+    first: number,
+    last: number,
+    criteria: MatchCriteria,
+    starts: readonly SqlValue[],
+  ): readonly number[] | undefined {
     const { parameter } = criteria;
     const [lookups, ...others] = lookupsByTable([criteria], this.#scope);
-    if (lookups === undefined || others.length > 0) return undefined;
+    if (lookups === undefined || others.length > 0 || first > last || last - first >= SKIP_TUNING.maxTested)
+      return undefined;
     const [table, conditions] = lookups;
-    const from = granule === 0 ? TRUE : sql`x.low >= ${starts[granule]!}`;
-    const to = granule + 1 === starts.length ? TRUE : sql`x.low < ${starts[granule + 1]!}`;
+    const from = first === 0 ? TRUE : sql`x.low >= ${starts[first]!}`;
+    const to = last + 1 === starts.length ? TRUE : sql`x.low < ${starts[last + 1]!}`;
     const tests = [
       sql`x.parameter = ${parameterKey(this.#scope, parameter)!} AND x.grp = 0`,
       from,
@@ -192,13 +220,23 @@ export class ConditionSets implements KnownSets, FindsSets {
   }
 
   /** Long intervals that may match by their end. */
-  #intervals({ low, intervalsAfter }: ValueRange, parameter: string): readonly number[] | 'many' | undefined {
+  #intervals(
+    { low, intervalsAfter }: ValueRange,
+    parameter: string,
+    ofDates: boolean,
+  ): readonly number[] | 'many' | undefined {
     if (low === undefined || intervalsAfter === undefined) return undefined;
-    const scan = intervalScan(low, intervalsAfter, parameter, this.#scope);
+    // Dates are whole milliseconds, and an interval must end after the searched one.
+    const after = ofDates ? intervalsAfter + 1 : intervalsAfter;
+    const scan = intervalScan(low, after, parameter, this.#scope);
     if (scan === undefined) return undefined;
-    const keys = this.#statements.column(sql`SELECT * FROM (${scan}) LIMIT ${SHORT + 1}`) as readonly number[];
-    return keys.length > SHORT ? 'many' : keys;
+    const keys = this.#statements.column(sql`SELECT * FROM (${scan}) LIMIT ${MAX_SCANNED + 1}`) as readonly number[];
+    return keys.length > MAX_SCANNED ? 'many' : keys;
   }
+}
+
+function isOfDates(criteria: Criteria): boolean {
+  return criteria.kind === 'match' && criteria.test.kind === 'date';
 }
 
 function exact(found: ConditionSet | undefined): ConditionSet | undefined {
@@ -220,9 +258,6 @@ export function conditionSets(
 
 /** Rows of a scan that are read for a set: some milliseconds. */
 const MAX_SCANNED = 32_768;
-
-/** The same where a part of an order is the other way. */
-const SHORT = 4_096;
 
 /** Rows that a scan may read even if it gives few. */
 const MAX_READ = 50_000;

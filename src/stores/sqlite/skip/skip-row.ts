@@ -93,6 +93,10 @@ export const SKIP_TUNING = {
   granule: 512,
   minGranules: 16,
   minHolders: 4_096,
+  /** Rows of a scan that are read for a set where a part of an order is the other way. */
+  maxLookedUp: 4_096,
+  /** Granules at an end of a range whose values are tested: some milliseconds. */
+  maxTested: 64,
   /** With more writes since, a skip index is not used. */
   maxPending: 10_000,
   /** With more writes since, it is brought up to date. */
