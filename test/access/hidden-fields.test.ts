@@ -206,7 +206,7 @@ overStores('hidden fields', (open) => {
       status: 'final',
       code: { text: 'x' },
       contained: [PATIENTS[0]!],
-      subject: { reference: '#a' },
+      subject: { reference: '#a', identifier: { value: '1' } },
       encounter: { display: 'Visit' },
     });
     const found = async (rules: AccessPolicy['resource'], query: string): Promise<number | undefined> => {
@@ -222,6 +222,24 @@ overStores('hidden fields', (open) => {
     expect(await found([everything[0]!, { resourceType: 'Patient', criteria: 'Patient?gender=other' }], name)).toBe(0);
     expect(await found([{ resourceType: 'Observation', hiddenFields: ['contained'] }, everything[1]!], name)).toBe(0);
     expect(await found([everything[0]!], name)).toBe(0);
+    // Only the contained resource tells that the subject is a Patient.
+    expect(await found(everything, 'patient:missing=false')).toBe(1);
+    const containedHidden = (field: string): AccessPolicy['resource'] => [
+      { resourceType: 'Observation', hiddenFields: [field] },
+      everything[1]!,
+    ];
+    for (const field of ['contained', 'contained.id']) {
+      expect(await found(containedHidden(field), 'patient:missing=false')).toBe(0);
+      expect(await found(containedHidden(field), 'patient:missing=true')).toBe(1);
+      expect(await found(containedHidden(field), 'patient:identifier=|1')).toBe(0);
+    }
+    expect(await found(containedHidden('contained.birthDate'), 'patient:missing=false')).toBe(1);
+    expect(await found(containedHidden('contained.birthDate'), 'patient:identifier=|1')).toBe(1);
+    await trusted.update({
+      ...{ resourceType: 'Observation', id: 'q', status: 'final', code: { text: 'x' } },
+      subject: { reference: 'Patient/b' },
+    });
+    expect(await found(containedHidden('contained'), 'patient=b')).toBe(1);
     expect(await found(everything, 'encounter:missing=false')).toBe(1);
     const displayHidden = [{ resourceType: 'Observation', hiddenFields: ['encounter.display'] }];
     expect(await found(displayHidden, 'encounter:missing=false')).toBe(0);

@@ -34,6 +34,8 @@ describe('a search parameter reads', () => {
     ['Patient', 'birthdate:present', ['birthDate']],
     ['Consent', 'data:present', target('provision.data.reference', 'display')],
     ['AuditEvent', 'patient', [...target('agent.who'), ...target('entity.what')]],
+    ['Observation', 'patient', target('subject')],
+    ['Observation', 'patient:identifier', [...target('subject'), 'contained.id', 'contained.resourceType']],
     ['ActivityDefinition', 'composed-of', ['relatedArtifact.type', 'relatedArtifact.resource']],
     ['ActivityDefinition', 'context-quantity', ['useContext.valueQuantity', 'useContext.valueRange']],
     [

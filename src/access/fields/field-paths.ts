@@ -81,8 +81,13 @@ export function pathsRead(model: FhirModel, type: string, code: string): readonl
   const read = READ(model);
   let paths = read.get(parameter);
   if (paths === undefined) read.set(parameter, (paths = [...new Set(collectPaths(model, type, parameter))]));
-  if (!code.endsWith(':present')) return paths;
-  return paths.flatMap((path) => (path.endsWith('.reference') ? [path, path.replace(/reference$/, 'display')] : path));
+  if (!code.includes(':')) return paths;
+  const inside = parameter.path?.some((steps) => hasTypeTest(steps.at(-1))) === true ? TYPES_INSIDE : [];
+  if (!code.endsWith(':present')) return [...paths, ...inside];
+  const withDisplay = paths.flatMap((path) =>
+    path.endsWith('.reference') ? [path, path.replace(/reference$/, 'display')] : path,
+  );
+  return [...withDisplay, ...inside];
 }
 
 /** Represents what chains read when they enter the resources inside a resource. */
@@ -91,6 +96,18 @@ export const INSIDE = '#';
 /** Where chains find resources inside: `Bundle.composition` and `.message` mean entries. */
 const INSIDE_HEADS = ['contained', 'entry'];
 
+/**
+ * What `subject.where(resolve() is Patient)` reads of a reference `#id`. The index has its identifier and its presence, but no
+ * value: searches for `Patient/1` do not depend on resources inside.
+ */
+const TYPES_INSIDE = ['contained.id', 'contained.resourceType'];
+/** In a Bundle, a reference also names another entry; that one has a value. */
+const TYPES_OF_ENTRIES = ['entry.fullUrl', 'entry.resource.resourceType'];
+
+function hasTypeTest(step: PathStep | undefined): boolean {
+  return typeof step === 'object' && 'resolvesTo' in step;
+}
+
 /** Definitions are made once per type and kept, so these are too. */
 const READ = perModel(() => new WeakMap<SearchParameterDefinition, readonly string[]>());
 
@@ -98,6 +115,8 @@ const READ = perModel(() => new WeakMap<SearchParameterDefinition, readonly stri
 interface Visit {
   readonly end: (type: string, path: readonly string[]) => void;
   readonly aside: (path: readonly string[]) => void;
+  /** The type of a reference's target is tested; by the last step, or before others. */
+  readonly typeTest: (isLast: boolean) => void;
 }
 
 function collectPaths(model: FhirModel, type: string, parameter: SearchParameterDefinition): string[] {
@@ -105,15 +124,20 @@ function collectPaths(model: FhirModel, type: string, parameter: SearchParameter
   if (path === undefined) return elementsNamedIn(model, type, expression);
   const paths: string[] = [];
   const add = (found: readonly string[]): void => void paths.push(found.join('.'));
+  const typeTest = (isLast: boolean): void => {
+    if (!isLast || components !== undefined) paths.push(...TYPES_INSIDE);
+    if (type === 'Bundle') paths.push(...TYPES_OF_ENTRIES);
+  };
   for (const steps of path) {
     reach(model, type, steps, [], {
       aside: add,
+      typeTest,
       end: (reached, prefix) => {
         if (components === undefined) for (const read of readInside(reached, prefix)) add(read);
         for (const component of components ?? []) {
           if (component.path === undefined) add(prefix);
           for (const inner of component.path ?? []) {
-            reach(model, reached, inner, prefix, { aside: add, end: (_, found) => add(found) });
+            reach(model, reached, inner, prefix, { aside: add, typeTest, end: (_, found) => add(found) });
           }
         }
       },
@@ -152,6 +176,7 @@ function reach(
     if (type === 'Resource' || model.isA(type, step.ofType)) reach(model, step.ofType, rest, prefix, visit);
   } else {
     if ('equals' in step) reach(model, type, step.path, prefix, { ...visit, end: (_, path) => visit.aside(path) });
+    if (hasTypeTest(step)) visit.typeTest(rest.length === 0);
     reach(model, type, rest, prefix, visit);
   }
 }
