@@ -7,13 +7,11 @@ export function countValues(root: object, most = Infinity): number {
   let count = 0;
   const pending: object[] = [root];
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
-    // PERF: lists of values make no copy, and nearly all resources are small.
-    for (const key in next) {
-      const value = (next as Record<string, unknown>)[key];
-      count += 1;
-      if (isJson(value)) pending.push(value);
-    }
+    // PERF: `for … in` makes texts of the positions of lists, and takes eight times as long.
+    const values: readonly unknown[] = Array.isArray(next) ? next : Object.values(next);
+    count += values.length;
     if (count > most) return count;
+    for (const value of values) if (isJson(value)) pending.push(value);
   }
   return count;
 }
