@@ -52,7 +52,7 @@ export interface PostgresStatement {
   values: (string | number | null)[];
   rowMode: 'array';
   /** The connection keeps it prepared under this name. Only for clients with the {@link PostgresClient.connection} of `pg`. */
-  name?: string;
+  name?: string | undefined;
 }
 
 /** A statement without values. */
