@@ -26,7 +26,7 @@ export interface ChainScope {
  * commit.
  */
 export function* evaluateCriteria(criteria: Criteria, resource: AnyResource, scope: ChainScope): Deciding<boolean> {
-  // PERF: the index entries of a large resource take long to find, and whoever may see all needs none.
+  // PERF: the index entries of a large resource take long to find, and a caller who may see all needs none.
   if (criteria.kind === 'all') return true;
   const subject = localized(
     createSubject(scope.model, resource, resource.meta?.lastUpdated ?? scope.now),

@@ -16,8 +16,8 @@ export interface PostgresStoreOptions {
    */
   readonly cancelWait?: number | undefined;
   /**
-   * Whether connections keep statements prepared that are asked often: up to 50 of them, whose texts have 100,000 characters
-   * together, which take about 15 MB of the server's memory. The server spends half as much time on them. `false` is for
+   * Whether connections keep the statements prepared that are asked often: each up to 50, or 100,000 characters of them, which
+   * take about 15 MB of the server's memory. The server spends half as much time on them. `false` is for
    * poolers that share connections among sessions without knowing names of statements, as PgBouncer before 1.21 does in
    * transaction mode. Default true.
    */

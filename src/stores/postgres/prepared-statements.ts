@@ -82,7 +82,7 @@ function isPreparing(connection: object | undefined): connection is PreparingCon
   return typeof parsedStatements === 'object' && typeof close === 'function';
 }
 
-/** Goes out with the next statement, whose answer includes that of this. It is no error if there is no such statement. */
+/** Goes out with the next statement, and is answered with it. A name that the server does not know is not an error. */
 function close(connection: PreparingConnection, name: string): void {
   forget(connection, name);
   connection.close({ type: 'S', name });

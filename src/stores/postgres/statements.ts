@@ -5,7 +5,7 @@ import type { PostgresStatement } from './driver.js';
 /**
  * A statement that connections keep prepared where it is asked often: see prepared-statements.ts.
  *
- * After five executions the server may use one plan for all values. So it must be short whatever they are: a look-up by keys, a range of an
+ * After five executions the server may use one plan for all values. So it must be short for all of them: a look-up by keys, a range of an
  * index that holds all that is read, or an insertion.
  */
 export class PreparedSql extends Sql {}
