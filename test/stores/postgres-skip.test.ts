@@ -102,6 +102,32 @@ describe('with skip indexes every way to a page gives the page', () => {
   });
 });
 
+test.each([true, false])('a value below those of all parts has its place, descending: %s', async (descending) => {
+  const pool = await postgresPool();
+  const store = new PostgresStore(pool);
+  const subject = { reference: 'Patient/p' };
+  const coded = (id: string, code: string): AnyResource => ({
+    ...{ resourceType: 'Observation', id, status: 'final', code: { coding: [{ code }] }, subject },
+  });
+  await write(store, [
+    ...Array.from({ length: 24 }, (_, n) => coded(`m${String(n).padStart(2, '0')}`, 'm')),
+    ...Array.from({ length: 24 }, (_, n) => coded(`p${String(n).padStart(2, '0')}`, `p${n + 10}`)),
+  ]);
+  await buildAll(pool, 'Observation');
+  await write(store, [coded('low', 'a'), coded('between', 'n')]);
+  Object.assign(TUNING, { looks: [Infinity], fewTogether: 4, firstBatch: 4 });
+  Object.assign(SKIP_TUNING, { maxNumbered: 2 });
+  const place = { id: 'm20', values: ['m'] };
+  const sort = [by('code', descending)];
+  const criteria: Criteria = { kind: 'missing', parameter: 'subject', missing: false };
+  const { matches } = await store.search(queryOf('Observation', criteria, { sort, limit: 5, after: place }));
+  const rest = ['m21', 'm22', 'm23'];
+  expect(matches.map(({ resource }) => resource.id)).toEqual(
+    descending ? [...rest, 'low'] : [...rest, 'between', 'p00'],
+  );
+  await store.close();
+});
+
 test.each(Object.entries(WAYS))(
   'a page in the order of codes has resources with only a text: %s',
   async (_, tuning) => {

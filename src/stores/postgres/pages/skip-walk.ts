@@ -141,15 +141,17 @@ export class SkipWalker {
     const { keys, backwards } = asked.order;
     const falling = keys[asked.level]!.descending !== backwards;
     const ofValue = written.filter((one) => one.value === value).map(({ key }) => key);
-    // A value written since may lie between this one and that of the next granule.
-    const others = written.filter((one) => one.value !== value).map(({ key }) => key);
-    const found: FoundText[] = [];
-    if (falling) found.push(...(await this.#collected(part, [], { numbers: [], keys: others }, need)));
+    // A value written since may lie between this one and that of the next granule, or below those of all granules.
+    const isLess = (one: Placed): boolean => value !== null && one.value !== null && isBefore(one.value, value);
+    const less = written.filter(isLess).map(({ key }) => key);
+    const more = written.filter((one) => one.value !== value && !isLess(one)).map(({ key }) => key);
+    const [first, last] = falling ? [more, less] : [less, more];
+    const found = [...(await this.#collected(part, [], { numbers: [], keys: first }, need))];
     if (found.length < need && !isPast(value, asked.place?.values[0], falling)) {
       found.push(...(yield* this.#ofValue({ ...part, written: ofValue }, value, numbers, need - found.length)));
     }
-    if (!falling && found.length < need) {
-      found.push(...(await this.#collected(part, [], { numbers: [], keys: others }, need - found.length)));
+    if (found.length < need) {
+      found.push(...(await this.#collected(part, [], { numbers: [], keys: last }, need - found.length)));
     }
     return found;
   }
