@@ -7,7 +7,7 @@ import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { keyOf, put, queryOf, resourceOf } from '../../src/testing/conformance-case.js';
 import { storeConformance } from '../../src/testing/store-conformance.js';
 import { onceTestEnds } from '../support/after-tests.js';
-import { SEED } from '../support/chance.js';
+import { IS_LONG, SEED } from '../support/chance.js';
 import { postgresStore } from './postgres-store.js';
 import { temporaryFolder } from './temporary-folder.js';
 
@@ -31,7 +31,7 @@ describe('SQLite, a file', () => {
   storeConformance({ describe, test }, () => new SqliteStore(fileNamed(`${files++}.db`)), { seed: SEED, effort: 0.02 });
 });
 
-describe('SQLite in memory', () => {
+describe.runIf(IS_LONG)('SQLite in memory', () => {
   storeConformance({ describe, test }, () => new SqliteStore(':memory:'), { seed: SEED, effort: 0.02 });
 });
 

@@ -70,7 +70,7 @@ describe('conditions on other resources are found by skip indexes', () => {
       if (round === 1) await build(pool, types);
       Object.assign(TUNING, { looks: [Infinity], ...tuning });
       Object.assign(SKIP_TUNING, { maxNumbered });
-      await assertSearches(store, PROJECT, [...current.values()], random, cases(100, 20));
+      await assertSearches(store, PROJECT, [...current.values()], random, cases(100, 10));
       expect((await store.verify()).problems).toEqual([]);
       Object.assign(TUNING, DEFAULTS);
       Object.assign(SKIP_TUNING, { maxNumbered: SKIPS.maxNumbered });
