@@ -126,9 +126,11 @@ async function answer(
   facts: RequestFacts,
   waited: number,
 ): Promise<FhirGraphqlResult> {
+  const began = performance.now() - waited;
+  const inTime = <Result>(work: Promise<Result>): Promise<Result> => untilDeadline(work, context, began);
   const observer = observerOf(context.store);
   const prepared = prepareRequest(query, context, observer);
-  const request = prepared instanceof Promise ? await prepared : prepared;
+  const request = prepared instanceof Promise ? await inTime(prepared) : prepared;
   const { plan, selections } = planFor(
     request.document,
     request.operation,
@@ -142,9 +144,8 @@ async function answer(
   const watched = context.audit === undefined ? store : talliedStore(store, facts.tally);
   const onWrites = (targets: readonly AuditTarget[]): void => void (facts.written = targets);
   const asked = plan.root.fields.filter((field) => field.kind === 'introspection');
-  const began = asked.length === 0 ? 0 : performance.now();
-  const about = asked.length === 0 ? [] : await introspections(asked, request, context, waited);
-  const spent = asked.length === 0 ? waited : waited + performance.now() - began;
+  const about = asked.length === 0 ? [] : await inTime(introspections(asked, request, context));
+  const spent = performance.now() - began;
   const runOptions = runOptionsOf(request, context, watched, selections, onWrites, spent, facts.trace);
   const isInstance = request.focus !== undefined;
   const estimate = (): number => estimateCost(plan, request.variables, isInstance);
@@ -206,14 +207,28 @@ function outcomeAttributes({ storeCalls, rows, cost, errors }: Outcome): Attribu
 
 async function introspections(
   fields: readonly IntrospectionField[],
-  { document, variables, limits }: PreparedRequest,
-  { introspection, signal }: FhirGraphqlContext,
-  waited: number,
+  { document, variables }: PreparedRequest,
+  { introspection }: FhirGraphqlContext,
 ): Promise<readonly (readonly [key: string, value: unknown])[]> {
-  const deadline = new Deadline(limits.timeout, signal, undefined, waited);
+  const answers = await introspect(fields, partsOf(document, variables), variables, introspection);
+  return fields.map(({ key }, index) => [responseKey(key), answers[index]]);
+}
+
+/**
+ * Waits for work that the plan needs before it runs, such as a document that the host has to find.
+ *
+ * @param began the start of the request
+ * @throws LimitError `timeout`
+ * @throws FhirError `aborted`
+ */
+async function untilDeadline<Result>(
+  work: Promise<Result>,
+  { limits, signal }: FhirGraphqlContext,
+  began: number,
+): Promise<Result> {
+  const deadline = new Deadline(withDefaults(limits).timeout, signal, undefined, performance.now() - began);
   try {
-    const answers = await deadline.wait(introspect(fields, partsOf(document, variables), variables, introspection));
-    return fields.map(({ key }, index) => [responseKey(key), answers[index]]);
+    return await deadline.wait(work);
   } finally {
     deadline.close();
   }

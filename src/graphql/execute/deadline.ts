@@ -90,8 +90,8 @@ export class Deadline {
   }
 
   /**
-   * Waits for a write. When the request ends, the write is asked to stop and has {@link WRITE_GRACE_MS} to report its
-   * outcome. A committed write is not a failure.
+   * Waits for a write. When the request ends, a write that has begun is asked to stop and has {@link WRITE_GRACE_MS} to
+   * report its outcome. A committed write is not a failure.
    *
    * @param hasBegun whether the store was already asked to write; after the end of the request it no longer is
    * @throws as {@link wait}, and with `details.unknown` if the outcome is unknown
@@ -100,6 +100,8 @@ export class Deadline {
     try {
       return await this.#inTime(work);
     } catch (error) {
+      // After the end of the request nothing begins.
+      if (!hasBegun()) throw this.faultOf(error);
       const { promise: late, resolve } = Promise.withResolvers<'late'>();
       const stopTimer = this.clock.after(WRITE_GRACE_MS, () => resolve('late'));
       const ended = await Promise.race([
@@ -111,7 +113,7 @@ export class Deadline {
       ]);
       stopTimer();
       if (ended !== 'late' && 'result' in ended) return ended.result;
-      const doubtful = ended === 'late' ? hasBegun() : isInDoubt(ended.failure);
+      const doubtful = ended === 'late' || isInDoubt(ended.failure);
       const fault = this.faultOf(error);
       throw doubtful && fault instanceof FhirError ? inDoubt(fault) : fault;
     }
