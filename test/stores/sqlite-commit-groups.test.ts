@@ -1,9 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import Database from 'better-sqlite3';
 import { afterEach, expect, test, vi } from 'vitest';
-import type { FhirError } from '../../src/fhir/error.js';
-import type { Change, ResourceKey, Write, WriteResult } from '../../src/store/store.js';
+import { FhirError } from '../../src/fhir/error.js';
+import type { Change, PutWrite, ResourceKey, Write, WriteResult } from '../../src/store/store.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
+import type { Committed } from '../../src/stores/sql/commit-results.js';
+import { CommitGroups } from '../../src/stores/sqlite/commit-groups.js';
+import { TOO_LONG, type TooLong } from '../../src/stores/sqlite/guard.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { THREAD_TUNING } from '../../src/stores/sqlite/threads/tuning.js';
 import { keyOf, PROJECT, put, resourceOf } from '../../src/testing/conformance-case.js';
@@ -126,6 +129,62 @@ test('a group that takes too long for the event loop is written by the thread', 
     Array.from({ length: 5 }, (_, number) => [patient(`p${number}`)]),
   );
   expect(outcomes).toEqual(Array(5).fill('done'));
+});
+
+/** Groups whose commits take long: each time others are due afterwards. */
+function slowGroups(together: () => readonly Committed[] | TooLong) {
+  const ran: string[] = [];
+  const nameOf = (writes: readonly Write[]): string => (writes[0] as PutWrite).key.id;
+  const groups = new CommitGroups({
+    isWriting: false,
+    isTurnSpent: true,
+    betweenWrites: (work) => work(),
+    together,
+    alone: (writes) => Promise.resolve(ran.push(nameOf(writes))).then(() => NOTHING),
+    inThread: (writes) => Promise.resolve(ran.push(`${nameOf(writes)} in the thread`)).then(() => NOTHING),
+  });
+  return { ran, groups };
+}
+
+const NOTHING: Committed = { results: [], changes: [] };
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+test.each<[string, () => TooLong]>([
+  ['takes too long', () => TOO_LONG],
+  [
+    'fails',
+    () => {
+      throw new FhirError('conflict', 'One of them');
+    },
+  ],
+])('commits of a group that %s run in turns with other work, and end at their deadlines', async (_, together) => {
+  const { ran, groups } = slowGroups(together);
+  const controller = new AbortController();
+  const done = ['a', 'b', 'c', 'd'].map((id) =>
+    groups.commit([patient(id)], { signal: id === 'c' ? controller.signal : undefined }).catch(codeOf),
+  );
+  const seen: number[] = [];
+  for (let turns = 0; turns < 3; turns += 1) {
+    await turn();
+    seen.push(ran.length);
+  }
+  controller.abort();
+  expect(await done[2]).toBe('aborted');
+  // What comes later comes after them.
+  done.push(groups.commit([patient('e')], undefined).catch(codeOf));
+  await Promise.all(done);
+  expect(ran).toEqual(['a', 'b', 'd', 'e']);
+  for (const [turns, count] of seen.entries()) expect(count).toBeLessThanOrEqual(turns + 1);
+});
+
+test('closing finishes commits that were separated', async () => {
+  const { ran, groups } = slowGroups(() => TOO_LONG);
+  const done = ['a', 'b', 'c'].map((id) => groups.commit([patient(id)], undefined));
+  await turn();
+  groups.finish();
+  await Promise.all(done);
+  expect(ran.toSorted().map((name) => name[0])).toEqual(['a', 'b', 'c']);
+  expect(ran.at(-1)).toBe('c in the thread');
 });
 
 /** Random commits over few resources, many of which fail. */

@@ -172,9 +172,13 @@ export class CallRunner {
     const { commits } = this.#connection;
     const note = (writes: number): void => this.#threads?.noteCommit(writes);
     const isWriting = (): boolean => this.#threads?.isWriting === true;
+    const turn = this.#turn;
     return {
       get isWriting() {
         return isWriting();
+      },
+      get isTurnSpent() {
+        return turn.isSpent;
       },
       betweenWrites: (work) => (this.#threads === undefined ? work() : this.#threads.betweenWrites(work)),
       together: (lists) => {

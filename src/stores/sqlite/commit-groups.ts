@@ -8,6 +8,8 @@ import { noParts, Task } from './threads/task.js';
 export interface CommitRunner {
   /** The thread that writes is at work. */
   readonly isWriting: boolean;
+  /** Other work is due before the next commit. */
+  readonly isTurnSpent: boolean;
   /** Runs work in the event loop before the thread that writes takes its next task. */
   betweenWrites(work: () => void): void;
   /** Runs commits in one transaction in the event loop. Nothing of them has happened where it throws or gives up. */
@@ -21,13 +23,15 @@ interface WaitingCommit {
   readonly writes: readonly Write[];
   readonly options: CallOptions | undefined;
   readonly task: Task;
+  /** A group with it failed, or took too long. */
+  isAlone: boolean;
 }
 
 /**
  * Runs small commits that come at the same time in one transaction, which is synced once. Each resolves after the sync.
  *
- * Where one of them fails, the transaction is undone, and each runs in a transaction of its own. Where a thread is
- * writing, they run between its tasks, so that they wait for one slice of an import and not for all.
+ * Where one of them fails, the transaction is undone, and each runs in a transaction of its own, in turns with other work.
+ * Where a thread is writing, they run between its tasks, so that they wait for one slice of an import and not for all.
  */
 export class CommitGroups {
   readonly #runner: CommitRunner;
@@ -44,14 +48,16 @@ export class CommitGroups {
   commit(writes: readonly Write[], options: CallOptions | undefined): Promise<Committed> {
     // It ends at its deadline while it waits.
     const task = new Task({ kind: 'commit', now: 0 }, noParts, options);
-    this.#waiting.push({ writes, options, task });
+    this.#waiting.push({ writes, options, task, isAlone: false });
     this.#schedule();
     return task.promise as Promise<Committed>;
   }
 
   /** Hands what waits to the thread that writes, before the store closes. */
   finish(): void {
-    for (const one of this.#take(Infinity)) this.#settle(one, this.#runner.inThread(one.writes, one.options));
+    for (const one of this.#waiting.splice(0)) {
+      if (!one.task.isSettled) this.#settle(one, this.#runner.inThread(one.writes, one.options));
+    }
   }
 
   /** After this turn of the event loop: the requests that arrived in it commit together. */
@@ -70,29 +76,40 @@ export class CommitGroups {
   }
 
   #run(): void {
-    const group = this.#take(this.#most);
-    if (group.length > 1) this.#runTogether(group);
-    else for (const one of group) this.#runAlone(one);
+    let isBrief = true;
+    do {
+      const group = this.#take(this.#most);
+      if (group.length > 1) isBrief = this.#runTogether(group);
+      else for (const one of group) this.#runAlone(one);
+    } while (isBrief && this.#waiting[0]?.isAlone === true && !this.#runner.isTurnSpent);
     this.#schedule();
   }
 
-  #runTogether(group: readonly WaitingCommit[]): void {
+  /** @returns false if it took too long */
+  #runTogether(group: readonly WaitingCommit[]): boolean {
     let done: readonly Committed[] | TooLong;
     try {
       done = this.#runner.together(group.map(({ writes }) => writes));
     } catch (error) {
       // Its outcome is that of all; any other error is of one of them.
       if ((error as FhirError).details?.['unknown'] === true) for (const { task } of group) task.reject(error);
-      else for (const one of group) this.#runAlone(one);
-      return;
+      else this.#separate(group);
+      return true;
     }
     if (done instanceof TooLong) {
       this.#most = Math.max(MIN_WRITES, Math.floor(this.#most / 2));
-      for (const one of group) this.#runAlone(one);
-      return;
+      this.#separate(group);
+      return false;
     }
     this.#most = Math.min(MAX_WRITES, this.#most + 1);
     for (const [index, { task }] of group.entries()) task.resolve(done[index]);
+    return true;
+  }
+
+  /** Each still ends at its deadline before it runs. */
+  #separate(group: readonly WaitingCommit[]): void {
+    for (const one of group) one.isAlone = true;
+    this.#waiting.unshift(...group);
   }
 
   #runAlone(one: WaitingCommit): void {
@@ -115,8 +132,9 @@ export class CommitGroups {
     this.#waiting = this.#waiting.filter((one) => !one.task.isSettled);
     for (const one of this.#waiting) {
       size += one.writes.length;
-      if (group.length > 0 && size > most) break;
+      if (group.length > 0 && (one.isAlone || size > most)) break;
       group.push(one);
+      if (one.isAlone) break;
     }
     this.#waiting = this.#waiting.slice(group.length);
     return group;
