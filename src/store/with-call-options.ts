@@ -1,8 +1,11 @@
 import { eitherSignal } from '../platform/timers.js';
 import type { CallOptions, ResourceStore, StoreRemoval } from './store.js';
+import type { Terminology } from './terminology.js';
+import { untilCallEnds } from './until-call-ends.js';
 
 /**
- * A view of a store whose calls all have these options too: the earlier of two deadlines holds, and either signal.
+ * A view of a store whose calls all have these options too: the earlier of two deadlines holds, and either signal. Calls of
+ * its terminology end by them.
  *
  * @param options asked for each call; undefined: those of the call alone
  */
@@ -11,7 +14,7 @@ export function withCallOptions(store: ResourceStore, options: () => CallOptions
   return {
     model: store.model,
     maxResourceBytes: store.maxResourceBytes,
-    terminology: store.terminology,
+    terminology: store.terminology && withinCall(store.terminology, options),
     read: (keys, given) => store.read(keys, merged(given)),
     search: (query, given) => store.search(query, merged(given)),
     searchByReference: (query, parameter, targets, given) =>
@@ -31,6 +34,14 @@ export function withCallOptions(store: ResourceStore, options: () => CallOptions
       ? {}
       : { accessEpoch: (given?: CallOptions) => store.accessEpoch!(merged(given)) }),
     close: () => store.close(),
+  };
+}
+
+function withinCall(terminology: Terminology, options: () => CallOptions | undefined): Terminology {
+  return {
+    expand: (...call) => untilCallEnds(terminology.expand(...call), options()),
+    subsumes: (...call) => untilCallEnds(terminology.subsumes(...call), options()),
+    lookup: (...call) => untilCallEnds(terminology.lookup(...call), options()),
   };
 }
 

@@ -1,5 +1,5 @@
 import { ERROR_CODES, FhirError } from '../../fhir/error.js';
-import { MAX_DELAY_MS } from '../../platform/timers.js';
+import { eitherSignal, MAX_DELAY_MS } from '../../platform/timers.js';
 import { callAborted, callTimedOut } from '../../store/guards.js';
 import type { ResourceStore } from '../../store/store.js';
 import { withCallOptions } from '../../store/with-call-options.js';
@@ -8,6 +8,7 @@ import { assertTimeout, type CallLimits } from './call-limits.js';
 /** A context with a store and a limit of time. */
 export interface TimedContext {
   readonly store: ResourceStore;
+  readonly signal?: AbortSignal | undefined;
   readonly limits?: CallLimits | undefined;
 }
 
@@ -19,9 +20,10 @@ export interface TimeoutOptions {
 }
 
 /**
- * Runs an operation whose store calls all end by `limits.timeout`.
+ * Runs an operation that ends by `limits.timeout`.
  *
- * @param work receives the context with a store that adds the deadline to each call
+ * @param work receives the context with a store that adds the deadline to each call, and with a signal that fires then, for
+ * what takes long between the calls
  * @throws FhirError `too-costly` - with `details.limit` `timeout`, and `details.unknown` as the store says
  */
 export async function underTimeout<Context extends TimedContext, Result>(
@@ -33,7 +35,11 @@ export async function underTimeout<Context extends TimedContext, Result>(
   assertTimeout(timeout);
   if (timeout === undefined || timeout > MAX_DELAY_MS) return work(context);
   const left = Math.max(0, timeout - waited);
-  const signal = AbortSignal.timeout(Math.ceil(left));
+  const control = new AbortController();
+  const end = (): void => control.abort(new DOMException('The time of the operation is over', 'TimeoutError'));
+  const timer = setTimeout(end, Math.ceil(left));
+  // PERF: made once, as that of each call is the same then.
+  const signal = eitherSignal(control.signal, context.signal);
   const options = { deadline: performance.now() + left, signal };
   let ended = false;
   const bounded = withCallOptions(context.store, () => (ended ? undefined : options));
@@ -42,13 +48,16 @@ export async function underTimeout<Context extends TimedContext, Result>(
     async commit(...call) {
       const results = await bounded.commit(...call);
       ended = untilWritten;
+      if (ended) clearTimeout(timer);
       return results;
     },
   };
   try {
-    return await work({ ...context, store });
+    return await work({ ...context, store, signal });
   } catch (error) {
-    throw isTimedOut(error, signal) ? tooLong(timeout, error) : error;
+    throw isTimedOut(error, control.signal) ? tooLong(timeout, error) : error;
+  } finally {
+    clearTimeout(timer);
   }
 }
 

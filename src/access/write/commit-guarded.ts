@@ -1,6 +1,6 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { elementsOf } from '../../fhir/resource.js';
-import { Pace } from '../../platform/pace.js';
+import { CallPace } from '../../store/call-pace.js';
 import { assertNotAborted } from '../../store/guards.js';
 import { putResultOf } from '../../store/put-result.js';
 import type { ReadResult, ResourceStore, Write, WriteResult } from '../../store/store.js';
@@ -41,7 +41,7 @@ export async function commitGuarded(
   const validation = await validationFor(store, caller, writes, profiles, options);
   // A member's write is validated after its hidden fields are restored.
   const asked = caller.kind === 'member' ? LENIENT : validation;
-  const pace = new Pace();
+  const pace = new CallPace(options);
   for (const [index, write] of writes.entries()) {
     if (pace.isSpent) await pace.next();
     if (write.kind === 'put') validateWrite(store.model, write, index, asked, store.maxResourceBytes);

@@ -1,5 +1,5 @@
 import { FhirError } from '../../fhir/error.js';
-import { Pace } from '../../platform/pace.js';
+import { CallPace } from '../../store/call-pace.js';
 import type { CallOptions, ResourceStore } from '../../store/store.js';
 import type { ServerCaller, SystemCaller } from '../caller.js';
 import type { GuardedWrite } from '../contract.js';
@@ -30,7 +30,9 @@ export async function decideMemberWrites(
     stored,
     written: WrittenResources.none(store.model, stored.now),
   };
-  return decideInOrder(state, writes, (now, write, from) => answeredBy(store, decideWrite(now, write, from), options));
+  return decideInOrder(state, writes, options, (now, write, from) =>
+    answeredBy(store, decideWrite(now, write, from), options),
+  );
 }
 
 /** Loads the data for the writes of trusted code, and decides them. */
@@ -49,17 +51,18 @@ export async function decideTrustedWrites(
     ...loaded,
     written: WrittenResources.none(store.model, Date.now()),
   };
-  return decideInOrder(state, writes, decideTrusted);
+  return decideInOrder(state, writes, options, decideTrusted);
 }
 
 async function decideInOrder<State>(
   first: State,
   writes: readonly GuardedWrite[],
+  options: CallOptions | undefined,
   decide: (state: State, write: GuardedWrite, from: number) => DecidedWrite<State> | Promise<DecidedWrite<State>>,
 ): Promise<readonly ReadyWrite[]> {
   const ready: ReadyWrite[] = [];
   let state = first;
-  const pace = new Pace();
+  const pace = new CallPace(options);
   for (const [from, write] of writes.entries()) {
     if (pace.isSpent) await pace.next();
     try {

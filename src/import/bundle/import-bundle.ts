@@ -60,6 +60,6 @@ export async function runBundle(
   reader?: EntryReader,
 ): Promise<ImportResult> {
   const session = openSession(context, trace, reader);
-  const content = await readBundle(context.store.model, bundle, session.baseUrl);
+  const content = await readBundle(context.store.model, bundle, session.baseUrl, session.options);
   return content.type === 'transaction' ? runTransaction(content, session) : runBatch(content, session);
 }

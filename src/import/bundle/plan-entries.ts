@@ -1,6 +1,6 @@
 import { keyText } from '../../fhir/reference.js';
-import { Pace } from '../../platform/pace.js';
 import type { GuardedWrite } from '../../access/contract.js';
+import { CallPace } from '../../store/call-pace.js';
 import type { WriteResult } from '../../store/store.js';
 import type { BundleEntry } from '../entries/bundle-entries.js';
 import { linksWithin } from '../links/bundle-links.js';
@@ -54,7 +54,7 @@ export async function planEntries(
     return within(link, kind);
   };
   const linked: Identified[] = [];
-  const pace = new Pace();
+  const pace = new CallPace(session.options);
   for (const one of identified) {
     if (pace.isSpent) await pace.next();
     const { model } = session.store;

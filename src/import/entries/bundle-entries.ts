@@ -5,7 +5,8 @@ import { FhirError } from '../../fhir/error.js';
 import { copyFromHost } from '../../fhir/json/copy-json.js';
 import { hasDecimalText } from '../../fhir/json/stringify-json.js';
 import { type AnyResource, isJsonObject, type JsonObject } from '../../fhir/resource.js';
-import { Pace } from '../../platform/pace.js';
+import { CallPace } from '../../store/call-pace.js';
+import type { CallOptions } from '../../store/store.js';
 import { checkResource } from './check-resource.js';
 import { EntryFaults } from './entry-faults.js';
 import { type EntryRequest, parseEntryRequest } from './entry-request.js';
@@ -39,11 +40,13 @@ export interface BundleContent {
  * Reads a Bundle entry by entry.
  *
  * @throws FhirError `invalid` - not a Bundle, or one that is not a list of requests (`collection`, `searchset` …)
+ * @throws FhirError `aborted` - by the signal of the options
  */
 export async function readBundle(
   model: FhirModel,
   bundle: unknown,
   baseUrl: string | undefined,
+  options: CallOptions,
 ): Promise<BundleContent> {
   if (!isJsonObject(bundle) || bundle['resourceType'] !== 'Bundle') {
     throw new FhirError('invalid', 'Expected a Bundle: a JSON object with "resourceType": "Bundle"');
@@ -60,7 +63,7 @@ export async function readBundle(
 
   const faults = new EntryFaults();
   const entries: BundleEntry[] = [];
-  const pace = new Pace();
+  const pace = new CallPace(options);
   for (const [index, value] of entry.entries()) {
     if (pace.isSpent) await pace.next();
     faults.guard(index, () => entries.push(readEntry(model, value, index, baseUrl)));

@@ -8,7 +8,7 @@ import { findMatches, parseCondition, severalMatches } from '../../interactions/
 import type { EntryFaults } from './entry-faults.js';
 import type { ImportSession } from '../session.js';
 import { randomId } from '../../platform/node-crypto.js';
-import { Pace } from '../../platform/pace.js';
+import { CallPace } from '../../store/call-pace.js';
 
 /** An entry whose resource is known. */
 export type Identified = PutEntry | DeleteEntry | MatchEntry | NothingEntry | ReadEntry;
@@ -75,7 +75,7 @@ export async function identify(
 ): Promise<readonly Identified[]> {
   const identified: Identified[] = [];
   const deleted = new Set<string>();
-  const pace = new Pace();
+  const pace = new CallPace(session.options);
   for (const entry of entries) {
     if (pace.isSpent) await pace.next();
     const { method } = entry.request;

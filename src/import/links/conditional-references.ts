@@ -8,6 +8,7 @@ import { matches } from '../../search/evaluate/match.js';
 import { localized } from '../../search/evaluate/localized.js';
 import { createSubject, type SearchSubject, type SearchWorld } from '../../search/evaluate/search-subject.js';
 import { findMatches, parseCondition } from '../../interactions/condition.js';
+import { CallPace } from '../../store/call-pace.js';
 import type { EntryFaults } from '../entries/entry-faults.js';
 import type { Identified, PutEntry } from '../entries/identify.js';
 import { rewriteLinks } from './rewrite-links.js';
@@ -27,8 +28,10 @@ export async function resolveConditionalReferences(
   session: ImportSession,
   faults: EntryFaults,
 ): Promise<readonly Identified[]> {
+  const pace = new CallPace(session.options);
   const texts = new Map<PutEntry, ReadonlySet<string>>();
   for (const one of identified) {
+    if (pace.isSpent) await pace.next();
     if (one.action !== 'put') continue;
     const found = conditionalReferences(session.store.model, one.resource);
     if (found.size > 0) texts.set(one, found);
@@ -39,6 +42,8 @@ export async function resolveConditionalReferences(
   const answers = new Map<string, Promise<string>>();
   const resolved: Identified[] = [];
   for (const one of identified) {
+    // Each text is compared with all of the Bundle.
+    if (pace.isSpent) await pace.next();
     const wanted = one.action === 'put' ? texts.get(one) : undefined;
     if (one.action !== 'put' || wanted === undefined) {
       resolved.push(one);
