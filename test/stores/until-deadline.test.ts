@@ -2,6 +2,7 @@ import { getEventListeners } from 'node:events';
 import { expect, test } from 'vitest';
 import { assertNotAborted } from '../../src/store/guards.js';
 import { untilDeadline } from '../../src/stores/postgres/until-deadline.js';
+import { stopClock } from '../support/stop-clock.js';
 
 const later = (): number => performance.now() + 60_000;
 
@@ -28,3 +29,15 @@ test.each(['before the call', 'during the call'])(
     expect((error as { details?: object }).details ?? {}).not.toHaveProperty('deadline');
   },
 );
+
+test('a deadline stays one where the signal fires before the work has ended', async () => {
+  const clock = stopClock();
+  const controller = new AbortController();
+  const call = untilDeadline({ signal: controller.signal, deadline: performance.now() + 5 }, async (bounded) => {
+    await clock.pass(5);
+    // The timeout of the request that makes the call.
+    controller.abort();
+    assertNotAborted(bounded);
+  });
+  await expect(call).rejects.toMatchObject({ code: 'aborted', details: { deadline: true } });
+});

@@ -18,7 +18,8 @@ export async function untilDeadline<Result>(
   if (left <= 0) throw callTimedOut();
   const { signal } = options;
   const controller = new AbortController();
-  const timer = setTimeout(() => controller.abort(callTimedOut()), Math.min(left, MAX_DELAY_MS));
+  let late: FhirError | undefined;
+  const timer = setTimeout(() => controller.abort((late = callTimedOut())), Math.min(left, MAX_DELAY_MS));
   // PERF: a composite signal takes several times as long as a listener. Work that outlives this call was aborted before.
   const abort = (): void => controller.abort(signal?.reason);
   if (signal?.aborted === true) abort();
@@ -26,7 +27,8 @@ export async function untilDeadline<Result>(
   try {
     return await work({ ...options, signal: controller.signal });
   } catch (error) {
-    const isOurs = controller.signal.aborted && signal?.aborted !== true;
+    // The signal of the caller may fire while the statement is cancelled, as its time is over, too.
+    const isOurs = late !== undefined && controller.signal.reason === late;
     throw isOurs && error instanceof FhirError && error.code === 'aborted' ? timedOut(error) : error;
   } finally {
     clearTimeout(timer);
