@@ -54,6 +54,7 @@ describe('numbers of repeated codes', () => {
       { kind: 'or', of: codes.slice(0, 3).map((one) => match(one)) },
       { kind: 'not', of: { kind: 'or', of: [match(code), match('c')] } },
       match(code, { folded: 'd' }),
+      match(code, { folded: 'd', negated: true }),
     ]);
     for (const criteria of asked) {
       const query = counted(criteria);

@@ -90,15 +90,15 @@ function countOfMatches(
 /** Tests that some value is another code. */
 function isOtherCode(test: ValueTest): test is TokenTest & { readonly code: string } {
   if (test.kind !== 'token' || test.negated !== true || test.code === undefined) return false;
+  // A resource may have the code and its folded form, and no other.
+  if (test.folded !== undefined && test.folded !== test.code) return false;
   return test.system === undefined && test.noSystem !== true && test.below !== true && test.except === undefined;
 }
 
 /** Resources with values, less those that have no other one: of these one row is marked. */
-function countOfOtherCodes({ code, folded }: TokenTest & { readonly code: string }, key: number, scope: RowScope): Sql {
-  const only = codesWithFolded(code, folded).map(
-    (one) => sql`SELECT count(*) FROM (${rowsOfCode(one, key, scope)} AND ${FIRST})`,
-  );
-  return sql`SELECT (${countOfShapes(scope.collection as number, key, 'some')}) - (${sum(only)})`;
+function countOfOtherCodes({ code }: TokenTest & { readonly code: string }, key: number, scope: RowScope): Sql {
+  const only = sql`SELECT count(*) FROM (${rowsOfCode(code, key, scope)} AND ${FIRST})`;
+  return sql`SELECT (${countOfShapes(scope.collection as number, key, 'some')}) - (${only})`;
 }
 
 /** The codes of tests that ask for one of several codes, where they ask for nothing else; undefined for other tests. */
