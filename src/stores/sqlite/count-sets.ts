@@ -3,7 +3,8 @@ import type { Condition } from '../sql/pages/condition.js';
 import { innerRangeOf } from '../sql/pages/value-range.js';
 import { allOf, sql } from '../sql/sql.js';
 import type { PreparedSearch } from './pages/prepared-search.js';
-import { intersection } from '../sql/skip/condition-set.js';
+import { type ConditionSet, intersection } from '../sql/skip/condition-set.js';
+import { equalTestOf } from '../sql/skip/other-values.js';
 import type { Statements } from './statements.js';
 
 /**
@@ -30,7 +31,9 @@ export function countInSets(
   if (skips === undefined) return undefined;
   const known = new Map(conditions.map((one) => [one, skips.exactOf(one)]));
   const [other, ...further] = conditions.filter((one) => known.get(one) === undefined);
-  if (further.length > 0 || (other !== undefined && !scans.includes(other))) return undefined;
+  if (further.length > 0 || (other !== undefined && !scans.includes(other))) {
+    return countTested(conditions, known, search, statements);
+  }
   const found = intersection([...known.values()]);
   if (found === undefined) return undefined;
   const { set } = found;
@@ -45,7 +48,33 @@ export function countInSets(
       set.delete(key);
     }
   }
-  return count + countPending(pending, conditions, search, statements);
+  return count + countAmong(pending, conditions, search, statements);
+}
+
+/** The same where what may meet all conditions, and is not known to, is little: it is tested. */
+function countTested(
+  conditions: readonly Condition[],
+  known: ReadonlyMap<Condition, ConditionSet | undefined>,
+  search: PreparedSearch,
+  statements: Statements,
+): number | undefined {
+  const { skips } = search;
+  const found = skips && intersection(conditions.map((one) => known.get(one) ?? skips.of(one)));
+  if (found === undefined) return undefined;
+  const { set } = found;
+  const sure = found.exact ? set.copy() : found.sure;
+  const { pending } = skips!.index;
+  for (const key of pending) {
+    set.delete(key);
+    sure?.delete(key);
+  }
+  const count = sure?.count ?? 0;
+  if (set.count - count > COUNTING_SETS.maxTested) return undefined;
+  const unsure = sure === undefined ? set : set.subtract(sure);
+  const tests = conditions.filter((one) => known.get(one) === undefined);
+  return (
+    count + countAmong(unsure.keys(), tests, search, statements) + countAmong(pending, conditions, search, statements)
+  );
 }
 
 /** Whether sets may answer it. Ranges with two ends are counted in their index, presence alone by shapes. */
@@ -53,7 +82,12 @@ function mayBeSets(criteria: Criteria): boolean {
   switch (criteria.kind) {
     case 'match': {
       const { test } = criteria;
-      return test.kind === 'token' || test.kind === 'reference' || innerRangeOf(test) !== undefined;
+      return (
+        test.kind === 'token' ||
+        test.kind === 'reference' ||
+        innerRangeOf(test) !== undefined ||
+        equalTestOf(test) !== undefined
+      );
     }
     case 'missing':
       return true;
@@ -67,17 +101,18 @@ function mayBeSets(criteria: Criteria): boolean {
   }
 }
 
-function countPending(
-  pending: readonly number[],
+/** Those of some resources that meet conditions. */
+function countAmong(
+  keys: readonly number[],
   conditions: readonly Condition[],
   { scope }: PreparedSearch,
   statements: Statements,
 ): number {
-  if (pending.length === 0) return 0;
+  if (keys.length === 0) return 0;
   // PERF: the plus keeps SQLite from reading all of the type.
   const current = sql`+r0.collection = ${scope.collection!} AND +r0.content IS NOT NULL`;
   const where = allOf([
-    sql`r0.key IN (SELECT value FROM json_each(${JSON.stringify(pending)}))`,
+    sql`r0.key IN (SELECT value FROM json_each(${JSON.stringify(keys)}))`,
     current,
     ...conditions.map(({ test }) => test),
   ]);
@@ -88,4 +123,6 @@ function countPending(
 export const COUNTING_SETS = {
   /** Rows of the shortest scan from which sets are intersected. */
   minRows: 6_400,
+  /** Resources of inexact sets that are tested. */
+  maxTested: 16_384,
 };

@@ -122,8 +122,8 @@ function testRange(test: ValueTest): ValueRange | undefined {
 }
 
 /**
- * Where the values that a range leaves in an order are matches in any case: all after `low`, or all before `high`.
- * Undefined where a value within the range may be none.
+ * Where the values that a range leaves in an order are matches in any case: all after `low`, all before `high`, or all
+ * between them. Undefined where a value within the range may be none.
  */
 export function innerRangeOf(test: ValueTest): Pick<ValueRange, 'low' | 'high'> | undefined {
   if (test.kind !== 'date' && test.kind !== 'number' && test.kind !== 'quantity') return undefined;
@@ -137,6 +137,9 @@ export function innerRangeOf(test: ValueTest): Pick<ValueRange, 'low' | 'high'> 
     case 'gt':
     case 'sa':
       return { low: test.high };
+    case 'ap':
+    case 'po':
+      return { low: test.low, high: test.high };
     default:
       return undefined;
   }

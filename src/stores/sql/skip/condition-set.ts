@@ -78,7 +78,8 @@ export function union(sets: readonly (ConditionSet | undefined)[]): ConditionSet
   return { set, exact: false, sure: sure.length === 0 ? undefined : combined('unite', sure) };
 }
 
-function sureOf({ set, exact, sure }: ConditionSet): KeySet | undefined {
+/** Those that are known to meet it. Undefined where that is known of none. */
+export function sureOf({ set, exact, sure }: ConditionSet): KeySet | undefined {
   return exact ? set : sure;
 }
 

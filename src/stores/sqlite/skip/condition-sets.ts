@@ -19,6 +19,8 @@ import {
   union,
 } from '../../sql/skip/condition-set.js';
 import type { KeySet } from '../../sql/skip/key-set.js';
+import { equalTestOf, setOfOthers } from '../../sql/skip/other-values.js';
+import { countOfShapes, shapeScan } from '../shapes.js';
 import { type FindsSets, LinkedSets } from './linked-sets.js';
 import type { SkipIndex } from './skip-index.js';
 import { PRESENCE, SEVERAL, SKIP_TUNING } from './skip-row.js';
@@ -50,7 +52,8 @@ export class ConditionSets implements KnownSets, FindsSets {
     if (criteria?.kind === 'match' && condition.shared === undefined) {
       const short = exact(this.#held(criteria)) ?? this.#scannedFor(criteria, SKIP_TUNING.maxLookedUp);
       // Another range of an order would be for nothing.
-      if (short !== undefined || innerRangeOf(criteria.test) === undefined) return short;
+      const { test } = criteria;
+      if (short !== undefined || (innerRangeOf(test) ?? equalTestOf(test)) === undefined) return short;
     }
     return exact(this.of(condition));
   }
@@ -84,7 +87,8 @@ export class ConditionSets implements KnownSets, FindsSets {
         return (
           this.#held(criteria) ??
           this.#scannedFor(criteria, SKIP_TUNING.maxLookedUp) ??
-          this.#inRange(criteria, criteria.parameter)
+          this.#inRange(criteria, criteria.parameter) ??
+          this.#others(criteria)
         );
       case 'last-updated':
         return this.#inRange(criteria, '_lastUpdated');
@@ -134,6 +138,24 @@ export class ConditionSets implements KnownSets, FindsSets {
     return (key === undefined ? undefined : this.index.setOf(key, PRESENCE)) ?? this.index.emptySet();
   }
 
+  /** What has another value than those that are asked for. */
+  #others({ parameter, test, ...criteria }: MatchCriteria): ConditionSet | undefined {
+    const opposite = equalTestOf(test);
+    const key = opposite && (parameterKey(this.#scope, parameter) as number | undefined);
+    const present = key === undefined ? undefined : this.present(parameter);
+    if (opposite === undefined || key === undefined || present === undefined) return undefined;
+    const equal = this.setOf({ ...criteria, parameter, test: opposite.test });
+    return equal && setOfOthers(present, equal, opposite.isWhole ? this.#several(key) : undefined);
+  }
+
+  /** The resources with several values of a parameter; undefined where they are many. */
+  #several(parameter: number): KeySet | undefined {
+    const collection = this.#scope.collection as number;
+    const [count] = this.#statements.get(countOfShapes(collection, parameter, 'several')) as [number];
+    if (count > MAX_SCANNED) return undefined;
+    return count === 0 ? this.emptySet() : this.#scanned(shapeScan(collection, parameter, 'several'))?.set;
+  }
+
   #scannedFor(criteria: Criteria, limit: number): ConditionSet | undefined {
     const { scan, residual } = planRows(criteria, this.#scope);
     return scan === undefined || residual !== TRUE ? undefined : this.#scanned(scan, limit);
@@ -165,14 +187,15 @@ export class ConditionSets implements KnownSets, FindsSets {
     const inner = criteria.kind === 'match' ? innerRangeOf(criteria.test) : undefined;
     const lastLow = low === undefined ? from - 1 : partWith(starts, inner?.low ?? low);
     const firstHigh = high === undefined ? to + 1 : partWith(starts, inner?.high ?? high);
-    const set = this.index.emptySet();
+    const [set, sure] = [this.index.emptySet(), this.index.emptySet()];
     let exact = true;
     const add = (first: number, last: number, isEdge: boolean): void => {
       const matching =
         isEdge && criteria.kind === 'match' ? this.#matchingIn(first, last, criteria, starts) : undefined;
-      if (matching !== undefined) return void matching.forEach((key) => set.add(key));
-      if (first <= last && (isEdge || inner === undefined)) exact = false;
-      for (let granule = first; granule <= last; granule++) order.addTo(set, granule);
+      if (matching !== undefined) return void matching.forEach((key) => sure.add(key));
+      const isSure = !isEdge && inner !== undefined;
+      if (first <= last && !isSure) exact = false;
+      for (let granule = first; granule <= last; granule++) order.addTo(isSure ? sure : set, granule);
     };
     if (lastLow >= firstHigh) add(from, to, true);
     else {
@@ -180,15 +203,16 @@ export class ConditionSets implements KnownSets, FindsSets {
       add(lastLow + 1, firstHigh - 1, false);
       add(firstHigh, to, true);
     }
-    if (intervals !== undefined && intervals !== 'many') {
-      for (const key of intervals) set.add(key);
+    if (intervals !== undefined && intervals !== 'many' && intervals.length > 0) {
       // A Range that ends where the searched one begins need not match, nor an interval that has to end before it.
-      if (intervals.length > 0 && (inner === undefined || !isOfDates(criteria))) exact = false;
+      const isSure = inner !== undefined && isOfDates(criteria);
+      if (!isSure) exact = false;
+      for (const key of intervals) (isSure ? sure : set).add(key);
     }
     const key = isOfTime ? undefined : (parameterKey(this.#scope, parameter) as number);
     const several = key === undefined ? undefined : this.index.setOf(key, SEVERAL);
-    if (key !== undefined && several?.count === 0) return { set, exact };
-    const sure = exact ? set.copy() : undefined;
+    if (key !== undefined && several?.count === 0 && exact) return { set: sure, exact };
+    set.unite(sure);
     if (several !== undefined) set.unite(several);
     return { set, exact: false, sure };
   }

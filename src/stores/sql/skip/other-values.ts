@@ -1,0 +1,56 @@
+import type { ValueTest } from '../../../search/criteria/criteria.js';
+import { type ConditionSet, sureOf } from './condition-set.js';
+import type { KeySet } from './key-set.js';
+
+/** The opposite of a test that some value is another one. */
+export interface EqualTest {
+  readonly test: ValueTest;
+  /**
+   * Resources without several values (see extremes.ts) pass one of both tests at most. Values of one code may be of
+   * several systems.
+   */
+  readonly isWhole: boolean;
+}
+
+/** What no value of a `ne` passes, and every other value fails. Undefined for other tests, and for values in a unit. */
+export function equalTestOf(test: ValueTest): EqualTest | undefined {
+  switch (test.kind) {
+    case 'token':
+    case 'reference': {
+      const { negated, ...equal } = test;
+      if (negated !== true) return undefined;
+      return { test: equal, isWhole: equal.kind === 'reference' || (equal.system === undefined && !equal.noSystem) };
+    }
+    case 'string':
+      return test.comparator === 'not-equals' ? whole({ ...test, comparator: 'equals' }) : undefined;
+    case 'uri':
+      if (test.comparator === 'not-canonical') return whole({ ...test, comparator: 'canonical' });
+      return test.comparator === 'not-equals' ? whole({ ...test, comparator: 'equals' }) : undefined;
+    case 'quantity':
+      if (test.system !== undefined || test.code !== undefined) return undefined;
+      return test.prefix === 'ne' ? whole({ ...test, prefix: 'eq' }) : undefined;
+    case 'date':
+    case 'number':
+      return test.prefix === 'ne' ? whole({ ...test, prefix: 'eq' }) : undefined;
+    default:
+      return undefined;
+  }
+}
+
+function whole(test: ValueTest): EqualTest {
+  return { test, isWhole: true };
+}
+
+/**
+ * What has a value other than those that are asked for: all with a value, without what has no other one.
+ *
+ * @param several the resources with several values; undefined: any may have
+ */
+export function setOfOthers(present: KeySet, equal: ConditionSet, several: KeySet | undefined): ConditionSet {
+  const sure = present.copy().subtract(equal.set);
+  const surelyEqual = sureOf(equal);
+  if (several === undefined || surelyEqual === undefined) return { set: present.copy(), exact: false, sure };
+  const failing = surelyEqual.copy().subtract(several);
+  const exact = equal.exact && several.count === 0;
+  return exact ? { set: sure, exact } : { set: present.copy().subtract(failing), exact, sure };
+}

@@ -1,0 +1,176 @@
+import Database from 'better-sqlite3';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { R4 } from '../../src/fhir/r4.js';
+import type { AnyResource } from '../../src/fhir/resource.js';
+import type { Criteria, ValueTest } from '../../src/search/criteria/criteria.js';
+import type { ResourceStore } from '../../src/store/store.js';
+import { MemoryStore } from '../../src/stores/memory/store.js';
+import { Connection } from '../../src/stores/sqlite/connection.js';
+import { COUNTING_SETS } from '../../src/stores/sqlite/count-sets.js';
+import { TUNING } from '../../src/stores/sqlite/pages/tuning.js';
+import { SKIP_TUNING } from '../../src/stores/sqlite/skip/skip-row.js';
+import { Statements } from '../../src/stores/sqlite/statements.js';
+import { SqliteStore } from '../../src/stores/sqlite/store.js';
+import { keyOf, PROJECT } from '../../src/testing/conformance-case.js';
+import { createRandom, oneOf } from '../../src/testing/random.js';
+import { cases, SEED } from '../support/chance.js';
+import { by, match, write } from './skip-cases.js';
+
+const [DEFAULTS, COUNTS, SKIPS] = [{ ...TUNING }, { ...COUNTING_SETS }, { ...SKIP_TUNING }];
+// Few resources are many granules. Some codes have a set, and others are looked up.
+beforeAll(() => void Object.assign(SKIP_TUNING, { granule: 8, minGranules: 4, minHolders: 100 }));
+afterAll(() => void Object.assign(SKIP_TUNING, SKIPS));
+afterEach(() => {
+  Object.assign(TUNING, DEFAULTS);
+  Object.assign(COUNTING_SETS, COUNTS);
+  vi.restoreAllMocks();
+});
+
+function buildAll(database: Database.Database): void {
+  const { skipIndexes } = new Connection(R4, database, { cacheBytes: 0, clock: () => new Date(), ownsFile: false });
+  for (const collection of skipIndexes.listStale()) skipIndexes.write(skipIndexes.build(collection));
+}
+
+/** Values with and without codes and systems, absolute references, and none, one or several of each parameter. */
+function questionnaires(count: number, random: () => number): AnyResource[] {
+  const several = <Value>(make: () => Value): readonly Value[] =>
+    Array.from({ length: oneOf([0, 1, 1, 1, 1, 2, 3], random) }, make);
+  const concept = (): object =>
+    random() < 0.1
+      ? { text: 'only a text' }
+      : {
+          coding: Array.from({ length: oneOf([1, 1, 1, 2], random) }, () => ({
+            code: oneOf(['a', 'a', 'b', 'c'], random),
+            ...(random() < 0.7 ? { system: oneOf(['urn:1', 'urn:1', 'urn:2'], random) } : {}),
+          })),
+        };
+  const reference = (): object => ({
+    reference: oneOf(
+      ['Patient/p1', 'Patient/p1', 'Patient/p2', 'Group/p1', 'https://other.example/Patient/p1'],
+      random,
+    ),
+  });
+  return Array.from({ length: count }, (_, index) => ({
+    resourceType: 'ServiceRequest',
+    id: `s${(index * 7919) % 1_009}`,
+    status: oneOf(['active', 'active', 'draft'], random),
+    intent: 'order',
+    ...(random() < 0.9 ? { code: concept(), subject: reference() } : {}),
+    category: several(concept),
+    performer: several(() => ({ reference: `Practitioner/${oneOf(['a', 'a', 'b'], random)}` })),
+    identifier: several(() => ({
+      value: oneOf(['n0', 'n0', 'n1'], random),
+      system: oneOf(['urn:1', 'urn:2'], random),
+    })),
+    instantiatesUri: several(() => oneOf(['http://x.example/a', 'http://x.example/b'], random)),
+    instantiatesCanonical: several(() => oneOf(['http://x.example/a', 'http://x.example/a|1'], random)),
+  }));
+}
+
+function randomOther(random: () => number): Criteria {
+  const [parameter, make] = oneOf<readonly [string, () => ValueTest]>(
+    [
+      ['status', () => ({ kind: 'token', code: oneOf(['active', 'draft', 'x'], random), negated: true })],
+      ...['code', 'category', 'identifier'].map(
+        (one) =>
+          [
+            one,
+            (): ValueTest => ({
+              kind: 'token',
+              negated: true,
+              ...(random() < 0.9
+                ? { code: oneOf(one === 'identifier' ? ['n0', 'n1'] : ['a', 'b', 'c', 'x'], random) }
+                : {}),
+              ...oneOf([{}, { system: 'urn:1' }, { system: 'urn:none' }, { noSystem: true }, { folded: 'b' }], random),
+            }),
+          ] as const,
+      ),
+      ['subject', () => oneOf<ValueTest>([to('Patient', 'p1'), to('Patient'), to('Group', 'none'), URL], random)],
+      ['performer', () => to('Practitioner', oneOf(['a', 'b', 'none'], random))],
+      ['instantiates-uri', () => ({ kind: 'uri', comparator: 'not-equals', value: 'http://x.example/a' })],
+      ['instantiates-canonical', () => ({ ...URL, url: 'http://x.example/a' })],
+    ],
+    random,
+  );
+  return { kind: 'match', parameter, test: make() };
+}
+
+function to(type: string, id?: string): ValueTest {
+  return { kind: 'reference', types: [type], negated: true, ...(id === undefined ? {} : { id }) };
+}
+
+const URL = { kind: 'reference', url: 'https://other.example/Patient/p1', negated: true } as const;
+
+describe('what has another value', () => {
+  test(`is found and counted as in memory, after writes, too, seed ${SEED}`, async () => {
+    const random = createRandom(SEED);
+    const [database, memory] = [new Database(':memory:'), new MemoryStore()];
+    const store = new SqliteStore(database);
+    for (const one of [store, memory]) await write(one, questionnaires(250, createRandom(SEED)));
+    buildAll(database);
+    Object.assign(COUNTING_SETS, { minRows: 0 });
+    for (let trial = 0; trial < cases(500, 120); trial++) {
+      if (trial % 100 === 50) {
+        const later = questionnaires(10, random);
+        for (const one of [store, memory]) {
+          await write(one, later);
+          await one.commit([{ kind: 'delete', key: keyOf('ServiceRequest', later[0]!.id!) }]);
+        }
+      }
+      Object.assign(SKIP_TUNING, { maxLookedUp: oneOf([0, 40, 4_096], random) });
+      Object.assign(COUNTING_SETS, { maxTested: oneOf([0, 20, 1_000], random) });
+      Object.assign(TUNING, { looks: oneOf([[Infinity], DEFAULTS.looks], random), skipFrom: 0 });
+      const [one, other] = [randomOther(random), randomOther(random)];
+      const of: readonly Criteria[] = [one, random() < 0.5 ? other : match('status', 'active')];
+      const criteria = oneOf<Criteria>(
+        [
+          one,
+          { kind: 'not', of: one },
+          { kind: 'and', of },
+          { kind: 'or', of },
+          { kind: 'not', of: { kind: 'or', of } },
+        ],
+        random,
+      );
+      const limit = oneOf([0, 10], random);
+      const sort = random() < 0.5 ? undefined : [by('code', random() < 0.5)];
+      const found = async (from: ResourceStore): Promise<unknown> => {
+        const query = { project: PROJECT, type: 'ServiceRequest', criteria, sort, limit, total: true };
+        const { matches, total } = await from.search(query);
+        return [total, matches.map(({ resource }) => resource.id)];
+      };
+      expect([criteria, await found(store)]).toEqual([criteria, await found(memory)]);
+    }
+  });
+
+  test('is counted by sets, and only resources with several values are tested', async () => {
+    const database = new Database(':memory:');
+    const [store, memory] = [new SqliteStore(database), new MemoryStore()];
+    const resources = Array.from({ length: 200 }, (_, index) => ({
+      resourceType: 'ServiceRequest',
+      id: `s${index}`,
+      status: index % 2 === 0 ? 'active' : 'draft',
+      subject: { reference: `Patient/p${index % 3}` },
+      performer: [0, 1].slice(index % 20 === 0 ? 0 : 1).map((one) => ({ reference: `Practitioner/${one}` })),
+    })) as unknown as AnyResource[];
+    for (const one of [store, memory]) await write(one, resources);
+    buildAll(database);
+    Object.assign(COUNTING_SETS, { minRows: 0 });
+    const conditions = (parameter: string, type: string, id: string): Criteria => ({
+      kind: 'and',
+      of: [match('status', 'active'), { kind: 'match', parameter, test: to(type, id) }],
+    });
+    const get = vi.spyOn(Statements.prototype, 'get');
+    const tested = async (criteria: Criteria): Promise<number> => {
+      const query = { project: PROJECT, type: 'ServiceRequest', criteria, limit: 0, total: true } as const;
+      get.mockClear();
+      expect((await store.search(query)).total).toBe((await memory.search(query)).total);
+      const tests = get.mock.calls.filter(([{ text }]) => text.includes('r0.') && !text.includes('LIMIT'));
+      const lists = tests.flatMap(([{ values }]) => values).filter((one) => String(one).startsWith('['));
+      expect(lists).toHaveLength(tests.length);
+      return lists.flatMap((one) => JSON.parse(String(one)) as unknown[]).length;
+    };
+    expect(await tested(conditions('subject', 'Patient', 'p1'))).toBe(0);
+    expect(await tested(conditions('performer', 'Practitioner', '1'))).toBe(10);
+  });
+});
