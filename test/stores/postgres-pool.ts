@@ -1,5 +1,5 @@
 import type { PGlite } from '@electric-sql/pglite';
-import type { PostgresPool } from '../../src/stores/postgres/driver.js';
+import type { PostgresPool, PostgresStatement } from '../../src/stores/postgres/driver.js';
 import { pglitePool } from '../../src/stores/postgres/pglite-pool.js';
 import { PostgresStore } from '../../src/stores/postgres/store.js';
 import { openPglite } from '../support/open-pglite.js';
@@ -62,4 +62,20 @@ export async function postgresPool(): Promise<PostgresPool> {
   if (emptied++ % 20 === 19 && names.length > 0) await database.exec(`TRUNCATE ${names.join(', ')}`);
   else await database.exec(names.map((name) => `DELETE FROM ${name}`).join(';'));
   return pglitePool(database);
+}
+
+/** A pool that notes the statements. */
+export function noting(pool: PostgresPool, statements: string[]): PostgresPool {
+  return {
+    async connect() {
+      const client = await pool.connect();
+      return {
+        query(statement: PostgresStatement) {
+          statements.push(statement.text);
+          return client.query(statement);
+        },
+        release: (broken) => client.release(broken),
+      };
+    },
+  };
 }

@@ -27,11 +27,11 @@ export async function countInSets(
   run: Run,
 ): Promise<number | undefined> {
   const [first, second] = conditions;
-  if (first === undefined || (second === undefined && !mayBeSet(first))) return undefined;
+  if (first !== undefined && second === undefined && !mayBeSet(first)) return undefined;
   const sets = await conditionSets(scope, skips, run);
   if (sets === undefined || sets.index.pending > TUNING.maxTested) return undefined;
   const { index } = sets;
-  const found = intersection(await sets.prepare(conditions));
+  const found = first === undefined ? { set: index.all, exact: true } : intersection(await sets.prepare(conditions));
   if (found === undefined) return undefined;
   const matching = (found.exact ? found.set : (found.sure ?? index.emptySet())).copy();
   const open = found.set.copy().subtract(matching);

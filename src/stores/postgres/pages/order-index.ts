@@ -50,6 +50,9 @@ export interface OrderIndex {
   readonly missing?: Condition;
 }
 
+/** An order of a skip index. */
+export type SkipKey = Pick<OrderIndex, 'valueOf' | 'isCut' | 'isNumber' | 'skip'>;
+
 /** Values of the bits of extremes.ts. */
 const MARKS = 16;
 

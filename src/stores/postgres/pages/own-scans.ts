@@ -10,6 +10,7 @@ import { isCurrent, ofParameter, parameterKey, type RowScope } from '../../sql/r
 import { allOf, anyOf, Sql, sql, type SqlValue, TRUE, unionAll } from '../../sql/sql.js';
 import { isNotWhole, isWhole } from '../dialect.js';
 import { shapesWithAll, shapeScan } from './shapes.js';
+import { TUNING } from './tuning.js';
 
 /**
  * Gives a condition a scan of PostgreSQL's own where that is shorter, or the only one:
@@ -150,4 +151,17 @@ export function presenceScan(conditions: readonly Condition[], scope: RowScope):
   }
   if (needed.size < 2) return undefined;
   return { scan: shapesWithAll(scope.project, scope.collection!, needed), test: TRUE, direct: true, unique: true };
+}
+
+/** Those that give their first rows at once, if there is one, or all where many are read. */
+export function scansFor(look: number, conditions: readonly Condition[]): readonly Condition[] {
+  const scans = conditions.filter(({ scan }) => scan !== undefined);
+  const direct = scans.filter((one) => one.direct === true);
+  return direct.length === 0 || look >= TUNING.indirectFrom ? scans : direct;
+}
+
+/** All resources of the type: for conditions without a scan. */
+export function allOfType(scope: RowScope): Condition {
+  const { row } = scope;
+  return { test: TRUE, scan: sql`SELECT ${row}.key FROM resource ${row} WHERE ${isCurrent(scope)}`, direct: true };
 }

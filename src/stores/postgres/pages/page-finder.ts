@@ -2,15 +2,17 @@ import type { SortKey } from '../../../search/criteria/criteria.js';
 import type { SearchPosition } from '../../../search/evaluate/sort.js';
 import type { Condition } from '../../sql/pages/condition.js';
 import type { PageOrder, PagePosition } from '../../sql/pages/page-order.js';
-import { isCurrent, parameterKey, type RowScope } from '../../sql/rows.js';
+import { parameterKey, type RowScope } from '../../sql/rows.js';
 import { FALSE, type Sql, sql, type SqlValue, TRUE } from '../../sql/sql.js';
 import type { Run } from '../run.js';
 import { conditionSets } from '../skip/condition-sets.js';
+import { referenceKeyOf } from '../skip/reference-order.js';
 import type { SkipSource } from '../skip/skip-index.js';
 import { prepared } from '../statements.js';
 import { collection } from './collection.js';
 import { areFar, areSparse, otherEnd } from './far.js';
 import { type OrderIndex, orderIndexOf } from './order-index.js';
+import { allOfType, scansFor } from './own-scans.js';
 import type { Asked } from './page-statement.js';
 import { type Finding, type FoundText, foundTexts, RangeWalk, stretchOf } from './range-walk.js';
 import { type Skipping, SkipWalker } from './skip-walk.js';
@@ -143,7 +145,7 @@ export class PageFinder {
   async *#find(asked: Asked, conditions: readonly Condition[], run: Run, knownLong = false): Finding {
     if (asked.need <= 0 || conditions.some(({ test }) => test === FALSE)) return [];
     const index = await this.#wholeIndex(asked, run);
-    const skipping = index && (await this.#skipping(asked, index, conditions, run));
+    const skipping = await this.#skipping(asked, index, conditions, run);
     // To test the members of sets takes no longer than to find them in another way.
     if (skipping !== undefined && (skipping.exact || areSparse(conditions))) return yield* skipping.finding;
     const walk = skipping?.finding ?? (index && this.#walk(asked, index, conditions, run));
@@ -165,16 +167,19 @@ export class PageFinder {
     throw new Error('A walk ends');
   }
 
-  /** Without a condition nothing can be left out. */
+  /** Without a condition nothing can be left out of an index. */
   async #skipping(
     asked: Asked,
-    index: OrderIndex,
+    index: OrderIndex | undefined,
     conditions: readonly Condition[],
     run: Run,
   ): Promise<Skipping | undefined> {
-    if (conditions.length === 0 || this.#skips === undefined) return undefined;
+    const { order, level } = asked;
+    const key = index ?? referenceKeyOf(order.keys[level]!, order.scope);
+    if (key === undefined || this.#skips === undefined) return undefined;
+    if (index !== undefined && conditions.length === 0) return undefined;
     this.#skipWalker ??= this.#openSkips(this.#skips, run);
-    return (await this.#skipWalker)?.walk(asked, index, conditions);
+    return (await this.#skipWalker)?.walk(asked, key, conditions);
   }
 
   async #openSkips(skips: SkipSource, run: Run): Promise<SkipWalker | undefined> {
@@ -279,18 +284,6 @@ const BY_ID: SortKey = { parameter: '_id', descending: false };
 
 function hasValues({ parameter }: SortKey, scope: RowScope): boolean {
   return parameter === '_id' || parameter === '_lastUpdated' || parameterKey(scope, parameter) !== undefined;
-}
-
-/** Those that give their first rows at once, if there is one, or all where many are read. */
-function scansFor(look: number, conditions: readonly Condition[]): readonly Condition[] {
-  const scans = conditions.filter(({ scan }) => scan !== undefined);
-  const direct = scans.filter((one) => one.direct === true);
-  return direct.length === 0 || look >= TUNING.indirectFrom ? scans : direct;
-}
-
-function allOfType(scope: RowScope): Condition {
-  const { row } = scope;
-  return { test: TRUE, scan: sql`SELECT ${row}.key FROM resource ${row} WHERE ${isCurrent(scope)}`, direct: true };
 }
 
 function testsOf(conditions: readonly Condition[]): readonly Sql[] {

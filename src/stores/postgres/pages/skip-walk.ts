@@ -6,10 +6,11 @@ import { allOf, sql, type Sql, type SqlValue, TRUE, unionAll } from '../../sql/s
 import { arrayText } from '../array.js';
 import type { Run } from '../run.js';
 import type { ConditionSets } from '../skip/condition-sets.js';
+import { referenceKeyOf } from '../skip/reference-order.js';
 import { orderNames, type SkipIndex, type SkipOrderKeys } from '../skip/skip-index.js';
 import { GRANULES_IN_ROW } from '../skip/skip-row.js';
 import { collection } from './collection.js';
-import { type OrderIndex, orderIndexOf } from './order-index.js';
+import { orderIndexOf, type SkipKey } from './order-index.js';
 import { type Asked, oneResource } from './page-statement.js';
 import { CUT, type Finding, type FoundText, foundTexts } from './range-walk.js';
 import { TUNING } from './tuning.js';
@@ -35,9 +36,10 @@ export class SkipWalker {
    *
    * @param index of the first key of the order
    */
-  async walk(asked: Asked, index: OrderIndex, conditions: readonly Condition[]): Promise<Skipping | undefined> {
+  async walk(asked: Asked, index: SkipKey, conditions: readonly Condition[]): Promise<Skipping | undefined> {
     if (asked.need > TUNING.maxSkipped) return undefined;
-    const known = intersection(await this.#sets.prepare(conditions));
+    const sets = await this.#sets.prepare(conditions);
+    const known = conditions.length === 0 ? { set: this.#index.all, exact: true } : intersection(sets);
     if (known === undefined) return undefined;
     const order = await this.#orderOf(asked, index);
     if (order === undefined) return undefined;
@@ -48,7 +50,7 @@ export class SkipWalker {
     return { finding: find.call(this), exact: known.exact };
   }
 
-  async #orderOf({ order, level }: Asked, { skip }: OrderIndex): Promise<SkipOrderKeys | undefined> {
+  async #orderOf({ order, level }: Asked, { skip }: SkipKey): Promise<SkipOrderKeys | undefined> {
     await this.#index.load(orderNames(skip));
     return this.#index.order(skip, order.keys[level]!.descending);
   }
@@ -170,7 +172,8 @@ export class SkipWalker {
     for (const number of numbers) members.add(number);
     const condition: MemberCondition = { test: TRUE, members };
     const all = [...conditions, condition];
-    const index = orderIndexOf(order.keys[level + 1]!, order.scope);
+    const key = order.keys[level + 1]!;
+    const index = orderIndexOf(key, order.scope) ?? referenceKeyOf(key, order.scope);
     const [known] = await this.#sets.prepare([condition]);
     const ofNext = index && (await this.#orderOf(next, index));
     const tests = this.#testsOf(conditions);
@@ -218,7 +221,7 @@ export interface Skipping {
 interface Part {
   readonly asked: Asked;
   /** Of that key. */
-  readonly index: OrderIndex;
+  readonly index: SkipKey;
   readonly order: SkipOrderKeys;
   readonly conditions: readonly Condition[];
   /** The keys of what was written since and matches. */
@@ -260,7 +263,7 @@ function isPast(value: SqlValue, at: SqlValue | undefined, falling: boolean): bo
 }
 
 /** The value may be the beginning of several. */
-function isCutShort({ isCut }: OrderIndex, value: SqlValue): boolean {
+function isCutShort({ isCut }: SkipKey, value: SqlValue): boolean {
   return isCut && value !== null && [...String(value)].length === CUT;
 }
 

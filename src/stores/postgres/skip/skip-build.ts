@@ -4,7 +4,7 @@ import type { FhirModel } from '../../../fhir/model/fhir-model.js';
 import { LARGEST, SMALLEST } from '../../sql/extremes.js';
 import { tablesOf } from '../../sql/index-tables.js';
 import { isCurrent, parameterKey, rowScope, type RowScope } from '../../sql/rows.js';
-import { listBytes, listsBytes, setBytes } from '../../sql/skip/key-bytes.js';
+import { setBytes } from '../../sql/skip/key-bytes.js';
 import { KeySet } from '../../sql/skip/key-set.js';
 import { FALSE, type Sql, sql, type SqlValue } from '../../sql/sql.js';
 import { arrayText } from '../array.js';
@@ -12,24 +12,23 @@ import { postgresDialect } from '../dialect.js';
 import { projectKey } from '../keys.js';
 import type { Runner } from '../meta.js';
 import { type OrderIndex, orderIndexOf } from '../pages/order-index.js';
-import { numbers, numbersIn, referenceRows, type Row, textOf } from './reference-rows.js';
+import { granuleRows } from './granule-rows.js';
+import { numbers, numbersIn, type Row, textOf } from './number-texts.js';
+import { referenceRows } from './reference-rows.js';
 import {
   BY_LARGEST,
   BY_SMALLEST,
   FORMAT,
-  GRANULES_IN_ROW,
   HEADER,
   IDS,
   keyNames,
   KEYS_IN_ROW,
   KEYS_TOGETHER,
-  ORDER,
   PRESENCE,
   SETS,
   SEVERAL,
   SKIP_TUNING,
   type SkipHeader,
-  type SkipOrder,
   valueName,
 } from './skip-row.js';
 
@@ -172,35 +171,12 @@ class SkipBuilder {
           SELECT v, n, count(*) OVER (PARTITION BY v) >= ${Math.ceil(granule / 2)} AS tie FROM (
             SELECT ${value} AS v, m.n FROM ${from} JOIN fhirgraph_number m ON m.resource = ${key} WHERE ${where}) x) y) q
       GROUP BY q.part, q.tie, CASE WHEN q.tie THEN 0 ELSE q.place END ORDER BY 1`);
-    const granules = rows as readonly (readonly [SqlValue, boolean, string])[];
+    const granules = (rows as readonly (readonly [SqlValue, boolean, string])[]).map(([start, isTie, data]) => {
+      return { start: isNumber ? Number(start) : start, isTie, numbers: numbersIn(data) };
+    });
     if (granules.length === 0) return false;
-    const starts = granules.map(([start]) => (isNumber ? Number(start) : start));
-    const ties = [...granules.keys()].filter((place) => granules[place]![1]);
-    const order: SkipOrder = { starts, ties, several };
-    await this.#add({ sort: index.skip, subject, value: ORDER, data: JSON.stringify(order) });
-    const missing = this.#all.copy();
-    const lists = function* (this: SkipBuilder): Generator<Uint8Array> {
-      for (const [, , data] of granules) {
-        const numbers = numbersIn(data).sort();
-        for (const number of numbers) missing.delete(number);
-        yield listBytes(numbers, 0);
-      }
-      yield listBytes(missing.keys(), 0);
-    };
-    let row = 0;
-    let part: Uint8Array[] = [];
-    const write = async (): Promise<void> => {
-      if (part.length === 0) return;
-      await this.#add({ sort: index.skip, subject, value: String(row), data: textOf(listsBytes(part)) });
-      row += 1;
-      part = [];
-      await turn();
-    };
-    for (const list of lists.call(this)) {
-      part.push(list);
-      if (part.length === GRANULES_IN_ROW) await write();
-    }
-    await write();
+    const order = { sort: index.skip, subject, several };
+    for await (const row of granuleRows(order, granules, this.#all)) await this.#add(row);
     return true;
   }
 
@@ -240,7 +216,7 @@ class SkipBuilder {
     const project = sql`${projectKey(this.#type.project)}`;
     const of = sql`${project}::uuid, ${this.#type.type}::text`;
     for (const some of this.#together(keys)) {
-      for await (const row of referenceRows(this.#runner, project, of, some)) {
+      for await (const row of referenceRows(this.#runner, project, of, some, this.#all)) {
         await this.#add(row);
         await turn();
       }

@@ -27,7 +27,8 @@ import { parameterKey, type RowScope } from '../../sql/rows.js';
  * param.  2           '0' …     the references themselves: see references.ts. A target is its place among the keys
  * ```
  *
- * Orders and subjects are the keys of parameters, or {@link IDS} and {@link INSTANTS}.
+ * Orders and subjects are the keys of parameters, or {@link IDS} and {@link INSTANTS}. References are in the order of their
+ * texts, which nothing else has: see reference-order.ts.
  */
 export interface SkipHeader {
   /** Changes with what the rows mean. */
