@@ -16,7 +16,6 @@ import type {
   TypeHistoryQuery,
   StatementPlan,
   StoreCall,
-  StoredResource,
   Write,
   WriteResult,
 } from '../../store/store.js';
@@ -24,13 +23,11 @@ import type { FhirError } from '../../fhir/error.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { TypeParameter } from '../../search/criteria/parameters-of.js';
 import { ChangeFeed } from '../../store/change-feed.js';
-import { LONG_TEXT, unlessLong, whenParsed } from '../../store/long-texts.js';
-import { assertFewResources } from '../../store/guards.js';
+import { whenParsed } from '../../store/long-texts.js';
 import { CallRunner } from './call-runner.js';
 import { resolveConfig, type SqliteStoreOptions } from './config.js';
 import { configureConnection } from './configure.js';
 import { Connection } from './connection.js';
-import type { Contents, ElementsAt } from './contents.js';
 import { asDriver, type NodeSqliteDatabase } from './node-sqlite.js';
 import { assertDatabaseFile, isFile, withPath } from './database-file.js';
 import { openDatabase, type SqliteDatabase } from './driver.js';
@@ -40,20 +37,16 @@ import { takeOver } from './index-takeover.js';
 import { IndexWork } from './index-work.js';
 import { IndexesOnDemand } from './indexes-on-demand.js';
 import { assertOwnDatabase, prepareSchema } from './prepare-schema.js';
-import type { KeyPage } from './search.js';
 import type { ReindexOptions } from '../sql/reindex.js';
+import { ReadCalls } from './read-calls.js';
 import { Reindexing } from './reindexing.js';
-import { isTextLost } from './kept-text.js';
 import { SKIP_TUNING } from './skip/skip-row.js';
 import { SkipRefresh } from './skip/skip-refresh.js';
 import { RemovalWatch } from './removal-watch.js';
 import { storeRemoval } from './store-removal.js';
-import { ATTEMPTS } from '../../store/with-retries.js';
 import { Threads } from './threads/threads.js';
-import { THREAD_TUNING } from './threads/tuning.js';
 import { asOfNow } from './transaction.js';
 import { typeHistory } from './type-history.js';
-import { isIndexDropped } from './value-indexes.js';
 import type { Verification } from './verify.js';
 
 /**
@@ -79,6 +72,7 @@ export class SqliteStore implements ResourceStore {
   readonly #watch: RemovalWatch;
   readonly #indexes: IndexesOnDemand;
   readonly #skips: SkipRefresh;
+  readonly #reads: ReadCalls;
   #written = 0;
 
   /**
@@ -118,6 +112,7 @@ export class SqliteStore implements ResourceStore {
     connection.contents.onFilled = () => this.#watch.start();
     this.#indexes = new IndexesOnDemand(connection, calls);
     this.#skips = new SkipRefresh(connection, calls);
+    this.#reads = new ReadCalls(connection, calls, this.#indexes, this.#skips);
     const { statements, dictionaries, status } = connection;
     const work = new IndexWork(model, this.#database, statements, dictionaries, status);
     this.#reindexing = new Reindexing(this.#database, work);
@@ -140,11 +135,11 @@ export class SqliteStore implements ResourceStore {
   }
 
   read(keys: readonly ResourceKey[], options?: CallOptions): Promise<readonly ReadResult[]> {
-    return this.#readNow(keys, options) ?? this.#whileKept(() => this.#read(keys, options));
+    return this.#reads.read(keys, options);
   }
 
   search(query: SearchQuery, options?: CallOptions): Promise<SearchPage> {
-    return this.#whileKept(() => this.#search(query, options));
+    return this.#reads.search(query, options);
   }
 
   searchByReference(
@@ -153,95 +148,7 @@ export class SqliteStore implements ResourceStore {
     targets: readonly ReferenceTarget[],
     options?: CallOptions,
   ): Promise<readonly SearchPage[]> {
-    return this.#whileKept(() => this.#searchByReference(query, parameter, targets, options));
-  }
-
-  /**
-   * PERF: a short read is done at once, and needs one promise.
-   *
-   * @returns undefined for a long read, and for one that comes upon a removal
-   */
-  #readNow(keys: readonly ResourceKey[], options?: CallOptions): Promise<readonly ReadResult[]> | undefined {
-    if (keys.length > this.#slice || this.#calls.isTurnSpent) return undefined;
-    try {
-      return Promise.resolve(this.#calls.run(options, () => this.#connection.reads.read(keys)));
-    } catch (error) {
-      if (isTextLost(error) || isIndexDropped(error)) return undefined;
-      // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- it passes on what the work threw
-      return Promise.reject(error);
-    }
-  }
-
-  async #read(keys: readonly ResourceKey[], options?: CallOptions): Promise<readonly ReadResult[]> {
-    const { reads } = this.#connection;
-    if (this.#calls.isTurnSpent) await this.#calls.nextTurn();
-    const isShort = !this.#calls.hasThreads || keys.length <= this.#slice;
-    const results = isShort ? unlessLong(() => this.#calls.run(options, () => reads.read(keys))) : LONG_TEXT;
-    if (results !== LONG_TEXT) return results;
-    if (keys.length <= this.#connection.contents.textsAtOnce && reads.readsTextsOf(keys)) {
-      const texts = this.#calls.run(options, () => reads.textsOf(keys));
-      return this.#inSlices(keys.length, options, (start, end) =>
-        reads.resultsOfTexts(keys.slice(start, end), texts.slice(start, end)),
-      );
-    }
-    const states = this.#calls.run(options, () => reads.statesOf(keys));
-    const { contents, elements } = reads.contentsOf(keys, states);
-    const resources = await this.#load(contents, elements, options);
-    return this.#calls.run(options, () => reads.resultsOf(keys, states, resources));
-  }
-
-  async #search(query: SearchQuery, options?: CallOptions): Promise<SearchPage> {
-    await this.#indexes.ready(options);
-    const find = (): KeyPage => this.#connection.search(query);
-    const elements = (): typeof query.elements => query.elements;
-    const load = (keys: readonly number[]): StoredResource[] => this.#connection.contents.load(keys, elements);
-    if (!this.#calls.hasThreads) {
-      const result = unlessLong(() =>
-        this.#calls.run(options, () => {
-          const page = find();
-          return filled(page, load(page.keys));
-        }),
-      );
-      if (result !== LONG_TEXT) return result;
-    }
-    const page = await this.#calls.read({ kind: 'search', query }, options, find);
-    this.#skips.begin();
-    return filled(page, await this.#load(page.keys, elements, options));
-  }
-
-  async #searchByReference(
-    query: SearchQuery,
-    parameter: string,
-    targets: readonly ReferenceTarget[],
-    options?: CallOptions,
-  ): Promise<readonly SearchPage[]> {
-    await this.#indexes.ready(options);
-    const { contents } = this.#connection;
-    const find = (): readonly KeyPage[] =>
-      this.#connection.searchByReference(query, parameter, targets, contents.textsWithPage);
-    const elements = (): typeof query.elements => query.elements;
-    const load = ({ keys, texts }: KeyPage): StoredResource[] =>
-      texts === undefined ? contents.load(keys, elements) : contents.parse(texts, elements);
-    if (!this.#calls.hasThreads) {
-      const results = unlessLong(() =>
-        this.#calls.run(options, () => fewEnough(find(), options).map((page) => filled(page, load(page)))),
-      );
-      if (results !== LONG_TEXT) return results;
-    }
-    const call = { kind: 'search-by-reference', query, parameter, targets } as const;
-    const pages = fewEnough(await this.#calls.read(call, options, find), options);
-    this.#skips.begin();
-    const [first] = pages;
-    if (first?.texts !== undefined) {
-      return whenParsed(() => this.#calls.run(options, () => [filled(first, load(first))]));
-    }
-    const resources = await this.#load(
-      pages.flatMap(({ keys }) => keys),
-      elements,
-      options,
-    );
-    let start = 0;
-    return pages.map((page) => filled(page, resources.slice(start, (start += page.keys.length))));
+    return this.#reads.searchByReference(query, parameter, targets, options);
   }
 
   async commit(writes: readonly Write[], options?: CallOptions): Promise<readonly WriteResult[]> {
@@ -362,21 +269,6 @@ export class SqliteStore implements ResourceStore {
     return this.#calls.run(options, () => explainCall(call, this.#connection));
   }
 
-  /**
-   * Runs a read of several statements again if another connection came between them: a removal, so that the content of
-   * what the first ones found was gone, or the first commit of a load, which drops indexes.
-   */
-  async #whileKept<Result>(read: () => Promise<Result>): Promise<Result> {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await read();
-      } catch (error) {
-        if (attempt >= ATTEMPTS.read || !(isTextLost(error) || isIndexDropped(error))) throw error;
-        this.#connection.valueIndexes.forget();
-      }
-    }
-  }
-
   /** @returns whether anything is remembered that may be removed later */
   #lookForRemovals(): boolean {
     if (this.#calls.isClosed) return false;
@@ -387,75 +279,4 @@ export class SqliteStore implements ResourceStore {
     }
     return this.#connection.contents.cachedBytes > 0;
   }
-
-  /** The resources of versions, which never change: between some of them others have their turn. */
-  async #load(
-    keys: readonly number[],
-    elements: ElementsAt,
-    options: CallOptions | undefined,
-  ): Promise<readonly StoredResource[]> {
-    const { contents } = this.#connection;
-    if (keys.length <= this.#slice) {
-      const resources = unlessLong(() => this.#calls.run(options, () => contents.load(keys, elements)));
-      if (resources !== LONG_TEXT) return resources;
-    }
-    if (!contents.isCaching) return this.#loadUncached(keys, elements, options);
-    return this.#inSlices(keys.length, options, (start, end) =>
-      contents.load(keys.slice(start, end), (position) => elements(start + position)),
-    );
-  }
-
-  /** PERF: one statement reads the texts of many slices. A cache would keep what is removed before a slice is parsed. */
-  async #loadUncached(
-    keys: readonly number[],
-    elements: ElementsAt,
-    options: CallOptions | undefined,
-  ): Promise<readonly StoredResource[]> {
-    const { contents } = this.#connection;
-    let texts: ReturnType<Contents['textsOf']> = [];
-    let first = 0;
-    return this.#inSlices(keys.length, options, (start, end) => {
-      if (start >= first + texts.length) {
-        first = start;
-        texts = contents.textsOf(keys.slice(start, start + Math.max(contents.textsAtOnce, end - start)));
-      }
-      return contents.parse(texts.slice(start - first, end - first), (position) => elements(start + position));
-    });
-  }
-
-  /** Gathers what is found between two positions at a time; others have their turn between some of them. */
-  async #inSlices<Result>(
-    length: number,
-    options: CallOptions | undefined,
-    find: (start: number, end: number) => readonly Result[],
-  ): Promise<readonly Result[]> {
-    const results: Result[] = [];
-    while (results.length < length) {
-      if (this.#calls.isTurnSpent) await this.#calls.nextTurn();
-      const start = results.length;
-      // After a long text the slice is shorter.
-      const found = whenParsed(() =>
-        this.#calls.run(options, () => find(start, Math.min(length, start + this.#slice))),
-      );
-      results.push(...(found instanceof Promise ? await found : found));
-    }
-    return results;
-  }
-
-  get #slice(): number {
-    return Math.min(THREAD_TUNING.slice, this.#connection.contents.slice);
-  }
-}
-
-/** @throws FhirError `too-costly` */
-function fewEnough(pages: readonly KeyPage[], options: CallOptions | undefined): readonly KeyPage[] {
-  assertFewResources(
-    pages.reduce((sum, { keys }) => sum + keys.length, 0),
-    options,
-  );
-  return pages;
-}
-
-function filled({ total }: KeyPage, matches: readonly StoredResource[]): SearchPage {
-  return total === undefined ? { matches } : { matches, total };
 }

@@ -1,0 +1,228 @@
+import type {
+  CallOptions,
+  ReadResult,
+  ReferenceTarget,
+  ResourceKey,
+  SearchPage,
+  SearchQuery,
+  StoredResource,
+} from '../../store/store.js';
+import { assertFewResources } from '../../store/guards.js';
+import { LONG_TEXT, unlessLong, whenParsed } from '../../store/long-texts.js';
+import { ATTEMPTS } from '../../store/with-retries.js';
+import type { CallRunner } from './call-runner.js';
+import type { Connection } from './connection.js';
+import type { Contents, ElementsAt } from './contents.js';
+import type { IndexesOnDemand } from './indexes-on-demand.js';
+import { isTextLost } from './kept-text.js';
+import type { KeyPage } from './search.js';
+import type { SkipRefresh } from './skip/skip-refresh.js';
+import { THREAD_TUNING } from './threads/tuning.js';
+import { isIndexDropped } from './value-indexes.js';
+
+/** Reads and searches of the store: statements find versions, and their texts are parsed in slices. */
+export class ReadCalls {
+  readonly #connection: Connection;
+  readonly #calls: CallRunner;
+  readonly #indexes: IndexesOnDemand;
+  readonly #skips: SkipRefresh;
+
+  constructor(connection: Connection, calls: CallRunner, indexes: IndexesOnDemand, skips: SkipRefresh) {
+    this.#connection = connection;
+    this.#calls = calls;
+    this.#indexes = indexes;
+    this.#skips = skips;
+  }
+
+  read(keys: readonly ResourceKey[], options?: CallOptions): Promise<readonly ReadResult[]> {
+    return this.#readNow(keys, options) ?? this.#whileKept(() => this.#read(keys, options));
+  }
+
+  search(query: SearchQuery, options?: CallOptions): Promise<SearchPage> {
+    return this.#whileKept(() => this.#search(query, options));
+  }
+
+  searchByReference(
+    query: SearchQuery,
+    parameter: string,
+    targets: readonly ReferenceTarget[],
+    options?: CallOptions,
+  ): Promise<readonly SearchPage[]> {
+    return this.#whileKept(() => this.#searchByReference(query, parameter, targets, options));
+  }
+
+  /**
+   * PERF: a short read is done at once, and needs one promise.
+   *
+   * @returns undefined for a long read, and for one that meets a long text or a removal
+   */
+  #readNow(keys: readonly ResourceKey[], options?: CallOptions): Promise<readonly ReadResult[]> | undefined {
+    if (keys.length > this.#slice || this.#calls.isTurnSpent) return undefined;
+    try {
+      const results = unlessLong(() => this.#calls.run(options, () => this.#connection.reads.read(keys)));
+      return results === LONG_TEXT ? undefined : Promise.resolve(results);
+    } catch (error) {
+      if (isTextLost(error) || isIndexDropped(error)) return undefined;
+      // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- it passes on what the work threw
+      return Promise.reject(error);
+    }
+  }
+
+  async #read(keys: readonly ResourceKey[], options?: CallOptions): Promise<readonly ReadResult[]> {
+    const { reads } = this.#connection;
+    if (this.#calls.isTurnSpent) await this.#calls.nextTurn();
+    const isShort = !this.#calls.hasThreads || keys.length <= this.#slice;
+    const results = isShort ? unlessLong(() => this.#calls.run(options, () => reads.read(keys))) : LONG_TEXT;
+    if (results !== LONG_TEXT) return results;
+    if (keys.length <= this.#connection.contents.textsAtOnce && reads.readsTextsOf(keys)) {
+      const texts = this.#calls.run(options, () => reads.textsOf(keys));
+      return this.#inSlices(keys.length, options, (start, end) =>
+        reads.resultsOfTexts(keys.slice(start, end), texts.slice(start, end)),
+      );
+    }
+    const states = this.#calls.run(options, () => reads.statesOf(keys));
+    const { contents, elements } = reads.contentsOf(keys, states);
+    const resources = await this.#load(contents, elements, options);
+    return this.#calls.run(options, () => reads.resultsOf(keys, states, resources));
+  }
+
+  async #search(query: SearchQuery, options?: CallOptions): Promise<SearchPage> {
+    await this.#indexes.ready(options);
+    const find = (): KeyPage => this.#connection.search(query);
+    const elements = (): typeof query.elements => query.elements;
+    const load = (keys: readonly number[]): StoredResource[] => this.#connection.contents.load(keys, elements);
+    if (!this.#calls.hasThreads) {
+      const result = unlessLong(() =>
+        this.#calls.run(options, () => {
+          const page = find();
+          return filled(page, load(page.keys));
+        }),
+      );
+      if (result !== LONG_TEXT) return result;
+    }
+    const page = await this.#calls.read({ kind: 'search', query }, options, find);
+    this.#skips.begin();
+    return filled(page, await this.#load(page.keys, elements, options));
+  }
+
+  async #searchByReference(
+    query: SearchQuery,
+    parameter: string,
+    targets: readonly ReferenceTarget[],
+    options?: CallOptions,
+  ): Promise<readonly SearchPage[]> {
+    await this.#indexes.ready(options);
+    const { contents } = this.#connection;
+    const find = (): readonly KeyPage[] =>
+      this.#connection.searchByReference(query, parameter, targets, contents.textsWithPage);
+    const elements = (): typeof query.elements => query.elements;
+    const load = ({ keys, texts }: KeyPage): StoredResource[] =>
+      texts === undefined ? contents.load(keys, elements) : contents.parse(texts, elements);
+    if (!this.#calls.hasThreads) {
+      const results = unlessLong(() =>
+        this.#calls.run(options, () => fewEnough(find(), options).map((page) => filled(page, load(page)))),
+      );
+      if (results !== LONG_TEXT) return results;
+    }
+    const call = { kind: 'search-by-reference', query, parameter, targets } as const;
+    const pages = fewEnough(await this.#calls.read(call, options, find), options);
+    this.#skips.begin();
+    const [first] = pages;
+    if (first?.texts !== undefined) {
+      return whenParsed(() => this.#calls.run(options, () => [filled(first, load(first))]));
+    }
+    const resources = await this.#load(
+      pages.flatMap(({ keys }) => keys),
+      elements,
+      options,
+    );
+    let start = 0;
+    return pages.map((page) => filled(page, resources.slice(start, (start += page.keys.length))));
+  }
+
+  /**
+   * Runs a read of several statements again if another connection came between them: a removal, so that the content of
+   * what the first ones found was gone, or the first commit of a load, which drops indexes.
+   */
+  async #whileKept<Result>(read: () => Promise<Result>): Promise<Result> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await read();
+      } catch (error) {
+        if (attempt >= ATTEMPTS.read || !(isTextLost(error) || isIndexDropped(error))) throw error;
+        this.#connection.valueIndexes.forget();
+      }
+    }
+  }
+
+  /** The resources of versions, which never change: between some of them others have their turn. */
+  async #load(
+    keys: readonly number[],
+    elements: ElementsAt,
+    options: CallOptions | undefined,
+  ): Promise<readonly StoredResource[]> {
+    const { contents } = this.#connection;
+    if (keys.length <= this.#slice) {
+      const resources = unlessLong(() => this.#calls.run(options, () => contents.load(keys, elements)));
+      if (resources !== LONG_TEXT) return resources;
+    }
+    if (!contents.isCaching) return this.#loadUncached(keys, elements, options);
+    return this.#inSlices(keys.length, options, (start, end) =>
+      contents.load(keys.slice(start, end), (position) => elements(start + position)),
+    );
+  }
+
+  /** PERF: one statement reads the texts of many slices. A cache would keep what is removed before a slice is parsed. */
+  async #loadUncached(
+    keys: readonly number[],
+    elements: ElementsAt,
+    options: CallOptions | undefined,
+  ): Promise<readonly StoredResource[]> {
+    const { contents } = this.#connection;
+    let texts: ReturnType<Contents['textsOf']> = [];
+    let first = 0;
+    return this.#inSlices(keys.length, options, (start, end) => {
+      if (start >= first + texts.length) {
+        first = start;
+        texts = contents.textsOf(keys.slice(start, start + Math.max(contents.textsAtOnce, end - start)));
+      }
+      return contents.parse(texts.slice(start - first, end - first), (position) => elements(start + position));
+    });
+  }
+
+  /** Gathers what is found between two positions at a time; others have their turn between some of them. */
+  async #inSlices<Result>(
+    length: number,
+    options: CallOptions | undefined,
+    find: (start: number, end: number) => readonly Result[],
+  ): Promise<readonly Result[]> {
+    const results: Result[] = [];
+    while (results.length < length) {
+      if (this.#calls.isTurnSpent) await this.#calls.nextTurn();
+      const start = results.length;
+      // After a long text the slice is shorter.
+      const found = whenParsed(() =>
+        this.#calls.run(options, () => find(start, Math.min(length, start + this.#slice))),
+      );
+      results.push(...(found instanceof Promise ? await found : found));
+    }
+    return results;
+  }
+
+  get #slice(): number {
+    return Math.min(THREAD_TUNING.slice, this.#connection.contents.slice);
+  }
+}
+
+/** @throws FhirError `too-costly` */
+function fewEnough(pages: readonly KeyPage[], options: CallOptions | undefined): readonly KeyPage[] {
+  assertFewResources(
+    pages.reduce((sum, { keys }) => sum + keys.length, 0),
+    options,
+  );
+  return pages;
+}
+
+function filled({ total }: KeyPage, matches: readonly StoredResource[]): SearchPage {
+  return total === undefined ? { matches } : { matches, total };
+}
