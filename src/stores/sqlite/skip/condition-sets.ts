@@ -97,8 +97,8 @@ export class ConditionSets implements KnownSets, FindsSets {
       case 'composite': {
         const parts = partsOfComposite(criteria, this.#scope.dialect.model, this.#scope.type);
         const found = intersection(parts.map((one) => one && this.setOf(one)));
-        // The values may be in different groups.
-        return found && { ...found, exact: false };
+        // The values may be in different groups, also of what surely has all of them.
+        return found && { set: found.set, exact: false };
       }
       case 'has':
         return this.#linked.having(criteria);
