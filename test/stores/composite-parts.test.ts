@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { R4 } from '../../src/fhir/r4.js';
 import { extendDefinitions } from '../../src/definitions.js';
 import type { ValueTest } from '../../src/search/criteria/criteria.js';
-import { partsOfComposite } from '../../src/stores/sql/skip/composite-parts.js';
+import { partsOfComposite, waysOfComposite } from '../../src/stores/sql/skip/composite-parts.js';
 
 const code: ValueTest = { kind: 'token', code: 'a' };
 const above: ValueTest = { kind: 'quantity', prefix: 'gt', low: 1, high: 1 };
@@ -40,4 +40,17 @@ test('a part whose own parameter has other values says nothing', async () => {
   const tests: readonly ValueTest[] = [code, { kind: 'string', comparator: 'starts-with', text: 'a' }];
   const parts = partsOfComposite({ kind: 'composite', parameter: 'range', tests }, model, 'Observation');
   expect(parts).toEqual([undefined, undefined]);
+});
+
+test('what has a value in one of several places has both parts there', () => {
+  const criteria = { kind: 'composite', parameter: 'combo-code-value-quantity', tests: [code, above] } as const;
+  const both = (first: string, second: string): object[] => [
+    { kind: 'match', parameter: first, test: code },
+    { kind: 'match', parameter: second, test: above },
+  ];
+  expect(waysOfComposite(criteria, R4, 'Observation')).toEqual([
+    both('code', 'value-quantity'),
+    both('component-code', 'component-value-quantity'),
+  ]);
+  expect(waysOfComposite({ ...criteria, parameter: 'none' }, R4, 'Observation')).toEqual([]);
 });

@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { R4 } from '../../src/fhir/r4.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import type { Criteria } from '../../src/search/criteria/criteria.js';
@@ -8,6 +8,7 @@ import { MemoryStore } from '../../src/stores/memory/store.js';
 import { Connection } from '../../src/stores/sqlite/connection.js';
 import { TUNING } from '../../src/stores/sqlite/pages/tuning.js';
 import { SKIP_TUNING } from '../../src/stores/sqlite/skip/skip-row.js';
+import { Statements } from '../../src/stores/sqlite/statements.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { PROJECT } from '../../src/testing/conformance-case.js';
 import { below, createRandom, oneOf } from '../../src/testing/random.js';
@@ -77,4 +78,24 @@ test(`pages under composites are those of memory, seed ${SEED}`, async () => {
     };
     expect([criteria, await found(store)]).toEqual([criteria, await found(memory)]);
   }
+});
+
+test('what has a code here and a value there is not tested', async () => {
+  const database = new Database(':memory:');
+  const store = new SqliteStore(database);
+  const resources = Array.from({ length: 400 }, (_, index) => ({
+    resourceType: 'Observation',
+    id: `o${String(index).padStart(3, '0')}`,
+    status: 'final',
+    ...value('a', index < 390 ? 1 : 9),
+    component: [value('b', 9)],
+  })) as unknown as AnyResource[];
+  await write(store, resources);
+  buildAll(database);
+  const spy = vi.spyOn(Statements.prototype, 'all');
+  const query = { project: PROJECT, type: 'Observation', criteria: combined('a', 5), limit: 5 } as const;
+  const { matches } = await store.search(query);
+  expect(matches.map(({ resource }) => resource.id)).toEqual(['o390', 'o391', 'o392', 'o393', 'o394']);
+  const lists = spy.mock.calls.flatMap(([{ values }]) => values).filter((one) => String(one).startsWith('['));
+  expect(lists.flatMap((one) => JSON.parse(String(one)) as unknown[]).length).toBeLessThan(20);
 });

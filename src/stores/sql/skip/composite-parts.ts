@@ -1,4 +1,5 @@
 import type { FhirModel } from '../../../fhir/model/fhir-model.js';
+import type { PathExpression } from '../../../fhir/model/definition-types.js';
 import type { CompositeCriteria, MatchCriteria } from '../../../search/criteria/criteria.js';
 
 /**
@@ -20,4 +21,26 @@ export function partsOfComposite(
     const needed = roots.flatMap((root) => component.path!.map((path) => JSON.stringify([...root, ...path])));
     return needed.every((path) => known.has(path)) ? { kind: 'match', parameter: plain.code, test } : undefined;
   });
+}
+
+/** What a match has by itself by where its group of values is found: one of these has all its parts. */
+export function waysOfComposite(
+  { parameter, tests }: CompositeCriteria,
+  model: FhirModel,
+  type: string,
+): readonly (readonly (MatchCriteria | undefined)[])[] {
+  const { path: roots = [], components = [] } = model.searchParameter(type, parameter) ?? {};
+  const plain = [...model.searchParameters(type).values()].filter(({ components, words }) => !components && !words);
+  const partOf = (root: PathExpression[number], place: number): MatchCriteria | undefined => {
+    const { type: kind, path } = components[place] ?? {};
+    const needed = path?.map((one) => JSON.stringify([...root, ...one]));
+    const having = plain.filter((one) => {
+      if (one.type !== kind || one.path === undefined || needed === undefined) return false;
+      const known = new Set(one.path.map((steps) => JSON.stringify(steps)));
+      return needed.every((steps) => known.has(steps));
+    });
+    const [first] = having.sort((a, b) => a.path!.length - b.path!.length);
+    return first && { kind: 'match', parameter: first.code, test: tests[place]! };
+  };
+  return roots.map((root) => tests.map((_, place) => partOf(root, place)));
 }

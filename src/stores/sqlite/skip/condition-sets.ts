@@ -9,7 +9,7 @@ import { allOf, anyOf, Sql, sql, type SqlValue, TRUE } from '../../sql/sql.js';
 import { intervalScan } from '../pages/walk-bounds.js';
 import type { Statements } from '../statements.js';
 import { type AskedValues, askedValues } from '../../sql/skip/asked-values.js';
-import { partsOfComposite } from '../../sql/skip/composite-parts.js';
+import { waysOfComposite } from '../../sql/skip/composite-parts.js';
 import {
   type ConditionSet,
   intersection,
@@ -95,8 +95,8 @@ export class ConditionSets implements KnownSets, FindsSets {
       case 'id':
         return this.#scannedFor(criteria, SKIP_TUNING.maxLookedUp);
       case 'composite': {
-        const parts = partsOfComposite(criteria, this.#scope.dialect.model, this.#scope.type);
-        const found = intersection(parts.map((one) => one && this.setOf(one)));
+        const ways = waysOfComposite(criteria, this.#scope.dialect.model, this.#scope.type);
+        const found = union(ways.map((parts) => intersection(parts.map((one) => one && this.setOf(one)))));
         // The values may be in different groups, also of what surely has all of them.
         return found && { set: found.set, exact: false };
       }
