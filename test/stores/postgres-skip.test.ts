@@ -53,10 +53,12 @@ async function buildAll(pool: PostgresPool, ...types: readonly string[]): Promis
 }
 
 const WAYS = {
-  'part by part, a match at a time': { looks: [Infinity], fewTogether: -1, firstBatch: 0, maxBatch: 1 },
-  'part by part, some matches at a time': { looks: [Infinity], fewTogether: 4, firstBatch: 4 },
-  'sorted at once': { looks: [Infinity], fewTogether: Infinity },
+  'part by part, a match at a time': { walkedFirst: 0, looks: [Infinity], fewTogether: -1, firstBatch: 0, maxBatch: 1 },
+  'part by part, some matches at a time': { walkedFirst: 0, looks: [Infinity], fewTogether: 4, firstBatch: 4 },
+  'sorted at once': { walkedFirst: 0, looks: [Infinity], fewTogether: Infinity },
   'in turn with longer and longer looks': {
+    walkedFirst: 3,
+    stretch: 3,
     looks: [2, 8, 32, Infinity],
     fewTogether: 2,
     firstBatch: 1,
@@ -193,6 +195,21 @@ describe('a page costs its rows where conditions and order depend on each other'
     Object.assign(SKIP_TUNING, { maxPending: SKIPS.maxPending });
     expect(page).toBe(expected);
     expect(with_).toBeLessThan(without / 2);
+  });
+
+  test('the first rows of a walk fill the page before a set is made', async () => {
+    const sets: string[] = [];
+    const noted = new PostgresStore(noting(pool, sets));
+    const read = async (criteria: Criteria): Promise<number> => {
+      sets.length = 0;
+      const page = queryOf('Observation', criteria, { sort: [by('date', true)], limit: 10 });
+      expect((await noted.search(page)).matches.length).toBe(10);
+      return sets.filter((text) => text.includes('fhirgraph_skip')).length;
+    };
+    Object.assign(TUNING, { looks: [Infinity], stretch: 160 });
+    expect(await read(above(20))).toBe(0);
+    expect(await read(not(above(100)))).toBeGreaterThan(0);
+    await noted.close();
   });
 
   test.each<[string, Criteria]>([

@@ -1,8 +1,10 @@
 import type { Criteria } from '../../../search/criteria/criteria.js';
 import { type Condition, leavesOf } from '../../sql/pages/condition.js';
+import { rangeOf } from '../../sql/pages/value-range.js';
 import { isDirect, planRows } from '../../sql/plan.js';
 import { chainScope, innerScope, type RowScope } from '../../sql/rows.js';
 import { type Sql, TRUE } from '../../sql/sql.js';
+import { TUNING } from './tuning.js';
 
 /** A test of one of them looks at other resources, too: it takes as long as several others. */
 export function areFar(conditions: readonly Condition[]): boolean {
@@ -20,6 +22,36 @@ export function isFar({ criteria }: Condition): boolean {
 export function areSparse(conditions: readonly Condition[]): boolean {
   const scans = conditions.filter(({ scan, direct }) => scan !== undefined && direct === true);
   return scans.length > 0 && scans.every(isSparse);
+}
+
+/**
+ * Their sets take longer to find than the first rows of a walk to test: those of ranges and texts, and of what resources refer
+ * to. What refers to a resource takes longer to test.
+ */
+export function haveLongSets(conditions: readonly Condition[]): boolean {
+  const leaves = conditions.flatMap(({ criteria }) => (criteria === undefined ? [] : leavesOf(criteria)));
+  return !leaves.some(({ kind }) => kind === 'has') && leaves.some(isLongSet);
+}
+
+/**
+ * Rows of the first stretch of a walk: fewer where a test takes long, or where they are only tried before sets.
+ *
+ * @param parameter the sort key: the walk begins in a range of it
+ */
+export function firstRows(conditions: readonly Condition[], parameter: string): number {
+  const leaves = conditions.flatMap(({ criteria }) => (criteria === undefined ? [] : leavesOf(criteria)));
+  const isTried = leaves.some((one) => isRange(one) && rangeOf(one, parameter) === undefined);
+  return areFar(conditions) || isTried ? TUNING.stretch / TUNING.rowsPerFar : TUNING.stretch;
+}
+
+function isRange(criteria: Criteria): boolean {
+  if (criteria.kind !== 'match') return criteria.kind === 'last-updated';
+  return criteria.test.kind === 'date' || criteria.test.kind === 'number' || criteria.test.kind === 'quantity';
+}
+
+function isLongSet(criteria: Criteria): boolean {
+  if (criteria.kind !== 'match') return criteria.kind === 'last-updated' || criteria.kind === 'chain';
+  return criteria.test.kind !== 'token' && criteria.test.kind !== 'reference';
 }
 
 function isSparse({ criteria }: Condition): boolean {

@@ -10,7 +10,7 @@ import { referenceKeyOf } from '../skip/reference-order.js';
 import type { SkipSource } from '../skip/skip-index.js';
 import { prepared } from '../statements.js';
 import { collection } from './collection.js';
-import { areFar, areSparse, otherEnd } from './far.js';
+import { areFar, areSparse, haveLongSets, otherEnd } from './far.js';
 import { type OrderIndex, orderIndexOf } from './order-index.js';
 import { allOfType, scansFor } from './own-scans.js';
 import type { Asked } from './page-statement.js';
@@ -145,10 +145,20 @@ export class PageFinder {
   async *#find(asked: Asked, conditions: readonly Condition[], run: Run, knownLong = false): Finding {
     if (asked.need <= 0 || conditions.some(({ test }) => test === FALSE)) return [];
     const index = await this.#wholeIndex(asked, run);
+    const ordered = index && this.#walk(asked, index, conditions, run);
+    // PERF: a page that the first rows fill needs no sets.
+    const isFirst = this.#skips !== undefined && haveLongSets(conditions) && !areSparse(conditions);
+    const before = isFirst ? TUNING.walkedFirst : 0;
+    for (let rows = 0; ordered !== undefined && rows < before;) {
+      const step = await ordered.next();
+      if (step.done === true) return step.value;
+      rows += step.value;
+      yield step.value;
+    }
     const skipping = await this.#skipping(asked, index, conditions, run);
     // To test the members of sets takes no longer than to find them in another way.
     if (skipping !== undefined && (skipping.exact || areSparse(conditions))) return yield* skipping.finding;
-    const walk = skipping?.finding ?? (index && this.#walk(asked, index, conditions, run));
+    const walk = skipping?.finding ?? ordered;
     let walkedRows = 0;
     for (const look of TUNING.looks) {
       if (walk !== undefined && look > TUNING.maxCollected) return yield* walk;

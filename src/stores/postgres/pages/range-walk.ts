@@ -3,7 +3,7 @@ import { isBefore } from '../../sql/pages/value-range.js';
 import { sql, type Sql, type SqlValue, TRUE } from '../../sql/sql.js';
 import type { Row } from '../lent-connection.js';
 import type { Run } from '../run.js';
-import { areFar } from './far.js';
+import { areFar, firstRows } from './far.js';
 import type { OrderIndex } from './order-index.js';
 import type { Asked } from './page-statement.js';
 import { Sizes } from './sizes.js';
@@ -41,14 +41,15 @@ export class RangeWalk {
     const found: FoundText[] = [];
     let stretch = stretchOf(asked, index, bounds);
     const growth = areFar(conditions) ? TUNING.farGrowth : TUNING.growth;
-    for (let size = TUNING.stretch / (areFar(conditions) ? TUNING.rowsPerFar : 1); ; size *= growth) {
+    for (let size = firstRows(conditions, order.keys[asked.level]!.parameter); ; size *= growth) {
       const left: Asked = { ...asked, need: need - found.length };
       const testOf = await this.testOf(size, conditions, run);
       const rows = await run(walked(left, index, stretch, conditions.map(testOf), Math.max(2, Math.ceil(size))));
       const [end, first] = rows[0] as readonly [string | null, string | null];
       found.push(...foundTexts(rows, 2));
       if (end === null || found.length >= need) break;
-      yield size;
+      // PERF: what comes next fills the page, and the walk ends there.
+      if (found.length * TUNING.nearPage < need) yield size;
       if (end === first) {
         // All of the stretch had this value, and there is more.
         const ofValue = { ...asked, need: need - found.length };

@@ -17,6 +17,10 @@ export const TUNING = {
   rowsPerFar: 8,
   /** How much longer a stretch under them is than the one before. */
   farGrowth: 2,
+  /** Rows from which a walk gives way to sets that take long to find. */
+  walkedFirst: 1,
+  /** Which part of a page a stretch has found where the next one is walked at once. */
+  nearPage: 2,
   /** How much longer a stretch is than the one before. */
   growth: 10,
   /** Rows of a stretch from which conditions are tested by lists of what they find. */
