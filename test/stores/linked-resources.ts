@@ -45,3 +45,8 @@ const UNITS: readonly object[] = [
   { system: 'http://unitsofmeasure.org', code: 'mg' },
   { system: 'http://unitsofmeasure.org', code: 'g', unit: 'mg' },
 ];
+
+/** The id of the Patient or Encounter that a value refers to. */
+export function linkedIdOf(value: unknown): string | undefined {
+  return /^(?:Patient|Encounter)\/(.*)$/.exec((value as { reference?: string } | undefined)?.reference ?? '')?.[1];
+}

@@ -13,7 +13,7 @@ import { createRandom, oneOf } from '../../src/testing/random.js';
 import { ReferenceSearch } from '../../src/testing/reference-search.js';
 import { assertSearches } from '../../src/testing/suites/random-searches.js';
 import { cases, SEED } from '../support/chance.js';
-import { linkedResources } from './linked-resources.js';
+import { linkedIdOf as idOf, linkedResources } from './linked-resources.js';
 import { noting, postgresPool } from './postgres-pool.js';
 import { by, match, write } from './skip-cases.js';
 
@@ -148,8 +148,6 @@ describe('without a test of a resource', () => {
     return { total: total!, tests: statements.filter((text) => /FROM reference/.test(text)) };
   }
 
-  const idOf = (value: unknown): string | undefined =>
-    /^(?:Patient|Encounter)\/(.*)$/.exec((value as { reference?: string } | undefined)?.reference ?? '')?.[1];
   const observations = (): readonly (AnyResource & Record<string, unknown>)[] =>
     all.filter(({ resourceType }) => resourceType === 'Observation') as never;
 

@@ -13,18 +13,7 @@ import { PROJECT, put, queryOf } from '../../src/testing/conformance-case.js';
 import { createRandom } from '../../src/testing/random.js';
 import { skewedResources } from '../../src/testing/skewed-resources.js';
 import { bareDatabase } from './postgres-pool.js';
-
-/** A node of `EXPLAIN (ANALYZE, FORMAT JSON)`. */
-interface PlanNode {
-  readonly 'Node Type': string;
-  readonly 'Relation Name'?: string;
-  readonly 'Index Name'?: string;
-  readonly 'Actual Rows': number;
-  readonly 'Actual Loops': number;
-  readonly 'Rows Removed by Filter'?: number;
-  readonly 'Rows Removed by Index Recheck'?: number;
-  readonly Plans?: readonly PlanNode[];
-}
+import type { PlanNode } from './plan-node.js';
 
 /** A pool that explains each search that passes through it. */
 function explaining(pool: PostgresPool, plans: PlanNode[]): PostgresPool {

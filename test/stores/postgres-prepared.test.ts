@@ -12,6 +12,7 @@ import { PROJECT, put, putAll, queryOf, resourceOf } from '../../src/testing/con
 import { createRandom } from '../../src/testing/random.js';
 import { skewedResources } from '../../src/testing/skewed-resources.js';
 import { bareDatabase } from './postgres-pool.js';
+import type { PlanNode } from './plan-node.js';
 
 type Named = PostgresStatement & { readonly name: string };
 
@@ -148,17 +149,6 @@ describe('a name that the server has lost', () => {
     expect(connection.failures.length).toBe(90);
   });
 });
-
-/** A node of `EXPLAIN (ANALYZE, FORMAT JSON)`. */
-interface PlanNode {
-  readonly 'Node Type': string;
-  readonly 'Relation Name'?: string;
-  readonly 'Index Name'?: string;
-  readonly 'Actual Rows': number;
-  readonly 'Actual Loops': number;
-  readonly 'Rows Removed by Filter'?: number;
-  readonly Plans?: readonly PlanNode[];
-}
 
 /** The nodes of two plans of one statement. */
 interface Plans {

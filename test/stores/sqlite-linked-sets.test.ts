@@ -13,7 +13,7 @@ import { keyOf, PROJECT } from '../../src/testing/conformance-case.js';
 import { createRandom, oneOf } from '../../src/testing/random.js';
 import { assertSearches } from '../../src/testing/suites/random-searches.js';
 import { cases, SEED } from '../support/chance.js';
-import { linkedResources } from './linked-resources.js';
+import { linkedIdOf as idOf, linkedResources } from './linked-resources.js';
 import { write } from './skip-cases.js';
 
 const [DEFAULTS, COUNTS, SKIPS] = [{ ...TUNING }, { ...COUNTING_SETS }, { ...SKIP_TUNING }];
@@ -107,8 +107,6 @@ describe('without a test of a resource', () => {
     };
   }
 
-  const idOf = (value: unknown): string | undefined =>
-    /^(?:Patient|Encounter)\/(.*)$/.exec((value as { reference?: string } | undefined)?.reference ?? '')?.[1];
   const observations = (): readonly (AnyResource & Record<string, unknown>)[] =>
     all.filter(({ resourceType }) => resourceType === 'Observation') as never;
 
