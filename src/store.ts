@@ -97,34 +97,27 @@ export type {
   Terminology,
   TerminologyContext,
 } from './store/terminology.js';
-export { SERVER_SCOPE } from './store/store.js';
+export { SERVER_SCOPE } from './store/resource-key.js';
+export type { CallOptions } from './store/call-options.js';
 export type {
-  CallOptions,
-  Change,
-  DeleteWrite,
-  Deletion,
-  EraseWrite,
-  Expectation,
   HistoryEntry,
   HistoryPage,
-  PurgeRequest,
-  PurgeStep,
-  PutWrite,
-  ReadResult,
-  ReferenceTarget,
-  RemovalStep,
-  ResourceKey,
-  ResourceStore,
-  SearchPage,
-  SearchQuery,
-  StatementPlan,
-  StoreCall,
-  StoredResource,
-  StoreRemoval,
-  NoMatchAssertion,
   TypeHistoryEntry,
   TypeHistoryQuery,
   VersionPosition,
+} from './store/history.js';
+export type { PurgeRequest, PurgeStep, RemovalStep, StoreRemoval } from './store/removal.js';
+export type { ReferenceTarget, ResourceKey } from './store/resource-key.js';
+export type { SearchPage, SearchQuery } from './store/search-query.js';
+export type { ResourceStore, StatementPlan, StoreCall } from './store/store.js';
+export type { Deletion, ReadResult, StoredResource } from './store/stored-resource.js';
+export type {
+  Change,
+  DeleteWrite,
+  EraseWrite,
+  Expectation,
+  PutWrite,
+  NoMatchAssertion,
   Write,
   WriteResult,
-} from './store/store.js';
+} from './store/write.js';

@@ -2,7 +2,8 @@ import { referenceTo } from '../fhir/reference.js';
 import { FhirError } from '../fhir/error.js';
 import type { AuditedCaller, AuditInteraction } from '../audit/audit-record.js';
 import { type AuditFacts, type AuditOptions, recordInteraction } from '../audit/audit.js';
-import { SERVER_SCOPE, type ResourceStore } from '../store/store.js';
+import { SERVER_SCOPE } from '../store/resource-key.js';
+import type { ResourceStore } from '../store/store.js';
 import { observed } from '../telemetry/observed.js';
 import { isCaller } from './caller.js';
 

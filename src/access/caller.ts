@@ -1,7 +1,7 @@
 import type { AuditedEmergency } from '../audit/audit-record.js';
 import { FhirError } from '../fhir/error.js';
 import { idOf } from '../fhir/reference.js';
-import { SERVER_SCOPE } from '../store/store.js';
+import { SERVER_SCOPE } from '../store/resource-key.js';
 import { withinContexts } from './policy/binary-context.js';
 import type { AccessRules } from './rule.js';
 import type { Narrowing } from './narrowing.js';

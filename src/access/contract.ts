@@ -1,19 +1,10 @@
 import type { FhirModel } from '../fhir/model/fhir-model.js';
-import type {
-  CallOptions,
-  DeleteWrite,
-  HistoryPage,
-  PutWrite,
-  ReadResult,
-  ReferenceTarget,
-  ResourceKey,
-  SearchPage,
-  SearchQuery,
-  NoMatchAssertion,
-  TypeHistoryEntry,
-  TypeHistoryQuery,
-  WriteResult,
-} from '../store/store.js';
+import type { CallOptions } from '../store/call-options.js';
+import type { HistoryPage, TypeHistoryEntry, TypeHistoryQuery } from '../store/history.js';
+import type { ReferenceTarget, ResourceKey } from '../store/resource-key.js';
+import type { SearchPage, SearchQuery } from '../store/search-query.js';
+import type { ReadResult } from '../store/stored-resource.js';
+import type { DeleteWrite, PutWrite, NoMatchAssertion, WriteResult } from '../store/write.js';
 import type { Caller } from './caller.js';
 
 /** A key inside the caller's project. */

@@ -1,4 +1,4 @@
-import { SERVER_SCOPE } from '../store/store.js';
+import { SERVER_SCOPE } from '../store/resource-key.js';
 import { assertNotEnded, type Caller, type ServerCaller, type SystemCaller } from './caller.js';
 import { isAboveProjects, isClientType, isProtected, secretFields } from './fields/administrative-types.js';
 import { administratorRulesFor } from './policy/default-rules.js';

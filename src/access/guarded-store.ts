@@ -1,14 +1,10 @@
 import { FhirError } from '../fhir/error.js';
-import {
-  type CallOptions,
-  type HistoryPage,
-  type ReadResult,
-  type ReferenceTarget,
-  type ResourceStore,
-  type SearchPage,
-  type SearchQuery,
-  type TypeHistoryEntry,
-} from '../store/store.js';
+import type { CallOptions } from '../store/call-options.js';
+import type { HistoryPage, TypeHistoryEntry } from '../store/history.js';
+import type { ReferenceTarget } from '../store/resource-key.js';
+import type { SearchPage, SearchQuery } from '../store/search-query.js';
+import type { ResourceStore } from '../store/store.js';
+import type { ReadResult } from '../store/stored-resource.js';
 import type { AnyResource } from '../fhir/resource.js';
 import { expansionsIn } from '../search/criteria/concept-tests.js';
 import type { Criteria } from '../search/criteria/criteria.js';

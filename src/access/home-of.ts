@@ -1,4 +1,4 @@
-import { SERVER_SCOPE } from '../store/store.js';
+import { SERVER_SCOPE } from '../store/resource-key.js';
 import type { Caller } from './caller.js';
 import { isAboveProjects } from './fields/administrative-types.js';
 

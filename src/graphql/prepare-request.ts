@@ -4,7 +4,7 @@ import type { GuardedStore } from '../access/contract.js';
 import { FhirError } from '../fhir/error.js';
 import { parseReference } from '../fhir/reference.js';
 import { loadFhirPath } from '../fhirpath/library.js';
-import type { ReferenceTarget } from '../store/store.js';
+import type { ReferenceTarget } from '../store/resource-key.js';
 import type { Observer } from '../telemetry/observer.js';
 import { observerOf } from '../telemetry/with-telemetry.js';
 import { type Dialect, parseDialect } from './dialect.js';

@@ -1,4 +1,5 @@
-import type { ReadResult, ResourceStore } from '../store/store.js';
+import type { ResourceStore } from '../store/store.js';
+import type { ReadResult } from '../store/stored-resource.js';
 import { failedIndex } from '../access/write-error.js';
 import type { GuardedKey, GuardedWrite } from '../access/contract.js';
 import { isConflict } from '../store/conflicts.js';

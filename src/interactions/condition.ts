@@ -3,7 +3,7 @@ import { FhirError } from '../fhir/error.js';
 import { keyText } from '../fhir/reference.js';
 import type { Criteria } from '../search/criteria/criteria.js';
 import { parseSearch } from '../search/parse/parse-search.js';
-import type { StoredResource } from '../store/store.js';
+import type { StoredResource } from '../store/stored-resource.js';
 import type { GuardedSession } from './interaction-session.js';
 
 /**

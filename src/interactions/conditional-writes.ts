@@ -2,7 +2,7 @@ import { FhirError } from '../fhir/error.js';
 import { keepDecimalTexts } from '../fhir/json/decimal-texts.js';
 import { requireResourceType } from '../search/parse/require-parameter.js';
 import { ATTEMPTS, Overtaken, withRetries } from '../store/with-retries.js';
-import type { StoredResource } from '../store/store.js';
+import type { StoredResource } from '../store/stored-resource.js';
 import { assertResource } from './assert-resource.js';
 import { carryOutWrites } from './carry-out-writes.js';
 import { findMatches, parseCondition, severalMatches } from './condition.js';

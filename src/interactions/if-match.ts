@@ -1,6 +1,6 @@
 import { FhirError } from '../fhir/error.js';
 import { versionOfEntityTag } from '../fhir/entity-tag.js';
-import type { Expectation } from '../store/store.js';
+import type { Expectation } from '../store/write.js';
 
 /**
  * The version that must be current: `3`, `"3"` and `W/"3"` all name version 3; with `ifNoneMatch: '*'`, none may be.

@@ -1,4 +1,4 @@
-import type { CallOptions } from '../store/store.js';
+import type { CallOptions } from '../store/call-options.js';
 import type { AccessTrace } from '../access/access-trace.js';
 import type { GuardedStore } from '../access/contract.js';
 

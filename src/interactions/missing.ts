@@ -3,7 +3,7 @@ import { FhirError } from '../fhir/error.js';
 import { gone, notFound } from '../fhir/not-found.js';
 import { isResourceId } from '../fhir/resource.js';
 import { requireResourceType } from '../search/parse/require-parameter.js';
-import type { ReadResult } from '../store/store.js';
+import type { ReadResult } from '../store/stored-resource.js';
 import type { GuardedKey } from '../access/contract.js';
 
 /**

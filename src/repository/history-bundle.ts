@@ -2,7 +2,7 @@ import { entityTag } from '../fhir/entity-tag.js';
 import type { GuardedKey } from '../access/contract.js';
 import { referenceTo } from '../fhir/reference.js';
 import type { AnyResource } from '../fhir/resource.js';
-import type { HistoryEntry, HistoryPage } from '../store/store.js';
+import type { HistoryEntry, HistoryPage } from '../store/history.js';
 import { findWindow, type HistoryPeriod, isWithin } from './history-window.js';
 import { pageLinks, pageOf, type PageLink } from './page-links.js';
 import { notFound } from '../fhir/not-found.js';

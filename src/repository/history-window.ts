@@ -1,5 +1,5 @@
 import type { DateInterval } from '../fhir/date.js';
-import type { HistoryEntry, HistoryPage } from '../store/store.js';
+import type { HistoryEntry, HistoryPage } from '../store/history.js';
 
 /** The versions that a history is about. Instants in milliseconds since 1970. */
 export interface HistoryPeriod {

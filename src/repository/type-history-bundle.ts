@@ -1,7 +1,7 @@
 import { FhirError } from '../fhir/error.js';
 import { notFound } from '../fhir/not-found.js';
 import { isResourceId } from '../fhir/resource.js';
-import type { TypeHistoryEntry, VersionPosition } from '../store/store.js';
+import type { TypeHistoryEntry, VersionPosition } from '../store/history.js';
 import { type HistoryBundleEntry, toHistoryEntry } from './history-bundle.js';
 import { pageOf, type PageLink } from './page-links.js';
 import type { TypeHistoryPage } from './repository.js';

@@ -1,4 +1,4 @@
-import type { Change } from './store.js';
+import type { Change } from './write.js';
 
 /** Types with writes that can end or change access. */
 const DECIDING: ReadonlySet<string> = new Set([

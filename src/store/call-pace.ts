@@ -1,6 +1,6 @@
 import { Pace } from '../platform/pace.js';
 import { assertNotAborted } from './guards.js';
-import type { CallOptions } from './store.js';
+import type { CallOptions } from './call-options.js';
 
 /** The pace of a loop in the work of a call, which ends with the call. */
 export class CallPace extends Pace {

@@ -1,4 +1,4 @@
-import { type Change } from './store.js';
+import type { Change } from './write.js';
 import { warn } from '../platform/warn.js';
 
 /** The listeners of a store. */

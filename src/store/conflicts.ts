@@ -1,5 +1,6 @@
 import { FhirError } from '../fhir/error.js';
-import { type Expectation, type ResourceKey } from './store.js';
+import type { ResourceKey } from './resource-key.js';
+import type { Expectation } from './write.js';
 
 /** True if a commit failed because of the store's state: a new plan may succeed. */
 export function isConflict(error: unknown): error is FhirError {

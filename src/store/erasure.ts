@@ -1,5 +1,9 @@
 import { FhirError } from '../fhir/error.js';
-import type { Deletion, EraseWrite, PurgeRequest, ResourceKey, ResourceStore, StoreRemoval } from './store.js';
+import type { PurgeRequest, StoreRemoval } from './removal.js';
+import type { ResourceKey } from './resource-key.js';
+import type { ResourceStore } from './store.js';
+import type { Deletion } from './stored-resource.js';
+import type { EraseWrite } from './write.js';
 import { assertWholeNumber } from '../fhir/whole-number.js';
 
 /** A reason is a code of up to 64 lower-case letters, digits and hyphens: it must not hold what was erased. */

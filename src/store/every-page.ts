@@ -1,5 +1,7 @@
 import type { SearchPosition } from '../search/evaluate/sort.js';
-import type { SearchPage, StoredResource, TypeHistoryEntry, VersionPosition } from './store.js';
+import type { TypeHistoryEntry, VersionPosition } from './history.js';
+import type { SearchPage } from './search-query.js';
+import type { StoredResource } from './stored-resource.js';
 
 /** The part of a query that moves from page to page. */
 interface PageOf<Position> {

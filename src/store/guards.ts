@@ -4,7 +4,10 @@ import { FhirError } from '../fhir/error.js';
 import { isJsonObject } from '../fhir/resource.js';
 import type { SortKey } from '../search/criteria/criteria.js';
 import type { SearchPosition } from '../search/evaluate/sort.js';
-import { type CallOptions, type PutWrite, type SearchQuery, type TypeHistoryQuery } from './store.js';
+import type { CallOptions } from './call-options.js';
+import type { TypeHistoryQuery } from './history.js';
+import type { SearchQuery } from './search-query.js';
+import type { PutWrite } from './write.js';
 
 /** Throws if the call's `signal` is aborted. @throws FhirError `aborted` */
 export function assertNotAborted(options: CallOptions | undefined): void {

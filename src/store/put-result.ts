@@ -1,5 +1,5 @@
 import type { AnyResource } from '../fhir/resource.js';
-import type { WriteResult } from './store.js';
+import type { WriteResult } from './write.js';
 
 type PutResult = Extract<WriteResult, { readonly kind: 'put' }>;
 

@@ -1,6 +1,6 @@
 import { MAX_DELAY_MS } from '../platform/timers.js';
 import { callAborted, callTimedOut } from './guards.js';
-import type { CallOptions } from './store.js';
+import type { CallOptions } from './call-options.js';
 
 /**
  * Settles like the work, or rejects when the call ends. The work continues: other calls may share it, or it is cleaned up

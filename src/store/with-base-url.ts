@@ -1,5 +1,9 @@
 import { trimBaseUrl } from '../fhir/reference.js';
-import type { CallOptions, ReferenceTarget, ResourceStore, SearchQuery, Write } from './store.js';
+import type { CallOptions } from './call-options.js';
+import type { ReferenceTarget } from './resource-key.js';
+import type { SearchQuery } from './search-query.js';
+import type { ResourceStore } from './store.js';
+import type { Write } from './write.js';
 
 /**
  * A view of a store for a service with a base: in all its searches, absolute references below the base count as local.

@@ -1,5 +1,7 @@
 import { eitherSignal } from '../platform/timers.js';
-import type { CallOptions, ResourceStore, StoreRemoval } from './store.js';
+import type { CallOptions } from './call-options.js';
+import type { StoreRemoval } from './removal.js';
+import type { ResourceStore } from './store.js';
 import type { Terminology } from './terminology.js';
 import { untilCallEnds } from './until-call-ends.js';
 

@@ -1,6 +1,6 @@
 import { pause } from '../platform/timers.js';
 import { assertNotAborted } from './guards.js';
-import type { CallOptions } from './store.js';
+import type { CallOptions } from './call-options.js';
 
 /** The number of attempts under concurrent writes. */
 export const ATTEMPTS = {

@@ -1,4 +1,5 @@
-import type { CallOptions, ResourceStore } from './store.js';
+import type { CallOptions } from './call-options.js';
+import type { ResourceStore } from './store.js';
 import type { Terminology } from './terminology.js';
 
 /**

@@ -2,7 +2,7 @@ import type { FhirModel } from '../fhir/model/fhir-model.js';
 import type { SearchSubject } from '../search/evaluate/search-subject.js';
 import { compareToPosition } from '../search/evaluate/sort.js';
 import { pageEdgeOf, pageOf } from '../store/guards.js';
-import type { SearchQuery } from '../store/store.js';
+import type { SearchQuery } from '../store/search-query.js';
 
 /**
  * The part of the matches that the query asks for: its offset, limit and position.

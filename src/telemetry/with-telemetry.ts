@@ -1,18 +1,12 @@
 import type { FhirModel } from '../fhir/model/fhir-model.js';
-import type {
-  CallOptions,
-  ReadResult,
-  ReferenceTarget,
-  ResourceKey,
-  ResourceStore,
-  SearchPage,
-  SearchQuery,
-  StoreCall,
-  TypeHistoryEntry,
-  StoreRemoval,
-  Write,
-  WriteResult,
-} from '../store/store.js';
+import type { CallOptions } from '../store/call-options.js';
+import type { TypeHistoryEntry } from '../store/history.js';
+import type { StoreRemoval } from '../store/removal.js';
+import type { ReferenceTarget, ResourceKey } from '../store/resource-key.js';
+import type { SearchPage, SearchQuery } from '../store/search-query.js';
+import type { ResourceStore, StoreCall } from '../store/store.js';
+import type { ReadResult } from '../store/stored-resource.js';
+import type { Write, WriteResult } from '../store/write.js';
 import type { Terminology } from '../store/terminology.js';
 import { CLIENT, codeOf, Observer } from './observer.js';
 import type { Attributes, Telemetry } from './telemetry.js';

@@ -1,6 +1,9 @@
 import type { AnyResource } from '../fhir/resource.js';
 import { ALL, type Criteria } from '../search/criteria/criteria.js';
-import type { PutWrite, ResourceKey, ResourceStore, SearchQuery, Write, WriteResult } from '../store/store.js';
+import type { ResourceKey } from '../store/resource-key.js';
+import type { SearchQuery } from '../store/search-query.js';
+import type { ResourceStore } from '../store/store.js';
+import type { PutWrite, Write, WriteResult } from '../store/write.js';
 
 /** Cases of one concern. */
 export interface ConformanceSuite {

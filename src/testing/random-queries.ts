@@ -2,7 +2,8 @@ import { ALL, type Criteria, NONE, type SortKey, type ValueTest } from '../searc
 import type { IndexEntry } from '../search/index/index-entry.js';
 import type { SearchSubject } from '../search/evaluate/search-subject.js';
 import { positionOf, type SearchPosition } from '../search/evaluate/sort.js';
-import type { ReferenceTarget, SearchQuery } from '../store/store.js';
+import type { ReferenceTarget } from '../store/resource-key.js';
+import type { SearchQuery } from '../store/search-query.js';
 import { below, oneOf } from './random.js';
 import { PREFIXES, randomTest } from './random-test.js';
 import type { ReferenceSearch } from './reference-search.js';

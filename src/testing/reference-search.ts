@@ -4,7 +4,8 @@ import { localized } from '../search/evaluate/localized.js';
 import { matches } from '../search/evaluate/match.js';
 import { createSubject, type SearchSubject, type SearchWorld } from '../search/evaluate/search-subject.js';
 import { compareSubjects, compareToPosition } from '../search/evaluate/sort.js';
-import type { ReferenceTarget, SearchQuery } from '../store/store.js';
+import type { ReferenceTarget } from '../store/resource-key.js';
+import type { SearchQuery } from '../store/search-query.js';
 
 /** The answer that every store must give: ids in order, and the number of all matches. */
 export interface ReferenceAnswer {

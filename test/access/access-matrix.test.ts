@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { accessMatrix, type MemberAccess } from '../../src/access/explain/access-matrix.js';
 import { FhirError } from '../../src/fhir/error.js';
 import { OWN_EXTENSIONS } from '../../src/fhir/own-extensions.js';
-import type { CallOptions } from '../../src/store/store.js';
+import type { CallOptions } from '../../src/store/call-options.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { faultOf, signedIn, system } from '../repository/harness.js';
 import { storeWith } from '../support/store-with.js';

@@ -4,7 +4,7 @@ import { breakGlass, type BreakGlassOptions } from '../../src/access/sign-in/bre
 import { narrowCaller } from '../../src/access/sign-in/narrow-caller.js';
 import type { AuditRecord } from '../../src/audit/audit-record.js';
 import { OWN_EXTENSIONS } from '../../src/fhir/own-extensions.js';
-import type { CallOptions } from '../../src/store/store.js';
+import type { CallOptions } from '../../src/store/call-options.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { repositoryOf, signedIn, system } from '../repository/harness.js';
 import { storeWith } from '../support/store-with.js';

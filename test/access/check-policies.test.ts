@@ -4,7 +4,8 @@ import { checkPolicies, type PolicyCheck, type PolicyFinding } from '../../src/a
 import { signIn } from '../../src/access/sign-in/sign-in.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import type { StoreContext } from '../../src/store/store-context.js';
-import { SERVER_SCOPE, type ResourceStore } from '../../src/store/store.js';
+import { SERVER_SCOPE } from '../../src/store/resource-key.js';
+import type { ResourceStore } from '../../src/store/store.js';
 import { countCalls } from '../graphql/counting-store.js';
 import { storeWith } from '../support/store-with.js';
 import { codeOf, faultOf, overStores } from '../repository/harness.js';

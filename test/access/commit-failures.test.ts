@@ -10,7 +10,7 @@ import {
 import type { AddedWrite, OwnWrite } from '../../src/access/write/ready-write.js';
 import { FhirError } from '../../src/fhir/error.js';
 import { ALL } from '../../src/search/criteria/criteria.js';
-import type { Write } from '../../src/store/store.js';
+import type { Write } from '../../src/store/write.js';
 
 const key = { type: 'Patient', id: 'p' };
 const PUT: Write = { kind: 'put', key: { ...key, project: 'clinic' }, resource: { resourceType: 'Patient', id: 'p' } };

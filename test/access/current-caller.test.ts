@@ -4,13 +4,11 @@ import { systemCaller, type MemberCaller } from '../../src/access/caller.js';
 import { currentCaller, type StillMay, storeWhile } from '../../src/access/sign-in/current-caller.js';
 import { FhirError } from '../../src/fhir/error.js';
 import { ALL } from '../../src/search/criteria/criteria.js';
-import {
-  SERVER_SCOPE,
-  type CallOptions,
-  type ResourceStore,
-  type StoreRemoval,
-  type Write,
-} from '../../src/store/store.js';
+import type { CallOptions } from '../../src/store/call-options.js';
+import type { StoreRemoval } from '../../src/store/removal.js';
+import { SERVER_SCOPE } from '../../src/store/resource-key.js';
+import type { ResourceStore } from '../../src/store/store.js';
+import type { Write } from '../../src/store/write.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { codeOf, faultOf, signedIn, system } from '../repository/harness.js';
 import { storeWith } from '../support/store-with.js';

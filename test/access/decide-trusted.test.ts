@@ -12,7 +12,7 @@ import { decideTrusted, type TrustedState } from '../../src/access/write/trusted
 import { FhirError } from '../../src/fhir/error.js';
 import { R4 } from '../../src/fhir/r4.js';
 import { ALL, and, NONE, refersTo, type Criteria } from '../../src/search/criteria/criteria.js';
-import type { ReadResult } from '../../src/store/store.js';
+import type { ReadResult } from '../../src/store/stored-resource.js';
 import { NOW } from './decisions.js';
 
 const MEMBERSHIP = {

@@ -10,7 +10,7 @@ import type { DecidedWrite } from '../../src/access/write/decided-write.js';
 import { FhirError } from '../../src/fhir/error.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import { ALL, type Criteria } from '../../src/search/criteria/criteria.js';
-import type { SearchQuery } from '../../src/store/store.js';
+import type { SearchQuery } from '../../src/store/search-query.js';
 
 export const NOW = Date.parse('2024-01-02T03:04:05Z');
 export const FEMALE: Criteria = { kind: 'match', parameter: 'gender', test: { kind: 'token', code: 'female' } };

@@ -5,7 +5,7 @@ import { MEMBER_USERS } from '../../src/access/policy/member-users.js';
 import { unrestrictedRule, type AccessRule } from '../../src/access/rule.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import type { Criteria } from '../../src/search/criteria/criteria.js';
-import { SERVER_SCOPE } from '../../src/store/store.js';
+import { SERVER_SCOPE } from '../../src/store/resource-key.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 
 const KEYS = ['ann', 'bob'].map((id) => ({ project: SERVER_SCOPE, type: 'User', id }));

@@ -6,7 +6,7 @@ import type { FhirModel } from '../../src/fhir/model/fhir-model.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import { ALL, refersTo, type Criteria } from '../../src/search/criteria/criteria.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
-import type { SearchPage } from '../../src/store/store.js';
+import type { SearchPage } from '../../src/store/search-query.js';
 import { countCalls } from '../graphql/counting-store.js';
 import { sparingStore } from '../support/sparing-store.js';
 import { storeWith } from '../support/store-with.js';

@@ -4,7 +4,7 @@ import { MEMBER_USERS } from '../../src/access/policy/member-users.js';
 import { settledCriteria } from '../../src/access/write/member/granting.js';
 import { loadStored } from '../../src/access/write/member/load-stored.js';
 import { ALL, and, NONE } from '../../src/search/criteria/criteria.js';
-import type { ResourceKey } from '../../src/store/store.js';
+import type { ResourceKey } from '../../src/store/resource-key.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { signedIn, system } from '../repository/harness.js';
 import { storeWith } from '../support/store-with.js';

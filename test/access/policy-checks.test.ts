@@ -4,7 +4,8 @@ import { loadPolicyUser, withPolicyChecks } from '../../src/access/write/checks/
 import type { OwnWrite, ReadyWrite } from '../../src/access/write/ready-write.js';
 import type { FhirError } from '../../src/fhir/error.js';
 import { and, notLastUpdatedAt, or, refersTo, type Criteria } from '../../src/search/criteria/criteria.js';
-import type { ReadResult, Write } from '../../src/store/store.js';
+import type { ReadResult } from '../../src/store/stored-resource.js';
+import type { Write } from '../../src/store/write.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { caller } from './decisions.js';
 

@@ -7,7 +7,7 @@ import { restrictQuery } from '../../src/access/read/restrict-query.js';
 import { unrestrictedRule, type AccessRule } from '../../src/access/rule.js';
 import { ALL, and, NONE, not, or, type Criteria } from '../../src/search/criteria/criteria.js';
 import { criteriaCost } from '../../src/search/parse/criteria-cost.js';
-import type { SearchQuery } from '../../src/store/store.js';
+import type { SearchQuery } from '../../src/store/search-query.js';
 
 const rule = (criteria: Criteria, ...hidden: string[]): AccessRule => ({
   ...unrestrictedRule('test', hidden),

@@ -8,7 +8,7 @@ import { requireExternalId } from '../../src/access/sign-in/resource-ref.js';
 import { signIn } from '../../src/access/sign-in/sign-in.js';
 import { OWN_EXTENSIONS, withExtensions } from '../../src/fhir/own-extensions.js';
 import { updateMember } from '../../src/projects/members/update-member.js';
-import type { CallOptions } from '../../src/store/store.js';
+import type { CallOptions } from '../../src/store/call-options.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { codeOf, repositoryOf, signedIn, system } from '../repository/harness.js';
 import { storeWith } from '../support/store-with.js';

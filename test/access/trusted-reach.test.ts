@@ -7,7 +7,8 @@ import { assertWithinReach } from '../../src/access/write/trusted/trusted-reach.
 import { restsOnStored, withWhatStays } from '../../src/access/write/trusted/what-stays.js';
 import { FhirError } from '../../src/fhir/error.js';
 import { ALL } from '../../src/search/criteria/criteria.js';
-import type { ReadResult, ResourceKey } from '../../src/store/store.js';
+import type { ResourceKey } from '../../src/store/resource-key.js';
+import type { ReadResult } from '../../src/store/stored-resource.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 
 type Put = GuardedWrite & { kind: 'put' };

@@ -4,7 +4,10 @@ import { memberCaller, serverCaller, systemCaller, type Caller } from '../../src
 import { historyVisible, readVisible } from '../../src/access/read/visible-reads.js';
 import { unrestrictedRule, type AccessRule, type Interaction } from '../../src/access/rule.js';
 import { ALL, type Criteria } from '../../src/search/criteria/criteria.js';
-import type { HistoryPage, ReadResult, ResourceKey, ResourceStore } from '../../src/store/store.js';
+import type { HistoryPage } from '../../src/store/history.js';
+import type { ResourceKey } from '../../src/store/resource-key.js';
+import type { ResourceStore } from '../../src/store/store.js';
+import type { ReadResult } from '../../src/store/stored-resource.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { plain } from './world.js';
 

@@ -17,7 +17,7 @@ import { compileFhirPath } from '../../src/fhirpath/compile.js';
 import { fhirPathLibrary, fhirPathModel, forgetFhirPath, loadFhirPath } from '../../src/fhirpath/library.js';
 import { indexEntries } from '../../src/search/index/index-resource.js';
 import { indexNeedsFhirPath } from '../../src/search/index/prepare-model.js';
-import { SERVER_SCOPE } from '../../src/store/store.js';
+import { SERVER_SCOPE } from '../../src/store/resource-key.js';
 import { otherModel } from '../model/other-model.js';
 import { countTurns } from '../support/count-turns.js';
 

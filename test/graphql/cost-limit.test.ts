@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { CallOptions, ResourceStore } from '../../src/store/store.js';
+import type { CallOptions } from '../../src/store/call-options.js';
+import type { ResourceStore } from '../../src/store/store.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { cases } from '../support/chance.js';

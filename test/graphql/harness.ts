@@ -1,7 +1,8 @@
 import { systemCaller } from '../../src/access/caller.js';
 import { executeFhirGraphql, type FhirGraphqlResult } from '../../src/graphql/execute-fhir-graphql.js';
 import { type FhirGraphqlContext } from '../../src/graphql/context.js';
-import type { ReferenceTarget, ResourceStore } from '../../src/store/store.js';
+import type { ReferenceTarget } from '../../src/store/resource-key.js';
+import type { ResourceStore } from '../../src/store/store.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { sparingStore } from '../support/sparing-store.js';
 

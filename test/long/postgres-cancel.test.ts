@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { FhirError } from '../../src/fhir/error.js';
-import type { Write } from '../../src/store/store.js';
+import type { Write } from '../../src/store/write.js';
 import { Connections } from '../../src/stores/postgres/connections.js';
 import { PostgresStore } from '../../src/stores/postgres/store.js';
 import { sql } from '../../src/stores/sql/sql.js';

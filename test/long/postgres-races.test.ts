@@ -3,7 +3,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { FhirError } from '../../src/fhir/error.js';
 import { PostgresStore } from '../../src/stores/postgres/store.js';
-import type { Write } from '../../src/store/store.js';
+import type { Write } from '../../src/store/write.js';
 import { keyOf, put, putAll, queryOf, resourceOf } from '../../src/testing/conformance-case.js';
 import { storeConformance } from '../../src/testing/store-conformance.js';
 import { createRandom } from '../../src/testing/random.js';

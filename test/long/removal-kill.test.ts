@@ -6,7 +6,7 @@ import { serverCaller } from '../../src/access/caller.js';
 import { deleteProject } from '../../src/projects/project/delete-project.js';
 import { reactivateProject } from '../../src/projects/project/deactivate-project.js';
 import { ALL } from '../../src/search/criteria/criteria.js';
-import { SERVER_SCOPE } from '../../src/store/store.js';
+import { SERVER_SCOPE } from '../../src/store/resource-key.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { put, queryOf, resourceOf } from '../../src/testing/conformance-case.js';
 import { temporaryFolder } from '../stores/temporary-folder.js';

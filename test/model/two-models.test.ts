@@ -19,7 +19,7 @@ import { parse } from '../../src/graphql/graphql-js.js';
 import { indexEntries } from '../../src/search/index/index-resource.js';
 import { valueTraits } from '../../src/search/index/value-traits.js';
 import { parameterFingerprints } from '../../src/search/index/parameter-fingerprints.js';
-import { SERVER_SCOPE } from '../../src/store/store.js';
+import { SERVER_SCOPE } from '../../src/store/resource-key.js';
 import { postgresDialect } from '../../src/stores/postgres/dialect.js';
 import { otherModel } from './other-model.js';
 

@@ -14,7 +14,8 @@ import { rotateClientSecret } from '../../src/projects/clients/rotate-client-sec
 import { updateMember } from '../../src/projects/members/update-member.js';
 import { updateClient } from '../../src/projects/clients/update-client.js';
 import { createRepository } from '../../src/repository/create-repository.js';
-import { SERVER_SCOPE, type ResourceStore } from '../../src/store/store.js';
+import { SERVER_SCOPE } from '../../src/store/resource-key.js';
+import type { ResourceStore } from '../../src/store/store.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { cases, SEED } from '../support/chance.js';
 import { person, policy, put } from './harness.js';

@@ -10,7 +10,8 @@ import type { InviteBody, InviteTrial } from '../../src/projects/body/invite-bod
 import { removeMember } from '../../src/projects/members/remove-member.js';
 import { createRepository } from '../../src/repository/create-repository.js';
 import { ALL } from '../../src/search/criteria/criteria.js';
-import { SERVER_SCOPE, type ResourceStore } from '../../src/store/store.js';
+import { SERVER_SCOPE } from '../../src/store/resource-key.js';
+import type { ResourceStore } from '../../src/store/store.js';
 import { below, createRandom, oneOf } from '../../src/testing/random.js';
 import { cases, SEED } from '../support/chance.js';
 import { type Clinic, openClinic, patient, person, policy, put, recordingStore, rejection, stores } from './harness.js';

@@ -14,7 +14,8 @@ import { searchMembers } from '../../src/projects/members/search-members.js';
 import { updateMember } from '../../src/projects/members/update-member.js';
 import { updateBot, updateClient } from '../../src/projects/clients/update-client.js';
 import { createRepository } from '../../src/repository/create-repository.js';
-import { SERVER_SCOPE, type ResourceStore } from '../../src/store/store.js';
+import { SERVER_SCOPE } from '../../src/store/resource-key.js';
+import type { ResourceStore } from '../../src/store/store.js';
 import { type Clinic, contents, openClinic, person, policy, put, rejection, stores } from './harness.js';
 
 interface Staff {

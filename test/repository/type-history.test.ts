@@ -2,7 +2,7 @@ import type { AccessPolicy, Bundle } from '@medplum/fhirtypes';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Repository } from '../../src/repository/repository.js';
-import type { Write } from '../../src/store/store.js';
+import type { Write } from '../../src/store/write.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { put, resourceOf } from '../../src/testing/conformance-case.js';
 import { cases } from '../support/chance.js';

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Criteria } from '../../src/search/criteria/criteria.js';
-import type { CallOptions } from '../../src/store/store.js';
+import type { CallOptions } from '../../src/store/call-options.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { putAll, queryOf, resourceOf } from '../../src/testing/conformance-case.js';
 import { storeConformance } from '../../src/testing/store-conformance.js';

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { FhirError } from '../../src/fhir/error.js';
-import type { Change, ResourceKey, Write, WriteResult } from '../../src/store/store.js';
+import type { ResourceKey } from '../../src/store/resource-key.js';
+import type { Change, Write, WriteResult } from '../../src/store/write.js';
 import { PostgresStore } from '../../src/stores/postgres/store.js';
 import { keyOf, put, resourceOf } from '../../src/testing/conformance-case.js';
 import { below, createRandom, oneOf } from '../../src/testing/random.js';

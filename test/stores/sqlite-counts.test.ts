@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import { MemoryStore } from '../../src/index.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import type { Criteria } from '../../src/search/criteria/criteria.js';
-import type { SearchQuery } from '../../src/store/store.js';
+import type { SearchQuery } from '../../src/store/search-query.js';
 import { COUNTING } from '../../src/stores/sqlite/count-conjunction.js';
 import { Statements } from '../../src/stores/sqlite/statements.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';

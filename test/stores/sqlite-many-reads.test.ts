@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { AnyResource } from '../../src/fhir/resource.js';
-import type { ResourceKey } from '../../src/store/store.js';
+import type { ResourceKey } from '../../src/store/resource-key.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { cases, SEED } from '../support/chance.js';
 

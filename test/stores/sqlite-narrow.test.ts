@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import type { Criteria } from '../../src/search/criteria/criteria.js';
-import type { SearchQuery } from '../../src/store/store.js';
+import type { SearchQuery } from '../../src/store/search-query.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { Statements } from '../../src/stores/sqlite/statements.js';
 

@@ -3,7 +3,7 @@ import { MemoryStore } from '../../src/stores/memory/store.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { keyOf, put, resourceOf } from '../../src/testing/conformance-case.js';
 import { below, createRandom, oneOf } from '../../src/testing/random.js';
-import type { Write } from '../../src/store/store.js';
+import type { Write } from '../../src/store/write.js';
 import { cases, SEED } from '../support/chance.js';
 import { temporaryFolder } from './temporary-folder.js';
 

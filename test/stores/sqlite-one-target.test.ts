@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { Criteria } from '../../src/search/criteria/criteria.js';
-import type { SearchPage, SearchQuery } from '../../src/store/store.js';
+import type { SearchPage, SearchQuery } from '../../src/store/search-query.js';
 import { Statements } from '../../src/stores/sqlite/statements.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { putAll, queryOf, resourceOf } from '../../src/testing/conformance-case.js';

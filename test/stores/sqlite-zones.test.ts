@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vite
 import { MemoryStore } from '../../src/index.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import type { Criteria, SortKey } from '../../src/search/criteria/criteria.js';
-import type { SearchQuery } from '../../src/store/store.js';
+import type { SearchQuery } from '../../src/store/search-query.js';
 import type { Sql } from '../../src/stores/sql/sql.js';
 import { TUNING } from '../../src/stores/sqlite/pages/tuning.js';
 import { Statements } from '../../src/stores/sqlite/statements.js';

@@ -1,5 +1,7 @@
 import { type AnyResource, elementsOf } from '../../src/fhir/resource.js';
-import type { ResourceStore, SearchPage, StoredResource } from '../../src/store/store.js';
+import type { SearchPage } from '../../src/store/search-query.js';
+import type { ResourceStore } from '../../src/store/store.js';
+import type { StoredResource } from '../../src/store/stored-resource.js';
 import { copyElement } from '../../src/fhir/json/decimal-texts.js';
 
 /** A store that leaves out of resources all that a call does not need: see `SearchQuery.elements`. */

@@ -6,7 +6,7 @@ import { FhirError } from '../../src/fhir/error.js';
 import type { Expansions } from '../../src/search/criteria/concept-tests.js';
 import { ALL, type Criteria, type ExpansionRequest } from '../../src/search/criteria/criteria.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
-import type { CallOptions } from '../../src/store/store.js';
+import type { CallOptions } from '../../src/store/call-options.js';
 import type { Terminology, TerminologyContext } from '../../src/store/terminology.js';
 import { codeOf, faultOf } from '../repository/harness.js';
 

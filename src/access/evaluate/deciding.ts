@@ -1,4 +1,6 @@
-import type { CallOptions, ResourceStore, SearchQuery } from '../../store/store.js';
+import type { CallOptions } from '../../store/call-options.js';
+import type { SearchQuery } from '../../store/search-query.js';
+import type { ResourceStore } from '../../store/store.js';
 
 /**
  * A decision that may need to know whether the store holds a match for some queries. It yields each query and resumes

@@ -1,6 +1,9 @@
 import { referenceTo } from '../../fhir/reference.js';
 import type { Criteria } from '../../search/criteria/criteria.js';
-import type { CallOptions, ReadResult, ResourceKey, ResourceStore, StoredResource } from '../../store/store.js';
+import type { CallOptions } from '../../store/call-options.js';
+import type { ResourceKey } from '../../store/resource-key.js';
+import type { ResourceStore } from '../../store/store.js';
+import type { ReadResult, StoredResource } from '../../store/stored-resource.js';
 import type { MemberCaller } from '../caller.js';
 import { decide } from '../decide.js';
 import { withMemberUsers } from './member-users.js';

@@ -1,7 +1,8 @@
 import { referenceText, splitReference } from '../../fhir/reference.js';
 import { elementsOf } from '../../fhir/resource.js';
 import { ALL, type Criteria } from '../../search/criteria/criteria.js';
-import type { CallOptions, ResourceStore } from '../../store/store.js';
+import type { CallOptions } from '../../store/call-options.js';
+import type { ResourceStore } from '../../store/store.js';
 import type { Caller } from '../caller.js';
 import { MEMBER_USERS } from '../policy/member-users.js';
 

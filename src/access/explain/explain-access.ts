@@ -1,7 +1,8 @@
 import { FhirError } from '../../fhir/error.js';
 import { referenceTo } from '../../fhir/reference.js';
 import { and, refersTo } from '../../search/criteria/criteria.js';
-import type { ResourceStore, StoredResource } from '../../store/store.js';
+import type { ResourceStore } from '../../store/store.js';
+import type { StoredResource } from '../../store/stored-resource.js';
 import type { CallLimits } from '../limits/call-limits.js';
 import { underTimeout } from '../limits/under-timeout.js';
 import { assertCaller, type Caller, type MemberCaller } from '../caller.js';

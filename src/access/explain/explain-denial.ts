@@ -1,6 +1,7 @@
 import { childrenOf } from '../../search/criteria/children-of.js';
 import type { Criteria } from '../../search/criteria/criteria.js';
-import type { ResourceStore, StoredResource } from '../../store/store.js';
+import type { ResourceStore } from '../../store/store.js';
+import type { StoredResource } from '../../store/stored-resource.js';
 import type { Caller } from '../caller.js';
 import { decide, isUnrestricted } from '../decide.js';
 import { resolveMemberUsers } from '../evaluate/member-users.js';

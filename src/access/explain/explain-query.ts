@@ -1,6 +1,6 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { Criteria } from '../../search/criteria/criteria.js';
-import type { SearchQuery } from '../../store/store.js';
+import type { SearchQuery } from '../../store/search-query.js';
 import type { Caller } from '../caller.js';
 import { decide } from '../decide.js';
 import { isLocal } from '../evaluate/evaluate-criteria.js';

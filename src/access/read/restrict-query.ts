@@ -1,7 +1,7 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { assertAffordable, MAX_RESTRICTED_COST } from '../../search/parse/criteria-cost.js';
 import type { SearchPosition } from '../../search/evaluate/sort.js';
-import type { SearchQuery } from '../../store/store.js';
+import type { SearchQuery } from '../../store/search-query.js';
 import type { Caller } from '../caller.js';
 import type { GuardedQuery } from '../contract.js';
 import { homeOf } from '../home-of.js';

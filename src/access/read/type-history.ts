@@ -1,12 +1,8 @@
 import { FhirError } from '../../fhir/error.js';
 import { ALL, and, type Criteria } from '../../search/criteria/criteria.js';
-import type {
-  ReadResult,
-  SearchQuery,
-  TypeHistoryEntry,
-  TypeHistoryQuery,
-  VersionPosition,
-} from '../../store/store.js';
+import type { TypeHistoryEntry, TypeHistoryQuery, VersionPosition } from '../../store/history.js';
+import type { SearchQuery } from '../../store/search-query.js';
+import type { ReadResult } from '../../store/stored-resource.js';
 import type { GuardedQuery, GuardedTypeHistory } from '../contract.js';
 import { decide } from '../decide.js';
 import { homeOf } from '../home-of.js';

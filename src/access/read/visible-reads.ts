@@ -1,13 +1,9 @@
 import { referenceTo } from '../../fhir/reference.js';
-import type {
-  CallOptions,
-  HistoryEntry,
-  HistoryPage,
-  ReadResult,
-  ResourceKey,
-  ResourceStore,
-  StoredResource,
-} from '../../store/store.js';
+import type { CallOptions } from '../../store/call-options.js';
+import type { HistoryEntry, HistoryPage } from '../../store/history.js';
+import type { ResourceKey } from '../../store/resource-key.js';
+import type { ResourceStore } from '../../store/store.js';
+import type { ReadResult, StoredResource } from '../../store/stored-resource.js';
 import { ATTEMPTS, Overtaken, withRetries } from '../../store/with-retries.js';
 import type { Caller } from '../caller.js';
 import { decide, isUnrestricted } from '../decide.js';

@@ -1,6 +1,7 @@
 import { FhirError } from '../../fhir/error.js';
 import { elementsOf, type AnyResource, type JsonObject } from '../../fhir/resource.js';
-import { SERVER_SCOPE, type ResourceStore } from '../../store/store.js';
+import { SERVER_SCOPE } from '../../store/resource-key.js';
+import type { ResourceStore } from '../../store/store.js';
 
 /** The elements of a Project whose members may sign in. @throws FhirError `project-missing` */
 export async function readActiveProject(store: ResourceStore, id: string): Promise<JsonObject> {

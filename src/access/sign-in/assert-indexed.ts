@@ -1,6 +1,7 @@
 import { FhirError } from '../../fhir/error.js';
 import { parametersOf } from '../../search/criteria/parameters-of.js';
-import { SERVER_SCOPE, type ResourceStore } from '../../store/store.js';
+import { SERVER_SCOPE } from '../../store/resource-key.js';
+import type { ResourceStore } from '../../store/store.js';
 import type { AccessRules } from '../rule.js';
 
 /**

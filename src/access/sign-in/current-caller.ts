@@ -1,14 +1,11 @@
 import { FhirError } from '../../fhir/error.js';
 import { splitReference } from '../../fhir/reference.js';
 import { and, type Criteria, not, notLastUpdatedAt } from '../../search/criteria/criteria.js';
-import {
-  SERVER_SCOPE,
-  type CallOptions,
-  type ResourceStore,
-  type StoreRemoval,
-  type Write,
-  type WriteResult,
-} from '../../store/store.js';
+import type { CallOptions } from '../../store/call-options.js';
+import type { StoreRemoval } from '../../store/removal.js';
+import { SERVER_SCOPE } from '../../store/resource-key.js';
+import type { ResourceStore } from '../../store/store.js';
+import type { Write, WriteResult } from '../../store/write.js';
 import { withCallOptions } from '../../store/with-call-options.js';
 import { ATTEMPTS, Overtaken, withRetries } from '../../store/with-retries.js';
 import type { Caller, MemberCaller } from '../caller.js';

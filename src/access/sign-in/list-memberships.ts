@@ -5,7 +5,7 @@ import type { LimitedStoreContext } from '../limits/call-limits.js';
 import { underTimeout } from '../limits/under-timeout.js';
 import { audited } from '../audited.js';
 import { namedBy } from './named-by.js';
-import { SERVER_SCOPE } from '../../store/store.js';
+import { SERVER_SCOPE } from '../../store/resource-key.js';
 import { membershipsOf, type PersonIdentity } from './memberships-of.js';
 import { usableMemberships } from './usable-memberships.js';
 

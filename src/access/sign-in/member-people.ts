@@ -1,7 +1,8 @@
 import { FhirError } from '../../fhir/error.js';
 import { parseReference, referenceText, splitReference } from '../../fhir/reference.js';
 import { elementsOf, type AnyResource } from '../../fhir/resource.js';
-import { SERVER_SCOPE, type ResourceStore } from '../../store/store.js';
+import { SERVER_SCOPE } from '../../store/resource-key.js';
+import type { ResourceStore } from '../../store/store.js';
 import { revokedUserKey } from './revoked-users.js';
 
 /**

@@ -1,7 +1,8 @@
 import { nameToId } from '../../fhir/reference.js';
 import { elementsOf, type AnyResource } from '../../fhir/resource.js';
 import { ALL, refersTo, type Criteria } from '../../search/criteria/criteria.js';
-import { SERVER_SCOPE, type ResourceStore } from '../../store/store.js';
+import { SERVER_SCOPE } from '../../store/resource-key.js';
+import type { ResourceStore } from '../../store/store.js';
 import { requireExternalId, requireId, type ResourceRef } from './resource-ref.js';
 
 /** A membership with the id of its project. */

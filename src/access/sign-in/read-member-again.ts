@@ -1,4 +1,5 @@
-import { SERVER_SCOPE, type ResourceStore } from '../../store/store.js';
+import { SERVER_SCOPE } from '../../store/resource-key.js';
+import type { ResourceStore } from '../../store/store.js';
 import { membershipMissing } from './find-membership.js';
 import { memberReference } from './member-people.js';
 import { readMember, type Member, type SessionTerms } from './read-member.js';

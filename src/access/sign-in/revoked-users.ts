@@ -1,6 +1,7 @@
 import { OWN_EXTENSIONS, withExtensions } from '../../fhir/own-extensions.js';
 import type { AnyResource } from '../../fhir/resource.js';
-import type { PutWrite, ResourceKey } from '../../store/store.js';
+import type { ResourceKey } from '../../store/resource-key.js';
+import type { PutWrite } from '../../store/write.js';
 
 /**
  * The scope of the times before which no sessions of a User are accepted. They are not in the User, because its

@@ -1,5 +1,6 @@
 import { FhirError, type ErrorCode } from '../../fhir/error.js';
-import type { CallOptions, ResourceStore } from '../../store/store.js';
+import type { CallOptions } from '../../store/call-options.js';
+import type { ResourceStore } from '../../store/store.js';
 import { withCallOptions } from '../../store/with-call-options.js';
 import type { Caller, MemberCaller } from '../caller.js';
 import { readMemberAgain } from './read-member-again.js';

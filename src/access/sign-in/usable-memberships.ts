@@ -1,4 +1,5 @@
-import { SERVER_SCOPE, type ResourceStore } from '../../store/store.js';
+import { SERVER_SCOPE } from '../../store/resource-key.js';
+import type { ResourceStore } from '../../store/store.js';
 import { isInactive } from './active-project.js';
 import type { FoundMembership } from './memberships-of.js';
 

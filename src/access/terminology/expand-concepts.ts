@@ -10,7 +10,7 @@ import {
 import type { Criteria, ExpansionRequest } from '../../search/criteria/criteria.js';
 import { tooCostly } from '../../search/parse/parse-context.js';
 import { assertNotAborted, callAborted, callTimedOut } from '../../store/guards.js';
-import type { CallOptions } from '../../store/store.js';
+import type { CallOptions } from '../../store/call-options.js';
 import type { Terminology, TerminologyContext } from '../../store/terminology.js';
 
 /** Most concepts of all expansions in one search, or in the criteria of one policy. */

@@ -1,6 +1,7 @@
 import { FhirError } from '../../fhir/error.js';
 import { CallPace } from '../../store/call-pace.js';
-import type { CallOptions, ResourceStore } from '../../store/store.js';
+import type { CallOptions } from '../../store/call-options.js';
+import type { ResourceStore } from '../../store/store.js';
 import type { ServerCaller, SystemCaller } from '../caller.js';
 import type { GuardedWrite } from '../contract.js';
 import { answeredBy } from '../evaluate/deciding.js';

@@ -1,5 +1,6 @@
 import type { FhirError } from '../../fhir/error.js';
-import type { ResourceKey, Write } from '../../store/store.js';
+import type { ResourceKey } from '../../store/resource-key.js';
+import type { Write } from '../../store/write.js';
 import type { GuardedResult } from '../contract.js';
 import type { AccessRule } from '../rule.js';
 

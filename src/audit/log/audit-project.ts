@@ -1,5 +1,5 @@
 import { FhirError } from '../../fhir/error.js';
-import { SERVER_SCOPE } from '../../store/store.js';
+import { SERVER_SCOPE } from '../../store/resource-key.js';
 
 /**
  * The project of the audit log. Its AuditEvents are written by the log alone: no caller changes or deletes them, trusted

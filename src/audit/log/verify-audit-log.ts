@@ -1,7 +1,8 @@
 import type { AuditEvent } from '@medplum/fhirtypes';
 import { ALL } from '../../search/criteria/criteria.js';
 import { everyMatch } from '../../store/every-page.js';
-import type { ResourceStore, StoredResource } from '../../store/store.js';
+import type { ResourceStore } from '../../store/store.js';
+import type { StoredResource } from '../../store/stored-resource.js';
 import { AUDIT_LOG_PROJECT } from './audit-project.js';
 import { type AuditHead, eventId, GENESIS, linkOf } from './chain.js';
 import { headBefore, isClosing } from './log-events.js';

@@ -2,7 +2,8 @@ import type { AuditEvent } from '@medplum/fhirtypes';
 import { FhirError } from '../../fhir/error.js';
 import { isInDoubt } from '../../fhir/in-doubt.js';
 import { pause } from '../../platform/timers.js';
-import type { ResourceKey, ResourceStore } from '../../store/store.js';
+import type { ResourceKey } from '../../store/resource-key.js';
+import type { ResourceStore } from '../../store/store.js';
 import { AUDIT_LOG_PROJECT } from './audit-project.js';
 
 /** Attempts of a commit that fails, and the pause before the second one in milliseconds; further ones wait longer. */

@@ -1,5 +1,5 @@
 import { FhirError, type ErrorCode } from '../../fhir/error.js';
-import type { CallOptions } from '../../store/store.js';
+import type { CallOptions } from '../../store/call-options.js';
 import type { DocumentNode } from '../graphql-js.js';
 
 /**

@@ -1,5 +1,5 @@
 import { FhirError } from '../../fhir/error.js';
-import type { CallOptions } from '../../store/store.js';
+import type { CallOptions } from '../../store/call-options.js';
 import { assertDocument, assertDocumentSize } from '../check-document.js';
 import { print, type DocumentNode } from '../graphql-js.js';
 import { assertQueryLength, type Limits } from '../limits.js';

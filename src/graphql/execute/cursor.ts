@@ -2,7 +2,7 @@ import type { Caller } from '../../access/caller.js';
 import { FhirError } from '../../fhir/error.js';
 import { isResourceId, isJsonObject } from '../../fhir/resource.js';
 import type { SearchPosition } from '../../search/evaluate/sort.js';
-import type { ReferenceTarget } from '../../store/store.js';
+import type { ReferenceTarget } from '../../store/resource-key.js';
 import type { PageWindow } from './page-window.js';
 import type { SearchArguments } from './search-arguments.js';
 import { textOfBase64Url, textToBase64Url } from '../../platform/base64url.js';

@@ -1,6 +1,6 @@
 import { type FhirError, maskError } from '../../fhir/error.js';
 import { markPlain } from '../../fhir/json/stringify-json.js';
-import type { ReferenceTarget } from '../../store/store.js';
+import type { ReferenceTarget } from '../../store/resource-key.js';
 import type { OperationPlan, ReadEdge, Selection } from '../plan/plan.js';
 import { MUTATION } from '../schema/fields.js';
 import { fillLevel } from './fill-level.js';

@@ -1,6 +1,6 @@
 import type { GuardedKey } from '../../access/contract.js';
 import { isResourceId } from '../../fhir/resource.js';
-import type { ReadResult } from '../../store/store.js';
+import type { ReadResult } from '../../store/stored-resource.js';
 import type { ReadEdge } from '../plan/plan.js';
 import { absence } from '../../interactions/missing.js';
 import { call } from './call.js';

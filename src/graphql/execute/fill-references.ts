@@ -3,7 +3,7 @@ import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { FhirError } from '../../fhir/error.js';
 import { referenceTo } from '../../fhir/reference.js';
 import { elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../../fhir/resource.js';
-import type { ReadResult } from '../../store/store.js';
+import type { ReadResult } from '../../store/stored-resource.js';
 import { evaluate, evaluateSingle } from '../plan/arguments.js';
 import type { ReferenceEdge } from '../plan/plan.js';
 import { absence } from '../../interactions/missing.js';

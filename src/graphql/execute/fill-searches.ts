@@ -1,6 +1,8 @@
 import { referenceTo } from '../../fhir/reference.js';
 import type { AnyResource } from '../../fhir/resource.js';
-import type { ReferenceTarget, SearchPage, StoredResource } from '../../store/store.js';
+import type { ReferenceTarget } from '../../store/resource-key.js';
+import type { SearchPage } from '../../store/search-query.js';
+import type { StoredResource } from '../../store/stored-resource.js';
 import { LimitError } from '../limits.js';
 import { selectionOf } from '../plan/estimate-cost.js';
 import type { SearchEdge, Selection } from '../plan/plan.js';

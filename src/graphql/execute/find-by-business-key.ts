@@ -1,7 +1,7 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { elementsOf, isJsonObject, type AnyResource } from '../../fhir/resource.js';
 import { or, type Criteria } from '../../search/criteria/criteria.js';
-import type { StoredResource } from '../../store/store.js';
+import type { StoredResource } from '../../store/stored-resource.js';
 import { call } from './call.js';
 import { identifierKey, type ResolvableReference } from './resolvable-reference.js';
 import type { Run } from './run.js';

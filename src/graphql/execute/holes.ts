@@ -1,6 +1,6 @@
 import type { FhirError } from '../../fhir/error.js';
 import type { AnyResource, JsonObject } from '../../fhir/resource.js';
-import type { ReferenceTarget } from '../../store/store.js';
+import type { ReferenceTarget } from '../../store/resource-key.js';
 import type { ResolvableReference } from './resolvable-reference.js';
 
 /** A response object under construction. */

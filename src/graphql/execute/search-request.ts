@@ -11,7 +11,7 @@ import { createParseContext } from '../../search/parse/parse-context.js';
 import { parseFilterIn } from '../../search/parse/filter/parse-filter.js';
 import { parseParameterIn } from '../../search/parse/parse-parameter.js';
 import { parseSort } from '../../search/parse/parse-sort.js';
-import type { ReferenceTarget } from '../../store/store.js';
+import type { ReferenceTarget } from '../../store/resource-key.js';
 import { LimitError, type Limits } from '../limits.js';
 import type { SearchEdge } from '../plan/plan.js';
 import { type Cursor, decodeCursor } from './cursor.js';

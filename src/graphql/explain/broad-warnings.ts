@@ -1,6 +1,6 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { Criteria } from '../../search/criteria/criteria.js';
-import type { SearchQuery } from '../../store/store.js';
+import type { SearchQuery } from '../../store/search-query.js';
 
 /**
  * Warnings for parts of a search that visit every match, however few are returned, so that their cost grows with the

@@ -1,7 +1,7 @@
 import { keyText } from '../../fhir/reference.js';
 import type { GuardedWrite } from '../../access/contract.js';
 import { CallPace } from '../../store/call-pace.js';
-import type { WriteResult } from '../../store/store.js';
+import type { WriteResult } from '../../store/write.js';
 import type { BundleEntry } from '../entries/bundle-entries.js';
 import { linksWithin } from '../links/bundle-links.js';
 import { resolveConditionalReferences } from '../links/conditional-references.js';

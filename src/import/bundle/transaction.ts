@@ -5,7 +5,7 @@ import { FhirError } from '../../fhir/error.js';
 import { Pace } from '../../platform/pace.js';
 import { isConflict } from '../../store/conflicts.js';
 import { assertNotAborted } from '../../store/guards.js';
-import type { WriteResult } from '../../store/store.js';
+import type { WriteResult } from '../../store/write.js';
 import { ATTEMPTS, Overtaken, withRetries } from '../../store/with-retries.js';
 import type { BundleContent } from '../entries/bundle-entries.js';
 import { EntryFaults } from '../entries/entry-faults.js';

@@ -6,7 +6,7 @@ import { copyFromHost } from '../../fhir/json/copy-json.js';
 import { hasDecimalText } from '../../fhir/json/stringify-json.js';
 import { type AnyResource, isJsonObject, type JsonObject } from '../../fhir/resource.js';
 import { CallPace } from '../../store/call-pace.js';
-import type { CallOptions } from '../../store/store.js';
+import type { CallOptions } from '../../store/call-options.js';
 import { checkResource } from './check-resource.js';
 import { EntryFaults } from './entry-faults.js';
 import { type EntryRequest, parseEntryRequest } from './entry-request.js';

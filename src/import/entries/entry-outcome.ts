@@ -5,7 +5,7 @@ import { keyText } from '../../fhir/reference.js';
 import type { GuardedKey } from '../../access/contract.js';
 import type { AnyResource } from '../../fhir/resource.js';
 import { writeWarningOutcome } from '../../fhir/write-warning.js';
-import type { StoredResource } from '../../store/store.js';
+import type { StoredResource } from '../../store/stored-resource.js';
 
 /** The outcome of one entry. */
 export type EntryOutcome =

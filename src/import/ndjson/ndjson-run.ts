@@ -6,7 +6,7 @@ import { tracedBy } from '../../access/access-trace.js';
 import { recorded } from '../../access/audited.js';
 import { underLimits } from '../../access/turns/under-limits.js';
 import { assertNotAborted } from '../../store/guards.js';
-import type { WriteResult } from '../../store/store.js';
+import type { WriteResult } from '../../store/write.js';
 import { decidesAccess } from '../../store/access-epoch.js';
 import { keyText } from '../../fhir/reference.js';
 import { MAX_RESOURCE_BYTES } from '../../store/json-text.js';

@@ -2,7 +2,7 @@ import type { GuardedWrite } from '../../access/contract.js';
 import { FhirError, maskError } from '../../fhir/error.js';
 import { inDoubt } from '../../fhir/in-doubt.js';
 import { assertNotAborted } from '../../store/guards.js';
-import type { WriteResult } from '../../store/store.js';
+import type { WriteResult } from '../../store/write.js';
 import { concernsAll } from '../entries/entry-faults.js';
 import type { ImportSession } from '../session.js';
 

@@ -1,4 +1,4 @@
-import type { WriteResult } from '../../store/store.js';
+import type { WriteResult } from '../../store/write.js';
 import { concernsAll } from '../entries/entry-faults.js';
 import type { ImportSession } from '../session.js';
 import type { WriteGroup } from './commit-each.js';

@@ -1,7 +1,8 @@
 import { keyText } from '../../fhir/reference.js';
 import type { GuardedKey, GuardedWrite } from '../../access/contract.js';
 import type { AnyResource } from '../../fhir/resource.js';
-import type { Expectation, ReadResult, StoredResource } from '../../store/store.js';
+import type { ReadResult, StoredResource } from '../../store/stored-resource.js';
+import type { Expectation } from '../../store/write.js';
 import { sameContent } from './same-content.js';
 import type { ImportSession } from '../session.js';
 

@@ -3,7 +3,8 @@ import { failedIndex } from '../../access/write-error.js';
 import { FhirError } from '../../fhir/error.js';
 import { referenceTo } from '../../fhir/reference.js';
 import { refersTo } from '../../search/criteria/criteria.js';
-import type { ResourceKey, Write, WriteResult } from '../../store/store.js';
+import type { ResourceKey } from '../../store/resource-key.js';
+import type { Write, WriteResult } from '../../store/write.js';
 import type { ErasureReason, ErasureSession } from './erasure-session.js';
 
 export type Erased = Extract<WriteResult, { readonly kind: 'erase' }>;

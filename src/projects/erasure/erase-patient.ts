@@ -2,7 +2,7 @@ import { FhirError } from '../../fhir/error.js';
 import { notFound } from '../../fhir/not-found.js';
 import { referenceTo, trimBaseUrl } from '../../fhir/reference.js';
 import { isResourceId } from '../../fhir/resource.js';
-import type { ResourceKey } from '../../store/store.js';
+import type { ResourceKey } from '../../store/resource-key.js';
 import { projectOperation } from '../session/project-operation.js';
 import { assertNoProfiles, eraseKeys } from './erase-keys.js';
 import {

@@ -5,7 +5,7 @@ import { FhirError } from '../../fhir/error.js';
 import { notFound } from '../../fhir/not-found.js';
 import { referenceTo } from '../../fhir/reference.js';
 import { isResourceId } from '../../fhir/resource.js';
-import { SERVER_SCOPE, type ResourceKey } from '../../store/store.js';
+import { SERVER_SCOPE, type ResourceKey } from '../../store/resource-key.js';
 import { projectOperation } from '../session/project-operation.js';
 import { eraseKeys } from './erase-keys.js';
 import {

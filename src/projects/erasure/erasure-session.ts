@@ -5,7 +5,9 @@ import { homeOf } from '../../access/home-of.js';
 import { currentCaller, storeWhile } from '../../access/sign-in/current-caller.js';
 import { FhirError } from '../../fhir/error.js';
 import { requireRemoval } from '../../store/erasure.js';
-import { SERVER_SCOPE, type CallOptions, type ResourceStore } from '../../store/store.js';
+import type { CallOptions } from '../../store/call-options.js';
+import { SERVER_SCOPE } from '../../store/resource-key.js';
+import type { ResourceStore } from '../../store/store.js';
 import { mayOperate, requireProjectId } from '../session/operator.js';
 import type { ProjectContext, ResourceRef } from '../session/project-context.js';
 

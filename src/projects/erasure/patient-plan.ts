@@ -5,7 +5,8 @@ import { type AnyResource, elementsOf, isJsonObject } from '../../fhir/resource.
 import { addPatientsOf } from '../../search/index/patients-of.js';
 import { withBaseUrl } from '../../store/with-base-url.js';
 import { everyHistoryPage, everyMatch } from '../../store/every-page.js';
-import type { ResourceKey, ResourceStore } from '../../store/store.js';
+import type { ResourceKey } from '../../store/resource-key.js';
+import type { ResourceStore } from '../../store/store.js';
 import type { ErasureSession } from './erasure-session.js';
 
 /**

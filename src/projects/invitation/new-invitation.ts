@@ -1,7 +1,7 @@
 import type { ProjectMembership } from '@medplum/fhirtypes';
 import { putInvitation } from '../../access/write/checks/open-invitations.js';
 import { OWN_EXTENSIONS, withExtensions } from '../../fhir/own-extensions.js';
-import type { PutWrite } from '../../store/store.js';
+import type { PutWrite } from '../../store/write.js';
 import { type AcceptanceOptions, readAcceptance } from './acceptance-options.js';
 import { randomSecret } from '../../platform/random-secret.js';
 import { hashOfSecret, writeToken } from './invitation-token.js';

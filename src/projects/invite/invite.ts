@@ -1,5 +1,5 @@
 import type { ProjectMembership, User } from '@medplum/fhirtypes';
-import type { WriteResult } from '../../store/store.js';
+import type { WriteResult } from '../../store/write.js';
 import { type PersonProfile, profileInView } from '../people/find-people.js';
 import { invitationFacts } from '../mail/invitation-facts.js';
 import { type InviteBody, type InviteRequest, type InviteTrial, parseInviteBody } from '../body/invite-body.js';

@@ -20,7 +20,7 @@ import { assertNamedExist, type NamedResource } from '../body/named-resources.js
 import { newMembership, newProfile, newUser } from '../people/new-people.js';
 import { authored, type ProjectSession, readProject } from '../session/project-session.js';
 import type { PlannedWrites } from '../session/commit-planned.js';
-import type { PutWrite } from '../../store/store.js';
+import type { PutWrite } from '../../store/write.js';
 import { invitationRecord, type NewInvitation, withInvitation } from '../invitation/new-invitation.js';
 import { sameJson } from '../../fhir/json/same-json.js';
 

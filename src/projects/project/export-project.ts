@@ -10,7 +10,7 @@ import { guardStore } from '../../access/guarded-store.js';
 import { isAboveProjects } from '../../access/fields/administrative-types.js';
 import { ALL } from '../../search/criteria/criteria.js';
 import { everyHistoryPage, everyMatch } from '../../store/every-page.js';
-import type { HistoryPage } from '../../store/store.js';
+import type { HistoryPage } from '../../store/history.js';
 import { Pace } from '../../platform/pace.js';
 import { openOperator, type OperatorSession, readStoredProject, requireProjectId } from '../session/operator.js';
 import type { ProjectContext, ResourceRef } from '../session/project-context.js';

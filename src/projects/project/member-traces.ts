@@ -4,7 +4,9 @@ import { revokedUserKey } from '../../access/sign-in/revoked-users.js';
 import { invitationKey } from '../../access/write/checks/open-invitations.js';
 import { ALL } from '../../search/criteria/criteria.js';
 import { everyHistoryPage, everyMatch } from '../../store/every-page.js';
-import { type CallOptions, type ResourceKey, type ResourceStore, SERVER_SCOPE } from '../../store/store.js';
+import type { CallOptions } from '../../store/call-options.js';
+import { type ResourceKey, SERVER_SCOPE } from '../../store/resource-key.js';
+import type { ResourceStore } from '../../store/store.js';
 
 /** A membership as one of its versions has it. */
 interface MemberVersion {

@@ -1,7 +1,8 @@
 import type { GuardedStore, GuardedWrite } from '../../access/contract.js';
 import { FhirError } from '../../fhir/error.js';
 import { isConflict } from '../../store/conflicts.js';
-import type { CallOptions, WriteResult } from '../../store/store.js';
+import type { CallOptions } from '../../store/call-options.js';
+import type { WriteResult } from '../../store/write.js';
 import { ATTEMPTS, Overtaken, withRetries } from '../../store/with-retries.js';
 
 /** Writes planned on data read before. */

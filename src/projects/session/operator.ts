@@ -10,7 +10,9 @@ import { FhirError } from '../../fhir/error.js';
 import { notFound } from '../../fhir/not-found.js';
 import { nameToId } from '../../fhir/reference.js';
 import { elementsOf } from '../../fhir/resource.js';
-import { SERVER_SCOPE, type CallOptions, type ResourceStore } from '../../store/store.js';
+import type { CallOptions } from '../../store/call-options.js';
+import { SERVER_SCOPE } from '../../store/resource-key.js';
+import type { ResourceStore } from '../../store/store.js';
 import type { ProjectContext, ResourceRef } from './project-context.js';
 
 /**

@@ -2,7 +2,9 @@ import type { Caller } from '../../access/caller.js';
 import type { Interaction } from '../../access/rule.js';
 import { FhirError } from '../../fhir/error.js';
 import { elementsOf } from '../../fhir/resource.js';
-import { SERVER_SCOPE, type CallOptions, type ResourceStore } from '../../store/store.js';
+import type { CallOptions } from '../../store/call-options.js';
+import { SERVER_SCOPE } from '../../store/resource-key.js';
+import type { ResourceStore } from '../../store/store.js';
 
 /**
  * Keeps super administrators who are bound by access policies away from those who have super-admin powers: a caller who could

@@ -6,7 +6,7 @@ import { ALL, or } from '../../search/criteria/criteria.js';
 import type { IndexEntry } from '../../search/index/index-entry.js';
 import { indexEntries } from '../../search/index/index-resource.js';
 import { valueTraits } from '../../search/index/value-traits.js';
-import type { SearchPage } from '../../store/store.js';
+import type { SearchPage } from '../../store/search-query.js';
 import type { RepositorySession } from '../repository-context.js';
 import { type Include, includesFrom } from './include.js';
 import {

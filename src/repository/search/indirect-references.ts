@@ -2,7 +2,7 @@ import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { FhirError } from '../../fhir/error.js';
 import { elementsOf, isJsonObject, type AnyResource } from '../../fhir/resource.js';
 import { type Criteria, or } from '../../search/criteria/criteria.js';
-import type { StoredResource } from '../../store/store.js';
+import type { StoredResource } from '../../store/stored-resource.js';
 import type { RepositorySession } from '../repository-context.js';
 
 /** A canonical: see https://hl7.org/fhir/R4/references.html#canonical. */

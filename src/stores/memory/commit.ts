@@ -7,17 +7,9 @@ import { deepFreeze } from '../../store/deep-freeze.js';
 import { assertPutMatchesKey } from '../../store/guards.js';
 import { jsonText, parseJsonText } from '../../store/json-text.js';
 import { assertErasureReason, erasedForGood, erasureOf } from '../../store/erasure.js';
-import type {
-  Change,
-  DeleteWrite,
-  Deletion,
-  EraseWrite,
-  Expectation,
-  PutWrite,
-  ResourceKey,
-  Write,
-  WriteResult,
-} from '../../store/store.js';
+import type { ResourceKey } from '../../store/resource-key.js';
+import type { Deletion } from '../../store/stored-resource.js';
+import type { Change, DeleteWrite, EraseWrite, Expectation, PutWrite, Write, WriteResult } from '../../store/write.js';
 import { nextInstant, withVersion } from '../../store/versioned.js';
 import type { HeldVersion, Holding, ProjectData } from './project-data.js';
 import { LocalWorld } from './local-world.js';

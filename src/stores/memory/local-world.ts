@@ -1,7 +1,7 @@
 import { referenceTo } from '../../fhir/reference.js';
 import { localized } from '../../search/evaluate/localized.js';
 import type { SearchSubject, SearchWorld } from '../../search/evaluate/search-subject.js';
-import type { ReferenceTarget } from '../../store/store.js';
+import type { ReferenceTarget } from '../../store/resource-key.js';
 import type { ProjectData } from './project-data.js';
 
 /** A project as a service with that base sees it, or with none. */

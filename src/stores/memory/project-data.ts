@@ -2,7 +2,7 @@ import type { AnyResource } from '../../fhir/resource.js';
 import type { SearchSubject, SearchWorld } from '../../search/evaluate/search-subject.js';
 import { referenceTo } from '../../fhir/reference.js';
 import { compareSubjects } from '../../search/evaluate/sort.js';
-import type { ReferenceTarget } from '../../store/store.js';
+import type { ReferenceTarget } from '../../store/resource-key.js';
 
 /** One resource with everything that ever was under its id. */
 export interface Holding {

@@ -1,5 +1,6 @@
 import { purgeBoundsOf } from '../../store/erasure.js';
-import type { Change, PurgeRequest, PurgeStep, RemovalStep } from '../../store/store.js';
+import type { PurgeRequest, PurgeStep, RemovalStep } from '../../store/removal.js';
+import type { Change } from '../../store/write.js';
 import type { Holding, ProjectData } from './project-data.js';
 
 /** Removes all earlier versions that the request covers, in one step. */

@@ -3,7 +3,8 @@ import type { Criteria } from '../../search/criteria/criteria.js';
 import { matches } from '../../search/evaluate/match.js';
 import type { SearchSubject } from '../../search/evaluate/search-subject.js';
 import { compareSubjects } from '../../search/evaluate/sort.js';
-import type { ReferenceTarget, SearchQuery } from '../../store/store.js';
+import type { ReferenceTarget } from '../../store/resource-key.js';
+import type { SearchQuery } from '../../store/search-query.js';
 import type { LocalWorld } from './local-world.js';
 import { TimeLimit } from './time-limit.js';
 

@@ -3,23 +3,14 @@ import { R4 } from '../../fhir/r4.js';
 import { decidesAccess } from '../../store/access-epoch.js';
 import { ChangeFeed } from '../../store/change-feed.js';
 import { assertFewResources, assertNotAborted, pageOf, storeClosed } from '../../store/guards.js';
-import type {
-  CallOptions,
-  Change,
-  HistoryEntry,
-  HistoryPage,
-  ReadResult,
-  ReferenceTarget,
-  ResourceKey,
-  ResourceStore,
-  StoreRemoval,
-  SearchPage,
-  SearchQuery,
-  TypeHistoryEntry,
-  TypeHistoryQuery,
-  Write,
-  WriteResult,
-} from '../../store/store.js';
+import type { CallOptions } from '../../store/call-options.js';
+import type { HistoryEntry, HistoryPage, TypeHistoryEntry, TypeHistoryQuery } from '../../store/history.js';
+import type { StoreRemoval } from '../../store/removal.js';
+import type { ReferenceTarget, ResourceKey } from '../../store/resource-key.js';
+import type { SearchPage, SearchQuery } from '../../store/search-query.js';
+import type { ResourceStore } from '../../store/store.js';
+import type { ReadResult } from '../../store/stored-resource.js';
+import type { Change, Write, WriteResult } from '../../store/write.js';
 import type { SearchSubject } from '../../search/evaluate/search-subject.js';
 import { cutPage } from '../cut-page.js';
 import { commitWrites, deletionOf, storedVersion } from './commit.js';

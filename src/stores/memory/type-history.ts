@@ -1,5 +1,5 @@
 import { timeWindowOf } from '../../store/guards.js';
-import type { TypeHistoryEntry, TypeHistoryQuery } from '../../store/store.js';
+import type { TypeHistoryEntry, TypeHistoryQuery } from '../../store/history.js';
 import { deletionOf, storedVersion } from './commit.js';
 import type { ProjectData, TimelineEntry } from './project-data.js';
 

@@ -16,7 +16,7 @@ import type {
   NoMatchAssertion,
   Write,
   WriteResult,
-} from '../../store/store.js';
+} from '../../store/write.js';
 import { assertExpected, changeOf, type Committed, putResult } from '../sql/commit-results.js';
 import { nextAccessEpoch } from './access-epoch.js';
 import type { PostgresStoreConfig } from './config.js';

@@ -1,6 +1,6 @@
 import { FhirError } from '../../fhir/error.js';
 import { assertNotAborted, callAborted } from '../../store/guards.js';
-import type { CallOptions } from '../../store/store.js';
+import type { CallOptions } from '../../store/call-options.js';
 import { Sql, sql } from '../sql/sql.js';
 import { type Cancel, cancelOver } from './cancel.js';
 import type { PostgresStoreConfig } from './config.js';

@@ -1,5 +1,6 @@
 import { keyText } from '../../fhir/reference.js';
-import type { ReadResult, ResourceKey } from '../../store/store.js';
+import type { ResourceKey } from '../../store/resource-key.js';
+import type { ReadResult } from '../../store/stored-resource.js';
 
 /**
  * Resources that a read did not find a moment ago, as imports do: they read all that they are about to write. Only a guess: a

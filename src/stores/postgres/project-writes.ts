@@ -5,7 +5,7 @@ import { uniqueKeyTaken } from '../../store/conflicts.js';
 import { inOneGo } from '../../platform/pace.js';
 import { PARSED_PARTS } from '../../fhir/json/parse-in-turns.js';
 import { jsonLines } from '../../store/json-text.js';
-import type { ResourceKey } from '../../store/store.js';
+import type { ResourceKey } from '../../store/resource-key.js';
 import { nextInstant, withVersion } from '../../store/versioned.js';
 import { TABLE_NAMES } from '../sql/index-tables.js';
 import type { WrittenVersion } from '../sql/commit-results.js';

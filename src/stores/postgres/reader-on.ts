@@ -1,4 +1,4 @@
-import type { CallOptions } from '../../store/store.js';
+import type { CallOptions } from '../../store/call-options.js';
 import type { Connections } from './connections.js';
 import type { Reader } from './run.js';
 

@@ -1,5 +1,6 @@
 import { purgeBoundsOf } from '../../store/erasure.js';
-import type { Change, PurgeRequest, PurgeStep, RemovalStep } from '../../store/store.js';
+import type { PurgeRequest, PurgeStep, RemovalStep } from '../../store/removal.js';
+import type { Change } from '../../store/write.js';
 import { TABLE_NAMES } from '../sql/index-tables.js';
 import { Sql, sql } from '../sql/sql.js';
 import { nextAccessEpoch } from './access-epoch.js';

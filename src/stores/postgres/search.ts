@@ -1,7 +1,9 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { referenceTo } from '../../fhir/reference.js';
 import { assertFewResources, pageEdgeOf, pageOf } from '../../store/guards.js';
-import type { CallOptions, ReferenceTarget, SearchPage, SearchQuery } from '../../store/store.js';
+import type { CallOptions } from '../../store/call-options.js';
+import type { ReferenceTarget } from '../../store/resource-key.js';
+import type { SearchPage, SearchQuery } from '../../store/search-query.js';
 import { rowCondition } from '../sql/conditions.js';
 import { pageOfMatches } from '../sql/page.js';
 import { parseStoredParts } from '../sql/parse-stored.js';

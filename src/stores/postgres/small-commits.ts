@@ -1,6 +1,6 @@
 import { inDoubt } from '../../fhir/in-doubt.js';
 import { decidesAccess } from '../../store/access-epoch.js';
-import type { DeleteWrite, PutWrite, Write } from '../../store/store.js';
+import type { DeleteWrite, PutWrite, Write } from '../../store/write.js';
 import type { Committed } from '../sql/commit-results.js';
 import { CallGroups } from './call-groups.js';
 

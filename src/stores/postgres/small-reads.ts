@@ -1,4 +1,5 @@
-import type { ReadResult, ResourceKey } from '../../store/store.js';
+import type { ResourceKey } from '../../store/resource-key.js';
+import type { ReadResult } from '../../store/stored-resource.js';
 import { CallGroups } from './call-groups.js';
 
 type Keys = readonly ResourceKey[];

@@ -5,25 +5,14 @@ import { parametersOf, type TypeParameter } from '../../search/criteria/paramete
 import { ChangeFeed } from '../../store/change-feed.js';
 import { assertNotAborted, storeClosed } from '../../store/guards.js';
 import { untilCallEnds } from '../../store/until-call-ends.js';
-import {
-  SERVER_SCOPE,
-  type CallOptions,
-  type Change,
-  type HistoryPage,
-  type ReadResult,
-  type ReferenceTarget,
-  type ResourceKey,
-  type ResourceStore,
-  type StoreRemoval,
-  type SearchPage,
-  type SearchQuery,
-  type StatementPlan,
-  type StoreCall,
-  type TypeHistoryEntry,
-  type TypeHistoryQuery,
-  type Write,
-  type WriteResult,
-} from '../../store/store.js';
+import type { CallOptions } from '../../store/call-options.js';
+import type { HistoryPage, TypeHistoryEntry, TypeHistoryQuery } from '../../store/history.js';
+import type { StoreRemoval } from '../../store/removal.js';
+import { SERVER_SCOPE, type ReferenceTarget, type ResourceKey } from '../../store/resource-key.js';
+import type { SearchPage, SearchQuery } from '../../store/search-query.js';
+import type { ResourceStore, StatementPlan, StoreCall } from '../../store/store.js';
+import type { ReadResult } from '../../store/stored-resource.js';
+import type { Change, Write, WriteResult } from '../../store/write.js';
 import { BackgroundWork } from '../sql/background-work.js';
 import type { ReindexOptions } from '../sql/reindex.js';
 import { readAccessEpoch } from './access-epoch.js';

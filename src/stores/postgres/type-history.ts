@@ -2,7 +2,7 @@ import { erasureOf } from '../../store/erasure.js';
 import { Pace } from '../../platform/pace.js';
 import { timeWindowOf } from '../../store/guards.js';
 import { whenParsed } from '../../store/long-texts.js';
-import type { TypeHistoryEntry, TypeHistoryQuery } from '../../store/store.js';
+import type { TypeHistoryEntry, TypeHistoryQuery } from '../../store/history.js';
 import { parseStored } from '../sql/parse-stored.js';
 import { type Sql, sql } from '../sql/sql.js';
 import { arrayText } from './array.js';

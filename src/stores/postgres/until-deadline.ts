@@ -2,7 +2,7 @@ import { FhirError } from '../../fhir/error.js';
 import { inDoubt, isInDoubt } from '../../fhir/in-doubt.js';
 import { MAX_DELAY_MS } from '../../platform/timers.js';
 import { callTimedOut } from '../../store/guards.js';
-import type { CallOptions } from '../../store/store.js';
+import type { CallOptions } from '../../store/call-options.js';
 
 /**
  * Runs work under a signal that also fires at the deadline of its call and so cancels its statement.

@@ -1,7 +1,8 @@
 import { expectationFailed } from '../../store/conflicts.js';
 import { parseJsonText } from '../../store/json-text.js';
 import { putResultOf } from '../../store/put-result.js';
-import type { Change, Expectation, ResourceKey, WriteResult } from '../../store/store.js';
+import type { ResourceKey } from '../../store/resource-key.js';
+import type { Change, Expectation, WriteResult } from '../../store/write.js';
 
 /** The effects of a commit. */
 export interface Committed {

@@ -1,7 +1,7 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { SortKey } from '../../search/criteria/criteria.js';
 import { type PageEdge, pageEdgeOf, pageOf } from '../../store/guards.js';
-import type { SearchQuery } from '../../store/store.js';
+import type { SearchQuery } from '../../store/search-query.js';
 import { beyond, orderBy, orderTerms } from './order.js';
 import type { RowScope } from './rows.js';
 import { list, Sql, sql } from './sql.js';

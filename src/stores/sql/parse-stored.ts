@@ -4,7 +4,7 @@ import { isoInstant } from '../../platform/iso-instant.js';
 import { elementReader } from '../../store/element-reader.js';
 import { Pace } from '../../platform/pace.js';
 import { parseShortText, whenParsed } from '../../store/long-texts.js';
-import type { StoredResource } from '../../store/store.js';
+import type { StoredResource } from '../../store/stored-resource.js';
 
 /** Parses a version's text into a resource and the facts in its `meta`. @throws FhirError `corrupt` */
 export function parseStored(text: string): StoredResource {

@@ -1,5 +1,5 @@
 import { FhirError } from '../../fhir/error.js';
-import type { CallOptions } from '../../store/store.js';
+import type { CallOptions } from '../../store/call-options.js';
 
 /** Options of re-indexing. */
 export interface ReindexOptions extends CallOptions {

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { assertNotAborted, storeClosed } from '../../store/guards.js';
-import type { CallOptions, Write } from '../../store/store.js';
+import type { CallOptions } from '../../store/call-options.js';
+import type { Write } from '../../store/write.js';
 import type { Committed } from '../sql/commit-results.js';
 import { CommitGroups, type CommitRunner } from './commit-groups.js';
 import { CHECKPOINT_PAGES } from './configure.js';

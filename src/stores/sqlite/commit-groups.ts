@@ -1,4 +1,5 @@
-import type { CallOptions, Write } from '../../store/store.js';
+import type { CallOptions } from '../../store/call-options.js';
+import type { Write } from '../../store/write.js';
 import type { FhirError } from '../../fhir/error.js';
 import type { Committed } from '../sql/commit-results.js';
 import { TooLong } from './guard.js';

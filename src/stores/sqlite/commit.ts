@@ -6,15 +6,8 @@ import { uniqueKeyTaken, matchFound } from '../../store/conflicts.js';
 import { decidesAccess } from '../../store/access-epoch.js';
 import { assertPutMatchesKey, callTimedOut } from '../../store/guards.js';
 import { assertErasureReason, erasedForGood } from '../../store/erasure.js';
-import type {
-  Change,
-  DeleteWrite,
-  EraseWrite,
-  ResourceKey,
-  NoMatchAssertion,
-  Write,
-  WriteResult,
-} from '../../store/store.js';
+import type { ResourceKey } from '../../store/resource-key.js';
+import type { Change, DeleteWrite, EraseWrite, NoMatchAssertion, Write, WriteResult } from '../../store/write.js';
 import { assertExpected, changeOf, type Committed, putResult } from '../sql/commit-results.js';
 import { raiseAccessEpoch } from './access-epoch.js';
 import { nameChecksum } from './checksum.js';

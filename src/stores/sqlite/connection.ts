@@ -1,6 +1,7 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { parametersOf } from '../../search/criteria/parameters-of.js';
-import type { ReferenceTarget, SearchQuery } from '../../store/store.js';
+import type { ReferenceTarget } from '../../store/resource-key.js';
+import type { SearchQuery } from '../../store/search-query.js';
 import { registerChecksums } from './checksum.js';
 import { Commits } from './commit.js';
 import { Contents } from './contents.js';

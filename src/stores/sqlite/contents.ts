@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { deepFreeze } from '../../store/deep-freeze.js';
-import { type StoredResource } from '../../store/store.js';
+import type { StoredResource } from '../../store/stored-resource.js';
 import type { Guard } from './guard.js';
 import { type KeptText, parseKept, textLost } from './kept-text.js';
 import { type Statements } from './statements.js';

@@ -1,4 +1,4 @@
-import type { CallOptions } from '../../store/store.js';
+import type { CallOptions } from '../../store/call-options.js';
 import { untilCallEnds } from '../../store/until-call-ends.js';
 import type { CallRunner } from './call-runner.js';
 import type { Connection } from './connection.js';

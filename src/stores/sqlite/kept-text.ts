@@ -1,5 +1,5 @@
 import { FhirError } from '../../fhir/error.js';
-import type { StoredResource } from '../../store/store.js';
+import type { StoredResource } from '../../store/stored-resource.js';
 import { parseElements, parseStored } from '../sql/parse-stored.js';
 import { checksum, type VersionContent } from './checksum.js';
 

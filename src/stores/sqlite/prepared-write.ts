@@ -1,4 +1,4 @@
-import type { Write } from '../../store/store.js';
+import type { Write } from '../../store/write.js';
 import type { MarkedEntries } from '../sql/extremes.js';
 
 /** A write whose preparation needs no transaction. */

@@ -1,12 +1,7 @@
-import type {
-  CallOptions,
-  ReadResult,
-  ReferenceTarget,
-  ResourceKey,
-  SearchPage,
-  SearchQuery,
-  StoredResource,
-} from '../../store/store.js';
+import type { CallOptions } from '../../store/call-options.js';
+import type { ReferenceTarget, ResourceKey } from '../../store/resource-key.js';
+import type { SearchPage, SearchQuery } from '../../store/search-query.js';
+import type { ReadResult, StoredResource } from '../../store/stored-resource.js';
 import { assertFewResources } from '../../store/guards.js';
 import { LONG_TEXT, unlessLong, whenParsed } from '../../store/long-texts.js';
 import { ATTEMPTS } from '../../store/with-retries.js';

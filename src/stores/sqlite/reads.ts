@@ -1,7 +1,9 @@
 import { FhirError } from '../../fhir/error.js';
 import { pageOf } from '../../store/guards.js';
 import { erasureOf } from '../../store/erasure.js';
-import type { Deletion, HistoryEntry, ReadResult, ResourceKey, StoredResource } from '../../store/store.js';
+import type { HistoryEntry } from '../../store/history.js';
+import type { ResourceKey } from '../../store/resource-key.js';
+import type { Deletion, ReadResult, StoredResource } from '../../store/stored-resource.js';
 import { assertWhole, parseKept, textLost } from './kept-text.js';
 import { Sql } from '../sql/sql.js';
 import { type Contents, type ElementsAt, ONE_TEXT, TEXTS } from './contents.js';

@@ -1,5 +1,6 @@
 import { purgeBoundsOf } from '../../store/erasure.js';
-import type { Change, PurgeRequest, PurgeStep, RemovalStep } from '../../store/store.js';
+import type { PurgeRequest, PurgeStep, RemovalStep } from '../../store/removal.js';
+import type { Change } from '../../store/write.js';
 import { INDEX_TABLES } from '../sql/index-tables.js';
 import { raiseAccessEpoch } from './access-epoch.js';
 import { type Dictionaries, forgetAll } from './dictionary.js';

@@ -1,7 +1,8 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { referenceTo } from '../../fhir/reference.js';
 import { pageEdgeOf, pageOf } from '../../store/guards.js';
-import type { ReferenceTarget, SearchQuery } from '../../store/store.js';
+import type { ReferenceTarget } from '../../store/resource-key.js';
+import type { SearchQuery } from '../../store/search-query.js';
 import { chooseScan } from './choose-scan.js';
 import { countInSets } from './count-sets.js';
 import { ConjunctionCount } from './count-conjunction.js';

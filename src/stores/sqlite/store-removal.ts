@@ -1,4 +1,6 @@
-import type { CallOptions, Change, StoreRemoval } from '../../store/store.js';
+import type { CallOptions } from '../../store/call-options.js';
+import type { StoreRemoval } from '../../store/removal.js';
+import type { Change } from '../../store/write.js';
 import type { CallRunner } from './call-runner.js';
 import type { Connection } from './connection.js';
 import type { ResultOf, ThreadCall } from './threads/protocol.js';

@@ -1,24 +1,13 @@
 import { resolve } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type {
-  CallOptions,
-  Change,
-  HistoryEntry,
-  HistoryPage,
-  ReadResult,
-  ReferenceTarget,
-  ResourceKey,
-  ResourceStore,
-  StoreRemoval,
-  SearchPage,
-  SearchQuery,
-  TypeHistoryEntry,
-  TypeHistoryQuery,
-  StatementPlan,
-  StoreCall,
-  Write,
-  WriteResult,
-} from '../../store/store.js';
+import type { CallOptions } from '../../store/call-options.js';
+import type { HistoryEntry, HistoryPage, TypeHistoryEntry, TypeHistoryQuery } from '../../store/history.js';
+import type { StoreRemoval } from '../../store/removal.js';
+import type { ReferenceTarget, ResourceKey } from '../../store/resource-key.js';
+import type { SearchPage, SearchQuery } from '../../store/search-query.js';
+import type { ResourceStore, StatementPlan, StoreCall } from '../../store/store.js';
+import type { ReadResult } from '../../store/stored-resource.js';
+import type { Change, Write, WriteResult } from '../../store/write.js';
 import type { FhirError } from '../../fhir/error.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { TypeParameter } from '../../search/criteria/parameters-of.js';

@@ -1,6 +1,6 @@
 import { erasureOf } from '../../store/erasure.js';
 import { timeWindowOf } from '../../store/guards.js';
-import type { TypeHistoryEntry, TypeHistoryQuery } from '../../store/store.js';
+import type { TypeHistoryEntry, TypeHistoryQuery } from '../../store/history.js';
 import type { Dictionaries } from './dictionary.js';
 import { assertWhole, parseKept } from './kept-text.js';
 import type { Statements } from './statements.js';

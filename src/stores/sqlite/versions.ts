@@ -1,6 +1,6 @@
 import type { AnyResource } from '../../fhir/resource.js';
 import { jsonLines } from '../../store/json-text.js';
-import type { ResourceKey } from '../../store/store.js';
+import type { ResourceKey } from '../../store/resource-key.js';
 import { nextInstant, withVersion } from '../../store/versioned.js';
 import type { WrittenVersion } from '../sql/commit-results.js';
 import { checksum } from './checksum.js';

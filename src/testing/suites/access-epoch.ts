@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { decidesAccess } from '../../store/access-epoch.js';
-import type { DeleteWrite, PutWrite } from '../../store/store.js';
+import type { DeleteWrite, PutWrite } from '../../store/write.js';
 import { type ConformanceSuite, keyOf, put, resourceOf } from '../conformance-case.js';
 
 /** `accessEpoch`, for stores that have it. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import type { ResourceStore, Write } from '../../store/store.js';
+import type { ResourceStore } from '../../store/store.js';
+import type { Write } from '../../store/write.js';
 import { type ConformanceSuite, idsOf, keyOf, put, putAll, queryOf, resourceOf } from '../conformance-case.js';
 
 /** Expected versions, unique texts, assertions of no match, and atomic commits. */

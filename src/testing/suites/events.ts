@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import type { Change, ResourceStore } from '../../store/store.js';
+import type { ResourceStore } from '../../store/store.js';
+import type { Change } from '../../store/write.js';
 import { type ConformanceSuite, keyOf, put, putAll, queryOf, resourceOf } from '../conformance-case.js';
 
 /** Change events, abort signals and closing. */

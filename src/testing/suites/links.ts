@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import type { AnyResource } from '../../fhir/resource.js';
 import { ALL, type Criteria } from '../../search/criteria/criteria.js';
-import type { ResourceStore, SearchQuery } from '../../store/store.js';
+import type { SearchQuery } from '../../store/search-query.js';
+import type { ResourceStore } from '../../store/store.js';
 import { type ConformanceSuite, idsOf, keyOf, put, putAll, queryOf, resourceOf } from '../conformance-case.js';
 
 const MALE: Criteria = { kind: 'match', parameter: 'gender', test: { kind: 'token', code: 'male' } };

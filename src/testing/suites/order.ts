@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { SortKey } from '../../search/criteria/criteria.js';
-import type { SearchQuery } from '../../store/store.js';
+import type { SearchQuery } from '../../store/search-query.js';
 import { type ConformanceSuite, idsOf, putAll, queryOf, resourceOf } from '../conformance-case.js';
 
 /** `sort`, `offset`, `limit` and `total`. */

@@ -3,7 +3,9 @@ import type { AnyResource } from '../../fhir/resource.js';
 import type { SortKey } from '../../search/criteria/criteria.js';
 import { createSubject } from '../../search/evaluate/search-subject.js';
 import { endOf, positionOf, type SearchPosition } from '../../search/evaluate/sort.js';
-import type { ResourceStore, SearchPage, SearchQuery, Write } from '../../store/store.js';
+import type { SearchPage, SearchQuery } from '../../store/search-query.js';
+import type { ResourceStore } from '../../store/store.js';
+import type { Write } from '../../store/write.js';
 import { type ConformanceSuite, idsOf, keyOf, put, putAll, queryOf, resourceOf } from '../conformance-case.js';
 import { below, oneOf } from '../random.js';
 

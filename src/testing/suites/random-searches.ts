@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { AnyResource } from '../../fhir/resource.js';
-import type { ResourceStore, SearchPage } from '../../store/store.js';
+import type { SearchPage } from '../../store/search-query.js';
+import type { ResourceStore } from '../../store/store.js';
 import { type ConformanceSuite, keyOf, PROJECT, put } from '../conformance-case.js';
 import { below, oneOf } from '../random.js';
 import { RandomQueries } from '../random-queries.js';

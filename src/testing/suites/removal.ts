@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { FhirError } from '../../fhir/error.js';
 import { ALL, type Criteria } from '../../search/criteria/criteria.js';
-import type { Change, EraseWrite, ResourceStore, StoreRemoval } from '../../store/store.js';
+import type { StoreRemoval } from '../../store/removal.js';
+import type { ResourceStore } from '../../store/store.js';
+import type { Change, EraseWrite } from '../../store/write.js';
 import { type ConformanceSuite, idsOf, keyOf, put, PROJECT, putAll, queryOf, resourceOf } from '../conformance-case.js';
 
 /**

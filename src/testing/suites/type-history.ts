@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
-import type { ResourceStore, TypeHistoryEntry, TypeHistoryQuery, Write } from '../../store/store.js';
+import type { TypeHistoryEntry, TypeHistoryQuery } from '../../store/history.js';
+import type { ResourceStore } from '../../store/store.js';
+import type { Write } from '../../store/write.js';
 import { type ConformanceSuite, keyOf, PROJECT, put, putAll, resourceOf } from '../conformance-case.js';
 
 /** `typeHistory`, for stores that have it. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { WriteResult } from '../../store/store.js';
+import type { WriteResult } from '../../store/write.js';
 import { type ConformanceSuite, idsOf, keyOf, put, putAll, queryOf, resourceOf } from '../conformance-case.js';
 
 /** `commit` without conditions, versions and `history`. */

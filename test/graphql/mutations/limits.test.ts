@@ -7,7 +7,7 @@ import { MemoryStore } from '../../../src/stores/memory/store.js';
 import { caller, failures } from '../harness.js';
 import { storeWith } from '../../support/store-with.js';
 import { executeBy, ManualClock } from '../manual-clock.js';
-import type { CallOptions } from '../../../src/store/store.js';
+import type { CallOptions } from '../../../src/store/call-options.js';
 import { openClinic } from './harness.js';
 
 const UPDATE = 'mutation { PatientUpdate(id: "p", res: { active: true }) { id } }';

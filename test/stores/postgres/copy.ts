@@ -1,7 +1,7 @@
 import { type PGlite } from '@electric-sql/pglite';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { AnyResource } from '../../../src/fhir/resource.js';
-import type { Change, Write } from '../../../src/store/store.js';
+import type { Change, Write } from '../../../src/store/write.js';
 import { COPY, copyInto, copyText } from '../../../src/stores/postgres/copy-text.js';
 import type { PostgresClient, PostgresScriptStatement } from '../../../src/stores/postgres/driver.js';
 import { withLiterals } from '../../../src/stores/postgres/literals.js';

@@ -1,6 +1,6 @@
 import { FhirError } from '../../../fhir/error.js';
 import { refersTo } from '../../../search/criteria/criteria.js';
-import type { ResourceKey } from '../../../store/store.js';
+import type { ResourceKey } from '../../../store/resource-key.js';
 import type { Caller, MemberCaller } from '../../caller.js';
 import { writtenKey, type AddedWrite, type ReadyWrite } from '../ready-write.js';
 

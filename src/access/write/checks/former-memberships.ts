@@ -1,7 +1,9 @@
 import { referenceText, referenceTo } from '../../../fhir/reference.js';
 import { elementsOf, type AnyResource } from '../../../fhir/resource.js';
 import { and, refersTo } from '../../../search/criteria/criteria.js';
-import type { CallOptions, PutWrite, ResourceStore } from '../../../store/store.js';
+import type { CallOptions } from '../../../store/call-options.js';
+import type { ResourceStore } from '../../../store/store.js';
+import type { PutWrite } from '../../../store/write.js';
 import { sha256Of } from '../../../platform/sha256.js';
 
 /**

@@ -1,7 +1,8 @@
 import { elementsOf, type AnyResource } from '../../../fhir/resource.js';
 import { referenceText, referenceTo } from '../../../fhir/reference.js';
 import { and, not, refersTo } from '../../../search/criteria/criteria.js';
-import { SERVER_SCOPE, type ResourceKey, type Write } from '../../../store/store.js';
+import { SERVER_SCOPE, type ResourceKey } from '../../../store/resource-key.js';
+import type { Write } from '../../../store/write.js';
 import { formerMembershipWrite } from './former-memberships.js';
 import { endInvitation } from './open-invitations.js';
 import type { AddedWrite } from '../ready-write.js';

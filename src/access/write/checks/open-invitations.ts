@@ -1,6 +1,7 @@
 import { nameToId, referenceTo } from '../../../fhir/reference.js';
 import { elementsOf, type AnyResource } from '../../../fhir/resource.js';
-import type { DeleteWrite, Expectation, PutWrite, ResourceKey } from '../../../store/store.js';
+import type { ResourceKey } from '../../../store/resource-key.js';
+import type { DeleteWrite, Expectation, PutWrite } from '../../../store/write.js';
 
 /**
  * The scope of open invitations. An id never contains a slash, so no caller has this project: no read, search or export

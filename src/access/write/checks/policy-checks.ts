@@ -2,13 +2,10 @@ import { FhirError } from '../../../fhir/error.js';
 import { referenceText, referenceTo, splitReference } from '../../../fhir/reference.js';
 import { elementsOf, isJsonObject } from '../../../fhir/resource.js';
 import { and, notLastUpdatedAt, or, refersTo, type Criteria } from '../../../search/criteria/criteria.js';
-import {
-  SERVER_SCOPE,
-  type CallOptions,
-  type ReadResult,
-  type ResourceKey,
-  type ResourceStore,
-} from '../../../store/store.js';
+import type { CallOptions } from '../../../store/call-options.js';
+import { SERVER_SCOPE, type ResourceKey } from '../../../store/resource-key.js';
+import type { ResourceStore } from '../../../store/store.js';
+import type { ReadResult } from '../../../store/stored-resource.js';
 import type { Caller, MemberCaller } from '../../caller.js';
 import { withIndex } from '../../write-error.js';
 import { writtenKey, type AddedWrite, type ReadyWrite } from '../ready-write.js';

@@ -1,7 +1,7 @@
 import { FhirError } from '../../../fhir/error.js';
 import { referenceTo } from '../../../fhir/reference.js';
 import { refersTo } from '../../../search/criteria/criteria.js';
-import type { ResourceKey } from '../../../store/store.js';
+import type { ResourceKey } from '../../../store/resource-key.js';
 import type { Caller } from '../../caller.js';
 import { readsAll } from '../../decide.js';
 import type { AddedWrite } from '../ready-write.js';

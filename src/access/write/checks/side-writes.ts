@@ -1,5 +1,5 @@
 import type { AnyResource } from '../../../fhir/resource.js';
-import type { ResourceKey } from '../../../store/store.js';
+import type { ResourceKey } from '../../../store/resource-key.js';
 import type { Caller } from '../../caller.js';
 import { directoryEntry, directoryRemoval } from './membership-directory.js';
 import { notInUseAsProfile } from './profiles-in-use.js';

@@ -3,7 +3,7 @@ import { referenceTo } from '../../../fhir/reference.js';
 import type { AnyResource } from '../../../fhir/resource.js';
 import type { Criteria } from '../../../search/criteria/criteria.js';
 import { expectationFailed } from '../../../store/conflicts.js';
-import type { Expectation } from '../../../store/store.js';
+import type { Expectation } from '../../../store/write.js';
 import type { MemberCaller } from '../../caller.js';
 import type { GuardedKey, GuardedWrite } from '../../contract.js';
 import type { GrantedBefore } from '../../evaluate/granted-before.js';

@@ -1,5 +1,5 @@
 import { and, not, or } from '../../../search/criteria/criteria.js';
-import type { ResourceKey } from '../../../store/store.js';
+import type { ResourceKey } from '../../../store/resource-key.js';
 import { isLocal } from '../../evaluate/evaluate-criteria.js';
 import type { AccessRule } from '../../rule.js';
 import type { CommitState } from './commit-state.js';

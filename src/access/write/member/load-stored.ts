@@ -1,6 +1,7 @@
 import { baseUrlOf } from '../../../store/with-base-url.js';
 import { referenceTo } from '../../../fhir/reference.js';
-import type { CallOptions, ResourceStore } from '../../../store/store.js';
+import type { CallOptions } from '../../../store/call-options.js';
+import type { ResourceStore } from '../../../store/store.js';
 import type { MemberCaller } from '../../caller.js';
 import type { GuardedWrite } from '../../contract.js';
 import { grantedBefore } from '../../evaluate/granted-before.js';

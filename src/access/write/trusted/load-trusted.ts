@@ -1,5 +1,7 @@
 import { referenceTo } from '../../../fhir/reference.js';
-import type { CallOptions, ResourceKey, ResourceStore } from '../../../store/store.js';
+import type { CallOptions } from '../../../store/call-options.js';
+import type { ResourceKey } from '../../../store/resource-key.js';
+import type { ResourceStore } from '../../../store/store.js';
 import type { ServerCaller, SystemCaller } from '../../caller.js';
 import type { GuardedWrite } from '../../contract.js';
 import { decide } from '../../decide.js';

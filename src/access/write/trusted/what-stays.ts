@@ -1,6 +1,7 @@
 import { FhirError } from '../../../fhir/error.js';
 import type { AnyResource } from '../../../fhir/resource.js';
-import type { Expectation, ReadResult } from '../../../store/store.js';
+import type { ReadResult } from '../../../store/stored-resource.js';
+import type { Expectation } from '../../../store/write.js';
 import type { ServerCaller, SystemCaller } from '../../caller.js';
 import type { GuardedWrite } from '../../contract.js';
 import { secretFields } from '../../fields/administrative-types.js';

@@ -1,6 +1,7 @@
 import { FhirError } from '../../../fhir/error.js';
 import { referenceTo } from '../../../fhir/reference.js';
-import type { ReadResult, ReferenceTarget } from '../../../store/store.js';
+import type { ReferenceTarget } from '../../../store/resource-key.js';
+import type { ReadResult } from '../../../store/stored-resource.js';
 import type { Edge, HostReferenceEdge } from '../../plan/plan.js';
 import { call } from '../call.js';
 import { projectResource } from '../project.js';

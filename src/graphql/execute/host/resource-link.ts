@@ -1,6 +1,6 @@
 import { parseReference } from '../../../fhir/reference.js';
 import { isJsonObject, isResourceId } from '../../../fhir/resource.js';
-import type { ReferenceTarget } from '../../../store/store.js';
+import type { ReferenceTarget } from '../../../store/resource-key.js';
 import type { Run } from '../run.js';
 
 /**

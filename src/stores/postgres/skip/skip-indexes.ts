@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { maskError } from '../../../fhir/error.js';
 import type { FhirModel } from '../../../fhir/model/fhir-model.js';
-import type { Change } from '../../../store/store.js';
+import type { Change } from '../../../store/write.js';
 import { sql } from '../../sql/sql.js';
 import type { Connections } from '../connections.js';
 import { isRetryable, storeError } from '../errors.js';

@@ -1,4 +1,4 @@
-import type { SearchQuery } from '../../../store/store.js';
+import type { SearchQuery } from '../../../store/search-query.js';
 import { type RequestedPage, requestedPage } from '../../sql/page.js';
 import type { RowScope } from '../../sql/rows.js';
 import { chooseScan } from '../choose-scan.js';

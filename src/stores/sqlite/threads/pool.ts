@@ -1,6 +1,6 @@
 import { inDoubt } from '../../../fhir/in-doubt.js';
 import { storeClosed } from '../../../store/guards.js';
-import type { CallOptions } from '../../../store/store.js';
+import type { CallOptions } from '../../../store/call-options.js';
 import type { ResultOf, ThreadCall, ThreadData } from './protocol.js';
 import { noParts, Task } from './task.js';
 import { Thread, threadDied, type ThreadOwner } from './thread.js';

@@ -1,12 +1,8 @@
 import type { FhirModel } from '../../../fhir/model/fhir-model.js';
-import type {
-  Expectation,
-  PurgeRequest,
-  PurgeStep,
-  ReferenceTarget,
-  SearchQuery,
-  Write,
-} from '../../../store/store.js';
+import type { PurgeRequest, PurgeStep } from '../../../store/removal.js';
+import type { ReferenceTarget } from '../../../store/resource-key.js';
+import type { SearchQuery } from '../../../store/search-query.js';
+import type { Expectation, Write } from '../../../store/write.js';
 import type { ReindexProgress } from '../../sql/reindex.js';
 import type { RemovedPart } from '../removal.js';
 import type { KeyPage } from '../search.js';

@@ -1,7 +1,7 @@
 import type { FhirError } from '../../../fhir/error.js';
 import { MAX_DELAY_MS } from '../../../platform/timers.js';
 import { callAborted, callTimedOut } from '../../../store/guards.js';
-import type { CallOptions } from '../../../store/store.js';
+import type { CallOptions } from '../../../store/call-options.js';
 import type { CallKind, ThreadCall, WritePart } from './protocol.js';
 
 interface Settle {

@@ -1,5 +1,6 @@
 import type { FhirModel } from '../../../fhir/model/fhir-model.js';
-import type { CallOptions, Write } from '../../../store/store.js';
+import type { CallOptions } from '../../../store/call-options.js';
+import type { Write } from '../../../store/write.js';
 import type { Committed } from '../../sql/commit-results.js';
 import { isLoad } from '../commit.js';
 import { driverBase } from '../driver.js';

@@ -1,0 +1,16 @@
+/** Options of every store call. */
+export interface CallOptions {
+  /** Ends the work early with `aborted`; optional. */
+  readonly signal?: AbortSignal | undefined;
+  /**
+   * The time by which the answer is needed, on the clock of `performance.now()`. Default: none. A store ends its work
+   * by then with `aborted` and `details.deadline`, even if it cannot observe the signal. Stores may rely on the signal
+   * instead.
+   */
+  readonly deadline?: number | undefined;
+  /**
+   * The most resources that `searchByReference` may return for all targets together. A store that finds more may reject
+   * with `too-costly` and `details.limit` `maxResources` instead of reading them; others return them. Default: no limit.
+   */
+  readonly maxResources?: number | undefined;
+}

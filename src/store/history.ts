@@ -1,0 +1,47 @@
+import type { Deletion, StoredResource } from './stored-resource.js';
+
+/** A page of the history of a resource. */
+export interface HistoryPage {
+  readonly entries: readonly HistoryEntry[];
+  readonly total: number;
+}
+
+/** A version of a resource: its content, or a deletion. */
+export type HistoryEntry = ({ readonly kind: 'put' } & StoredResource) | ({ readonly kind: 'delete' } & Deletion);
+
+/** A page of the history of a type in one project. */
+export interface TypeHistoryQuery {
+  readonly project: string;
+  readonly type: string;
+  /** Only versions of these resources; a call names at most 1000. Default: of all. */
+  readonly ids?: readonly string[] | undefined;
+  /** Only versions written at this instant or later. ISO 8601 instant, UTC. Default: all. */
+  readonly since?: string | undefined;
+  /** Only versions that are not current: those that were replaced, and deletions. Default false. */
+  readonly past?: boolean | undefined;
+  /** The page begins right after this version. Default: with the newest. */
+  readonly after?: VersionPosition | undefined;
+  /** Maximum page size. */
+  readonly limit: number;
+}
+
+/**
+ * The place of a version in the history of its type. If there is no such version, the place is somewhere among the versions of
+ * the same instant.
+ */
+export interface VersionPosition {
+  /** ISO 8601 instant, UTC. */
+  readonly lastUpdated: string;
+  readonly id: string;
+  readonly versionId: string;
+}
+
+/** A version in the history of a type. */
+export type TypeHistoryEntry =
+  | ({
+      readonly kind: 'put';
+      readonly id: string;
+      /** True when there was no current version before; false if that version was purged. */
+      readonly created: boolean;
+    } & StoredResource)
+  | ({ readonly kind: 'delete'; readonly id: string } & Deletion);

@@ -1,0 +1,39 @@
+import type { Criteria, SortKey } from '../search/criteria/criteria.js';
+import type { SearchPosition } from '../search/evaluate/sort.js';
+import type { StoredResource } from './stored-resource.js';
+
+/** A search in one project and type. */
+export interface SearchQuery {
+  readonly project: string;
+  readonly type: string;
+  readonly criteria: Criteria;
+  /** Default: by id, ascending. Ties of any sort are broken by ascending id. Resources without a value come last. */
+  readonly sort?: readonly SortKey[] | undefined;
+  /** Number of matches to skip. Default 0; not together with `before`. */
+  readonly offset?: number | undefined;
+  /** Maximum page size. Default: no limit. 0 returns no resources (with `total`: the count alone). */
+  readonly limit?: number | undefined;
+  /** Also count all matches, whatever the page. Default false. */
+  readonly total?: boolean | undefined;
+  /**
+   * The service's own base, without a slash at its end: stored absolute references below it
+   * (`https://own.base/Patient/1`) count as relative references in criteria, sort and targets. Default: none.
+   */
+  readonly baseUrl?: string | undefined;
+  /** The page begins right after this position in the order of `sort`. */
+  readonly after?: SearchPosition | undefined;
+  /** The page ends right before this position: the last `limit` matches before it, in the order of `sort`. */
+  readonly before?: SearchPosition | undefined;
+  /**
+   * The elements that are needed, by their names in JSON (`name`, `_birthDate`). A store may leave out others, except
+   * `resourceType` and `id`. Lists that stay the same object from call to call are compiled once. Default: all.
+   */
+  readonly elements?: readonly string[] | undefined;
+}
+
+/** A page of a search. */
+export interface SearchPage {
+  readonly matches: readonly StoredResource[];
+  /** The number of all matches; present when asked for. */
+  readonly total?: number | undefined;
+}

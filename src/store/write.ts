@@ -1,0 +1,77 @@
+import type { AnyResource } from '../fhir/resource.js';
+import type { ResourceKey } from './resource-key.js';
+import type { SearchQuery } from './search-query.js';
+import type { StoredResource } from './stored-resource.js';
+
+/** A write of a commit. */
+export type Write = PutWrite | DeleteWrite | EraseWrite | NoMatchAssertion;
+
+/**
+ * Creates the resource or its next version. `resource.resourceType` and `.id` equal the key's.
+ *
+ * The id of an erased resource takes no further version: the commit rejects with `gone` (`details.index`).
+ */
+export interface PutWrite {
+  readonly kind: 'put';
+  readonly key: ResourceKey;
+  readonly resource: AnyResource;
+  readonly expect?: Expectation | undefined;
+  /**
+   * Texts that no other current resource of the project may hold, such as `User.email=ann@example.org`. They replace
+   * the keys of the previous version; a deletion removes them.
+   */
+  readonly unique?: readonly string[] | undefined;
+}
+
+/** Deletes the resource; its history stays. Deleting what is absent changes nothing. */
+export interface DeleteWrite {
+  readonly kind: 'delete';
+  readonly key: ResourceKey;
+  readonly expect?: Expectation | undefined;
+}
+
+/**
+ * Removes the resource with all its versions, index values and unique texts. One version is left, a deletion with an
+ * instant and a reason. Erasing a resource that was never written, or is already erased, changes nothing.
+ */
+export interface EraseWrite {
+  readonly kind: 'erase';
+  readonly key: ResourceKey;
+  /** Why, as a code without content: see `isErasureReason`. */
+  readonly reason: string;
+  readonly expect?: Expectation | undefined;
+}
+
+/** Fails the commit if the query has a match after the preceding writes, as for a conditional create. */
+export interface NoMatchAssertion {
+  readonly kind: 'assert-no-match';
+  readonly query: SearchQuery;
+}
+
+/** The expected current version; `null` if there must be none. */
+export type Expectation = { readonly version: string | null };
+
+/** The result of a write. */
+export type WriteResult =
+  | ({
+      readonly kind: 'put';
+      /** True when there was no current version before. */ readonly created: boolean;
+    } & StoredResource)
+  | { readonly kind: 'delete'; /** Null when there was nothing to delete. */ readonly versionId: string | null }
+  | {
+      readonly kind: 'erase';
+      /** The version that is left; null when there was nothing to erase. */
+      readonly versionId: string | null;
+      /** The number of versions removed. */
+      readonly versions: number;
+    }
+  | { readonly kind: 'assert-no-match' };
+
+/** One write of a commit, for listeners. */
+export interface Change {
+  /** `erase`: nothing that was ever read of the resource may be kept. */
+  readonly kind: 'put' | 'delete' | 'erase';
+  readonly key: ResourceKey;
+  /** The newest version. Of a resource of a removed project: the last one that it had. */
+  readonly versionId: string;
+}
