@@ -54,10 +54,7 @@ export type {
   AndCriteria,
   ChainCriteria,
   CompositeCriteria,
-  ConceptTest,
   Criteria,
-  DateTest,
-  ExpansionRequest,
   HasCriteria,
   IdCriteria,
   LastUpdatedCriteria,
@@ -65,18 +62,23 @@ export type {
   MissingCriteria,
   NoneCriteria,
   NotCriteria,
-  NumberTest,
   OrCriteria,
+  SortKey,
+} from './search/criteria/criteria.js';
+export type {
+  ConceptTest,
+  DateTest,
+  ExpansionRequest,
+  NumberTest,
   Prefix,
   QuantityTest,
   ReferenceTest,
-  SortKey,
   StringTest,
   TextTest,
   TokenTest,
   UriTest,
   ValueTest,
-} from './search/criteria/criteria.js';
+} from './search/criteria/value-test.js';
 export type {
   DateValue,
   IndexEntry,

@@ -1,6 +1,7 @@
 import type { AnyResource } from '../fhir/resource.js';
 import type { Concept } from '../search/criteria/concept-tests.js';
-import type { Criteria, ExpansionRequest } from '../search/criteria/criteria.js';
+import type { Criteria } from '../search/criteria/criteria.js';
+import type { ExpansionRequest } from '../search/criteria/value-test.js';
 
 /**
  * The port through which searches and access policies learn what belongs to value sets and hierarchies of codes.

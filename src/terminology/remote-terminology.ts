@@ -4,7 +4,7 @@ import { quote } from '../fhir/messages/quote.js';
 import { trimBaseUrl } from '../fhir/reference.js';
 import { isJsonObject, type JsonObject } from '../fhir/resource.js';
 import { expansionKey, type Concept } from '../search/criteria/concept-tests.js';
-import type { ExpansionRequest } from '../search/criteria/criteria.js';
+import type { ExpansionRequest } from '../search/criteria/value-test.js';
 import type { Subsumption, Terminology } from '../store/terminology.js';
 import { remoteClient, type RemoteAnswer, type RemoteRequest } from './remote-client.js';
 

@@ -1,4 +1,5 @@
-import { ALL, type Criteria, NONE, type SortKey, type ValueTest } from '../search/criteria/criteria.js';
+import { ALL, type Criteria, NONE, type SortKey } from '../search/criteria/criteria.js';
+import type { ValueTest } from '../search/criteria/value-test.js';
 import type { IndexEntry } from '../search/index/index-entry.js';
 import type { SearchSubject } from '../search/evaluate/search-subject.js';
 import { positionOf, type SearchPosition } from '../search/evaluate/sort.js';

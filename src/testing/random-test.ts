@@ -1,4 +1,4 @@
-import type { Prefix, ValueTest } from '../search/criteria/criteria.js';
+import type { Prefix, ValueTest } from '../search/criteria/value-test.js';
 import type { IndexValue } from '../search/index/index-entry.js';
 import { below, oneOf } from './random.js';
 

@@ -8,7 +8,8 @@ import { assertPolicyWrite, policyProblems } from '../../src/access/policy/asser
 import { OWN_EXTENSIONS } from '../../src/fhir/own-extensions.js';
 import { R4 } from '../../src/fhir/r4.js';
 import { elementsOf, type AnyResource } from '../../src/fhir/resource.js';
-import { ALL, type Criteria, type ExpansionRequest } from '../../src/search/criteria/criteria.js';
+import { ALL, type Criteria } from '../../src/search/criteria/criteria.js';
+import type { ExpansionRequest } from '../../src/search/criteria/value-test.js';
 import type { ResourceStore } from '../../src/store/store.js';
 import type { TerminologyContext } from '../../src/store/terminology.js';
 import { withTerminology } from '../../src/store/with-terminology.js';

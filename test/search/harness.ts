@@ -1,6 +1,7 @@
 import { R4 } from '../../src/fhir/r4.js';
 import { FhirError, type ErrorCode } from '../../src/fhir/error.js';
-import type { Criteria, ValueTest } from '../../src/search/criteria/criteria.js';
+import type { Criteria } from '../../src/search/criteria/criteria.js';
+import type { ValueTest } from '../../src/search/criteria/value-test.js';
 import type { IndexEntry, IndexValue } from '../../src/search/index/index-entry.js';
 import { fold } from '../../src/search/index/fold.js';
 import { parseParameter } from '../../src/search/parse/parse-parameter.js';

@@ -2,7 +2,7 @@ import { R4 } from '../../src/fhir/r4.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { FhirError } from '../../src/fhir/error.js';
-import type { DateTest, NumberTest, Prefix } from '../../src/search/criteria/criteria.js';
+import type { DateTest, NumberTest, Prefix } from '../../src/search/criteria/value-test.js';
 import { escapeValue, splitEscaped, unescape } from '../../src/search/parse/escapes.js';
 import { numberInterval } from '../../src/search/parse/number-interval.js';
 import { parseFilter } from '../../src/search/parse/filter/parse-filter.js';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { ValueTest } from '../../src/search/criteria/criteria.js';
+import type { ValueTest } from '../../src/search/criteria/value-test.js';
 import { narrowerTypes, testValue } from '../../src/search/evaluate/test-value.js';
 import type { IndexValue } from '../../src/search/index/index-entry.js';
 

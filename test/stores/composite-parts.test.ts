@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { R4 } from '../../src/fhir/r4.js';
 import { extendDefinitions } from '../../src/definitions.js';
-import type { ValueTest } from '../../src/search/criteria/criteria.js';
+import type { ValueTest } from '../../src/search/criteria/value-test.js';
 import { partsOfComposite, waysOfComposite } from '../../src/stores/sql/skip/composite-parts.js';
 
 const code: ValueTest = { kind: 'token', code: 'a' };

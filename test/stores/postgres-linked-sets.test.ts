@@ -1,7 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { R4 } from '../../src/fhir/r4.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
-import type { Criteria, ValueTest } from '../../src/search/criteria/criteria.js';
+import type { Criteria } from '../../src/search/criteria/criteria.js';
+import type { ValueTest } from '../../src/search/criteria/value-test.js';
 import { Connections } from '../../src/stores/postgres/connections.js';
 import type { PostgresPool } from '../../src/stores/postgres/driver.js';
 import { TUNING } from '../../src/stores/postgres/pages/tuning.js';

@@ -1,5 +1,6 @@
 import type { AnyResource } from '../../src/fhir/resource.js';
-import type { Criteria, Prefix } from '../../src/search/criteria/criteria.js';
+import type { Criteria } from '../../src/search/criteria/criteria.js';
+import type { Prefix } from '../../src/search/criteria/value-test.js';
 import { below, oneOf } from '../../src/testing/random.js';
 
 /** Dates and numbers of all kinds: partial, instants, long and open periods, units, Ranges, several of one resource. */

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import type { Criteria, ValueTest } from '../../src/search/criteria/criteria.js';
+import type { Criteria } from '../../src/search/criteria/criteria.js';
+import type { ValueTest } from '../../src/search/criteria/value-test.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { PROJECT, put, putAll, queryOf, resourceOf } from '../../src/testing/conformance-case.js';
 

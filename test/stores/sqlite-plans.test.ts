@@ -1,6 +1,7 @@
 import Database from 'better-sqlite3';
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { Criteria, Prefix, SortKey, ValueTest } from '../../src/search/criteria/criteria.js';
+import type { Criteria, SortKey } from '../../src/search/criteria/criteria.js';
+import type { Prefix, ValueTest } from '../../src/search/criteria/value-test.js';
 import type { SearchQuery } from '../../src/store/search-query.js';
 import { OF_TYPE as TYPE_HISTORY } from '../../src/stores/sqlite/type-history.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';

@@ -4,7 +4,8 @@ import { expandAll, MAX_CONCEPTS, MAX_EXPANSIONS, withConcepts } from '../../src
 import { searchTrusted } from '../../src/access/terminology/search-terminology.js';
 import { FhirError } from '../../src/fhir/error.js';
 import type { Expansions } from '../../src/search/criteria/concept-tests.js';
-import { ALL, type Criteria, type ExpansionRequest } from '../../src/search/criteria/criteria.js';
+import { ALL, type Criteria } from '../../src/search/criteria/criteria.js';
+import type { ExpansionRequest } from '../../src/search/criteria/value-test.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import type { CallOptions } from '../../src/store/call-options.js';
 import type { Terminology, TerminologyContext } from '../../src/store/terminology.js';

@@ -7,7 +7,8 @@ import {
   type Concept,
   type Expansions,
 } from '../../search/criteria/concept-tests.js';
-import type { Criteria, ExpansionRequest } from '../../search/criteria/criteria.js';
+import type { Criteria } from '../../search/criteria/criteria.js';
+import type { ExpansionRequest } from '../../search/criteria/value-test.js';
 import { tooCostly } from '../../search/parse/parse-context.js';
 import { assertNotAborted, callAborted, callTimedOut } from '../../store/guards.js';
 import type { CallOptions } from '../../store/call-options.js';

@@ -1,6 +1,7 @@
 import { FhirError } from '../../fhir/error.js';
 import { childrenOf } from './children-of.js';
-import { and, not, or, type Criteria, type ExpansionRequest } from './criteria.js';
+import { and, not, or, type Criteria } from './criteria.js';
+import type { ExpansionRequest } from './value-test.js';
 
 /** A code of a code system. */
 export interface Concept {

@@ -1,5 +1,5 @@
+import type { Criteria } from './criteria.js';
 import type {
-  Criteria,
   DateTest,
   ExpansionRequest,
   NumberTest,
@@ -7,7 +7,7 @@ import type {
   ReferenceTest,
   TokenTest,
   ValueTest,
-} from './criteria.js';
+} from './value-test.js';
 
 /**
  * Criteria as one line of human-readable text: `gender = male and (family starts with "kulas" or _id = 1, 2)`.

@@ -7,7 +7,7 @@ import type {
   TokenTest,
   UriTest,
   ValueTest,
-} from '../criteria/criteria.js';
+} from '../criteria/value-test.js';
 import { needsTerminology } from '../criteria/concept-tests.js';
 import { fold } from '../index/fold.js';
 import type {

@@ -1,5 +1,5 @@
 import { parseDate, type DateInterval } from '../../fhir/date.js';
-import type { Prefix } from '../criteria/criteria.js';
+import type { Prefix } from '../criteria/value-test.js';
 
 /**
  * The searched interval of a date search; see `DateTest` in criteria.ts.

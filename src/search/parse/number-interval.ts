@@ -1,4 +1,4 @@
-import type { Prefix } from '../criteria/criteria.js';
+import type { Prefix } from '../criteria/value-test.js';
 
 /** Two bounds. Whether they are inclusive depends on the prefix; see `NumberTest`. */
 export interface NumberInterval {

@@ -2,7 +2,7 @@ import type { SearchParameterDefinition } from '../../fhir/model/definition-type
 import { FhirError } from '../../fhir/error.js';
 import { parseReference, withoutVersion } from '../../fhir/reference.js';
 import { isResourceId } from '../../fhir/resource.js';
-import type { ReferenceTest } from '../criteria/criteria.js';
+import type { ReferenceTest } from '../criteria/value-test.js';
 import { didYouMean } from '../../fhir/messages/did-you-mean.js';
 import type { ValueTraits } from '../index/value-traits.js';
 import type { ParseContext } from './parse-context.js';

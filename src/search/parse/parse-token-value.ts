@@ -1,5 +1,5 @@
 import { FhirError } from '../../fhir/error.js';
-import type { ConceptTest, TokenTest } from '../criteria/criteria.js';
+import type { ConceptTest, TokenTest } from '../criteria/value-test.js';
 import { splitEscaped, unescape } from './escapes.js';
 import { foldToken, typedCode } from '../index/index-token.js';
 import type { ValueTraits } from '../index/value-traits.js';

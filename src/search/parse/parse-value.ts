@@ -1,6 +1,7 @@
 import type { SearchParameterDefinition, SearchParameterType } from '../../fhir/model/definition-types.js';
 import { FhirError } from '../../fhir/error.js';
-import type { CompositeCriteria, DateTest, NumberTest, Prefix, QuantityTest, ValueTest } from '../criteria/criteria.js';
+import type { CompositeCriteria } from '../criteria/criteria.js';
+import type { DateTest, NumberTest, Prefix, QuantityTest, ValueTest } from '../criteria/value-test.js';
 import { dateInterval } from './date-interval.js';
 import { splitEscaped, unescape } from './escapes.js';
 import { fold } from '../index/fold.js';

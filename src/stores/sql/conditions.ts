@@ -1,10 +1,5 @@
-import type {
-  ChainCriteria,
-  Criteria,
-  DateTest,
-  HasCriteria,
-  MissingCriteria,
-} from '../../search/criteria/criteria.js';
+import type { ChainCriteria, Criteria, HasCriteria, MissingCriteria } from '../../search/criteria/criteria.js';
+import type { DateTest } from '../../search/criteria/value-test.js';
 import { linkParameter } from '../../search/index/inside.js';
 import { compositeCondition } from './composite-sql.js';
 import { tablesOf } from './index-tables.js';

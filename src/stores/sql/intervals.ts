@@ -1,4 +1,4 @@
-import type { DateTest, NumberTest, QuantityTest } from '../../search/criteria/criteria.js';
+import type { DateTest, NumberTest, QuantityTest } from '../../search/criteria/value-test.js';
 import type { Lookup } from './lookup.js';
 import { allOf, type Sql, sql, TRUE } from './sql.js';
 

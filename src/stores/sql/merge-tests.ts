@@ -1,4 +1,4 @@
-import type { ReferenceTest, TokenTest } from '../../search/criteria/criteria.js';
+import type { ReferenceTest, TokenTest } from '../../search/criteria/value-test.js';
 import type { IndexedTest } from './operators.js';
 
 /**

@@ -6,7 +6,7 @@ import type {
   TokenTest,
   UriTest,
   ValueTest,
-} from '../../search/criteria/criteria.js';
+} from '../../search/criteria/value-test.js';
 import { needsTerminology } from '../../search/criteria/concept-tests.js';
 import { narrowerTypes } from '../../search/evaluate/test-value.js';
 import { fold } from '../../search/index/fold.js';

@@ -1,4 +1,5 @@
-import type { Criteria, MatchCriteria, TokenTest, ValueTest } from '../../search/criteria/criteria.js';
+import type { Criteria, MatchCriteria } from '../../search/criteria/criteria.js';
+import type { TokenTest, ValueTest } from '../../search/criteria/value-test.js';
 import { TABLE_NAMES } from '../sql/index-tables.js';
 import type { Lookup } from '../sql/lookup.js';
 import { lookupsByTable } from '../sql/match-sql.js';

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { ALL, type Criteria, NONE, type ValueTest } from '../../search/criteria/criteria.js';
+import { ALL, type Criteria, NONE } from '../../search/criteria/criteria.js';
+import type { ValueTest } from '../../search/criteria/value-test.js';
 import { type ConformanceSuite, idsOf, putAll, queryOf, resourceOf } from '../conformance-case.js';
 
 /** The other kinds of criteria, with expected answers. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { AnyResource } from '../../fhir/resource.js';
-import type { Criteria, Prefix, ValueTest } from '../../search/criteria/criteria.js';
+import type { Criteria } from '../../search/criteria/criteria.js';
+import type { Prefix, ValueTest } from '../../search/criteria/value-test.js';
 import {
   type ConformanceCase,
   type ConformanceSuite,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { DateTest, NumberTest, Prefix } from '../../../src/search/criteria/criteria.js';
+import type { DateTest, NumberTest, Prefix } from '../../../src/search/criteria/value-test.js';
 import { testValue } from '../../../src/search/evaluate/test-value.js';
 import { failsSurely, matchesSurely } from '../../../src/stores/postgres/skip/range-tests.js';
 import { below, createRandom, oneOf } from '../../../src/testing/random.js';

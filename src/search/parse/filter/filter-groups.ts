@@ -1,5 +1,6 @@
 import { FhirError } from '../../../fhir/error.js';
-import type { Criteria, ValueTest } from '../../criteria/criteria.js';
+import type { Criteria } from '../../criteria/criteria.js';
+import type { ValueTest } from '../../criteria/value-test.js';
 import { comparisonCriteria } from './filter-operators.js';
 import type { FilterComparison, FilterExpression, FilterStep } from './filter-syntax.js';
 import type { ParseContext } from '../parse-context.js';

@@ -1,6 +1,7 @@
 import type { SearchParameterDefinition, SearchParameterType } from '../../../fhir/model/definition-types.js';
 import { FhirError } from '../../../fhir/error.js';
-import { not, type Criteria, type UriTest, type ValueTest } from '../../criteria/criteria.js';
+import { not, type Criteria } from '../../criteria/criteria.js';
+import type { UriTest, ValueTest } from '../../criteria/value-test.js';
 import { unescape } from '../escapes.js';
 import { fold } from '../../index/fold.js';
 import { type ValueTraits, valueTraits } from '../../index/value-traits.js';

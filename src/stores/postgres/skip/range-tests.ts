@@ -1,4 +1,4 @@
-import type { ValueTest } from '../../../search/criteria/criteria.js';
+import type { ValueTest } from '../../../search/criteria/value-test.js';
 
 /**
  * Every interval that starts from `start` up to before `next`, wherever it ends, passes a test. See sql/intervals.ts.

@@ -1,4 +1,5 @@
-import type { Criteria, ValueTest } from '../../../search/criteria/criteria.js';
+import type { Criteria } from '../../../search/criteria/criteria.js';
+import type { ValueTest } from '../../../search/criteria/value-test.js';
 import type { SqlValue } from '../sql.js';
 import { compareTexts, prefixEnd } from '../texts.js';
 

@@ -1,4 +1,4 @@
-import type { ValueTest } from '../../../search/criteria/criteria.js';
+import type { ValueTest } from '../../../search/criteria/value-test.js';
 import type { RowScope } from '../rows.js';
 
 /** What a test of a code or a reference asks for: codes, or the target of the reference. */

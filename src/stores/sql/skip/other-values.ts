@@ -1,4 +1,4 @@
-import type { ValueTest } from '../../../search/criteria/criteria.js';
+import type { ValueTest } from '../../../search/criteria/value-test.js';
 import { type ConditionSet, sureOf } from './condition-set.js';
 import type { KeySet } from './key-set.js';
 
