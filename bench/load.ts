@@ -12,7 +12,7 @@ import { findPostgres, startPostgres } from '../test/support/postgres-server.js'
 import { chooseVariables } from './choose-variables.js';
 import { type BenchData, loadData } from './data.js';
 import { importIndexed } from './import-rate.js';
-import { post, runClients } from './load/clients.js';
+import { post } from './load/clients.js';
 import { besideGreedy } from './load/greedy.js';
 import { type Kind, KINDS, mixOf, ofKind, readsOf } from './load/mix.js';
 import { report } from './load/report.js';
@@ -130,7 +130,7 @@ async function bench(
     }
     await assertEqual(servers, variables);
     const mix = mixOf(variables);
-    for (const { target } of servers) await runClients(target, mix, { clients: CLIENTS, seconds: WARM_UP });
+    for (const server of servers) await measure(server, mix, WARM_UP);
     const mixed = await inTurn(servers, (server) => measure(server, mix, seconds));
     const kinds = new Map<Kind, ReadonlyMap<Running, readonly Measured[]>>();
     for (const kind of KINDS) {

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { post, runClients, type Sample, type Target } from './clients.js';
+import { connectClients, post, runClients, type Sample, type Target } from './clients.js';
 import type { MixedRequest } from './mix.js';
 import type { Order, ServeOptions } from './serve.js';
 
@@ -57,9 +57,11 @@ export async function measure(
   next: (position: number) => MixedRequest,
   seconds: number,
 ): Promise<Measured> {
+  const agent = await connectClients(target, CLIENTS);
   child.send('begin' satisfies Order);
   const before = database?.() ?? 0;
-  const { samples, seconds: took } = await runClients(target, next, { clients: CLIENTS, seconds });
+  const { samples, seconds: took } = await runClients(target, next, { clients: CLIENTS, seconds, agent });
+  agent.destroy();
   const answer = answerOf(child);
   child.send('stall' satisfies Order);
   const { stall, cpu } = (await answer) as { stall: number; cpu: number };
