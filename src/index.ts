@@ -94,7 +94,7 @@ export {
   type ServiceSchemaOptions,
 } from './graphql/create-fhir-graphql.js';
 export type { Dialect } from './graphql/dialect.js';
-export type { Location as QueryLocation } from './graphql/plan/plan.js';
+export type { Location as QueryLocation } from './graphql/plan/location.js';
 export type { ReferenceResolver } from './graphql/execute/run.js';
 export { DEFAULT_LIMITS, type LimitOptions, type Limits } from './graphql/limits.js';
 export type { RequestCost } from './graphql/request-cost.js';

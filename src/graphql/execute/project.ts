@@ -1,6 +1,7 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { addDecimalText, decimalTextsOf, hideDecimalTexts } from '../../fhir/json/decimal-texts.js';
 import { asObject, elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../../fhir/resource.js';
+import type { PrimitiveField } from '../plan/leaf-fields.js';
 import type {
   ChoiceField,
   ExtensionField,
@@ -8,7 +9,6 @@ import type {
   InlineResourceField,
   ObjectField,
   PlannedField,
-  PrimitiveField,
   Selection,
 } from '../plan/plan.js';
 import { RESOURCE } from '../schema/fields.js';

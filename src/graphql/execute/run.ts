@@ -10,12 +10,12 @@ import { Deadline } from './deadline.js';
 import type { Variables } from '../plan/arguments.js';
 import type { Dialect } from '../dialect.js';
 import type { TypedSelections } from '../plan/typed-selections.js';
+import type { ElementFilter } from '../plan/element-filter.js';
+import type { Location } from '../plan/location.js';
 import type {
   Edge,
-  ElementFilter,
   HostEdge,
   HostReferenceEdge,
-  Location,
   ReadEdge,
   ReferenceEdge,
   SearchEdge,

@@ -1,7 +1,7 @@
 import type { ElementDefinition } from '../../fhir/model/definition-types.js';
 import { FhirError } from '../../fhir/error.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
-import type { FieldNode, SelectionSetNode } from '../graphql-js.js';
+import type { SelectionSetNode } from '../graphql-js.js';
 import type { CodeNames } from '../schema/code-names.js';
 import { namesOfCodes } from '../schema/enums.js';
 import { CANONICAL, fieldsOf, QUERY, type FieldDescriptor } from '../schema/fields.js';
@@ -11,19 +11,10 @@ import { planConnection } from './plan-connection.js';
 import { planHostField } from './plan-host-field.js';
 import { planSearch } from './plan-search.js';
 import { below, type FieldNodes, type Planning, type Scope } from './planning.js';
-import type {
-  AbsentField,
-  ChoiceField,
-  ElementEquality,
-  ElementFilter,
-  ExtensionField,
-  IntrospectionField,
-  Location,
-  ObjectField,
-  PlannedField,
-  PrimitiveField,
-  Selection,
-} from './plan.js';
+import type { ElementEquality, ElementFilter } from './element-filter.js';
+import type { AbsentField, IntrospectionField, PrimitiveField } from './leaf-fields.js';
+import { locationOf } from './location.js';
+import type { ChoiceField, ExtensionField, ObjectField, PlannedField, Selection } from './plan.js';
 import { shapingOf } from './shaping.js';
 
 /** Plans the nodes that share a response key on objects of a type. */
@@ -251,8 +242,3 @@ function elementFilter(
 }
 
 const CUTS: ReadonlySet<string> = new Set(['fhirpath', '_offset', '_count']);
-
-function locationOf(node: FieldNode): Location | undefined {
-  const token = node.loc?.startToken;
-  return token === undefined ? undefined : { line: token.line, column: token.column };
-}

@@ -1,6 +1,17 @@
 import { Kind, type FieldNode, type FragmentDefinitionNode, type SelectionSetNode } from '../graphql-js.js';
-import { argumentsOfNode } from './arguments.js';
-import type { Shaping } from './plan.js';
+import { type Argument, argumentsOfNode } from './arguments.js';
+
+/**
+ * The directives `@flatten`, `@first`, `@singleton` and `@slice` of a field. See
+ * https://hl7.org/fhir/R4/graphql.html#flattening.
+ */
+export interface Shaping {
+  readonly flatten: boolean;
+  readonly first: boolean;
+  readonly singleton: boolean;
+  /** FHIRPath per item, or `$index`. */
+  readonly slice: Argument | undefined;
+}
 
 const SHAPING_DIRECTIVES: ReadonlySet<string> = new Set(['flatten', 'first', 'singleton', 'slice']);
 

@@ -8,7 +8,7 @@ import { Kind, visit, type OperationDefinitionNode } from '../graphql-js.js';
 import { tooCostly, wholeCost, type Limits } from '../limits.js';
 import type { Variables } from '../plan/arguments.js';
 import { CALL_COST, estimateCost, leastCost } from '../plan/estimate-cost.js';
-import type { Location } from '../plan/plan.js';
+import type { Location } from '../plan/location.js';
 import { makePlan } from '../plan-cache.js';
 import type { PreparedDocument } from '../prepared-document.js';
 import { assertAffordableMutation } from '../request-cost.js';

@@ -21,7 +21,7 @@ import type {
 } from '../index/index-entry.js';
 
 /**
- * Tests one index value. Stores must reproduce this meaning. See the tables in criteria.ts.
+ * Tests one index value. Stores must reproduce this meaning. See the tables in value-test.ts.
  *
  * A value of another kind never passes.
  */

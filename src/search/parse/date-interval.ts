@@ -2,7 +2,7 @@ import { parseDate, type DateInterval } from '../../fhir/date.js';
 import type { Prefix } from '../criteria/value-test.js';
 
 /**
- * The searched interval of a date search; see `DateTest` in criteria.ts.
+ * The searched interval of a date search; see `DateTest` in value-test.ts.
  *
  * `ap` widens the interval on both sides by 10 % of its distance from now; an interval that contains now is unchanged.
  * See https://hl7.org/fhir/R4/search.html#date.

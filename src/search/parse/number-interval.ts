@@ -11,7 +11,7 @@ const DECIMAL = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,4}))?$/;
 const MAX_NUMBER_LENGTH = 100;
 
 /**
- * The searched bounds of a number search; see `NumberTest` in criteria.ts.
+ * The searched bounds of a number search; see `NumberTest` in value-test.ts.
  *
  * The precision is half a unit of the last digit: `100` is 99.5 up to 100.5, `5.40` is 5.395 up to 5.405, `1.00e2` is
  * 99.5 up to 100.5. The specification's example `1e2` is 95 up to 105, so a single significant digit with an exponent
