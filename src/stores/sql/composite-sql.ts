@@ -1,7 +1,7 @@
 import type { CompositeCriteria } from '../../search/criteria/criteria.js';
 import { TABLE_NAMES } from './index-tables.js';
 import { type IndexedTest, lookupsFor } from './operators.js';
-import { componentValues, ofComponent, parameterKey, type RowScope } from './rows.js';
+import { componentValues, inTime, ofComponent, parameterKey, type RowScope } from './rows.js';
 import { allOf, anyOf, exists, FALSE, Sql, sql, type SqlValue, TRUE } from './sql.js';
 
 /** One group of component values passes all tests. */
@@ -28,7 +28,7 @@ export function compositeScans(criteria: CompositeCriteria, scope: RowScope): re
     return lookups.flatMap(({ table, scans }) =>
       scans!.map(
         (scan) => sql`SELECT ${x}.resource FROM ${TABLE_NAMES[table]} ${x}
-          WHERE ${ofComponent(x, component.key!, scope)} AND ${scan} AND ${others}`,
+          WHERE ${allOf([ofComponent(x, component.key!, scope), scan, inTime(sql`${x}.resource`, scope), others])}`,
       ),
     );
   }

@@ -1,6 +1,7 @@
 import type { Criteria } from '../../search/criteria/criteria.js';
 import type { Condition } from '../sql/pages/condition.js';
 import { innerRangeOf } from '../sql/pages/value-range.js';
+import { inTime } from '../sql/rows.js';
 import { allOf, sql } from '../sql/sql.js';
 import type { PreparedSearch } from './pages/prepared-search.js';
 import { type ConditionSet, intersection } from '../sql/skip/condition-set.js';
@@ -105,15 +106,17 @@ function mayBeSets(criteria: Criteria): boolean {
 function countAmong(
   keys: readonly number[],
   conditions: readonly Condition[],
-  { scope }: PreparedSearch,
+  { scope, skips }: PreparedSearch,
   statements: Statements,
 ): number {
   if (keys.length === 0) return 0;
+  skips!.index.check(keys.length);
   // PERF: the plus keeps SQLite from reading all of the type.
   const current = sql`+r0.collection = ${scope.collection!} AND +r0.content IS NOT NULL`;
   const where = allOf([
     sql`r0.key IN (SELECT value FROM json_each(${JSON.stringify(keys)}))`,
     current,
+    inTime(sql`r0.key`, scope),
     ...conditions.map(({ test }) => test),
   ]);
   return statements.get(sql`SELECT count(*) FROM resource r0 WHERE ${where}`)![0] as number;

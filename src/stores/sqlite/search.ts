@@ -14,14 +14,15 @@ import { inPlan, inTime, parameterKey, type RowPlan, rowScope, type RowScope } f
 import { allOf, FALSE, type Sql, sql, TRUE } from '../sql/sql.js';
 import { sqliteDialect } from './dialect.js';
 import type { Dictionaries } from './dictionary.js';
-import { type Guard } from './guard.js';
+import { type Guard, isInTime } from './guard.js';
 import type { KeptText } from './kept-text.js';
 import type { Condition } from '../sql/pages/condition.js';
 import { PageFinder } from './pages/page-finder.js';
-import { PreparedSearch, type SkipSource } from './pages/prepared-search.js';
+import { PreparedSearch } from './pages/prepared-search.js';
 import { shortPage } from './pages/short-page.js';
 import { countOfShapes } from './shapes.js';
 import { SkipCache } from './skip/skip-cache.js';
+import type { SkipSource } from './skip/skip-index.js';
 import type { Statements } from './statements.js';
 
 /** A page of matches as keys of their versions. */
@@ -54,7 +55,7 @@ export class Searches {
     noteStale: (collection: number) => void,
   ) {
     this.#snapshot = snapshot;
-    this.#skipSource = { cache: new SkipCache(), noteStale };
+    this.#skipSource = { cache: new SkipCache(), guard, noteStale };
     this.#statements = statements;
     this.#guard = guard;
     this.#dictionaries = dictionaries;
@@ -321,7 +322,8 @@ function refersTo(parameter: number, target: number): Condition {
   const referring = sql`x.parameter = ${parameter} AND x.target = ${target} AND x.grp = 0`;
   return {
     test: sql`EXISTS (SELECT 1 FROM reference x INDEXED BY sqlite_autoindex_reference_1 WHERE x.resource = r0.key AND ${referring})`,
-    scan: sql`SELECT x.resource FROM reference x INDEXED BY reference_by_value WHERE ${referring}`,
+    scan: sql`SELECT x.resource FROM reference x INDEXED BY reference_by_value
+      WHERE ${referring} AND ${isInTime(sql`x.resource`)}`,
     direct: true,
     shared: { parameter, value: target, suffices: true },
   };

@@ -3,6 +3,7 @@ import { shapeText } from '../sql/shape-text.js';
 import type { MarkedEntries } from '../sql/extremes.js';
 import { allOf, type Sql, sql } from '../sql/sql.js';
 import type { Dictionaries } from './dictionary.js';
+import { isInTime } from './guard.js';
 import type { Statements } from './statements.js';
 
 /**
@@ -84,7 +85,7 @@ export function countOfShapes(collection: number, parameter: number, occurrence:
 /** The keys of these resources: a range of an index per shape. */
 export function shapeScan(collection: number, parameter: number, occurrence: Occurrence): Sql {
   return sql`SELECT y.key FROM resource y INDEXED BY resource_by_shape
-    WHERE y.shape IN (SELECT s.key FROM shape s WHERE ${withOccurrence(collection, parameter, occurrence)})`;
+    WHERE y.shape IN (SELECT s.key FROM shape s WHERE ${withOccurrence(collection, parameter, occurrence)}) AND ${isInTime(Y)}`;
 }
 
 /** The keys of the resources that have values of some parameters and none of others. */
@@ -93,8 +94,10 @@ export function scanOfShapes(collection: number, present: ReadonlyMap<number, bo
     withOccurrence(collection, parameter, isPresent ? 'some' : 'none'),
   );
   return sql`SELECT y.key FROM resource y INDEXED BY resource_by_shape
-    WHERE y.shape IN (SELECT s.key FROM shape s WHERE ${allOf(conditions)})`;
+    WHERE y.shape IN (SELECT s.key FROM shape s WHERE ${allOf(conditions)}) AND ${isInTime(Y)}`;
 }
+
+const Y = sql`y.key`;
 
 function withOccurrence(collection: number, parameter: number, occurrence: Occurrence): Sql {
   const several = sql`EXISTS (SELECT 1 FROM json_each(s.parameters) j WHERE j.value = ${-parameter})`;

@@ -1,7 +1,7 @@
 import type { SortKey } from '../../../search/criteria/criteria.js';
 import { tablesOf } from '../index-tables.js';
 import { orderTerms } from '../order.js';
-import { ofParameter, parameterKey, type RowScope } from '../rows.js';
+import { inTime, ofParameter, parameterKey, type RowScope } from '../rows.js';
 import { allOf, type Sql, sql, type SqlValue, unionAll } from '../sql.js';
 import type { Condition } from './condition.js';
 import { presenceOf } from './presence.js';
@@ -105,7 +105,7 @@ export function longIntervals(
   const isLong = table === 'date' ? sql`x.high - x.low > 86400000` : sql`x.high > x.low`;
   const ofKey = ofParameter(sql`x`, parameterKey(scope, parameter)!, scope);
   return sql`SELECT x.resource FROM ${from(table)}
-    WHERE ${allOf([ofKey, sql`x.grp = 0`, isLong, sql`x.high >= ${after}`, sql`x.low <= ${low}`])}`;
+    WHERE ${allOf([ofKey, sql`x.grp = 0`, isLong, sql`x.high >= ${after}`, sql`x.low <= ${low}`, inTime(sql`x.resource`, scope)])}`;
 }
 
 function known(bounds: Bounds): BoundsPlan {

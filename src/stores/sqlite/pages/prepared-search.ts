@@ -2,6 +2,7 @@ import type { SearchQuery } from '../../../store/search-query.js';
 import { type RequestedPage, requestedPage } from '../../sql/page.js';
 import type { RowScope } from '../../sql/rows.js';
 import { chooseScan } from '../choose-scan.js';
+import { Guard } from '../guard.js';
 import type { Statements } from '../statements.js';
 import { type Condition, conditionsOf } from '../../sql/pages/condition.js';
 import { combinedScans } from './combined.js';
@@ -9,14 +10,7 @@ import { withOwnScan } from './own-scans.js';
 import { Probes } from './probe.js';
 import { type ConditionSets, conditionSets } from '../skip/condition-sets.js';
 import { SkipCache } from '../skip/skip-cache.js';
-import { SkipIndex } from '../skip/skip-index.js';
-
-/** Where skip indexes come from. */
-export interface SkipSource {
-  readonly cache: SkipCache;
-  /** Called with a type of a project if its skip index is to be made, or brought up to date. */
-  readonly noteStale?: (collection: number) => void;
-}
+import { SkipIndex, type SkipSource } from '../skip/skip-index.js';
 
 /** A search, its conditions and what is known of their scans. Every way to its page starts from here. */
 export class PreparedSearch {
@@ -37,7 +31,7 @@ export class PreparedSearch {
     query: SearchQuery,
     scope: RowScope,
     statements: Statements,
-    skipSource: SkipSource = { cache: new SkipCache() },
+    skipSource: SkipSource = { cache: new SkipCache(), guard: new Guard() },
   ) {
     this.#skipSource = skipSource;
     this.query = query;
@@ -64,10 +58,9 @@ export class PreparedSearch {
   }
 
   #findSkips(): ConditionSets | undefined {
-    const { cache, noteStale } = this.#skipSource;
-    cache.begin();
+    this.#skipSource.cache.begin();
     return conditionSets(this.scope, this.#statements, (collection) =>
-      SkipIndex.of(collection, this.#statements, cache, noteStale),
+      SkipIndex.of(collection, this.#statements, this.#skipSource),
     );
   }
 

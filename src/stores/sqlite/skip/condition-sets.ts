@@ -82,6 +82,7 @@ export class ConditionSets implements KnownSets, FindsSets {
   }
 
   setOf(criteria: Criteria): ConditionSet | undefined {
+    this.index.check();
     switch (criteria.kind) {
       case 'match':
         return (

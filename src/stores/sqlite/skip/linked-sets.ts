@@ -2,7 +2,7 @@ import type { ChainCriteria, Criteria, HasCriteria } from '../../../search/crite
 import { linkOf, rowCondition } from '../../sql/conditions.js';
 import { type Condition, conditionsOf } from '../../sql/pages/condition.js';
 import { isDirect, planRows } from '../../sql/plan.js';
-import { chainScope, innerScope, isCurrent, parameterKey, type RowScope } from '../../sql/rows.js';
+import { chainScope, innerScope, inTime, isCurrent, parameterKey, type RowScope } from '../../sql/rows.js';
 import { allOf, type Sql, sql, TRUE } from '../../sql/sql.js';
 import { withOwnScan } from '../pages/own-scans.js';
 import type { Statements } from '../statements.js';
@@ -103,7 +103,7 @@ export class LinkedSets {
     const known = sets && this.#matching(criteria, scope, sets);
     if (known === undefined) {
       const { scan, residual } = planRows(criteria, scope);
-      const all = sql`SELECT ${scope.row}.key FROM resource ${scope.row} WHERE ${allOf([isCurrent(scope), residual])}`;
+      const all = sql`SELECT ${scope.row}.key FROM resource ${scope.row} WHERE ${allOf([isCurrent(scope), inTime(sql`${scope.row}.key`, scope), residual])}`;
       const keys = this.#upTo(MAX_LINKS, scan !== undefined && residual === TRUE ? scan : all);
       const set = new Set(keys);
       return keys && { has: (key) => set.has(key), exact: true };
@@ -137,6 +137,7 @@ export class LinkedSets {
     const { row } = scope;
     const tests = [
       sql`+${row}.collection = ${scope.collection!} AND +${row}.content IS NOT NULL`,
+      inTime(sql`${row}.key`, scope),
       rowCondition(criteria, scope),
     ];
     return this.#statements.column(sql`SELECT ${column} FROM json_each(${JSON.stringify(pending)}) j
@@ -156,7 +157,8 @@ export class LinkedSets {
 
   #targetsOf(sources: readonly number[], reference: number): readonly number[] {
     return this.#statements.column(sql`SELECT x.target FROM json_each(${JSON.stringify(sources)}) j
-      CROSS JOIN reference x ON x.resource = j.value AND x.parameter = ${reference} AND x.grp = 0`) as readonly number[];
+      CROSS JOIN reference x ON x.resource = j.value AND x.parameter = ${reference} AND x.grp = 0
+      WHERE ${inTime(sql`x.resource`, this.#scope)}`) as readonly number[];
   }
 
   /** The keys that a scan gives; undefined where they are more. */

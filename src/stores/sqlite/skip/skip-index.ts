@@ -1,5 +1,6 @@
 import type { SortKey } from '../../../search/criteria/criteria.js';
 import type { RowScope } from '../../sql/rows.js';
+import type { Guard } from '../guard.js';
 import type { Statements } from '../statements.js';
 import { zoneOfIds } from '../zones.js';
 import { addList, listAt, readInto, readList } from '../../sql/skip/key-bytes.js';
@@ -30,6 +31,15 @@ import {
   TARGETS,
 } from './skip-row.js';
 
+/** Where skip indexes come from. */
+export interface SkipSource {
+  readonly cache: SkipCache;
+  /** Asked for the time between parts of the work. */
+  readonly guard: Guard;
+  /** Called with a type of a project if its skip index is to be made, or brought up to date. */
+  readonly noteStale?: (collection: number) => void;
+}
+
 /** An order, with the keys of each part. */
 export interface SkipOrderKeys extends SkipOrder {
   /** In ascending order. @param granule its number; that of the last one is the number of starts @param among if not all */
@@ -53,6 +63,7 @@ export class SkipIndex {
   readonly #collection: number;
   readonly #statements: Statements;
   readonly #cache: SkipCache;
+  readonly #guard: Guard;
   #all: KeySet | undefined;
 
   private constructor(
@@ -60,28 +71,34 @@ export class SkipIndex {
     pending: readonly number[],
     collection: number,
     statements: Statements,
-    cache: SkipCache,
+    { cache, guard }: SkipSource,
   ) {
     this.#cache = cache;
+    this.#guard = guard;
     this.header = header;
     this.pending = pending;
     this.#collection = collection;
     this.#statements = statements;
   }
 
-  /** Undefined where the file has no valid one, or too much was written since. @param noteStale called if it is to be made */
-  static of(
-    collection: number,
-    statements: Statements,
-    cache: SkipCache,
-    noteStale: (collection: number) => void = () => undefined,
-  ): SkipIndex | undefined {
+  /** Undefined where the file has no valid one, or too much was written since. */
+  static of(collection: number, statements: Statements, source: SkipSource): SkipIndex | undefined {
     const header = readHeader(collection, statements);
     const pending = header && writtenSince(header.lastVersion, collection, statements);
-    if (pending === undefined || pending.length > SKIP_TUNING.maxFresh) noteStale(collection);
+    if (pending === undefined || pending.length > SKIP_TUNING.maxFresh) source.noteStale?.(collection);
     return pending === undefined || pending.length > SKIP_TUNING.maxPending
       ? undefined
-      : new SkipIndex(header!, pending, collection, statements, cache);
+      : new SkipIndex(header!, pending, collection, statements, source);
+  }
+
+  /**
+   * Ends work that takes too long: see guard.ts. Sets are made in the event loop, too, a value or a row of the index at a time.
+   *
+   * @param tests how many resources are about to be tested
+   */
+  check(tests = 0): void {
+    this.#guard.check();
+    this.#guard.expect(tests * ROWS_PER_TEST);
   }
 
   emptySet(): KeySet {
@@ -125,13 +142,18 @@ export class SkipIndex {
       if (bytes === undefined) return undefined;
       rows.push(readReferences(bytes));
     }
-    const firstOf = (row: number): number => this.header.first + row * KEYS_IN_ROW;
+    const each = (add: (references: References, first: number) => void): void => {
+      for (const [row, references] of rows.entries()) {
+        this.check();
+        add(references, this.header.first + row * KEYS_IN_ROW);
+      }
+    };
     return {
       addTargets: (sources, into) => {
-        for (const [row, references] of rows.entries()) addTargets(references, firstOf(row), sources, into);
+        each((references, first) => addTargets(references, first, sources, into));
       },
       addSources: (targets, into) => {
-        for (const [row, references] of rows.entries()) addSources(references, firstOf(row), targets, into);
+        each((references, first) => addSources(references, first, targets, into));
       },
     };
   }
@@ -174,6 +196,7 @@ export class SkipIndex {
   }
 
   #bytes(sort: number, subject: number, value: string | number): Uint8Array | undefined {
+    this.check();
     const read = (): Uint8Array | undefined => {
       const [bytes] = (this.#statements.read(READ).get(sort, subject, value) ?? []) as [Uint8Array?];
       // Short ones are part of memory that others are in, too.
@@ -191,6 +214,9 @@ export class SkipIndex {
 function isLong(bytes: Uint8Array): boolean {
   return bytes.length > 16_384 || bytes.length === 1;
 }
+
+/** What the test of a resource costs in rows that are sorted. */
+const ROWS_PER_TEST = 8;
 
 const NOTHING = new Uint8Array(0);
 
