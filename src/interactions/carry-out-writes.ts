@@ -1,5 +1,7 @@
 import { FhirError } from '../fhir/error.js';
 import { keyText, parseReference } from '../fhir/reference.js';
+import { Pace } from '../platform/pace.js';
+import { whenParsed } from '../store/long-texts.js';
 import { ATTEMPTS, Overtaken, withRetries } from '../store/with-retries.js';
 import { severalMatches } from './condition.js';
 import type { GuardedSession } from './interaction-session.js';
@@ -39,7 +41,7 @@ async function attemptWrites(
   try {
     const writes = plan.writes.map(({ write }) => write);
     const results = writes.length === 0 ? [] : await session.store.commit(writes, session.options);
-    return outcomesOf(requests, plan, settled.matched, results);
+    return await outcomesOf(requests, plan, settled.matched, results);
   } catch (error) {
     const failed = plannedWrite(error, plan.writes);
     if (!(error instanceof FhirError) || failed === undefined) throw error;
@@ -78,12 +80,14 @@ function explain({ role, write, from }: PlannedWrite, error: FhirError): FhirErr
   return withIndex(several ? severalMatches(write.query.type) : error, from);
 }
 
-function outcomesOf(
+/** Results make their resources when they are asked for them, which takes its time. The writes have been committed. */
+async function outcomesOf(
   requests: readonly WriteRequest[],
   { writes, found }: WritePlan,
   matched: ReadonlyMap<number, GuardedKey>,
   results: readonly GuardedResult[],
-): readonly WriteOutcome[] {
+): Promise<readonly WriteOutcome[]> {
+  const pace = new Pace();
   const outcomes: WriteOutcome[] = [];
   const latest = new Map<string, WriteOutcome>();
   const own = new Map(writes.map(({ write, from }, index) => [from, { write, result: results[index]! }]));
@@ -96,7 +100,9 @@ function outcomesOf(
       // Checks precede the write itself, so the write is the last of its request.
       const { write, result } = own.get(index)!;
       if (write.kind === 'assert-no-match') throw new TypeError('A request that needs a write has one');
-      const outcome = outcomeOf(write.key, result);
+      if (pace.isSpent) await pace.next();
+      const making = whenParsed(() => outcomeOf(write.key, result));
+      const outcome = making instanceof Promise ? await making : making;
       latest.set(keyText(write.key), outcome);
       outcomes.push(outcome);
     }

@@ -25,7 +25,10 @@ export class Pace {
 }
 
 /** Lets other work run between the steps of work that says where they end. */
-export async function inTurns<Result>(work: Generator<void, Result>, pace: Pace): Promise<Result> {
+export async function inTurns<Result>(
+  work: Generator<void, Result>,
+  pace: Pick<Pace, 'isSpent' | 'next'>,
+): Promise<Result> {
   for (;;) {
     const step = work.next();
     if (step.done === true) return step.value;

@@ -5,7 +5,7 @@ import { type AccessTrace, tracedBy } from '../access/access-trace.js';
 import { audited } from '../access/audited.js';
 import { underLimits } from '../access/turns/under-limits.js';
 import { guardStore } from '../access/guarded-store.js';
-import { copyForHost } from '../fhir/json/copy-json.js';
+import { copyForHostInTurns } from '../fhir/json/copy-json.js';
 import { maskError } from '../fhir/error.js';
 import { withoutOwnMeta, withoutOwnMetaInside } from '../fhir/own-meta.js';
 import { trimBaseUrl } from '../fhir/reference.js';
@@ -53,7 +53,7 @@ export interface OpenRepository {
   /** Carries out one write. */
   write(request: WriteRequest, session: RepositorySession): Promise<WriteOutcome | undefined>;
   /** A Bundle as it goes to the caller: a copy. */
-  bundle<Content extends Resource>(made: object): Bundle<Content>;
+  bundle<Content extends Resource>(made: object): Promise<Bundle<Content>>;
 }
 
 /** @throws FhirError `unauthenticated` - there is no caller */
@@ -77,7 +77,8 @@ export function openRepository(context: RepositoryContext): OpenRepository {
         return work(facts, bounded === context && trace === undefined ? unlimited : open(bounded, trace));
       });
     }).catch(failAsFhirError);
-  const copy = (resource: AnyResource): AnyResource => copyForHost(extendedMeta ? resource : withoutOwnMeta(resource));
+  const copy = (resource: AnyResource): Promise<AnyResource> =>
+    copyForHostInTurns(extendedMeta ? resource : withoutOwnMeta(resource));
   return {
     context,
     baseUrl,
@@ -100,12 +101,12 @@ export function openRepository(context: RepositoryContext): OpenRepository {
           }
           facts.targets = [targetOf(outcome.resource)];
           if (!('unreadable' in outcome && outcome.unreadable === true)) session.trace?.show(outcome.resource);
-          return { status: outcome.status, resource: copy(outcome.resource) };
+          return { status: outcome.status, resource: await copy(outcome.resource) };
         },
         profiles,
       ),
     write: async (request, session) => (await carryOutWrites([request], session))[0],
-    bundle: (made) => copyForHost(extendedMeta ? made : withoutOwnMetaInside(made)) as Bundle<never>,
+    bundle: (made) => copyForHostInTurns((extendedMeta ? made : withoutOwnMetaInside(made)) as Bundle<never>),
   };
 }
 

@@ -1,5 +1,8 @@
 import { FhirError } from '../fhir/error.js';
 import { noteDecimals } from '../fhir/json/note-decimals.js';
+import { decimalTextsOf } from '../fhir/json/decimal-texts.js';
+import { isLong, isPart } from '../fhir/json/parts.js';
+import { writingJson } from '../fhir/json/stringify-in-turns.js';
 import { elementText, hasDecimalText, hasOwnJson, textWithDecimals } from '../fhir/json/stringify-json.js';
 import { type AnyResource, DEFAULT_RESOURCE_BYTES, elementsOf } from '../fhir/resource.js';
 import { assertWholeNumber } from '../fhir/whole-number.js';
@@ -51,18 +54,51 @@ export function jsonLines(resource: AnyResource): string {
   );
 }
 
+/** {@link jsonLines} in steps: a long resource is written in parts. */
+export function* writingJsonLines(resource: AnyResource): Generator<void, string> {
+  if (hasOwnJson(resource) || !isLong(resource)) return jsonLines(resource);
+  try {
+    return unlessTooLarge(resource, yield* writingLines(resource));
+  } catch (cause) {
+    throw unwritable(resource, cause);
+  }
+}
+
 function linesOf(resource: AnyResource): string {
   const hasDecimals = hasDecimalText(resource);
   const elements = elementsOf(resource);
-  let lines = hasDecimals ? `${DECIMALS_MARK}{` : '{';
-  let separator = ELEMENT_MARK;
+  const lines: Lines = { text: hasDecimals ? `${DECIMALS_MARK}{` : '{', separator: ELEMENT_MARK };
   for (const name of Object.keys(elements)) {
-    const text = hasDecimals ? elementText(elements, name) : JSON.stringify(elements[name]);
-    if (text === undefined) continue;
-    lines += `${separator}${PLAIN_NAME.test(name) ? `"${name}"` : JSON.stringify(name)}:${text}`;
-    separator = `,${ELEMENT_MARK}`;
+    addLine(lines, name, hasDecimals ? elementText(elements, name) : JSON.stringify(elements[name]));
   }
-  return `${lines}}`;
+  return `${lines.text}}`;
+}
+
+/** {@link linesOf} in steps. */
+function* writingLines(resource: AnyResource): Generator<void, string> {
+  const hasDecimals = hasDecimalText(resource);
+  yield;
+  const elements = elementsOf(resource);
+  const lines: Lines = { text: hasDecimals ? `${DECIMALS_MARK}{` : '{', separator: ELEMENT_MARK };
+  for (const name of Object.keys(elements)) {
+    const value = elements[name];
+    const isShort = isPart(value) || decimalTextsOf(elements)?.[name] !== undefined;
+    addLine(lines, name, isShort ? elementText(elements, name) : yield* writingJson(value));
+    yield;
+  }
+  return `${lines.text}}`;
+}
+
+interface Lines {
+  text: string;
+  separator: string;
+}
+
+/** @param text undefined: JSON leaves the element out */
+function addLine(lines: Lines, name: string, text: string | undefined): void {
+  if (text === undefined) return;
+  lines.text += `${lines.separator}${PLAIN_NAME.test(name) ? `"${name}"` : JSON.stringify(name)}:${text}`;
+  lines.separator = `,${ELEMENT_MARK}`;
 }
 
 /** Any version written by JavaScript begins with a brace. */
@@ -90,12 +126,17 @@ function unlessUnwritable(resource: AnyResource, write: () => string): string {
   try {
     return write();
   } catch (cause) {
-    if (cause instanceof RangeError && /string length/i.test(cause.message)) throw tooLarge(resource, cause);
-    const where = `${resource.resourceType}/${resource.id ?? ''}`;
-    throw new FhirError('unprocessable', `${where} cannot be written as JSON: nested too deeply, circular or no JSON`, {
-      cause,
-    });
+    throw unwritable(resource, cause);
   }
+}
+
+function unwritable(resource: AnyResource, cause: unknown): FhirError {
+  if (cause instanceof FhirError) return cause;
+  if (cause instanceof RangeError && /string length/i.test(cause.message)) return tooLarge(resource, cause);
+  const where = `${resource.resourceType}/${resource.id ?? ''}`;
+  return new FhirError('unprocessable', `${where} cannot be written as JSON: nested too deeply, circular or no JSON`, {
+    cause,
+  });
 }
 
 function unlessTooLarge(resource: AnyResource, text: string): string {

@@ -1,4 +1,6 @@
+import { inTurns, Pace } from '../../platform/pace.js';
 import { decimalTextsOf, hideDecimalTexts, setDecimalTexts } from './decimal-texts.js';
+import { isLong, isPart } from './parts.js';
 
 /**
  * A deep copy of plain JSON for code of the host. Unlike `structuredClone` it keeps the texts of decimals, hidden.
@@ -8,19 +10,47 @@ export function copyForHost<Value>(value: Value): Value {
   return copy(value, true) as Value;
 }
 
+/** {@link copyForHost} for values of any size: a long one is copied in parts, between which other work has its turn. */
+export async function copyForHostInTurns<Value>(value: Value): Promise<Value> {
+  if (!isLong(value)) return copyForHost(value);
+  return (await inTurns(copying(value as object), new Pace())) as Value;
+}
+
 /** A deep copy of plain JSON from code of the host, in which hidden texts of decimals are visible to spread. */
 export function copyFromHost<Value>(value: Value): Value {
   return copy(value, false) as Value;
 }
 
+type Copied = { [name: string]: unknown };
+
 function copy(value: unknown, hidden: boolean): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map((item) => copy(item, hidden));
-  const copied: { [name: string]: unknown } = {};
-  for (const name of Object.keys(value)) {
-    copied[name] = copy((value as { readonly [name: string]: unknown })[name], hidden);
+  const copied: Copied = {};
+  for (const name of Object.keys(value)) copied[name] = copy((value as Copied)[name], hidden);
+  return withTexts(value, copied, hidden);
+}
+
+/** {@link copyForHost} in steps. */
+function* copying(value: object): Generator<void, unknown> {
+  if (Array.isArray(value)) {
+    const items: unknown[] = [];
+    for (const item of value as unknown[]) items.push(yield* copyingMember(item));
+    return items;
   }
-  const texts = decimalTextsOf(value);
+  const copied: Copied = {};
+  for (const name of Object.keys(value)) copied[name] = yield* copyingMember((value as Copied)[name]);
+  return withTexts(value, copied, true);
+}
+
+function* copyingMember(value: unknown): Generator<void, unknown> {
+  if (!isPart(value)) return yield* copying(value as object);
+  yield;
+  return copy(value, true);
+}
+
+function withTexts(original: object, copied: Copied, hidden: boolean): Copied {
+  const texts = decimalTextsOf(original);
   if (texts !== undefined) setDecimalTexts(copied, texts);
   return hidden ? hideDecimalTexts(copied) : copied;
 }

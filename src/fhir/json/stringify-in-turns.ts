@@ -1,6 +1,7 @@
-import { Pace } from '../../platform/pace.js';
+import { inTurns, Pace } from '../../platform/pace.js';
 import type { JsonObject } from '../resource.js';
 import { decimalTextsOf } from './decimal-texts.js';
+import { isLong, isPart, PARTS, sizeOf } from './parts.js';
 import { hasOwnJson, isPlainResult, stringifyJson } from './stringify-json.js';
 
 /**
@@ -10,46 +11,55 @@ import { hasOwnJson, isPlainResult, stringifyJson } from './stringify-json.js';
  * @throws TypeError, RangeError - as `JSON.stringify`
  */
 export async function stringifyInTurns(value: unknown, space = 0): Promise<string> {
-  if (sizeOf(value, PARTS.long) < PARTS.long) return stringifyJson(value, space);
-  return writeParts(value, Math.min(space, 10), (part) => stringifyJson(part, space));
+  if (!isLong(value)) return stringifyJson(value, space);
+  return inTurns(writingJson(value, space), new Pace());
 }
 
 /** {@link stringifyInTurns} for a GraphQL result. */
 export async function stringifyResultInTurns(result: { readonly data?: unknown }): Promise<string> {
   if (!isPlainResult(result)) return stringifyInTurns(result);
   // PERF: nothing looks for decimals with a text of their own.
-  return sizeOf(result, PARTS.long) < PARTS.long
-    ? JSON.stringify(result)
-    : writeParts(result, 0, (part) => JSON.stringify(part));
+  return isLong(result)
+    ? inTurns(new PartWriter((part) => JSON.stringify(part), 0).writing(result), new Pace())
+    : JSON.stringify(result);
 }
 
-/** Numbers of values. Only tests change them. */
-export const PARTS = {
-  /** In an answer that takes about 5 ms to write. */
-  long: 32_768,
-  /** In a part: about 0.3 ms. */
-  size: 2_048,
-};
+/** {@link stringifyJson} in steps. */
+export function writingJson(value: unknown, space = 0): Generator<void, string> {
+  return new PartWriter((part) => stringifyJson(part, space), Math.min(space, 10)).writing(value);
+}
 
-async function writeParts(value: unknown, space: number, stringify: (part: unknown) => string): Promise<string> {
-  const { size: partSize } = PARTS;
-  const parts: string[] = [];
-  const around = new Set<object>();
-  const pace = new Pace();
-  const indented = space === 0 ? '' : '\n';
-  const write = async (member: unknown, line: string): Promise<void> => {
-    if (pace.isSpent) await pace.next();
-    if (!isDivisible(member) || sizeOf(member, partSize) < partSize) {
-      parts.push(indent(stringify(member) ?? 'null', line));
+class PartWriter {
+  readonly #stringify: (part: unknown) => string;
+  readonly #space: number;
+  readonly #parts: string[] = [];
+  readonly #around = new Set<object>();
+
+  constructor(stringify: (part: unknown) => string, space: number) {
+    this.#stringify = stringify;
+    this.#space = space;
+  }
+
+  *writing(value: unknown): Generator<void, string> {
+    yield* this.#write(value, this.#space === 0 ? '' : '\n');
+    return this.#parts.join('');
+  }
+
+  *#write(member: unknown, line: string): Generator<void> {
+    yield;
+    if (isPart(member) || !isDivisible(member)) {
+      this.#parts.push(indent(this.#stringify(member) ?? 'null', line));
       return;
     }
-    if (around.has(member)) throw new TypeError('A value that contains itself has no JSON text');
-    around.add(member);
-    await (Array.isArray(member) ? writeItems(member, line) : writeMembers(member as JsonObject, line));
-    around.delete(member);
-  };
-  const writeItems = async (items: readonly unknown[], line: string): Promise<void> => {
-    const inner = line && line + ' '.repeat(space);
+    if (this.#around.has(member)) throw new TypeError('A value that contains itself has no JSON text');
+    this.#around.add(member);
+    yield* Array.isArray(member) ? this.#writeItems(member, line) : this.#writeMembers(member as JsonObject, line);
+    this.#around.delete(member);
+  }
+
+  *#writeItems(items: readonly unknown[], line: string): Generator<void> {
+    const { size: partSize } = PARTS;
+    const inner = line && line + ' '.repeat(this.#space);
     let start = 0;
     let isFirst = true;
     while (start < items.length) {
@@ -60,35 +70,34 @@ async function writeParts(value: unknown, space: number, stringify: (part: unkno
         if (own >= partSize && end > start) break;
         size += own;
       }
-      parts.push(isFirst ? '[' : ',');
+      this.#parts.push(isFirst ? '[' : ',');
       isFirst = false;
       if (end === start + 1) {
-        parts.push(inner);
-        await write(items[start], inner);
+        this.#parts.push(inner);
+        yield* this.#write(items[start], inner);
       } else {
-        if (pace.isSpent) await pace.next();
-        const text = stringify(items.slice(start, end));
+        yield;
+        const text = this.#stringify(items.slice(start, end));
         // Without its brackets, and the line end before the last one.
-        parts.push(indent(space === 0 ? text.slice(1, -1) : text.slice(1, -2), line));
+        this.#parts.push(indent(this.#space === 0 ? text.slice(1, -1) : text.slice(1, -2), line));
       }
       start = end;
     }
-    parts.push(isFirst ? '[]' : `${line}]`);
-  };
-  const writeMembers = async (object: JsonObject, line: string): Promise<void> => {
-    const inner = line && line + ' '.repeat(space);
+    this.#parts.push(isFirst ? '[]' : `${line}]`);
+  }
+
+  *#writeMembers(object: JsonObject, line: string): Generator<void> {
+    const inner = line && line + ' '.repeat(this.#space);
     let isFirst = true;
     for (const name of Object.keys(object)) {
       const member = object[name];
       if (member === undefined || typeof member === 'function' || typeof member === 'symbol') continue;
-      parts.push(isFirst ? '{' : ',', `${inner}${JSON.stringify(name)}:${line && ' '}`);
+      this.#parts.push(isFirst ? '{' : ',', `${inner}${JSON.stringify(name)}:${line && ' '}`);
       isFirst = false;
-      await write(member, inner);
+      yield* this.#write(member, inner);
     }
-    parts.push(isFirst ? '{}' : `${line}}`);
-  };
-  await write(value, indented);
-  return parts.join('');
+    this.#parts.push(isFirst ? '{}' : `${line}}`);
+  }
 }
 
 /** A line end in JSON text is never part of a value. */
@@ -100,22 +109,4 @@ function indent(text: string, line: string): string {
 function isDivisible(value: unknown): value is object {
   if (typeof value !== 'object' || value === null || hasOwnJson(value)) return false;
   return Array.isArray(value) || decimalTextsOf(value) === undefined;
-}
-
-/** Counts the values in a value, up to a bound. */
-function sizeOf(value: unknown, bound: number): number {
-  const open: unknown[] = [value];
-  let size = 0;
-  while (open.length > 0 && size < bound) {
-    const next = open.pop();
-    size += 1;
-    if (typeof next !== 'object' || next === null) continue;
-    if (Array.isArray(next)) {
-      if (next.length >= bound) return bound;
-      for (const item of next) open.push(item);
-    } else {
-      for (const name in next) open.push((next as { readonly [name: string]: unknown })[name]);
-    }
-  }
-  return size;
 }

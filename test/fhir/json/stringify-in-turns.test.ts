@@ -1,6 +1,7 @@
 import { afterEach, expect, test } from 'vitest';
 import { parseJson } from '../../../src/fhir/json/parse-json.js';
-import { PARTS, stringifyInTurns, stringifyResultInTurns } from '../../../src/fhir/json/stringify-in-turns.js';
+import { PARTS } from '../../../src/fhir/json/parts.js';
+import { stringifyInTurns, stringifyResultInTurns } from '../../../src/fhir/json/stringify-in-turns.js';
 import { markPlain, stringifyJson } from '../../../src/fhir/json/stringify-json.js';
 import { PACE } from '../../../src/platform/pace.js';
 import { below, createRandom, oneOf } from '../../../src/testing/random.js';

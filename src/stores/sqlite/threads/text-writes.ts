@@ -2,7 +2,8 @@ import type { FhirModel } from '../../../fhir/model/fhir-model.js';
 import { countValues } from '../../../fhir/count-values.js';
 import { indexEntries } from '../../../search/index/index-resource.js';
 import { assertPutMatchesKey } from '../../../store/guards.js';
-import { jsonLines, parseJsonText } from '../../../store/json-text.js';
+import { parseJsonText, writingJsonLines } from '../../../store/json-text.js';
+import { parseShortText } from '../../../store/long-texts.js';
 import { putResultOf } from '../../../store/put-result.js';
 import { withVersion } from '../../../store/versioned.js';
 import type { AnyResource } from '../../../fhir/resource.js';
@@ -16,28 +17,28 @@ import { EntryPacker, EntryReader } from './packed-entries.js';
 import type { SentPut, SentWrite, WritePart, WrittenRow } from './protocol.js';
 
 /**
- * Writes for a thread, with all that takes no transaction done. The text of a put is the one that is stored where it makes the
+ * Writes for a thread, with all that takes no transaction done, in steps. The text of a put is the one that is stored where it makes the
  * first version of its resource.
  *
  * @param start the position of the first one in the commit
  * @param commit its instant, in milliseconds since 1970, and whether it is a load
  * @param isEnough asked after each write; if true, the part ends with it
  */
-export function partOf(
+export function* partOf(
   model: FhirModel,
   writes: readonly Write[],
   start: number,
   { now, load }: Pick<WritePart, 'now' | 'load'>,
   isEnough: () => boolean,
-): WritePart {
+): Generator<void, WritePart> {
   const instant = new Date(now).toISOString();
   const packer = new EntryPacker();
-  const prepare = (write: Write, index: number): SentWrite => {
+  const preparing = function* (write: Write, index: number): Generator<void, SentWrite> {
     if (write.kind === 'delete') return { kind: 'delete', key: write.key, expect: write.expect };
     if (write.kind !== 'put') return write;
     assertPutMatchesKey(write, start + index);
     const { key, resource, expect, unique } = write;
-    const text = jsonLines(withVersion(resource, '1', instant));
+    const text = yield* writingJsonLines(withVersion(resource, '1', instant));
     // PERF: a value takes two characters, so most texts say that there are few, and counting takes as long as extraction.
     if (text.length > 2 * THREAD_TUNING.largeResource && hasManyValues(resource)) packer.skip();
     else packer.add(markEntries(indexEntries(model, resource)));
@@ -45,7 +46,7 @@ export function partOf(
   };
   const sent: SentWrite[] = [];
   for (const [index, write] of writes.entries()) {
-    sent.push(prepare(write, index));
+    sent.push(yield* preparing(write, index));
     if (isEnough()) break;
   }
   return { now, load, writes: sent, entries: packer.take() };
@@ -125,7 +126,7 @@ export function committedOf(writes: readonly SentWrite[], rows: readonly Written
       const [created, versionId, lastUpdated] = (rows[index] ?? [true, '1', instant]) as PutRow;
       changes.push({ kind: 'put', key: { project, type, id }, versionId });
       const stamp = { created, versionId, lastUpdated };
-      return putResultOf(stamp, () => withVersion(parseJsonText(text), versionId, lastUpdated));
+      return putResultOf(stamp, () => withVersion(parseShortText(text), versionId, lastUpdated));
     }
     switch (write.kind) {
       case 'delete': {

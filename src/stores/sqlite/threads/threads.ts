@@ -1,4 +1,5 @@
 import type { FhirModel } from '../../../fhir/model/fhir-model.js';
+import { inTurns } from '../../../platform/pace.js';
 import type { CallOptions } from '../../../store/call-options.js';
 import type { Write } from '../../../store/write.js';
 import type { Committed } from '../../sql/commit-results.js';
@@ -115,7 +116,8 @@ export class Threads {
       const size = start === 0 ? THREAD_TUNING.firstSlice : THREAD_TUNING.slice;
       // A resource may take as long as a thousand others.
       const isEnough = (): boolean => this.#turn.isSpent;
-      const part = partOf(this.#model, writes.slice(start, start + size), start, commit, isEnough);
+      const preparing = partOf(this.#model, writes.slice(start, start + size), start, commit, isEnough);
+      const part = await inTurns(preparing, this.#turn);
       sent.push(...part.writes);
       yield part;
     }
