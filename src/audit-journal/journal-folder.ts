@@ -5,7 +5,7 @@ import { JournalFile } from './journal-file.js';
 import { hasEnded, ownerText, ownOwner, parseOwner } from './owner.js';
 
 /** How long a file that nobody touches is left to its process, in milliseconds. Only tests change it. */
-export const ABANDONED = { afterMs: 60_000 };
+const ABANDONED = { afterMs: 60_000 };
 
 /**
  * The folder of a journal. Each process appends to files of its own, with the process in their names:

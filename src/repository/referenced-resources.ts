@@ -21,7 +21,7 @@ export interface Targets {
 }
 
 /** Most resources that a page may contain in addition to its matches. */
-export const MAX_REFERENCED = 1000;
+const MAX_REFERENCED = 1000;
 
 /** The number of the first resources that together refer to at most {@link MAX_REFERENCED} others. */
 export function countAffordable(targets: readonly Targets[]): number {

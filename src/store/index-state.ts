@@ -46,6 +46,6 @@ export function indexChanging(): FhirError {
 }
 
 /** Whole percent; 100 only when complete. */
-export function percentOf({ done, total }: IndexProgress): number {
+function percentOf({ done, total }: IndexProgress): number {
   return total <= 0 ? 0 : Math.min(99, Math.floor((100 * done) / total));
 }

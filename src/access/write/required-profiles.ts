@@ -22,7 +22,7 @@ export interface RequiredProfiles {
 export const NO_PROFILES: RequiredProfiles = { claimed: false, listed: [] };
 
 /** The name of the setting of a Project: `valueBoolean` for the profiles in `meta.profile`, `valueString` for one by URL. */
-export const PROFILES_SETTING = 'validateProfiles';
+const PROFILES_SETTING = 'validateProfiles';
 
 /** The profiles that a Project's settings and the host require together. */
 export function requiredProfiles(project: JsonObject, asked: ProfileChoice | undefined): RequiredProfiles {

@@ -47,7 +47,7 @@ export type PersistedQueryCode = keyof typeof PERSISTED_QUERY_ANSWERS;
  * The two standard errors of automatic persisted queries, and their codes in this library. Both are sent with HTTP
  * status 200. See https://www.apollographql.com/docs/apollo-server/performance/apq.
  */
-export const PERSISTED_QUERY_ANSWERS = {
+const PERSISTED_QUERY_ANSWERS = {
   /** Send the request again with the text. */
   PERSISTED_QUERY_NOT_FOUND: { code: 'not-found', message: 'PersistedQueryNotFound' },
   /** The service does not support ids; send texts only. */

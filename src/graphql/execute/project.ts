@@ -33,7 +33,7 @@ import type { Run } from './run.js';
 export type Projector = (source: JsonObject, container: AnyResource, run: Run) => Output;
 
 /** @returns the selection compiled to functions, cached */
-export function projectorOf(selection: Selection): Projector {
+function projectorOf(selection: Selection): Projector {
   let projector = PROJECTORS.get(selection);
   if (projector === undefined) PROJECTORS.set(selection, (projector = compileSelection(selection)));
   return projector;

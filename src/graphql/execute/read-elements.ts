@@ -7,7 +7,7 @@ import type { Run } from './run.js';
  *
  * @returns the same list for each call with a selection
  */
-export function elementsRead(selection: Selection): readonly string[] | undefined {
+function elementsRead(selection: Selection): readonly string[] | undefined {
   let read = READ.get(selection);
   if (read === undefined) READ.set(selection, (read = { elements: findElements([selection]) }));
   return read.elements;

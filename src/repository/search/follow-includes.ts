@@ -18,7 +18,7 @@ import {
 } from './indirect-references.js';
 
 /** Most resources that a page may contain in addition to its matches. */
-export const MAX_INCLUDED = 1000;
+const MAX_INCLUDED = 1000;
 /** Maximum number of levels of `:iterate`. */
 const MAX_LEVELS = 10;
 /** Rows that the first call for a reverse include reads at most. */

@@ -163,7 +163,7 @@ function criteriaOf(
  *
  * `_id`, `_lastUpdated` and composites have their own criteria.
  */
-export function plainCriteria(
+function plainCriteria(
   type: string,
   parameter: SearchParameterDefinition,
   value: string,

@@ -17,17 +17,13 @@ export class BackgroundWork {
   readonly #name: string;
   readonly #step: Step;
   #running: Promise<void> | undefined;
+  /** Why the last step failed; undefined if it succeeded. */
   #lastError: FhirError | undefined;
 
   /** @param name the work that the warning reports as failed */
   constructor(name: string, step: Step) {
     this.#name = name;
     this.#step = step;
-  }
-
-  /** Why the last step failed; undefined if it succeeded. */
-  get lastError(): FhirError | undefined {
-    return this.#lastError;
   }
 
   /** Starts, unless already running. */

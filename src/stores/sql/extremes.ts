@@ -15,7 +15,7 @@ import { compareTexts } from './texts.js';
 export const SMALLEST = 1;
 export const LARGEST = 2;
 export const SEVERAL = 4;
-export const REPEATED_CODE = 8;
+const REPEATED_CODE = 8;
 
 /** Index entries of one resource with the bits of each, in order. */
 export interface MarkedEntries {

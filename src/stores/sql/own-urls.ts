@@ -35,7 +35,7 @@ export function idInUrl(x: Sql, type: string, { baseUrl }: SearchScope): Sql {
 }
 
 /** The row `x` holds the absolute URL of that row's resource. */
-export function isUrlOf(x: Sql, row: Sql, type: string, { baseUrl, dialect }: SearchScope): Sql {
+function isUrlOf(x: Sql, row: Sql, type: string, { baseUrl, dialect }: SearchScope): Sql {
   return dialect.indexed.equals(sql`${x}.value`, sql`(${`${baseUrl!}/${type}/`} || ${row}.id)`);
 }
 

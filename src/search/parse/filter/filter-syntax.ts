@@ -3,9 +3,9 @@ import { MAX_CHAIN, tooCostly } from '../parse-context.js';
 import { quote } from '../../../fhir/messages/quote.js';
 
 /** Maximum length of a `_filter`, in UTF-16 code units. */
-export const MAX_FILTER_LENGTH = 100_000;
+const MAX_FILTER_LENGTH = 100_000;
 /** Maximum number of nested parentheses, brackets and switches between `and` and `or`. */
-export const MAX_FILTER_DEPTH = 50;
+const MAX_FILTER_DEPTH = 50;
 
 /**
  * The syntax tree of a `_filter`, before its names are resolved.
@@ -66,7 +66,7 @@ export function parseFilterSyntax(text: string): FilterExpression {
 }
 
 /** Creates the error of a filter at an offset. */
-export function filterError(message: string, offset: number): FhirError {
+function filterError(message: string, offset: number): FhirError {
   return new FhirError('invalid', `${message} (at offset ${offset} of "_filter")`, { details: { offset } });
 }
 
