@@ -10,4 +10,5 @@ export type {
 export { type PgliteDatabase, pglitePool } from './stores/postgres/pglite-pool.js';
 export type { ReindexMode, ReindexOptions, ReindexProgress } from './stores/sql/reindex.js';
 export type { PostgresVerification } from './stores/postgres/maintenance.js';
-export { type PostgresPools, PostgresStore } from './stores/postgres/store.js';
+export type { PostgresPools } from './stores/postgres/routes.js';
+export { PostgresStore } from './stores/postgres/store.js';

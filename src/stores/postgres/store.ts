@@ -1,5 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { LRUCache } from 'lru-cache';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { parametersOf, type TypeParameter } from '../../search/criteria/parameters-of.js';
 import { ChangeFeed } from '../../store/change-feed.js';
@@ -18,7 +16,6 @@ import type { ReindexOptions } from '../sql/reindex.js';
 import { readAccessEpoch } from './access-epoch.js';
 import { Commits } from './commit.js';
 import { type PostgresStoreConfig, type PostgresStoreOptions, resolveConfig } from './config.js';
-import { Connections } from './connections.js';
 import type { PostgresPool } from './driver.js';
 import { storeError } from './errors.js';
 import { explainCall } from './explain.js';
@@ -30,7 +27,8 @@ import { history, readProjects } from './reads.js';
 import { purgeHistory, removeProject, vacuum } from './removal.js';
 import { SharedRead } from './shared-read.js';
 import { readerOn } from './reader-on.js';
-import type { Run } from './run.js';
+import { reindex } from './reindex.js';
+import { type PostgresPools, Routes } from './routes.js';
 import { SkipIndexes } from './skip/skip-indexes.js';
 import { createSkipCache } from './skip/skip-cache.js';
 import type { NoteStale } from './skip/skip-index.js';
@@ -40,13 +38,6 @@ import { Statistics } from './statistics.js';
 import { search, type SearchIndex, searchByReference } from './search.js';
 import { typeHistory } from './type-history.js';
 import { untilDeadline, writtenUntilDeadline } from './until-deadline.js';
-
-/** Where a store writes, and where it reads what it did not write itself a moment ago. */
-export interface PostgresPools {
-  readonly writer: PostgresPool;
-  /** A pool over replicas. */
-  readonly readers: PostgresPool;
-}
 
 /**
  * A store in a PostgreSQL database (13 or later), for any number of connections and processes.
@@ -65,21 +56,20 @@ export class PostgresStore implements ResourceStore {
   readonly readsAreCurrent: boolean;
   readonly removal: StoreRemoval = {
     purgeHistory: (request, options) =>
-      this.#remove(request.project, options, (bounded) => purgeHistory(this.#writer, request, bounded?.signal)),
+      this.#remove(request.project, options, (bounded) => purgeHistory(this.#routes.writer, request, bounded?.signal)),
     removeProject: async (project, options) => {
       const remove = (bounded: CallOptions | undefined): ReturnType<typeof removeProject> =>
-        removeProject(this.#writer, project, bounded?.signal);
+        removeProject(this.#routes.writer, project, bounded?.signal);
       const { step } = await this.#remove(project, options, remove, ({ changes }) => this.#feed.publish(changes));
       return step;
     },
     scrub: (options) => this.vacuum(options),
   };
-  readonly #writer: Connections;
-  readonly #readers: Connections;
+  readonly #routes: Routes;
   readonly #commits: Commits;
   readonly #smallCommits = new SmallCommits((writes, signal) => this.#commits.commit(writes, signal));
   readonly #smallReads = new SmallReads((keys, signal) =>
-    readProjects(keys, (project) => this.#runOn(project, { signal })),
+    readProjects(keys, (project) => this.#routes.readerOf(project, { signal }).run),
   );
   readonly #status: IndexStatus;
   readonly #work: IndexWork;
@@ -88,12 +78,10 @@ export class PostgresStore implements ResourceStore {
   readonly #statistics: Statistics;
   readonly #skips: SkipIndexes;
   readonly #config: PostgresStoreConfig;
-  readonly #accessEpoch = new SharedRead(() => readAccessEpoch(this.#runOn(SERVER_SCOPE, undefined)));
+  readonly #accessEpoch = new SharedRead(() => readAccessEpoch(this.#routes.readerOf(SERVER_SCOPE, undefined).run));
   readonly #feed = new ChangeFeed();
   readonly #noteStale: NoteStale = (type) => this.#skips.noteStale(type);
   readonly #skipCache = createSkipCache();
-  /** Projects that this process wrote recently. */
-  readonly #written: LRUCache<string, true> | undefined;
   #closed = false;
 
   /**
@@ -105,22 +93,19 @@ export class PostgresStore implements ResourceStore {
     this.#config = resolveConfig(options);
     this.model = this.#config.model;
     this.maxResourceBytes = this.#config.maxResourceBytes;
-    const { readOwnWrites } = this.#config;
-    const { writer, readers } = 'writer' in pools ? pools : { writer: pools, readers: pools };
-    this.#writer = new Connections(writer, this.#config);
-    this.readsAreCurrent = readers === writer;
-    this.#readers = readers === writer ? this.#writer : new Connections(readers, this.#config);
-    this.#status = new IndexStatus(this.#writer, this.model);
-    this.#commits = new Commits(this.#writer, this.#config, this.#status);
-    this.#work = new IndexWork(this.#writer, this.#status, this.model, this.#config.attempts);
+    this.#routes = new Routes(pools, this.#config);
+    this.readsAreCurrent = !this.#routes.hasReplicas;
+    const { writer } = this.#routes;
+    this.#status = new IndexStatus(writer, this.model);
+    this.#commits = new Commits(writer, this.#config, this.#status);
+    this.#work = new IndexWork(writer, this.#status, this.model, this.#config.attempts);
     this.#background = new BackgroundWork('The index is not made again', async (signal) => {
       const result = await this.#work.step(signal);
       return typeof result === 'string' ? result : 'more';
     });
-    this.#preparation = new Preparation(this.#writer, this.#config, this.#status, this.#work, this.#background);
-    this.#statistics = new Statistics(this.#writer);
-    this.#skips = new SkipIndexes(this.#writer, this.model);
-    if (readers !== writer && readOwnWrites > 0) this.#written = new LRUCache({ max: MAX_WRITTEN, ttl: readOwnWrites });
+    this.#preparation = new Preparation(writer, this.#config, this.#status, this.#work, this.#background);
+    this.#statistics = new Statistics(writer);
+    this.#skips = new SkipIndexes(writer, this.model);
   }
 
   async read(keys: readonly ResourceKey[], options?: CallOptions): Promise<readonly ReadResult[]> {
@@ -151,7 +136,7 @@ export class PostgresStore implements ResourceStore {
   async commit(writes: readonly Write[], options?: CallOptions): Promise<readonly WriteResult[]> {
     const commit: Work<readonly WriteResult[]> = async (bounded) => {
       const { results, changes } = await this.#smallCommits.run(writes, bounded?.signal);
-      for (const { key } of changes) this.#written?.set(key.project, true);
+      for (const { key } of changes) this.#routes.wrote(key.project);
       this.#statistics.wrote(changes.length);
       this.#skips.wrote(changes);
       this.#feed.publish(changes);
@@ -165,11 +150,11 @@ export class PostgresStore implements ResourceStore {
     page: { readonly offset: number; readonly limit: number },
     options?: CallOptions,
   ): Promise<HistoryPage> {
-    return this.#answer(options, (bounded) => history(key, page, this.#runOn(key.project, bounded)));
+    return this.#answer(options, (bounded) => history(key, page, this.#routes.readerOf(key.project, bounded).run));
   }
 
   async typeHistory(query: TypeHistoryQuery, options?: CallOptions): Promise<readonly TypeHistoryEntry[]> {
-    return this.#answer(options, (bounded) => typeHistory(query, this.#runOn(query.project, bounded)));
+    return this.#answer(options, (bounded) => typeHistory(query, this.#routes.readerOf(query.project, bounded).run));
   }
 
   /**
@@ -191,7 +176,7 @@ export class PostgresStore implements ResourceStore {
     return this.#answer(options, (bounded) =>
       explainCall(this.model, call, {
         epoch: this.#status.known.epoch,
-        ...readerOn(this.#connectionsOf(project), bounded),
+        ...this.#routes.readerOf(project, bounded),
       }),
     );
   }
@@ -206,19 +191,7 @@ export class PostgresStore implements ResourceStore {
    * @throws FhirError `aborted` - by the signal; completed batches are kept
    */
   async reindex(options: ReindexOptions = {}): Promise<number> {
-    const { project, pendingOnly = false, onProgress, signal } = options;
-    if (!pendingOnly) await this.#perform(options, () => this.#work.askAgain(project, signal));
-    let count = 0;
-    for (;;) {
-      const batch = await this.#perform(options, () => this.#work.step(signal, project));
-      if (batch === 'done') return count;
-      if (batch === 'later') {
-        await delay(LATER_MS, undefined, signal && { signal }).catch(() => undefined);
-        continue;
-      }
-      count += batch.resources;
-      onProgress?.(batch.progress);
-    }
+    return reindex(this.#work, options, (step) => this.#perform(options, step));
   }
 
   /**
@@ -234,7 +207,7 @@ export class PostgresStore implements ResourceStore {
    * writes are possible.
    */
   async verify(options?: CallOptions): Promise<PostgresVerification> {
-    return this.#answer(options, (bounded) => verify(this.model, this.#writer, bounded?.signal));
+    return this.#answer(options, (bounded) => verify(this.model, this.#routes.writer, bounded?.signal));
   }
 
   /**
@@ -247,7 +220,7 @@ export class PostgresStore implements ResourceStore {
    */
   async vacuum(options: CallOptions & { readonly full?: boolean | undefined } = {}): Promise<void> {
     await untilDeadline(options, (bounded) =>
-      this.#perform(bounded, () => vacuum(this.#writer, options.full === true, bounded?.signal)),
+      this.#perform(bounded, () => vacuum(this.#routes.writer, options.full === true, bounded?.signal)),
     );
   }
 
@@ -256,8 +229,7 @@ export class PostgresStore implements ResourceStore {
     this.#closed = true;
     await Promise.all([this.#background.stop(), this.#statistics.stop()]);
     await this.#skips.finish();
-    this.#writer.close();
-    if (this.#readers !== this.#writer) this.#readers.close();
+    this.#routes.close();
   }
 
   #remove<Result>(
@@ -268,7 +240,7 @@ export class PostgresStore implements ResourceStore {
   ): Promise<Result> {
     return writtenUntilDeadline(options, async (bounded) => {
       const result = await this.#perform(bounded, work);
-      this.#written?.set(project, true);
+      this.#routes.wrote(project);
       afterwards?.(result);
       return result;
     });
@@ -281,21 +253,15 @@ export class PostgresStore implements ResourceStore {
     find: (index: SearchIndex) => Promise<Result>,
   ): Promise<Result> {
     const parameters = (): readonly TypeParameter[] => parametersOf(type, criteria, sort, beside);
-    const places = { reader: readerOn(this.#connectionsOf(project), options), writer: readerOn(this.#writer, options) };
+    const places = {
+      reader: this.#routes.readerOf(project, options),
+      writer: readerOn(this.#routes.writer, options),
+    };
     return this.#status
       .whileSearchable(project, parameters, places, (index) =>
         find({ ...index, noteStale: this.#noteStale, skips: this.#skipCache }),
       )
       .finally(() => this.#skips.begin());
-  }
-
-  /** Statements about a project, each on a connection of its own. */
-  #runOn(project: string, options: CallOptions | undefined): Run {
-    return readerOn(this.#connectionsOf(project), options).run;
-  }
-
-  #connectionsOf(project: string): Connections {
-    return this.#written?.has(project) === true ? this.#writer : this.#readers;
   }
 
   /** A read-only call: its signal ends it at once; pending work is cleaned up in the background. */
@@ -320,9 +286,3 @@ export class PostgresStore implements ResourceStore {
 }
 
 type Work<Result> = (options: CallOptions | undefined) => Promise<Result>;
-
-/** Polling interval, in milliseconds, while other processes do the work. */
-const LATER_MS = 50;
-
-/** Projects remembered as recently written; beyond that the oldest may be read from replicas. */
-const MAX_WRITTEN = 100_000;
