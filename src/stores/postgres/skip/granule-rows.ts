@@ -5,11 +5,11 @@ import type { SqlValue } from '../../sql/sql.js';
 import { type Row, textOf } from './number-texts.js';
 import { GRANULES_IN_ROW, ORDER, type SkipOrder } from './skip-row.js';
 
-/** A part of an order. */
+/** A granule: neighbors in an order. */
 export interface Granule {
   /** Its first value. */
   readonly start: SqlValue;
-  /** It has no other value. */
+  /** True if it has no other value. */
   readonly isTie: boolean;
   /** The resources with these values. */
   readonly numbers: Int32Array;

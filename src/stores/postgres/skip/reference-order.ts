@@ -6,17 +6,17 @@ import type { SkipKey } from '../pages/order-index.js';
 import type { Granule } from './granule-rows.js';
 import { SKIP_TUNING } from './skip-row.js';
 
-/** The order of what resources refer to, which no other index has. Undefined for other keys. */
+/** The sort key of an order by references, which no other index has. Undefined for other keys. */
 export function referenceKeyOf(key: SortKey, scope: RowScope): SkipKey | undefined {
   const { parameter } = key;
-  // A base makes other texts of absolute references.
+  // With a base, absolute references have other texts.
   if (parameter.startsWith('_') || parameter.includes('$') || scope.baseUrl !== undefined) return undefined;
   const number = parameterKey(scope, parameter);
   if (number === undefined || tablesOf(scope.dialect.model, scope.type, parameter)[0] !== 'reference') return undefined;
   return { valueOf: orderTerms([key], scope)[0]!.value, isCut: true, isNumber: false, skip: number as number };
 }
 
-/** Resources by the places of their references in the order of the texts: the first one of each, and the last. */
+/** Orders resources by the places of their references in the order of texts: by the first place of each, and by the last. */
 export class ReferenceOrder {
   /** The place plus one; 0 without a reference. */
   readonly #smallest: Uint32Array;
@@ -44,7 +44,7 @@ export class ReferenceOrder {
     return this.#smallest.some((place, number) => this.#largest[number] !== place);
   }
 
-  /** Each begins at another place than the last one ends at, and what many resources refer to is one of its own. */
+  /** The granules. Equal places are never in two, and a place that many resources refer to gets a granule of its own. */
   granules(descending: boolean): readonly (Omit<Granule, 'start'> & { readonly place: number })[] {
     const { granule } = SKIP_TUNING;
     const [numbers, ends] = sorted(descending ? this.#largest : this.#smallest, this.#end);
@@ -69,7 +69,7 @@ export class ReferenceOrder {
   }
 }
 
-/** The numbers of resources with a place in the order of these, and where each place ends among them. */
+/** The numbers of resources in the order of their places, and where each place ends among them. */
 function sorted(places: Uint32Array, last: number): readonly [numbers: Int32Array, ends: Uint32Array] {
   const ends = new Uint32Array(last + 1);
   for (const place of places) if (place !== 0) ends[place]!++;

@@ -11,8 +11,8 @@ import { ReferenceOrder } from './reference-order.js';
 import { BY_LARGEST, BY_SMALLEST, KEYS_TOGETHER, ORDER, type ReferencesHead, TARGETS } from './skip-row.js';
 
 /**
- * The references of some parameters, and the orders by them: the keys of their targets are written here, the other rows are
- * given back.
+ * Builds the references of some parameters, and the orders by them. Writes the keys of their targets, and returns the other
+ * rows.
  *
  * @param of two columns: the project and the type
  * @param all the resources of the type

@@ -1,10 +1,10 @@
 import { type Sql, sql } from '../../sql/sql.js';
 
 /**
- * Removes the skip indexes of a project, or of a type of it: they hold values of its resources. In this order, in one
- * transaction: what is made at the same time fails, as its mark is gone.
+ * Removes the skip indexes of a project, or of one of its types: they hold values of its resources. The statements run in
+ * this order, in one transaction. A build that runs at the same time fails, because its mark is gone.
  *
- * The mark is read with `fhirgraph_writer`, so that one which is set now waits for this transaction.
+ * The mark is read with `fhirgraph_writer`, so a build that sets its mark now waits for this transaction.
  */
 export function removeSkipRows(shard: string, type?: string): readonly Sql[] {
   const ofType = type === undefined ? sql`` : sql`AND type = ${type}`;

@@ -40,10 +40,10 @@ export interface SkippedType {
 }
 
 /**
- * Makes the skip index of a type of a project, inside a transaction that sees the state of one moment: see skip-row.ts.
+ * Builds the skip index of a type of a project, inside a transaction that sees one moment's state: see skip-row.ts.
  *
- * PERF: the server gathers the numbers of resources, four bytes each, and this process makes lists and sets of them: a
- * hundredth of a microsecond per number, some milliseconds at a time.
+ * PERF: the server gathers the numbers of resources, four bytes each, and this process turns them into lists and sets: 0.01 µs
+ * per number, some milliseconds at a time.
  */
 export async function buildSkipIndex(runner: Runner, model: FhirModel, type: SkippedType): Promise<void> {
   await new SkipBuilder(runner, model, type).build();
@@ -158,8 +158,8 @@ class SkipBuilder {
   }
 
   /**
-   * The granules of an order. Each begins with another value than the last one ends with, and what many resources have is one
-   * of its own.
+   * The granules of an order. Equal values are never in two granules, and a value that many resources have gets a granule of
+   * its own.
    *
    * @returns false where none has a value
    */
@@ -210,7 +210,7 @@ class SkipBuilder {
     return tablesOf(this.#scope.dialect.model, this.#type.type, code).some((one) => one === table);
   }
 
-  /** What resources refer to. */
+  /** The references of resources. */
   async #references(parameters: ReadonlyMap<string, number>): Promise<void> {
     const keys = [...parameters].filter(([code]) => this.#isIn('reference', code)).map(([, key]) => key);
     const project = sql`${projectKey(this.#type.project)}`;
@@ -281,7 +281,7 @@ class SkipBuilder {
 
 const NUMBERS = numbers(sql`n`);
 
-/** Resources whose largest value is another one than the smallest. */
+/** Resources whose largest and smallest value differ. */
 function otherLargest({ where }: Pick<OrderIndex, 'where'>): Sql {
   return sql`${where} AND w.extreme & ${SMALLEST | LARGEST}::int = ${LARGEST}::int`;
 }

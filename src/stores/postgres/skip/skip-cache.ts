@@ -2,24 +2,24 @@ import { LRUCache } from 'lru-cache';
 import { KeySet } from '../../sql/skip/key-set.js';
 import type { SkipOrder } from './skip-row.js';
 
-/** What was read of skip indexes lately: rows as they are stored, or as they are used. */
+/** Recently read rows of skip indexes, in their stored or their usable form. */
 export type SkipCache = LRUCache<string, Kept>;
 
 export type Kept = Uint8Array | KeySet | SkipOrder | Sized | typeof ABSENT;
 
-/** What takes so much memory. */
+/** A cached value with its size. */
 interface Sized {
   readonly byteLength: number;
 }
 
-/** There is no such row. */
+/** Cached for a row that does not exist. */
 export const ABSENT = Symbol('absent');
 
 export function createSkipCache(): SkipCache {
   return new LRUCache({ maxSize: MAX_BYTES, sizeCalculation: sizeOf });
 }
 
-/** Memory of a store for skip indexes. */
+/** The most memory of a store for skip indexes. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
 function sizeOf(kept: Kept): number {

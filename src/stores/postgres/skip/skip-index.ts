@@ -32,11 +32,11 @@ import { StoredRows } from './stored-rows.js';
 export interface StaleType {
   readonly project: string;
   readonly type: string;
-  /** Searches do without its skip index. */
+  /** True while searches do not use its skip index. */
   readonly isUnused: boolean;
 }
 
-/** Notes a type that lacks a skip index, or whose skip index is to be made again. */
+/** Notes a type that lacks a skip index, or whose skip index should be rebuilt. */
 export type NoteStale = (type: StaleType) => void;
 
 /** Where skip indexes are read. */
@@ -56,7 +56,7 @@ export interface RowName {
 
 /** An order, with the numbers of each granule. */
 export interface SkipOrderKeys extends SkipOrder {
-  /** In ascending order, once its row is loaded. @param granule its number; that of the last one is the number of starts */
+  /** The numbers of a granule in ascending order. Load its row first. @param granule from 0 up to the number of starts */
   keysOf(granule: number, among: KeySet): readonly number[];
   addTo(set: KeySet, granule: number): void;
   /** The rows of some granules. */
@@ -64,12 +64,11 @@ export interface SkipOrderKeys extends SkipOrder {
 }
 
 /**
- * The skip index of a type of a project, as of the moment it was made: see skip-row.ts. Rows are loaded before they are
- * asked for.
+ * The skip index of a type of a project, as of the moment it was built: see skip-row.ts. Load rows before using them.
  */
 export class SkipIndex {
   readonly header: SkipHeader;
-  /** How much was written since: the index says nothing of that. */
+  /** The number of resources written since: the index does not describe them. */
   readonly pending: number;
   readonly all: KeySet;
   readonly #of: Sql;
@@ -120,7 +119,7 @@ export class SkipIndex {
     return new KeySet(0, this.header.size);
   }
 
-  /** Reads rows that were not read lately. */
+  /** Reads the rows that are not cached. */
   async load(names: readonly RowName[]): Promise<void> {
     const lacking = new Map<string, RowName>();
     for (const name of names) {
@@ -179,13 +178,13 @@ export class SkipIndex {
     };
   }
 
-  /** Whether some resource may have several values of a parameter, once the order is loaded. */
+  /** Whether some resource may have several values of a parameter. Load the order first. */
   hasSeveral(parameter: number): boolean {
     const order = this.#row(orderName(parameter, BY_SMALLEST));
     return order === ABSENT || (order as SkipOrder).several;
   }
 
-  /** Selects the keys of some numbers, except those of what was written since. */
+  /** Selects the keys of some numbers, except those of resources written since. */
   keysOf(numbers: readonly number[]): Sql {
     const keys = sql`SELECT k.key FROM unnest(${arrayText(numbers)}::int[]) i(n) CROSS JOIN LATERAL (
       SELECT s.keys[i.n - s.first + 1] AS key FROM fhirgraph_skip_key s WHERE ${this.#of} AND s.first = i.n & ${-KEYS_IN_ROW}::int OFFSET 0) k`;
@@ -223,7 +222,7 @@ export class SkipIndex {
     });
   }
 
-  /** The number that the index of another type has for each target of references here, or -1. */
+  /** For each target of references here, its number in the index of another type, or -1. */
   numbersOfTargets(parameter: number, { targets }: StoredReferences, other: SkipIndex): Promise<Int32Array> {
     return this.#kept(`numbers ${parameter} ${other.header.id}`, async () => {
       const keys = await other.keys();
@@ -232,7 +231,7 @@ export class SkipIndex {
     });
   }
 
-  /** The numbers of what was written since. */
+  /** The numbers of the resources written since. */
   async writtenNumbers(): Promise<readonly number[]> {
     if (this.pending === 0) return [];
     this.#written ??= this.#run(this.numbersOf(sql`SELECT DISTINCT w.resource FROM (${this.written}) w`)).then((rows) =>
@@ -241,7 +240,7 @@ export class SkipIndex {
     return this.#written;
   }
 
-  /** Selects the keys of what was written since. */
+  /** Selects the keys of the resources written since. */
   get written(): Sql {
     return sql`SELECT s.resource FROM fhirgraph_skip_written s WHERE ${this.#of}`;
   }
@@ -285,7 +284,7 @@ function ofType(project: string, type: string): Sql {
   return sql`s.project = ${projectKey(project)} AND s.type = ${type}`;
 }
 
-/** The rows that tell of an order. */
+/** The rows that describe an order. */
 export function orderNames(sort: number): readonly RowName[] {
   return [orderName(sort, BY_SMALLEST), orderName(sort, BY_LARGEST)];
 }

@@ -12,17 +12,17 @@ import type { StaleType } from './skip-index.js';
 import { FORMAT, HEADER, IDS, SETS, SKIP_TUNING } from './skip-row.js';
 
 /**
- * Makes skip indexes: after searches that were without, and of what was loaded before the store closes.
+ * Builds skip indexes: after searches that had none, and for loaded types before the store closes.
  *
- * What is written while one is made is noted by its commits, from before its snapshot is taken: first the type is marked,
- * then the commits that cannot have seen the mark end, then the snapshot begins. An erasure takes the mark away, so that
- * nothing of what it removed is written after it.
+ * While one is built, commits note what they write, from before the snapshot of the build: first the type is marked, then
+ * the commits that cannot have seen the mark end, then the snapshot begins. An erasure removes the mark, so that the build
+ * writes nothing that the erasure has removed.
  */
 export class SkipIndexes {
   readonly #connections: Connections;
   readonly #model: FhirModel;
   readonly #stale = new Map<string, StaleType>();
-  /** By type of a project, when the last attempt ended, on the clock of `performance.now()`, and how long it took. */
+  /** When the last attempt ended, by type of a project, on the clock of `performance.now()`, and how long it took. */
   readonly #last = new Map<string, { readonly end: number; readonly duration: number }>();
   readonly #written = new Map<string, StaleType & { count: number }>();
   readonly #controller = new AbortController();
@@ -34,7 +34,7 @@ export class SkipIndexes {
     this.#model = model;
   }
 
-  /** A search was without, or had many writes to look at. PERF: the work begins with the next {@link begin}. */
+  /** Notes that a search had no skip index, or had to look at many writes. PERF: the next {@link begin} starts the work. */
   noteStale(stale: StaleType): void {
     const name = `${stale.project} ${stale.type}`;
     const isUnused = stale.isUnused || this.#stale.get(name)?.isUnused === true;
@@ -55,9 +55,9 @@ export class SkipIndexes {
   }
 
   /**
-   * Begins what searches have noted. PERF: nearly always that is nothing.
+   * Starts the work that searches have noted. PERF: nearly always there is none.
    *
-   * A pool that lends one connection would have no other for calls.
+   * A pool of one connection starts nothing: its calls would have no other.
    */
   begin(): void {
     if (this.#stale.size === 0 || this.#isWorking || !this.#connections.areSeveral) return;
@@ -67,7 +67,7 @@ export class SkipIndexes {
     if (due.length > 0) this.#work = this.make(due);
   }
 
-  /** Makes those of the types that this process has loaded. */
+  /** Builds the skip indexes of the types that this process has loaded. */
   async finish(): Promise<void> {
     const loaded = [...this.#written.values()].filter(({ count }) => count >= SKIP_TUNING.minLoad);
     if (loaded.length === 0) this.#controller.abort();
@@ -75,13 +75,13 @@ export class SkipIndexes {
     await this.make(loaded);
   }
 
-  /** Makes those that are stale. */
+  /** Builds the noted ones. */
   async make(types: readonly StaleType[]): Promise<void> {
     this.#isWorking = true;
     try {
       for (const one of types) await this.#makeOne(one);
     } catch (error) {
-      // Searches do without.
+      // Searches work without it.
       if (!this.#controller.signal.aborted && !isRetryable(error)) warn(error);
     } finally {
       this.#isWorking = false;
@@ -133,12 +133,12 @@ export class SkipIndexes {
   }
 }
 
-/** Resources of a type from which it has a skip index. */
+/** A type with so many resources gets a skip index. */
 function minResources(): number {
   return SKIP_TUNING.granule * SKIP_TUNING.minGranules;
 }
 
-/** The type is large, and has no skip index of this epoch, or much was written since. */
+/** True if the type is large, and has no skip index of this epoch or one with many writes since. */
 async function isStale(connection: Connection, project: string, type: string): Promise<boolean> {
   const of = sql`${projectKey(project)}, ${type}`;
   const [row] = await connection.run(sql`SELECT
@@ -181,13 +181,13 @@ function warn(error: unknown): void {
 const BEGIN = sql`BEGIN ISOLATION LEVEL REPEATABLE READ READ WRITE; SET LOCAL jit = off; SET LOCAL work_mem = '64MB';
   SET LOCAL max_parallel_workers_per_gather = 0; SET LOCAL default_statistics_target = 1`;
 
-/** Types of projects that are remembered at once. */
+/** The most types that are remembered. */
 const MAX_NOTED = 1_000;
 /**
  * Milliseconds between two attempts.
  *
  * @param duration of the last one
- * @param isUnused searches do without the index until then
+ * @param isUnused searches do not use the index until then
  */
 export function pauseAfter(duration: number, isUnused: boolean): number {
   return Math.max(MIN_PAUSE_MS, duration * (isUnused ? 2 : 20));

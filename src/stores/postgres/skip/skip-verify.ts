@@ -7,8 +7,8 @@ import { buildSkipIndex } from './skip-build.js';
 import { FORMAT, HEADER, IDS, SETS, type SkipHeader } from './skip-row.js';
 
 /**
- * Compares skip indexes with what the resources say: each is made again, in temporary tables. Those of types that were
- * written since are not looked at: a search does not trust these rows alone.
+ * Compares skip indexes with the resources: each is built again in temporary tables. It leaves out types with writes since
+ * their index was built: a search does not trust their rows alone.
  *
  * @returns a line for each that has wrong rows
  */
@@ -59,7 +59,7 @@ async function countWrongRows(
         AND NOT EXISTS (SELECT 1 FROM fhirgraph_index_work s WHERE ${of})`);
     if (row === undefined) return 0;
     const schema = new Sql(row[0] as string, []);
-    // Temporary tables come before others of their name: the rows that are made are not written into these.
+    // Temporary tables hide the real ones of the same name, so the build does not write into those.
     for (const name of TABLES) {
       await connection.run(
         sql`CREATE TEMP TABLE ${name} ON COMMIT DROP AS SELECT * FROM ${schema}.${name} s WHERE FALSE`,

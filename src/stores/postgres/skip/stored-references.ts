@@ -20,8 +20,8 @@ export class StoredReferences {
   }
 
   /**
-   * Adds the places of what some resources refer to. PERF: neither this nor the next branches for a reference, of which a
-   * processor would guess every second one wrong.
+   * Adds the places of the targets of some resources. PERF: neither this nor the next method branches per reference: the
+   * processor would guess every second branch wrong.
    */
   addTargets({ words: sources }: KeySet, { words: into }: KeySet): void {
     for (const [row, { places, targets }] of this.#rows) {

@@ -4,18 +4,18 @@ import type { Run } from '../run.js';
 import { keyNames } from './skip-row.js';
 import { SortedKeys } from './sorted-keys.js';
 
-/** Reads what a type has much of in the table `fhirgraph_skip`. */
+/** Reads the rows of a type in `fhirgraph_skip` of which there can be many: keys and references. */
 export class StoredRows {
   readonly #of: Sql;
   readonly #run: Run;
 
-  /** @param of the condition on a row `s` of the table that it belongs to the type */
+  /** @param of condition that a row `s` of the table belongs to the type */
   constructor(of: Sql, run: Run) {
     this.#of = of;
     this.#run = run;
   }
 
-  /** Those rows that there are, in the order of their names. */
+  /** The existing rows among these, in the order of their names. */
   async named(sort: number, subject: number, names: readonly string[]): Promise<readonly StoredRow[]> {
     const rows = await this
       .#run(sql`SELECT s.data, s.value FROM fhirgraph_skip s WHERE ${this.#of} AND s.sort = ${sort}::bigint
@@ -23,7 +23,7 @@ export class StoredRows {
     return rows as readonly StoredRow[];
   }
 
-  /** The same. PERF: some megabytes take some milliseconds to read: other work goes between them. */
+  /** The same, in turns. PERF: reading some megabytes takes some milliseconds, so other work gets its turn in between. */
   async *inParts(sort: number, subject: number, names: readonly string[]): AsyncGenerator<StoredRow> {
     for (let start = 0; start < names.length; start += ROWS_AT_ONCE) {
       yield* await this.named(sort, subject, names.slice(start, start + ROWS_AT_ONCE));

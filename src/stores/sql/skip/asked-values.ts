@@ -1,17 +1,17 @@
 import type { ValueTest } from '../../../search/criteria/value-test.js';
 import type { RowScope } from '../rows.js';
 
-/** What a test of a code or a reference asks for: codes, or the target of the reference. */
+/** The codes, or the reference target, that a test asks for. */
 export type AskedValues =
   | {
-      /** Each match has one of them. */
+      /** Every match has one of these codes. */
       readonly codes: readonly string[];
-      /** Each resource with one of them is a match. */
+      /** Every resource with one of these codes is a match. */
       readonly exact: boolean;
     }
   | { readonly target: { readonly type: string; readonly id: string }; readonly exact: true };
 
-/** Undefined where a test asks for anything else. */
+/** @returns undefined for tests of other values */
 export function askedValues(test: ValueTest, scope: RowScope): AskedValues | undefined {
   if (test.kind === 'token') {
     const { code, folded, negated, below, system, noSystem } = test;

@@ -2,31 +2,31 @@ import type { Criteria } from '../../../search/criteria/criteria.js';
 import type { Condition } from '../pages/condition.js';
 import type { KeySet } from './key-set.js';
 
-/** A condition that only resources of a set can meet, except those that are pending. */
+/** A condition whose matches are known to be in a set; resources written since the index was built can match too. */
 export interface MemberCondition extends Condition {
   readonly members?: KeySet;
 }
 
-/** The resources that can meet a condition, except those that are pending. */
+/** The resources that can meet a condition, apart from those written since the index was built. */
 export interface ConditionSet {
   readonly set: KeySet;
-  /** All of them do. */
+  /** True if all of them meet it. */
   readonly exact: boolean;
-  /** Some of them that are known to; if it is not exact. */
+  /** Resources that certainly meet it. Only for a set that is not exact. */
   readonly sure?: KeySet | undefined;
 }
 
-/** What a store knows of the resources of a type. */
+/** Sets of the resources of a type, as a store knows them. */
 export interface KnownSets {
   readonly all: KeySet;
   emptySet(): KeySet;
-  /** Those that have a value of a parameter. Undefined where that is not known. */
+  /** The resources with a value of a parameter; undefined if that is not known. */
   present(parameter: string): KeySet | undefined;
-  /** The set of criteria without others in them; undefined where it takes too long to find. */
+  /** The set of criteria that contain no others; undefined if finding it takes too long. */
   setOf(criteria: Criteria): ConditionSet | undefined;
 }
 
-/** The set of criteria by those that they are made of. Undefined where it takes too long to find. */
+/** Combines the sets of inner criteria into the set of the whole. Undefined if finding it takes too long. */
 export function setOfCriteria(criteria: Criteria, known: KnownSets): ConditionSet | undefined {
   switch (criteria.kind) {
     case 'none':
@@ -54,7 +54,7 @@ export function setOfCriteria(criteria: Criteria, known: KnownSets): ConditionSe
   }
 }
 
-/** The resources that may meet all; exact if that is known of each. */
+/** The intersection: exact if every set is. */
 export function intersection(sets: readonly (ConditionSet | undefined)[]): ConditionSet | undefined {
   const known = sets.filter((one) => one !== undefined);
   if (known.length === 0) return undefined;
@@ -68,7 +68,7 @@ export function union(sets: readonly (ConditionSet | undefined)[]): ConditionSet
   return unionOf(sets, (one) => one);
 }
 
-/** The union of what is found of each. PERF: a search may ask for a thousand codes, and a set of resources is 100 kB. */
+/** The union. PERF: a search may ask for a thousand codes, and a set of resources is 100 kB. */
 function unionOf<One>(all: readonly One[], find: (one: One) => ConditionSet | undefined): ConditionSet | undefined {
   let set: KeySet | undefined;
   let sure: KeySet | undefined;
@@ -84,7 +84,7 @@ function unionOf<One>(all: readonly One[], find: (one: One) => ConditionSet | un
   return set && (isExact ? { set, exact: true } : { set, exact: false, sure });
 }
 
-/** Those that are known to meet it. Undefined where that is known of none. */
+/** The resources that certainly meet it; undefined if no resource does for certain. */
 export function sureOf({ set, exact, sure }: ConditionSet): KeySet | undefined {
   return exact ? set : sure;
 }

@@ -1,6 +1,6 @@
 import { KeySet } from './key-set.js';
 
-// Keys as they are stored: the first byte says how.
+// The stored form of a set of keys. Its first byte names the form:
 //   LIST  the difference of each key to the one before, in groups of seven bits, the lowest first; the high bit of a byte
 //         says that another one follows
 //   BITS  the words of a KeySet
@@ -24,7 +24,7 @@ export function listBytes(keys: ArrayLike<number>, first: number): Uint8Array {
   return bytes.slice(0, length);
 }
 
-/** In the shorter form. @param all all resources of the type */
+/** The shorter of both forms. @param all every resource of the type */
 export function setBytes(set: KeySet, all: KeySet): Uint8Array {
   const count = set.count;
   if (count === all.count) return Uint8Array.of(ALL);
@@ -37,7 +37,7 @@ export function setBytes(set: KeySet, all: KeySet): Uint8Array {
   return bytes;
 }
 
-/** The keys of a list, in ascending order: those of a set, if one is given. */
+/** The keys of a list in ascending order; only those in the set, if one is given. */
 export function readList(bytes: Uint8Array, first: number, among?: KeySet): number[] {
   const keys: number[] = [];
   // PERF: no key is out of the range of the set.
@@ -55,7 +55,7 @@ export function addList({ words }: KeySet, bytes: Uint8Array): void {
   });
 }
 
-/** PERF: a page may read the keys of all resources of a type, so nothing is made for each. */
+/** PERF: a page may read the keys of all resources of a type, so no object is allocated per key. */
 function eachPlace(bytes: Uint8Array, visit: (place: number) => void): void {
   const { length } = bytes;
   let place = 0;
@@ -74,7 +74,7 @@ function eachPlace(bytes: Uint8Array, visit: (place: number) => void): void {
   }
 }
 
-/** Several lists as one value: four bytes for the end of each, and the lists. */
+/** Packs several lists into one value: four bytes for the end of each list, then the lists. */
 export function listsBytes(lists: readonly Uint8Array[]): Uint8Array {
   const start = 4 * lists.length;
   const bytes = new Uint8Array(lists.reduce((sum, { length }) => sum + length, start));
@@ -88,7 +88,7 @@ export function listsBytes(lists: readonly Uint8Array[]): Uint8Array {
   return bytes;
 }
 
-/** One of several lists. @param count how many they are */
+/** One of the packed lists. @param count how many lists there are */
 export function listAt(bytes: Uint8Array, index: number, count: number): Uint8Array {
   const ends = new DataView(bytes.buffer, bytes.byteOffset);
   const start = index === 0 ? 4 * count : ends.getUint32(4 * (index - 1), true);

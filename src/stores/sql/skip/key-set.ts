@@ -1,12 +1,12 @@
-/** A set of resource keys of one range: a bit per key. */
+/** A set of the resource keys in a range, one bit per key. */
 export class KeySet {
   readonly first: number;
-  /** Number of keys of the range. */
+  /** The number of keys in the range. */
   readonly size: number;
   readonly words: Uint32Array;
   readonly #allocate: Allocate;
 
-  /** @param allocate gives the words of its copies */
+  /** @param allocate provides the words of copies */
   constructor(first: number, size: number, words?: Uint32Array, allocate = allocated) {
     this.first = first;
     this.size = size;
@@ -14,7 +14,7 @@ export class KeySet {
     this.#allocate = allocate;
   }
 
-  /** A key outside of the range is left out. */
+  /** Adds a key. Keys outside the range are ignored. */
   add(key: number): void {
     const place = key - this.first;
     if (place >= 0 && place < this.size) this.words[place >>> 5]! |= 1 << (place & 31);
@@ -38,7 +38,7 @@ export class KeySet {
     return this;
   }
 
-  /** Keeps what the other set of the same range has. */
+  /** Keeps the keys that the other set of the same range has too. */
   intersect({ words }: KeySet): this {
     const own = this.words;
     for (let index = 0; index < own.length; index++) own[index]! &= words[index]!;
@@ -85,7 +85,7 @@ export class KeySet {
   }
 }
 
-/** Gives a number of words, all of them 0. */
+/** Provides a number of words, all 0. */
 export type Allocate = (length: number) => Uint32Array;
 
 function allocated(length: number): Uint32Array {

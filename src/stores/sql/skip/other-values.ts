@@ -2,17 +2,17 @@ import type { ValueTest } from '../../../search/criteria/value-test.js';
 import { type ConditionSet, sureOf } from './condition-set.js';
 import type { KeySet } from './key-set.js';
 
-/** The opposite of a test that some value is another one. */
+/** The opposite of a test that some value differs. */
 export interface EqualTest {
   readonly test: ValueTest;
   /**
-   * Resources without several values (see extremes.ts) pass one of both tests at most. Values of one code may be of
-   * several systems.
+   * True if a resource with a single value (see extremes.ts) passes at most one of the two tests. Values with one code can
+   * have different systems, so it is false for some codes.
    */
   readonly isWhole: boolean;
 }
 
-/** What no value of a `ne` passes, and every other value fails. Undefined for other tests, and for values in a unit. */
+/** The test that exactly the values excluded by a `ne` pass. Undefined for other tests, and for values with a unit. */
 export function equalTestOf(test: ValueTest): EqualTest | undefined {
   switch (test.kind) {
     case 'token':
@@ -42,9 +42,9 @@ function whole(test: ValueTest): EqualTest {
 }
 
 /**
- * What has a value other than those that are asked for: all with a value, without what has no other one.
+ * The resources with a value other than the excluded ones: all with a value, minus those that have no other value.
  *
- * @param several the resources with several values; undefined: any may have
+ * @param several the resources with several values; undefined if any resource may have several
  */
 export function setOfOthers(present: KeySet, equal: ConditionSet, several: KeySet | undefined): ConditionSet {
   const sure = present.copy().subtract(equal.set);

@@ -1,13 +1,12 @@
 import type { KeySet } from './key-set.js';
 
-// The references of one parameter from the resources of a range of keys, as pairs in the order of their targets, and then of
-// the resources. Four bytes per pair for the key of the target, and then two per pair for the place of the resource in its
-// range.
+// The references of one parameter from the resources in a range of keys, as pairs ordered by target and then by resource:
+// first four bytes per pair for the key of the target, then two bytes per pair for the place of the resource in its range.
 
-/** How many keys of resources a row has the references of. */
+/** The number of resource keys whose references one row holds. */
 export const KEYS_IN_ROW = 65_536;
 
-/** Keys of targets from here on have no place in a row. */
+/** Keys of targets from here on do not fit into a row. */
 export const MAX_TARGET = 2 ** 32;
 
 export interface References {
@@ -33,7 +32,7 @@ export function referenceBytes(places: readonly number[], targets: readonly numb
   return bytes;
 }
 
-/** @param bytes with memory of their own: a part of longer ones may begin where no number does */
+/** @param bytes with memory of their own: a view into a longer buffer may be unaligned */
 export function readReferences({ buffer, byteOffset, length }: Uint8Array): References {
   const count = length / 6;
   return {
@@ -42,7 +41,7 @@ export function readReferences({ buffer, byteOffset, length }: Uint8Array): Refe
   };
 }
 
-/** Adds what some resources refer to. @param first key of the row */
+/** Adds the targets of some resources. @param first the first key of the row */
 export function addTargets({ places, targets }: References, first: number, sources: KeySet, into: KeySet): void {
   const { words } = sources;
   const offset = first - sources.first;
@@ -52,13 +51,13 @@ export function addTargets({ places, targets }: References, first: number, sourc
   }
 }
 
-/** Adds the resources that refer to some targets. @param first key of the row */
+/** Adds the resources that refer to some targets. @param first the first key of the row */
 export function addSources({ places, targets }: References, first: number, among: KeyTest, into: KeySet): void {
   const { words } = into;
   const offset = first - into.first;
   let [target, isAmong] = [-1, false];
   for (let index = 0; index < places.length; index++) {
-    // PERF: neighbours often have the same target.
+    // PERF: neighbors often have the same target.
     if (targets[index] !== target) {
       target = targets[index]!;
       isAmong = among.has(target);

@@ -1,6 +1,6 @@
 import type { SkipRow } from './skip-row.js';
 
-/** Rows as two values, which are sent between threads at once: thousands of small arrays would take a while. */
+/** Rows packed into two values, which move between threads at once; thousands of small arrays take long. */
 export interface PackedRows {
   /** JSON: sort, subject, value, and the data or the length of its bytes. */
   readonly index: string;

@@ -22,15 +22,15 @@ export type ReadColumn = (query: Sql) => readonly SqlValue[];
 /** Resources in the order of their references. */
 export interface ReferenceOrder {
   readonly keys: readonly number[];
-  /** The text that each is ordered by. */
+  /** The text by which each resource is ordered. */
   readonly values: readonly string[];
 }
 
-/** The orders of the resources by what they refer to: by the first text of each, and by the last where some have several. */
+/** Orders resources by their references: by the first text of each, and by the last if some have several. */
 export class ReferenceOrders {
   readonly #first: number;
   readonly #texts: readonly string[];
-  /** Of each resource the place of its text, plus one; 0 for none. */
+  /** For each resource, the place of its text plus one; 0 without a reference. */
   readonly #smallest: Uint32Array;
   readonly #largest: Uint32Array;
 

@@ -1,7 +1,7 @@
 import { KEYS_IN_ROW, MAX_TARGET, readReferences, referenceBytes } from '../../sql/skip/references.js';
 import { type SkipRow, TARGETS } from './skip-row.js';
 
-/** References as a skip index holds them, a row for each range of keys. Undefined where the key of a target is too large. */
+/** The stored form of references, a row per range of keys. Undefined if the key of a target is too large. */
 export function referenceRows(
   parameter: number,
   range: { readonly first: number; readonly size: number },
@@ -28,7 +28,7 @@ export function referenceRows(
   }));
 }
 
-/** The references of a row without those of some resources, and with others. */
+/** Replaces the references of some resources in a row. */
 export function changedReferences(
   bytes: Uint8Array,
   hasChanged: (place: number) => boolean,

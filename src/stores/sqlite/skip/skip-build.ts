@@ -32,12 +32,12 @@ import {
 import { isOfReferences } from './skip-order.js';
 
 /**
- * The rows of the table `skip` for a type of a project, as of this transaction; none where it has few resources.
+ * Builds the rows of the table `skip` for a type of a project, as of this transaction; none if it has few resources.
  *
  * Every index is read once, in its own order: some microseconds per resource in all.
  *
  * @param check called between statements
- * @param known undefined: what is worth it
+ * @param known the sets and granules to rebuild; undefined: choose them by their frequency
  */
 export function* buildSkipRows(
   scope: RowScope,
@@ -50,9 +50,9 @@ export function* buildSkipRows(
   if (builder.isWorth()) yield* builder.rows();
 }
 
-/** What rows there are already, to be made again. */
+/** The rows of a skip index that are to be rebuilt. */
 export interface KnownRows {
-  /** Of the keys: the first and the last of them may be of resources that were deleted since. */
+  /** The range of keys. Its first and last key may belong to resources that have been deleted since. */
   readonly range: { readonly first: number; readonly size: number };
   granules(sort: number, subject: number): KnownGranules | undefined;
   /** The codes or targets of a parameter whose resources are kept. */
@@ -83,7 +83,7 @@ class SkipBuilder {
     this.#check = check;
   }
 
-  /** Reads which resources there are. @returns false if they are few, far apart or not indexed yet */
+  /** Reads the keys of the type. @returns false if they are few, far apart or not indexed yet */
   isWorth(): boolean {
     if (this.#statements.read(HAS_WORK).get(this.#collection) !== undefined) return false;
     const keys = this.#column(sql`SELECT y.key FROM resource y INDEXED BY resource_by_updated
@@ -129,7 +129,7 @@ class SkipBuilder {
     if (several) yield* rows(BY_LARGEST);
   }
 
-  /** What each resource refers to, and the order by that. */
+  /** The references of each resource, and the order by them. */
   *#references(number: number, parameter: string): Generator<SkipRow> {
     const column = (query: Sql): readonly SqlValue[] => this.#column(query);
     const stored = readStoredReferences(number, column);
@@ -154,7 +154,7 @@ class SkipBuilder {
     return [keys.filter((_, place) => isCurrent(place)), values.filter((_, place) => isCurrent(place))];
   }
 
-  /** Resources whose largest value is another one than the smallest. */
+  /** Resources whose largest and smallest value differ. */
   #severalOf(parameter: string, limit: number): readonly SqlValue[] {
     const { from, where, key } = orderIndexOf({ parameter, descending: true }, this.#scope)!;
     return this.#column(
@@ -219,7 +219,7 @@ class SkipBuilder {
     }
   }
 
-  /** The codes or targets of many resources. */
+  /** The codes or targets that many resources have. */
   *#frequent(parameter: number, value: Sql, from: Sql): Generator<SkipRow> {
     const known = this.#known?.values(parameter);
     const values =
@@ -256,8 +256,8 @@ export interface KnownGranules {
 }
 
 /**
- * The granules of values in order. Each begins with another value than the last one ends with, and what many resources have is
- * one of its own.
+ * Cuts values in order into granules. Equal values are never in two granules, and a value that many resources have gets a
+ * granule of its own.
  */
 export function granulesOf(values: readonly SqlValue[], granule: number): KnownGranules {
   const starts: SqlValue[] = [];

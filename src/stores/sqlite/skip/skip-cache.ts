@@ -2,12 +2,13 @@ import { LRUCache } from 'lru-cache';
 import type { KeySet } from '../../sql/skip/key-set.js';
 
 /**
- * What was read of skip indexes lately: lists as they are stored, long sets as they are used. It holds keys of resources, and
- * the codes of sets.
+ * Caches recently read parts of skip indexes: lists in their stored form, long sets in their usable form. It holds keys of
+ * resources, and the codes of sets.
  *
- * The sets of a search live as long as it, and searches of a connection do not overlap: so they use the same memory in turn.
+ * The sets of a search live as long as the search, and the searches of a connection do not overlap, so they reuse the same
+ * memory.
  *
- * PERF: a page may read a megabyte of lists and make as much of sets, and to release that takes as long as the page.
+ * PERF: a page may read a megabyte of lists and make as much of sets; releasing that takes as long as the page.
  */
 export class SkipCache {
   readonly #entries = new LRUCache<string, Uint8Array | KeySet>({
@@ -18,7 +19,7 @@ export class SkipCache {
   #used: Uint32Array[] = [];
   #free: Uint32Array[] = [];
 
-  /** A search begins: the words of the last one's sets are free. */
+  /** Begins a search: the words of the previous search are free. */
   begin(): void {
     this.#free = [...this.#used, ...this.#free].slice(0, MAX_FREE);
     this.#used = [];
@@ -32,7 +33,7 @@ export class SkipCache {
     return words;
   };
 
-  /** @param name includes that of the rows' header, so what is kept never changes */
+  /** @param name includes the name of the rows' header, so a cached value never changes */
   get<Entry extends Uint8Array | KeySet>(name: string, read: () => Entry | undefined): Entry | undefined {
     const kept = this.#entries.get(name) as Entry | undefined;
     if (kept !== undefined) return kept;
@@ -44,5 +45,5 @@ export class SkipCache {
 
 const MAX_BYTES = 24 * 1024 * 1024;
 
-/** Sets whose memory is kept for the next search. */
+/** The number of sets whose memory the next search reuses. */
 const MAX_FREE = 24;

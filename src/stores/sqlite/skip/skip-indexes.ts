@@ -17,9 +17,9 @@ import { removeSkipRows, SKIP_TUNING, type SkipSizes } from './skip-row.js';
 /** The skip indexes of a type of a project, built but not written. */
 export interface BuiltSkipIndexes {
   readonly collection: number;
-  /** The removals of the file until then: see removal-epoch.ts. */
+  /** The removal epoch of the file at that time: see removal-epoch.ts. */
   readonly removals: string | null;
-  /** The newest version that the rows of the file tell of, if only some of them are other ones. */
+  /** For an update of some rows: the newest version that the rows in the file include. */
   readonly base?: number;
   readonly rows: PackedRows;
 }
@@ -47,12 +47,12 @@ export class SkipIndexes {
     this.#guard = guard;
   }
 
-  /** A search was without, or had many writes to look at. */
+  /** Notes that a search had no skip index, or had to look at many writes. */
   noteStale(collection: number): void {
     this.#noted.add(collection);
   }
 
-  /** The types of projects that searches were without. */
+  /** The types for which searches had no skip index. */
   takeNoted(): readonly number[] {
     if (this.#noted.size === 0) return NONE;
     const noted = [...this.#noted];
@@ -75,7 +75,7 @@ export class SkipIndexes {
     return written === undefined || written.length > maxFresh;
   }
 
-  /** Reads what there is, as of one moment: what was written since, or all. */
+  /** Reads one moment's state: what was written since the index was built, or everything. */
   build(collection: number, sizes: SkipSizes = SKIP_TUNING): BuiltSkipIndexes {
     return asOfNow(this.#database, () => {
       const [removals] = this.#statements.read(READ_REMOVALS).get() as [string | null];
@@ -90,7 +90,7 @@ export class SkipIndexes {
     });
   }
 
-  /** Replaces those of the file, unless it has lost content since they were built, or has others. */
+  /** Writes built skip indexes, unless the file has lost content since they were built, or another process wrote them. */
   write({ collection, removals, base, rows }: BuiltSkipIndexes): void {
     inTransaction(this.#database, () => {
       const [now] = this.#statements.read(READ_REMOVALS).get() as [string | null];

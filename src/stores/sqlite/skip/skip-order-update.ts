@@ -18,7 +18,7 @@ export class OrderUpdate {
     this.#granule = granule;
   }
 
-  /** The rows of an order that are other ones now; undefined if it needs further rows. */
+  /** The changed rows of an order; undefined if the order needs additional rows. */
   rows(sort: number, subject: number): readonly SkipRow[] | undefined {
     const order = JSON.parse(this.#written.read(sort, subject, ORDER) as string) as SkipOrder;
     const { parameter, starts, ties, several } = order;
@@ -62,7 +62,7 @@ export class OrderUpdate {
     return Array.from({ length: count }, (_, row) => this.#written.read(sort, subject, row) as Uint8Array);
   }
 
-  /** A part as it is now: several where it has grown. */
+  /** A granule with its writes; several granules if it has grown. */
   #updated(part: Part, key: SortKey): readonly Part[] {
     const now = this.#changedPart(part);
     if (now === part || now.isTie) return [now];
@@ -85,7 +85,7 @@ export class OrderUpdate {
     }));
   }
 
-  /** The same part if nothing of it was written. */
+  /** The same granule if none of its resources was written. */
   #changedPart(part: Part): Part {
     const { first } = this.#written.all;
     const { bytes, added } = part;
@@ -95,7 +95,7 @@ export class OrderUpdate {
   }
 }
 
-/** A granule, and what was written of it. */
+/** A granule, and the resources in it that were written. */
 interface Part {
   readonly start: SqlValue;
   isTie: boolean;
@@ -103,7 +103,7 @@ interface Part {
   readonly added: number[];
 }
 
-/** The part of a value: a new one beside a part that has one value only. @param starts those of the parts */
+/** The granule of a value: a new one next to a granule of a single value. @param starts the first values of granules */
 function partOf(parts: Part[], starts: SqlValue[], value: SqlValue): Part {
   const index = partWith(starts, value);
   const part = parts[index]!;
@@ -125,5 +125,5 @@ function rowsOf(lists: readonly Uint8Array[]): readonly Uint8Array[] {
 
 const EMPTY = listBytes([], 0);
 
-/** How many times as long as when it was made a granule becomes. */
+/** A granule is split when it has this many times its original size. */
 const MAX_GRANULES = 4;

@@ -13,11 +13,11 @@ export interface SkipOrderKey {
   readonly valueOf: Sql;
 }
 
-/** Undefined where they never have the order. References are in no other index by the text that orders them. */
+/** Undefined if skip indexes never have the order. No other index has references in the order of their texts. */
 export function skipOrderOf(key: SortKey, scope: RowScope): SkipOrderKey | undefined {
   if (isOfReferences(key.parameter, scope)) {
     const sort = parameterKey(scope, key.parameter) as number | undefined;
-    // A base makes other texts of absolute references.
+    // With a base, absolute references have other texts.
     if (sort === undefined || scope.baseUrl !== undefined) return undefined;
     return { sort, valueOf: orderTerms([key], scope)[0]!.value };
   }

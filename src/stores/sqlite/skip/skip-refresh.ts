@@ -4,13 +4,13 @@ import type { BuiltSkipIndexes } from './skip-indexes.js';
 import { SKIP_TUNING } from './skip-row.js';
 
 /**
- * Makes skip indexes in threads, after searches that were without, and brings them up to date. A store without threads makes none: its searches walk
- * all rows.
+ * Builds skip indexes in threads after searches that had none, and brings them up to date. A store without threads builds
+ * none: its searches walk all rows.
  */
 export class SkipRefresh {
   readonly #connection: Connection;
   readonly #calls: CallRunner;
-  /** By type of a project, when the next attempt may begin. On the clock of `performance.now()`. */
+  /** When the next attempt may begin, by type of a project. On the clock of `performance.now()`. */
   readonly #next = new Map<number, number>();
   #work: Promise<void> = Promise.resolve();
   #isWorking = false;
@@ -20,7 +20,7 @@ export class SkipRefresh {
     this.#calls = calls;
   }
 
-  /** Begins what searches have noted. PERF: nearly always that is nothing. */
+  /** Starts the work that searches have noted. PERF: nearly always there is none. */
   begin(): void {
     const noted = this.#connection.skipIndexes.takeNoted();
     if (noted.length === 0 || this.#isWorking || !this.#calls.hasThreads) return;
@@ -29,7 +29,7 @@ export class SkipRefresh {
     if (due.length > 0) this.#work = this.#make(due);
   }
 
-  /** Makes all that are missing, and those that much was written since. */
+  /** Builds all missing skip indexes, and those of types with many writes since. */
   async finish(): Promise<void> {
     await this.#work;
     if (!this.#calls.hasThreads) return;
@@ -73,6 +73,6 @@ function nothing(): undefined {
   return undefined;
 }
 
-/** Time between two attempts: at least this long, and so many times the duration of the last one. */
+/** The pause between two attempts: at least this long, and so many times the duration of the last one. */
 const MIN_PAUSE_MS = 1_000;
 const PAUSE_PER_WORK = 2;

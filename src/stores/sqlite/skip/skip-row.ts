@@ -2,10 +2,10 @@ import type { SqlValue } from '../../sql/sql.js';
 import type { Statements } from '../statements.js';
 
 /**
- * A row of the table `skip`, which holds resource keys: those of frequent values, and those of each part of an order.
+ * A row of the table `skip`, which holds resource keys: those of frequent values, and those of each granule of an order.
  *
- * A search intersects the keys of its conditions, and reads an order part by part for what is left: so it leaves out what
- * cannot match, however the order and the conditions depend on each other.
+ * A search intersects the keys of its conditions, then reads the order granule by granule for the keys that are left. So it
+ * skips what cannot match, however the order and the conditions depend on each other.
  *
  * ```text
  * sort    subject     value    data
@@ -16,7 +16,7 @@ import type { Statements } from '../statements.js';
  * 0       parameter   code     the resources with this frequent code
  * 0       parameter   target   the resources with a reference to this one
  * order   0           -1       the order: see SkipOrder
- * order   0           0, 1 …   its granules, some in a row: about five hundred neighbours each; the last granule has the
+ * order   0           0, 1 …   its granules, some in a row: about five hundred neighbors each; the last granule has the
  *                              resources without a value
  * order   1           0, 1 …   the same by the largest value of each resource, where some have several
  * param.  2           0, 1 …   the references of a parameter: see references.ts
@@ -42,11 +42,11 @@ export const BY_SMALLEST = 0;
 export const BY_LARGEST = 1;
 export const TARGETS = 2;
 
-/** The moment that the rows of a type tell of, and the range of its keys. */
+/** The moment that the rows of a type describe, and the range of its keys. */
 export interface SkipHeader {
-  /** Changes with what the rows mean. */
+  /** Raised when the meaning of the rows changes. */
   readonly format: number;
-  /** Names the rows: those of another header may be other ones. */
+  /** Identifies these rows: rows under another header may differ. */
   readonly id: string;
   /** The entry `index_epoch` of `meta`: rows of another one are void. */
   readonly epoch: string | null;
@@ -58,13 +58,13 @@ export interface SkipHeader {
   readonly size: number;
   /** Number of resources. */
   readonly count: number;
-  /** The same when all rows were made. */
+  /** The number of resources when all rows were last built. */
   readonly built: number;
 }
 
 export const FORMAT = 6;
 
-/** Granules in a row of the table: to find a row takes as long as to read several granules. */
+/** Granules per row of the table: finding a row takes as long as reading several granules. */
 export const GRANULES_IN_ROW = 32;
 
 /** The granules of an order. */
@@ -93,7 +93,7 @@ export const SKIP_TUNING = {
   granule: 512,
   minGranules: 16,
   minHolders: 4_096,
-  /** Rows of a scan that are read for a set where a part of an order is the other way. */
+  /** The most rows of a scan that are read for a set if granules of an order could give it too. */
   maxLookedUp: 4_096,
   /** Granules at an end of a range whose values are tested: some milliseconds. */
   maxTested: 64,
@@ -101,15 +101,15 @@ export const SKIP_TUNING = {
   maxPending: 10_000,
   /** With more writes since, it is brought up to date. */
   maxFresh: 500,
-  /** With more writes since, all of it is made again. */
+  /** With more writes since, all of it is rebuilt. */
   maxUpdated: 100_000,
-  /** Versions that are looked at for writes since. */
+  /** The most versions that are searched for writes since. */
   maxVersions: 20_000,
-  /** A type whose keys are spread over more has none: a set of them would be a megabyte. */
+  /** A type whose keys are spread over a wider range has none: a set would take a megabyte. */
   maxSpread: 64_000_000,
   /**
-   * After so many writes a store makes skip indexes before it closes. Of fewer resources, the longest walk without takes 20 ms, and
-   * the first one begins to make them.
+   * After so many writes, a store builds skip indexes before it closes. With fewer resources, the longest walk takes 20 ms, and
+   * the first long walk starts a build.
    */
   minLoad: 50_000,
 };

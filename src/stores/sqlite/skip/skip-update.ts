@@ -28,8 +28,8 @@ import {
 import { Written } from './written.js';
 
 /**
- * The rows of a skip index that are other ones after what was written since, as of this transaction: a fraction of the time of
- * a new one. Undefined where all have to be made: too much was written, or there would be further ones.
+ * The rows of a skip index that have changed since it was built, as of this transaction. Takes a fraction of the time of a
+ * build. Undefined if all rows must be rebuilt: too much was written, or additional rows are needed.
  *
  * @param check called between statements
  */
@@ -60,7 +60,7 @@ export function updatedSkipRows(
   return rows && { base: header.lastVersion, rows };
 }
 
-/** A skip index is made again when there are so many times as many resources: other codes are frequent. */
+/** A skip index is rebuilt when there are so many times as many resources: other codes have become frequent. */
 const MAX_GROWTH = 1.5;
 
 function changedRows(
@@ -102,7 +102,7 @@ function changedRows(
   return rows;
 }
 
-/** The references of a parameter that are other ones now; undefined where they need another form. */
+/** The changed references of a parameter; undefined if they need another form. */
 function changedReferenceRows(written: Written, parameter: number, size: number): readonly SkipRow[] | undefined {
   const { first } = written.all;
   const pairs = written.allOf(sql`SELECT x.resource, x.target FROM json_each(${written.pending}) j
@@ -129,7 +129,7 @@ function parametersOf(written: Written): readonly number[] {
   return rows.map(([parameter]) => parameter as number);
 }
 
-/** The sets of a parameter that are other ones now. */
+/** The changed sets of a parameter. */
 function* changedSets(
   written: Written,
   parameter: number,
@@ -148,7 +148,7 @@ function* changedSets(
   }
 }
 
-/** What was written, by what it has of a parameter. */
+/** The written resources by their values of a parameter. */
 function holdersOf(written: Written, parameter: number, code: string): ReadonlyMap<SqlValue, readonly number[]> {
   const present = sql`EXISTS (SELECT 1 FROM shape s JOIN json_each(s.parameters) p
     WHERE s.key = r0.shape AND abs(p.value) = ${parameter})`;

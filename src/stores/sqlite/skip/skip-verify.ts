@@ -7,8 +7,8 @@ import { HEADER, ORDER, PRESENCE, SETS, SEVERAL, SKIP_TUNING, type SkipOrder } f
 import { zoneOfIds } from '../zones.js';
 
 /**
- * How many rows of skip indexes are not what they should be. Types that were written to since are not looked at: a search
- * does not trust those rows alone.
+ * Counts the wrong rows of skip indexes. It leaves out types with writes since their index was built: a search does not
+ * trust their rows alone.
  */
 export function countWrongSkipRows(dialect: SqlDialect, statements: Statements): number {
   const collections = statements.read(LIST_COLLECTIONS).all() as readonly [number, string, string][];
