@@ -115,17 +115,9 @@ function criteriaOf(
     case 'missing':
       return each((value) => missingCriteria(parameter, parseBoolean(code, value)));
     case 'identifier':
-      return each((value) => ({
-        kind: 'match',
-        parameter: `${code}:identifier`,
-        test: parseTokenValue({ code }, value, context),
-      }));
+      return each((value) => match(`${code}:identifier`, parseTokenValue({ code }, value, context)));
     case 'of-type':
-      return each((value) => ({
-        kind: 'match',
-        parameter: `${code}:of-type`,
-        test: parseTypedIdentifier(code, value),
-      }));
+      return each((value) => match(`${code}:of-type`, parseTypedIdentifier(code, value)));
     case 'in':
       return each((value) => match(code, valueSetTest(code, value)));
     case 'not-in':
@@ -143,18 +135,14 @@ function criteriaOf(
       );
     case 'type': {
       const targets = targetTypes(context.model, type, parameter, modifierText);
-      return each((value) => ({
-        kind: 'match',
-        parameter: code,
-        test: typedReference({ code, ...traits }, targets, value, context),
-      }));
+      return each((value) => match(code, typedReference({ code, ...traits }, targets, value, context)));
     }
     case 'above':
       if (parameter.type === 'token')
         return each((value) => match(code, hierarchyTest(code, modifier, value, context)));
       return each((value) => match(code, modifiedTest(code, modifier, unescape(value))));
     default:
-      return each((value) => ({ kind: 'match', parameter: code, test: modifiedTest(code, modifier, unescape(value)) }));
+      return each((value) => match(code, modifiedTest(code, modifier, unescape(value))));
   }
 }
 

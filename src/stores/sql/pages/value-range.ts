@@ -1,5 +1,5 @@
 import type { Criteria } from '../../../search/criteria/criteria.js';
-import type { ValueTest } from '../../../search/criteria/value-test.js';
+import type { DateTest, NumberTest, QuantityTest, ValueTest } from '../../../search/criteria/value-test.js';
 import type { SqlValue } from '../sql.js';
 import { compareTexts, prefixEnd } from '../texts.js';
 
@@ -70,55 +70,57 @@ function testRange(test: ValueTest): ValueRange | undefined {
       if (test.comparator === 'equals') return { low: test.value, high: test.value };
       if (test.comparator !== 'starts-with' && test.comparator !== 'below') return undefined;
       return { low: test.value, high: prefixEnd(test.value) };
-    case 'date': {
-      const { low, high } = test;
-      switch (test.prefix) {
-        case 'eq':
-          return { low, high };
-        case 'ne':
-          return undefined;
-        case 'lt':
-        case 'eb':
-          return { high: low };
-        case 'le':
-          return { high };
-        case 'sa':
-          return { low: high };
-        case 'gt':
-          return { low: high - DAY, intervalsAfter: high };
-        case 'ge':
-          return { low: low - DAY, intervalsAfter: high };
-        case 'ap':
-        case 'po':
-          return { low: low - DAY, high, intervalsAfter: low };
-      }
-      return undefined;
-    }
+    case 'date':
+      return dateRange(test);
     case 'number':
-    case 'quantity': {
-      const { low, high } = test;
-      switch (test.prefix) {
-        case 'eq':
-          return { low, high };
-        case 'ne':
-          return undefined;
-        case 'lt':
-        case 'le':
-        case 'eb':
-          return { high: low };
-        case 'sa':
-          return { low: high };
-        case 'gt':
-        case 'ge':
-          return { low: high, intervalsAfter: high };
-        case 'ap':
-        case 'po':
-          return { low, high, intervalsAfter: low };
-      }
-      return undefined;
-    }
+    case 'quantity':
+      return numberRange(test);
     default:
       return undefined;
+  }
+}
+
+function dateRange({ prefix, low, high }: DateTest): ValueRange | undefined {
+  switch (prefix) {
+    case 'eq':
+      return { low, high };
+    case 'ne':
+      return undefined;
+    case 'lt':
+    case 'eb':
+      return { high: low };
+    case 'le':
+      return { high };
+    case 'sa':
+      return { low: high };
+    case 'gt':
+      return { low: high - DAY, intervalsAfter: high };
+    case 'ge':
+      return { low: low - DAY, intervalsAfter: high };
+    case 'ap':
+    case 'po':
+      return { low: low - DAY, high, intervalsAfter: low };
+  }
+}
+
+function numberRange({ prefix, low, high }: NumberTest | QuantityTest): ValueRange | undefined {
+  switch (prefix) {
+    case 'eq':
+      return { low, high };
+    case 'ne':
+      return undefined;
+    case 'lt':
+    case 'le':
+    case 'eb':
+      return { high: low };
+    case 'sa':
+      return { low: high };
+    case 'gt':
+    case 'ge':
+      return { low: high, intervalsAfter: high };
+    case 'ap':
+    case 'po':
+      return { low, high, intervalsAfter: low };
   }
 }
 
