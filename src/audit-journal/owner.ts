@@ -28,7 +28,7 @@ export function parseOwner(text: string): Owner | undefined {
   return place === undefined ? undefined : { place, process: Number(process), thread: Number(thread) };
 }
 
-/** True if this owner has certainly ended; false if nobody here can tell. */
+/** True if this owner has certainly ended; false if this process cannot know. */
 export function hasEnded({ place, process: id, thread }: Owner): boolean {
   const here = ownOwner();
   if (place !== here.place) return false;

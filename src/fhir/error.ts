@@ -10,7 +10,7 @@ import { type OperationOutcome, type OutcomeIssue } from './operation-outcome.js
 export const ERROR_CODES = {
   /** The input is malformed: syntax, an unknown name, a bad value. Retrying unchanged cannot succeed. */
   invalid: { status: 400, issue: 'invalid' },
-  /** Well formed but not supported, for example a modifier that needs a terminology where there is none. */
+  /** Well formed but not supported, for example a modifier that needs a terminology the store does not have. */
   unsupported: { status: 400, issue: 'not-supported' },
   /** The caller is missing or was not created by `signIn` or `systemCaller`. */
   unauthenticated: { status: 401, issue: 'login' },

@@ -45,7 +45,7 @@ export interface FhirGraphqlConfig {
    * 'Float', needs: ['birthDate'], resolve } } }`. Keep the object: what is compiled from it is kept with it.
    */
   readonly fields?: HostFields | undefined;
-  /** The types of these fields beside FHIR's, in SDL: object types, enums, inputs, scalars. */
+  /** The types of these fields in addition to FHIR's, in SDL: object types, enums, inputs, scalars. */
   readonly types?: string | undefined;
   /**
    * Codes of required bindings are values of GraphQL enums: in answers, element arguments, inputs and variables of an

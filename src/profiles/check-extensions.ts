@@ -7,7 +7,7 @@ import type { ElementItem } from './element-items.js';
 import type { ProfileWalk } from './profile-walk.js';
 import { objectsOf } from './value-set-codes.js';
 
-/** Where an extension stands. */
+/** The place of an extension. */
 interface ExtensionPlace {
   /** The type that has it, `HumanName`. */
   readonly type: string;

@@ -5,7 +5,7 @@ import { objectsOf } from './value-set-codes.js';
 
 /** What validation knows of the targets of references without reading other resources. */
 export interface ReferenceTargets {
-  /** The type of the target; undefined if the Reference does not tell. */
+  /** The type of the target; undefined if the Reference does not name it. */
   type(reference: JsonObject): string | undefined;
   /** The target, if it is contained or in the same Bundle. */
   resource(reference: JsonObject): JsonObject | undefined;

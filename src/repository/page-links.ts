@@ -36,7 +36,7 @@ export function pageOf({
 }
 
 /**
- * Links to this page and to those beside it.
+ * Links to this page and its neighbors.
  *
  * @param address without the parameters of the page: `Patient?name=Ann`, `Patient/1/_history`
  * @param more true when something comes after this page

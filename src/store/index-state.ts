@@ -14,7 +14,7 @@ export function indexIncomplete({ type, parameter }: TypeParameter, progress: In
   const percent = percentOf(progress);
   return new FhirError(
     'unavailable',
-    `${type} cannot be searched by ${nameOf(parameter)} yet: its index is being made again, ${percent} % is done; try again later`,
+    `${type} cannot be searched by ${nameOf(parameter)} yet: its index is being rebuilt, ${percent} % is done; try again later`,
     { details: { type, parameter, percent } },
   );
 }

@@ -32,7 +32,7 @@ test.each(['clinic', ''])('a rule is refused while its parameter is being indexe
   expect(await faultOf(signInWhile({ [scope]: pending }).done)).toMatchObject({
     code: 'unavailable',
     message:
-      'The access policy of this member uses Patient.gender. The index of this parameter is being made again; sign in again later',
+      'The access policy of this member uses Patient.gender. The index of this parameter is being rebuilt; sign in again later',
     details: { type: 'Patient', parameter: 'gender' },
   });
 });

@@ -381,7 +381,7 @@ describe('work that cannot be done', () => {
     const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
     const store = new SqliteStore(file);
     await until(() => warn.mock.calls.length > 0);
-    expect(warn).toHaveBeenCalledWith(expect.stringContaining('The index is not made again'), {
+    expect(warn).toHaveBeenCalledWith(expect.stringContaining('Re-indexing failed'), {
       code: 'FHIRGRAPH_INDEX',
     });
     await expect(store.search(queryOf('Patient', MALE))).rejects.toMatchObject(PENDING);

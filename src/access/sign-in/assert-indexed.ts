@@ -23,7 +23,7 @@ export async function assertRulesIndexed(store: ResourceStore, project: string, 
       if (used === undefined) continue;
       throw new FhirError(
         'unavailable',
-        `The access policy of this member uses ${used.type}.${used.parameter}. The index of this parameter is being made again; sign in again later`,
+        `The access policy of this member uses ${used.type}.${used.parameter}. The index of this parameter is being rebuilt; sign in again later`,
         { details: { type: used.type, parameter: used.parameter } },
       );
     }

@@ -22,7 +22,7 @@ interface Entry extends KeptSignIn {
 /**
  * The sign-ins of a store, each kept for as long as nothing has changed that may decide about access.
  *
- * Only over stores that can tell, by `accessEpoch`, and whose reads are current: a replica may show a change in its epoch
+ * Only over stores with `accessEpoch`, and whose reads are current: a replica may show a change in its epoch
  * before another one shows it in a policy.
  */
 export class KeptSignIns {

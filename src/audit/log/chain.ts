@@ -86,7 +86,7 @@ export function linkOf(event: AuditEvent): (Link & { readonly hash: string; read
   return { ...named, previous: before, hash: stated, isIntact: isAsWritten(event, before, stated) };
 }
 
-/** Nothing stands outside of the hash: an addition to the chain itself or to the metadata of the store is a change too. */
+/** The hash covers everything: an addition to the chain itself or to the metadata of the store is a change too. */
 function isAsWritten(event: AuditEvent, previous: string, hash: string): boolean {
   const { meta, ...content } = event;
   const parts = event.extension![0]!.extension!;

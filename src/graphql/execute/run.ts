@@ -88,7 +88,7 @@ export class Run extends Spending {
   readonly faults: FieldFault[] = [];
   /** The selection of each object of a reshaped response; undefined if the response is not reshaped. */
   readonly selections: WeakMap<Output, Selection> | undefined;
-  /** Calls of the host's resolvers that run beside the store calls. */
+  /** Calls of the host's resolvers, which run in parallel with the store calls. */
   readonly hostCalls = new HostCalls();
   /** Places of the response that may not be null. */
   readonly required = new RequiredPlaces();

@@ -82,7 +82,7 @@ export interface FhirHandlerConfig
 /** What a host states about a request, for its audit records. */
 export type RequestStatement = Pick<AuditOptions, 'purpose' | 'requestId'>;
 
-/** What `signIn` of a handler gets beside the request. */
+/** What `signIn` of a handler gets in addition to the request. */
 export interface SignInContext {
   /** The store of the handler with its `terminology`, which policies with `:in` and the like need. */
   readonly store: ResourceStore;

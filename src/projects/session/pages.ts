@@ -21,7 +21,7 @@ export function pageOfSearch({ count = MAX_COUNT, offset = 0 }: SearchRequest): 
 }
 
 /**
- * Links to this page and to those beside it, relative to the service. See https://hl7.org/fhir/R4/http.html#paging.
+ * Links to this page and its neighbors, relative to the service. See https://hl7.org/fhir/R4/http.html#paging.
  *
  * @param more true when something comes after this page
  */

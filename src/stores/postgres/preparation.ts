@@ -6,7 +6,7 @@ import type { IndexStatus } from './index-status.js';
 import type { IndexWork } from './index-work.js';
 import { prepareSchema } from './prepare-schema.js';
 
-/** What the first call of a store waits for: the tables, and index rows that are made again at once where they are few. */
+/** What the first call of a store waits for: the tables, and index rows that are rebuilt at once if they are few. */
 export class Preparation {
   readonly #writer: Connections;
   readonly #config: PostgresStoreConfig;

@@ -95,7 +95,7 @@ function forget({ parsedStatements }: PreparingConnection, name: string): void {
 /** feature_not_supported: "cached plan must not change result type". */
 const PLAN_CHANGED = '0A000';
 
-/** invalid_sql_statement_name: there is none; duplicate_prepared_statement. */
+/** invalid_sql_statement_name (it does not exist), duplicate_prepared_statement. */
 const LOST: ReadonlySet<string> = new Set(['26000', '42P05', PLAN_CHANGED]);
 
 /** After so many the pool is believed to share connections among sessions. */

@@ -98,7 +98,7 @@ function table(name: string, columns: string, partitions: number): readonly stri
  * ```text
  * fhirgraph_meta        (name)               versions of tables and extraction, and the state of the index: see index-status.ts
  * fhirgraph_writer      one row              the definitions of written rows; locked by every write
- * fhirgraph_index_work  (project, type)      index rows to be made again: see index-work.ts
+ * fhirgraph_index_work  (project, type)      index rows to rebuild: see index-work.ts
  *                       urgent               sign-in depends on them
  *                       parameters           JSON list of codes; ["*"]: all
  *                       cursor               id of the last resource done
@@ -145,7 +145,7 @@ function ordered(): readonly Sql[] {
     'CREATE INDEX resource_by_shape ON resource (project, type, shape) WHERE content IS NOT NULL',
     `CREATE TABLE fhirgraph_shape (project uuid NOT NULL, key uuid NOT NULL, type text COLLATE "C" NOT NULL,
       parameters bigint[] NOT NULL, PRIMARY KEY (project, key))`,
-    // All rows are made again.
+    // All rows are rebuilt.
     "DELETE FROM fhirgraph_meta WHERE name = 'index_version'",
   ].map((text) => new Sql(text, []));
 }
@@ -216,7 +216,7 @@ function covering(): readonly Sql[] {
     'CREATE INDEX resource_by_id ON resource (project, type, id) INCLUDE (key) WHERE content IS NOT NULL',
     'DROP INDEX resource_by_shape',
     'CREATE INDEX resource_by_shape ON resource (project, type, shape) INCLUDE (key) WHERE content IS NOT NULL',
-    // All rows are made again.
+    // All rows are rebuilt.
     "DELETE FROM fhirgraph_meta WHERE name = 'index_version'",
   ].map((text) => new Sql(text, []));
 }
@@ -250,7 +250,7 @@ function skipIndexes(): readonly Sql[] {
  */
 function skipSets(): readonly Sql[] {
   return [
-    // They are made again.
+    // They are rebuilt.
     ...['', '_type', '_written'].map((name) => `DELETE FROM fhirgraph_skip${name}`),
     'ALTER TABLE fhirgraph_skip_type DROP COLUMN asked',
     // PERF: to decompress them would take longer than to read them.

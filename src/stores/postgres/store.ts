@@ -99,7 +99,7 @@ export class PostgresStore implements ResourceStore {
     this.#status = new IndexStatus(writer, this.model);
     this.#commits = new Commits(writer, this.#config, this.#status);
     this.#work = new IndexWork(writer, this.#status, this.model, this.#config.attempts);
-    this.#background = new BackgroundWork('The index is not made again', async (signal) => {
+    this.#background = new BackgroundWork('Re-indexing failed', async (signal) => {
       const result = await this.#work.step(signal);
       return typeof result === 'string' ? result : 'more';
     });

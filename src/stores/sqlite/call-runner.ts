@@ -54,7 +54,7 @@ export class CallRunner {
   }
 
   get isClosed(): boolean {
-    // PERF: the driver takes 0.1 µs to tell, and a database of our own closes with the store alone.
+    // PERF: asking the driver takes 0.1 µs, and a database of our own closes with the store alone.
     return this.#isClosed || !(this.#ownsDatabase || this.#connection.database.open);
   }
 

@@ -70,7 +70,7 @@ export function endWork(statements: Statements, collection: number, type: string
   setPending(statements, others);
 }
 
-/** Ends all work: every row has been made again. */
+/** Ends all work: every row has been rebuilt. */
 export function endAllWork(statements: Statements): void {
   statements.write('DELETE FROM index_work').run();
   if ((readMeta(statements, 'index_pending') ?? '{}') !== '{}') setPending(statements, {});

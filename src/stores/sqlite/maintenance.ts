@@ -39,7 +39,7 @@ export class Maintenance {
     this.#status = status;
   }
 
-  /** Makes all index rows and SQLite's indexes again, in one transaction. @returns what was indexed, by project and type */
+  /** Rebuilds all index rows and SQLite's indexes, in one transaction. @returns what was indexed, by project and type */
   reindex(): readonly ReindexProgress[] {
     const counts = new Map<string, ReindexProgress>();
     inTransaction(this.#database, () => this.#reindex(counts));
@@ -78,7 +78,7 @@ export class Maintenance {
     endAllWork(this.#statements);
   }
 
-  /** PERF: an index that is made after its rows is sorted once. @returns what makes them again */
+  /** PERF: an index that is created after its rows is sorted once. @returns a function that creates them again */
   #dropIndexes(): readonly { readonly name: string; readonly text: string }[] {
     const rows = this.#statements.read(INDEXES_BY_VALUE).all(JSON.stringify(INDEX_TABLES)) as [string, string][];
     for (const [name] of rows) this.#database.exec(`DROP INDEX ${name}`);

@@ -64,7 +64,7 @@ export class Statements {
  *
  * PERF: with its option ENABLE_STAT4, which the driver builds it with, SQLite plans a statement over several tables
  * again whenever a parameter of a comparison is bound, in case the value makes another plan better. That takes longer
- * than most statements. It does so for parameters that stand by themselves, not for expressions.
+ * than most statements. It does so for bare parameters, not for expressions.
  */
 function plannedOnce(text: string): string {
   return text.replaceAll('?', '+?');

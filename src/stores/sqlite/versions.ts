@@ -23,7 +23,7 @@ export interface ResourceState {
   readonly updated: number;
   /** The newest version is not a deletion. */
   readonly exists: boolean;
-  /** Key of the current version; null where there is none. */
+  /** Key of the current version; null if none exists. */
   readonly content: number | null;
   /** The shape of the current version. */
   readonly shape: number | null;

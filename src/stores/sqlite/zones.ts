@@ -10,7 +10,7 @@ import type { Statements } from './statements.js';
  * which must end with {@link flush} or {@link clear}.
  *
  * A zone is never narrower than the values of its block. It may be wider: updates and deletions leave it as it is. An
- * erasure makes the zones of its block again, so that nothing of the resource is left in them.
+ * erasure rebuilds the zones of its block, so that nothing of the resource is left in them.
  */
 export class Zones {
   readonly #statements: Statements;
@@ -39,7 +39,7 @@ export class Zones {
     this.#widen(zoneOfInstants(collection), resource, updated, updated);
   }
 
-  /** The zones around a resource are made again from what is left. */
+  /** Rebuilds the zones around a resource from the remaining resources. */
   remake(resource: number): void {
     this.#erased.add(blockOf(resource));
   }
@@ -165,7 +165,7 @@ export function noteNarrowing(statements: Statements): void {
   statements.write(`INSERT OR REPLACE INTO meta (name, value) VALUES ('${TO_NARROW}', '1')`).run();
 }
 
-/** Makes all zones again after {@link noteNarrowing}, so that they hold values of current versions alone. */
+/** Rebuilds all zones after {@link noteNarrowing}, so that they hold only values of current versions. */
 export function narrowZones(statements: Statements): void {
   if (statements.write(`DELETE FROM meta WHERE name = '${TO_NARROW}'`).run().changes === 0) return;
   statements.write('DELETE FROM zone').run();

@@ -14,7 +14,7 @@ import { isList, namedTypeOf } from './type-reference.js';
 /** What a host adds to the schema. */
 export interface HostAdditions {
   readonly fields?: HostFields | undefined;
-  /** The types that the fields use beside FHIR's, in SDL. */
+  /** The types that the fields use in addition to FHIR's, in SDL. */
   readonly types?: string | undefined;
   /** Enums for codes of required bindings. Default false. */
   readonly enums?: boolean | undefined;

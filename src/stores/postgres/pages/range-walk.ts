@@ -20,7 +20,7 @@ export interface FoundText {
 /** Matches, and between them how many rows were read since the last word. */
 export type Finding = AsyncGenerator<number, readonly FoundText[]>;
 
-/** How to find resources of one value, and what is collected beside the walk. */
+/** How to find the resources of one value, and those that are collected in addition to the walk. */
 export interface OtherWays {
   group(asked: Asked, value: SqlValue, condition: Condition, conditions: readonly Condition[], run: Run): Finding;
   outside(asked: Asked, outside: Condition, conditions: readonly Condition[], run: Run): Finding;

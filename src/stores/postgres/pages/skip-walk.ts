@@ -106,7 +106,7 @@ export class SkipWalker {
       const next = granules.slice(position, position + size * GRANULES_IN_ROW);
       end = position + next.length;
       if (size < MAX_AHEAD) size *= 2;
-      // Rows that were read lately are there at once.
+      // Cached rows are there at once.
       else await turn();
       const rows = [...new Map(next.flatMap((one) => order.rowsOf(one, one)).map((row) => [row.value, row])).values()];
       await this.#index.load(rows);

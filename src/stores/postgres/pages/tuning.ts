@@ -43,12 +43,12 @@ export const TUNING = {
   maxSkipped: 100_000,
   /** Members of sets beyond those of a page that are sorted at once. */
   fewTogether: 256,
-  /** Members of the first batch beside those that are wanted. */
+  /** Members of the first batch in addition to the wanted ones. */
   firstBatch: 16,
   /** Members of the largest batch: some milliseconds. */
   maxBatch: 2_048,
   /** What some granules cost to read, in rows. */
   rowsPerGranules: 32,
-  /** Values outside of a range that are collected beside a walk through it. */
+  /** Values outside a range that are collected in addition to a walk through it. */
   maxOutside: 1_000,
 };

@@ -2,7 +2,7 @@ import { sql } from '../../sql/sql.js';
 import type { Statements } from '../statements.js';
 import type { Condition } from '../../sql/pages/condition.js';
 
-/** Counts the rows of scans up to a limit. It remembers what it has counted, so a search asks nothing twice. */
+/** Counts the rows of scans up to a limit. It remembers counts, so a search asks nothing twice. */
 export class Probes {
   readonly #statements: Statements;
   readonly #counts = new Map<Condition, Count>();

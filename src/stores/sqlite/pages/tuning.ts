@@ -31,7 +31,7 @@ export const TUNING = {
   maxListed: 50_000,
   /** The longest page that the database sorts: it ends at no deadline while it does. */
   maxSorted: 10_000,
-  /** Rows of the first stretch beside those that are wanted. */
+  /** Rows of the first stretch in addition to the wanted ones. */
   firstChunk: 16,
   /** Rows of the longest stretch: some milliseconds. */
   maxChunk: 4_096,
@@ -43,6 +43,6 @@ export const TUNING = {
   setsCost: 200,
   /** Matches of sets beyond those of the page that are sorted at once. */
   fewTogether: 256,
-  /** Values outside of a range that are collected beside a walk through it. */
+  /** Values outside a range that are collected in addition to a walk through it. */
   maxOutside: 1_000,
 };
