@@ -1,7 +1,12 @@
 import { expect, test } from 'vitest';
 import type { DateTest, NumberTest, Prefix } from '../../../src/search/criteria/value-test.js';
 import { testValue } from '../../../src/search/evaluate/test-value.js';
-import { failsSurely, matchesSurely } from '../../../src/stores/postgres/skip/range-tests.js';
+import {
+  endOfShort,
+  failsSurely,
+  matchesIfShort,
+  matchesSurely,
+} from '../../../src/stores/postgres/skip/range-tests.js';
 import { below, createRandom, oneOf } from '../../../src/testing/random.js';
 import { cases, SEED } from '../../support/chance.js';
 
@@ -33,3 +38,29 @@ test('what is known of all intervals from a start holds for each of them', () =>
   }
   expect(Math.min(counts.surely, counts.never)).toBeGreaterThan(200);
 });
+
+test('what is known of short intervals holds for each of them, and others fail by their end', () => {
+  const random = createRandom(SEED);
+  let known = 0;
+  for (let round = 0; round < cases(4_000); round++) {
+    const kind = oneOf(['date', 'number', 'quantity'] as const, random);
+    const unit = kind === 'date' ? DAY / 4 : 1;
+    const low = below(30, random) * unit;
+    const high = low + (kind === 'date' ? 1 + below(20, random) : below(12, random)) * unit;
+    const asked = { kind, prefix: oneOf(PREFIXES, random), low, high } as DateTest | NumberTest;
+    const start = below(40, random) * unit;
+    const isLong = random() < 0.3;
+    const length = kind === 'date' ? 1 + below(4, random) : 0;
+    const end = start + (isLong ? 5 + below(9, random) : length) * unit;
+    const next = start + (1 + below(4, random)) * unit;
+    const isKnown = matchesIfShort(asked, start) || matchesIfShort(asked, start, next);
+    if (!isKnown) continue;
+    const passes = testValue(asked, { kind, low: start, high: end });
+    known += 1;
+    if (!isLong) expect([asked, start, end, passes]).toEqual([asked, start, end, true]);
+    else if (!passes) expect(end).toBeGreaterThanOrEqual(endOfShort(asked)!);
+  }
+  expect(known).toBeGreaterThan(100);
+});
+
+const DAY = 86_400_000;

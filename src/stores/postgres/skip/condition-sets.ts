@@ -1,11 +1,6 @@
-import type {
-  CompositeCriteria,
-  Criteria,
-  LastUpdatedCriteria,
-  MatchCriteria,
-} from '../../../search/criteria/criteria.js';
+import type { CompositeCriteria, Criteria, MatchCriteria } from '../../../search/criteria/criteria.js';
 import { type Condition, conditionsOf, leavesOf } from '../../sql/pages/condition.js';
-import { partWith, rangeOf } from '../../sql/pages/value-range.js';
+import { partWith } from '../../sql/pages/value-range.js';
 import { parameterKey, type RowScope } from '../../sql/rows.js';
 import { partsOfComposite } from '../../sql/skip/composite-parts.js';
 import { type AskedValues, askedValues } from '../../sql/skip/asked-values.js';
@@ -21,13 +16,12 @@ import type { KeySet } from '../../sql/skip/key-set.js';
 import type { Sql } from '../../sql/sql.js';
 import { resourceKey, textKey, uuidText } from '../keys.js';
 import { withOwnScan } from '../pages/own-scans.js';
-import { intervalScan } from '../pages/walk-bounds.js';
 import type { Run } from '../run.js';
 import { LinkedSets } from './linked-sets.js';
+import { RangeSet } from './range-set.js';
 import { setsOfScans } from './short-scans.js';
 import { orderNames, type RowName, SkipIndex, type SkipOrderKeys, type SkipSource } from './skip-index.js';
-import { failsSurely, matchesSurely } from './range-tests.js';
-import { PRESENCE, SETS, SEVERAL, subjectOf, valueName } from './skip-row.js';
+import { PRESENCE, SETS, valueName } from './skip-row.js';
 
 /**
  * Finds the sets of conditions: those that the skip index keeps, parts of its orders, and short scans.
@@ -41,8 +35,7 @@ export class ConditionSets implements KnownSets {
   readonly #known = new Map<Condition, ConditionSet | undefined>();
   /** What scans have found, by criteria; undefined: too much. */
   readonly #scanned = new Map<Criteria, ConditionSet | undefined>();
-  /** Long intervals that may match by their end. */
-  readonly #intervals = new Map<Criteria, ConditionSet | undefined>();
+  readonly #ranges = new Map<Criteria, RangeSet>();
   /** The sets of conditions on other resources. */
   readonly #elsewhere = new Map<Criteria, ConditionSet | undefined>();
   readonly #parts = new Map<Criteria, readonly (MatchCriteria | undefined)[]>();
@@ -69,8 +62,9 @@ export class ConditionSets implements KnownSets {
     const leaves = unknown.flatMap(({ criteria }) => (criteria === undefined ? [] : this.#leavesOf(criteria)));
     await this.index.load([...unknown.flatMap(namesOfValue), ...leaves.flatMap((one) => this.#namesOf(one))]);
     const groups = unknown.flatMap((one) => this.#groupOf(one) ?? []);
+    for (const one of leaves) this.#addRange(one);
     await this.index.load([
-      ...leaves.flatMap((one) => this.#granulesOf(one)),
+      ...leaves.flatMap((one) => this.#ranges.get(one)?.granules ?? []),
       ...groups.flatMap(({ order, granule }) => order.rowsOf(granule, granule)),
     ]);
     await this.#scan(leaves);
@@ -122,7 +116,7 @@ export class ConditionSets implements KnownSets {
       case 'match':
         return this.#held(criteria) ?? this.#ofScan(criteria) ?? this.#inUnit(criteria);
       case 'last-updated':
-        return this.#inRange(criteria, '_lastUpdated');
+        return this.#ranges.get(criteria)?.find();
       case 'id':
         return this.#ofScan(criteria);
       case 'composite':
@@ -137,7 +131,7 @@ export class ConditionSets implements KnownSets {
 
   /** The rows that may tell of criteria without others in them. */
   #namesOf(criteria: Criteria): readonly RowName[] {
-    if (criteria.kind === 'last-updated') return orderNames(subjectOf('_lastUpdated', this.#scope)!);
+    if (criteria.kind === 'last-updated') return RangeSet.namesOf(criteria, this.#scope);
     if (criteria.kind !== 'match' && criteria.kind !== 'missing') return [];
     const subject = this.#keyOf(criteria.parameter);
     if (subject === undefined) return [];
@@ -145,8 +139,8 @@ export class ConditionSets implements KnownSets {
     if (criteria.kind === 'missing') return [presence];
     if (!isRange(criteria)) return this.#codesOf(criteria) ?? [];
     const unit = unitOf(criteria);
-    const values = unit === undefined ? [SEVERAL] : [SEVERAL, unit];
-    return [...values.map((value) => ({ sort: SETS, subject, value })), ...orderNames(subject)];
+    const ofUnit = unit === undefined ? [] : [{ sort: SETS, subject, value: unit }];
+    return [...ofUnit, ...RangeSet.namesOf(criteria, this.#scope)];
   }
 
   /** The rows of the codes or the target that a test asks for: of each, or undefined. */
@@ -203,111 +197,57 @@ export class ConditionSets implements KnownSets {
     return parameter.includes('$') ? undefined : (parameterKey(this.#scope, parameter) as number | undefined);
   }
 
-  /** Reads the short scans, and the long intervals. */
+  #addRange(criteria: Criteria): void {
+    if (criteria.kind !== 'last-updated' && !(criteria.kind === 'match' && isRange(criteria))) return;
+    const range = RangeSet.of(criteria, this.index, this.#scope);
+    if (range !== undefined) this.#ranges.set(criteria, range);
+  }
+
+  /** Reads the short scans, and what ranges need. */
   async #scan(leaves: readonly Criteria[]): Promise<void> {
-    const scans: LeafScan[] = [];
+    const ranges = leaves.flatMap((one) => this.#ranges.get(one) ?? []);
+    const written = ranges.length === 0 ? [] : await this.index.writtenNumbers();
+    const reads = ranges.map((one) => one.reads(written));
+    const scans = reads.flatMap((one) => one.scans);
     for (const criteria of leaves) {
-      const intervals = this.#intervalScan(criteria);
-      if (intervals !== undefined) scans.push({ into: this.#intervals, criteria, scan: intervals });
       const scan = this.#shortScan(criteria);
-      if (scan !== undefined) scans.push({ into: this.#scanned, criteria, scan });
+      const keep = (set: KeySet | undefined): void => void this.#scanned.set(criteria, set && { set, exact: true });
+      if (scan !== undefined) scans.push({ scan, keep });
     }
-    const sets = await setsOfScans(
+    const texts = reads.flatMap((one) => one.texts);
+    const found = await setsOfScans(
       scans.map(({ scan }) => scan),
       this.index,
       this.#run,
+      texts.map(({ text }) => text),
     );
-    for (const [place, { into, criteria }] of scans.entries()) {
-      const set = sets[place];
-      into.set(criteria, set && { set, exact: true });
-    }
+    for (const [place, { keep }] of scans.entries()) keep(found.sets[place]);
+    for (const [place, { keep }] of texts.entries()) keep(found.texts[place]!);
   }
 
   #shortScan(criteria: Criteria): Sql | undefined {
     if (criteria.kind !== 'match' && criteria.kind !== 'id') return undefined;
     if (criteria.kind === 'match') {
       if (this.#held(criteria) !== undefined) return undefined;
-      if (this.#orderOf(criteria) !== undefined && !this.#areManySeveral(criteria)) return undefined;
+      const range = this.#ranges.get(criteria);
+      if (range !== undefined && !(range.isVague && unitOf(criteria) === undefined)) return undefined;
     }
     const [condition, ...others] = conditionsOf(criteria, this.#scope).map((one) => withOwnScan(one, this.#scope));
     const isShort = condition?.direct === true || this.index.header.size <= MAX_SWEPT;
     return others.length > 0 || !isShort ? undefined : condition?.scan;
   }
 
-  /** A range of the order says little: many resources may match by another value than the one that it has. */
-  #areManySeveral(criteria: MatchCriteria): boolean {
-    const several = this.index.setOf(this.#keyOf(criteria.parameter)!, SEVERAL);
-    return unitOf(criteria) === undefined && several !== undefined && several.count > MANY_SEVERAL;
-  }
-
   #ofScan(criteria: Criteria): ConditionSet | undefined {
     return this.#scanned.get(criteria);
   }
 
-  /** The order in which matches are a range. */
-  #orderOf(criteria: Criteria): SkipOrderKeys | undefined {
-    if (criteria.kind !== 'last-updated' && !(criteria.kind === 'match' && isRange(criteria))) return undefined;
-    const parameter = criteria.kind === 'match' ? criteria.parameter : '_lastUpdated';
-    const subject = parameter.includes('$') ? undefined : subjectOf(parameter, this.#scope);
-    if (subject === undefined || rangeOf(criteria, parameter) === undefined) return undefined;
-    return this.index.order(subject, false);
-  }
-
-  #granulesOf(criteria: Criteria): readonly RowName[] {
-    const order = this.#orderOf(criteria);
-    if (order === undefined) return [];
-    const [from, to] = this.#span(criteria, order);
-    return order.rowsOf(from, to);
-  }
-
-  /** The first and the last granule in which smallest values of matches can be. */
-  #span(criteria: Criteria, { starts }: SkipOrderKeys): readonly [from: number, to: number] {
-    const { low, high } = rangeOf(criteria, criteria.kind === 'match' ? criteria.parameter : '_lastUpdated')!;
-    const from = low === undefined ? 0 : partWith(starts, low);
-    return [from, high === undefined ? starts.length - 1 : partWith(starts, high)];
-  }
-
-  #intervalScan(criteria: Criteria): Sql | undefined {
-    if (criteria.kind !== 'match' || this.#orderOf(criteria) === undefined) return undefined;
-    const { parameter } = criteria;
-    const { low, intervalsAfter } = rangeOf(criteria, parameter)!;
-    if (low === undefined || intervalsAfter === undefined) return undefined;
-    return intervalScan(low, intervalsAfter, parameter, this.#scope);
-  }
-
   /** What is in a range, of the resources with the unit where many have it. */
   #inUnit(criteria: MatchCriteria): ConditionSet | undefined {
-    const found = this.#inRange(criteria, criteria.parameter);
+    const found = this.#ranges.get(criteria)?.find();
     const unit = unitOf(criteria);
-    const set = found && unit !== undefined ? this.index.setOf(this.#keyOf(criteria.parameter)!, unit) : undefined;
-    return found && set ? { set: found.set.intersect(set), exact: false } : found;
-  }
-
-  /** The granules that reach into a range, and what may match by another value. */
-  #inRange(criteria: RangeCriteria, parameter: string): ConditionSet | undefined {
-    const order = this.#orderOf(criteria);
-    if (order === undefined) return undefined;
-    // Too many long intervals may match.
-    if (this.#intervals.has(criteria) && this.#intervals.get(criteria) === undefined) return undefined;
-    const [from, to] = this.#span(criteria, order);
-    const [set, sure] = [this.emptySet(), this.emptySet()];
-    const { starts, ties } = order;
-    for (let granule = from; granule <= to; granule++) {
-      const start = Number(starts[granule]);
-      const next = starts[granule + 1];
-      if (!ties.includes(granule)) {
-        const isSure = matchesSurely(criteria.test, start, next === undefined ? Infinity : Number(next));
-        order.addTo(isSure ? sure : set, granule);
-      } else if (!failsSurely(criteria.test, start)) {
-        order.addTo(matchesSurely(criteria.test, start) ? sure : set, granule);
-      }
-    }
-    set.unite(sure);
-    const intervals = this.#intervals.get(criteria);
-    if (intervals !== undefined) set.unite(intervals.set);
-    const several = parameter === '_lastUpdated' ? undefined : this.index.setOf(this.#keyOf(parameter)!, SEVERAL);
-    if (several !== undefined) set.unite(several);
-    return { set, exact: false, sure };
+    if (found === undefined || found.exact || unit === undefined) return found;
+    const set = this.index.setOf(this.#keyOf(criteria.parameter)!, unit);
+    return set === undefined ? found : { ...found, set: found.set.intersect(set) };
   }
 }
 
@@ -321,14 +261,6 @@ export async function conditionSets(scope: RowScope, source: SkipSource, run: Ru
   const linked = (own: SkipIndex): LinkedSets =>
     new LinkedSets(own, scope, run, (other) => conditionSets(other, source, run));
   return index && new ConditionSets(index, scope, run, linked(index));
-}
-
-type RangeCriteria = MatchCriteria | LastUpdatedCriteria;
-
-interface LeafScan {
-  readonly into: Map<Criteria, ConditionSet | undefined>;
-  readonly criteria: Criteria;
-  readonly scan: Sql;
 }
 
 function isRange({ test }: MatchCriteria): boolean {
@@ -347,9 +279,6 @@ function namesOfValue({ shared, group }: Condition): readonly RowName[] {
 function unitOf({ test }: MatchCriteria): string | undefined {
   return test.kind === 'quantity' && test.code !== undefined ? valueName(uuidText(textKey(test.code))) : undefined;
 }
-
-/** Resources with several values from which a range of these is scanned. */
-const MANY_SEVERAL = 2_048;
 
 /** Resources of a type whose values are all read for a set. */
 const MAX_SWEPT = 65_536;

@@ -152,8 +152,8 @@ export class LinkedSets {
   }
 
   async #numbersOf(scan: Sql): Promise<KeySet | undefined> {
-    const [set] = await setsOfScans([scan], this.#index, this.#run);
-    return set;
+    const { sets } = await setsOfScans([scan], this.#index, this.#run);
+    return sets[0];
   }
 
   /** The bytes of the keys that a scan gives; undefined where they are more. */

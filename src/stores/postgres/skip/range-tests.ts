@@ -1,4 +1,4 @@
-import type { ValueTest } from '../../../search/criteria/value-test.js';
+import type { DateTest, NumberTest, QuantityTest, ValueTest } from '../../../search/criteria/value-test.js';
 
 /**
  * Every interval that starts from `start` up to before `next`, wherever it ends, passes a test. See sql/intervals.ts.
@@ -20,9 +20,50 @@ export function matchesSurely(test: ValueTest, start: number, next?: number): bo
     case 'lt':
     case 'le':
       return isBefore(test.low);
+    case 'ap':
+    case 'po':
+      // An interval that starts within the asked one overlaps it.
+      return start >= test.low && isBefore(test.high);
     default:
       return false;
   }
+}
+
+/** The same for every short interval: see sql/intervals.ts. A short date ends a day later at most, another value is a point. */
+export function matchesIfShort(test: ValueTest, start: number, next?: number): boolean {
+  const end = endOfShort(test);
+  if (end === undefined) return false;
+  const { prefix, low } = test as DateTest | NumberTest | QuantityTest;
+  if (prefix === 'eq' && start < low) return false;
+  if (test.kind === 'date') return (next === undefined ? start : next - 1) + DAY <= end;
+  if (prefix === 'eq' && low === end) return next === undefined && start === low;
+  return next === undefined ? start < end : next <= end;
+}
+
+/** Before which an interval has to end; undefined where a test says nothing of it, or also asks for a unit. */
+export function endOfShort(test: ValueTest): number | undefined {
+  if (test.kind === 'quantity' && (test.system !== undefined || test.code !== undefined)) return undefined;
+  if (test.kind !== 'date' && test.kind !== 'number' && test.kind !== 'quantity') return undefined;
+  switch (test.prefix) {
+    case 'eq':
+      return test.high;
+    case 'le':
+      return test.kind === 'date' ? test.high : undefined;
+    case 'eb':
+      return test.low;
+    default:
+      return undefined;
+  }
+}
+
+/** A resource passes if its largest value does: the range has no upper end. */
+export function isOpenAbove(test: ValueTest): boolean {
+  return 'prefix' in test && ['gt', 'ge', 'sa'].includes(test.prefix);
+}
+
+/** A resource passes if its smallest value does. */
+export function isOpenBelow(test: ValueTest): boolean {
+  return 'prefix' in test && ['lt', 'le', 'eb'].includes(test.prefix);
 }
 
 /** No interval that starts there passes a test, except a long one that ends in its range. */
@@ -46,3 +87,13 @@ export function failsSurely(test: ValueTest, start: number): boolean {
       return false;
   }
 }
+
+/** No other value of a resource passes if that one does not, but for long intervals that begin before the range. */
+export function isByStart(test: ValueTest): boolean {
+  if (!('prefix' in test)) return false;
+  if (test.prefix === 'lt' || test.prefix === 'sa') return true;
+  return test.kind !== 'date' && ['gt', 'ge', 'le'].includes(test.prefix);
+}
+
+/** In milliseconds. */
+const DAY = 86_400_000;

@@ -4,8 +4,13 @@ import type { Run } from '../run.js';
 import type { SkipIndex } from './skip-index.js';
 import { SKIP_TUNING } from './skip-row.js';
 
+export interface FoundByScans {
+  readonly sets: readonly (KeySet | undefined)[];
+  readonly texts: readonly string[];
+}
+
 /**
- * What scans of keys find, of those that the index has: by one statement. Undefined where that is much.
+ * What scans of keys find, of those that the index has, and some texts: by one statement. Undefined where a scan finds much.
  *
  * PERF: the server finds the numbers of few keys, this process those of many.
  */
@@ -13,8 +18,9 @@ export async function setsOfScans(
   scans: readonly Sql[],
   index: SkipIndex,
   run: Run,
-): Promise<readonly (KeySet | undefined)[]> {
-  if (scans.length === 0) return [];
+  texts: readonly Sql[] = [],
+): Promise<FoundByScans> {
+  if (scans.length + texts.length === 0) return { sets: [], texts: [] };
   const { maxNumbered } = SKIP_TUNING;
   const lists = scans.map(
     (scan, place) => sql`${named(place)} (key) AS MATERIALIZED (SELECT * FROM (${scan}) u LIMIT ${MAX_SCANNED + 1})`,
@@ -29,7 +35,8 @@ export async function setsOfScans(
       sql`CASE WHEN ${count} > ${maxNumbered} AND ${count} <= ${MAX_SCANNED} THEN (${many}) END`,
     ];
   });
-  const [row] = await run(sql`WITH ${list(lists)} SELECT ${list(columns)}`);
+  const selected = sql`SELECT ${list([...columns, ...texts])}`;
+  const [row] = await run(lists.length === 0 ? selected : sql`WITH ${list(lists)} ${selected}`);
   const sets: (KeySet | undefined)[] = [];
   for (const place of scans.keys()) {
     const [count, numbers, keys] = row!.slice(3 * place) as [unknown, string | null, string | null];
@@ -38,7 +45,7 @@ export async function setsOfScans(
     if (keys !== null) (await index.keys()).addTo(set!, Buffer.from(keys, 'base64'));
     sets.push(set);
   }
-  return sets;
+  return { sets, texts: row!.slice(3 * scans.length).map((text) => (text ?? '') as string) };
 }
 
 function named(place: number): Sql {

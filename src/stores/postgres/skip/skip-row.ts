@@ -110,6 +110,8 @@ export const SKIP_TUNING = {
   minHolders: 512,
   /** The most keys whose numbers the server looks up, a hundredth of a millisecond each. */
   maxNumbered: 256,
+  /** The most granules whose values the server tests for one condition: half a microsecond each resource. */
+  maxTested: 8,
   /** With more writes since, a skip index is not used. */
   maxPending: 4_000,
   /** With more writes since, it is made again: each costs a search about ten microseconds. */
