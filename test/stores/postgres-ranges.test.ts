@@ -20,7 +20,7 @@ const [DEFAULTS, SKIPS] = [{ ...TUNING }, { ...SKIP_TUNING }];
 beforeAll(() => void Object.assign(SKIP_TUNING, { granule: 8, minGranules: 4, minHolders: 2, maxNumbered: 4 }));
 afterEach(() => {
   Object.assign(TUNING, DEFAULTS);
-  Object.assign(SKIP_TUNING, { maxTested: SKIPS.maxTested });
+  Object.assign(SKIP_TUNING, { maxTested: SKIPS.maxTested, maxScanned: SKIPS.maxScanned });
 });
 
 async function buildAll(pool: Awaited<ReturnType<typeof postgresPool>>): Promise<void> {
@@ -50,7 +50,7 @@ describe('pages and counts of ranges with any ends are those of a memory store',
       }
     }
     for (let trial = 0; trial < cases(200, 40); trial++) {
-      Object.assign(SKIP_TUNING, { maxTested: oneOf([0, 2, 64], random) });
+      Object.assign(SKIP_TUNING, { maxTested: oneOf([0, 2, 64], random), maxScanned: oneOf([3, 1_000], random) });
       Object.assign(TUNING, { looks: oneOf([[Infinity], DEFAULTS.looks], random), walkedFirst: 0, fewTogether: 4 });
       const { type, criteria } = randomRange(random);
       const sort = random() < 0.5 ? undefined : [by(type === 'Observation' ? 'code' : 'date', random() < 0.5)];

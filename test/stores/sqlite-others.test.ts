@@ -3,7 +3,6 @@ import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vite
 import { R4 } from '../../src/fhir/r4.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import type { Criteria } from '../../src/search/criteria/criteria.js';
-import type { ValueTest } from '../../src/search/criteria/value-test.js';
 import type { ResourceStore } from '../../src/store/store.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { Connection } from '../../src/stores/sqlite/connection.js';
@@ -15,6 +14,7 @@ import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { keyOf, PROJECT } from '../../src/testing/conformance-case.js';
 import { createRandom, oneOf } from '../../src/testing/random.js';
 import { cases, SEED } from '../support/chance.js';
+import { randomOther, serviceRequests, to } from './other-values.js';
 import { by, match, write } from './skip-cases.js';
 
 const [DEFAULTS, COUNTS, SKIPS] = [{ ...TUNING }, { ...COUNTING_SETS }, { ...SKIP_TUNING }];
@@ -32,87 +32,17 @@ function buildAll(database: Database.Database): void {
   for (const collection of skipIndexes.listStale()) skipIndexes.write(skipIndexes.build(collection));
 }
 
-/** Values with and without codes and systems, absolute references, and none, one or several of each parameter. */
-function questionnaires(count: number, random: () => number): AnyResource[] {
-  const several = <Value>(make: () => Value): readonly Value[] =>
-    Array.from({ length: oneOf([0, 1, 1, 1, 1, 2, 3], random) }, make);
-  const concept = (): object =>
-    random() < 0.1
-      ? { text: 'only a text' }
-      : {
-          coding: Array.from({ length: oneOf([1, 1, 1, 2], random) }, () => ({
-            code: oneOf(['a', 'a', 'b', 'c'], random),
-            ...(random() < 0.7 ? { system: oneOf(['urn:1', 'urn:1', 'urn:2'], random) } : {}),
-          })),
-        };
-  const reference = (): object => ({
-    reference: oneOf(
-      ['Patient/p1', 'Patient/p1', 'Patient/p2', 'Group/p1', 'https://other.example/Patient/p1'],
-      random,
-    ),
-  });
-  return Array.from({ length: count }, (_, index) => ({
-    resourceType: 'ServiceRequest',
-    id: `s${(index * 7919) % 1_009}`,
-    status: oneOf(['active', 'active', 'draft'], random),
-    intent: 'order',
-    ...(random() < 0.9 ? { code: concept(), subject: reference() } : {}),
-    category: several(concept),
-    performer: several(() => ({ reference: `Practitioner/${oneOf(['a', 'a', 'b'], random)}` })),
-    identifier: several(() => ({
-      value: oneOf(['n0', 'n0', 'n1'], random),
-      system: oneOf(['urn:1', 'urn:2'], random),
-    })),
-    instantiatesUri: several(() => oneOf(['http://x.example/a', 'http://x.example/b'], random)),
-    instantiatesCanonical: several(() => oneOf(['http://x.example/a', 'http://x.example/a|1'], random)),
-  }));
-}
-
-function randomOther(random: () => number): Criteria {
-  const [parameter, make] = oneOf<readonly [string, () => ValueTest]>(
-    [
-      ['status', () => ({ kind: 'token', code: oneOf(['active', 'draft', 'x'], random), negated: true })],
-      ...['code', 'category', 'identifier'].map(
-        (one) =>
-          [
-            one,
-            (): ValueTest => ({
-              kind: 'token',
-              negated: true,
-              ...(random() < 0.9
-                ? { code: oneOf(one === 'identifier' ? ['n0', 'n1'] : ['a', 'b', 'c', 'x'], random) }
-                : {}),
-              ...oneOf([{}, { system: 'urn:1' }, { system: 'urn:none' }, { noSystem: true }, { folded: 'b' }], random),
-            }),
-          ] as const,
-      ),
-      ['subject', () => oneOf<ValueTest>([to('Patient', 'p1'), to('Patient'), to('Group', 'none'), URL], random)],
-      ['performer', () => to('Practitioner', oneOf(['a', 'b', 'none'], random))],
-      ['instantiates-uri', () => ({ kind: 'uri', comparator: 'not-equals', value: 'http://x.example/a' })],
-      ['instantiates-canonical', () => ({ ...URL, url: 'http://x.example/a' })],
-    ],
-    random,
-  );
-  return { kind: 'match', parameter, test: make() };
-}
-
-function to(type: string, id?: string): ValueTest {
-  return { kind: 'reference', types: [type], negated: true, ...(id === undefined ? {} : { id }) };
-}
-
-const URL = { kind: 'reference', url: 'https://other.example/Patient/p1', negated: true } as const;
-
 describe('what has another value', () => {
   test(`is found and counted as in memory, after writes, too, seed ${SEED}`, async () => {
     const random = createRandom(SEED);
     const [database, memory] = [new Database(':memory:'), new MemoryStore()];
     const store = new SqliteStore(database);
-    for (const one of [store, memory]) await write(one, questionnaires(250, createRandom(SEED)));
+    for (const one of [store, memory]) await write(one, serviceRequests(250, createRandom(SEED)));
     buildAll(database);
     Object.assign(COUNTING_SETS, { minRows: 0 });
     for (let trial = 0; trial < cases(500, 120); trial++) {
       if (trial % 100 === 50) {
-        const later = questionnaires(10, random);
+        const later = serviceRequests(10, random);
         for (const one of [store, memory]) {
           await write(one, later);
           await one.commit([{ kind: 'delete', key: keyOf('ServiceRequest', later[0]!.id!) }]);

@@ -1,8 +1,8 @@
-import type { CompositeCriteria, Criteria, MatchCriteria } from '../../../search/criteria/criteria.js';
-import { type Condition, conditionsOf, leavesOf } from '../../sql/pages/condition.js';
+import type { Criteria, MatchCriteria } from '../../../search/criteria/criteria.js';
+import { type Condition, conditionsOf } from '../../sql/pages/condition.js';
 import { partWith } from '../../sql/pages/value-range.js';
 import { parameterKey, type RowScope } from '../../sql/rows.js';
-import { partsOfComposite } from '../../sql/skip/composite-parts.js';
+import { MadeCriteria } from '../../sql/skip/made-criteria.js';
 import { type AskedValues, askedValues } from '../../sql/skip/asked-values.js';
 import {
   type ConditionSet,
@@ -13,9 +13,11 @@ import {
   union,
 } from '../../sql/skip/condition-set.js';
 import type { KeySet } from '../../sql/skip/key-set.js';
+import { equalTestOf, setOfOthers } from '../../sql/skip/other-values.js';
 import type { Sql } from '../../sql/sql.js';
 import { resourceKey, textKey, uuidText } from '../keys.js';
 import { withOwnScan } from '../pages/own-scans.js';
+import { shapeScan } from '../pages/shapes.js';
 import type { Run } from '../run.js';
 import { LinkedSets } from './linked-sets.js';
 import { RangeSet } from './range-set.js';
@@ -38,11 +40,14 @@ export class ConditionSets implements KnownSets {
   readonly #ranges = new Map<Criteria, RangeSet>();
   /** The sets of conditions on other resources. */
   readonly #elsewhere = new Map<Criteria, ConditionSet | undefined>();
-  readonly #parts = new Map<Criteria, readonly (MatchCriteria | undefined)[]>();
+  readonly #made: MadeCriteria;
+  /** The resources with several values, by parameter; undefined: too many. */
+  readonly #several = new Map<string, KeySet | undefined>();
   readonly #linked: LinkedSets;
 
   constructor(index: SkipIndex, scope: RowScope, run: Run, linked: LinkedSets) {
     this.#linked = linked;
+    this.#made = new MadeCriteria(scope);
     this.index = index;
     this.#scope = scope;
     this.#run = run;
@@ -59,7 +64,7 @@ export class ConditionSets implements KnownSets {
   /** Those of each condition. Undefined where they take too long to find. */
   async prepare(conditions: readonly Condition[]): Promise<readonly (ConditionSet | undefined)[]> {
     const unknown = conditions.filter((one) => !this.#known.has(one));
-    const leaves = unknown.flatMap(({ criteria }) => (criteria === undefined ? [] : this.#leavesOf(criteria)));
+    const leaves = unknown.flatMap(({ criteria }) => (criteria === undefined ? [] : this.#made.leavesOf(criteria)));
     await this.index.load([...unknown.flatMap(namesOfValue), ...leaves.flatMap((one) => this.#namesOf(one))]);
     const groups = unknown.flatMap((one) => this.#groupOf(one) ?? []);
     for (const one of leaves) this.#addRange(one);
@@ -73,11 +78,6 @@ export class ConditionSets implements KnownSets {
     }
     for (const one of unknown) this.#known.set(one, this.#find(one));
     return conditions.map((one) => this.#known.get(one));
-  }
-
-  #leavesOf(criteria: Criteria): readonly Criteria[] {
-    const leaves = leavesOf(criteria);
-    return leaves.flatMap((one) => (one.kind === 'composite' ? this.#partsOf(one).filter((part) => !!part) : [one]));
   }
 
   /** Once it is prepared. */
@@ -114,13 +114,16 @@ export class ConditionSets implements KnownSets {
   setOf(criteria: Criteria): ConditionSet | undefined {
     switch (criteria.kind) {
       case 'match':
-        return this.#held(criteria) ?? this.#ofScan(criteria) ?? this.#inUnit(criteria);
+        return this.#held(criteria) ?? this.#ofScan(criteria) ?? this.#inUnit(criteria) ?? this.#others(criteria);
       case 'last-updated':
         return this.#ranges.get(criteria)?.find();
       case 'id':
         return this.#ofScan(criteria);
       case 'composite':
-        return this.#composite(criteria);
+        // The values may be in different groups, also of what surely has all of them.
+        return inexact(
+          union(this.#made.waysOf(criteria).map((parts) => intersection(parts.map((one) => one && this.setOf(one))))),
+        );
       case 'has':
       case 'chain':
         return this.#elsewhere.get(criteria);
@@ -136,7 +139,7 @@ export class ConditionSets implements KnownSets {
     const subject = this.#keyOf(criteria.parameter);
     if (subject === undefined) return [];
     const presence = { sort: SETS, subject, value: PRESENCE };
-    if (criteria.kind === 'missing') return [presence];
+    if (criteria.kind === 'missing' || this.#made.oppositeOf(criteria) !== undefined) return [presence];
     if (!isRange(criteria)) return this.#codesOf(criteria) ?? [];
     const unit = unitOf(criteria);
     const ofUnit = unit === undefined ? [] : [{ sort: SETS, subject, value: unit }];
@@ -171,19 +174,14 @@ export class ConditionSets implements KnownSets {
     );
   }
 
-  /** What has values for all components: they may be in different groups. */
-  #composite(criteria: CompositeCriteria): ConditionSet | undefined {
-    const found = intersection(this.#partsOf(criteria).map((one) => one && this.setOf(one)));
-    return found && { set: found.set, exact: false };
-  }
-
-  #partsOf(criteria: CompositeCriteria): readonly (MatchCriteria | undefined)[] {
-    let parts = this.#parts.get(criteria);
-    if (parts === undefined) {
-      parts = partsOfComposite(criteria, this.#scope.dialect.model, this.#scope.type);
-      this.#parts.set(criteria, parts);
-    }
-    return parts;
+  /** What has another value than those that are asked for. */
+  #others(criteria: MatchCriteria): ConditionSet | undefined {
+    const opposite = this.#made.oppositeOf(criteria);
+    if (opposite === undefined) return undefined;
+    const [present, equal] = [this.present(criteria.parameter), this.setOf(opposite)];
+    if (equal === undefined || present === undefined) return undefined;
+    const { isWhole } = equalTestOf(criteria.test)!;
+    return setOfOthers(present, equal, isWhole ? this.#several.get(criteria.parameter) : undefined);
   }
 
   present(parameter: string): KeySet | undefined {
@@ -209,6 +207,13 @@ export class ConditionSets implements KnownSets {
     const written = ranges.length === 0 ? [] : await this.index.writtenNumbers();
     const reads = ranges.map((one) => one.reads(written));
     const scans = reads.flatMap((one) => one.scans);
+    for (const { parameter } of leaves.filter(
+      (one) => this.#made.oppositeOf(one) !== undefined,
+    ) as readonly MatchCriteria[]) {
+      const keep = (set: KeySet | undefined): void => void this.#several.set(parameter, set);
+      const { project, collection } = this.#scope;
+      scans.push({ scan: shapeScan(project, collection!, this.#keyOf(parameter)!, 'several'), keep });
+    }
     for (const criteria of leaves) {
       const scan = this.#shortScan(criteria);
       const keep = (set: KeySet | undefined): void => void this.#scanned.set(criteria, set && { set, exact: true });
@@ -227,6 +232,7 @@ export class ConditionSets implements KnownSets {
 
   #shortScan(criteria: Criteria): Sql | undefined {
     if (criteria.kind !== 'match' && criteria.kind !== 'id') return undefined;
+    if (this.#made.oppositeOf(criteria) !== undefined) return undefined;
     if (criteria.kind === 'match') {
       if (this.#held(criteria) !== undefined) return undefined;
       const range = this.#ranges.get(criteria);
@@ -261,6 +267,10 @@ export async function conditionSets(scope: RowScope, source: SkipSource, run: Ru
   const linked = (own: SkipIndex): LinkedSets =>
     new LinkedSets(own, scope, run, (other) => conditionSets(other, source, run));
   return index && new ConditionSets(index, scope, run, linked(index));
+}
+
+function inexact(found: ConditionSet | undefined): ConditionSet | undefined {
+  return found && { set: found.set, exact: false };
 }
 
 function isRange({ test }: MatchCriteria): boolean {

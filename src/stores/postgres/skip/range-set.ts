@@ -23,7 +23,7 @@ export interface RangeReads {
  * the numbers that the granule has. Long intervals are few: those that match although they begin before the range, and those
  * that do not because they end after it, are read beside that.
  *
- * Of a resource with several values an order has one. The largest one tells whether any is in a range without an upper end, the
+ * Of a resource with several values an order has one. The largest one shows whether any is in a range without an upper end, the
  * smallest one whether any is in a range without a lower end.
  */
 export class RangeSet {
@@ -66,7 +66,7 @@ export class RangeSet {
     return subject === undefined ? [] : [{ sort: SETS, subject, value: SEVERAL }, ...orderNames(subject)];
   }
 
-  /** Undefined where matches are no range of an order. Its rows are loaded. */
+  /** Undefined where no order has matches as a range. Its rows are loaded. */
   static of(criteria: RangeCriteria, index: SkipIndex, scope: RowScope): RangeSet | undefined {
     const [name] = RangeSet.namesOf(criteria, scope);
     if (name === undefined || rangeOf(criteria, parameterOf(criteria)) === undefined) return undefined;
@@ -128,7 +128,7 @@ export class RangeSet {
     return { set: open.unite(sure), exact: false, sure };
   }
 
-  /** The order tells of all values. */
+  /** The order has what decides for all values. */
   get #isOpen(): boolean {
     return isOpenAbove(this.#criteria.test) || isOpenBelow(this.#criteria.test);
   }

@@ -88,7 +88,7 @@ export function failsSurely(test: ValueTest, start: number): boolean {
   }
 }
 
-/** No other value of a resource passes if that one does not, but for long intervals that begin before the range. */
+/** No other value of a resource passes if that one does not, except long intervals that begin before the range. */
 export function isByStart(test: ValueTest): boolean {
   if (!('prefix' in test)) return false;
   if (test.prefix === 'lt' || test.prefix === 'sa') return true;

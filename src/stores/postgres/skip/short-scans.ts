@@ -21,9 +21,9 @@ export async function setsOfScans(
   texts: readonly Sql[] = [],
 ): Promise<FoundByScans> {
   if (scans.length + texts.length === 0) return { sets: [], texts: [] };
-  const { maxNumbered } = SKIP_TUNING;
+  const { maxNumbered, maxScanned } = SKIP_TUNING;
   const lists = scans.map(
-    (scan, place) => sql`${named(place)} (key) AS MATERIALIZED (SELECT * FROM (${scan}) u LIMIT ${MAX_SCANNED + 1})`,
+    (scan, place) => sql`${named(place)} (key) AS MATERIALIZED (SELECT * FROM (${scan}) u LIMIT ${maxScanned + 1})`,
   );
   const columns = scans.flatMap((_, place) => {
     const count = sql`(SELECT count(*) FROM ${named(place)})`;
@@ -32,7 +32,7 @@ export async function setsOfScans(
     return [
       count,
       sql`(SELECT string_agg(n.n::text, ',') FROM (${index.numbersOf(few)}) n)`,
-      sql`CASE WHEN ${count} > ${maxNumbered} AND ${count} <= ${MAX_SCANNED} THEN (${many}) END`,
+      sql`CASE WHEN ${count} > ${maxNumbered} AND ${count} <= ${maxScanned} THEN (${many}) END`,
     ];
   });
   const selected = sql`SELECT ${list([...columns, ...texts])}`;
@@ -40,7 +40,7 @@ export async function setsOfScans(
   const sets: (KeySet | undefined)[] = [];
   for (const place of scans.keys()) {
     const [count, numbers, keys] = row!.slice(3 * place) as [unknown, string | null, string | null];
-    const set = Number(count) > MAX_SCANNED ? undefined : index.emptySet();
+    const set = Number(count) > maxScanned ? undefined : index.emptySet();
     if (numbers !== null) for (const number of numbers.split(',')) set?.add(Number(number));
     if (keys !== null) (await index.keys()).addTo(set!, Buffer.from(keys, 'base64'));
     sets.push(set);
@@ -51,6 +51,3 @@ export async function setsOfScans(
 function named(place: number): Sql {
   return new Sql(`k${place}`, []);
 }
-
-/** Rows of a scan that are read for a set: some milliseconds. */
-const MAX_SCANNED = 20_000;

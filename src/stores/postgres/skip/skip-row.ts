@@ -110,6 +110,8 @@ export const SKIP_TUNING = {
   minHolders: 512,
   /** The most keys whose numbers the server looks up, a hundredth of a millisecond each. */
   maxNumbered: 256,
+  /** Rows of a scan that are read for a set: some milliseconds. */
+  maxScanned: 20_000,
   /** The most granules whose values the server tests for one condition: half a microsecond each resource. */
   maxTested: 8,
   /** With more writes since, a skip index is not used. */

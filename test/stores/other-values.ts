@@ -1,0 +1,76 @@
+import type { AnyResource } from '../../src/fhir/resource.js';
+import type { Criteria } from '../../src/search/criteria/criteria.js';
+import type { ValueTest } from '../../src/search/criteria/value-test.js';
+import { oneOf } from '../../src/testing/random.js';
+
+/** Values with and without codes and systems, absolute references, and none, one or several of each parameter. */
+export function serviceRequests(count: number, random: () => number): AnyResource[] {
+  const several = <Value>(make: () => Value): readonly Value[] =>
+    Array.from({ length: oneOf([0, 1, 1, 1, 1, 2, 3], random) }, make);
+  const concept = (): object =>
+    random() < 0.1
+      ? { text: 'only a text' }
+      : {
+          coding: Array.from({ length: oneOf([1, 1, 1, 2], random) }, () => ({
+            code: oneOf(['a', 'a', 'b', 'c'], random),
+            ...(random() < 0.7 ? { system: oneOf(['urn:1', 'urn:1', 'urn:2'], random) } : {}),
+          })),
+        };
+  const reference = (): object => ({
+    reference: oneOf(
+      ['Patient/p1', 'Patient/p1', 'Patient/p2', 'Group/p1', 'https://other.example/Patient/p1'],
+      random,
+    ),
+  });
+  return Array.from({ length: count }, (_, index) => ({
+    resourceType: 'ServiceRequest',
+    id: `s${(index * 7919) % 1_009}`,
+    status: oneOf(['active', 'active', 'draft'], random),
+    intent: 'order',
+    ...(random() < 0.9 ? { code: concept(), subject: reference() } : {}),
+    category: several(concept),
+    performer: several(() => ({ reference: `Practitioner/${oneOf(['a', 'a', 'b'], random)}` })),
+    identifier: several(() => ({
+      value: oneOf(['n0', 'n0', 'n1'], random),
+      system: oneOf(['urn:1', 'urn:2'], random),
+    })),
+    instantiatesUri: several(() => oneOf(['http://x.example/a', 'http://x.example/b'], random)),
+    instantiatesCanonical: several(() => oneOf(['http://x.example/a', 'http://x.example/a|1'], random)),
+  }));
+}
+
+/** That some value is another one. */
+export function randomOther(random: () => number): Criteria {
+  const [parameter, make] = oneOf<readonly [string, () => ValueTest]>(
+    [
+      ['status', () => ({ kind: 'token', code: oneOf(['active', 'draft', 'x'], random), negated: true })],
+      ...['code', 'category', 'identifier'].map(
+        (one) =>
+          [
+            one,
+            (): ValueTest => ({
+              kind: 'token',
+              negated: true,
+              ...(random() < 0.9
+                ? { code: oneOf(one === 'identifier' ? ['n0', 'n1'] : ['a', 'b', 'c', 'x'], random) }
+                : {}),
+              ...oneOf([{}, { system: 'urn:1' }, { system: 'urn:none' }, { noSystem: true }, { folded: 'b' }], random),
+            }),
+          ] as const,
+      ),
+      ['subject', () => oneOf<ValueTest>([to('Patient', 'p1'), to('Patient'), to('Group', 'none'), URL], random)],
+      ['performer', () => to('Practitioner', oneOf(['a', 'b', 'none'], random))],
+      ['instantiates-uri', () => ({ kind: 'uri', comparator: 'not-equals', value: 'http://x.example/a' })],
+      ['instantiates-canonical', () => ({ ...URL, url: 'http://x.example/a' })],
+    ],
+    random,
+  );
+  return { kind: 'match', parameter, test: make() };
+}
+
+/** That a reference is to another target, or type of target. */
+export function to(type: string, id?: string): ValueTest {
+  return { kind: 'reference', types: [type], negated: true, ...(id === undefined ? {} : { id }) };
+}
+
+const URL = { kind: 'reference', url: 'https://other.example/Patient/p1', negated: true } as const;
