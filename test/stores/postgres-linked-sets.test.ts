@@ -86,6 +86,31 @@ describe('conditions on other resources are found by skip indexes', () => {
   });
 });
 
+test('a first look reads no scan that has to find all resources at the other end, or all values, first', async () => {
+  const pool = await postgresPool();
+  const statements: string[] = [];
+  const store = new PostgresStore(noting(pool, statements));
+  const all = await write(store, linkedResources(150, createRandom(SEED)));
+  await build(pool, LINKED);
+  const reference = new ReferenceSearch(store.model, all);
+  const without: Criteria = { kind: 'missing', parameter: 'date', missing: true };
+  const has: Criteria = { kind: 'has', type: 'Observation', parameter: 'subject', of: without };
+  const text: ValueTest = { kind: 'string', comparator: 'contains', text: 'a' };
+  const family: Criteria = { kind: 'match', parameter: 'family', test: text };
+  for (const criteria of [has, family, { kind: 'and', of: [has, family] } as const]) {
+    statements.length = 0;
+    const query = { project: PROJECT, type: 'Patient', criteria, sort: [by('birthdate')], limit: 5 };
+    const ids = (await store.search(query)).matches.map(({ resource }) => resource.id);
+    expect(ids).toEqual(reference.search(query).ids);
+    const [first] = statements.filter((one) => one.includes('WITH s0'));
+    // It is of all resources of the type, of which it reads few.
+    expect(first).toMatch(
+      /^WITH s0 \(key\) AS MATERIALIZED \(SELECT \* FROM \(SELECT r0.key FROM resource r0 WHERE r0.project = \$1 AND r0.type = \$2 AND r0.content IS NOT NULL\)/,
+    );
+  }
+  await store.close();
+});
+
 test('what was changed since refers, and is referred to, as it is now', async () => {
   const pool = await postgresPool();
   const store = new PostgresStore(pool);

@@ -24,6 +24,11 @@ export function areSparse(conditions: readonly Condition[]): boolean {
   return scans.length > 0 && scans.every(isSparse);
 }
 
+/** Its scan gives its first rows at once, or finds what refers to resources that can be counted first. */
+export function isBrief(condition: Condition): boolean {
+  return isFar(condition) || (condition.direct === true && !isSparse(condition));
+}
+
 /**
  * Their sets take longer to find than the first rows of a walk to test: those of ranges and texts, and of what resources refer
  * to. What refers to a resource takes longer to test.

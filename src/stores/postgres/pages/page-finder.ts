@@ -3,18 +3,19 @@ import type { SearchPosition } from '../../../search/evaluate/sort.js';
 import type { Condition } from '../../sql/pages/condition.js';
 import type { PageOrder, PagePosition } from '../../sql/pages/page-order.js';
 import { parameterKey, type RowScope } from '../../sql/rows.js';
-import { FALSE, type Sql, sql, type SqlValue, TRUE } from '../../sql/sql.js';
+import { FALSE, type Sql, sql, type SqlValue } from '../../sql/sql.js';
 import type { Run } from '../run.js';
 import { conditionSets } from '../skip/condition-sets.js';
 import { referenceKeyOf } from '../skip/reference-order.js';
 import type { SkipSource } from '../skip/skip-index.js';
 import { prepared } from '../statements.js';
 import { collection } from './collection.js';
-import { areFar, areSparse, haveLongSets, otherEnd } from './far.js';
+import { areFar, areSparse, haveLongSets } from './far.js';
 import { type OrderIndex, orderIndexOf } from './order-index.js';
 import { allOfType, scansFor } from './own-scans.js';
 import type { Asked } from './page-statement.js';
 import { type Finding, type FoundText, foundTexts, RangeWalk, stretchOf } from './range-walk.js';
+import { scansWithin } from './scans-within.js';
 import { type Skipping, SkipWalker } from './skip-walk.js';
 import { walked } from './stretch.js';
 import { TUNING } from './tuning.js';
@@ -204,20 +205,12 @@ export class PageFinder {
     run: Run,
   ): Promise<readonly FoundText[] | undefined> {
     const reach = areFar(conditions) ? Math.ceil(look / TUNING.rowsPerFar) : look;
-    const scans = await this.#scansFor(look, conditions, run);
+    const scans = await scansWithin(look, conditions, this.#skips !== undefined, this.#order.scope, (known) =>
+      this.#range.shortest(look, known, run),
+    );
     const testOf = await this.#range.testOf(reach, conditions, run);
     const rows = await run(prepared(this.#collected(asked, conditions, scans, reach, testOf)));
     return rows[0]![0] === null ? undefined : foundTexts(rows, 1);
-  }
-
-  /** What can be read so far: of a chain or a `_has`, the database first finds all resources at the other end. */
-  async #scansFor(look: number, conditions: readonly Condition[], run: Run): Promise<readonly Condition[]> {
-    const scans = scansFor(look, conditions);
-    if (look >= TUNING.indirectFrom || !areFar(scans)) return scans;
-    const ends = scans.map((one) => ({ one, scan: otherEnd(one, this.#order.scope), test: TRUE }));
-    const known = ends.filter(({ scan }) => scan !== undefined);
-    const short = known.length === 0 ? [] : await this.#range.shortest(look, known, run);
-    return ends.filter((end) => end.scan === undefined || short.includes(end)).map(({ one }) => one);
   }
 
   #collected(
