@@ -17,6 +17,7 @@ import {
   importLinesIndexed,
   importLinesPlainly,
   importPlainly,
+  importTogether,
   linesOf,
 } from './import-rate.js';
 import { compare, summary, WARM_UP } from './measure.js';
@@ -166,11 +167,12 @@ async function benchImport(
   resources: number,
 ): Promise<void> {
   const lines = linesOf(bundles);
-  const times = { plain: [], indexed: [first], 'lines-plain': [], lines: [] } as Record<string, number[]>;
+  const times = { plain: [], indexed: [first], together: [], 'lines-plain': [], lines: [] } as Record<string, number[]>;
   const fileOf = (name: string, round: number): string => join(folder, `${name}-${round}.db`);
   for (let round = 0; round < 3; round++) {
     times['plain']!.push(importPlainly(bundles, fileOf('plain', round)));
     if (round > 0) times['indexed']!.push(await importIndexed(bundles, fileOf('indexed', round), PROJECT));
+    times['together']!.push(await importTogether(bundles, fileOf('together', round), PROJECT));
     times['lines-plain']!.push(importLinesPlainly(lines, fileOf('lines-plain', round)));
     times['lines']!.push(await importLinesIndexed(lines, fileOf('lines', round), PROJECT));
   }
@@ -194,7 +196,8 @@ async function benchImport(
     `\n${table([
       [`import of ${resources} resources`, 'median', 'spread', 'rate', '×', 'bytes per resource', '× NDJSON'],
       row('Bundles: loader without search index', 'plain'),
-      row('importBundle into SqliteStore', 'indexed', 'plain'),
+      row('importBundle into SqliteStore, each awaited', 'indexed', 'plain'),
+      row('importBundles into SqliteStore', 'together', 'plain'),
       row('NDJSON: loader without search index', 'lines-plain'),
       row('importNdjson into SqliteStore', 'lines', 'lines-plain'),
     ])}`,

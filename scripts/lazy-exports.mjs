@@ -13,6 +13,7 @@ const LAZY = new Set([
   'eraseResource',
   'explainFhirGraphql',
   'importBundle',
+  'importBundles',
   'importNdjson',
   'initialize',
   'invite',

@@ -148,6 +148,13 @@ export type { HttpRequest, HttpResponse } from './http/http-types.js';
 export { toHttpResponse, type ResponseOptions } from './http/to-http-response.js';
 export type { ImportResult } from './import/entries/entry-outcome.js';
 export { importBundle } from './import/bundle/import-bundle.js';
+export {
+  type BadBundle,
+  type BundlesContext,
+  type BundleSource,
+  type BundlesResult,
+  importBundles,
+} from './import/bundles/import-bundles.js';
 export type { NdjsonSource } from './import/ndjson/byte-chunks.js';
 export type { ImportContext } from './import/import-context.js';
 export {

@@ -74,8 +74,8 @@ export const ROOMS = {
     ],
   ],
   import: [
-    ...['import-context.ts', 'entry-reader.ts', 'create-guess.ts', 'session.ts'],
-    ...['entries/', 'write/', 'links/', 'bundle/', 'ndjson/'],
+    ...['import-context.ts', 'entry-reader.ts', 'create-guess.ts', 'session.ts', 'abortable.ts'],
+    ...['entries/', 'write/', 'links/', 'bundle/', 'bundles/', 'ndjson/'],
   ],
   projects: [
     ...[

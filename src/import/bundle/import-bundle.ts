@@ -1,15 +1,16 @@
 import { type AccessTrace, tracedBy } from '../../access/access-trace.js';
 import { audited } from '../../access/audited.js';
+import type { AuditFacts } from '../../audit/audit.js';
 import { underLimits } from '../../access/turns/under-limits.js';
 import { copyForHost } from '../../fhir/json/copy-json.js';
 import { hasDecimalText } from '../../fhir/json/stringify-json.js';
 import { bundleTargets } from './bundle-targets.js';
 import { runBatch } from './batch.js';
 import type { EntryReader } from '../entry-reader.js';
-import { readBundle } from '../entries/bundle-entries.js';
+import { type BundleContent, readBundle } from '../entries/bundle-entries.js';
 import type { ImportResult } from '../entries/entry-outcome.js';
 import type { ImportContext } from '../import-context.js';
-import { openSession } from '../session.js';
+import { type ImportSession, openSession } from '../session.js';
 import { runTransaction } from './transaction.js';
 
 /**
@@ -39,17 +40,25 @@ import { runTransaction } from './transaction.js';
  * const { created } = await importBundle(parseJson(text), { store, caller: systemCaller('clinic') });
  */
 export function importBundle(bundle: object, context: ImportContext): Promise<ImportResult> {
-  return audited(context, 'import', (facts) =>
-    underLimits(context, async (bounded) => {
-      const trace = tracedBy(context, facts, context.baseUrl);
-      const { model } = context.store;
-      if (trace !== undefined) facts.targets = bundleTargets(model, bundle, undefined, context.baseUrl);
-      const result = await runBundle(bundle, bounded, trace);
-      if (trace !== undefined) facts.targets = bundleTargets(model, bundle, result.bundle, context.baseUrl);
-      facts.results = result.bundle.entry?.length ?? 0;
-      return hasDecimalText(result.bundle) ? { ...result, bundle: copyForHost(result.bundle) } : result;
-    }),
-  );
+  return audited(context, 'import', (facts) => importWith(bundle, context, facts, runBundle));
+}
+
+/** {@link importBundle} within what is audited. @param run receives the context within its limits */
+export function importWith(
+  bundle: object,
+  context: ImportContext,
+  facts: AuditFacts,
+  run: (bundle: object, context: ImportContext, trace: AccessTrace | undefined) => Promise<ImportResult>,
+): Promise<ImportResult> {
+  return underLimits(context, async (bounded) => {
+    const trace = tracedBy(context, facts, context.baseUrl);
+    const { model } = context.store;
+    if (trace !== undefined) facts.targets = bundleTargets(model, bundle, undefined, context.baseUrl);
+    const result = await run(bundle, bounded, trace);
+    if (trace !== undefined) facts.targets = bundleTargets(model, bundle, result.bundle, context.baseUrl);
+    facts.results = result.bundle.entry?.length ?? 0;
+    return hasDecimalText(result.bundle) ? { ...result, bundle: copyForHost(result.bundle) } : result;
+  });
 }
 
 /** {@link importBundle} within a larger operation. */
@@ -60,6 +69,9 @@ export async function runBundle(
   reader?: EntryReader,
 ): Promise<ImportResult> {
   const session = openSession(context, trace, reader);
-  const content = await readBundle(context.store.model, bundle, session.baseUrl, session.options);
+  return runContent(await readBundle(context.store.model, bundle, session.baseUrl, session.options), session);
+}
+
+export function runContent(content: BundleContent, session: ImportSession): Promise<ImportResult> {
   return content.type === 'transaction' ? runTransaction(content, session) : runBatch(content, session);
 }

@@ -154,7 +154,7 @@ async function identifyCreate(
 /** Only ids generated here are known to be new. */
 function keyOfNew(entry: BundleEntry, session: ImportSession): Pick<PutEntry, 'key' | 'expect' | 'generatedId'> {
   const { type } = entry.request;
-  const own = session.assignIds ? undefined : (entry.resource?.id ?? idOfFullUrl(entry));
+  const own = session.assignIds ? undefined : ownIdOf(entry);
   if (own !== undefined) return { key: { type, id: own }, expect: undefined, generatedId: undefined };
   return { key: { type, id: randomId() }, expect: { version: null }, generatedId: true };
 }
@@ -195,6 +195,11 @@ const CHOSEN = { generatedId: undefined } as const;
 function statedVersion({ ifMatch, ifNoneMatch }: BundleEntry): Expectation | undefined {
   if (ifMatch !== undefined) return { version: ifMatch };
   return ifNoneMatch === '*' ? { version: null } : undefined;
+}
+
+/** The id that a created resource keeps: its own, else that of its fullUrl. */
+export function ownIdOf(entry: BundleEntry): string | undefined {
+  return entry.resource?.id ?? idOfFullUrl(entry);
 }
 
 /** The id inside `urn:uuid:X` or `http://base/Type/X`. */

@@ -1,4 +1,5 @@
 import { FhirError } from '../../fhir/error.js';
+import { abortable } from '../abortable.js';
 
 /** A source of NDJSON: text or UTF-8 bytes in pieces of any size, or all in one string. */
 export type NdjsonSource =
@@ -51,31 +52,6 @@ function iterate(source: NdjsonSource): Chunks {
     if (Symbol.iterator in source) return source[Symbol.iterator]();
   }
   throw notNdjson();
-}
-
-async function* abortable(chunks: Chunks, signal: AbortSignal | undefined): AsyncGenerator<string | Uint8Array, void> {
-  let interrupt: ((reason: FhirError) => void) | undefined;
-  const abortion = (): FhirError => new FhirError('aborted', 'The import was aborted', { cause: signal?.reason });
-  const onAbort = (): void => interrupt?.(abortion());
-  signal?.addEventListener('abort', onAbort);
-  let finished = false;
-  try {
-    for (;;) {
-      if (signal?.aborted === true) throw abortion();
-      // A new promise per chunk: racing a long-lived promise would retain all chunks.
-      const { done, value } = await new Promise<IteratorResult<string | Uint8Array>>((resolve, reject) => {
-        interrupt = reject;
-        Promise.resolve(chunks.next()).then(resolve, reject);
-      });
-      if (done === true) break;
-      yield value;
-    }
-    finished = true;
-  } finally {
-    signal?.removeEventListener('abort', onAbort);
-    // Not awaited: a source that hangs in `next` would never settle.
-    if (!finished) void Promise.resolve(chunks.return?.()).catch(() => undefined);
-  }
 }
 
 function notNdjson(): FhirError {

@@ -1,0 +1,117 @@
+import { recorded } from '../../access/audited.js';
+import type { AuditFacts } from '../../audit/audit.js';
+import { FhirError, maskError } from '../../fhir/error.js';
+import { assertWholeNumber } from '../../fhir/whole-number.js';
+import { importWith, runContent } from '../bundle/import-bundle.js';
+import { readBundle } from '../entries/bundle-entries.js';
+import { concernsAll } from '../entries/entry-faults.js';
+import type { ImportResult } from '../entries/entry-outcome.js';
+import { type ImportSession, openSession } from '../session.js';
+import type { BadBundle, BundlesContext, BundlesResult } from './bundles-types.js';
+import { PlaceInLine } from './place-in-line.js';
+
+const MAX_ERRORS = 1000;
+
+const COUNTED = ['created', 'updated', 'deleted', 'unchanged', 'failed'] as const;
+
+/** The state of one import of many Bundles: at most two are under way. */
+export class BundlesRun {
+  stopped = false;
+  readonly #context: BundlesContext;
+  readonly #session: ImportSession;
+  readonly #maxErrors: number;
+  readonly #counts = { created: 0, updated: 0, deleted: 0, unchanged: 0, failed: 0 };
+  readonly #errors: BadBundle[] = [];
+  #bundles = 0;
+  #refused = 0;
+  #last: PlaceInLine | undefined;
+  /** Settles when all so far are reported. */
+  #told: Promise<void> = Promise.resolve();
+  #hasFailed = false;
+
+  constructor(context: BundlesContext) {
+    if (context.requireAudit === true && context.audit === undefined) {
+      throw new FhirError('invalid', 'requireAudit needs audit');
+    }
+    this.#maxErrors = context.maxErrors ?? MAX_ERRORS;
+    assertWholeNumber('maxErrors', this.#maxErrors, 1);
+    this.#context = context;
+    this.#session = openSession(context);
+  }
+
+  /** A Bundle has changed something. */
+  get hasWritten(): boolean {
+    const { created, updated, deleted } = this.#counts;
+    return created + updated + deleted > 0;
+  }
+
+  /** Starts a Bundle. Resolves when there is room for the next. @throws the error that ends the import */
+  async add(bundle: object): Promise<void> {
+    if (this.#hasFailed) await this.#told;
+    const position = this.#bundles++;
+    const before = this.#last;
+    const place = new PlaceInLine(before);
+    this.#last = place;
+    const result = this.#import(bundle, place).finally(() => place.end());
+    const told = this.#tell(result, position, this.#told);
+    // Those that wait for it receive its failure.
+    told.catch(() => (this.#hasFailed = true));
+    this.#told = told;
+    await (this.#isAlone ? place.over : Promise.all([place.handedOver, before?.over]));
+    if (this.#isAlone) await told;
+  }
+
+  /** Waits until all Bundles are over. @throws the error that ends the import */
+  settle(): Promise<void> {
+    return this.#told;
+  }
+
+  result(): BundlesResult {
+    const { stopped } = this;
+    return { bundles: this.#bundles, ...this.#counts, refused: this.#refused, errors: this.#errors, stopped };
+  }
+
+  /** What comes next may depend on how a Bundle ends, or on what its caller may do afterwards; and it waits on no other's time. */
+  get #isAlone(): boolean {
+    const { caller, stopOnError, requireAudit, limits } = this.#context;
+    return stopOnError === true || requireAudit === true || caller?.kind === 'member' || limits !== undefined;
+  }
+
+  /** @returns the error of a Bundle that is refused */
+  async #import(bundle: object, place: PlaceInLine): Promise<ImportResult | FhirError> {
+    const work = (facts: AuditFacts): Promise<ImportResult> =>
+      importWith(bundle, this.#context, facts, async (_, context, trace) => {
+        const session = { ...openSession(context, trace), guess: this.#session.guess };
+        const content = await readBundle(context.store.model, bundle, session.baseUrl, session.options);
+        const store = place.storeFor(session.store, content, session.assignIds);
+        return runContent(content, { ...session, store });
+      });
+    try {
+      return await recorded(this.#context, 'import', work);
+    } catch (error) {
+      if (concernsAll(error)) throw error;
+      return maskError(error);
+    }
+  }
+
+  /** Counts a result after those of the Bundles before it. */
+  async #tell(imported: Promise<ImportResult | FhirError>, position: number, before: Promise<void>): Promise<void> {
+    // A Bundle that fails is over when those before it are.
+    const [earlier, own] = await Promise.allSettled([before, imported]);
+    if (own.status === 'fulfilled') this.#count(own.value, position);
+    if (earlier.status === 'rejected') throw earlier.reason;
+    if (own.status === 'rejected') throw own.reason;
+    this.#context.onResult?.(own.value, position);
+  }
+
+  #count(result: ImportResult | FhirError, position: number): void {
+    if (!(result instanceof FhirError)) {
+      for (const name of COUNTED) this.#counts[name] += result[name];
+      return;
+    }
+    this.#refused += 1;
+    this.stopped ||= this.#context.stopOnError === true;
+    const { code, message } = result;
+    if (this.#errors.length < this.#maxErrors) this.#errors.push({ bundle: position, reason: { code, message } });
+  }
+}

@@ -1,0 +1,253 @@
+import { expect, test } from 'vitest';
+import { FhirError } from '../../src/fhir/error.js';
+import { importBundles, type BundlesContext } from '../../src/import/bundles/import-bundles.js';
+import type { AuditRecord } from '../../src/audit/audit-record.js';
+import { ask, batch, contents, faultOf, memoryContext, post, put, transaction } from './harness.js';
+
+const patient = (id: string): object => transaction(put({ resourceType: 'Patient', id }));
+
+const turns = async (): Promise<void> => {
+  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+};
+
+/** A store that commits only when a test lets it. */
+function heldContext(): {
+  readonly context: BundlesContext;
+  readonly begun: string[];
+  /** Ends the oldest commit that waits, with an error if one is given. */
+  end(error?: Error): Promise<void>;
+} {
+  const context = memoryContext();
+  const begun: string[] = [];
+  const waiting: ((error?: Error) => void)[] = [];
+  const commit = context.store.commit.bind(context.store);
+  context.store.commit = async (writes, options) => {
+    begun.push(writes.map((write) => (write.kind === 'assert-no-match' ? write.kind : write.key.id)).join());
+    const { promise, resolve, reject } = Promise.withResolvers<undefined>();
+    waiting.push((error) => (error === undefined ? resolve(undefined) : reject(error)));
+    await promise;
+    return commit(writes, options);
+  };
+  return {
+    context,
+    begun,
+    async end(error) {
+      await turns();
+      waiting.shift()!(error);
+      await turns();
+    },
+  };
+}
+
+test('counts what all Bundles did, and tells of each in order', async () => {
+  const context = memoryContext();
+  const told: unknown[] = [];
+  const result = await importBundles(
+    [
+      patient('a'),
+      transaction(put({ resourceType: 'Patient', id: 'a', active: true })),
+      { resourceType: 'Patient' },
+      batch(put({ resourceType: 'Patient', id: 'b' }), ask('DELETE', 'Patient/a'), ask('PATCH', 'Patient/b')),
+      patient('b'),
+    ],
+    {
+      ...context,
+      onResult: (one, position) => told.push([position, one instanceof FhirError ? one.code : one.created]),
+    },
+  );
+  expect(result).toEqual({
+    bundles: 5,
+    created: 2,
+    updated: 1,
+    deleted: 1,
+    unchanged: 1,
+    failed: 1,
+    refused: 1,
+    errors: [
+      {
+        bundle: 2,
+        reason: { code: 'invalid', message: 'Expected a Bundle: a JSON object with "resourceType": "Bundle"' },
+      },
+    ],
+    stopped: false,
+  });
+  expect(told).toEqual([
+    [0, 1],
+    [1, 0],
+    [2, 'invalid'],
+    [3, 1],
+    [4, 0],
+  ]);
+});
+
+test('a Bundle is made ready and sent while the one before is written, and no further one', async () => {
+  const { context, begun, end } = heldContext();
+  const taken: string[] = [];
+  const source = function* (): Generator<object> {
+    for (const id of ['a', 'b', 'c', 'd']) {
+      taken.push(id);
+      yield patient(id);
+    }
+  };
+  const imported = importBundles(source(), context);
+  await turns();
+  expect([begun, taken]).toEqual([
+    ['a', 'b'],
+    ['a', 'b'],
+  ]);
+  await end();
+  expect([begun, taken]).toEqual([
+    ['a', 'b', 'c'],
+    ['a', 'b', 'c'],
+  ]);
+  for (let left = 3; left > 0; left--) await end();
+  expect(await imported).toMatchObject({ bundles: 4, created: 4 });
+});
+
+test('of many Bundles few are in memory at a time', async () => {
+  const context = memoryContext();
+  const counts = { taken: 0, told: 0, most: 0 };
+  const source = function* (): Generator<object> {
+    for (; counts.taken < 2_000; counts.taken++) {
+      counts.most = Math.max(counts.most, counts.taken - counts.told);
+      yield patient(`p${counts.taken % 300}`);
+    }
+  };
+  const result = await importBundles(source(), { ...context, onResult: () => (counts.told += 1) });
+  expect(result).toMatchObject({ bundles: 2_000, created: 300, unchanged: 1_700 });
+  expect(counts.most).toBeLessThanOrEqual(2);
+});
+
+const [A, B] = ['a', 'b'].map((id) => ({ resourceType: 'Patient', id })) as [{ resourceType: string }, object];
+
+test.each<[string, object, Partial<BundlesContext>]>([
+  ['concerns a resource of the one before', transaction(put({ ...A, active: true })), {}],
+  ['deletes one', transaction(ask('DELETE', 'Patient/a')), {}],
+  ['may create what the one before did', transaction(post({ ...B }, { ifNoneExist: 'active=true' })), {}],
+  [
+    'refers by a condition',
+    transaction(put({ resourceType: 'Basic', id: 'b', subject: { reference: 'Patient?active=true' } })),
+    {},
+  ],
+  ['may end the import', patient('b'), { stopOnError: true }],
+  ['must be recorded', patient('b'), { audit: () => Promise.resolve(), requireAudit: true }],
+  ['has limits', patient('b'), { limits: { timeout: 10_000 } }],
+])('a Bundle waits where it %s', async (_, second, more) => {
+  const { context, begun, end } = heldContext();
+  const imported = importBundles([patient('a'), second], { ...context, ...more });
+  await turns();
+  expect(begun).toEqual(['a']);
+  await end();
+  await end().catch(() => undefined);
+  expect((await imported).bundles).toBe(2);
+});
+
+test.each<[string, object]>([
+  ['decides access', transaction(put({ resourceType: 'AccessPolicy', id: 'a' }))],
+  ['writes by a condition', transaction(put({ resourceType: 'Patient' }, { url: 'Patient?active=true' }))],
+  ['reads', transaction(put({ resourceType: 'Patient', id: 'a' }), ask('GET', 'Patient'))],
+  [
+    'refers by a condition',
+    transaction(
+      put({ resourceType: 'Patient', id: 'a', active: true }),
+      put({ resourceType: 'Basic', id: 'b', subject: { reference: 'Patient?active=true' } }),
+    ),
+  ],
+  ['is a batch', batch(put({ resourceType: 'Patient', id: 'a' }))],
+])('the next one waits for a Bundle that %s', async (_, first) => {
+  const { context, begun, end } = heldContext();
+  const imported = importBundles([first, patient('z')], context);
+  await turns();
+  expect(begun.length).toBe(1);
+  await end();
+  await end();
+  expect(await imported).toMatchObject({ bundles: 2, refused: 0 });
+});
+
+test('stopOnError ends at the first Bundle that fails', async () => {
+  const context = memoryContext();
+  const result = await importBundles([patient('a'), {}, patient('b')], { ...context, stopOnError: true });
+  expect(result).toMatchObject({ bundles: 2, created: 1, refused: 1, stopped: true });
+  expect(Object.keys(await contents(context.store))).toEqual(['Patient/a']);
+});
+
+test('describes no more failed Bundles than it may, and counts all', async () => {
+  const context = { ...memoryContext(), maxErrors: 2 };
+  const result = await importBundles([{}, {}, {}, patient('a')], context);
+  expect(result).toMatchObject({ bundles: 4, refused: 3, created: 1 });
+  expect(result.errors.map(({ bundle }) => bundle)).toEqual([0, 1]);
+});
+
+test('an import that fails is over: the Bundle under way has ended, and the error says that something may be written', async () => {
+  const { context, end } = heldContext();
+  let isOver = false;
+  const imported = importBundles(['a', 'b', 'c'].map(patient), context);
+  const failed = expect(imported)
+    .rejects.toMatchObject({ code: 'unavailable', details: { unknown: true } })
+    .then(() => (isOver = true));
+  await end(new FhirError('unavailable', 'down'));
+  expect(isOver).toBe(false);
+  await end();
+  await failed;
+  expect(Object.keys(await contents(context.store))).toEqual(['Patient/b']);
+});
+
+test('an error of the host, or of the source, ends the import', async () => {
+  const context = memoryContext();
+  const thrown = new Error('enough');
+  const onResult = (): never => {
+    throw thrown;
+  };
+  await expect(importBundles([patient('a'), patient('b')], { ...context, onResult })).rejects.toBe(thrown);
+  const broken = function* (): Generator<object> {
+    yield patient('c');
+    throw thrown;
+  };
+  await expect(importBundles(broken(), context)).rejects.toBe(thrown);
+  expect(Object.keys(await contents(context.store))).toContain('Patient/c');
+});
+
+test('an aborted import closes its source', async () => {
+  const { signal } = { signal: AbortSignal.abort() };
+  let closed = false;
+  const source = async function* (): AsyncGenerator<object> {
+    try {
+      yield patient('a');
+    } finally {
+      closed = true;
+    }
+    await Promise.resolve();
+  };
+  const items = source();
+  await items.next();
+  expect(await faultOf(importBundles(items, { ...memoryContext(), signal }))).toMatchObject({ code: 'aborted' });
+  expect(closed).toBe(true);
+});
+
+test('refuses what it cannot begin with', async () => {
+  const context = memoryContext();
+  expect(await faultOf(importBundles(5 as never, context))).toMatchObject({ code: 'invalid' });
+  expect(await faultOf(importBundles([], { ...context, maxErrors: 0 }))).toMatchObject({ code: 'invalid' });
+  expect(await faultOf(importBundles([], { ...context, requireAudit: true }))).toMatchObject({ code: 'invalid' });
+  expect(await faultOf(importBundles([], { ...context, caller: undefined as never }))).toMatchObject({
+    code: 'unauthenticated',
+  });
+});
+
+test('each Bundle has a record', async () => {
+  const records: AuditRecord[] = [];
+  await importBundles([patient('a'), {}, patient('b')], {
+    ...memoryContext(),
+    audit: (record) => void records.push(record),
+  });
+  // In the order in which the Bundles end.
+  const told = records.map(({ interaction, outcome, targets }) => [interaction, outcome.success, targets?.[0]?.id]);
+  expect(told).toHaveLength(3);
+  expect(told).toEqual(
+    expect.arrayContaining([
+      ['import', true, 'a'],
+      ['import', false, undefined],
+      ['import', true, 'b'],
+    ]),
+  );
+});
