@@ -1,7 +1,7 @@
 import type { StatementPlan, StoreCall } from '../../store/store.js';
 import type { Connection } from './connection.js';
 import { TEXTS } from './contents.js';
-import { readsTogether } from './search.js';
+import { readsTogether } from './reverse-statements.js';
 import { Sql } from '../sql/sql.js';
 import type { Statements } from './statements.js';
 
@@ -33,17 +33,18 @@ function statementsOf(
     }
     case 'search-by-reference': {
       const { query, parameter, targets } = call;
+      const { reverse } = searches;
       // Unknown names have no key; any number represents them.
-      const keys = searches.targetKeys(query, targets).map((key) => key ?? 0);
+      const keys = reverse.targetKeys(query, targets).map((key) => key ?? 0);
       const [key] = keys;
       if (key !== undefined && readsTogether(query, targets, contents.textsWithPage)) {
-        const together = searches.oneReferenceStatement(query, parameter, key);
+        const together = reverse.oneReference(query, parameter, key);
         return together === undefined ? [] : [together];
       }
       const statement =
         query.baseUrl === undefined
-          ? searches.byReferenceStatement(query, parameter, keys)
-          : searches.byUrlStatement(query, parameter, targets);
+          ? reverse.byReference(query, parameter, keys)
+          : reverse.byUrl(query, parameter, targets);
       return statement === undefined ? [] : [statement, LOAD];
     }
   }

@@ -6,12 +6,10 @@ import type { SearchQuery } from '../../store/search-query.js';
 import { chooseScan } from './choose-scan.js';
 import { countInSets } from './count-sets.js';
 import { ConjunctionCount } from './count-conjunction.js';
-import { rowCondition } from '../sql/conditions.js';
 import type { SqlDialect } from '../sql/dialect.js';
-import { pageOfMatches } from '../sql/page.js';
 import { planRows } from '../sql/plan.js';
-import { inPlan, inTime, parameterKey, type RowPlan, rowScope, type RowScope } from '../sql/rows.js';
-import { allOf, FALSE, type Sql, sql, TRUE } from '../sql/sql.js';
+import { inPlan, parameterKey, type RowPlan, rowScope, type RowScope } from '../sql/rows.js';
+import { type Sql, sql } from '../sql/sql.js';
 import { sqliteDialect } from './dialect.js';
 import type { Dictionaries } from './dictionary.js';
 import { type Guard, isInTime } from './guard.js';
@@ -20,6 +18,7 @@ import type { Condition } from '../sql/pages/condition.js';
 import { PageFinder } from './pages/page-finder.js';
 import { PreparedSearch } from './pages/prepared-search.js';
 import { shortPage } from './pages/short-page.js';
+import { readsTogether, ReverseStatements } from './reverse-statements.js';
 import { countOfShapes } from './shapes.js';
 import { SkipCache } from './skip/skip-cache.js';
 import type { SkipSource } from './skip/skip-index.js';
@@ -35,16 +34,16 @@ export interface KeyPage {
 
 /** Answers searches with version keys: `Contents` loads their resources. */
 export class Searches {
+  readonly reverse: ReverseStatements;
   readonly #statements: Statements;
   readonly #guard: Guard;
   readonly #snapshot: <Result>(work: () => Result) => Result;
-  readonly #dictionaries: Dictionaries;
   readonly #dialect: SqlDialect;
   readonly #skipSource: SkipSource;
 
   /**
    * @param snapshot runs work of several statements that see one moment's state
-   * @param noteStale called with a type of a project whose skip indexes are to be made again
+   * @param noteStale called with a type of a project whose skip indexes should be rebuilt
    */
   constructor(
     model: FhirModel,
@@ -58,8 +57,8 @@ export class Searches {
     this.#skipSource = { cache: new SkipCache(), guard, noteStale };
     this.#statements = statements;
     this.#guard = guard;
-    this.#dictionaries = dictionaries;
     this.#dialect = sqliteDialect(model, dictionaries);
+    this.reverse = new ReverseStatements(this.#dialect, dictionaries);
   }
 
   /** One page of the matches. */
@@ -140,10 +139,10 @@ export class Searches {
   ): readonly KeyPage[] {
     const none = query.total === true ? { keys: [], total: 0 } : { keys: [] };
     if (query.baseUrl !== undefined) {
-      const pages = this.#searchTogether(query, this.byUrlStatement(query, parameter, targets));
+      const pages = this.#searchTogether(query, this.reverse.byUrl(query, parameter, targets));
       return targets.map((_, index) => pages.get(index) ?? none);
     }
-    const targetKeys = this.targetKeys(query, targets);
+    const targetKeys = this.reverse.targetKeys(query, targets);
     const wanted = [...new Set(targetKeys)].filter((key) => key !== undefined);
     const pages = new Map<number | undefined, KeyPage>();
     const scope = this.#scope(query);
@@ -153,7 +152,7 @@ export class Searches {
         const page = this.#pageWithTexts(query, parameter, wanted[0]!);
         if (page !== undefined) return [page];
       }
-      const found = this.#searchTogether(query, this.byReferenceStatement(query, parameter, wanted));
+      const found = this.#searchTogether(query, this.reverse.byReference(query, parameter, wanted));
       const search = this.#prepare(query);
       for (const [target, page] of found) {
         pages.set(target, page ?? this.#snapshot(() => this.#search(search, [refersTo(key, target)])));
@@ -162,9 +161,9 @@ export class Searches {
     return targetKeys.map((target) => pages.get(target) ?? none);
   }
 
-  /** @returns undefined for an empty page, and where so much refers to the target that its page is a search of its own */
+  /** @returns undefined for an empty page, and if so many resources refer to the target that its page is a search of its own */
   #pageWithTexts(query: SearchQuery, parameter: string, target: number): KeyPage | undefined {
-    const statement = this.oneReferenceStatement(query, parameter, target);
+    const statement = this.reverse.oneReference(query, parameter, target);
     const rows = (statement === undefined ? [] : this.#statements.all(statement)) as readonly PageRow[];
     if (rows.length === 0) return undefined;
     const inOrder = pageEdgeOf(this.#dialect.model, query)?.before === true ? rows.toReversed() : rows;
@@ -174,7 +173,7 @@ export class Searches {
     return { keys: inOrder.map(([key]) => key), texts };
   }
 
-  /** The pages of a statement by reference, by what it calls its targets; undefined where it leaves one out. */
+  /** The pages of a statement, by the keys or positions of targets; undefined for a target that is a search of its own. */
   #searchTogether(query: SearchQuery, statement: Sql | undefined): ReadonlyMap<number, KeyPage | undefined> {
     const { offset, limit } = pageOf(query);
     const edge = pageEdgeOf(this.#dialect.model, query);
@@ -202,83 +201,6 @@ export class Searches {
     return { pages, count: this.#countStatement(search, []) };
   }
 
-  /**
-   * The one statement behind {@link searchByReference}: per target its key, the page as a JSON list and the total (or null).
-   * Without a page where so many refer to the target that its page is worth a search of its own.
-   */
-  byReferenceStatement(query: SearchQuery, parameter: string, targetKeys: readonly number[]): Sql | undefined {
-    const scope = this.#scope(query);
-    const found = this.#referringTo(sql`j.value`, query, parameter, scope);
-    return found && this.#perTarget(query, scope, { ...found, name: sql`j.value`, list: targetKeys });
-  }
-
-  /**
-   * The page of one target with its texts in one statement: per match its key and its text with what belongs to it. It
-   * has no rows where so many refer to the target that its page is worth a search of its own.
-   *
-   * PERF: 83 µs for 50 matches, where a list of keys and a second statement take 109.
-   */
-  oneReferenceStatement(query: SearchQuery, parameter: string, targetKey: number): Sql | undefined {
-    const scope = this.#scope(query);
-    const found = this.#referringTo(sql`${targetKey}`, query, parameter, scope);
-    if (found === undefined) return undefined;
-    const page = pageOfMatches(query, sql`${found.referring} AND ${found.isNarrow}`, scope);
-    return sql`SELECT p.content, v.resource, v.version, v.updated, v.text, v.sum
-      FROM (${page}) p LEFT JOIN version v ON v.key = p.content`;
-  }
-
-  /** What refers to a target, and whether that is not too much for one statement. */
-  #referringTo(
-    target: Sql,
-    query: SearchQuery,
-    parameter: string,
-    scope: RowScope,
-  ): Pick<Targets, 'referring' | 'isNarrow'> | undefined {
-    const key = parameterKey(scope, parameter);
-    const condition = rowCondition(query.criteria, scope);
-    if (key === undefined || condition === FALSE) return undefined;
-    const referring = sql`FROM reference x CROSS JOIN resource r0 ON r0.key = x.resource
-      WHERE x.parameter = ${key} AND x.target = ${target} AND x.grp = 0 AND ${allOf([inTime(sql`x.resource`, scope), condition])}`;
-    const last = sql`SELECT 1 FROM reference x WHERE x.parameter = ${key} AND x.target = ${target} LIMIT 1 OFFSET ${BROAD - 1}`;
-    return { referring, isNarrow: sql`(${last}) IS NULL` };
-  }
-
-  /** The same for a query with a base: per target its position, with what names it by an absolute URL. */
-  byUrlStatement(query: SearchQuery, parameter: string, targets: readonly ReferenceTarget[]): Sql | undefined {
-    const scope = this.#scope(query);
-    const key = parameterKey(scope, parameter);
-    const condition = rowCondition(query.criteria, scope);
-    if (key === undefined || condition === FALSE) return undefined;
-    const keys = this.targetKeys(query, targets);
-    const list = targets.map(({ type, id }, index) => [
-      keys[index] ?? null,
-      `${query.baseUrl!}/${referenceTo(type, id)}`,
-    ]);
-    const referring = sql`FROM resource r0 WHERE r0.key IN (
-        SELECT x.resource FROM reference x WHERE x.parameter = ${key} AND x.target = j.value ->> 0 AND x.grp = 0
-        UNION ALL SELECT x.resource FROM uri x WHERE x.parameter = ${key} AND x.value = j.value ->> 1 AND x.grp = 0)
-      AND ${allOf([inTime(sql`r0.key`, scope), condition])}`;
-    return this.#perTarget(query, scope, { referring, isNarrow: TRUE, name: sql`j.key`, list });
-  }
-
-  #perTarget(query: SearchQuery, scope: RowScope, { referring, isNarrow, name, list }: Targets): Sql {
-    const { offset, limit } = pageOf(query);
-    const isPart = limit !== undefined || offset !== 0 || pageEdgeOf(this.#dialect.model, query) !== undefined;
-    const total = query.total === true && isPart ? sql`(SELECT count(*) ${referring})` : NULL;
-    const page = sql`(SELECT json_group_array(content) FROM (${pageOfMatches(query, referring, scope)}))`;
-    const guarded = (value: Sql): Sql => (isNarrow === TRUE ? value : sql`CASE WHEN ${isNarrow} THEN ${value} END`);
-    return sql`SELECT ${name}, ${guarded(page)}, ${total === NULL ? NULL : guarded(total)}
-      FROM json_each(${JSON.stringify(list)}) j`;
-  }
-
-  /** The keys of the targets of a search by reference; undefined for unknown targets. */
-  targetKeys({ project }: SearchQuery, targets: readonly ReferenceTarget[]): readonly (number | undefined)[] {
-    return targets.map(({ type, id }) => {
-      const collection = this.#dictionaries.collections.find(project, type);
-      return collection === undefined ? undefined : this.#dictionaries.resources.find(collection, id);
-    });
-  }
-
   #scope({ project, type, baseUrl }: SearchQuery): RowScope {
     return rowScope({ project, dialect: this.#dialect, baseUrl }, type);
   }
@@ -288,14 +210,6 @@ export class Searches {
   }
 }
 
-/** Whether {@link Searches.searchByReference} reads the texts of a page in the statement that finds it. */
-export function readsTogether(query: SearchQuery, targets: readonly ReferenceTarget[], withTexts: number): boolean {
-  const isShort = query.limit !== undefined && query.limit <= withTexts;
-  return isShort && targets.length === 1 && query.total !== true && query.baseUrl === undefined;
-}
-
-const NULL = sql`NULL`;
-
 type PageRow = readonly [
   key: number,
   resource: number | null,
@@ -304,19 +218,6 @@ type PageRow = readonly [
   text: string | null,
   sum: number | null,
 ];
-
-interface Targets {
-  /** FROM and WHERE of all that refers to a target. */
-  readonly referring: Sql;
-  /** Whether the statement includes the page of a target. */
-  readonly isNarrow: Sql;
-  /** What the statement calls a target. */
-  readonly name: Sql;
-  readonly list: readonly unknown[];
-}
-
-/** Minimum number of references to a target for searching its page separately. */
-const BROAD = 1_000;
 
 function refersTo(parameter: number, target: number): Condition {
   const referring = sql`x.parameter = ${parameter} AND x.target = ${target} AND x.grp = 0`;
