@@ -1,24 +1,24 @@
 import { anyOf, list, Sql, sql } from '../sql/sql.js';
 import { TUNING } from './pages/tuning.js';
 
-/** What scans find, each read once and hashed, for a statement that looks each of its rows up. */
+/** The rows of scans as hashed lists, each read once, in which a statement looks up its rows. */
 export class CountLists {
   readonly #scans: Sql[] = [];
 
-  /** The row `r0` is in what the scan finds. Never NULL. */
+  /** Tests that the scan finds the row `r0`. Never NULL. */
   has(scan: Sql): Sql {
     return sql`${this.#contains(scan)} IS TRUE`;
   }
 
-  /** It is not. */
+  /** Tests that the scan does not find the row `r0`. */
   lacks(scan: Sql): Sql {
     return sql`${this.#contains(scan)} IS NOT TRUE`;
   }
 
   /**
-   * The statement that selects a number, with its lists; null where one of them is too long.
+   * The statement that selects a number, with its lists. It selects null if one of them is too long.
    *
-   * @param holds ends it where the index has changed
+   * @param holds ends the statement if the index has changed
    */
   around(counted: Sql, holds: Sql): Sql {
     const lists = this.#scans.map((scan, index) => {

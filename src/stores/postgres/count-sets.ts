@@ -10,14 +10,14 @@ import { conditionSets } from './skip/condition-sets.js';
 import type { SkipSource } from './skip/skip-index.js';
 
 /**
- * Counts what meets conditions by the sets of the skip index: they are intersected. What the sets leave open, at the ends of
- * ranges above all, and what was written since, is tested row by row. Undefined where there are no sets, or they leave too
- * much open.
+ * Counts the resources that meet several conditions by intersecting sets of the skip index. Resources that the sets leave
+ * open, mainly at the ends of ranges, and those written since are tested row by row. Undefined if there are no sets, or they
+ * leave too much open.
  *
  * PERF: a resource in a set takes some nanoseconds, one that is looked up in a list of others 0.3 µs, a test up to 40 µs.
  *
- * @param holds ends a statement where the index has changed
- * @param run in one snapshot
+ * @param holds ends a statement if the index has changed
+ * @param run runs statements in one snapshot
  */
 export async function countInSets(
   conditions: readonly Condition[],
@@ -51,7 +51,7 @@ export async function countInSets(
   return matching.count + Number(row![0]);
 }
 
-/** Whether the index has sets for it alone: others are counted in the index by value. */
+/** Whether the skip index has sets for the criteria alone. Others are counted in the index by value. */
 function mayBeSet({ criteria, shared }: Condition): boolean {
   return shared !== undefined || (criteria !== undefined && leavesOf(criteria).every(isOfSets));
 }

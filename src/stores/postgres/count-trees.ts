@@ -8,8 +8,8 @@ import { withOwnScan } from './pages/own-scans.js';
 import type { Sizes } from './pages/sizes.js';
 
 /**
- * Scans for criteria of several levels, of policies above all: an alternative is what its parts find one after the other, a
- * conjunction the longest of its parts, with each row looked up in lists of what the others find.
+ * Scans for criteria of several levels, mainly those of policies. The scan of an alternative reads its parts one after the
+ * other. The scan of a conjunction reads its longest part, and looks each row up in lists of the others.
  */
 export class CountTrees {
   readonly #scope: RowScope;
@@ -21,7 +21,7 @@ export class CountTrees {
     this.#sizes = sizes;
   }
 
-  /** The condition with a scan, where its parts have one. */
+  /** The condition with a scan, if its parts have one. */
   withScan(condition: Condition, lists: CountLists): Condition {
     const { scan: own, criteria } = condition;
     if (own !== undefined || criteria === undefined || criteria.kind === 'not') return condition;
@@ -36,20 +36,20 @@ export class CountTrees {
     };
   }
 
-  /** The row `r0` is in nothing that a negation excludes; undefined for other conditions, and where no scan finds that. */
+  /** Tests that a negation does not exclude the row `r0`; undefined for other conditions, and if no scan finds what it excludes. */
   lacks({ criteria }: Condition, lists: CountLists): Sql | undefined {
     if (criteria?.kind !== 'not') return undefined;
     const scan = this.#scanOf(criteria.of, lists);
     return scan && lists.lacks(scan);
   }
 
-  /** The one condition that criteria are. */
+  /** The criteria as a single condition. */
   single(criteria: Criteria): Condition | undefined {
     const [one, another] = this.#conditionsOf(criteria);
     return another === undefined ? one : undefined;
   }
 
-  /** Those parts of conditions without a scan that are compared by their lengths. */
+  /** The parts of conditions without a scan whose lengths are compared. */
   parts(conditions: readonly Condition[]): readonly Condition[] {
     return conditions.flatMap(({ scan, criteria }) =>
       scan !== undefined || criteria === undefined ? [] : this.#parts(criteria),
@@ -107,7 +107,7 @@ export class CountTrees {
   }
 }
 
-/** What an alternative of nothing finds. */
+/** The scan of an empty alternative. */
 const NOTHING = sql`SELECT a.key FROM resource a WHERE FALSE`;
 
 /** All resources of the type. */
@@ -115,7 +115,7 @@ export function allOfType(scope: RowScope): Sql {
   return sql`SELECT a.key FROM resource a WHERE ${isCurrent({ ...scope, row: sql`a` })}`;
 }
 
-/** The longest scan, if its length is known, of such the one that gives each resource once; the other conditions. */
+/** The condition with the longest scan of known length, preferably one that returns each resource once; and the others. */
 export function longestFirst(conditions: readonly Condition[], sizes: Sizes): Ordered {
   const scans = conditions
     .filter(({ scan }) => scan !== undefined)
@@ -127,7 +127,7 @@ export function longestFirst(conditions: readonly Condition[], sizes: Sizes): Or
 interface Ordered {
   readonly start: Condition | undefined;
   readonly others: readonly Condition[];
-  /** Without a scan. */
+  /** The condition without its scan. */
   readonly rest: readonly Condition[];
 }
 

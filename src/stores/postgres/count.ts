@@ -15,8 +15,8 @@ import { IN_FIRST_PROCESS } from './serially.js';
  * The expression that counts matches without reading resources: from the index of one parameter, or that of shapes.
  * Undefined if the criteria need more.
  *
- * PERF: a row of an index that the planner reads alone takes 0.1 µs or less. Where resources have several values, those that
- * have one are added up, and only the others are deduplicated.
+ * PERF: a row of an index-only scan takes 0.1 µs or less. If resources have several values, those with one are added up, and
+ * only the others are deduplicated.
  */
 export function countExpression(criteria: Criteria, scope: RowScope): Sql | undefined {
   switch (criteria.kind) {
@@ -90,9 +90,9 @@ function countOfMatches(parameter: string, matches: readonly MatchCriteria[], sc
 }
 
 /**
- * Rows of resources with one code are added up, unless one of them repeats its code, and the others deduplicated.
+ * Adds up the rows of resources with one code, unless one of them repeats its code, and deduplicates the others.
  *
- * @param distinct the number without that
+ * @param distinct counts distinct resources, without this shortcut
  */
 function countInOnePass(ranges: readonly ((which: Sql) => Sql)[], distinct: Sql): Sql {
   const rows = unionAll(ranges.map((range) => sql`SELECT x.resource, x.extreme ${range(TRUE)}`));
@@ -102,10 +102,10 @@ function countInOnePass(ranges: readonly ((which: Sql) => Sql)[], distinct: Sql)
 }
 
 /**
- * What does not match: where many match, and no resource has several values, their rows are not read, or not those of
+ * Counts what does not match. If many resources match, and none has several values, it does not read their rows, or those of
  * resources without a value.
  *
- * @param difference the number without that
+ * @param difference the difference of two counts, without this shortcut
  */
 function countOfOthers({ parameter, test }: MatchCriteria, difference: Sql, scope: RowScope): Sql {
   const key = parameterKey(scope, parameter);
@@ -152,12 +152,12 @@ function isCodeTest(test: ValueTest): test is TokenTest & { readonly code: strin
   return test.kind === 'token' && isOfCode({ kind: 'match', parameter: '', test });
 }
 
-/** The test accepts one code; its rows have it. */
+/** True if the test accepts one code, which its rows have. */
 function isOneCode({ code, folded, below, negated }: TokenTest): boolean {
   return code !== undefined && (folded === undefined || folded === code) && below !== true && negated !== true;
 }
 
-/** Tests that some value is another code. Of a code that is indexed in lower case too, a resource has two. */
+/** Tests that some value is another code. A resource has two rows for a code that is also indexed in lower case. */
 function isOtherCode(test: ValueTest): test is TokenTest & { readonly code: string } {
   if (test.kind !== 'token' || test.negated !== true || test.code === undefined) return false;
   const { folded, system, noSystem, below, except } = test;
@@ -165,8 +165,8 @@ function isOtherCode(test: ValueTest): test is TokenTest & { readonly code: stri
 }
 
 /**
- * Resources with values, less those that have no other one: of these one row is marked. Where most have the code, the rows of
- * the others.
+ * Counts resources with values, minus those that have no other value: one row of each is marked. If most have the code, counts
+ * the rows of the others.
  */
 function countOfOtherCodes({ code }: { readonly code: string }, key: SqlValue, scope: RowScope): Sql {
   const rows = firstOfCodes(scope.dialect.codes.isOneOf(sql`x.code`, [code]), key, scope);
@@ -183,8 +183,8 @@ function countOfOtherCodes({ code }: { readonly code: string }, key: SqlValue, s
 }
 
 /**
- * What has values of a parameter, but no other one than a code, where a test asks for another one: see
- * {@link countOfOtherCodes}. Null where each resource has one value, so that the others are fewer rows.
+ * For a test of another code: counts resources whose values are all that code, see {@link countOfOtherCodes}. Null if each
+ * resource has one value, so that reading the others takes fewer rows.
  */
 export function countOfNoOther(
   criteria: Criteria,

@@ -10,13 +10,13 @@ import { looksAtRow } from './pages/stretch.js';
 import { countOfCollection, countOfShapes, shapeScan } from './shapes.js';
 
 /**
- * Counts what meets conditions.
+ * Counts the resources that meet several conditions.
  *
- * - **from a scan**: what one condition finds is tested for the others. Where two are about as short, the one whose rows are
- *   in the order of the keys: the tests then read their tables from front to back. Two such scans that are long are merged.
- * - **by other codes**: where nearly all resources have one code, those with another are counted.
- * - **without the others**: where nearly all resources meet a condition, what meets the rest is counted, less the few among
- *   it that do not meet that one.
+ * - **from a scan**: tests the matches of one condition for the others. Of two scans of similar length it takes the one in the
+ *   order of the keys, so that the tests read their tables from front to back. Two long scans in that order are merged.
+ * - **by other codes**: if nearly all resources have one code, counts those with another.
+ * - **without the others**: if nearly all resources meet one condition, counts the matches of the rest, minus the few of them
+ *   that fail that one.
  */
 export class ConjunctionCount {
   readonly #scope: RowScope;
@@ -103,7 +103,7 @@ export class ConjunctionCount {
     return sql`WITH s (key) AS (${start.scan!}) SELECT count(*) FROM (SELECT DISTINCT r0.key FROM ${row} WHERE ${where})`;
   }
 
-  /** The number of what has a code, or has not, by what has another one, where that is little: one status for nearly all. */
+  /** The number of resources with or without a code that nearly all have (a status), from the few that have another one. */
   #byOtherCodes(criteria: Criteria): Sql | undefined {
     const inner = criteria.kind === 'not' ? criteria.of : criteria;
     const others = this.#otherCodes(inner);
@@ -123,7 +123,7 @@ export class ConjunctionCount {
       : sql`SELECT (${countOfCollection(collection)}) - (${without})`;
   }
 
-  /** What does not have a code, where no resource has several; undefined for other conditions. */
+  /** Selects resources without a code, if no resource has several codes; undefined for other conditions. */
   #opposite({ criteria, test }: Condition): Condition | undefined {
     const others = criteria && this.#otherCodes(criteria);
     if (others === undefined) return undefined;
@@ -131,7 +131,7 @@ export class ConjunctionCount {
     return { scan: unionAll([...others.parts, none]), test: negation(test), direct: true };
   }
 
-  /** Rows of a code, and of all others, where no resource has several. */
+  /** The rows of a code and of all other codes, if no resource has several. */
   #otherCodes(criteria: Criteria): OtherCodes | undefined {
     if (!isOfCode(criteria) || criteria.parameter.includes('$')) return undefined;
     const { code, folded } = criteria.test as { readonly code: string; readonly folded?: string };
@@ -160,7 +160,7 @@ interface OtherCodes {
 
 /** When a code is counted by the others. Only tests change it. */
 export const COUNTING = {
-  /** Rows of a code from which it is worth a look at the others. */
+  /** The number of rows of a code from which looking at the others pays. */
   minShared: 40_000,
   /** Rows of a scan from which it is merged with another one. */
   minMerged: 20_000,

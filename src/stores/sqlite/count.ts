@@ -82,7 +82,7 @@ function countOfMatches(
       }
     }
   }
-  // PERF: of one code the index has the resources in order, so that equal ones are neighbours.
+  // PERF: of one code the index has the resources in order, so that equal ones are neighbors.
   const [only] = repeated;
   if (only !== undefined) once.push(sql`SELECT count(*) FROM (SELECT DISTINCT * FROM (${unionAll(repeated)}))`);
   return once.length === 0 ? sql`SELECT 0` : sum(once);
@@ -96,13 +96,13 @@ function isOtherCode(test: ValueTest): test is TokenTest & { readonly code: stri
   return test.system === undefined && test.noSystem !== true && test.below !== true && test.except === undefined;
 }
 
-/** Resources with values, less those that have no other one: of these one row is marked. */
+/** Resources with values, minus those that have no other value: one row of each is marked. */
 function countOfOtherCodes({ code }: TokenTest & { readonly code: string }, key: number, scope: RowScope): Sql {
   const only = sql`SELECT count(*) FROM (${rowsOfCode(code, key, scope)} AND ${FIRST})`;
   return sql`SELECT (${countOfShapes(scope.collection as number, key, 'some')}) - (${only})`;
 }
 
-/** The codes of tests that ask for one of several codes, where they ask for nothing else; undefined for other tests. */
+/** The codes of tests that only ask for one of several codes; undefined for other tests. */
 function codesOf(matches: readonly MatchCriteria[]): readonly string[] | undefined {
   if (!matches.every(isOfCode)) return undefined;
   const codes = matches.flatMap(({ test }) => {

@@ -4,12 +4,13 @@ import { allOf, anyOf, list, Sql, sql, TRUE, unionAll } from '../../sql/sql.js';
 import { type Asked, firstWithTies, isBeyond, looksAtRow, oneResource, pageOf } from './page-statement.js';
 
 /**
- * Takes what the narrowest condition finds, tests the others, sorts: the number of that condition, the text and the id, in
- * order. One row without them for an empty page, and one without a number where no condition finds so few.
+ * Reads the matches of the narrowest condition, tests the others and sorts. Its rows are the number of that condition, the
+ * text and the id, in order; a single row without text and id for an empty page, and one without a number if every condition
+ * finds too many.
  *
  * @param starts conditions with scans
  * @param tests the other conditions
- * @param look how many rows at most
+ * @param look the most rows of a scan
  * @param testOf how to test one of the starts
  */
 export function collection(
@@ -43,7 +44,7 @@ export function collection(
 
 const CHOSEN = sql`(SELECT c FROM z)`;
 
-/** The key and the first value of what passes the tests. */
+/** The key and the first sort value of each row that passes the tests. */
 function found(asked: Asked, tests: readonly Sql[]): Sql {
   const { order, level } = asked;
   const { value } = orderTerms(order.keys.slice(level), order.scope)[0]!;

@@ -26,27 +26,27 @@ export interface OrderIndex {
   readonly where: Sql;
   /** Key of the resource. */
   readonly key: Sql;
-  /** What the index orders by. */
+  /** The expression by which the index orders. */
   readonly value: Sql;
   /** The sort key. */
   readonly parameter: string;
   /** The sort value of the resource `r0`. */
   readonly valueOf: Sql;
-  /** The index holds the first 256 characters of texts: of equal values the whole ones decide. */
+  /** True if the index holds only the first 256 characters of texts; among equal ones, whole texts decide. */
   readonly isCut: boolean;
-  /** No two resources have the same value. */
+  /** True if no two resources have the same value. */
   readonly unique: boolean;
   /** The type of the value in the database. */
   readonly type: Sql;
-  /** It is a number here. */
+  /** True if the value is a JavaScript number. */
   readonly isNumber: boolean;
   /** The number of the order in the skip index. */
   readonly skip: number;
-  /** That the index lacks values, so that it cannot be walked. */
+  /** Tests that the index lacks values, so that it cannot be walked. */
   readonly lacks: Sql;
   /** Resources with this value of the index. */
   isValue(value: SqlValue): Condition;
-  /** Resources without a value; undefined where all have one. */
+  /** Resources without a value; undefined if all have one. */
   readonly missing?: Condition;
 }
 
@@ -61,7 +61,7 @@ const TEXT = sql`text`;
 const INTEGER = sql`bigint`;
 const X = sql`x`;
 
-/** Undefined where no index has the order: references, which are ordered by a text that no column holds. */
+/** @returns undefined if no index has the order: references are ordered by a text that no column holds */
 export function orderIndexOf(sort: SortKey, scope: RowScope): OrderIndex | undefined {
   const { parameter, descending } = sort;
   if (parameter === '_id') return ofResources(sql`id`, TEXT, true, scope);

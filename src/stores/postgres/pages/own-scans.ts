@@ -13,7 +13,7 @@ import { shapesWithAll, shapeScan } from './shapes.js';
 import { TUNING } from './tuning.js';
 
 /**
- * Gives a condition a scan of PostgreSQL's own where that is shorter, or the only one:
+ * Gives a condition a scan specific to PostgreSQL, if it is shorter or the only one:
  *
  * - A code is found by one row per resource. It is indexed with and without its system.
  * - `_lastUpdated` is a range of the index by instant of change.
@@ -141,7 +141,7 @@ const INDEXES: { readonly [Table in IndexTable]?: readonly Sql[] } = {
   uri: [TRUE],
 };
 
-/** Resources of the shapes that have all parameters in question: none where conditions exclude each other by that. */
+/** The resources of the shapes with all these parameters: none if the conditions exclude each other by their parameters. */
 export function presenceScan(conditions: readonly Condition[], scope: RowScope): Condition | undefined {
   const needed = new Map<SqlValue, boolean>();
   for (const { criteria } of conditions) {
@@ -153,7 +153,7 @@ export function presenceScan(conditions: readonly Condition[], scope: RowScope):
   return { scan: shapesWithAll(scope.project, scope.collection!, needed), test: TRUE, direct: true, unique: true };
 }
 
-/** Those that give their first rows at once, if there is one, or all where many are read. */
+/** The scans that return their first rows at once, if there are any; all scans if many rows are read. */
 export function scansFor(look: number, conditions: readonly Condition[]): readonly Condition[] {
   const scans = conditions.filter(({ scan }) => scan !== undefined);
   const direct = scans.filter((one) => one.direct === true);

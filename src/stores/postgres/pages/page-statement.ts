@@ -4,7 +4,7 @@ import { allOf, list, Sql, sql, TRUE } from '../../sql/sql.js';
 import type { RowScope } from '../../sql/rows.js';
 import { projectKey } from '../keys.js';
 
-/** What finds a page, from some key of the order on. */
+/** The parameters of a statement that finds a page, from some key of the order on. */
 export interface Asked {
   readonly order: PageOrder;
   /** The key of the order that it begins with: what comes before is equal. */
@@ -12,7 +12,7 @@ export interface Asked {
   readonly need: number;
   /** Its values begin with that key. */
   readonly place: PagePosition | undefined;
-  /** Ends the statement where the index has changed; see {@link epochHolds}. */
+  /** Ends the statement if the index has changed; see {@link epochHolds}. */
   readonly holds: Sql;
 }
 
@@ -87,7 +87,7 @@ function named(terms: readonly OrderTerm[]): readonly OrderTerm[] {
   return terms.map((term, index) => ({ ...term, value: new Sql(`q.k${index}`, []) }));
 }
 
-/** A test needs more of the resource `r0` than its key. */
+/** True if a test needs more of the resource `r0` than its key. */
 export function looksAtRow(test: Sql): boolean {
   return /\br0\.(?!key\b)/.test(test.text);
 }

@@ -17,7 +17,7 @@ export interface FoundText {
   readonly id: string;
 }
 
-/** Matches, and between them how many rows were read since the last word. */
+/** Yields the number of rows read since the last step, and returns the matches. */
 export type Finding = AsyncGenerator<number, readonly FoundText[]>;
 
 /** How to find the resources of one value, and those that are collected in addition to the walk. */

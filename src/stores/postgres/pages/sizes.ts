@@ -4,12 +4,12 @@ import type { Run } from '../run.js';
 import { SERIALLY } from '../serially.js';
 
 interface Size {
-  /** How far the scan was read. */
+  /** The number of rows read. */
   readonly looked: number;
   readonly rows: number;
 }
 
-/** How many rows scans have, up to where they were read. */
+/** The known lengths of scans. */
 export class Sizes {
   readonly #known = new Map<Condition, Size>();
 
@@ -28,7 +28,7 @@ export class Sizes {
       .sort((one, other) => this.rowsOf(one) - this.rowsOf(other));
   }
 
-  /** Infinity where it is not known. */
+  /** The length of a scan; Infinity if unknown. */
   rowsOf(condition: Condition): number {
     const size = this.#known.get(condition);
     return size === undefined || size.rows > size.looked ? Infinity : size.rows;

@@ -17,8 +17,8 @@ import { TUNING } from './tuning.js';
 
 /**
  * Finds a page among the resources that can meet all conditions, by the skip index: the sets of the conditions are
- * intersected, and the granules of the order are read one by one until the page is full. Statements look at no other
- * resources, and at those that were written since: these are put into the granules that they belong to now.
+ * intersected, and the granules of the order are read one by one until the page is full. Statements look only at these
+ * resources, and at those written since the index was built, which are put into the granules that they belong to now.
  */
 export class SkipWalker {
   readonly #index: SkipIndex;
@@ -32,7 +32,7 @@ export class SkipWalker {
   }
 
   /**
-   * Undefined where the index does not have the order, or knows nothing of the conditions.
+   * Undefined if the index does not have the order, or has no set for any condition.
    *
    * @param index of the first key of the order
    */
@@ -97,7 +97,7 @@ export class SkipWalker {
     return found;
   }
 
-  /** Loads the rows of granules, more and more of them at a time. @returns what that costs in rows */
+  /** Loads the rows of granules, more and more of them at a time. @returns the cost in rows */
   #ahead(order: SkipOrderKeys, granules: readonly number[]): (position: number) => Promise<number> {
     let end = 0;
     let size = 1;
@@ -114,7 +114,7 @@ export class SkipWalker {
     };
   }
 
-  /** Those of some resources that match, in order. */
+  /** The matches among some resources, in order. */
   async #collected(
     { asked }: Pick<Part, 'asked'>,
     tests: readonly Sql[],
@@ -183,12 +183,12 @@ export class SkipWalker {
     return yield* this.#find({ asked: next, index, order: ofNext, conditions: all, written }, known!);
   }
 
-  /** Of the conditions that not all members of the sets meet. */
+  /** The tests of conditions that some members of the sets may fail. */
   #testsOf(conditions: readonly Condition[]): readonly Sql[] {
     return conditions.filter((one) => this.#sets.of(one)?.exact !== true).map(({ test }) => test);
   }
 
-  /** The keys of what was written since and matches. */
+  /** Finds the keys of the matches written since. */
   async #writtenMatches({ order, holds }: Asked, conditions: readonly Condition[]): Promise<readonly string[]> {
     if (this.#index.pending === 0) return [];
     const tests = allOf([sql`r0.content IS NOT NULL`, ...conditions.map(({ test }) => test), holds]);
@@ -197,7 +197,7 @@ export class SkipWalker {
     return rows.map(([key]) => key as string);
   }
 
-  /** In which granules of the order they are now. */
+  /** The granules of the order in which they are now. */
   async #placed({ asked, index, order, written }: Part): Promise<readonly Placed[]> {
     if (written.length === 0) return [];
     const { starts } = order;
@@ -213,18 +213,18 @@ export class SkipWalker {
 /** A page to be found. */
 export interface Skipping {
   readonly finding: Finding;
-  /** All members of the sets match. */
+  /** True if all members of the sets match. */
   readonly exact: boolean;
 }
 
-/** What is searched: from one key of the order on, after a position. */
+/** The part of the order to search: from one key on, after a position. */
 interface Part {
   readonly asked: Asked;
   /** Of that key. */
   readonly index: SkipKey;
   readonly order: SkipOrderKeys;
   readonly conditions: readonly Condition[];
-  /** The keys of what was written since and matches. */
+  /** The keys of the matches written since. */
   readonly written: readonly string[];
 }
 
@@ -262,7 +262,7 @@ function isPast(value: SqlValue, at: SqlValue | undefined, falling: boolean): bo
   return falling ? isBefore(at, value) : isBefore(value, at);
 }
 
-/** The value may be the beginning of several. */
+/** True if the value may be the beginning of several values. */
 function isCutShort({ isCut }: SkipKey, value: SqlValue): boolean {
   return isCut && value !== null && [...String(value)].length === CUT;
 }

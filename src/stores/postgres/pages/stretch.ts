@@ -4,12 +4,12 @@ import type { Condition } from '../../sql/pages/condition.js';
 import type { OrderIndex } from './order-index.js';
 import { type Asked, isBeyond, looksAtRow, oneResource, pageOf } from './page-statement.js';
 
-/** A part of an index that is yet to be walked. */
+/** A range of an index that is left to walk. */
 export interface Stretch {
   /** Conditions on the value. */
   readonly start: Sql;
   readonly end: Sql;
-  /** Read from large to small. */
+  /** True if read from large to small. */
   readonly falling: boolean;
   /** The value of the position; some of its resources come before it. */
   readonly at?: SqlValue | undefined;
@@ -21,9 +21,9 @@ export function isListed({ scan }: Condition, length: number): Sql {
 }
 
 /**
- * Walks some rows of an index: the value at which it ended, the first value of the stretch, the text and the id, in order.
- * One row without them where nothing was found. Without values where the page is full or the stretch is at its end: the page
- * is complete then. Otherwise what has the value at which it ended is left out.
+ * Walks some rows of an index. Its rows are the value at which it ended, the first value of the stretch, the text and the id,
+ * in order; a single row without text and id if it found nothing. Without values the page is complete: it is full, or the
+ * stretch has ended. With values, resources with the value at which it ended are left out.
  *
  * PERF: a page that is full ends the walk, wherever it is: the order is written as that of the index, so that nothing sorts.
  *

@@ -6,11 +6,11 @@ import { anyOf, type Sql, type SqlValue } from '../sql.js';
 /** The rows of some codes of one parameter. */
 export interface CodeRows {
   readonly key: SqlValue;
-  /** On the row `x` of `token`. */
+  /** Condition on a row `x` of `token`. */
   readonly codes: Sql;
 }
 
-/** The rows that criteria ask for, if these name codes of one parameter. @param isOfCode whether a test is by codes alone */
+/** The rows that criteria select, if they only name codes of one parameter. @param isOfCode whether a test only compares codes */
 export function codeRows(
   criteria: Criteria,
   scope: RowScope,

@@ -6,21 +6,21 @@ import { type Sql, type SqlValue, TRUE } from '../sql.js';
 
 /** One condition on a resource: how to test it, and how to find all resources that meet it. */
 export interface Condition {
-  /** On the row `r0`. */
+  /** Tests the row `r0`. */
   readonly test: Sql;
-  /** Undefined where no index helps. */
+  /** Selects the keys of all matches; undefined if no index helps. */
   readonly scan?: Sql | undefined;
-  /** The scan gives each resource once. */
+  /** True if the scan returns each resource once. */
   readonly unique?: boolean;
-  /** The scan gives its first rows at once. */
+  /** True if the scan returns its first rows at once. */
   readonly direct?: boolean;
-  /** Rows that the scan reads even if it gives few; undefined: about as many as it gives, or unknown. */
+  /** The number of rows that the scan reads even if it returns few; undefined: about as many as it returns, or unknown. */
   readonly reads?: number | undefined;
   /** A code, or the key of a reference's target, that all its matches have. */
   readonly shared?: SharedValue | undefined;
-  /** It asks for the resources of one value of an order, by the number of the order in the skip index. Null: without a value. */
+  /** Selects the resources with one value of an order, by the number of the order in the skip index. Null: those without a value. */
   readonly group?: { readonly order: number; readonly descending: boolean; readonly value: SqlValue } | undefined;
-  /** What it says, where that is criteria. */
+  /** The criteria behind it, if there are any. */
   readonly criteria?: Criteria;
 }
 
@@ -28,7 +28,7 @@ export interface Condition {
 export interface SharedValue {
   readonly parameter: number;
   readonly value: string | number;
-  /** Every resource with it is a match. A resource of several codes has others than the one that it is sorted by. */
+  /** True if every resource with it is a match. A resource with several codes is sorted by only one of them. */
   readonly suffices: boolean;
 }
 
@@ -39,7 +39,7 @@ export function conditionsOf(criteria: Criteria, scope: RowScope, choose?: Choos
   return [new CriteriaCondition(criteria, scope, choose)];
 }
 
-/** The criteria in others that have none in them: those at the other end of a reference are not among them. */
+/** The leaves of criteria. Chains and `_has` are leaves too. */
 export function leavesOf(criteria: Criteria): readonly Criteria[] {
   if (criteria.kind === 'and' || criteria.kind === 'or') return criteria.of.flatMap(leavesOf);
   return criteria.kind === 'not' ? leavesOf(criteria.of) : [criteria];
@@ -62,7 +62,7 @@ class CriteriaCondition implements Condition {
     return isDirect(this.criteria);
   }
 
-  /** PERF: a page that begins with the scan never asks for it. */
+  /** PERF: computed on demand, since a page that begins with the scan never needs it. */
   get test(): Sql {
     return (this.#test ??= rowCondition(this.criteria, this.#scope));
   }

@@ -3,19 +3,19 @@ import { compareTexts } from '../texts.js';
 
 /** A match on its way to a page. */
 export interface FoundRow<Content = number> {
-  /** Its version: the key, or the text. */
+  /** Its version: the key or the text. */
   readonly content: Content;
   readonly id: string;
-  /** What it is ordered by, from some key of the sort on. */
+  /** Its sort values, from some key of the sort on. */
   readonly values: readonly SqlValue[];
 }
 
-/** From the columns of a statement. */
+/** Reads a row from the columns of a statement. */
 export function foundRow<Content = number>([content, id, ...values]: readonly SqlValue[]): FoundRow<Content> {
   return { content: content as Content, id: id as string, values };
 }
 
-/** A direction per value. @param backwards the whole order is turned round, the absent first and the ids with it */
+/** Compares rows, with a direction per value. @param backwards reverses the whole order: ids too, and absent values come first */
 export function compareRows(
   descending: readonly boolean[],
   backwards: boolean,
@@ -30,7 +30,7 @@ export function compareRows(
   };
 }
 
-/** Nothing comes last in either direction. */
+/** An absent value comes last in either direction. */
 function compareValues(a: SqlValue, b: SqlValue, descending: boolean): number {
   if (a === b) return 0;
   if (a === null) return 1;

@@ -2,12 +2,12 @@ import type { SortKey } from '../../../search/criteria/criteria.js';
 import type { SearchPosition } from '../../../search/evaluate/sort.js';
 import type { RowScope } from '../rows.js';
 
-/** The order in which a page is found. Its keys are levels: what is equal by one is in the order of the next. */
+/** The order in which a page is found. Its keys are levels: resources with equal values of one are in the order of the next. */
 export interface PageOrder {
   readonly scope: RowScope;
-  /** Up to the id. */
+  /** The sort keys; the last one is the id. */
   readonly keys: readonly SortKey[];
-  /** The page is found from its end. */
+  /** True if the page is found from its end. */
   readonly backwards: boolean;
 }
 

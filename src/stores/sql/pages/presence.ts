@@ -1,6 +1,6 @@
 import type { Criteria } from '../../../search/criteria/criteria.js';
 
-/** Whether a condition demands a value of the parameter, or none; undefined where it says nothing of that. */
+/** Whether a condition demands that the parameter has a value, or has none; undefined if it demands neither. */
 export function presenceOf(criteria: Criteria | undefined, parameter: string): boolean | undefined {
   if (criteria?.kind === 'missing') return criteria.parameter === parameter ? !criteria.missing : undefined;
   if (criteria?.kind !== 'not') return undefined;
@@ -8,7 +8,7 @@ export function presenceOf(criteria: Criteria | undefined, parameter: string): b
   return inner === undefined ? undefined : !inner;
 }
 
-/** What all resources that meet the criteria have, or lack, a value of. */
+/** A parameter that every match has, or that every match lacks. */
 export function neededPresence(
   criteria: Criteria,
 ): { readonly parameter: string; readonly present: boolean } | undefined {

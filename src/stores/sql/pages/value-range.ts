@@ -15,7 +15,7 @@ export interface ValueRange {
   readonly intervalsAfter?: number | undefined;
 }
 
-/** The range that a condition leaves of a parameter's order; undefined where it says nothing of it. */
+/** The range to which a condition restricts a parameter's order; undefined if it does not restrict it. */
 export function rangeOf(criteria: Criteria, parameter: string): ValueRange | undefined {
   if (criteria.kind === 'match') return criteria.parameter === parameter ? testRange(criteria.test) : undefined;
   if (criteria.kind === 'last-updated') return parameter === '_lastUpdated' ? updatedRange(criteria.test) : undefined;
@@ -39,7 +39,7 @@ function hull(a: ValueRange, b: ValueRange): ValueRange {
   return { low, high, intervalsAfter: intervalsAfter === Infinity ? undefined : intervalsAfter };
 }
 
-/** In the order of databases. */
+/** Compares values in the order of databases. */
 export function isBefore(a: SqlValue, b: SqlValue): boolean {
   return typeof a === 'number' && typeof b === 'number' ? a < b : compareTexts(String(a), String(b)) < 0;
 }
@@ -125,8 +125,8 @@ function numberRange({ prefix, low, high }: NumberTest | QuantityTest): ValueRan
 }
 
 /**
- * Where the values that a range leaves in an order are matches in any case: all after `low`, all before `high`, or all
- * between them. Undefined where a value within the range may be none.
+ * The part of an order in which every value is a match: all after `low`, all before `high`, or all between them. Undefined if
+ * a value in the range may fail the test.
  */
 export function innerRangeOf(test: ValueTest): Pick<ValueRange, 'low' | 'high'> | undefined {
   if (test.kind !== 'date' && test.kind !== 'number' && test.kind !== 'quantity') return undefined;

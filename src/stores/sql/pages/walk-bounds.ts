@@ -7,7 +7,7 @@ import type { Condition } from './condition.js';
 import { presenceOf } from './presence.js';
 import { isBefore, narrower, rangeOf } from './value-range.js';
 
-/** The range of an order that holds the matches, and the few matches outside of it. */
+/** The range of an order that holds the matches, and the few matches outside it. */
 export interface Bounds {
   readonly low?: SqlValue | undefined;
   readonly high?: SqlValue | undefined;
@@ -15,9 +15,9 @@ export interface Bounds {
   readonly before?: Condition | undefined;
   /** Matches that come after it. */
   readonly after?: Condition | undefined;
-  /** Every match has a value. */
+  /** True if every match has a value. */
   readonly valued: boolean;
-  /** No match has one. */
+  /** True if no match has one. */
   readonly empty?: boolean;
 }
 
@@ -26,17 +26,17 @@ export function isWithin(value: string | number, { low, high }: Bounds): boolean
   return !(low !== undefined && isBefore(value, low)) && !(high !== undefined && isBefore(high, value));
 }
 
-/** How a store finds what may be outside of the range of an order. */
+/** How a store finds matches that may be outside the range of an order. */
 export interface OutsideScans {
   /** Resources with several values of the parameter. */
   repeated(): Sql;
-  /** Long intervals that begin before a value and end after another one; undefined where values have none. */
+  /** Long intervals that begin before a value and end after another one; undefined for values that are not intervals. */
   intervals(low: SqlValue, after: number): Sql | undefined;
 }
 
-/** Bounds that depend on how much is outside of them. */
+/** Bounds that depend on how many matches are outside them. */
 export interface BoundsPlan {
-  /** To be counted. Undefined: nothing to count. */
+  /** The scans to count; undefined if there is nothing to count. */
   readonly repeated?: Sql | undefined;
   readonly intervals?: Sql | undefined;
   /** @param counts rows of the scans; those of which there are more than `most` are not collected */
@@ -50,7 +50,7 @@ export interface BoundsPlan {
  * may match by its end. Both are outside the range of the condition. If they are few, they are collected; otherwise
  * that bound is dropped.
  *
- * @param isSingle every resource has one value
+ * @param isSingle true if every resource has a single value
  */
 export function planBounds(
   key: SortKey,
@@ -86,7 +86,7 @@ export function planBounds(
   };
 }
 
-/** Everything that has the parameter has a place in its order. Of tokens, those without a code have none: a text alone, or a system. */
+/** True if every resource with the parameter has a place in its order. Tokens without a code (a text or a system alone) have none. */
 function hasOrder(parameter: string, { dialect, type }: RowScope): boolean {
   return !tablesOf(dialect.model, type, parameter).includes('token');
 }

@@ -15,8 +15,8 @@ import type { Bounds } from '../../sql/pages/walk-bounds.js';
 /**
  * Searches a range of an order block by block.
  *
- * A block is a number of neighbouring resource keys, and its zones show which values it has; see zones.ts. Blocks are taken in
- * the order of their first sort value, those without matches are left out, and the search ends where no later block can
+ * A block is a number of neighboring resource keys, and its zones show which values it has; see zones.ts. Blocks are searched
+ * in the order of their first sort value. Blocks that cannot match are skipped, and the search ends when no later block can
  * have a row of the page.
  */
 export class BlockSearch {
@@ -67,7 +67,7 @@ export class BlockSearch {
     return found;
   }
 
-  /** What the average block costs: to test and to order a resource takes twice as long as to walk over one. */
+  /** The cost of an average block: testing and ordering a resource takes twice as long as walking over one. */
   #rowsPerBlock(blocks: number): number {
     const [count] = this.#statements.get(countOfCollection(this.#order.scope.collection as number)) as [number];
     return Math.ceil((2 * count) / Math.max(blocks, 1));
@@ -124,10 +124,10 @@ function valueTests(value: Sql, { low, high }: Bounds): readonly Sql[] {
   return [...test(low, sql`>=`), ...test(high, sql`<=`)];
 }
 
-/** Blocks of which the conditions are looked up in one statement. */
+/** The number of blocks whose conditions one statement looks up. */
 const FIRST_CHUNK = 32;
 const MAX_CHUNK = 512;
 
-/** What reading zones, and looking into an index, cost in rows. */
+/** The cost in rows of reading zones and of looking into an index. */
 const ZONES_PER_ROW = 2;
 const ROWS_PER_LOOK = 2;

@@ -22,7 +22,7 @@ export function mayMatch(conditions: readonly Condition[], block: Sql, scope: Ro
   return allOf(conditions.map((one) => zoneTest(one, block, scope) ?? pointTest(one, block) ?? TRUE));
 }
 
-/** The values of the block reach into the range of the condition. */
+/** True if the values of the block reach into the range of the condition. */
 function zoneTest({ criteria }: Condition, block: Sql, scope: RowScope): Sql | undefined {
   const parameter = criteria && parameterOf(criteria);
   if (criteria === undefined || parameter === undefined) return undefined;
@@ -38,7 +38,7 @@ function zoneTest({ criteria }: Condition, block: Sql, scope: RowScope): Sql | u
   return sql`EXISTS (SELECT 1 FROM zone z WHERE ${allOf([sql`z.parameter = ${zone} AND z.block = ${block}`, reaches, ends])})`;
 }
 
-/** The parameter that the criteria are about, if it is only one. */
+/** The parameter of the criteria, if they use only one. */
 function parameterOf(criteria: Criteria): string | undefined {
   if (criteria.kind === 'match') return criteria.parameter;
   if (criteria.kind === 'last-updated') return '_lastUpdated';
@@ -53,7 +53,7 @@ function pointTest(condition: Condition, block: Sql): Sql | undefined {
   return sql`EXISTS (SELECT 1 FROM (${condition.scan!}) s WHERE s.resource BETWEEN ${from} AND ${from} + ${BLOCK.size - 1})`;
 }
 
-/** The scan is of single codes or targets: an index has their rows in the order of their resources. */
+/** True for a scan of single codes or targets: an index has their rows in the order of their resources. */
 export function isOfPoints({ criteria, scan }: Condition): boolean {
   if (criteria === undefined || scan === undefined) return false;
   return criteria.kind === 'or'
@@ -61,7 +61,7 @@ export function isOfPoints({ criteria, scan }: Condition): boolean {
     : isOfPoint(criteria);
 }
 
-/** Alternatives of which each is looked for in a block. */
+/** The most alternatives that are looked up in a block one by one. */
 const MAX_POINTS = 8;
 
 function isOfPoint(criteria: Criteria): boolean {

@@ -18,10 +18,10 @@ export interface CandidateSearch {
 }
 
 /**
- * A scan of the few rows of another scan that can be on the page: those up to its last value of the first key. Undefined
- * where that would not be shorter.
+ * Reduces a scan to the few rows that can be on the page: those up to its last value of the first key. Undefined if that
+ * would not be shorter.
  *
- * PERF: the value of one key for each row takes a fifth of the time of all that a page needs of it.
+ * PERF: reading the value of one key takes a fifth of the time of reading everything that a page needs of a row.
  */
 export function candidateScan(search: CandidateSearch, statements: Statements): Sql | undefined {
   const { order, level, index, need, place } = search;
@@ -48,8 +48,8 @@ export function candidateScan(search: CandidateSearch, statements: Statements): 
 }
 
 /**
- * The first rows by the key and the id, for more rows of one value than a page has. Undefined where another key comes between
- * the two, or rows repeat too often.
+ * The first rows by the key and the id, if more rows have one value than fit on the page. Undefined if another key comes
+ * between the two, or rows repeat too often.
  */
 function byId(search: CandidateSearch, upTo: Sql, falling: boolean, statements: Statements): Sql | undefined {
   const { order, level, need } = search;

@@ -5,10 +5,10 @@ import type { PageOrder, PagePosition } from '../../sql/pages/page-order.js';
 import { TUNING } from './tuning.js';
 
 /**
- * Takes what a scan finds, tests it, sorts: from one key of the order on. A longer page than {@link TUNING}.maxSorted is in
- * no order and not cut.
+ * Tests and sorts the rows of a scan, from one key of the order on. A page longer than {@link TUNING}.maxSorted is neither
+ * sorted nor cut.
  *
- * @param scan undefined: all of the type
+ * @param scan undefined: all resources of the type
  */
 export function collection(
   order: PageOrder,

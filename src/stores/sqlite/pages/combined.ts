@@ -7,8 +7,8 @@ import type { Statements } from '../statements.js';
 import { isOfPoints } from './blocks.js';
 
 /**
- * Scans for what several conditions leave together, where each alone finds many: resources with values of all their
- * parameters, and those that two lists in the order of the keys have in common.
+ * Scans for conditions of which each alone finds many resources: those with values of all their parameters, and the common
+ * rows of two lists in the order of the keys.
  */
 export function combinedScans(
   conditions: readonly Condition[],
@@ -20,7 +20,7 @@ export function combinedScans(
   );
 }
 
-/** Resources of the shapes that have all parameters in question: none where conditions exclude each other by that. */
+/** The resources of the shapes with all these parameters: none if the conditions exclude each other by their parameters. */
 export function presenceScan(conditions: readonly Condition[], scope: RowScope): Condition | undefined {
   const needed = new Map<SqlValue, boolean>();
   for (const { criteria } of conditions) {

@@ -24,7 +24,7 @@ export interface OrderIndex {
   readonly key: Sql;
   /** The sort value. */
   readonly value: Sql;
-  /** The value is an expression: SQLite cannot compare it as part of a row value. */
+  /** True if the value is an expression, which SQLite cannot compare as part of a row value. */
   readonly isExpression?: boolean;
   /** The columns after the value, which make rows unique. */
   readonly rest: readonly Sql[];
@@ -34,17 +34,17 @@ export interface OrderIndex {
   isValue(value: SqlValue): Sql;
   /** The number of the parameter of which the values are codes. */
   readonly codesOf?: number | undefined;
-  /** No two resources have the same value. */
+  /** True if no two resources have the same value. */
   readonly unique: boolean;
-  /** The number of its values in the table `zone`; undefined where that has none. */
+  /** Its number in the table `zone`; undefined if the table never has its values. */
   readonly zone?: number | undefined;
-  /** Its number in the table `skip`; undefined where that never has it. */
+  /** Its number in the table `skip`; undefined if the table never has it. */
   readonly skip?: number | undefined;
-  /** Of resources without a value; undefined where all have one. */
+  /** Selects the resources without a value; undefined if all have one. */
   readonly missing?: { readonly scan: Sql; readonly test: Sql };
 }
 
-/** Undefined where no index has the order: references, which are ordered by a text that no column holds. */
+/** @returns undefined if no index has the order: references are ordered by a text that no column holds */
 export function orderIndexOf({ parameter, descending }: SortKey, scope: RowScope): OrderIndex | undefined {
   const { collection, row } = scope;
   if (parameter === '_id') {

@@ -10,10 +10,10 @@ import { countOfCollection, countOfShapes } from '../shapes.js';
 import type { Statements } from '../statements.js';
 
 /**
- * Gives a condition a scan of SQLite's own where that is shorter, or the only one:
+ * Gives a condition a scan specific to SQLite, if it is shorter or the only one:
  *
- * - Codes are found by one row per resource. A code is indexed with and without its system.
- * - Composites are looked at late: of the rows of one component each is tested for the others.
+ * - Codes use one row per resource. A code is indexed with and without its system.
+ * - Composites come late: each row of one component is tested for the others.
  * - `_lastUpdated` is a range of the index by instant of change.
  * - A test that no range of an index answers (`contains`, `ne`) reads all values of its parameter. A value in the order of
  *   the index takes a tenth of the time of a test under a resource's key.
@@ -22,7 +22,7 @@ export function withOwnScan(condition: Condition, scope: RowScope, statements: S
   const { criteria } = condition;
   if (criteria === undefined || scope.collection === undefined) return condition;
   if (criteria.kind === 'composite' && condition.scan !== undefined) {
-    // How many rows a component has is not counted anywhere.
+    // The number of rows of a component is unknown.
     const all = countOfCollection(scope.collection as number);
     return new OwnScan(condition, criteria, condition.scan, () => (statements.get(all)![0] as number) / 4);
   }

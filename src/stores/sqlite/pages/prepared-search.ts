@@ -12,7 +12,7 @@ import { type ConditionSets, conditionSets } from '../skip/condition-sets.js';
 import { SkipCache } from '../skip/skip-cache.js';
 import { SkipIndex, type SkipSource } from '../skip/skip-index.js';
 
-/** A search, its conditions and what is known of their scans. Every way to its page starts from here. */
+/** A search, its conditions and the known lengths of their scans: the starting point of every way to its page. */
 export class PreparedSearch {
   readonly query: SearchQuery;
   readonly scope: RowScope;
@@ -25,7 +25,7 @@ export class PreparedSearch {
   #skips: { readonly sets: ConditionSets | undefined } | undefined;
 
   /**
-   * @throws FhirError `invalid` - a limit, offset or position of no page
+   * @throws FhirError `invalid` - the limit, offset or position is malformed
    */
   constructor(
     query: SearchQuery,
@@ -41,17 +41,17 @@ export class PreparedSearch {
     this.#statements = statements;
   }
 
-  /** PERF: a plain page by id never asks for them. */
+  /** PERF: computed on demand, since a plain page by id never needs them. */
   get conditions(): readonly Condition[] {
     return (this.#conditions ??= this.#makeConditions());
   }
 
-  /** Further scans for what all conditions leave together. Only long searches ask for them. */
+  /** Scans that combine conditions. Only long searches use them. */
   get combined(): readonly Condition[] {
     return (this.#combined ??= combinedScans(this.conditions, this.scope, this.#statements));
   }
 
-  /** The sets of conditions; undefined where the file has no valid skip index. Only long searches ask for them. */
+  /** The sets of conditions; undefined if the file has no valid skip index. Only long searches use them. */
   get skips(): ConditionSets | undefined {
     this.#skips ??= { sets: this.#findSkips() };
     return this.#skips.sets;
@@ -69,7 +69,7 @@ export class PreparedSearch {
     return conditions.map((one) => withOwnScan(one, this.scope, this.#statements));
   }
 
-  /** The page is found from its end. */
+  /** True if the page is found from its end. */
   get isBackwards(): boolean {
     return this.page.edge?.before === true;
   }

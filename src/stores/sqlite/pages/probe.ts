@@ -49,6 +49,6 @@ export class Probes {
 
 interface Count {
   readonly rows: number;
-  /** The scan has no more rows than these. */
+  /** True if the scan has no more rows than these. */
   readonly isWhole: boolean;
 }

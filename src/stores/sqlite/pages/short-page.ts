@@ -10,8 +10,8 @@ import { TUNING } from './tuning.js';
  * The versions of a page of the type in order of the ids, or of a page that one condition finds few rows for; in reverse
  * order if the page ends at a position. Undefined for other pages.
  *
- * PERF: most searches are such. One statement gives the whole page, so it needs no transaction, and nothing is prepared
- * for the other ways.
+ * PERF: most searches are like this. One statement returns the whole page, so it needs no transaction and no preparation of
+ * the other ways.
  */
 export function shortPage(search: PreparedSearch, statements: Statements): readonly number[] | undefined {
   const { page, scope, query } = search;
@@ -39,7 +39,7 @@ export function shortPage(search: PreparedSearch, statements: Statements): reado
   return contentsOf(pageStatement(page, matching, scope), statements);
 }
 
-/** What a scan finds, in order of the ids. Undefined where that is more than a few rows. */
+/** The rows of a scan in the order of ids; undefined if there are more than a few. */
 function fewById({ page }: PreparedSearch, scan: Sql, statements: Statements): readonly number[] | undefined {
   const rows = statements.all(sql`WITH s (key) AS (${scan}) SELECT r0.content, r0.id
     FROM (SELECT key FROM s LIMIT ${FEW}) s CROSS JOIN resource r0 ON r0.key = s.key`) as readonly [number, string][];

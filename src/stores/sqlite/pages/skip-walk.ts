@@ -14,8 +14,8 @@ import { TUNING } from './tuning.js';
 
 /**
  * Finds a page among the resources that can meet all conditions, by the skip index: the sets of the conditions are
- * intersected, and the granules of the order are read one by one until the page is full. Statements look at no other
- * resources, and at those that were written since.
+ * intersected, and the granules of the order are read one by one until the page is full. Statements look only at these
+ * resources, and at those written since the index was built.
  */
 export class SkipWalker {
   readonly #index: SkipIndex;
@@ -30,7 +30,7 @@ export class SkipWalker {
     this.#order = order;
   }
 
-  /** From one key of the order on. Undefined where the index does not have that. */
+  /** Finds rows from one key of the order on; undefined if the index does not have that key. */
   walk(
     level: number,
     conditions: readonly Condition[],
@@ -123,13 +123,13 @@ export class SkipWalker {
     return this.#merged(this.#membersAmong(matching, part, need), written, part, need);
   }
 
-  /** Those of members of the sets that match, in order. */
+  /** The matches among members of the sets, in order. */
   #membersAmong(keys: readonly number[], part: Part, need: number): readonly FoundRow[] {
     const conditions = part.conditions.filter((one) => this.#sets.of(one)?.exact !== true);
     return this.#rows(keys, { ...part, conditions }, need);
   }
 
-  /** Those of some resources that match, in order. */
+  /** The matches among some resources, in order. */
   #rows(keys: readonly number[], { level, conditions, place }: Part, need: number): readonly FoundRow[] {
     if (keys.length === 0) return [];
     const scan = sql`SELECT value FROM json_each(${JSON.stringify(keys)})`;
@@ -139,7 +139,7 @@ export class SkipWalker {
     return this.#statements.all(collection(this.#order, level, scan, tests, need, place)).map(foundRow);
   }
 
-  /** What was written since may be among the others, too: as members of a group. */
+  /** Resources written since can also be in the sets, as members of a group. */
   #merged(
     found: readonly FoundRow[],
     written: readonly FoundRow[],
@@ -157,7 +157,7 @@ export class SkipWalker {
   }
 }
 
-/** What is searched: from one key of the order on, after a position. */
+/** The part of the order to search: from one key on, after a position. */
 interface Part {
   readonly level: number;
   readonly conditions: readonly Condition[];

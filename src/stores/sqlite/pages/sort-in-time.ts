@@ -18,7 +18,7 @@ export function sortInTime<Item>(items: readonly Item[], compare: (a: Item, b: I
 /** Items between two looks at the clock: a millisecond or two. */
 const RUN = 4_096;
 
-/** Merges each two neighbouring runs of a size. */
+/** Merges every two neighboring runs of a size. */
 function mergeRuns<Item>(
   items: readonly Item[],
   size: number,

@@ -8,11 +8,11 @@ import type { PageOrder } from '../../sql/pages/page-order.js';
 import { isBefore } from '../../sql/pages/value-range.js';
 import type { Bounds } from '../../sql/pages/walk-bounds.js';
 
-/** A range of an index that is still to be read. */
+/** A range of an index that is left to read. */
 export interface Stretch {
   readonly start: Sql;
   readonly end: Sql;
-  /** Read from large to small. */
+  /** True if read from large to small. */
   readonly falling: boolean;
 }
 
@@ -86,7 +86,7 @@ function furtherValues(order: PageOrder, level: number, scope: RowScope): readon
   return orderTerms(order.keys.slice(level + 1), scope).map(({ value }) => value);
 }
 
-/** Whether a test asks for more of a resource than its key. */
+/** Whether a test needs more of a resource than its key. */
 export function looksAtRow(test: Sql): boolean {
   return /\br0\.(?!key\b)/.test(test.text);
 }

@@ -14,7 +14,7 @@ import { boundsOf } from './walk-bounds.js';
 
 /** The other ways to find rows, for the parts of an order that are not walked. */
 export interface OtherWays {
-  /** Finds rows in the order of the keys from a level on, in the shorter way. */
+  /** Finds rows in the order of the keys from a level on, by the shortest way. */
   find(level: number, conditions: readonly Condition[], need: number, place: PagePosition | undefined): Finding;
   /** Sorts the rows of a scan that meet the conditions. */
   collect(
@@ -43,7 +43,7 @@ export class Walker {
   /**
    * Reads the matches before the range, in it, after it, and those without a value; backwards in the opposite order.
    *
-   * @param byBlocks the range is not walked, but searched in those blocks of resources that can have matches
+   * @param byBlocks searches the range block by block instead of walking it
    */
   *walk(
     level: number,
