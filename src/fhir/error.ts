@@ -120,7 +120,7 @@ export class FhirError extends Error {
   }
 
   /**
-   * The details of an error of this code, typed; undefined where the error has another code or no details.
+   * The details of an error of this code, typed; undefined if the error has another code or no details.
    *
    * @example
    * const { memberships = [] } = error.detailsOf('membership-ambiguous') ?? {};

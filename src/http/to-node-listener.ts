@@ -12,7 +12,7 @@ export interface NodeRequest extends AsyncIterable<Uint8Array> {
   readonly headers: { readonly [name: string]: string | string[] | undefined };
   /** Express: the URL before routers cut their part off. */
   readonly originalUrl?: string | undefined;
-  /** What a body parser left; undefined where the body was not read yet. */
+  /** What a body parser left; undefined if the body was not read yet. */
   readonly body?: unknown;
 }
 

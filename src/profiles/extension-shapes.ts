@@ -12,7 +12,7 @@ export interface ExtensionShape {
   readonly array: boolean;
   readonly short: string;
   /**
-   * The one element of Extension that has the value, `valueCode`; undefined where the field is an object over the
+   * The one element of Extension that has the value, `valueCode`; undefined if the field is an object over the
    * extension itself.
    */
   readonly value: ElementDefinition | undefined;

@@ -4,7 +4,7 @@ import { definitionsByUrl } from './definitions-by-url.js';
 
 /** Codes with their systems. */
 export interface CodeSet {
-  /** @param system undefined where none is given: any system counts */
+  /** @param system undefined if none is given: any system counts */
   has(code: string, system: string | undefined): boolean;
   readonly size: number;
 }

@@ -5,16 +5,16 @@ import { parseShortText } from './long-texts.js';
 /**
  * Reads some elements of resources from the texts of `jsonLines`.
  *
- * PERF: `JSON.parse` takes as long as what it makes. Of a Patient with a narrative a third is left.
+ * PERF: the time of `JSON.parse` grows with the values that it makes. Of a Patient with a narrative, a third remains.
  */
 export class ElementReader {
   /** The beginnings of the lines to read, by the code of the first letter. */
   readonly #beginnings: (readonly string[] | undefined)[] = [];
-  /** The part of a text that is read, as learned from those before. */
+  /** The share of a text that is read, as learned from earlier texts. */
   #share = 0.5;
   #unmeasured = 0;
 
-  /** @param names those of the elements; `resourceType` and `id` are always read. */
+  /** @param names the elements to read; `resourceType` and `id` are always read. */
   constructor(names: readonly string[]) {
     for (const name of new Set(['resourceType', 'id', ...names])) {
       const letter = name.charCodeAt(0);
@@ -36,7 +36,7 @@ export class ElementReader {
     return parseShortText(text.slice(0, open) + part);
   }
 
-  /** PERF: to leave out a fifth takes as long as to parse it. Now and then it is measured again. */
+  /** PERF: skipping a fifth of a text takes as long as parsing it. The share is measured again now and then. */
   get #isMostlyRead(): boolean {
     if (this.#share < MAX_SHARE || this.#unmeasured === UNMEASURED) {
       this.#unmeasured = 0;
@@ -46,7 +46,7 @@ export class ElementReader {
     return true;
   }
 
-  /** The lines of the elements, without the opening brace. PERF: neighbours are copied together. */
+  /** The lines of the elements, without the opening brace. PERF: neighbors are copied together. */
   #partOf(text: string, first: number): string {
     let part = '';
     let start = first;

@@ -6,7 +6,7 @@ import { DECIMALS_MARK, parseJsonText } from './json-text.js';
 /** Resources by their texts, one for each time that a text is read. */
 type Parsed = Map<string, AnyResource[]>;
 
-/** What the read that runs may use; undefined where it parses long texts itself. */
+/** What the read that runs may use; undefined if it parses long texts itself. */
 let parsedBefore: Parsed | undefined;
 
 /** In place of a result: the read met a long text. */

@@ -26,7 +26,7 @@ export interface DeniedQuestion {
  * Failing conditions, and the existence of the resource, are only explained to callers who can read everything that
  * decides them.
  *
- * @param row none where there is no such resource, or where the question is about the type, which only rules without
+ * @param row none if there is no such resource, or if the question is about the type, which only rules without
  * the interaction and rules that never hold deny
  */
 export async function denialReasons(

@@ -27,7 +27,7 @@ export function withElementsOf(before: AnyResource, after: AnyResource, names: I
   return copy as unknown as AnyResource;
 }
 
-/** True where the named field, or what is inside it, has a value. */
+/** True if the named field, or a field inside it, has a value. */
 export function hasField(resource: AnyResource, path: string): boolean {
   return reaches(elementsOf(resource), path.split('.'));
 }
@@ -43,7 +43,7 @@ export function headOf(path: string): string {
   return path.split('.', 1)[0]!;
 }
 
-/** True where hiding `field` hides `other` too: it is the same field, or one inside it. */
+/** True if hiding `field` hides `other` too: it is the same field, or one inside it. */
 export function covers(field: string, other: string): boolean {
   return other === field || other.startsWith(`${field}.`);
 }
@@ -84,7 +84,7 @@ function withoutPath(source: JsonObject, path: readonly string[], top = false): 
 }
 
 /**
- * The value of an element without what a path inside it names; undefined where nothing is left.
+ * The value of an element without the elements that a path inside it names; undefined if nothing is left.
  *
  * @param sibling of primitives: its items are parallel to those of the element, so an empty one becomes null
  */

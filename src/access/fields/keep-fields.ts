@@ -41,7 +41,7 @@ function holdsGuarded(resource: AnyResource, head: string, rules: AccessRules): 
   );
 }
 
-/** True where a resource inside another has an element that is guarded. */
+/** True if a resource inside another has an element that is guarded. */
 function setsGuarded(resource: AnyResource, head: string, rules: AccessRules): boolean {
   return resourcesInside(elementsOf(resource), head).some((inner) =>
     [...guardedElements(inner['resourceType'] as string, rules)].some((name) =>
@@ -109,7 +109,7 @@ function has(resource: AnyResource, name: string): boolean {
   return Object.keys(elementOf(resource, name)).length > 0;
 }
 
-/** True where a choice that is absent in the form named has a value in another one. */
+/** True if a choice is absent in the named form but has a value in another one. */
 function hasOtherForm(model: FhirModel, resource: AnyResource, name: string): boolean {
   return formsOf(model, resource.resourceType, name).some((form) => has(resource, form));
 }

@@ -45,7 +45,7 @@ export function hiddenByAll(rules: readonly AccessRule[]): readonly string[] {
   return [...fields].filter((field) => rules.every(({ hidden }) => coversField(hidden, field)));
 }
 
-/** True where a field is one of those named, or inside one. */
+/** True if a field is one of the named ones, or inside one. */
 function coversField(named: readonly string[], field: string): boolean {
   return named.some((other) => covers(other, field));
 }

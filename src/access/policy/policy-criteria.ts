@@ -138,7 +138,7 @@ function hasTest(criteria: Criteria, isFound: (test: ValueTest) => boolean): boo
   }
 }
 
-/** True where a date, number or quantity is compared in another way than for equality. */
+/** True if a date, number or quantity is compared other than for equality. */
 function hasOtherPrefix(test: ValueTest): boolean {
   return 'prefix' in test && test.prefix !== 'eq';
 }

@@ -21,7 +21,7 @@ export function sizeProblems(policy: JsonObject): PolicyProblem[] {
   return [];
 }
 
-/** What is too large in all policies of a membership together; undefined where nothing is. */
+/** The limit that the policies of a membership exceed together; undefined if they exceed none. */
 export function membershipSizeProblem(policies: readonly PolicySize[]): PolicyProblem | undefined {
   let [rules, length] = [0, 0];
   for (const size of policies) {

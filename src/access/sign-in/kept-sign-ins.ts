@@ -28,7 +28,7 @@ interface Entry extends KeptSignIn {
 export class KeptSignIns {
   readonly #entries = new LRUCache<string, Entry>({ max: MAX_ENTRIES });
 
-  /** @returns undefined where sign-ins cannot be kept */
+  /** @returns undefined if sign-ins cannot be kept */
   static of(store: ResourceStore): KeptSignIns | undefined {
     if (store.accessEpoch === undefined || store.readsAreCurrent !== true) return undefined;
     let kept = BY_STORE.get(store);

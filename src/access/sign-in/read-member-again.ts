@@ -9,7 +9,7 @@ export interface CurrentState {
   readonly member: Member;
   /** When the membership was last changed: ISO 8601, UTC. */
   readonly lastUpdated: string;
-  /** True where the directory above the projects has the membership. */
+  /** True if the directory above the projects has the membership. */
   readonly isListed: boolean;
 }
 

@@ -70,7 +70,7 @@ const STRETCH = 64 * 1024;
 
 /** The object or list around the current position. */
 interface Level {
-  /** Undefined where the parsed value has no such object or list, because of a repeated name. */
+  /** Undefined if the parsed value has no such object or list, because of a repeated name. */
   readonly value: object | undefined;
   readonly list: boolean;
   /** Of a list. */

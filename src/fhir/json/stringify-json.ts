@@ -145,7 +145,7 @@ function writeElement(object: JsonObject, name: string, layout: Layout): string 
   return writeList(value, layout, (item, index, inner) => decimalText(object, name, index) ?? write(item, inner));
 }
 
-/** Whether it says itself what is written for it. */
+/** Whether the object determines its own JSON text. */
 export function hasOwnJson(value: object): boolean {
   return typeof (value as { readonly toJSON?: unknown }).toJSON === 'function';
 }

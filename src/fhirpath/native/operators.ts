@@ -39,7 +39,7 @@ const OPERATORS: ReadonlyMap<string, OperatorCompiler> = new Map<string, Operato
   ['implies', logic(implies)],
 ]);
 
-/** The common comparison type of two operands; undefined where only fhirpath.js can compare them. */
+/** The common comparison type of two operands; undefined if only fhirpath.js can compare them. */
 function comparisonClass(left: Native, right: Native): 'number' | 'text' | 'boolean' | undefined {
   if (isNumber(left.type) && isNumber(right.type)) return 'number';
   if (isText(left.type) && isText(right.type)) return 'text';

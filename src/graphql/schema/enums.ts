@@ -23,7 +23,7 @@ export function enumNamed(model: FhirModel, name: string): EnumDefinition | unde
 }
 
 /**
- * The names of an element's codes in answers and inputs; undefined where they are texts.
+ * The names of an element's codes in answers and inputs; undefined if they are texts.
  *
  * PERF: unlike {@link enumOf}, it does not read the definitions of all types.
  */

@@ -25,7 +25,7 @@ export function clientFields(model: FhirModel, type: ClientType): readonly strin
 /**
  * Reads what a body says about a client or Bot.
  *
- * @param removable true where null takes an element away; elsewhere null is the same as leaving it out
+ * @param removable true if null takes an element away; elsewhere null is the same as leaving it out
  */
 export function readClientSettings(
   model: FhirModel,

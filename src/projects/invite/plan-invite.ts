@@ -149,7 +149,7 @@ function withProfile(before: ProjectMembership, profile: PersonProfile): Project
   return { ...before, profile: { reference } };
 }
 
-/** @returns the position of its write; undefined where nothing changes */
+/** @returns the position of its write; undefined if nothing changes */
 async function writeMembership(
   session: ProjectSession,
   writes: Writes,

@@ -65,7 +65,7 @@ export async function userByExternalId(session: ProjectSession, externalId: stri
   return matches[0]?.resource as Stored<User> | undefined;
 }
 
-/** True where the User lives on the server (`project` undefined) or in the project. */
+/** True if the User lives on the server (`project` undefined) or in the project. */
 export function livesIn(user: User, project: string | undefined): boolean {
   return user.project?.reference === (project === undefined ? undefined : referenceTo('Project', project));
 }
@@ -117,7 +117,7 @@ export async function profilesWithEmail(session: ProjectSession, request: Invite
 }
 
 /**
- * What {@link profilesWithEmail} searches, for a commit to check that it still finds nothing; undefined where there is
+ * What {@link profilesWithEmail} searches, for a commit to check that it still finds nothing; undefined if there is
  * nothing to search.
  */
 export function emailProfilesQuery(

@@ -6,7 +6,7 @@ import { callAborted } from '../../store/guards.js';
 export interface GroupedCalls<Call, Result> {
   /** Runs one call. The signal ends it. */
   alone(call: Call, signal: AbortSignal | undefined): Promise<Result>;
-  /** Runs several calls as one: all of them have an effect, or none where it rejects. @returns same length, same order */
+  /** Runs several calls as one: all of them have an effect, or none if it rejects. @returns same length, same order */
   together(calls: readonly Call[]): Promise<readonly Result[]>;
   /** Whether a call can join others. */
   fits(group: readonly Call[], call: Call): boolean;

@@ -17,7 +17,7 @@ import { arrayText } from './array.js';
 import { readMeta, type Runner, setMeta } from './meta.js';
 import { removeSkipRows } from './skip/remove-skip-rows.js';
 
-/** True where the rows are made with the definitions of this process. @throws FhirError `unavailable` - by a newer version */
+/** True if the rows are made with the definitions of this process. @throws FhirError `unavailable` - by a newer version */
 export async function isMadeWith(runner: Runner, model: FhirModel): Promise<boolean> {
   const meta = await readMeta(runner, ['index_version', 'index_definitions']);
   return isOfThisVersion(meta.get('index_version')) && meta.get('index_definitions') === indexFingerprint(model);

@@ -4,7 +4,7 @@ import type { PostgresClient, PostgresScriptStatement } from './driver.js';
 /** Runs statements without values, of which some may be `COPY … FROM STDIN`. */
 export type RunScript = (statements: readonly PostgresScriptStatement[]) => Promise<unknown>;
 
-/** How a client runs scripts; undefined where it cannot. */
+/** How a client runs scripts; undefined if it cannot. */
 export function scriptOf(client: PostgresClient): RunScript | undefined {
   if (client.script !== undefined) return (statements) => client.script!(statements);
   const { connection, pipeline } = client as PostgresClient & { readonly pipeline?: unknown };

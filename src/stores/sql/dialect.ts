@@ -54,7 +54,7 @@ export interface SqlDialect {
   byResource(table: IndexTable, x: Sql, resource: Sql, project: string, parameter: SqlValue): FromWhere;
   /**
    * The same by a value that is known whole (`isPoint` in lookup.ts), for plain parameters: the index by value, with what
-   * else its rows need. Undefined where the database chooses.
+   * else its rows need. Undefined if the database chooses.
    */
   readonly byPoint?: (table: IndexTable, x: Sql, resource: Sql, parameter: SqlValue) => FromWhere;
   /** The row of an index table holds a value of the parameter. */

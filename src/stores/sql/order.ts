@@ -57,7 +57,7 @@ function farther({ value, descending }: OrderTerm, than: string | number | null,
 
 const NULL = sql`NULL`;
 
-/** Undefined where no resource has a value, so the key has no effect. */
+/** Undefined if no resource has a value, so the key has no effect. */
 function sortValue({ parameter, descending }: SortKey, scope: RowScope): Sql | undefined {
   const { row, type } = scope;
   const { targetText } = scope.dialect;

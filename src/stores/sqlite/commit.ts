@@ -77,7 +77,7 @@ export class Commits {
     return this.commitTogether([writes])[0]!;
   }
 
-  /** Applies several lists, one after the other, in one transaction: all of them, or none where one throws. */
+  /** Applies several lists, one after the other, in one transaction: all of them, or none if one throws. */
   commitTogether(lists: readonly (readonly Write[])[]): readonly Committed[] {
     // Extraction needs no lock, so it comes before.
     const prepared = lists.map((writes) => writes.map((write, index) => this.#prepare(write, index)));

@@ -63,7 +63,7 @@ export class Dictionary<Owner extends string | number> {
     this.#table = table;
   }
 
-  /** The number of a name; undefined where it has none yet. */
+  /** The number of a name; undefined if it has none yet. */
   find(owner: Owner, name: string): number | undefined {
     const known = this.#known.get(owner)?.get(name);
     if (known !== undefined) return known;

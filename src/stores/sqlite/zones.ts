@@ -5,7 +5,7 @@ import type { IndexOwner } from './index-rows.js';
 import type { Statements } from './statements.js';
 
 /**
- * Keeps the table `zone`: per block of neighbouring resource keys, the smallest and largest values of each date and number, of
+ * Keeps the table `zone`: per block of neighboring resource keys, the smallest and largest values of each date and number, of
  * the ids and of the instants of change. A search skips the blocks where nothing can match. Only inside a transaction,
  * which must end with {@link flush} or {@link clear}.
  *

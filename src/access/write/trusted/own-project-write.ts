@@ -9,7 +9,7 @@ import { OPERATORS_FIELDS } from '../../policy/default-rules.js';
  * the project's own secrets; the settings that belong to the operator stay, and may be repeated or left out. The
  * operator's secrets may only be left out: they are never readable, so repeating would be guessing.
  *
- * @param stored undefined where there is no such Project yet: it may then be made, but not as a super-admin project
+ * @param stored undefined if there is no such Project yet: it may then be made, but not as a super-admin project
  * @returns a `forbidden` error where it touches what it may not
  */
 export function ownProjectWrite(stored: AnyResource | undefined, asked: AnyResource): AnyResource | FhirError {
