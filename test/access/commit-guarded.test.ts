@@ -102,14 +102,28 @@ describe('a commit', () => {
     const caller = await signedIn(store, { rules });
     const observation = put({ resourceType: 'Observation', id: 'o', subject: { reference: 'Patient/p' } } as AnyResource); // prettier-ignore
     const write: GuardedWrite = { ...observation, generatedId: true } as GuardedWrite;
-    const search = store.search.bind(store);
     for (const error of [new Error('disk full'), new FhirError('unavailable', 'Busy')]) {
-      // The first search is for what is stored, the second for the resource as it is to be written.
-      vi.spyOn(store, 'search').mockImplementationOnce(search).mockRejectedValueOnce(error);
+      // Nothing is stored under a generated id: the first search is for the resource as it is to be written.
+      vi.spyOn(store, 'search').mockRejectedValueOnce(error);
       const thrown: unknown = await commit(store, caller, [write]).catch((one: unknown) => one);
       if (error instanceof FhirError) expect(thrown).toMatchObject({ code: 'unavailable', details: { index: 0 } });
       else expect(thrown).toBe(error);
     }
+  });
+
+  test('under an id that the library generated reads nothing, and overwrites nothing if it is taken all the same', async () => {
+    const store = await world();
+    const caller = await signedIn(store, {});
+    const [read, search] = [vi.spyOn(store, 'read'), vi.spyOn(store, 'search')];
+    const generated = { ...put({ resourceType: 'Observation', id: 'o' }), generatedId: true } as GuardedWrite;
+    const written = await commit(store, caller, [generated]);
+    expect(written).toMatchObject([{ kind: 'put', created: true }]);
+    // The project says how strictly resources are checked.
+    expect(read.mock.calls.flatMap(([keys]) => keys)).toEqual([{ project: '', type: 'Project', id: 'clinic' }]);
+    expect(search).not.toHaveBeenCalled();
+    expect(await faultOf(commit(store, caller, [generated]))).toMatchObject({ code: 'precondition-failed' });
+    const [stored] = await store.read([{ project: 'clinic', type: 'Observation', id: 'o' }]);
+    expect(stored).toMatchObject({ status: 'found', versionId: '1' });
   });
 
   test('by a demoted administrator writes nothing, wherever the policy stands in it', async () => {

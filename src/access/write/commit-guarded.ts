@@ -125,14 +125,16 @@ interface Step {
   readonly write: Write;
 }
 
-/** What the writes replace or delete: the patients of its compartments are touched, too. */
+/** What the writes replace or delete: the patients of its compartments are touched, too. A creation replaces nothing. */
 async function readReplaced(
   store: ResourceStore,
   steps: readonly Step[],
   options: CommitOptions | undefined,
 ): Promise<readonly ReadResult[]> {
   const keys = steps.flatMap(({ write }) =>
-    write.kind !== 'assert-no-match' && isOfPatients(store.model, write.key.type) ? [write.key] : [],
+    write.kind !== 'assert-no-match' && write.expect?.version !== null && isOfPatients(store.model, write.key.type)
+      ? [write.key]
+      : [],
   );
   return keys.length === 0 ? [] : store.read(keys, options && { signal: options.signal, deadline: options.deadline });
 }

@@ -9,7 +9,11 @@ import { loadMemberUsers, mentionsMemberUsers } from '../../evaluate/member-user
 import { homeOf } from '../../home-of.js';
 import type { StoredState } from './commit-state.js';
 
-/** Loads what the writes of a member are decided on. */
+/**
+ * Loads what the writes of a member are decided on.
+ *
+ * PERF: nothing is stored under a generated id, so it is not read. The commit still fails if that is wrong: it expects no version.
+ */
 export async function loadStored(
   store: ResourceStore,
   caller: MemberCaller,
@@ -17,9 +21,11 @@ export async function loadStored(
   options: CallOptions | undefined,
 ): Promise<StoredState> {
   const keys = writes.flatMap((write) =>
-    write.kind === 'assert-no-match' ? [] : [{ ...write.key, project: homeOf(write.key.type, caller) }],
+    write.kind === 'assert-no-match' || isOfGeneratedId(write)
+      ? []
+      : [{ ...write.key, project: homeOf(write.key.type, caller) }],
   );
-  const found = await store.read(keys, options);
+  const found = keys.length === 0 ? [] : await store.read(keys, options);
   const deleted = new Set(
     keys.flatMap(({ type, id }, index) => (found[index]!.status === 'gone' ? [referenceTo(type, id)] : [])),
   );
@@ -29,6 +35,10 @@ export async function loadStored(
     : undefined;
   const granted = await grantedBefore({ store, caller }, keys, found, memberUsers, options);
   return { deleted, granted, memberUsers, now: Date.now(), baseUrl: baseUrlOf(store) };
+}
+
+function isOfGeneratedId(write: GuardedWrite): boolean {
+  return write.kind === 'put' && write.generatedId === true;
 }
 
 function needsMemberUsers({ rules }: MemberCaller, type: string): boolean {
