@@ -13,7 +13,7 @@ export const LAYERS = {
   platform: [],
   fhir: ['platform'],
   fhirpath: ['fhir', 'platform'],
-  profiles: ['fhir', 'fhirpath'],
+  profiles: ['fhir', 'fhirpath', 'platform'],
   search: ['fhir', 'fhirpath', 'profiles', 'platform'],
   terminology: ['store', 'search', 'fhir', 'platform'],
   // Reads the host's file system; only its own entry imports it.
@@ -135,6 +135,7 @@ export const ROOMS = {
       'introspect/',
       'coerce-variables.ts',
       'context.ts',
+      'until-deadline.ts',
       'typed-document.ts',
       'prepare-request.ts',
       'request-cost.ts',

@@ -15,7 +15,6 @@ import { assertStore, resolveContext, type FhirGraphqlContext } from './context.
 import { hashOfPrepared, hashOfRequested } from './documents/document-hash.js';
 import { errorCodeOf, isClosed } from './documents/documents.js';
 import type { RequestedDocument } from './documents/find-document.js';
-import { Deadline } from './execute/deadline.js';
 import { executePlan, type Outcome } from './execute/execute-plan.js';
 import { documentError, requestError, type ResponseError } from './execute/response-errors.js';
 import { introspect } from './introspect/introspect.js';
@@ -29,6 +28,7 @@ import { DocumentErrors } from './prepared-document.js';
 import { type PreparedRequest, prepareRequest, runOptionsOf } from './prepare-request.js';
 import { assertAffordableMutation, requestCost, type RequestCost } from './request-cost.js';
 import type { QueryDocument, TypedContext, TypedServiceRequest } from './typed-document.js';
+import { untilDeadline } from './until-deadline.js';
 
 /** The GraphQL response. `data` is missing if the request failed as a whole. */
 export interface FhirGraphqlResult<Data = { [key: string]: unknown }> {
@@ -213,24 +213,4 @@ async function introspections(
 ): Promise<readonly (readonly [key: string, value: unknown])[]> {
   const answers = await introspect(fields, partsOf(document, variables), variables, introspection);
   return fields.map(({ key }, index) => [responseKey(key), answers[index]]);
-}
-
-/**
- * Waits for work that the plan needs before it runs, such as a document that the host has to find.
- *
- * @param began the start of the request
- * @throws LimitError `timeout`
- * @throws FhirError `aborted`
- */
-async function untilDeadline<Result>(
-  work: Promise<Result>,
-  { limits, signal }: FhirGraphqlContext,
-  began: number,
-): Promise<Result> {
-  const deadline = new Deadline(withDefaults(limits).timeout, signal, undefined, performance.now() - began);
-  try {
-    return await deadline.wait(work);
-  } finally {
-    deadline.close();
-  }
 }

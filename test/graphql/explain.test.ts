@@ -551,3 +551,21 @@ describe('what cannot be executed cannot be explained', () => {
 test('a guarded store has no way to look into statements', () => {
   expect('explain' in guardStore(new SqliteStore(':memory:'), trusted)).toBe(false);
 });
+
+describe('an explanation ends by its deadline', () => {
+  const never = (): Promise<never> => new Promise(() => undefined);
+  const limits = { timeout: 5 };
+  const tooLong = { code: 'too-costly', details: { limit: 'timeout', max: 5 } };
+
+  test('while a document is looked for', async () => {
+    const context = { store: new MemoryStore(), caller: trusted, limits, documents: { find: never } };
+    await expect(explainFhirGraphql({ documentId: 'a' }, context)).rejects.toMatchObject(tooLong);
+  });
+
+  test('while the store explains', async () => {
+    const store = storeWith(new MemoryStore(), { explain: never });
+    await expect(
+      explainFhirGraphql('{ PatientList { id } }', { store, caller: trusted, limits }),
+    ).rejects.toMatchObject(tooLong);
+  });
+});

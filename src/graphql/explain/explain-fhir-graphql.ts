@@ -12,6 +12,7 @@ import { makePlan } from '../plan-cache.js';
 import { DocumentErrors } from '../prepared-document.js';
 import { prepareRequest, runOptionsOf, type PreparedRequest } from '../prepare-request.js';
 import type { QueryDocument, TypedContext, TypedServiceRequest } from '../typed-document.js';
+import { untilDeadline } from '../until-deadline.js';
 import { explainEdges, type Explaining, type SharingEdges } from './explain-edge.js';
 import type { ExplainedCall, ExplainedPlan } from './explained-plan.js';
 import { planText } from './plan-text.js';
@@ -43,14 +44,20 @@ export async function explainFhirGraphql<Variables = { [name: string]: unknown }
 ): Promise<GraphqlExplanation> {
   const context = resolveContext(typedContext as FhirGraphqlContext);
   assertStore(context, 'explainFhirGraphql');
-  const plan = await explainPlan(await prepared(query, context), context);
+  const began = performance.now();
+  const request = await prepared(query, context, began);
+  const plan = await untilDeadline(explainPlan(request, context, began), context, began);
   return { plan, text: planText(plan) };
 }
 
 /** Maximum number of calls explained. */
 const MAX_CALLS = 1_000;
 
-async function explainPlan(request: PreparedRequest, context: FhirGraphqlContext): Promise<ExplainedPlan> {
+async function explainPlan(
+  request: PreparedRequest,
+  context: FhirGraphqlContext,
+  began: number,
+): Promise<ExplainedPlan> {
   const { document, operation, variables, limits, focus } = request;
   if (operation.operation !== 'query') throw new FhirError('unsupported', 'Only queries can be explained');
   const { plan, selections } = makePlan(document, operation, variables, limits);
@@ -60,7 +67,7 @@ async function explainPlan(request: PreparedRequest, context: FhirGraphqlContext
     guardStore(context.store, context.caller, context.baseUrl),
     selections,
   );
-  const deadline = performance.now() + limits.timeout;
+  const deadline = began + limits.timeout;
   const explaining: Explaining = { store: context.store, options, call: { signal: context.signal, deadline } };
   const calls: ExplainedCall[] = [];
   const pace = new Pace();
@@ -100,9 +107,14 @@ function sharingEdges(level: readonly PlacedEdge[], variables: Variables): reado
   return [...groups.values()] as unknown as readonly SharingEdges[];
 }
 
-async function prepared(query: RequestedDocument, context: FhirGraphqlContext): Promise<PreparedRequest> {
+async function prepared(
+  query: RequestedDocument,
+  context: FhirGraphqlContext,
+  began: number,
+): Promise<PreparedRequest> {
   try {
-    return await prepareRequest(query, context);
+    const preparing = prepareRequest(query, context);
+    return preparing instanceof Promise ? await untilDeadline(preparing, context, began) : preparing;
   } catch (error) {
     if (!(error instanceof DocumentErrors)) throw maskError(error);
     const findings = error.errors.map(documentError);
