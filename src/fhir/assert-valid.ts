@@ -1,9 +1,10 @@
 import type { FhirModel } from './model/fhir-model.js';
 import { andMore } from './messages/quote.js';
 import { FhirError } from './error.js';
+import { inOneGo } from '../platform/pace.js';
 import type { OutcomeIssue } from './operation-outcome.js';
 import type { AnyResource } from './resource.js';
-import { validateResource, validateStorable, type ValidationOptions } from './validate-resource.js';
+import { type ValidationOptions, validatingResource, validatingStorable } from './validate-resource.js';
 
 export interface AssertOptions extends ValidationOptions {
   /** Findings against the definitions that do not cause a rejection. Default: none. */
@@ -12,7 +13,7 @@ export interface AssertOptions extends ValidationOptions {
 
 /**
  * Lets a resource through only if it can be stored and, with `strict`, agrees with the R4 definitions.
- * {@link validateResource} lists the checks. Warnings do not refuse a resource.
+ * `validateResource` lists the checks. Warnings do not refuse a resource.
  *
  * @throws FhirError `too-costly` - it is larger than `maxBytes`.
  * @throws FhirError `invalid` - no project could store it; `issues` has every reason.
@@ -21,13 +22,22 @@ export interface AssertOptions extends ValidationOptions {
 export function assertValidResource(
   model: FhirModel,
   resource: unknown,
-  { except, ...options }: AssertOptions = {},
+  options: AssertOptions = {},
 ): asserts resource is AnyResource {
-  refuse('invalid', 'The resource cannot be stored', validateResource(model, resource, { ...options, strict: false }));
+  inOneGo(assertingValidResource(model, resource, options));
+}
+
+/** {@link assertValidResource} in steps: a long resource is checked in parts. */
+export function* assertingValidResource(
+  model: FhirModel,
+  resource: unknown,
+  { except, ...options }: AssertOptions = {},
+): Generator<void> {
+  refuse('invalid', 'The resource cannot be stored', yield* validatingResource(model, resource, options));
   if (options.strict !== true) return;
   // Ignored findings must not count against the limit.
   const all = except === undefined ? options : { maxIssues: 10_000, ...options };
-  const issues = validateStorable(model, resource as AnyResource, all);
+  const issues = yield* validatingStorable(model, resource as AnyResource, all);
   const counted = except === undefined ? issues : issues.filter((issue) => !except(issue));
   refuse('unprocessable', 'The resource breaks the R4 definitions', counted);
 }

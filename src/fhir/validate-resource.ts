@@ -8,9 +8,11 @@ import {
   type JsonObject,
   MAX_RESOURCE_DEPTH,
 } from './resource.js';
+import { isLong } from './json/parts.js';
+import { checkingResource } from './validation/check-in-steps.js';
 import { checkResource } from './validation/check-resource.js';
 import { Findings, kindOf } from './validation/findings.js';
-import { checkJsonSafety } from './validation/json-safety.js';
+import { checkingJsonSafety, checkJsonSafety } from './validation/json-safety.js';
 import { checkStorableShape } from './validation/storable-shape.js';
 
 export interface ValidationOptions {
@@ -58,6 +60,21 @@ export function validateResource(model: FhirModel, resource: unknown, options: V
   return findings.issues;
 }
 
+/** {@link validateResource} without `strict`, in steps. */
+export function* validatingResource(
+  model: FhirModel,
+  resource: unknown,
+  { maxIssues = MAX_ISSUES, maxBytes = DEFAULT_RESOURCE_BYTES }: Omit<ValidationOptions, 'strict'>,
+): Generator<void, OutcomeIssue[]> {
+  if (!isLong(resource)) return validateResource(model, resource, { maxIssues, maxBytes });
+  const findings = new Findings(Math.max(1, maxIssues));
+  if (!hasKnownType(model, resource, findings)) return findings.issues;
+  findings.enter(resource.resourceType);
+  yield* checkingJsonSafety(resource, { maxBytes, maxDepth: MAX_RESOURCE_DEPTH }, findings);
+  if (!findings.any) checkStorableShape(resource, findings);
+  return findings.issues;
+}
+
 /**
  * {@link validateResource} with `strict` for a resource that can be stored. PERF: what it found without `strict` is not looked
  * for again.
@@ -70,6 +87,19 @@ export function validateStorable(
   const findings = new Findings(Math.max(1, maxIssues));
   findings.enter(resource.resourceType);
   checkResource(model, elementsOf(resource), findings);
+  return findings.issues;
+}
+
+/** {@link validateStorable} in steps. */
+export function* validatingStorable(
+  model: FhirModel,
+  resource: AnyResource,
+  { maxIssues = MAX_ISSUES }: Pick<ValidationOptions, 'maxIssues'> = {},
+): Generator<void, OutcomeIssue[]> {
+  if (!isLong(resource)) return validateStorable(model, resource, { maxIssues });
+  const findings = new Findings(Math.max(1, maxIssues));
+  findings.enter(resource.resourceType);
+  yield* checkingResource(model, elementsOf(resource), findings);
   return findings.issues;
 }
 

@@ -3,7 +3,8 @@ import type { FhirModel } from '../fhir/model/fhir-model.js';
 import type { OperationOutcome, OutcomeIssue } from '../fhir/operation-outcome.js';
 import { R4 } from '../fhir/r4.js';
 import { type AnyResource, isJsonObject } from '../fhir/resource.js';
-import { validateResource as validateByDefinitions, validateStorable } from '../fhir/validate-resource.js';
+import { validatingResource, validatingStorable } from '../fhir/validate-resource.js';
+import { inTurns, Pace } from '../platform/pace.js';
 import { loadFhirPath } from '../fhirpath/library.js';
 import type { UncheckedRule } from './element-rules.js';
 import { claimedProfiles, validateProfiles } from './validate-profiles.js';
@@ -56,15 +57,26 @@ export async function validateResource(
   resource: unknown,
   options: ResourceValidationOptions = {},
 ): Promise<ResourceValidation> {
+  return validateInTurns(resource, options, new Pace());
+}
+
+/** {@link validateResource} at a pace that may end it. */
+export async function validateInTurns(
+  resource: unknown,
+  options: ResourceValidationOptions,
+  pace: Pace,
+): Promise<ResourceValidation> {
   const { definitions = R4, profiles, strict = true, maxIssues = 100, maxBytes } = options;
   if (profiles !== undefined && profiles !== true && !isUrls(profiles)) {
     throw new FhirError('invalid', 'profiles must be true or a list of canonical URLs');
   }
-  const storable = validateByDefinitions(definitions, resource, { strict: false, maxIssues, maxBytes });
+  const storable = await inTurns(validatingResource(definitions, resource, { maxIssues, maxBytes }), pace);
   if (storable.length > 0 || !isJsonObject(resource)) return validation(storable, []);
-  const basic = strict ? validateStorable(definitions, resource as unknown as AnyResource, { maxIssues }) : [];
+  const sound = resource as unknown as AnyResource;
+  const basic = strict ? await inTurns(validatingStorable(definitions, sound, { maxIssues }), pace) : [];
   if (profiles === undefined) return validation(basic, []);
   await loadFhirPath();
+  if (pace.isSpent) await pace.next();
   const urls = profiles === true ? claimedProfiles(resource) : profiles;
   const found = validateProfiles(definitions, resource, urls, { maxIssues, isOptional: profiles === true });
   return validation([...basic, ...found.issues].slice(0, Math.max(1, maxIssues)), found.unchecked);

@@ -6,6 +6,7 @@ import { WrittenResources } from '../../src/access/evaluate/written-resources.js
 import { unrestrictedRule, type AccessRule, type Interaction } from '../../src/access/rule.js';
 import type { CommitState } from '../../src/access/write/member/commit-state.js';
 import { decideWrite } from '../../src/access/write/member/decide-write.js';
+import { STEP } from '../../src/access/evaluate/deciding.js';
 import type { DecidedWrite } from '../../src/access/write/decided-write.js';
 import { FhirError } from '../../src/fhir/error.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
@@ -82,6 +83,10 @@ export function decided(
   try {
     let step = deciding.next();
     while (step.done !== true) {
+      if (step.value === STEP) {
+        step = deciding.next(false);
+        continue;
+      }
       queries.push(step.value);
       step = deciding.next(answers[queries.length - 1]!);
     }

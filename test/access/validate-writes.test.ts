@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { serverCaller, systemCaller } from '../../src/access/caller.js';
 import type { GuardedWrite } from '../../src/access/contract.js';
-import { LENIENT, validateWrite, validationFor } from '../../src/access/write/validate-writes.js';
+import { LENIENT, validatingWrite, validationFor } from '../../src/access/write/validate-writes.js';
 import { FhirError } from '../../src/fhir/error.js';
 import { R4 } from '../../src/fhir/r4.js';
 import { fhirPathLibrary, forgetFhirPath, loadFhirPath } from '../../src/fhirpath/library.js';
+import { inOneGo } from '../../src/platform/pace.js';
 import { extendDefinitions } from '../../src/search/extend/extend-definitions.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { countCalls } from '../graphql/counting-store.js';
@@ -18,7 +19,7 @@ const deletion: GuardedWrite = { kind: 'delete', key: { type: 'Patient', id: 'q'
 /** The places that validation finds fault with, each with its code. */
 function findings(resource: object, kept: readonly string[] = [], type = 'Patient', strict = true): unknown {
   try {
-    validateWrite(R4, { key: { type }, resource: { resourceType: type, ...resource } }, 3, { ...LENIENT, isStrict: () => strict }, undefined, new Set(kept)); // prettier-ignore
+    inOneGo(validatingWrite(R4, { key: { type }, resource: { resourceType: type, ...resource } }, 3, { ...LENIENT, isStrict: () => strict }, undefined, new Set(kept))); // prettier-ignore
   } catch (error) {
     if (!(error instanceof FhirError)) throw error;
     expect(error.details).toMatchObject({ index: 3 });
@@ -97,7 +98,7 @@ describe('the profiles of a project', () => {
       const resource = { resourceType: 'Basic', code: { coding: [{ code: 'x' }] } } as never;
       const validation = { ...LENIENT, profiles: { claimed: false, listed } };
       try {
-        validateWrite(model, { key: { type: 'Basic' }, resource }, 3, validation, undefined, new Set(kept));
+        inOneGo(validatingWrite(model, { key: { type: 'Basic' }, resource }, 3, validation, undefined, new Set(kept)));
       } catch (error) {
         if (!(error instanceof FhirError)) throw error;
         return error.issues.map(({ code, expression }) => `${code} ${expression?.join()}`).toSorted();

@@ -1,12 +1,17 @@
+import { CallPace } from '../../store/call-pace.js';
 import type { CallOptions } from '../../store/call-options.js';
 import type { SearchQuery } from '../../store/search-query.js';
 import type { ResourceStore } from '../../store/store.js';
 
 /**
  * A decision that may need to know whether the store holds a match for some queries. It yields each query and resumes
- * with the answer. It has no other inputs: equal answers give equal decisions.
+ * with the answer. It has no other inputs: equal answers give equal decisions. Long work is done in steps, between which it
+ * yields {@link STEP}.
  */
-export type Deciding<Result> = Generator<SearchQuery, Result, boolean>;
+export type Deciding<Result> = Generator<SearchQuery | typeof STEP, Result, boolean>;
+
+/** In place of a query: other work may have its turn. */
+export const STEP = Symbol('step');
 
 /** Takes a decision, with a store that answers its queries one after the other. */
 export async function answeredBy<Result>(
@@ -15,7 +20,14 @@ export async function answeredBy<Result>(
   options?: CallOptions,
 ): Promise<Result> {
   let step = deciding.next();
+  let pace: CallPace | undefined;
   while (step.done !== true) {
+    if (step.value === STEP) {
+      pace ??= new CallPace(options);
+      if (pace.isSpent) await pace.next();
+      step = deciding.next(false);
+      continue;
+    }
     const { matches } = await store.search({ ...step.value, limit: 1 }, options);
     step = deciding.next(matches.length > 0);
   }

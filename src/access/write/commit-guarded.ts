@@ -1,5 +1,6 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { elementsOf } from '../../fhir/resource.js';
+import { inTurns } from '../../platform/pace.js';
 import { CallPace } from '../../store/call-pace.js';
 import { assertNotAborted } from '../../store/guards.js';
 import { putResultOf } from '../../store/put-result.js';
@@ -24,7 +25,7 @@ import { commitFailure, explainFailure, isOvertaken } from './commit-failures.js
 import { decideMemberWrites, decideTrustedWrites } from './decide-writes.js';
 import { loadPolicyUser, withPolicyChecks } from './checks/policy-checks.js';
 import type { OwnWrite, ReadyWrite } from './ready-write.js';
-import { LENIENT, validateWrite, validationFor } from './validate-writes.js';
+import { LENIENT, validatingWrite, validationFor } from './validate-writes.js';
 
 /**
  * Behind `GuardedStore.commit`, where the promises are: load, decide, commit, answer.
@@ -46,7 +47,8 @@ export async function commitGuarded(
   const pace = new CallPace(options);
   for (const [index, write] of writes.entries()) {
     if (pace.isSpent) await pace.next();
-    if (write.kind === 'put') validateWrite(store.model, write, index, asked, store.maxResourceBytes);
+    if (write.kind !== 'put') continue;
+    await inTurns(validatingWrite(store.model, write, index, asked, store.maxResourceBytes), pace);
   }
   await loadForPolicies(writes.flatMap((write) => (write.kind === 'put' ? [elementsOf(write.resource)] : [])));
   // An administrator demoted since sign-in must not write policies.

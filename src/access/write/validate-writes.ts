@@ -1,5 +1,5 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
-import { assertValidResource } from '../../fhir/assert-valid.js';
+import { assertingValidResource } from '../../fhir/assert-valid.js';
 import { FhirError } from '../../fhir/error.js';
 import type { OutcomeIssue } from '../../fhir/operation-outcome.js';
 import { elementsOf } from '../../fhir/resource.js';
@@ -52,7 +52,7 @@ export async function validationFor(
 }
 
 /**
- * Rejects a resource that cannot be stored, in strict mode one that violates the R4 definitions, and one that does not
+ * Rejects, in steps, a resource that cannot be stored, in strict mode one that violates the R4 definitions, and one that does not
  * conform to the profiles that are required.
  *
  * @param index position of the write, for the error
@@ -61,17 +61,17 @@ export async function validationFor(
  * @throws FhirError `too-costly` - it is larger than `maxBytes`
  * @throws FhirError `invalid`, `unprocessable` - `details.index` is the write's position, `issues` has every finding
  */
-export function validateWrite(
+export function* validatingWrite(
   model: FhirModel,
   { key, resource }: { readonly key: { readonly type: string } } & Pick<PutWrite, 'resource'>,
   index: number,
   validation: WriteValidation,
   maxBytes: number | undefined,
   kept: ReadonlySet<string> = NONE_KEPT,
-): void {
+): Generator<void> {
   const except = kept.size === 0 ? undefined : (issue: OutcomeIssue) => concerns(model, issue, key.type, kept);
   try {
-    assertValidResource(model, resource, { strict: validation.isStrict(key.type), except, maxBytes });
+    yield* assertingValidResource(model, resource, { strict: validation.isStrict(key.type), except, maxBytes });
     assertProfiles(model, elementsOf(resource), validation.profiles, except && exceptHidden(except));
   } catch (error) {
     throw error instanceof FhirError ? withIndex(error, index) : error;

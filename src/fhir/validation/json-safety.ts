@@ -1,7 +1,9 @@
 import { decimalTextsOf } from '../json/decimal-texts.js';
 import { isPlainObject } from '../json/plain-object.js';
-import { stringifyJson } from '../json/stringify-json.js';
+import { isPart, PARTS } from '../json/parts.js';
+import { writingJson } from '../json/stringify-in-turns.js';
 import { type Findings, kindOf, namedStep } from './findings.js';
+import { inOneGo } from '../../platform/pace.js';
 import { byteLength } from '../../platform/byte-length.js';
 
 /** Size limits of a resource. */
@@ -35,9 +37,22 @@ const MAX_NUMBER_LENGTH = 25;
 export function checkJsonSafety(resource: object, limits: SizeLimits, findings: Findings): void {
   const walk = new SafetyWalk(limits, findings);
   walk.object(resource, 1);
-  if (walk.units > limits.maxBytes || (!findings.any && isLongText(resource, walk.units, limits))) {
-    findings.error('too-costly', `the resource is longer than ${limits.maxBytes} bytes of JSON text`);
+  if (walk.units > limits.maxBytes || (!findings.any && inOneGo(isLongText(resource, walk.units, limits)))) {
+    reportLength(limits, findings);
   }
+}
+
+/** {@link checkJsonSafety} in steps. */
+export function* checkingJsonSafety(resource: object, limits: SizeLimits, findings: Findings): Generator<void> {
+  const walk = new SafetyWalk(limits, findings);
+  yield* walk.objectInParts(resource, 1);
+  if (walk.units > limits.maxBytes || (!findings.any && (yield* isLongText(resource, walk.units, limits)))) {
+    reportLength(limits, findings);
+  }
+}
+
+function reportLength({ maxBytes }: SizeLimits, findings: Findings): void {
+  findings.error('too-costly', `the resource is longer than ${maxBytes} bytes of JSON text`);
 }
 
 class SafetyWalk {
@@ -55,18 +70,59 @@ class SafetyWalk {
   }
 
   object(value: object, depth: number): void {
-    if (!isPlainObject(value)) return this.#refuse('only plain JSON objects can be stored, not instances of a class');
-    this.#count(1);
-    const texts = decimalTextsOf(value);
-    if (texts !== undefined) for (const text of Object.values(texts).flat()) this.#count(text?.length ?? 0);
+    if (!this.#isPlain(value)) return;
     for (const key in value) {
       const member = (value as Record<string, unknown>)[key];
       if (member === undefined) continue;
-      this.#count(key.length + 4);
-      if (isPolluting(key)) this.#report(`the name ${key} is not allowed`, key);
-      else this.#member(member, key, depth);
+      if (this.#isAllowed(key)) this.#member(member, key, depth);
       if (this.ended) return;
     }
+  }
+
+  /** The same in steps. */
+  *objectInParts(value: object, depth: number): Generator<void> {
+    if (!this.#isPlain(value)) return;
+    for (const key in value) {
+      const member = (value as Record<string, unknown>)[key];
+      if (member === undefined) continue;
+      if (this.#isAllowed(key)) yield* this.#memberInParts(member, key, depth);
+      if (this.ended) return;
+    }
+  }
+
+  *#listInParts(items: readonly unknown[], depth: number): Generator<void> {
+    this.#count(1);
+    for (let index = 0; index < items.length; index++) {
+      this.#count(1);
+      yield* this.#memberInParts(items[index], index, depth);
+      if (this.ended) return;
+    }
+  }
+
+  *#memberInParts(value: unknown, step: string | number, depth: number): Generator<void> {
+    yield;
+    if (isPart(value) || depth >= this.#limits.maxDepth) return this.#member(value, step, depth);
+    this.#path.push(step);
+    yield* Array.isArray(value) ? this.#listInParts(value, depth + 1) : this.objectInParts(value as object, depth + 1);
+    this.#path.pop();
+  }
+
+  #isPlain(value: object): boolean {
+    if (!isPlainObject(value)) {
+      this.#refuse('only plain JSON objects can be stored, not instances of a class');
+      return false;
+    }
+    this.#count(1);
+    const texts = decimalTextsOf(value);
+    if (texts !== undefined) for (const text of Object.values(texts).flat()) this.#count(text?.length ?? 0);
+    return true;
+  }
+
+  #isAllowed(key: string): boolean {
+    this.#count(key.length + 4);
+    if (!isPolluting(key)) return true;
+    this.#report(`the name ${key} is not allowed`, key);
+    return false;
   }
 
   #array(items: readonly unknown[], depth: number): void {
@@ -128,16 +184,14 @@ class SafetyWalk {
 }
 
 /** PERF: the text is built only for resources close to the limit. */
-function isLongText(resource: object, units: number, { maxBytes }: SizeLimits): boolean {
-  return (
-    units * MAX_BYTES_PER_UNIT > maxBytes &&
-    mostBytes(resource) > maxBytes &&
-    byteLength(stringifyJson(resource)) > maxBytes
-  );
+function* isLongText(resource: object, units: number, { maxBytes }: SizeLimits): Generator<void, boolean> {
+  if (units * MAX_BYTES_PER_UNIT <= maxBytes) return false;
+  if ((yield* mostBytes(resource)) <= maxBytes) return false;
+  return byteLength(yield* writingJson(resource)) > maxBytes;
 }
 
 /** No less than the length of the JSON text in bytes. PERF: close to it for texts in ASCII, and found in a third of the time. */
-function mostBytes(root: object): number {
+function* mostBytes(root: object): Generator<void, number> {
   const open: object[] = [root];
   let bytes = 0;
   const count = (value: unknown): void => {
@@ -145,8 +199,13 @@ function mostBytes(root: object): number {
     else if (typeof value === 'object' && value !== null) open.push(value);
     else bytes += MAX_NUMBER_LENGTH;
   };
+  let left = PARTS.size;
   for (let value = open.pop(); value !== undefined; value = open.pop()) {
     bytes += 2;
+    if (--left === 0) {
+      left = PARTS.size;
+      yield;
+    }
     if (Array.isArray(value)) {
       bytes += value.length;
       for (const item of value) count(item);

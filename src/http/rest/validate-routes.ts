@@ -1,9 +1,11 @@
 import { FhirError } from '../../fhir/error.js';
 import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
 import { writeWarning } from '../../fhir/write-warning.js';
-import { validateResource } from '../../profiles/validate-resource.js';
+import { validateInTurns } from '../../profiles/validate-resource.js';
+import { underLimits } from '../../access/turns/under-limits.js';
+import { CallPace } from '../../store/call-pace.js';
 import type { Answer } from '../exchange/answer.js';
-import type { CallerExchange } from '../exchange/exchange.js';
+import { type CallerExchange, contextOf } from '../exchange/exchange.js';
 import { readJsonObject } from '../exchange/read-request-body.js';
 import type { Route } from '../exchange/route.js';
 import { answerResource, success } from './answer-resource.js';
@@ -23,12 +25,14 @@ async function validate(exchange: CallerExchange): Promise<Answer> {
   if (resource['resourceType'] !== type)
     throw new FhirError('invalid', `The resource must be a ${type}, as the URL says`);
   const asked = [...exchange.url.searchParams.getAll('profile'), ...profiles];
-  const { store } = exchange.settings;
-  const { valid, outcome } = await validateResource(resource, {
-    definitions: store.model,
-    // Without profiles the resource itself says which hold.
-    profiles: asked.length === 0 ? true : asked,
-    maxBytes: store.maxResourceBytes,
+  const { valid, outcome } = await underLimits(contextOf(exchange), ({ store, signal }) => {
+    const options = {
+      definitions: store.model,
+      // Without profiles the resource itself says which hold.
+      profiles: asked.length === 0 ? (true as const) : asked,
+      maxBytes: store.maxResourceBytes,
+    };
+    return validateInTurns(resource, options, new CallPace({ signal }));
   });
   const isClean = valid && outcome.issue.length === 1;
   return answerResource(isClean ? success('The resource is valid', writeWarning(type)) : outcome);

@@ -4,7 +4,7 @@ import { referenceTo } from '../../../fhir/reference.js';
 import type { AnyResource } from '../../../fhir/resource.js';
 import type { GuardedWrite } from '../../contract.js';
 import { decide, readsAll } from '../../decide.js';
-import type { Deciding } from '../../evaluate/deciding.js';
+import { type Deciding, STEP } from '../../evaluate/deciding.js';
 import { assertGuarded, type KeptFields } from '../../fields/keep-fields.js';
 import { maskResource } from '../../fields/mask-resource.js';
 import { homeOf } from '../../home-of.js';
@@ -19,7 +19,7 @@ import { canRead, grantingRules, grantingRulesBefore } from './granting.js';
 import { resourceUnderRule } from './resource-under-rule.js';
 import { stamp } from '../stamp.js';
 import { uniqueKeysOf } from '../unique-keys.js';
-import { validateWrite } from '../validate-writes.js';
+import { validatingWrite } from '../validate-writes.js';
 
 type GuardedPut = GuardedWrite & { kind: 'put' };
 
@@ -32,7 +32,7 @@ export function* decidePut(state: CommitState, write: GuardedPut, from: number):
   assertPatientLink(caller, current.resource, after, stored.deleted.has(referenceTo(type, id)));
   if (type === 'AccessPolicy') assertPolicyWrite(caller.rules.model, after, state.hasTerminology);
   // Validates what the writer sent: hidden parts must not affect the outcome.
-  validateWrite(
+  const validating = validatingWrite(
     state.caller.rules.model,
     { key: write.key, resource: stamp(write.resource, caller) },
     from,
@@ -41,6 +41,7 @@ export function* decidePut(state: CommitState, write: GuardedPut, from: number):
     Number.MAX_SAFE_INTEGER,
     kept,
   );
+  for (const _ of validating) yield STEP;
   const expect = expectationOf(write, from, current);
   const next = withWritten(state, write.key, after);
   const readers = yield* grantingRules(next, 'read', after);
