@@ -2,6 +2,7 @@ import type { AuditFacts } from '../audit/audit.js';
 import type { AuditTarget } from '../audit/audit-record.js';
 import { type AccessTrace, tracedBy } from '../access/access-trace.js';
 import { audited } from '../access/audited.js';
+import { timeBefore } from '../access/limits/request-time.js';
 import { inTurn } from '../access/turns/in-turn.js';
 import { guardStore } from '../access/guarded-store.js';
 import { talliedStore, type Tally } from '../access/tallied-store.js';
@@ -109,8 +110,9 @@ async function answerOrErrors(
   try {
     const { store, caller, signal } = context;
     const { timeout, concurrency } = withDefaults(context.limits);
-    return await inTurn({ store, caller, signal, concurrency, timeout }, (waited) =>
-      answer(query, context, facts, waited),
+    const before = timeBefore(context.limits);
+    return await inTurn({ store, caller, signal, concurrency, timeout: timeout - before }, (waited) =>
+      answer(query, context, facts, before + waited),
     );
   } catch (error) {
     if (error instanceof DocumentErrors) return { errors: error.errors.map(documentError) };

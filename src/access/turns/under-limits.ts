@@ -1,6 +1,7 @@
 import type { ResourceStore } from '../../store/store.js';
 import type { CallLimits } from '../limits/call-limits.js';
 import { parseConcurrency } from '../limits/concurrency.js';
+import { timeBefore } from '../limits/request-time.js';
 import { type TimeoutOptions, underTimeout } from '../limits/under-timeout.js';
 import { inTurn } from './in-turn.js';
 
@@ -27,7 +28,9 @@ export async function underLimits<Context extends LimitedContext, Result>(
   const { store, caller, signal, limits } = context;
   if (limits === undefined) return work(context);
   const concurrency = parseConcurrency(limits.concurrency);
-  return inTurn({ store, caller, concurrency, signal, timeout: limits.timeout }, (waited) =>
-    underTimeout(context, work, { ...options, waited }),
+  const before = timeBefore(limits);
+  const timeout = limits.timeout === undefined ? undefined : limits.timeout - before;
+  return inTurn({ store, caller, concurrency, signal, timeout }, (waited) =>
+    underTimeout(context, work, { ...options, waited: before + waited }),
   );
 }

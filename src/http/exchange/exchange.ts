@@ -1,4 +1,5 @@
 import type { AuditHook } from '../../audit/audit.js';
+import { limitsSince, type RequestTime } from '../../access/limits/request-time.js';
 import type { Caller } from '../../access/caller.js';
 import { openRepository, type OpenRepository } from '../../repository/open-repository.js';
 import type { RepositoryContext } from '../../repository/repository-context.js';
@@ -25,6 +26,7 @@ export interface Exchange {
   readonly caller?: Caller | undefined;
   /** What the host states about the request, for its audit records. */
   readonly stated: RequestStatement;
+  readonly time: RequestTime;
   /** Reports an error to the host. */
   readonly report: (error: unknown) => void;
 }
@@ -43,6 +45,7 @@ export function contextOf({
   caller,
   signal,
   stated,
+  time,
 }: CallerExchange): RepositoryContext & FhirHandlerContext {
   const {
     store,
@@ -63,7 +66,8 @@ export function contextOf({
     store,
     caller,
     signal,
-    limits,
+    // The body may be read later than this.
+    limits: limits && limitsSince(limits, time),
     audit,
     requireAudit,
     baseUrl,

@@ -10,11 +10,13 @@ import type { Exchange } from './exchange.js';
  * @throws FhirError `throttled` - too many requests wait
  * @throws HttpRequestError 413, 415
  */
-export async function readBody({ request, settings, caller }: Exchange): Promise<Uint8Array> {
+export async function readBody({ request, settings, caller, time }: Exchange): Promise<Uint8Array> {
   const { store, limits, maxBodyBytes } = settings;
   const turn = { store, caller, concurrency: parseConcurrency(limits?.concurrency) };
   assertRoomInLine(turn);
   const body = await readBoundedBody(request, maxBodyBytes);
   assertRoomInLine(turn);
+  // From here on it takes the time of the service, not that of the sender.
+  time.began = performance.now();
   return body;
 }

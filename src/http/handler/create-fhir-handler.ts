@@ -85,7 +85,7 @@ async function answerRequest(sent: SentRequest, settings: HandlerSettings, table
   }
   const signal = eitherSignal(request.signal, options.signal);
   const stated = await statementOf(settings, request);
-  const exchange: Exchange = { settings, request, url, path: matched.path, signal, stated, report };
+  const exchange: Exchange = { settings, request, url, path: matched.path, signal, stated, time: {}, report };
   const caller = route.isAnonymous === true ? undefined : await callerOf(exchange, options, route);
   if (caller !== undefined) return route.answer({ ...exchange, caller });
   if (route.answerPublic !== undefined) return route.answerPublic(exchange);

@@ -1,3 +1,4 @@
+import { isOver, limitsSince } from '../../access/limits/request-time.js';
 import { FhirError } from '../../fhir/error.js';
 import { executeFhirGraphql } from '../../graphql/execute-fhir-graphql.js';
 import type { Answer } from '../exchange/answer.js';
@@ -24,8 +25,8 @@ export const GRAPHQL_ROUTES: readonly Route[] = (['$graphql', ':type/:id/$graphq
 );
 
 async function answerGraphql(exchange: CallerExchange): Promise<Answer> {
-  const { settings, caller, signal, path, stated, report } = exchange;
-  const { store, dialect, limits, documents, introspection, resolveIdentifiers, resolveReference } = settings;
+  const { settings, caller, signal, path, stated, time, report } = exchange;
+  const { store, dialect, documents, introspection, resolveIdentifiers, resolveReference } = settings;
   const { baseUrl, profiles, audit, requireAudit, fields, types, graphqlOverHttp: draft } = settings;
   const { headers } = exchange.request;
   // HEAD is GET without the body of its answer.
@@ -33,6 +34,7 @@ async function answerGraphql(exchange: CallerExchange): Promise<Answer> {
   if (draft !== undefined) graphqlFormat(headers.get('accept'));
   const http = method === 'GET' ? { method, headers, url: exchange.request.url } : await withBody(exchange);
   const request = await (draft === undefined ? readInTurns(http) : readByDraft(http));
+  const limits = isOver(1, time) ? limitsSince(settings.limits ?? {}, time) : settings.limits;
   const focus = path.type === '' ? undefined : `${path.type}/${path.id}`;
   const result = await executeFhirGraphql(request.query, {
     ...{ store, dialect, limits, documents, introspection, resolveIdentifiers, resolveReference, baseUrl },

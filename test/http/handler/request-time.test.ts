@@ -1,0 +1,56 @@
+import { afterEach, expect, test, vi } from 'vitest';
+import { systemCaller } from '../../../src/access/caller.js';
+import { createFhirHandler } from '../../../src/http/handler/create-fhir-handler.js';
+import { PACE } from '../../../src/platform/pace.js';
+import { MemoryStore } from '../../../src/stores/memory/store.js';
+
+// The time of a request includes that of reading its JSON, which takes turns with other requests.
+
+const BASE = 'https://clinic.example/fhir/R4';
+const { turnMs } = PACE;
+const now = performance.now.bind(performance);
+let later = 0;
+afterEach(() => {
+  PACE.turnMs = turnMs;
+  later = 0;
+  vi.restoreAllMocks();
+});
+
+const handler = createFhirHandler({
+  store: new MemoryStore(),
+  baseUrl: BASE,
+  audit: false,
+  limits: { timeout: 20_000 },
+  signIn: () => systemCaller('clinic'),
+});
+
+/** Sends a body that takes a minute to parse, if it is `slow`: the clock is set forward after it has arrived. */
+async function send(method: string, path: string, body: object, slow: boolean): Promise<string> {
+  vi.spyOn(performance, 'now').mockImplementation(() => now() + later);
+  PACE.turnMs = 0;
+  const bytes = new TextEncoder().encode(JSON.stringify(body));
+  const stream = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      controller.enqueue(bytes);
+      controller.close();
+      if (slow) setImmediate(() => (later = 60_000));
+    },
+  });
+  const headers = { 'content-type': path.endsWith('graphql') ? 'application/json' : 'application/fhir+json' };
+  const request = new Request(`${BASE}${path}`, { method, headers, body: stream, duplex: 'half' } as RequestInit);
+  const answer = await handler(request);
+  return `${answer.status} ${(await answer.text()).includes('20000 ms') ? 'too long' : 'in time'}`;
+}
+
+const NAMES = Array.from({ length: 40_000 }, (_, index) => ({ family: `Family ${index}` }));
+const PATIENT = { resourceType: 'Patient', id: 'p', name: NAMES };
+const QUERY = { query: 'query ($p: String) { PatientList(name: $p) { id } }', variables: { p: 'x', other: NAMES } };
+
+test.each([
+  ['a write', 'PUT', '/Patient/p', PATIENT],
+  ['a validation', 'POST', '/Patient/$validate', PATIENT],
+  ['a query', 'POST', '/$graphql', QUERY],
+])('%s ends by its deadline, which began before its body was parsed', async (_, method, path, body) => {
+  expect(await send(method, path, body, false)).toMatch(/^20[01] in time$/);
+  expect(await send(method, path, body, true)).toMatch(/too long$/);
+});
