@@ -31,6 +31,8 @@ export class CallRunner {
   #threads: Threads | undefined;
   readonly #ownsDatabase: boolean;
   #isClosed = false;
+  /** How many long reads more the event loop does before a reader starts. */
+  #patience = PATIENT_READS;
 
   /** @param busyTimeout how long a write waits for the lock of another connection, in milliseconds */
   constructor(connection: Connection, busyTimeout: number, clock: () => Date, ownsDatabase: boolean) {
@@ -82,7 +84,7 @@ export class CallRunner {
   /** Runs a read: a thread does again what takes long in the event loop. */
   async read<Result>(call: ThreadCall, options: CallOptions | undefined, inline: () => Result): Promise<Result> {
     if (this.isTurnSpent) await this.#turn.next();
-    const found = this.#briefly(options, inline);
+    const found = this.#readBriefly(options, inline);
     if (!(found instanceof TooLong)) return found;
     return this.inThread(options, (threads) => threads.read(call, options) as Promise<Result>, inline);
   }
@@ -202,11 +204,29 @@ export class CallRunner {
     return this.inThread(options, inThread, () => this.#connection.commits.commit(writes));
   }
 
-  /** Runs work that gives up where it takes long, or another connection has the lock that it needs. */
-  #briefly<Result>(options: CallOptions | undefined, work: () => Result): Result | TooLong {
+  /**
+   * {@link #briefly} for a read.
+   *
+   * PERF: a thread takes 100 ms of CPU to start, and then runs code that is not compiled yet either. So the first reads
+   * may take longer, until a reader is there.
+   */
+  #readBriefly<Result>(options: CallOptions | undefined, work: () => Result): Result | TooLong {
+    if (this.#patience === 0 || this.#threads?.hasReader === true) return this.#briefly(options, work);
+    const start = performance.now();
+    const found = this.#briefly(options, work, PATIENCE);
+    if (performance.now() - start > THREAD_TUNING.inlineMs) this.#patience -= 1;
+    return found;
+  }
+
+  /**
+   * Runs work that gives up where it takes long, or another connection has the lock that it needs.
+   *
+   * @param patience how many times as long as usual it may take
+   */
+  #briefly<Result>(options: CallOptions | undefined, work: () => Result, patience = 1): Result | TooLong {
     const { inlineMs } = THREAD_TUNING;
     if (inlineMs < 0) return TOO_LONG;
-    return this.run(options, () => unlessLocked(() => this.#connection.guard.briefly(inlineMs, work)));
+    return this.run(options, () => unlessLocked(() => this.#connection.guard.briefly(patience * inlineMs, work)));
   }
 
   #goOnWithout(threads: Threads, { message, cause }: NoThreads): void {
@@ -232,6 +252,10 @@ function unlessLocked<Result>(work: () => Result): Result | TooLong {
     throw error;
   }
 }
+
+/** In a new process: how many long reads may take how many times as long in the event loop. */
+const PATIENT_READS = 3;
+const PATIENCE = 1.75;
 
 /** Time between attempts to get a lock, in milliseconds. */
 const LOCK_STEP_MS = 20;

@@ -34,6 +34,11 @@ export class ThreadPool implements ThreadOwner {
     this.#size = size;
   }
 
+  /** A thread is there, or starts. */
+  get hasThread(): boolean {
+    return this.#threads.size > 0;
+  }
+
   /** Some task is running or waiting. */
   get isBusy(): boolean {
     return this.#queue.some((task) => !task.isSettled) || [...this.#threads].some((thread) => !thread.isIdle);

@@ -43,6 +43,11 @@ export class Threads {
     this.#model = model;
   }
 
+  /** A thread that reads is there, or starts. */
+  get hasReader(): boolean {
+    return this.#readers.hasThread;
+  }
+
   /** The thread that writes has the lock of writers, or is about to take it. */
   get isWriting(): boolean {
     return this.#writer.isBusy;
