@@ -1,12 +1,14 @@
 import type { AuditEvent } from '@medplum/fhirtypes';
 import { expect, test } from 'vitest';
 import { AUDIT_LOG_PROJECT } from '../../src/audit/log/audit-project.js';
-import type { AuditHead } from '../../src/audit/log/chain.js';
+import { type AuditHead, chained, GENESIS } from '../../src/audit/log/chain.js';
 import { createAuditLog } from '../../src/audit/log/create-audit-log.js';
+import { logEvent } from '../../src/audit/log/log-events.js';
 import { verifyAuditLog } from '../../src/audit/log/verify-audit-log.js';
 import type { ResourceStore } from '../../src/store/store.js';
 import type { Write } from '../../src/store/write.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
+import { OWN_EXTENSIONS } from '../../src/fhir/own-extensions.js';
 import { below, createRandom, oneOf } from '../../src/testing/random.js';
 import { cases, SEED } from '../support/chance.js';
 import { readOf } from './audit-record.js';
@@ -54,7 +56,8 @@ function altered(event: AuditEvent, random: Random): AuditEvent {
   else if (way === 1) Reflect.deleteProperty(place, name);
   else {
     const value = place[name];
-    place[name] = typeof value === 'string' ? `${value}x` : typeof value === 'boolean' ? !value : 'x';
+    const others = ['x', 7, null, {}, [null], [[]], { length: 3 }];
+    place[name] = typeof value === 'string' && random() < 0.7 ? `${value}x` : oneOf(others, random);
   }
   return copy as unknown as AuditEvent;
 }
@@ -112,6 +115,61 @@ test.each(Object.keys(ATTACKS))('verification with the newest heads finds somebo
       false,
       writes.map(({ kind }) => kind),
     ]);
+  }
+});
+
+const SHAPES: readonly unknown[] = ['x', 7, {}, [null], [[]], { length: 3 }];
+
+test.each([
+  ...SHAPES.map((shape) => ({ entity: shape })),
+  ...SHAPES.map((detail) => ({ entity: [{ name: 'segment-opened', detail }] })),
+  ...SHAPES.map((valueString) => ({ entity: [{ name: 'segment-opened', detail: [{ type: 'after', valueString }] }] })),
+  ...SHAPES.map((shape) => ({ subtype: shape })),
+  ...SHAPES.map((shape) => ({ extension: shape })),
+  ...SHAPES.map((extension) => ({ extension: [{ url: OWN_EXTENSIONS.auditChain, extension }] })),
+])('an event of another shape is found, and the log goes on: %j', async (change) => {
+  const store = new MemoryStore();
+  const heads = await written(store);
+  const events = await eventsIn(store);
+  const [first, last] = [events.find(({ id }) => id!.endsWith('.000000000000'))!, events.at(-1)!];
+  for (const event of [first, last]) await store.commit([put({ ...event, ...change } as unknown as AuditEvent)]);
+  expect((await verifyAuditLog({ store, heads })).problems.map(({ event }) => event)).toContain(first.id);
+  const log = createAuditLog({ store, gather: 0 });
+  await log.audit(readOf('e'));
+  await log.close();
+  expect(await eventsIn(store)).toHaveLength(events.length + 3);
+});
+
+test('a segment that was written while the clock was put back cannot vanish', async () => {
+  const store = new MemoryStore();
+  for (const hour of ['12', '11', '13', '10']) {
+    const log = createAuditLog({ store, gather: 0, clock: () => new Date(`2026-01-01T${hour}:00:00Z`) });
+    await log.audit(readOf(`at-${hour}`));
+    await log.close();
+  }
+  const events = await eventsIn(store);
+  const segments = [...new Set(events.map(segmentOf))];
+  expect(segments).toHaveLength(4);
+  const texts = segments.map((segment) => JSON.stringify(events.filter((one) => segmentOf(one) === segment)));
+  expect(texts.map((text) => /at-(\d\d)/.exec(text)?.[1])).toEqual(['12', '11', '13', '10']);
+  for (const segment of segments.slice(0, 3)) {
+    const gone = events.filter((one) => segmentOf(one) === segment);
+    await store.commit(gone.map(remove));
+    expect((await verifyAuditLog({ store })).problems).toEqual([{ kind: 'cut', event: gone.at(-1)!.id }]);
+    await store.commit(gone.map(put));
+  }
+});
+
+test('a made up name of a segment is no instant for the next', async () => {
+  for (const name of ['99991231T235959999-1a2b3c4d5e6f', '20261399T050000123-1a2b3c4d5e6f']) {
+    const store = new MemoryStore();
+    await written(store);
+    const made = chained(logEvent('segment-closed', new Date()), { segment: name, sequence: 0, previous: GENESIS });
+    await store.commit([put(made.event)]);
+    const log = createAuditLog({ store, gather: 0 });
+    await log.audit(readOf('e'));
+    await log.close();
+    expect(JSON.stringify(await eventsIn(store))).toContain('Patient/e');
   }
 });
 

@@ -36,6 +36,16 @@ export function segmentName(now: Date, random: string): string {
   return `${now.toISOString().slice(0, 23).replaceAll(/[-:.]/g, '')}-${random.replaceAll('-', '').slice(0, 12)}`;
 }
 
+/** The instant, or a later one than that of a segment: the clock of the machine may have been put back since. */
+export function instantAfter(now: Date, segment: string | undefined): Date {
+  const time = segment?.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{3})-.*$/, '$1-$2-$3T$4:$5:$6.$7Z') ?? '';
+  const next = Date.parse(time) + 1;
+  // A name that somebody made up may be no instant, or the last one that a name can hold.
+  return next > now.getTime() && next < LAST_INSTANT ? new Date(next) : now;
+}
+
+const LAST_INSTANT = Date.UTC(10_000, 0);
+
 export function eventId({ segment, sequence }: Pick<Link, 'segment' | 'sequence'>): string {
   return `${segment}.${String(sequence).padStart(12, '0')}`;
 }
@@ -77,7 +87,10 @@ const PREVIOUS_LENGTH = `"url":"previous","valueString":"${GENESIS}"}`.length;
 /** The place of a stored event in its chain; undefined if the event does not state one. */
 export function linkOf(event: AuditEvent): (Link & { readonly hash: string; readonly isIntact: boolean }) | undefined {
   const named = parseEventId(event.id ?? '');
-  const [sequence, previous, hash] = event.extension?.[0]?.extension ?? [];
+  const parts = event.extension?.[0]?.extension;
+  // An altered event may have any shape.
+  if (!Array.isArray(event.extension) || !Array.isArray(parts)) return undefined;
+  const [sequence, previous, hash] = parts;
   if (named === undefined || event.extension?.[0]?.url !== AUDIT_CHAIN) return undefined;
   if (sequence?.url !== 'sequence' || previous?.url !== 'previous' || hash?.url !== 'hash') return undefined;
   if (sequence.valueString !== String(named.sequence)) return undefined;

@@ -1,4 +1,5 @@
 import type { AuditEvent } from '@medplum/fhirtypes';
+import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
 import type { AuditHead } from './chain.js';
 
 /** Events about the log itself: it opens and closes a segment, or has lost records. */
@@ -31,11 +32,16 @@ export function afterDetail(head: AuditHead | undefined): { type: string; valueS
 
 /** The event that the opening of a segment follows; undefined for other events, and for one that follows nothing. */
 export function headBefore(event: AuditEvent): AuditHead | undefined {
-  const entity = event.entity?.find(({ name }) => name === OPENED);
-  const text = entity?.detail?.find(({ type }) => type === 'after')?.valueString;
-  const [segment, sequence, hash] = text?.split(' ') ?? [];
+  // An altered event may have any shape.
+  const entity = objectsOf(event.entity).find(({ name }) => name === OPENED);
+  const text = objectsOf(entity?.['detail']).find(({ type }) => type === 'after')?.['valueString'];
+  const [segment, sequence, hash] = typeof text === 'string' ? text.split(' ') : [];
   if (segment === undefined || sequence === undefined || hash === undefined) return undefined;
   return { segment, sequence: Number(sequence), hash };
+}
+
+function objectsOf(value: unknown): readonly JsonObject[] {
+  return Array.isArray(value) ? (value as unknown[]).filter(isJsonObject) : [];
 }
 
 /** True for the event with which a segment ends as it should. */

@@ -5,7 +5,7 @@ import { ALL } from '../../search/criteria/criteria.js';
 import { SERVER_SCOPE } from '../../store/resource-key.js';
 import type { ResourceStore } from '../../store/store.js';
 import { AUDIT_LOG_PROJECT } from './audit-project.js';
-import { type AuditHead, chained, GENESIS, linkOf, segmentName } from './chain.js';
+import { type AuditHead, chained, GENESIS, instantAfter, linkOf, segmentName } from './chain.js';
 import { afterDetail, logEvent } from './log-events.js';
 
 /** Events with their places in the chain, and the head after them. */
@@ -39,7 +39,7 @@ export class Segment {
       limit: 1,
     });
     const newest = matches[0] === undefined ? undefined : linkOf(matches[0].resource as unknown as AuditEvent);
-    const segment = new Segment(segmentName(now, randomId()));
+    const segment = new Segment(segmentName(instantAfter(now, newest?.segment), randomId()));
     const opening = segment.link([logEvent('segment-opened', now, afterDetail(newest))]);
     await write(opening);
     segment.advance(opening);
