@@ -49,5 +49,5 @@ export function decimalText(): fc.Arbitrary<string> {
 
 /** JSON text in which the strings `#0`, `#1` … are replaced by these decimals. */
 export function withDecimals(value: unknown, decimals: readonly string[]): string {
-  return JSON.stringify(value).replace(/"#(\d+)"/g, (_, index: string) => decimals[Number(index)]!);
+  return JSON.stringify(value).replace(/"#(\d+)"/g, (text, index: string) => decimals[Number(index)] ?? text);
 }

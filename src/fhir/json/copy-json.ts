@@ -27,7 +27,7 @@ function copy(value: unknown, hidden: boolean): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map((item) => copy(item, hidden));
   const copied: Copied = {};
-  for (const name of Object.keys(value)) copied[name] = copy((value as Copied)[name], hidden);
+  for (const name of Object.keys(value)) setMember(copied, name, copy((value as Copied)[name], hidden));
   return withTexts(value, copied, hidden);
 }
 
@@ -39,7 +39,7 @@ function* copying(value: object): Generator<void, unknown> {
     return items;
   }
   const copied: Copied = {};
-  for (const name of Object.keys(value)) copied[name] = yield* copyingMember((value as Copied)[name]);
+  for (const name of Object.keys(value)) setMember(copied, name, yield* copyingMember((value as Copied)[name]));
   return withTexts(value, copied, true);
 }
 
@@ -47,6 +47,12 @@ function* copyingMember(value: unknown): Generator<void, unknown> {
   if (!isPart(value)) return yield* copying(value as object);
   yield;
   return copy(value, true);
+}
+
+/** An own member, as in what is copied, and no prototype. */
+function setMember(copied: Copied, name: string, value: unknown): void {
+  if (name !== '__proto__') copied[name] = value;
+  else Object.defineProperty(copied, name, { value, enumerable: true, configurable: true, writable: true });
 }
 
 function withTexts(original: object, copied: Copied, hidden: boolean): Copied {

@@ -83,6 +83,14 @@ describe('decimals in JSON texts', () => {
     );
   });
 
+  test('are copied beside a member with the name of the prototype, which stays a member', () => {
+    const text = '{"a":{"__proto__":{"b":1.00},"constructor":{"c":2.0}}}';
+    for (const copied of [copyForHost(parseJson(text)), copyFromHost(parseJson(text))]) {
+      expect(Object.getPrototypeOf((copied as { readonly a: object }).a)).toBe(Object.prototype);
+      expect(stringifyJson(copied)).toBe(text);
+    }
+  });
+
   test('keep their texts with white space around them', () => {
     const parsed = parseJson('{ "value" :\n\t1.00 ,"list": [ 2.50 ,\r\n1 , 3.0 ] }');
     expect(stringifyJson(parsed)).toBe('{"value":1.00,"list":[2.50,1,3.0]}');
