@@ -182,9 +182,12 @@ async function untouchable(world: World, role: Role, kind: Attempt['kind']): Pro
     criteria: { kind: 'all' },
   });
   const mine = matches.map(({ resource }) => elementsOf(resource)).filter(({ user }) => (user as { reference: string }).reference === caller.user); // prettier-ignore
+  const signedIn = mine.filter(({ id }) => id === caller.membership);
+  // Another role may have freed it since it signed in, and what is stored decides.
+  const bound = caller.bound && signedIn.every(({ access, accessPolicy }) => (access ?? accessPolicy) !== undefined);
   // An unbound administrator may make itself another membership, which cannot give more than it has.
-  const binding = caller.bound ? mine : mine.filter(({ id }) => id === caller.membership);
-  const policies = caller.bound ? await policiesOf(store, caller.project, binding) : null;
+  const binding = bound ? mine : signedIn;
+  const policies = bound ? await policiesOf(store, caller.project, binding) : null;
   return [superAdmins, programs, raised, binding.map(({ id, admin, active, access, accessPolicy }) => [id, admin, active, access, accessPolicy]), policies]; // prettier-ignore
 }
 
