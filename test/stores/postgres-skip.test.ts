@@ -130,6 +130,32 @@ test.each([true, false])('a value below those of all parts has its place, descen
   await store.close();
 });
 
+test('what was written since is tested where nearly all others meet a condition', async () => {
+  const pool = await postgresPool();
+  const store = new PostgresStore(pool);
+  const coded = (id: string, code: string, about?: object): AnyResource => ({
+    ...{ resourceType: 'Observation', id, status: 'final', code: { coding: [{ code }] }, ...about },
+  });
+  const subject = { reference: 'Patient/p' };
+  const ids = Array.from({ length: 48 }, (_, n) => `m${String(n).padStart(2, '0')}`);
+  await write(
+    store,
+    ids.map((id, n) => coded(id, `m${n + 10}`, { subject })),
+  );
+  await buildAll(pool, 'Observation');
+  await write(store, [
+    coded('none', 'a'),
+    coded('one', 'b', { subject }),
+    coded('m01', 'm10'),
+    coded('m03', 'm12', { subject }),
+  ]);
+  Object.assign(TUNING, { looks: [Infinity], fewTogether: 2, firstBatch: 1, maxBatch: 4 });
+  const criteria: Criteria = { kind: 'missing', parameter: 'subject', missing: false };
+  const { matches } = await store.search(queryOf('Observation', criteria, { sort: [by('code')], limit: 5 }));
+  expect(matches.map(({ resource }) => resource.id)).toEqual(['one', 'm00', 'm02', 'm03', 'm04']);
+  await store.close();
+});
+
 test.each(Object.entries(WAYS))(
   'a page in the order of codes has resources with only a text: %s',
   async (_, tuning) => {
@@ -468,7 +494,7 @@ describe('skip indexes', () => {
     await store.close();
   });
 
-  test('that searches do without are made again sooner than others', async () => {
+  test('that searches do without, or soon will, are made again sooner than others', async () => {
     const scope = { project: PROJECT, type: 'Observation' } as RowScope;
     const notes = async (written: number, header?: object): Promise<readonly StaleType[]> => {
       const noted: StaleType[] = [];
@@ -483,6 +509,8 @@ describe('skip indexes', () => {
     const type = { project: PROJECT, type: 'Observation' };
     expect(await notes(SKIPS.maxFresh, header)).toEqual([]);
     expect(await notes(SKIPS.maxFresh + 1, header)).toEqual([{ ...type, isUnused: false }]);
+    expect(await notes(SKIPS.urgent, header)).toEqual([{ ...type, isUnused: false }]);
+    expect(await notes(SKIPS.urgent + 1, header)).toEqual([{ ...type, isUnused: true }]);
     expect(await notes(SKIPS.maxPending + 1, header)).toEqual([{ ...type, isUnused: true }]);
     expect(await notes(0)).toEqual([{ ...type, isUnused: true }]);
     expect([pauseAfter(40_000, false), pauseAfter(40_000, true), pauseAfter(1, true)]).toEqual([

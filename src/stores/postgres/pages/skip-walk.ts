@@ -44,8 +44,10 @@ export class SkipWalker {
     const order = await this.#orderOf(asked, index);
     if (order === undefined) return undefined;
     const find = async function* (this: SkipWalker): Finding {
-      const written = await this.#writtenMatches(asked, conditions);
-      return yield* this.#find({ asked, index, order, conditions, written }, known);
+      // PERF: what most resources meet is tested where the page is, and not for all that was written.
+      const isTested = 2 * known.set.count < this.#index.header.size;
+      const written = await this.#written(asked, isTested ? testsOf({ conditions }) : undefined);
+      return yield* this.#find({ asked, index, order, conditions, written, isTested }, known);
     };
     return { finding: find.call(this), exact: known.exact };
   }
@@ -116,14 +118,15 @@ export class SkipWalker {
 
   /** The matches among some resources, in order. */
   async #collected(
-    { asked }: Pick<Part, 'asked'>,
+    part: Pick<Part, 'asked' | 'conditions' | 'isTested'>,
     tests: readonly Sql[],
     { numbers, keys }: Batch,
     need: number,
   ): Promise<readonly FoundText[]> {
+    const { asked } = part;
     const scans = [
       ...(numbers.length === 0 ? [] : [this.#index.keysOf(numbers)]),
-      ...(keys.length === 0 ? [] : [keysIn(keys)]),
+      ...(keys.length === 0 ? [] : [part.isTested ? keysIn(keys) : matching(asked, keysIn(keys), testsOf(part))]),
     ];
     if (scans.length === 0) return [];
     const start = { scan: unionAll(scans), test: TRUE };
@@ -159,7 +162,7 @@ export class SkipWalker {
   }
 
   async *#ofValue(
-    { asked, conditions, written }: Part,
+    { asked, conditions, written, isTested }: Part,
     value: SqlValue,
     numbers: readonly number[],
     need: number,
@@ -178,9 +181,9 @@ export class SkipWalker {
     const ofNext = index && (await this.#orderOf(next, index));
     const tests = this.#testsOf(conditions);
     if (index === undefined || ofNext === undefined) {
-      return this.#collected({ asked: next }, tests, { numbers, keys: written }, need);
+      return this.#collected({ asked: next, conditions, isTested }, tests, { numbers, keys: written }, need);
     }
-    return yield* this.#find({ asked: next, index, order: ofNext, conditions: all, written }, known!);
+    return yield* this.#find({ asked: next, index, order: ofNext, conditions: all, written, isTested }, known!);
   }
 
   /** The tests of conditions that some members of the sets may fail. */
@@ -188,12 +191,11 @@ export class SkipWalker {
     return conditions.filter((one) => this.#sets.of(one)?.exact !== true).map(({ test }) => test);
   }
 
-  /** Finds the keys of the matches written since. */
-  async #writtenMatches({ order, holds }: Asked, conditions: readonly Condition[]): Promise<readonly string[]> {
+  /** Finds the keys of the resources written since. @param tests that they pass; undefined: all of them */
+  async #written(asked: Asked, tests: readonly Sql[] | undefined): Promise<readonly string[]> {
     if (this.#index.pending === 0) return [];
-    const tests = allOf([sql`r0.content IS NOT NULL`, ...conditions.map(({ test }) => test), holds]);
-    const rows = await this.#run(sql`SELECT r0.key FROM (SELECT DISTINCT u.resource FROM (${this.#index.written}) u) w
-      ${oneResource(sql`r0`, sql`w.resource`, order)} WHERE ${tests}`);
+    const all = sql`SELECT DISTINCT u.resource FROM (${this.#index.written}) u`;
+    const rows = await this.#run(tests === undefined ? all : matching(asked, all, [...tests, asked.holds]));
     return rows.map(([key]) => key as string);
   }
 
@@ -224,8 +226,10 @@ interface Part {
   readonly index: SkipKey;
   readonly order: SkipOrderKeys;
   readonly conditions: readonly Condition[];
-  /** The keys of the matches written since. */
+  /** The keys of resources written since. */
   readonly written: readonly string[];
+  /** Those are known to match. */
+  readonly isTested: boolean;
 }
 
 interface Batch {
@@ -269,6 +273,16 @@ function isCutShort({ isCut }: SkipKey, value: SqlValue): boolean {
 
 /** Rows of granules that are loaded together: some milliseconds. */
 const MAX_AHEAD = 32;
+
+/** Selects those of some keys whose resources pass tests. */
+function matching({ order }: Asked, keys: Sql, tests: readonly Sql[]): Sql {
+  return sql`SELECT r0.key FROM (${keys}) w (key) ${oneResource(sql`r0`, sql`w.key`, order)}
+    WHERE ${allOf([sql`r0.content IS NOT NULL`, ...tests])}`;
+}
+
+function testsOf({ conditions }: Pick<Part, 'conditions'>): readonly Sql[] {
+  return conditions.map(({ test }) => test);
+}
 
 function keysIn(keys: readonly string[]): Sql {
   return sql`SELECT w.key FROM unnest(${arrayText(keys)}::uuid[]) w(key)`;

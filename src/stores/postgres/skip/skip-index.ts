@@ -32,7 +32,7 @@ import { StoredRows } from './stored-rows.js';
 export interface StaleType {
   readonly project: string;
   readonly type: string;
-  /** True while searches do not use its skip index. */
+  /** True while searches do not use its skip index, or will soon stop. */
   readonly isUnused: boolean;
 }
 
@@ -102,7 +102,7 @@ export class SkipIndex {
   ): Promise<SkipIndex | undefined> {
     const { project, type } = scope;
     const of = ofType(project, type);
-    const { maxPending, maxFresh } = SKIP_TUNING;
+    const { maxPending, maxFresh, urgent } = SKIP_TUNING;
     const [row] =
       await run(sql`SELECT (SELECT s.data FROM fhirgraph_skip s WHERE ${of} AND s.sort = ${SETS}::bigint AND s.subject = ${IDS}::bigint AND s.value = ${HEADER}),
       (SELECT count(*) FROM (SELECT 1 FROM fhirgraph_skip_written s WHERE ${of} LIMIT ${maxPending + 1}) w)`);
@@ -111,7 +111,7 @@ export class SkipIndex {
     const isValid = header !== undefined && header.format === FORMAT && header.epoch === epoch;
     const pending = Number(count);
     const isUsed = isValid && pending <= maxPending;
-    if (!isValid || pending > maxFresh) noteStale?.({ project, type, isUnused: !isUsed });
+    if (!isValid || pending > maxFresh) noteStale?.({ project, type, isUnused: !isUsed || pending > urgent });
     return isUsed ? new SkipIndex(header, pending, scope, run, cache) : undefined;
   }
 
@@ -131,11 +131,7 @@ export class SkipIndex {
     }
     if (lacking.size === 0) return;
     const wanted = [...lacking.values()];
-    const columns = [
-      wanted.map(({ sort }) => sort),
-      wanted.map(({ subject }) => subject),
-      wanted.map(({ value }) => value),
-    ].map(arrayText);
+    const columns = (['sort', 'subject', 'value'] as const).map((name) => arrayText(wanted.map((one) => one[name])));
     const rows = await this.#run(sql`SELECT a.n, r.data
       FROM unnest(${columns[0]!}::bigint[], ${columns[1]!}::bigint[], ${columns[2]!}::text[]) WITH ORDINALITY a(sort, subject, value, n)
       CROSS JOIN LATERAL (SELECT s.data FROM fhirgraph_skip s WHERE ${this.#of} AND s.sort = a.sort AND s.subject = a.subject
@@ -231,13 +227,20 @@ export class SkipIndex {
     });
   }
 
-  /** The numbers of the resources written since. */
-  async writtenNumbers(): Promise<readonly number[]> {
+  /** The numbers of the resources written since. A number may come several times. */
+  writtenNumbers(): Promise<readonly number[]> {
+    return (this.#written ??= this.#numbersOfWritten());
+  }
+
+  async #numbersOfWritten(): Promise<readonly number[]> {
     if (this.pending === 0) return [];
-    this.#written ??= this.#run(this.numbersOf(sql`SELECT DISTINCT w.resource FROM (${this.written}) w`)).then((rows) =>
-      rows.map(([number]) => Number(number)),
-    );
-    return this.#written;
+    if (this.pending <= SKIP_TUNING.maxNumbered) {
+      const rows = await this.#run(this.numbersOf(sql`SELECT DISTINCT w.resource FROM (${this.written}) w`));
+      return rows.map(([number]) => Number(number));
+    }
+    const bytes = sql`SELECT encode(string_agg(uuid_send(w.resource), ''), 'base64') FROM (${this.written}) w`;
+    const [[text]] = (await this.#run(bytes)) as [[string]];
+    return (await this.keys()).placesOf(Buffer.from(text, 'base64'));
   }
 
   /** Selects the keys of the resources written since. */

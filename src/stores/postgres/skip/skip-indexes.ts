@@ -187,7 +187,7 @@ const MAX_NOTED = 1_000;
  * Milliseconds between two attempts.
  *
  * @param duration of the last one
- * @param isUnused searches do not use the index until then
+ * @param isUnused searches do not use the index until then, or will stop before it is rebuilt
  */
 export function pauseAfter(duration: number, isUnused: boolean): number {
   return Math.max(MIN_PAUSE_MS, duration * (isUnused ? 2 : 20));

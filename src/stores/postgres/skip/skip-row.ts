@@ -116,6 +116,8 @@ export const SKIP_TUNING = {
   maxTested: 8,
   /** With more writes since, a skip index is not used. */
   maxPending: 4_000,
+  /** With more writes since, it is rebuilt soon: before searches stop using it, if possible. */
+  urgent: 3_000,
   /** With more writes since, it is made again: each costs a search about ten microseconds. */
   maxFresh: 1_000,
   /** After so many writes of a type a store makes its skip index before it closes. Fewer rows are walked until a search asks. */

@@ -31,6 +31,13 @@ export class SortedKeys {
     }
   }
 
+  /** @param keys their bytes, one after the other */
+  placesOf(keys: Buffer): readonly number[] {
+    const places: number[] = [];
+    this.eachPlace(keys, (place) => places.push(place));
+    return places;
+  }
+
   /** Adds the places of keys to a set. */
   addTo(set: KeySet, keys: Buffer): void {
     this.eachPlace(keys, (place) => set.add(place));
