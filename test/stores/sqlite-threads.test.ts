@@ -47,6 +47,17 @@ afterEach(async () => {
   vi.restoreAllMocks();
 });
 
+type Posted = { readonly part?: WritePart; readonly call?: { readonly kind: string } };
+
+/** Hears of what is sent to any thread. */
+function onPost(hear: (worker: Worker, request: Posted) => void): void {
+  const post = Worker.prototype.postMessage;
+  vi.spyOn(Worker.prototype, 'postMessage').mockImplementation(function (this: Worker, request: Posted) {
+    post.call(this, request);
+    hear(this, request);
+  });
+}
+
 /** A store whose calls never take too long. */
 function storeInLoop(options: SqliteStoreOptions = {}): SqliteStore {
   THREAD_TUNING.inlineMs = 1e9;
@@ -595,6 +606,20 @@ describe('the death of a thread', () => {
     hear();
     await store.commit([put(patient(2))]);
     expect((await store.search(PATIENTS)).total).toBe(1);
+  });
+
+  test('while parts of a commit are sent loses none of them', async () => {
+    const store = threadedStore();
+    THREAD_TUNING.turnMs = 0;
+    await store.commit([put(patient(1))]);
+    let parts = 0;
+    onPost((worker, request) => {
+      if (request.part !== undefined && (parts += 1) === 3) void worker.terminate();
+    });
+    const results = await store.commit(patients(200).map((resource) => put(resource)));
+    expect(results).toHaveLength(200);
+    expect(workers).toHaveLength(2);
+    expect((await store.search(PATIENTS)).total).toBe(200);
   });
 
   test('before it began: everything goes on in the event loop, and a warning says so', async () => {

@@ -60,9 +60,11 @@ export class Threads {
 
   /** @param now milliseconds since 1970 @throws NoThreads */
   async commit(writes: readonly Write[], now: number, options: CallOptions | undefined): Promise<Committed> {
-    const sent: SentWrite[] = [];
+    let sent: SentWrite[] = [];
+    // A thread that died before it committed is sent everything again, while the parts for it may still be under way.
+    const make = (): AsyncGenerator<WritePart> => this.#partsOf(writes, now, (sent = []));
     this.#pagesInLog += PAGES_PER_COMMIT + PAGES_PER_WRITE * writes.length;
-    const rows = await this.#writer.run({ kind: 'commit', now }, options, () => this.#partsOf(writes, now, sent));
+    const rows = await this.#writer.run({ kind: 'commit', now }, options, make);
     return committedOf(sent, rows, new Date(now).toISOString());
   }
 
@@ -113,8 +115,6 @@ export class Threads {
 
   async *#partsOf(writes: readonly Write[], now: number, sent: SentWrite[]): AsyncGenerator<WritePart> {
     const commit = { now, load: isLoad(writes) };
-    // A thread that died before it committed is sent everything again.
-    sent.length = 0;
     while (sent.length < writes.length) {
       if (this.#turn.isSpent) await this.#turn.next();
       const { length: start } = sent;
