@@ -636,6 +636,60 @@ describe('the death of a thread', () => {
   });
 });
 
+describe('a commit that waits for the thread', () => {
+  /** Two commits at once. @returns what was sent, and the writes of the second one that were made ready before the first one ended */
+  async function twoCommits(): Promise<{ readonly sent: readonly string[]; readonly ahead: number }> {
+    const store = threadedStore();
+    THREAD_TUNING.largeCommit = 2;
+    const sent: string[] = [];
+    onPost((_, { part, call }) => sent.push(part === undefined ? String(call?.kind) : `part ${part.writes.length}`));
+    const made = new Set<number>();
+    const resources = patients(12);
+    const writes = resources.map((resource, index) => {
+      const write = put(resource);
+      return index < 6
+        ? write
+        : Object.defineProperty({ ...write }, 'resource', { get: () => (made.add(index), resource) });
+    }) as Write[];
+    let ahead = 0;
+    await Promise.all([
+      store.commit(writes.slice(0, 6)).then(() => (ahead = made.size)),
+      store.commit(writes.slice(6)),
+    ]);
+    expect((await store.search(PATIENTS)).total).toBe(12);
+    return { sent: sent.slice(0, 8), ahead };
+  }
+
+  const ONCE = ['part 2', 'part 2', 'part 2', 'commit'];
+
+  test('has its parts made ahead, and is sent them after the one before', async () => {
+    const { sent, ahead } = await twoCommits();
+    expect(sent).toEqual([...ONCE, ...ONCE]);
+    expect(ahead).toBe(6);
+  });
+
+  test('has no more made ahead than the tuning says', async () => {
+    THREAD_TUNING.ahead = 1;
+    const { sent, ahead } = await twoCommits();
+    expect(sent).toEqual([...ONCE, ...ONCE]);
+    expect(ahead).toBeLessThan(6);
+  });
+
+  test('fails with what making its parts throws', async () => {
+    const store = threadedStore();
+    const [first, second] = await Promise.allSettled([
+      store.commit(patients(4).map((resource) => put(resource))),
+      store.commit([
+        put(patient(9)),
+        put({ ...patient(8), extension: [{ valueInteger: 1n as never, url: 'x' }] } as never),
+      ]),
+    ]);
+    expect(first.status).toBe('fulfilled');
+    expect(second).toMatchObject({ status: 'rejected', reason: { code: 'unprocessable' } });
+    expect((await store.search(PATIENTS)).total).toBe(4);
+  });
+});
+
 test('an idle thread does not keep the process alive', async () => {
   const unref = vi.fn();
   onWorker = (worker) => void vi.spyOn(worker, 'unref').mockImplementation(unref);

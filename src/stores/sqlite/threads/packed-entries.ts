@@ -36,7 +36,8 @@ export class EntryPacker {
   }
 
   take(): PackedEntries {
-    return { numbers: Float64Array.from(this.#numbers), strings: this.#strings };
+    // PERF: `from` takes several times as long.
+    return { numbers: new Float64Array(this.#numbers), strings: this.#strings };
   }
 
   #addValue(value: IndexValue): void {

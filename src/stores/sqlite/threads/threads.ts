@@ -5,6 +5,7 @@ import type { Write } from '../../../store/write.js';
 import type { Committed } from '../../sql/commit-results.js';
 import { isLoad } from '../commit.js';
 import { driverBase } from '../driver.js';
+import { madeAhead } from './made-ahead.js';
 import { type NewThreadData, ThreadPool } from './pool.js';
 import type { ResultOf, SentWrite, ThreadCall, WritePart } from './protocol.js';
 import { committedOf, partOf } from './text-writes.js';
@@ -64,7 +65,8 @@ export class Threads {
     // A thread that died before it committed is sent everything again, while the parts for it may still be under way.
     const make = (): AsyncGenerator<WritePart> => this.#partsOf(writes, now, (sent = []));
     this.#pagesInLog += PAGES_PER_COMMIT + PAGES_PER_WRITE * writes.length;
-    const rows = await this.#writer.run({ kind: 'commit', now }, options, make);
+    const parts = this.#writer.isBusy ? madeAhead(make) : make;
+    const rows = await this.#writer.run({ kind: 'commit', now }, options, parts);
     return committedOf(sent, rows, new Date(now).toISOString());
   }
 

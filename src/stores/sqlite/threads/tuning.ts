@@ -14,6 +14,8 @@ export const THREAD_TUNING = {
   slice: 64,
   /** Writes that are sent first, so that the thread begins soon. */
   firstSlice: 16,
+  /** Characters and numbers that are made ready of a commit that waits for the thread. */
+  ahead: 4_000_000,
   /** Pages of a file that is verified and rebuilt in the event loop: about 200 resources. */
   smallFile: 256,
   /** Pages written to the log, as estimated, after which a thread carries them to the database. */
