@@ -39,10 +39,19 @@ export const EMPTY_WORLD: SearchWorld = Object.freeze({ find: () => undefined, r
  * @param lastUpdated milliseconds since 1970, or an ISO 8601 instant.
  */
 export function createSubject(model: FhirModel, resource: AnyResource, lastUpdated: number | string): SearchSubject {
+  return subjectWith(resource, lastUpdated, groupEntries(indexEntries(model, resource)));
+}
+
+/** {@link createSubject} with the entries of the resource. */
+export function subjectWith(
+  resource: AnyResource,
+  lastUpdated: number | string,
+  entries: SearchSubject['entries'],
+): SearchSubject {
   return {
     type: resource.resourceType,
     id: resource.id ?? '',
     lastUpdated: typeof lastUpdated === 'number' ? lastUpdated : Date.parse(lastUpdated),
-    entries: groupEntries(indexEntries(model, resource)),
+    entries,
   };
 }

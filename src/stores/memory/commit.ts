@@ -1,7 +1,9 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { AnyResource } from '../../fhir/resource.js';
 import { referenceTo } from '../../fhir/reference.js';
-import { createSubject } from '../../search/evaluate/search-subject.js';
+import { groupEntries } from '../../search/evaluate/group-entries.js';
+import { type SearchSubject, subjectWith } from '../../search/evaluate/search-subject.js';
+import { indexEntries } from '../../search/index/index-resource.js';
 import { expectationFailed, uniqueKeyTaken, matchFound } from '../../store/conflicts.js';
 import { deepFreeze } from '../../store/deep-freeze.js';
 import { assertPutMatchesKey } from '../../store/guards.js';
@@ -13,6 +15,7 @@ import type { Change, DeleteWrite, EraseWrite, Expectation, PutWrite, Write, Wri
 import { nextInstant, withVersion } from '../../store/versioned.js';
 import type { HeldVersion, Holding, ProjectData } from './project-data.js';
 import { LocalWorld } from './local-world.js';
+import type { PreparedPuts } from './prepare-writes.js';
 import { searchSubjects } from './search.js';
 
 /** What a commit did. */
@@ -21,14 +24,19 @@ export interface Committed {
   readonly changes: readonly Change[];
 }
 
-/** Applies writes one after the other; the first that fails takes back all before it. */
+/**
+ * Applies writes one after the other; the first that fails takes back all before it.
+ *
+ * @param prepared puts of which a part was done before
+ */
 export function commitWrites(
   model: FhirModel,
   writes: readonly Write[],
   dataOf: (project: string) => ProjectData,
   clock: () => Date,
+  prepared: PreparedPuts = new Map(),
 ): Committed {
-  const commit = new Commit(model, dataOf, clock().getTime());
+  const commit = new Commit(model, dataOf, clock().getTime(), prepared);
   try {
     return { results: writes.map((write, index) => commit.apply(write, index)), changes: commit.changes };
   } catch (error) {
@@ -41,6 +49,7 @@ class Commit {
   readonly changes: Change[] = [];
   readonly #dataOf: (project: string) => ProjectData;
   readonly #now: number;
+  readonly #prepared: PreparedPuts;
   /** How to take back what was done, oldest first. */
   readonly #undo: (() => void)[] = [];
 
@@ -48,9 +57,11 @@ class Commit {
     private readonly model: FhirModel,
     dataOf: (project: string) => ProjectData,
     now: number,
+    prepared: PreparedPuts,
   ) {
     this.#dataOf = dataOf;
     this.#now = now;
+    this.#prepared = prepared;
   }
 
   apply(write: Write, index: number): WriteResult {
@@ -83,8 +94,9 @@ class Commit {
     if (found?.erased !== undefined) throw erasedForGood(index, key);
     const created = found?.subject === undefined;
     const holding = found ?? this.#addHolding(data, key);
-    const version = this.#addVersion(data, holding, key, resource);
-    this.#setSubject(data, holding, version);
+    const prepared = this.#prepared.get(write);
+    const version = this.#addVersion(data, holding, key, prepared?.resource ?? resource, 'put', prepared !== undefined);
+    this.#setSubject(data, holding, version, prepared?.entries);
     this.#setUnique(data, holding, [...new Set(unique)], index);
     return { kind: 'put', created, ...storedVersion(version) };
   }
@@ -131,21 +143,28 @@ class Commit {
     holding: Holding,
     { project, type, id }: ResourceKey,
     resource: AnyResource | undefined,
-    kind: Change['kind'] = resource === undefined ? 'delete' : 'put',
+    kind: Change['kind'] = 'delete',
+    isOwn = false,
   ): HeldVersion {
     const { versions } = holding;
     const versionId = String(Number(versions.at(-1)?.versionId ?? 0) + 1);
     const updated = nextInstant(this.#now, versions.at(-1)?.updated);
-    const frozen = resource && frozenCopy(resource, versionId, updated);
+    const frozen = resource && frozenVersion(resource, versionId, updated, isOwn);
     const version = data.addVersion(holding, { versionId, updated, resource: frozen });
     this.#undo.push(() => data.removeVersion(holding));
     this.changes.push({ kind, key: { project, type, id }, versionId });
     return version;
   }
 
-  #setSubject(data: ProjectData, holding: Holding, { resource, updated }: HeldVersion): void {
+  #setSubject(
+    data: ProjectData,
+    holding: Holding,
+    { resource, updated }: HeldVersion,
+    entries?: SearchSubject['entries'],
+  ): void {
     const before = holding.subject;
-    data.setSubject(holding, resource && createSubject(this.model, resource, updated));
+    const indexed = resource && (entries ?? groupEntries(indexEntries(this.model, resource)));
+    data.setSubject(holding, indexed && subjectWith(resource, updated, indexed));
     this.#undo.push(() => data.setSubject(holding, before));
   }
 
@@ -176,10 +195,11 @@ export function deletionOf({ versionId, updated }: HeldVersion, erased: string |
   return { versionId, lastUpdated: new Date(updated).toISOString(), ...erasureOf(erased) };
 }
 
-/** A copy through JSON, which keeps exactly what a store on disk would. */
-function frozenCopy(resource: AnyResource, versionId: string, updated: number): AnyResource {
-  const text = jsonText(withVersion(resource, versionId, new Date(updated).toISOString()));
-  return deepFreeze(parseJsonText(text));
+/** @param isOwn the resource is a frozen copy already */
+function frozenVersion(resource: AnyResource, versionId: string, updated: number, isOwn: boolean): AnyResource {
+  const version = withVersion(resource, versionId, new Date(updated).toISOString());
+  // A copy through JSON keeps exactly what a store on disk would.
+  return deepFreeze(isOwn ? version : parseJsonText(jsonText(version)));
 }
 
 function assertExpected(

@@ -13,6 +13,7 @@ import type { ReadResult } from '../../store/stored-resource.js';
 import type { Change, Write, WriteResult } from '../../store/write.js';
 import type { SearchSubject } from '../../search/evaluate/search-subject.js';
 import { cutPage } from '../cut-page.js';
+import { isLongCommit, preparePuts } from './prepare-writes.js';
 import { commitWrites, deletionOf, storedVersion } from './commit.js';
 import type { MemoryStoreOptions } from './config.js';
 import { type HeldVersion, type Holding, ProjectData } from './project-data.js';
@@ -96,7 +97,11 @@ export class MemoryStore implements ResourceStore {
 
   async commit(writes: readonly Write[], options?: CallOptions): Promise<readonly WriteResult[]> {
     this.#assertUsable(options);
-    const { results, changes } = commitWrites(this.model, writes, (project) => this.#dataOf(project), this.#clock);
+    // Nothing is waited for from here on, unless there is much to do: a commit is one step.
+    const prepared = isLongCommit(writes) ? await preparePuts(this.model, writes, options) : undefined;
+    this.#assertUsable(options);
+    const dataOf = (project: string): ProjectData => this.#dataOf(project);
+    const { results, changes } = commitWrites(this.model, writes, dataOf, this.#clock, prepared);
     this.#publish(changes);
     return results;
   }
