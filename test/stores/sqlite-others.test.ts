@@ -49,7 +49,11 @@ describe('what has another value', () => {
         }
       }
       Object.assign(SKIP_TUNING, { maxLookedUp: oneOf([0, 40, 4_096], random) });
-      Object.assign(COUNTING_SETS, { maxTested: oneOf([0, 20, 1_000], random) });
+      Object.assign(COUNTING_SETS, {
+        maxTested: oneOf([0, 20, 1_000], random),
+        maxRead: oneOf([0, 40, 4_096], random),
+        readPerTest: oneOf([0, 1, 8], random),
+      });
       Object.assign(TUNING, { looks: oneOf([[Infinity], DEFAULTS.looks], random), skipFrom: 0 });
       const [one, other] = [randomOther(random), randomOther(random)];
       const of: readonly Criteria[] = [one, random() < 0.5 ? other : match('status', 'active')];
@@ -74,7 +78,7 @@ describe('what has another value', () => {
     }
   });
 
-  test('is counted by sets, and only resources with several values are tested', async () => {
+  test('is counted by sets, and no resource is tested', async () => {
     const database = new Database(':memory:');
     const [store, memory] = [new SqliteStore(database), new MemoryStore()];
     const resources = Array.from({ length: 200 }, (_, index) => ({
@@ -82,6 +86,10 @@ describe('what has another value', () => {
       id: `s${index}`,
       status: index % 2 === 0 ? 'active' : 'draft',
       subject: { reference: `Patient/p${index % 3}` },
+      code: { coding: [{ code: index % 3 === 0 ? 'a' : 'b' }] },
+      category: ['a', 'b']
+        .slice(index % 4 === 0 ? 0 : 1)
+        .map((code) => ({ coding: [{ code, system: `urn:${1 + (index % 2)}` }] })),
       performer: [0, 1].slice(index % 20 === 0 ? 0 : 1).map((one) => ({ reference: `Practitioner/${one}` })),
     })) as unknown as AnyResource[];
     for (const one of [store, memory]) await write(one, resources);
@@ -90,6 +98,10 @@ describe('what has another value', () => {
     const conditions = (parameter: string, type: string, id: string): Criteria => ({
       kind: 'and',
       of: [match('status', 'active'), { kind: 'match', parameter, test: to(type, id) }],
+    });
+    const codes = (parameter: string, test: object): Criteria => ({
+      kind: 'and',
+      of: [match('status', 'active'), { kind: 'match', parameter, test: { kind: 'token', negated: true, ...test } }],
     });
     const get = vi.spyOn(Statements.prototype, 'get');
     const tested = async (criteria: Criteria): Promise<number> => {
@@ -102,6 +114,9 @@ describe('what has another value', () => {
       return lists.flatMap((one) => JSON.parse(String(one)) as unknown[]).length;
     };
     expect(await tested(conditions('subject', 'Patient', 'p1'))).toBe(0);
-    expect(await tested(conditions('performer', 'Practitioner', '1'))).toBe(10);
+    expect(await tested(conditions('performer', 'Practitioner', '1'))).toBe(0);
+    expect(await tested(codes('code', { code: 'a' }))).toBe(0);
+    expect(await tested(codes('category', { code: 'a' }))).toBe(0);
+    expect(await tested(codes('category', { code: 'a', system: 'urn:1' }))).toBe(0);
   });
 });

@@ -40,7 +40,11 @@ async function copyOf(store: ResourceStore, seed: number, size: number): Promise
   const data = randomDataOf(seed, size);
   let now = new Date();
   const memory = new MemoryStore({ clock: () => now });
-  await memory.commit(randomMembers(PROJECT, data, seed));
+  // Conditions of policies may have the instant at which they were made.
+  const keys = randomMembers(PROJECT, data, seed).flatMap((write) => (write.kind === 'put' ? [write.key] : []));
+  for (const [index, found] of (await store.read(keys)).entries()) {
+    if (found.status === 'found') await memory.commit([{ kind: 'put', key: keys[index]!, resource: found.resource }]);
+  }
   for (const { type } of data.types) {
     const { matches } = await store.search({ project: PROJECT, type, criteria: { kind: 'all' } });
     for (const { lastUpdated, resource } of matches) {

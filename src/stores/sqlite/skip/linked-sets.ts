@@ -13,8 +13,10 @@ import type { SkipIndex } from './skip-index.js';
 /** Finds the sets of conditions on a type. */
 export interface FindsSets {
   readonly index: SkipIndex;
-  /** Undefined where it takes too long to find. */
+  /** For a page. Undefined where it takes too long to find. */
   of(condition: Condition): ConditionSet | undefined;
+  /** For a count that may read so many rows. Undefined where it takes too long to find. */
+  counted(condition: Condition, limit: number): ConditionSet | undefined;
   /** What a scan gives. Undefined where that is much. */
   scanned(condition: Condition): ConditionSet | undefined;
 }
@@ -39,14 +41,14 @@ export class LinkedSets {
     this.#setsOf = setsOf;
   }
 
-  /** What resources of another type refer to. */
-  having({ type, parameter, of }: HasCriteria): ConditionSet | undefined {
+  /** What resources of another type refer to. @param limit rows that may be read for an exact set; undefined: as many as a page may */
+  having({ type, parameter, of }: HasCriteria, limit: number | undefined): ConditionSet | undefined {
     const scope = innerScope(this.#scope, type);
     const reference = parameterKey(scope, parameter) as number | undefined;
     if (this.#hasOtherReferences || reference === undefined) return undefined;
     const sets = this.#setsOf(scope);
     const references = sets?.index.references(reference);
-    const sources = references && this.#matching(of, scope, sets!);
+    const sources = references && this.#matching(of, scope, sets!, limit);
     if (sources === undefined) return this.#targetsOfFew(of, scope, reference);
     const set = this.#index.emptySet();
     if (sources.set.count > FEW_SOURCES) references!.addTargets(sources.set, set);
@@ -65,12 +67,14 @@ export class LinkedSets {
     return { set: set.intersect(this.#index.all), exact: sources.exact };
   }
 
-  /** What refers to resources of another type. */
-  chained(criteria: ChainCriteria): ConditionSet | undefined {
+  /** What refers to resources of another type. @param limit as above */
+  chained(criteria: ChainCriteria, limit: number | undefined): ConditionSet | undefined {
     if (this.#hasOtherReferences) return undefined;
     const none = { set: this.#index.emptySet(), exact: true };
     const inside = linkOf(criteria, this.#scope) === undefined ? none : this.#inside(criteria);
-    return criteria.reach === 'inside' || inside === undefined ? inside : union([inside, this.#outside(criteria)]);
+    return criteria.reach === 'inside' || inside === undefined
+      ? inside
+      : union([inside, this.#outside(criteria, limit)]);
   }
 
   /** Absolute references below the service's own base, or those of resources inside others. */
@@ -86,21 +90,25 @@ export class LinkedSets {
     return keys && { set, exact: true };
   }
 
-  #outside({ parameter, type, of }: ChainCriteria): ConditionSet | undefined {
+  #outside({ parameter, type, of }: ChainCriteria, limit: number | undefined): ConditionSet | undefined {
     const reference = parameterKey(this.#scope, parameter) as number | undefined;
     const scope = chainScope(this.#scope, type);
     const set = this.#index.emptySet();
     if (reference === undefined || scope.collection === undefined) return { set, exact: true };
     const references = this.#index.references(reference);
-    const targets = references && this.#targets(of, scope);
+    const targets = references && this.#targets(of, scope, limit);
     if (targets === undefined) return undefined;
     references!.addSources(targets, set);
     return { set, exact: targets.exact };
   }
 
-  #targets(criteria: Criteria, scope: RowScope): (KeyTest & { readonly exact: boolean }) | undefined {
+  #targets(
+    criteria: Criteria,
+    scope: RowScope,
+    limit: number | undefined,
+  ): (KeyTest & { readonly exact: boolean }) | undefined {
     const sets = this.#setsOf(scope);
-    const known = sets && this.#matching(criteria, scope, sets);
+    const known = sets && this.#matching(criteria, scope, sets, limit);
     if (known === undefined) {
       const { scan, residual } = planRows(criteria, scope);
       const all = sql`SELECT ${scope.row}.key FROM resource ${scope.row} WHERE ${allOf([isCurrent(scope), inTime(sql`${scope.row}.key`, scope), residual])}`;
@@ -115,13 +123,13 @@ export class LinkedSets {
   }
 
   /** What matches of another type, without what is pending there. */
-  #matching(criteria: Criteria, scope: RowScope, sets: FindsSets): ConditionSet | undefined {
+  #matching(criteria: Criteria, scope: RowScope, sets: FindsSets, limit: number | undefined): ConditionSet | undefined {
     const conditions = conditionsOf(criteria, scope).map((one) => withOwnScan(one, scope, this.#statements));
     const all = { set: sets.index.all, exact: true };
     const found = intersection([
       all,
       ...conditions.map((one) => {
-        const known = sets.of(one);
+        const known = limit === undefined ? sets.of(one) : sets.counted(one, limit);
         return known?.exact === true ? known : (sets.scanned(one) ?? known);
       }),
     ]);
