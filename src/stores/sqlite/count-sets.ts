@@ -33,14 +33,15 @@ export function countInSets(
   if (skips === undefined) return undefined;
   let sets = conditions.map((one) => skips.counted(one, COUNTING_SETS.maxRead));
   let most = COUNTING_SETS.maxTested;
-  if (!sets.every(isExact)) {
+  let found = intersection(sets);
+  if (found === undefined || openOf(found) > COUNTING_SETS.fewTested) {
     // Without sets, so many resources would be tested.
     const tested = (second === undefined ? undefined : shortestOf(scans, search)) ?? skips.index.all.count;
     const limit = Math.max(COUNTING_SETS.maxRead, tested * COUNTING_SETS.readPerTest);
     sets = sets.map((known, index) => (isExact(known) ? known : skips.counted(conditions[index]!, limit)));
+    found = intersection(sets);
     if (second !== undefined) most = Math.max(most, Math.min(tested, COUNTING_SETS.maxListed));
   }
-  const found = intersection(sets);
   if (found === undefined) return undefined;
   const { set } = found;
   const sure = found.exact ? set.copy() : found.sure;
@@ -54,6 +55,11 @@ export function countInSets(
   const unsure = (sure === undefined ? set : set.subtract(sure)).keys();
   const tests = conditions.filter((_, index) => !isExact(sets[index]));
   return count + countAmong(unsure, tests, search, statements) + countPending(pending, conditions, search, statements);
+}
+
+/** How many resources may be in it, and are not known to be. */
+function openOf({ set, exact, sure }: ConditionSet): number {
+  return exact ? 0 : set.count - (sure?.count ?? 0);
 }
 
 function isExact(set: ConditionSet | undefined): boolean {
@@ -128,6 +134,8 @@ export const COUNTING_SETS = {
   maxRead: 32_768,
   /** Rows that may be read for a set for each test that is spared. */
   readPerTest: 8,
+  /** Resources of inexact sets that are tested before more is read. */
+  fewTested: 2_048,
   /** Resources of inexact sets that are tested where it is not known how many others would be. */
   maxTested: 16_384,
   /** The most that are tested. */

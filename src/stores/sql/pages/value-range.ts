@@ -148,8 +148,25 @@ export function innerRangeOf(test: ValueTest): Pick<ValueRange, 'low' | 'high'> 
   }
 }
 
-/** An instant lasts a millisecond, so no interval begins before the range. */
+/** An instant lasts a millisecond, so no interval begins a day before the range. */
 function updatedRange(test: Parameters<typeof testRange>[0] & { readonly kind: 'date' }): ValueRange | undefined {
   const range = testRange(test);
-  return range && { low: range.low, high: range.high };
+  const low = test.prefix === 'gt' || test.prefix === 'sa' ? test.high : test.low;
+  return range && { low: range.low === undefined ? undefined : low - 1, high: range.high };
+}
+
+/** The same as {@link innerRangeOf} of instants: all between both ends of a range are matches. */
+export function innerInstants(test: DateTest): Pick<ValueRange, 'low' | 'high'> | undefined {
+  switch (test.prefix) {
+    case 'ne':
+      return undefined;
+    case 'eq':
+      return { low: test.low, high: test.high };
+    case 'eb':
+      return { high: test.low };
+    case 'le':
+      return { high: test.high };
+    default:
+      return innerRangeOf(test);
+  }
 }

@@ -86,11 +86,11 @@ export class ConditionSets implements FindsSets {
     switch (criteria.kind) {
       case 'match':
         return limit === undefined ? this.#matching(criteria) : this.#exactly(criteria, limit);
-      case 'last-updated':
-        return (
-          (limit === undefined ? undefined : this.#scanned.inValues(criteria, limit)) ??
-          this.#ranges.of(criteria, '_lastUpdated')
-        );
+      case 'last-updated': {
+        const found = this.#ranges.of(criteria, '_lastUpdated');
+        if (limit === undefined || found?.exact === true) return found;
+        return this.#scanned.inValues(criteria, limit) ?? found;
+      }
       case 'id':
         return this.#scanned.inRanges(criteria, SKIP_TUNING.maxLookedUp);
       case 'composite': {
