@@ -127,6 +127,20 @@ describe('without a test of a resource', () => {
     expect(await answer('Encounter', criteria)).toEqual({ total: expected.length, tests: [] });
   });
 
+  test('what nothing refers to', async () => {
+    const has = (parameter: string): Criteria => ({
+      kind: 'has',
+      type: 'Observation',
+      parameter,
+      of: code('status', 'final'),
+    });
+    const { total } = await answer('Encounter', has('encounter'));
+    vi.restoreAllMocks();
+    const either: Criteria = { kind: 'or', of: [has('encounter'), has('part-of')] };
+    expect(await answer('Encounter', either)).toEqual({ total, tests: [] });
+    expect(await answer('Encounter', has('part-of'))).toMatchObject({ total: 0, tests: [] });
+  });
+
   test('what refers to very many', async () => {
     const criteria: Criteria = { kind: 'chain', parameter: 'subject', type: 'Patient', of: code('gender', 'female') };
     const isFemale = ({ gender }: Record<string, unknown>): boolean => gender === 'female';

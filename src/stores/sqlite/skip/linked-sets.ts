@@ -45,7 +45,8 @@ export class LinkedSets {
   having({ type, parameter, of }: HasCriteria, limit: number | undefined): ConditionSet | undefined {
     const scope = innerScope(this.#scope, type);
     const reference = parameterKey(scope, parameter) as number | undefined;
-    if (this.#hasOtherReferences || reference === undefined) return undefined;
+    if (this.#hasOtherReferences) return undefined;
+    if (reference === undefined) return { set: this.#index.emptySet(), exact: true };
     const sets = this.#setsOf(scope);
     const references = sets?.index.references(reference);
     const sources = references && this.#matching(of, scope, sets!, limit);
