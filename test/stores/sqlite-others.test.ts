@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vite
 import { R4 } from '../../src/fhir/r4.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import type { Criteria } from '../../src/search/criteria/criteria.js';
+import type { SearchQuery } from '../../src/store/search-query.js';
 import type { ResourceStore } from '../../src/store/store.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { Connection } from '../../src/stores/sqlite/connection.js';
@@ -118,5 +119,27 @@ describe('what has another value', () => {
     expect(await tested(codes('code', { code: 'a' }))).toBe(0);
     expect(await tested(codes('category', { code: 'a' }))).toBe(0);
     expect(await tested(codes('category', { code: 'a', system: 'urn:1' }))).toBe(0);
+  });
+
+  test('a code may look like the number of what else the index keeps', async () => {
+    const database = new Database(':memory:');
+    const store = new SqliteStore(database);
+    const requests = Array.from({ length: 400 }, (_, index) => ({
+      resourceType: 'ServiceRequest',
+      id: `s${index}`,
+      category: [{ coding: [{ code: index % 4 === 0 ? '0' : '-1' }] }],
+    })) as unknown as AnyResource[];
+    await write(store, requests);
+    buildAll(database);
+    Object.assign(COUNTING_SETS, { minRows: 0 });
+    Object.assign(TUNING, { looks: [Infinity], skipFrom: 0 });
+    const present: Criteria = { kind: 'missing', parameter: 'category', missing: false };
+    const count = async (...of: readonly Criteria[]): Promise<number | undefined> => {
+      const query = { project: PROJECT, type: 'ServiceRequest', criteria: { kind: 'and', of }, limit: 0, total: true };
+      return (await store.search(query as SearchQuery)).total;
+    };
+    expect(await count(present, { kind: 'not', of: match('category', '-1') })).toBe(100);
+    expect(await count(present, match('category', '0'))).toBe(100);
+    expect(await count(present, match('category', '-1'))).toBe(300);
   });
 });

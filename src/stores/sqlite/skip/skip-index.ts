@@ -206,7 +206,8 @@ export class SkipIndex {
   }
 
   #name(sort: number, subject: number, value: string | number): string {
-    return `${this.header.id} ${sort} ${subject} ${value}`;
+    // A code may be "0", which is not the number.
+    return `${this.header.id} ${sort} ${subject} ${JSON.stringify(value)}`;
   }
 }
 
