@@ -10,6 +10,7 @@ import { maskError } from '../fhir/error.js';
 import type { OperationOutcome } from '../fhir/operation-outcome.js';
 import { reportError } from '../fhir/report-error.js';
 import { writeWarningOutcome } from '../fhir/write-warning.js';
+import { type NowOrLater, nowOrLater, ready } from '../platform/ready.js';
 import { observerOf } from '../telemetry/with-telemetry.js';
 import type { Attributes } from '../telemetry/telemetry.js';
 import { assertStore, resolveContext, type FhirGraphqlContext } from './context.js';
@@ -62,28 +63,39 @@ export async function executeFhirGraphql<Data = { [key: string]: unknown }, Vari
 ): Promise<FhirGraphqlResult<Data>> {
   const context = resolveContext(typedContext as FhirGraphqlContext);
   assertStore(context, 'executeFhirGraphql');
-  const work = async (record: AuditFacts): Promise<FhirGraphqlResult<Data>> => {
+  const work = (record: AuditFacts): Promise<FhirGraphqlResult> => {
     const trace = tracedBy(context, record, context.baseUrl);
     const facts: RequestFacts = { tally: { calls: 0, types: new Set() }, written: [], trace };
-    const result = await answerOrErrors(query, context, facts);
-    if (result.data === undefined || result.data === null) trace?.withhold();
-    if (trace !== undefined) record.document = facts.document ?? hashOfRequested(query);
-    const { tally, written } = facts;
-    const read = [...tally.types].filter((type) => !written.some((target) => target.type === type));
-    record.targets = [...written, ...read.map((type) => ({ type }))];
-    record.storeCalls = tally.calls;
-    record.attributes = facts.attributes;
-    const failure = result.errors?.[0]?.extensions.code;
-    record.failure = failure === undefined ? undefined : errorCodeOf(failure);
-    record.written = written.length > 0 && isWritten(result.errors);
-    record.unknown = result.errors?.[0]?.extensions.details?.['unknown'] === true;
-    return result as FhirGraphqlResult<Data>;
+    const result = answerOrErrors(query, context, facts);
+    if (!(result instanceof Promise)) return ready(noted(result, query, facts, record));
+    return result.then((later) => noted(later, query, facts, record));
   };
   try {
-    return await audited(context, 'graphql', work);
+    const result = nowOrLater(audited(context, 'graphql', work));
+    return (result instanceof Promise ? await result : result) as FhirGraphqlResult<Data>;
   } catch (error) {
     return withheld(error, context) as FhirGraphqlResult<Data>;
   }
+}
+
+/** The same result, after what it shows is in the record. */
+function noted(
+  result: FhirGraphqlResult,
+  query: RequestedDocument,
+  { tally, written, trace, document, attributes }: RequestFacts,
+  record: AuditFacts,
+): FhirGraphqlResult {
+  if (result.data === undefined || result.data === null) trace?.withhold();
+  if (trace !== undefined) record.document = document ?? hashOfRequested(query);
+  const read = [...tally.types].filter((type) => !written.some((target) => target.type === type));
+  record.targets = [...written, ...read.map((type) => ({ type }))];
+  record.storeCalls = tally.calls;
+  record.attributes = attributes;
+  const failure = result.errors?.[0]?.extensions.code;
+  record.failure = failure === undefined ? undefined : errorCodeOf(failure);
+  record.written = written.length > 0 && isWritten(result.errors);
+  record.unknown = result.errors?.[0]?.extensions.details?.['unknown'] === true;
+  return result;
 }
 
 /** The answer to a request whose audit record is required and was not taken. */
@@ -102,38 +114,54 @@ interface RequestFacts {
   attributes?: Attributes;
 }
 
-async function answerOrErrors(
+function answerOrErrors(
   query: RequestedDocument,
   context: FhirGraphqlContext,
   facts: RequestFacts,
-): Promise<FhirGraphqlResult> {
-  try {
-    const { store, caller, signal } = context;
-    const { timeout, concurrency } = withDefaults(context.limits);
-    const before = timeBefore(context.limits);
-    return await inTurn({ store, caller, signal, concurrency, timeout: timeout - before }, (waited) =>
-      answer(query, context, facts, before + waited),
-    );
-  } catch (error) {
+): NowOrLater<FhirGraphqlResult> {
+  const failed = (error: unknown): FhirGraphqlResult => {
     if (error instanceof DocumentErrors) return { errors: error.errors.map(documentError) };
     const known = maskError(error);
     reportError(known, context.onError);
     return { errors: [requestError(known)] };
+  };
+  try {
+    const { store, caller, signal } = context;
+    const { timeout, concurrency } = withDefaults(context.limits);
+    const before = timeBefore(context.limits);
+    const result = inTurn({ store, caller, signal, concurrency, timeout: timeout - before }, (waited) =>
+      answer(query, context, facts, before + waited),
+    );
+    return result instanceof Promise ? result.catch(failed) : result;
+  } catch (error) {
+    return failed(error);
   }
 }
 
-/** The pipeline: parse and validate, choose the operation, coerce the variables, plan, execute. */
-async function answer(
+/**
+ * The pipeline: parse and validate, choose the operation, coerce the variables, plan, execute.
+ *
+ * PERF: each step takes a promise only if there is something to wait for.
+ */
+function answer(
   query: RequestedDocument,
   context: FhirGraphqlContext,
   facts: RequestFacts,
   waited: number,
-): Promise<FhirGraphqlResult> {
+): NowOrLater<FhirGraphqlResult> {
   const began = performance.now() - waited;
-  const inTime = <Result>(work: Promise<Result>): Promise<Result> => untilDeadline(work, context, began);
+  const prepared = prepareRequest(query, context, observerOf(context.store));
+  if (!(prepared instanceof Promise)) return answerPrepared(prepared, context, facts, began);
+  return untilDeadline(prepared, context, began).then((request) => answerPrepared(request, context, facts, began));
+}
+
+function answerPrepared(
+  request: PreparedRequest,
+  context: FhirGraphqlContext,
+  facts: RequestFacts,
+  began: number,
+): NowOrLater<FhirGraphqlResult> {
   const observer = observerOf(context.store);
-  const prepared = prepareRequest(query, context, observer);
-  const request = prepared instanceof Promise ? await inTime(prepared) : prepared;
   const { plan, selections } = planFor(
     request.document,
     request.operation,
@@ -147,28 +175,37 @@ async function answer(
   const watched = context.audit === undefined ? store : talliedStore(store, facts.tally);
   const onWrites = (targets: readonly AuditTarget[]): void => void (facts.written = targets);
   const asked = plan.root.fields.filter((field) => field.kind === 'introspection');
-  const about = asked.length === 0 ? [] : await inTime(introspections(asked, request, context));
-  const spent = performance.now() - began;
-  const runOptions = runOptionsOf(request, context, watched, selections, onWrites, spent, facts.trace);
   const isInstance = request.focus !== undefined;
   const estimate = (): number => estimateCost(plan, request.variables, isInstance);
-  if (request.operation.operation === 'mutation') assertAffordableMutation(estimate(), request.limits);
-  const outcome = await executePlan(plan, request.focus, runOptions);
-  if (observer !== undefined) facts.attributes = { ...facts.attributes, ...outcomeAttributes(outcome) };
-  const { data, errors, isLost } = outcome;
-  if (data !== null) for (const [key, value] of about) putUnderKey(data, key, value);
-  return {
-    ...(data === null && !isLost ? {} : { data }),
-    ...(errors.length === 0 ? {} : { errors }),
-    ...responseExtensions({
-      cost:
-        context.reportCost === true
-          ? requestCost({ least: leastCost(plan, isInstance), estimated: estimate() }, outcome)
-          : undefined,
-      outcome: isWritten(errors) ? warningsOn(facts.written) : undefined,
-    }),
+  const execute = (about: Introspected): NowOrLater<FhirGraphqlResult> => {
+    const spent = performance.now() - began;
+    const runOptions = runOptionsOf(request, context, watched, selections, onWrites, spent, facts.trace);
+    if (request.operation.operation === 'mutation') assertAffordableMutation(estimate(), request.limits);
+    const outcome = executePlan(plan, request.focus, runOptions);
+    return outcome instanceof Promise ? outcome.then((later) => respond(later, about)) : respond(outcome, about);
   };
+  const respond = (outcome: Outcome, about: Introspected): FhirGraphqlResult => {
+    if (observer !== undefined) facts.attributes = { ...facts.attributes, ...outcomeAttributes(outcome) };
+    const { data, errors, isLost } = outcome;
+    if (data !== null) for (const [key, value] of about) putUnderKey(data, key, value);
+    return {
+      ...(data === null && !isLost ? {} : { data }),
+      ...(errors.length === 0 ? {} : { errors }),
+      ...responseExtensions({
+        cost:
+          context.reportCost === true
+            ? requestCost({ least: leastCost(plan, isInstance), estimated: estimate() }, outcome)
+            : undefined,
+        outcome: isWritten(errors) ? warningsOn(facts.written) : undefined,
+      }),
+    };
+  };
+  return asked.length === 0
+    ? execute([])
+    : untilDeadline(introspections(asked, request, context), context, began).then(execute);
 }
+
+type Introspected = readonly (readonly [key: string, value: unknown])[];
 
 function responseExtensions(facts: {
   readonly cost: RequestCost | undefined;
@@ -212,7 +249,7 @@ async function introspections(
   fields: readonly IntrospectionField[],
   { document, variables }: PreparedRequest,
   { introspection }: FhirGraphqlContext,
-): Promise<readonly (readonly [key: string, value: unknown])[]> {
+): Promise<Introspected> {
   const answers = await introspect(fields, partsOf(document, variables), variables, introspection);
   return fields.map(({ key }, index) => [responseKey(key), answers[index]]);
 }

@@ -1,4 +1,5 @@
 import { referenceTo } from '../../fhir/reference.js';
+import { nowOrLater, ready } from '../../platform/ready.js';
 import type { CallOptions } from '../../store/call-options.js';
 import type { HistoryEntry, HistoryPage } from '../../store/history.js';
 import type { ResourceKey } from '../../store/resource-key.js';
@@ -32,22 +33,40 @@ export interface Reading {
  *
  * A deletion is visible if a rule grants the whole type; other rules cannot decide whether they granted the resource.
  */
-export async function readVisible(reading: Reading, keys: readonly GuardedKey[]): Promise<readonly ReadResult[]> {
+export function readVisible(reading: Reading, keys: readonly GuardedKey[]): Promise<readonly ReadResult[]> {
   const { store, caller, options, origins } = reading;
   const decided = keys.map(({ type, version }) => decide(caller, type, version === undefined ? 'read' : 'vread'));
   const allowed = [...keys.keys()].filter((index) => decided[index] !== null);
   const asked = allowed.map((index) => fullKey(keys[index]!, caller, decided[index]!));
-  if (asked.length === 0) return keys.map(() => MISSING);
-  if (caller.kind !== 'member' && decided.every((rules) => rules !== null && isUnrestricted(rules))) {
-    const results = await store.read(asked, options);
-    return results.map((one) =>
+  if (asked.length === 0) return ready(keys.map(() => MISSING));
+  if (caller.kind === 'member' || !decided.every((rules) => rules !== null && isUnrestricted(rules))) {
+    return readGranted(reading, keys.length, decided, allowed, asked);
+  }
+  const mask = (results: readonly ReadResult[]): readonly ReadResult[] =>
+    results.map((one) =>
       one.status === 'found' ? withMasked(one, maskInside(one.resource, undefined), origins) : one,
     );
-  }
+  const results = nowOrLater(store.read(asked, options));
+  return results instanceof Promise ? results.then(mask) : ready(mask(results));
+}
+
+/**
+ * @param decided the rules for each key; null: it may not be read
+ * @param allowed the positions of the others
+ * @param asked their keys in the store
+ */
+async function readGranted(
+  reading: Reading,
+  length: number,
+  decided: readonly (readonly AccessRule[] | null)[],
+  allowed: readonly number[],
+  asked: readonly ResourceKey[],
+): Promise<readonly ReadResult[]> {
+  const { store, options } = reading;
   const current = asked.flatMap(({ version, ...key }): ResourceKey[] => (version === undefined ? [] : [key]));
   const found = await store.read([...asked, ...current], options);
   const nows = new Map(current.map(({ type, id }, index) => [referenceTo(type, id), found[asked.length + index]!]));
-  const answers = keys.map((): ReadResult => MISSING);
+  const answers = Array.from({ length }, (): ReadResult => MISSING);
   // Keys of one type are decided together, so that rules with chains cost one query per type.
   for (const group of Map.groupBy(
     asked.keys(),

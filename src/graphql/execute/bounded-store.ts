@@ -5,7 +5,7 @@ import type { Run } from './run.js';
 /** Wraps the store with the limits of a request, for code that calls the store itself. */
 export function boundedStore(run: Run): GuardedStore {
   const { store } = run.options;
-  const bounded = <Result>(work: () => Promise<Result>): Promise<Result> => run.deadline.wait(call(run, work));
+  const bounded = async <Result>(work: () => Promise<Result>): Promise<Result> => run.deadline.wait(call(run, work));
   return {
     caller: store.caller,
     model: store.model,

@@ -1,20 +1,31 @@
 import { FhirError } from '../../fhir/error.js';
+import { type NowOrLater, nowOrLater } from '../../platform/ready.js';
 import type { Run } from './run.js';
 
 /**
  * Makes a store call under the limits.
  *
  * @param lookups the parents of a reverse list
+ * @returns a promise unless the store had its answer at once: see `ready`
  */
-export async function call<Result>(run: Run, work: () => Promise<Result>, lookups = 0): Promise<Result> {
+export function call<Result>(run: Run, work: () => Promise<Result>, lookups = 0): NowOrLater<Result> {
   run.spendCall(lookups);
-  try {
-    const result = await work();
+  const inTime = (result: Result): Result => {
     run.deadline.check();
     return result;
+  };
+  try {
+    const result = nowOrLater(work());
+    if (!(result instanceof Promise)) return inTime(result);
+    return result.then(inTime).catch((error: unknown) => {
+      throw faultOf(error, run);
+    });
   } catch (error) {
-    if (error instanceof FhirError && error.detailsOf('too-costly')?.limit === 'maxResources')
-      throw run.tooManyResources();
-    throw run.deadline.faultOf(error);
+    throw faultOf(error, run);
   }
+}
+
+function faultOf(error: unknown, run: Run): unknown {
+  const isTooMany = error instanceof FhirError && error.detailsOf('too-costly')?.limit === 'maxResources';
+  return isTooMany ? run.tooManyResources() : run.deadline.faultOf(error);
 }

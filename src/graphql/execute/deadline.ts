@@ -1,6 +1,7 @@
 import { FhirError } from '../../fhir/error.js';
 import { inDoubt, isInDoubt } from '../../fhir/in-doubt.js';
 import type { CallOptions } from '../../store/call-options.js';
+import type { NowOrLater } from '../../platform/ready.js';
 import { nextTurn } from '../../platform/timers.js';
 import { LimitError } from '../limits.js';
 import { type Clock, SYSTEM_CLOCK } from './clock.js';
@@ -22,7 +23,7 @@ export class Deadline {
   readonly #waiting = new Set<(reason: FhirError) => void>();
   #ended: FhirError | undefined;
   readonly #abort = (): void => this.#end(aborted(this.host));
-  readonly #stopTimer: () => void;
+  #stopTimer: (() => void) | undefined;
   readonly #started: number;
   readonly #loans = new Set<AbortController>();
   #yielded: number;
@@ -40,7 +41,6 @@ export class Deadline {
   ) {
     this.#yielded = clock.now();
     this.#started = this.#yielded - waited;
-    this.#stopTimer = clock.after(Math.max(0, timeout - waited), () => this.#end(this.#tooLong()));
     host?.addEventListener('abort', this.#abort);
   }
 
@@ -53,11 +53,26 @@ export class Deadline {
   /**
    * Waits for the work or for the end of the request.
    *
+   * @param work its result, if there is nothing to wait for
    * @throws LimitError `timeout`
    * @throws FhirError `aborted`
    */
-  wait<Result>(work: Promise<Result>): Promise<Result> {
-    return this.#inTime(work, () => this.check());
+  wait<Result>(work: Promise<Result>): Promise<Result>;
+  wait<Result>(work: NowOrLater<Result>): NowOrLater<Result>;
+  wait<Result>(work: NowOrLater<Result>): NowOrLater<Result> {
+    if (work instanceof Promise) return this.#inTime(work, () => this.check());
+    this.check();
+    return work;
+  }
+
+  /** PERF: a timer takes a microsecond, so that a request has none before it waits. */
+  #startTimer(): void {
+    this.#stopTimer ??= this.clock.after(Math.max(0, this.#left), () => this.#end(this.#tooLong()));
+  }
+
+  /** In milliseconds. */
+  get #left(): number {
+    return this.timeout - (this.clock.now() - this.#started);
   }
 
   /**
@@ -66,6 +81,7 @@ export class Deadline {
    * @param check what it throws rejects instead of the result
    */
   #inTime<Result>(work: Promise<Result>, check?: () => void): Promise<Result> {
+    this.#startTimer();
     return new Promise((resolve, reject) => {
       if (this.#ended === undefined) this.#waiting.add(reject);
       else reject(this.#ended);
@@ -125,7 +141,7 @@ export class Deadline {
    */
   check(): void {
     if (this.host?.aborted === true) throw aborted(this.host);
-    if (this.clock.now() - this.#started > this.timeout) throw this.#tooLong();
+    if (this.#left < 0) throw this.#tooLong();
   }
 
   /**
@@ -138,8 +154,7 @@ export class Deadline {
    */
   async lend<Result>(timeout: number, work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
     this.check();
-    const left = this.timeout - (this.clock.now() - this.#started);
-    const share = Math.min(timeout, left * 0.9);
+    const share = Math.min(timeout, this.#left * 0.9);
     const loan = new AbortController();
     this.#loans.add(loan);
     const { promise: late, reject } = Promise.withResolvers<never>();
@@ -181,7 +196,7 @@ export class Deadline {
   }
 
   close(): void {
-    this.#stopTimer();
+    this.#stopTimer?.();
     this.host?.removeEventListener('abort', this.#abort);
     for (const loan of this.#loans) loan.abort(new FhirError('aborted', 'The request has ended'));
   }

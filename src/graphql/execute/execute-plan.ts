@@ -1,5 +1,6 @@
 import { type FhirError, maskError } from '../../fhir/error.js';
 import { markPlain } from '../../fhir/json/stringify-json.js';
+import type { NowOrLater } from '../../platform/ready.js';
 import type { ReferenceTarget } from '../../store/resource-key.js';
 import type { OperationPlan, ReadEdge, Selection } from '../plan/plan.js';
 import { MUTATION } from '../schema/fields.js';
@@ -33,28 +34,53 @@ export interface Outcome {
  * @throws LimitError - a limit was exceeded
  * @throws FhirError `aborted` - by the host's signal
  */
-export async function executePlan(
+export function executePlan(
   plan: OperationPlan,
   focus: ReferenceTarget | undefined,
   options: RunOptions,
-): Promise<Outcome> {
+): NowOrLater<Outcome> {
   const run = new Run(options, plan.shaped);
+  let outcome: NowOrLater<Outcome> | undefined;
   try {
-    run.deadline.check();
-    const holder: Output = {};
-    if (plan.root.type === MUTATION) holder[ROOT] = await writeFields(plan.root, run);
-    else if (focus === undefined) holder[ROOT] = startRoot(plan.root, run);
-    else run.defer(readFocus(plan, focus), { out: holder });
-    await fillLevels(run);
-    const { storeCalls, rows, cost, fhirpathSteps } = run;
-    const finished = finish(holder, run);
-    // PERF: only long answers, and those with errors, take a promise.
-    return { ...(finished instanceof Promise ? await finished : finished), storeCalls, rows, cost, fhirpathSteps };
+    outcome = plan.root.type === MUTATION ? writeAndAnswer(plan, run) : answer(plan, focus, run);
+  } finally {
+    if (!(outcome instanceof Promise)) run.deadline.close();
+  }
+  return outcome instanceof Promise ? untilOver(outcome, run) : outcome;
+}
+
+async function untilOver(outcome: Promise<Outcome>, run: Run): Promise<Outcome> {
+  try {
+    return await outcome;
   } catch (error) {
     throw run.written ? afterWriting(maskError(error)) : error;
   } finally {
     run.deadline.close();
   }
+}
+
+async function writeAndAnswer(plan: OperationPlan, run: Run): Promise<Outcome> {
+  run.deadline.check();
+  const holder: Output = { [ROOT]: await writeFields(plan.root, run) };
+  await fillLevels(run);
+  return outcomeOf(holder, run);
+}
+
+function answer(plan: OperationPlan, focus: ReferenceTarget | undefined, run: Run): NowOrLater<Outcome> {
+  run.deadline.check();
+  const holder: Output = {};
+  if (focus === undefined) holder[ROOT] = startRoot(plan.root, run);
+  else run.defer(readFocus(plan, focus), { out: holder });
+  const filled = fillLevels(run);
+  return filled instanceof Promise ? filled.then(() => outcomeOf(holder, run)) : outcomeOf(holder, run);
+}
+
+function outcomeOf(holder: Output, run: Run): NowOrLater<Outcome> {
+  const { storeCalls, rows, cost, fhirpathSteps } = run;
+  const complete = (finished: Finished): Outcome => ({ ...finished, storeCalls, rows, cost, fhirpathSteps });
+  const finished = finish(holder, run);
+  // PERF: only long answers, and those with errors, take a promise.
+  return finished instanceof Promise ? finished.then(complete) : complete(finished);
 }
 
 /** The key of the data in its holder, so that the root object has a parent too. */
@@ -63,7 +89,7 @@ export const ROOT = 'data';
 type Finished = Pick<Outcome, 'data' | 'errors' | 'isLost'>;
 
 /** The final data, and the errors with paths from before reshaping. */
-function finish(holder: Output, run: Run): Finished | Promise<Finished> {
+function finish(holder: Output, run: Run): NowOrLater<Finished> {
   if (!run.required.isEmpty) return finishInTurns(holder, run);
   const shaped = shapedOf(holder, run);
   if (shaped instanceof Promise || run.faults.length > 0) return finishInTurns(holder, run, shaped);
@@ -114,7 +140,18 @@ function afterWriting(error: FhirError): FhirError {
   return error.with({ details: { written: true } });
 }
 
-async function fillLevels(run: Run): Promise<void> {
+/** PERF: an answer of a store that has it at once takes no promise. */
+function fillLevels(run: Run): NowOrLater<void> {
+  while (run.longLists.length === 0 && run.hostCalls.isIdle && !run.deadline.isTurnOver) {
+    const level = run.takeLevel();
+    if (level.size === 0) return;
+    const filled = fillLevel(level, run);
+    if (filled instanceof Promise) return filled.then(() => fillLevelsInTurns(run));
+  }
+  return fillLevelsInTurns(run);
+}
+
+async function fillLevelsInTurns(run: Run): Promise<void> {
   for (;;) {
     // Their items are part of the level.
     while (run.longLists.length > 0) for (const fill of run.longLists.splice(0)) await fill();

@@ -7,7 +7,8 @@ import type {
   SearchEdge,
   StoreEdge,
 } from '../plan/plan.js';
-import { boundsOf } from './call-bounds.js';
+import type { NowOrLater } from '../../platform/ready.js';
+import { boundsOf, type CallBounds } from './call-bounds.js';
 import { fillHostFields } from './host/fill-host-fields.js';
 import { failHostReference, fillHostReferences } from './host/fill-host-references.js';
 import { fillReads } from './fill-reads.js';
@@ -28,7 +29,7 @@ import type { Waiting } from './waiting.js';
  *
  * @throws LimitError `storeCalls`, `cost` - checked before the first call, against the least that the level needs
  */
-export async function fillLevel(level: ReadonlyMap<Edge, readonly Hole[]>, run: Run): Promise<void> {
+export function fillLevel(level: ReadonlyMap<Edge, readonly Hole[]>, run: Run): NowOrLater<void> {
   const { limits } = run.options;
   const all = groupByQuestion(level, run);
   const ofHost = all.filter(isOfHost);
@@ -37,6 +38,19 @@ export async function fillLevel(level: ReadonlyMap<Edge, readonly Hole[]>, run: 
   const groups = ofStore.map((waiting) => ({ waiting, bounds: boundsOf(waiting, run) }));
   const certain = groups.filter(({ waiting: [{ edge }] }) => isCertain(edge));
   if (run.storeCalls + certain.length > limits.storeCalls) throw tooManyCalls(limits);
+  // PERF: most levels have one group, and a store that has its answer at once makes them need no promise.
+  if (groups.length !== 1 || !run.hostCalls.isIdle) return fillBatches(groups, run);
+  run.assertAffordable(groups[0]!.bounds.least);
+  return run.deadline.wait(fillGroup(groups[0]!.waiting, run));
+}
+
+interface BoundedGroup {
+  readonly waiting: StoreGroup;
+  readonly bounds: CallBounds;
+}
+
+async function fillBatches(groups: readonly BoundedGroup[], run: Run): Promise<void> {
+  const { limits } = run.options;
   for (let next = 0; next < groups.length;) {
     run.assertAffordable(groups.slice(next).reduce((sum, { bounds }) => sum + bounds.least, 0));
     const batch = [groups[next]!];
@@ -45,19 +59,14 @@ export async function fillLevel(level: ReadonlyMap<Edge, readonly Hole[]>, run: 
       batch.push(groups[next]!);
       most += groups[next]!.bounds.most;
     }
-    await run.deadline.wait(fillGroups(batch, run));
+    await run.deadline.wait(batch.length === 1 ? fillGroup(batch[0]!.waiting, run) : fillSideBySide(batch, run));
   }
   if (!run.hostCalls.isIdle) await run.hostCalls.takeTurn();
 }
 
 /** Ends when all groups have. @throws the error of the first one that failed */
-function fillGroups(batch: readonly { readonly waiting: StoreGroup }[], run: Run): Promise<void> {
-  // PERF: most levels have one group.
-  return batch.length === 1 ? fillGroup(batch[0]!.waiting, run) : fillSideBySide(batch, run);
-}
-
-async function fillSideBySide(batch: readonly { readonly waiting: StoreGroup }[], run: Run): Promise<void> {
-  const results = await Promise.allSettled(batch.map(({ waiting }) => fillGroup(waiting, run)));
+async function fillSideBySide(batch: readonly BoundedGroup[], run: Run): Promise<void> {
+  const results = await Promise.allSettled(batch.map(async ({ waiting }) => fillGroup(waiting, run)));
   for (const result of results) if (result.status === 'rejected') throw result.reason;
 }
 
@@ -86,24 +95,33 @@ function groupByQuestion(level: ReadonlyMap<Edge, readonly Hole[]>, run: Run): r
   return [...groups.values()];
 }
 
-async function fillGroup(waiting: StoreGroup, run: Run): Promise<void> {
+function fillGroup(waiting: StoreGroup, run: Run): NowOrLater<void> {
   try {
-    switch (waiting[0].edge.kind) {
-      case 'read':
-        return await fillReads(waiting as readonly Waiting<ReadEdge, ReadHole>[], run);
-      case 'search':
-        return await fillSearches(waiting as readonly Waiting<SearchEdge, SearchHole>[], run);
-      case 'reference':
-        return await fillReferences(waiting as readonly Waiting<ReferenceEdge, ReferenceHole>[], run);
-      case 'host-reference':
-        return await fillHostReferences(waiting as readonly Waiting<HostReferenceEdge, HostReferenceHole>[], run);
-    }
+    const filled = fillByKind(waiting, run);
+    return filled instanceof Promise ? filled.catch((error: unknown) => failGroup(waiting, error, run)) : filled;
   } catch (error) {
-    for (const { edge, holes } of waiting) {
-      for (const hole of holes) {
-        if ('key' in hole) failHostReference(hole, edge, error, run);
-        else run.fail(hole.out, edge, error);
-      }
+    failGroup(waiting, error, run);
+  }
+}
+
+function fillByKind(waiting: StoreGroup, run: Run): NowOrLater<void> {
+  switch (waiting[0].edge.kind) {
+    case 'read':
+      return fillReads(waiting as readonly Waiting<ReadEdge, ReadHole>[], run);
+    case 'search':
+      return fillSearches(waiting as readonly Waiting<SearchEdge, SearchHole>[], run);
+    case 'reference':
+      return fillReferences(waiting as readonly Waiting<ReferenceEdge, ReferenceHole>[], run);
+    case 'host-reference':
+      return fillHostReferences(waiting as readonly Waiting<HostReferenceEdge, HostReferenceHole>[], run);
+  }
+}
+
+function failGroup(waiting: StoreGroup, error: unknown, run: Run): void {
+  for (const { edge, holes } of waiting) {
+    for (const hole of holes) {
+      if ('key' in hole) failHostReference(hole, edge, error, run);
+      else run.fail(hole.out, edge, error);
     }
   }
 }

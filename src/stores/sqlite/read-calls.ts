@@ -2,6 +2,7 @@ import type { CallOptions } from '../../store/call-options.js';
 import type { ReferenceTarget, ResourceKey } from '../../store/resource-key.js';
 import type { SearchPage, SearchQuery } from '../../store/search-query.js';
 import type { ReadResult, StoredResource } from '../../store/stored-resource.js';
+import { ready } from '../../platform/ready.js';
 import { assertFewResources } from '../../store/guards.js';
 import { LONG_TEXT, unlessLong, whenParsed } from '../../store/long-texts.js';
 import { ATTEMPTS } from '../../store/with-retries.js';
@@ -47,7 +48,7 @@ export class ReadCalls {
   }
 
   /**
-   * PERF: a short read is done at once, and needs one promise.
+   * PERF: a short read is done at once, and the engine takes its results without waiting.
    *
    * @returns undefined for a long read, and for one that meets a long text or a removal
    */
@@ -55,7 +56,7 @@ export class ReadCalls {
     if (keys.length > this.#slice || this.#calls.isTurnSpent) return undefined;
     try {
       const results = unlessLong(() => this.#calls.run(options, () => this.#connection.reads.read(keys)));
-      return results === LONG_TEXT ? undefined : Promise.resolve(results);
+      return results === LONG_TEXT ? undefined : ready(results);
     } catch (error) {
       if (isTextLost(error) || isIndexDropped(error)) return undefined;
       // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- it passes on what the work threw

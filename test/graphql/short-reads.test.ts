@@ -1,0 +1,111 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { systemCaller } from '../../src/access/caller.js';
+import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
+import type { ResourceStore } from '../../src/store/store.js';
+import { SqliteStore } from '../../src/stores/sqlite/store.js';
+import { put } from '../../src/testing/conformance-case.js';
+import { executeBy, ManualClock } from './manual-clock.js';
+
+const PROJECT = 'clinic';
+const caller = systemCaller(PROJECT);
+const QUERY = '{ Patient(id: "p1") { id } }';
+const ANSWER = { Patient: { id: 'p1' } };
+let store: SqliteStore;
+
+beforeAll(async () => {
+  store = new SqliteStore(':memory:');
+  const key = { project: PROJECT, type: 'Patient', id: 'p1' };
+  await store.commit([{ ...put({ resourceType: 'Patient', id: 'p1' }), key }]);
+});
+
+afterAll(() => store.close());
+
+/** How many turns of the queue of microtasks work takes, or 100 if it takes more. */
+async function microtasksOf(work: () => Promise<unknown>): Promise<number> {
+  let isOver = false;
+  const working = work().then(() => (isOver = true));
+  let count = 0;
+  for (; !isOver && count < 100; count++) await Promise.resolve();
+  await working;
+  return count;
+}
+
+const ask = (over: ResourceStore) => executeFhirGraphql(QUERY, { store: over, caller });
+
+test('a resource that the store has at once is answered without waiting', async () => {
+  // The document is known from then on.
+  await ask(store);
+  expect(await microtasksOf(() => ask(store))).toBeLessThanOrEqual(2);
+});
+
+test('a store that makes its answer later is waited for', async () => {
+  const later = wrapped(async (...call) => {
+    await new Promise((resolve) => setTimeout(resolve));
+    return store.read(...call);
+  });
+  expect(await microtasksOf(() => ask(later))).toBeGreaterThan(2);
+  expect(await ask(later)).toEqual({ data: ANSWER });
+});
+
+test('what wraps a store is asked for every read, and its answer counts', async () => {
+  let reads = 0;
+  const counting = wrapped((...call) => {
+    reads += 1;
+    return store.read(...call);
+  });
+  const hiding = wrapped((...call) =>
+    store.read(...call).then((results) => results.map(() => ({ status: 'missing' as const }))),
+  );
+  expect(await ask(counting)).toEqual({ data: ANSWER });
+  expect(reads).toBe(1);
+  expect(await ask(hiding)).toMatchObject({ data: { Patient: null }, errors: [{ path: ['Patient'] }] });
+});
+
+test('errors of a store that answers at once are those of the field', async () => {
+  const failing = wrapped(() => {
+    throw new Error('broken');
+  });
+  expect(await ask(failing)).toMatchObject({
+    data: { Patient: null },
+    errors: [{ extensions: { code: 'internal' }, path: ['Patient'] }],
+  });
+});
+
+test('a request that waits for nothing sets no timer', async () => {
+  const clock = new CountingClock();
+  expect((await executeBy(clock, QUERY, { store, caller })).data).toEqual(ANSWER);
+  expect(clock.timers).toBe(0);
+  await executeBy(clock, '{ PatientList { id } }', { store, caller });
+  expect(clock.timers).toBe(1);
+  expect(clock.alarms).toBe(0);
+});
+
+test('a read that takes longer than the request may is a timeout, though no timer could fire', async () => {
+  const clock = new ManualClock();
+  const slow = wrapped((...call) => {
+    clock.pass(2_000);
+    return store.read(...call);
+  });
+  const answer = executeBy(clock, QUERY, { store: slow, caller, limits: { timeout: 1_000 } });
+  await expect(answer).rejects.toMatchObject({ code: 'too-costly', details: { limit: 'timeout' } });
+});
+
+class CountingClock extends ManualClock {
+  timers = 0;
+
+  override after(milliseconds: number, call: () => void): () => void {
+    this.timers += 1;
+    return super.after(milliseconds, call);
+  }
+}
+
+/** The store with another `read`. */
+function wrapped(read: ResourceStore['read']): ResourceStore {
+  return new Proxy<ResourceStore>(store, {
+    get(target, name) {
+      if (name === 'read') return read;
+      const value: unknown = Reflect.get(target, name, target);
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+    },
+  });
+}
