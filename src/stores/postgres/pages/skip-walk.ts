@@ -73,12 +73,14 @@ export class SkipWalker {
     let wanted = need + TUNING.firstBatch;
     const granules = granulesFrom(part);
     const ahead = this.#ahead(order, granules);
+    const ties = new Set(order.ties);
     for (const [position, granule] of granules.entries()) {
-      yield await ahead(position);
+      // PERF: a page may come after a thousand granules without a match, so nothing waits between those of one row.
+      if (ahead.lacks(position)) yield await ahead.load(position);
       const numbers = order.keysOf(granule, set);
       const written = places.get(granule) ?? [];
       const value = order.starts[granule] ?? null;
-      const isTie = granule === order.starts.length || order.ties.includes(granule);
+      const isTie = granule === order.starts.length || ties.has(granule);
       if (isTie && numbers.length > need + TUNING.fewTogether && !isCutShort(index, value)) {
         found.push(...(await this.#collected(part, tests, batch, need - found.length)));
         batch = emptyBatch();
@@ -99,20 +101,24 @@ export class SkipWalker {
     return found;
   }
 
-  /** Loads the rows of granules, more and more of them at a time. @returns the cost in rows */
-  #ahead(order: SkipOrderKeys, granules: readonly number[]): (position: number) => Promise<number> {
+  /** Loads the rows of granules, more and more of them at a time. */
+  #ahead(order: SkipOrderKeys, granules: readonly number[]): Ahead {
     let end = 0;
     let size = 1;
-    return async (position) => {
-      if (position < end) return 0;
-      const next = granules.slice(position, position + size * GRANULES_IN_ROW);
-      end = position + next.length;
-      if (size < MAX_AHEAD) size *= 2;
-      // Cached rows are there at once.
-      else await turn();
-      const rows = [...new Map(next.flatMap((one) => order.rowsOf(one, one)).map((row) => [row.value, row])).values()];
-      await this.#index.load(rows);
-      return rows.length * TUNING.rowsPerGranules;
+    return {
+      lacks: (position) => position >= end,
+      load: async (position) => {
+        const next = granules.slice(position, position + size * GRANULES_IN_ROW);
+        end = position + next.length;
+        if (size < MAX_AHEAD) size *= 2;
+        // Rows that were read lately are there at once.
+        else await turn();
+        const rows = [
+          ...new Map(next.flatMap((one) => order.rowsOf(one, one)).map((row) => [row.value, row])).values(),
+        ];
+        await this.#index.load(rows);
+        return rows.length * TUNING.rowsPerGranules;
+      },
     };
   }
 
@@ -230,6 +236,12 @@ interface Part {
   readonly written: readonly string[];
   /** Those are known to match. */
   readonly isTested: boolean;
+}
+
+interface Ahead {
+  lacks(position: number): boolean;
+  /** @returns what that costs in rows */
+  load(position: number): Promise<number>;
 }
 
 interface Batch {

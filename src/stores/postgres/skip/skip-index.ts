@@ -155,10 +155,14 @@ export class SkipIndex {
     const subject = descending && (smallest as SkipOrder).several ? BY_LARGEST : BY_SMALLEST;
     const order = this.#row(orderName(sort, subject)) as SkipOrder;
     const last = order.starts.length;
+    // PERF: those of a row are asked for one after the other.
+    let [row, bytes] = [-1, undefined as Uint8Array | undefined];
     const listOf = (granule: number): Uint8Array => {
-      const row = Math.floor(granule / GRANULES_IN_ROW);
-      const lists = Math.min(GRANULES_IN_ROW, last + 1 - row * GRANULES_IN_ROW);
-      return listAt(this.#row({ sort, subject, value: String(row) }) as Uint8Array, granule % GRANULES_IN_ROW, lists);
+      const place = Math.floor(granule / GRANULES_IN_ROW);
+      if (place !== row) bytes = this.#row({ sort, subject, value: String(place) }) as Uint8Array;
+      row = place;
+      const lists = Math.min(GRANULES_IN_ROW, last + 1 - place * GRANULES_IN_ROW);
+      return listAt(bytes!, granule % GRANULES_IN_ROW, lists);
     };
     return {
       ...order,
