@@ -21,7 +21,7 @@ const [DEFAULTS, SKIPS] = [{ ...TUNING }, { ...SKIP_TUNING }];
 beforeAll(() => void Object.assign(SKIP_TUNING, { granule: 8, minGranules: 4, minHolders: 100, maxNumbered: 4 }));
 afterEach(() => {
   Object.assign(TUNING, DEFAULTS);
-  Object.assign(SKIP_TUNING, { maxScanned: SKIPS.maxScanned });
+  Object.assign(SKIP_TUNING, { maxScanned: SKIPS.maxScanned, maxSeveral: SKIPS.maxSeveral });
 });
 
 async function buildAll(pool: Awaited<ReturnType<typeof postgresPool>>): Promise<void> {
@@ -46,7 +46,7 @@ describe('what has another value', () => {
           await one.commit([{ kind: 'delete', key: keyOf('ServiceRequest', later[0]!.id!) }]);
         }
       }
-      Object.assign(SKIP_TUNING, { maxScanned: oneOf([3, 1_000], random) });
+      Object.assign(SKIP_TUNING, { maxScanned: oneOf([3, 1_000], random), maxSeveral: oneOf([3, 1_000], random) });
       const looks = oneOf([[Infinity], DEFAULTS.looks], random);
       Object.assign(TUNING, { looks, walkedFirst: 0, fewTogether: 4, maxTested: oneOf([20, 1_000], random) });
       const [one, other] = [randomOther(random), randomOther(random)];

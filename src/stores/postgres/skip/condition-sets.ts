@@ -14,7 +14,7 @@ import {
 } from '../../sql/skip/condition-set.js';
 import type { KeySet } from '../../sql/skip/key-set.js';
 import { equalTestOf, setOfOthers } from '../../sql/skip/other-values.js';
-import type { Sql } from '../../sql/sql.js';
+import { type Sql, sql } from '../../sql/sql.js';
 import { resourceKey, textKey, uuidText } from '../keys.js';
 import { withOwnScan } from '../pages/own-scans.js';
 import { shapeScan } from '../pages/shapes.js';
@@ -23,7 +23,7 @@ import { LinkedSets } from './linked-sets.js';
 import { RangeSet } from './range-set.js';
 import { setsOfScans } from './short-scans.js';
 import { orderNames, type RowName, SkipIndex, type SkipOrderKeys, type SkipSource } from './skip-index.js';
-import { PRESENCE, SETS, valueName } from './skip-row.js';
+import { PRESENCE, SETS, SKIP_TUNING, valueName } from './skip-row.js';
 
 /**
  * Finds the sets of conditions: those that the skip index keeps, parts of its orders, and short scans.
@@ -210,9 +210,13 @@ export class ConditionSets implements KnownSets {
     for (const { parameter } of leaves.filter(
       (one) => this.#made.oppositeOf(one) !== undefined,
     ) as readonly MatchCriteria[]) {
-      const keep = (set: KeySet | undefined): void => void this.#several.set(parameter, set);
+      // PERF: of many, all have to be read, only to know that they are many.
+      const most = SKIP_TUNING.maxSeveral;
+      const keep = (set: KeySet | undefined): void =>
+        void this.#several.set(parameter, set && set.count <= most ? set : undefined);
       const { project, collection } = this.#scope;
-      scans.push({ scan: shapeScan(project, collection!, this.#keyOf(parameter)!, 'several'), keep });
+      const several = shapeScan(project, collection!, this.#keyOf(parameter)!, 'several');
+      scans.push({ scan: sql`SELECT * FROM (${several}) v LIMIT ${most + 1}`, keep });
     }
     for (const criteria of leaves) {
       const scan = this.#shortScan(criteria);

@@ -112,6 +112,8 @@ export const SKIP_TUNING = {
   maxNumbered: 256,
   /** Rows of a scan that are read for a set: some milliseconds. */
   maxScanned: 20_000,
+  /** Resources with several values that are read to find what has another value. */
+  maxSeveral: 2_048,
   /** The most granules whose values the server tests for one condition: half a microsecond each resource. */
   maxTested: 8,
   /** With more writes since, a skip index is not used. */
