@@ -75,7 +75,7 @@ describe('conditions on other resources are found by skip indexes', () => {
       }
       await add([...linkedResources(6, random), ...linkedResources(3, random, `n${round}`)]);
       if (round === 1) await build(pool, types);
-      Object.assign(TUNING, { walkedFirst: 0, looks: [Infinity], ...tuning });
+      Object.assign(TUNING, { walkedFirst: 0, mostShare: 2, looks: [Infinity], ...tuning });
       Object.assign(SKIP_TUNING, { maxNumbered });
       await assertSearches(store, PROJECT, [...current.values()], random, cases(100, 10));
       expect((await store.verify()).problems).toEqual([]);
@@ -127,7 +127,7 @@ test('what was changed since refers, and is referred to, as it is now', async ()
   const now = new Map(all.map((one) => [`${one.resourceType}/${one.id!}`, one]));
   for (const one of await write(store, changed)) now.set(`${one.resourceType}/${one.id!}`, one);
   const reference = new ReferenceSearch(store.model, [...now.values()]);
-  Object.assign(TUNING, { walkedFirst: 0, looks: [Infinity] });
+  Object.assign(TUNING, { walkedFirst: 0, mostShare: 2, looks: [Infinity] });
   for (const of of ['final', 'amended', 'male', 'female'].map((code, n) => match(n < 2 ? 'status' : 'gender', code))) {
     const isHas = of.kind === 'match' && of.parameter === 'status';
     const criteria: Criteria = isHas
@@ -166,7 +166,7 @@ describe('without a test of a resource', () => {
     type: string,
     criteria: Criteria,
   ): Promise<{ readonly total: number; readonly tests: readonly string[] }> {
-    Object.assign(TUNING, { walkedFirst: 0, looks: [Infinity] });
+    Object.assign(TUNING, { walkedFirst: 0, mostShare: 2, looks: [Infinity] });
     statements.length = 0;
     const query = { project: PROJECT, type, criteria, sort: [by('_id', true)], limit: 5, total: true };
     const { total, matches } = await store.search(query);
@@ -224,7 +224,7 @@ test('what few rows of a long scan give is found by sets first', async () => {
       /x\.resource FROM quantity x WHERE .*x\.unit =/,
     ],
   ];
-  Object.assign(TUNING, { walkedFirst: 0 });
+  Object.assign(TUNING, { walkedFirst: 0, mostShare: 2 });
   const answer = async (criteria: Criteria): Promise<readonly unknown[]> => {
     statements.length = 0;
     const query = {

@@ -48,7 +48,13 @@ describe('what has another value', () => {
       }
       Object.assign(SKIP_TUNING, { maxScanned: oneOf([3, 1_000], random), maxSeveral: oneOf([3, 1_000], random) });
       const looks = oneOf([[Infinity], DEFAULTS.looks], random);
-      Object.assign(TUNING, { looks, walkedFirst: 0, fewTogether: 4, maxTested: oneOf([20, 1_000], random) });
+      Object.assign(TUNING, {
+        looks,
+        walkedFirst: 0,
+        mostShare: 2,
+        fewTogether: 4,
+        maxTested: oneOf([20, 1_000], random),
+      });
       const [one, other] = [randomOther(random), randomOther(random)];
       const of: readonly Criteria[] = [one, random() < 0.5 ? other : match('status', 'active')];
       const inSystem: Criteria = { kind: 'match', parameter: 'code', test: { kind: 'token', system: 'urn:1' } };

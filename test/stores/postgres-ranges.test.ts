@@ -51,7 +51,12 @@ describe('pages and counts of ranges with any ends are those of a memory store',
     }
     for (let trial = 0; trial < cases(200, 40); trial++) {
       Object.assign(SKIP_TUNING, { maxTested: oneOf([0, 2, 64], random), maxScanned: oneOf([3, 1_000], random) });
-      Object.assign(TUNING, { looks: oneOf([[Infinity], DEFAULTS.looks], random), walkedFirst: 0, fewTogether: 4 });
+      Object.assign(TUNING, {
+        looks: oneOf([[Infinity], DEFAULTS.looks], random),
+        walkedFirst: 0,
+        mostShare: 2,
+        fewTogether: 4,
+      });
       const { type, criteria } = randomRange(random);
       const sort = random() < 0.5 ? undefined : [by(type === 'Observation' ? 'code' : 'date', random() < 0.5)];
       const query = { project: PROJECT, type, criteria, sort, limit: oneOf([0, 10], random), total: true };

@@ -45,7 +45,7 @@ export function haveLongSets(conditions: readonly Condition[]): boolean {
  */
 export function firstRows(conditions: readonly Condition[], parameter: string): number {
   const leaves = conditions.flatMap(({ criteria }) => (criteria === undefined ? [] : leavesOf(criteria)));
-  const isTried = leaves.some((one) => isRange(one) && rangeOf(one, parameter) === undefined);
+  const isTried = leaves.length > 0 && !leaves.some((one) => isRange(one) && rangeOf(one, parameter) !== undefined);
   return areFar(conditions) || isTried ? TUNING.stretch / TUNING.rowsPerFar : TUNING.stretch;
 }
 

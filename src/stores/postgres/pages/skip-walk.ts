@@ -49,7 +49,7 @@ export class SkipWalker {
       const written = await this.#written(asked, isTested ? testsOf({ conditions }) : undefined);
       return yield* this.#find({ asked, index, order, conditions, written, isTested }, known);
     };
-    return { finding: find.call(this), exact: known.exact };
+    return { finding: find.call(this), exact: known.exact, share: known.set.count / this.#index.all.count };
   }
 
   async #orderOf({ order, level }: Asked, { skip }: SkipKey): Promise<SkipOrderKeys | undefined> {
@@ -223,6 +223,8 @@ export interface Skipping {
   readonly finding: Finding;
   /** True if all members of the sets match. */
   readonly exact: boolean;
+  /** Of all resources of the type, those in the sets. */
+  readonly share: number;
 }
 
 /** The part of the order to search: from one key on, after a position. */

@@ -19,6 +19,8 @@ export const TUNING = {
   farGrowth: 2,
   /** Rows from which a walk gives way to sets that take long to find. */
   walkedFirst: 1,
+  /** The share of the resources in the sets from which the first rows of a walk come before these. */
+  mostShare: 0.1,
   /** Which part of a page a stretch has found where the next one is walked at once. */
   nearPage: 2,
   /** How much longer a stretch is than the one before. */
