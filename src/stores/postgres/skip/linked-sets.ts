@@ -15,7 +15,7 @@ import type { SkipIndex } from './skip-index.js';
 /** Finds the sets of conditions on a type. */
 export interface FindsSets {
   readonly index: SkipIndex;
-  /** Those of each condition. Undefined where they take too long to find. */
+  /** The set of each condition; undefined if finding it takes too long. */
   prepare(conditions: readonly Condition[]): Promise<readonly (ConditionSet | undefined)[]>;
 }
 
@@ -26,7 +26,7 @@ export class LinkedSets {
   readonly #run: Run;
   readonly #setsOf: (scope: RowScope) => Promise<FindsSets | undefined>;
 
-  /** @param setsOf those of another type; undefined where that has no skip index */
+  /** @param setsOf the sets of another type; undefined if it has no skip index */
   constructor(
     index: SkipIndex,
     scope: RowScope,
@@ -46,7 +46,7 @@ export class LinkedSets {
     return criteria.kind === 'has' ? this.#having(criteria) : this.#chained(criteria);
   }
 
-  /** What resources of another type refer to. */
+  /** Resources to which matches of another type refer. */
   async #having({ type, parameter, of }: HasCriteria): Promise<ConditionSet | undefined> {
     const scope = innerScope(this.#scope, type);
     const reference = parameterKey(scope, parameter) as number;
@@ -69,7 +69,7 @@ export class LinkedSets {
     return { set, exact: sources.exact };
   }
 
-  /** What refers to resources of another type. */
+  /** Resources that refer to matches of another type. */
   async #chained(criteria: ChainCriteria): Promise<ConditionSet | undefined> {
     const none = { set: this.#index.emptySet(), exact: true };
     const inside = linkOf(criteria, this.#scope) === undefined ? none : await this.#inside(criteria);
@@ -103,7 +103,7 @@ export class LinkedSets {
     return { set, exact: known?.exact !== false };
   }
 
-  /** What matches of another type, without what is pending there. */
+  /** The matches in another type, without resources written since its index was built. */
   async #matching(criteria: Criteria, scope: RowScope, sets: FindsSets): Promise<ConditionSet | undefined> {
     const { index } = sets;
     const conditions = conditionsOf(criteria, scope).map((one) => withOwnScan(one, scope));
@@ -114,7 +114,7 @@ export class LinkedSets {
     return found;
   }
 
-  /** What few resources of a type without a skip index refer to. */
+  /** The targets of the matches in a type without a skip index, if they are few. */
   async #targetsOfFew(criteria: Criteria, scope: RowScope, reference: number): Promise<ConditionSet | undefined> {
     const { scan, residual } = planRows(criteria, scope);
     if (!isDirect(criteria) || scan === undefined || residual !== TRUE) return undefined;
@@ -131,14 +131,14 @@ export class LinkedSets {
     return sql`${ofParameter(sql`x`, reference, scope)} AND x.grp = 0`;
   }
 
-  /** All that matches of a type without a skip index; undefined where that is much. */
+  /** All matches in a type without a skip index; undefined if there are many. */
   #allKeys(criteria: Criteria, scope: RowScope): Promise<Buffer | undefined> {
     const { scan, residual } = planRows(criteria, scope);
     const all = sql`SELECT ${scope.row}.key FROM resource ${scope.row} WHERE ${allOf([isCurrent(scope), rowCondition(criteria, scope)])}`;
     return this.#keysOf(scan !== undefined && residual === TRUE ? scan : all, MAX_LINKS);
   }
 
-  /** Of what was written to another type since its index was made, what matches. */
+  /** The matches among resources of another type that were written since its index was built. */
   #pendingKeys(criteria: Criteria, scope: RowScope, index: SkipIndex): Promise<Buffer | undefined> | Buffer {
     if (index.pending === 0) return Buffer.alloc(0);
     return this.#keysOf(this.#pending(criteria, scope, index, sql`${scope.row}.key`, sql``), Infinity);
@@ -156,7 +156,7 @@ export class LinkedSets {
     return sets[0];
   }
 
-  /** The bytes of the keys that a scan gives; undefined where they are more. */
+  /** The bytes of the keys that a scan finds; undefined if it finds more than the limit. */
   async #keysOf(scan: Sql, limit: number): Promise<Buffer | undefined> {
     const cut = limit === Infinity ? sql`` : sql`LIMIT ${limit + 1}`;
     const [row] = await this.#run(sql`SELECT count(*), encode(string_agg(uuid_send(k.key), ''), 'base64')

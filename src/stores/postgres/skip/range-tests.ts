@@ -1,7 +1,7 @@
 import type { DateTest, NumberTest, QuantityTest, ValueTest } from '../../../search/criteria/value-test.js';
 
 /**
- * Every interval that starts from `start` up to before `next`, wherever it ends, passes a test. See sql/intervals.ts.
+ * True if every interval that starts in `[start, next)`, wherever it ends, passes a test. See sql/intervals.ts.
  *
  * @param next undefined: it starts at `start`
  */
@@ -13,7 +13,7 @@ export function matchesSurely(test: ValueTest, start: number, next?: number): bo
     case 'gt':
       return start > test.high;
     case 'ge':
-      // A period that starts within the asked one ends within it or after it.
+      // A period that starts within the searched one ends within it or after it.
       return start >= (test.kind === 'date' ? test.low : test.high);
     case 'sa':
       return test.kind === 'date' ? start >= test.high : start > test.high;
@@ -66,7 +66,7 @@ export function isOpenBelow(test: ValueTest): boolean {
   return 'prefix' in test && ['lt', 'le', 'eb'].includes(test.prefix);
 }
 
-/** No interval that starts there passes a test, except a long one that ends in its range. */
+/** True if no interval that starts there passes a test, except a long one that ends in the tested range. */
 export function failsSurely(test: ValueTest, start: number): boolean {
   if (test.kind !== 'date' && test.kind !== 'number' && test.kind !== 'quantity') return false;
   const { prefix, low, high } = test;

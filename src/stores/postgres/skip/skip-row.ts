@@ -2,10 +2,10 @@ import type { SqlValue } from '../../sql/sql.js';
 import { parameterKey, type RowScope } from '../../sql/rows.js';
 
 /**
- * The table `fhirgraph_skip`: the resources of frequent values, and those of each part of an order.
+ * The table `fhirgraph_skip`: the resources of frequent values, and those of each granule of an order.
  *
- * A search intersects the resources of its conditions, and reads an order part by part for what is left: so it leaves out what
- * cannot match, however the order and the conditions depend on each other.
+ * A search intersects the resources of its conditions, then reads the order granule by granule for the ones that are left. So
+ * it skips what cannot match, however the order and the conditions depend on each other.
  *
  * Resources of a type have numbers from 0 up, in the order of their keys: see {@link KEYS_IN_ROW}. Data are lists and sets of
  * numbers in the form of key-bytes.ts, in Base64.
@@ -31,15 +31,15 @@ import { parameterKey, type RowScope } from '../../sql/rows.js';
  * texts, which nothing else has: see reference-order.ts.
  */
 export interface SkipHeader {
-  /** Changes with what the rows mean. */
+  /** Raised when the meaning of the rows changes. */
   readonly format: number;
-  /** Names the rows: those of another header may be other ones. */
+  /** Identifies these rows: rows under another header may differ. */
   readonly id: string;
   /** The entry `index_epoch` of `fhirgraph_meta`: rows of another one are void. */
   readonly epoch: string;
   /** Number of resources. */
   readonly size: number;
-  /** The name of the project, of which the table has the key. */
+  /** The name of the project; the table has only its key. */
   readonly project: string;
 }
 
@@ -55,13 +55,13 @@ export interface SkipOrder {
   readonly several: boolean;
 }
 
-/** How many references there are to read. */
+/** The sizes of a parameter's references. */
 export interface ReferencesHead {
   /** Number of targets. */
   readonly targets: number;
 }
 
-/** In the place of a parameter's key: the ids, and the instants of change. */
+/** Used like keys of parameters: the ids, and the instants of change. */
 export const IDS = 1;
 export const INSTANTS = 2;
 
@@ -79,13 +79,13 @@ export function valueName(value: string): string {
   return `v${value}`;
 }
 
-/** Granules in a row of the table: to find a row takes as long as to read several granules. */
+/** Granules per row of the table: finding a row takes as long as reading several granules. */
 export const GRANULES_IN_ROW = 32;
 
 /** Keys in a row of `fhirgraph_skip_key`, a power of two: it has those of the numbers from `first` up. */
 export const KEYS_IN_ROW = 64;
 
-/** Keys in a row of the table. */
+/** Keys per row of the table. */
 export const KEYS_TOGETHER = 16_384;
 
 /** The rows that have keys. @param size number of keys */
@@ -120,8 +120,8 @@ export const SKIP_TUNING = {
   maxPending: 4_000,
   /** With more writes since, it is rebuilt soon: before searches stop using it, if possible. */
   urgent: 3_000,
-  /** With more writes since, it is made again: each costs a search about ten microseconds. */
+  /** With more writes since, it is rebuilt: each write costs a search about ten microseconds. */
   maxFresh: 1_000,
-  /** After so many writes of a type a store makes its skip index before it closes. Fewer rows are walked until a search asks. */
+  /** After so many writes to a type, a store builds its skip index before it closes. Smaller types wait for a search. */
   minLoad: 20_000,
 };

@@ -3,9 +3,10 @@ import type { PathExpression } from '../../../fhir/model/definition-types.js';
 import type { CompositeCriteria, MatchCriteria } from '../../../search/criteria/criteria.js';
 
 /**
- * What a resource that meets the criteria of a composite has by itself: for each component a value of a plain parameter that
- * passes its test. By where its group of values is found: one of these has all its parts. Undefined for components of which no
- * plain parameter has all values there.
+ * Criteria that matches of a composite meet without it: for each component, some value of a plain parameter passes its test.
+ *
+ * @returns a list per place where the groups of values can be: every match meets all criteria of one list. Undefined for a
+ * component if no plain parameter has all of its values in that place.
  */
 export function waysOfComposite(
   { parameter, tests }: CompositeCriteria,

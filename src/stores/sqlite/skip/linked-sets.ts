@@ -17,7 +17,7 @@ export interface FindsSets {
   of(condition: Condition): ConditionSet | undefined;
   /** For a count that may read so many rows. Undefined where it takes too long to find. */
   counted(condition: Condition, limit: number): ConditionSet | undefined;
-  /** What a scan gives. Undefined where that is much. */
+  /** The matches of a scan; undefined if there are many. */
   scanned(condition: Condition): ConditionSet | undefined;
 }
 
@@ -28,7 +28,7 @@ export class LinkedSets {
   readonly #statements: Statements;
   readonly #setsOf: (scope: RowScope) => FindsSets | undefined;
 
-  /** @param setsOf those of another type; undefined where that has no skip index */
+  /** @param setsOf the sets of another type; undefined if it has no skip index */
   constructor(
     index: SkipIndex,
     scope: RowScope,
@@ -78,7 +78,7 @@ export class LinkedSets {
       : union([inside, this.#outside(criteria, limit)]);
   }
 
-  /** Absolute references below the service's own base, or those of resources inside others. */
+  /** True if some references are absolute and below the service's own base, or belong to contained resources. */
   get #hasOtherReferences(): boolean {
     return this.#scope.baseUrl !== undefined || this.#scope.inside !== undefined;
   }
@@ -118,12 +118,12 @@ export class LinkedSets {
       return keys && { has: (key) => set.has(key), exact: true };
     }
     const { set, exact } = known;
-    // Their keys may be out of its range.
+    // Keys outside the range of the index are possible.
     const written = new Set(this.#pending(criteria, scope, sets!.index, sql`${scope.row}.key`, sql``));
     return { has: (key) => set.has(key) || written.has(key), exact };
   }
 
-  /** What matches of another type, without what is pending there. */
+  /** The matches in another type, without resources written since its index was built. */
   #matching(criteria: Criteria, scope: RowScope, sets: FindsSets, limit: number | undefined): ConditionSet | undefined {
     const conditions = conditionsOf(criteria, scope).map((one) => withOwnScan(one, scope, this.#statements));
     const all = { set: sets.index.all, exact: true };
@@ -140,7 +140,7 @@ export class LinkedSets {
     return found;
   }
 
-  /** Of what was written to another type since its index was made, what matches. */
+  /** The matches among resources of another type that were written since its index was built. */
   #pending(criteria: Criteria, scope: RowScope, { pending }: SkipIndex, column: Sql, join: Sql): readonly number[] {
     if (pending.length === 0) return [];
     const { row } = scope;
@@ -153,7 +153,7 @@ export class LinkedSets {
       CROSS JOIN resource ${row} ON ${row}.key = j.value ${join} WHERE ${allOf(tests)}`) as readonly number[];
   }
 
-  /** What few resources of a type without a skip index refer to. */
+  /** The targets of the matches in a type without a skip index, if they are few. */
   #targetsOfFew(criteria: Criteria, scope: RowScope, reference: number): ConditionSet | undefined {
     const { scan, residual } = planRows(criteria, scope);
     if (!isDirect(criteria) || scan === undefined || residual !== TRUE) return undefined;
@@ -170,14 +170,14 @@ export class LinkedSets {
       WHERE ${inTime(sql`x.resource`, this.#scope)}`) as readonly number[];
   }
 
-  /** The keys that a scan gives; undefined where they are more. */
+  /** The keys that a scan finds; undefined if it finds more than the limit. */
   #upTo(limit: number, scan: Sql): readonly number[] | undefined {
     const keys = this.#statements.column(sql`SELECT * FROM (${scan}) LIMIT ${limit + 1}`) as readonly number[];
     return keys.length > limit ? undefined : keys;
   }
 }
 
-/** Resources whose references are found sooner one by one. */
+/** Up to so many resources, looking up each one's references is faster. */
 const FEW_SOURCES = 500;
 
 /** Resources whose references are read for a set: some milliseconds. */
