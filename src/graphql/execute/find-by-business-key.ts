@@ -83,7 +83,7 @@ async function searchEach(
 ): Promise<StoredResource[]> {
   const { store, limits } = run.options;
   const pages = await Promise.all(
-    types.map((type) =>
+    types.map(async (type) =>
       call(run, () =>
         store.search({ type, criteria: criteriaFor(type), limit: limits.listSize }, run.deadline.options),
       ),
