@@ -34,6 +34,7 @@ test('an answer that differs is found', async () => {
   const form: Form = 'one key';
   const question = { number: 0, form, about: 'nothing', target: 20, member: undefined, first: undefined, text };
   const answers: ResourceStore = Object.create(store, {
+    read: { value: store.read.bind(store) },
     search: {
       value: async (...call: Parameters<ResourceStore['search']>) => {
         const page = await store.search(...call);
