@@ -9,7 +9,7 @@ export function reporterOf(
   request: Request,
 ): (error: unknown) => void {
   return (error) => {
-    if (!reportError(error, (told) => onError(told, request)))
+    if (!reportError(error, (reported) => onError(reported, request)))
       warn('onError of createFhirHandler threw an error', WARNING);
   };
 }

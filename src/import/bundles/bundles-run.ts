@@ -26,7 +26,7 @@ export class BundlesRun {
   #refused = 0;
   #last: PlaceInLine | undefined;
   /** Settles when all so far are reported. */
-  #told: Promise<void> = Promise.resolve();
+  #reported: Promise<void> = Promise.resolve();
   #hasFailed = false;
 
   constructor(context: BundlesContext) {
@@ -47,23 +47,23 @@ export class BundlesRun {
 
   /** Starts a Bundle. Resolves when there is room for the next. @throws the error that ends the import */
   async add(bundle: object): Promise<void> {
-    if (this.#hasFailed) await this.#told;
+    if (this.#hasFailed) await this.#reported;
     const position = this.#bundles++;
     const before = this.#last;
     const place = new PlaceInLine(before);
     this.#last = place;
     const result = this.#import(bundle, place).finally(() => place.end());
-    const told = this.#tell(result, position, this.#told);
+    const reported = this.#report(result, position, this.#reported);
     // Those that wait for it receive its failure.
-    told.catch(() => (this.#hasFailed = true));
-    this.#told = told;
+    reported.catch(() => (this.#hasFailed = true));
+    this.#reported = reported;
     await (this.#isAlone ? place.over : Promise.all([place.handedOver, before?.over]));
-    if (this.#isAlone) await told;
+    if (this.#isAlone) await reported;
   }
 
   /** Waits until all Bundles are over. @throws the error that ends the import */
   settle(): Promise<void> {
-    return this.#told;
+    return this.#reported;
   }
 
   result(): BundlesResult {
@@ -95,7 +95,7 @@ export class BundlesRun {
   }
 
   /** Counts a result after those of the Bundles before it. */
-  async #tell(imported: Promise<ImportResult | FhirError>, position: number, before: Promise<void>): Promise<void> {
+  async #report(imported: Promise<ImportResult | FhirError>, position: number, before: Promise<void>): Promise<void> {
     // A Bundle that fails is over when those before it are.
     const [earlier, own] = await Promise.allSettled([before, imported]);
     if (own.status === 'fulfilled') this.#count(own.value, position);
