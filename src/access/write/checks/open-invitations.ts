@@ -42,7 +42,7 @@ export function putInvitation(membership: string, invitation: OpenInvitation, ex
   return { kind: 'put', key, resource, expect };
 }
 
-/** Ends the invitation of a membership; nothing if there is none. */
+/** Ends the invitation of a membership. Does nothing for a membership without an invitation. */
 export function endInvitation(membership: string, expect?: Expectation): DeleteWrite {
   return { kind: 'delete', key: invitationKey(membership), expect };
 }

@@ -55,7 +55,7 @@ export class SkipIndexes {
   }
 
   /**
-   * Starts the work that searches have noted. PERF: nearly always there is none.
+   * Starts the work that searches have noted. PERF: searches rarely note any.
    *
    * A pool of one connection starts nothing: its calls would have no other.
    */

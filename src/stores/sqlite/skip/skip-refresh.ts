@@ -20,7 +20,7 @@ export class SkipRefresh {
     this.#calls = calls;
   }
 
-  /** Starts the work that searches have noted. PERF: nearly always there is none. */
+  /** Starts the work that searches have noted. PERF: searches rarely note any. */
   begin(): void {
     const noted = this.#connection.skipIndexes.takeNoted();
     if (noted.length === 0 || this.#isWorking || !this.#calls.hasThreads) return;
