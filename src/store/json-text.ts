@@ -65,28 +65,30 @@ export function* writingJsonLines(resource: AnyResource): Generator<void, string
 }
 
 function linesOf(resource: AnyResource): string {
-  const hasDecimals = hasDecimalText(resource);
   const elements = elementsOf(resource);
-  const lines: Lines = { text: hasDecimals ? `${DECIMALS_MARK}{` : '{', separator: ELEMENT_MARK };
-  for (const name of Object.keys(elements)) {
-    addLine(lines, name, hasDecimals ? elementText(elements, name) : JSON.stringify(elements[name]));
-  }
+  // Written before decimals are looked for: that search never ends in a circular value, which JSON.stringify rejects.
+  const plain = linesBy(Object.keys(elements), (name) => JSON.stringify(elements[name]));
+  if (!hasDecimalText(resource)) return plain;
+  return DECIMALS_MARK + linesBy(Object.keys(elements), (name) => elementText(elements, name));
+}
+
+function linesBy(names: readonly string[], textOf: (name: string) => string | undefined): string {
+  const lines: Lines = { text: '{', separator: ELEMENT_MARK };
+  for (const name of names) addLine(lines, name, textOf(name));
   return `${lines.text}}`;
 }
 
 /** {@link linesOf} in steps. */
 function* writingLines(resource: AnyResource): Generator<void, string> {
-  const hasDecimals = hasDecimalText(resource);
-  yield;
   const elements = elementsOf(resource);
-  const lines: Lines = { text: hasDecimals ? `${DECIMALS_MARK}{` : '{', separator: ELEMENT_MARK };
+  const lines: Lines = { text: '{', separator: ELEMENT_MARK };
   for (const name of Object.keys(elements)) {
     const value = elements[name];
     const isShort = isPart(value) || decimalTextsOf(elements)?.[name] !== undefined;
     addLine(lines, name, isShort ? elementText(elements, name) : yield* writingJson(value));
     yield;
   }
-  return `${lines.text}}`;
+  return `${hasDecimalText(resource) ? DECIMALS_MARK : ''}${lines.text}}`;
 }
 
 interface Lines {

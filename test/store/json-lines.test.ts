@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { deleteElement } from '../../src/fhir/json/decimal-texts.js';
 import { stringifyJson } from '../../src/fhir/json/stringify-json.js';
+import { PARTS } from '../../src/fhir/json/parts.js';
 import { parseJson } from '../../src/fhir/json/parse-json.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import { ElementReader, elementReader } from '../../src/store/element-reader.js';
-import { jsonLines, jsonText, parseJsonText } from '../../src/store/json-text.js';
+import { jsonLines, jsonText, parseJsonText, writingJsonLines } from '../../src/store/json-text.js';
 import { below, createRandom, oneOf, someOf } from '../../src/testing/random.js';
 import { cases, SEED } from '../support/chance.js';
 
@@ -47,6 +48,18 @@ describe('jsonLines', () => {
     expect(jsonLines({ toJSON: () => ({ resourceType: 'Basic' }) } as unknown as AnyResource)).toBe(
       '{"resourceType":"Basic"}',
     );
+  });
+
+  test('rejects a resource that contains itself, short or long, at once or in steps', () => {
+    const code: Record<string, unknown> = { text: 'loop' };
+    code['coding'] = [code];
+    const short = { resourceType: 'Basic', code } as AnyResource;
+    const long = { ...short, extension: Array.from({ length: PARTS.long }, () => ({ url: 'urn:a' })) } as AnyResource;
+    const unprocessable = expect.objectContaining({ code: 'unprocessable' }) as Error;
+    for (const resource of [short, long]) {
+      expect(() => jsonLines(resource)).toThrow(unprocessable);
+      expect(() => [...writingJsonLines(resource)]).toThrow(unprocessable);
+    }
   });
 });
 
