@@ -63,6 +63,7 @@ const WAYS = {
   'part by part, a match at a time': { looks: [Infinity], fewTogether: -1, firstChunk: 0, maxChunk: 1 },
   'part by part, some matches at a time': { looks: [Infinity], fewTogether: 4, firstChunk: 4 },
   'sorted at once': { looks: [Infinity], fewTogether: Infinity },
+  'longer than the database sorts': { looks: [Infinity], maxSorted: 2, fewTogether: 4, firstChunk: 4 },
   'after a walk': { looks: [8, 32, Infinity], skipFrom: 20, fewTogether: 2, firstChunk: 1, maxChunk: 4 },
 };
 
@@ -182,6 +183,30 @@ describe('a page costs its rows where conditions and order depend on each other'
     expect(without).toBeGreaterThan(700);
     expect(rows).toBeLessThan(100);
   });
+});
+
+test('a page far into the order of references reads no more than what comes before it', async () => {
+  const database = new Database(':memory:');
+  const store = new SqliteStore(database);
+  await write(
+    store,
+    Array.from({ length: 600 }, (_, index): AnyResource => {
+      const subject = { reference: `Patient/p${(index * 7) % 600}` };
+      return { resourceType: 'Observation', id: `o${index}`, subject } as AnyResource;
+    }),
+  );
+  const query: SearchQuery = { ...OBSERVATIONS, sort: [by('subject')], offset: 60, limit: 5 };
+  const page = async (): Promise<readonly string[]> =>
+    (await store.search(query)).matches.map(({ resource }) => resource.id!);
+  const expected = await page();
+  expect(expected).toHaveLength(5);
+  buildAll(database);
+  Object.assign(TUNING, { looks: [Infinity], fewTogether: 4, firstChunk: 4, maxChunk: 16, maxSorted: 20 });
+  const all = vi.spyOn(Statements.prototype, 'all');
+  expect(await page()).toEqual(expected);
+  const rows = all.mock.results.flatMap(({ value }) => value as readonly unknown[]).length;
+  expect(rows).toBeGreaterThanOrEqual(65);
+  expect(rows).toBeLessThan(100);
 });
 
 test('a page under a composite tests what has both of its values, and reads no list of one', async () => {

@@ -6,13 +6,13 @@ import type { Guard } from '../guard.js';
 import type { Statements } from '../statements.js';
 import { collection } from './collection.js';
 import { type Condition, leavesOf } from '../../sql/pages/condition.js';
-import { compareRows, type FoundRow, foundRow } from '../../sql/pages/found-row.js';
+import type { FoundRow } from '../../sql/pages/found-row.js';
 import { candidateScan } from './candidates.js';
 import { type OrderIndex, orderIndexOf } from './order-index.js';
 import type { PageOrder, PagePosition } from '../../sql/pages/page-order.js';
 import type { PreparedSearch } from './prepared-search.js';
 import { SkipWalker } from './skip-walk.js';
-import { sortInTime } from './sort-in-time.js';
+import { sortedRows } from './sorted-rows.js';
 import { inStretch, stretchOf } from './stretch.js';
 import { TUNING } from './tuning.js';
 import type { Finding } from './finding.js';
@@ -176,15 +176,7 @@ export class PageFinder {
 
   /** The rows of a collection, in order. */
   #sorted(statement: Sql, level: number, need: number): readonly FoundRow[] {
-    const rows = this.#statements.all(statement).map(foundRow);
-    if (need <= TUNING.maxSorted) return rows;
-    const { keys, backwards } = this.#order;
-    const compare = compareRows(
-      keys.slice(level).map(({ descending }) => descending),
-      backwards,
-    );
-    const sorted = sortInTime(rows, compare, this.#guard);
-    return sorted.length > need ? sorted.slice(0, need) : sorted;
+    return sortedRows(statement, this.#statements, this.#order, level, need, this.#guard);
   }
 
   /**

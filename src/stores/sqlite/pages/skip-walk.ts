@@ -1,5 +1,5 @@
 import type { Condition } from '../../sql/pages/condition.js';
-import { compareRows, type FoundRow, foundRow } from '../../sql/pages/found-row.js';
+import type { FoundRow } from '../../sql/pages/found-row.js';
 import type { PageOrder, PagePosition } from '../../sql/pages/page-order.js';
 import { isBefore, partWith } from '../../sql/pages/value-range.js';
 import { orderTerms } from '../../sql/order.js';
@@ -10,6 +10,7 @@ import type { SkipIndex, SkipOrderKeys } from '../skip/skip-index.js';
 import type { Statements } from '../statements.js';
 import { collection } from './collection.js';
 import type { Finding } from './finding.js';
+import { inOrder, sortedRows } from './sorted-rows.js';
 import { TUNING } from './tuning.js';
 
 /**
@@ -37,7 +38,8 @@ export class SkipWalker {
     need: number,
     place: PagePosition | undefined,
   ): Finding | undefined {
-    if (need > TUNING.maxSorted) return undefined;
+    // Without a limit there is no page to fill.
+    if (need === Infinity) return undefined;
     const keys = this.#index.order(this.#order.keys[level]!, this.#order.scope);
     return keys && this.#find(keys, { level, conditions, place }, need);
   }
@@ -56,7 +58,7 @@ export class SkipWalker {
     }
     const found: FoundRow[] = [];
     let batch: number[] = [];
-    let wanted = need + TUNING.firstChunk;
+    let wanted = Math.min(need + TUNING.firstChunk, TUNING.maxChunk);
     const flush = (): void => {
       const rows = batch.length === 0 ? [] : this.#membersAmong(batch, part, need - found.length);
       for (const row of rows) found.push(row);
@@ -136,7 +138,8 @@ export class SkipWalker {
     // PERF: the plus keeps SQLite from reading all of the type.
     const current = sql`+r0.collection = ${this.#order.scope.collection!} AND +r0.content IS NOT NULL`;
     const tests = [current, ...conditions.map(({ test }) => test)];
-    return this.#statements.all(collection(this.#order, level, scan, tests, need, place)).map(foundRow);
+    const statement = collection(this.#order, level, scan, tests, need, place);
+    return sortedRows(statement, this.#statements, this.#order, level, need, this.#index);
   }
 
   /** Resources written since can also be in the sets, as members of a group. */
@@ -147,13 +150,8 @@ export class SkipWalker {
     need: number,
   ): readonly FoundRow[] {
     if (written.length === 0) return found.slice(0, need);
-    const { keys, backwards } = this.#order;
-    const compare = compareRows(
-      keys.slice(level).map(({ descending }) => descending),
-      backwards,
-    );
     const byId = new Map([...found, ...written].map((row) => [row.id, row]));
-    return [...byId.values()].sort(compare).slice(0, need);
+    return inOrder([...byId.values()], this.#order, level, need, this.#index);
   }
 }
 

@@ -5,7 +5,7 @@ import type { Guard } from '../guard.js';
  *
  * @throws FhirError `aborted` - the deadline has passed
  */
-export function sortInTime<Item>(items: readonly Item[], compare: (a: Item, b: Item) => number, guard: Guard): Item[] {
+export function sortInTime<Item>(items: readonly Item[], compare: (a: Item, b: Item) => number, guard: Clock): Item[] {
   let from: Item[] = [];
   for (let start = 0; start < items.length; start += RUN) {
     guard.check();
@@ -15,6 +15,9 @@ export function sortInTime<Item>(items: readonly Item[], compare: (a: Item, b: I
   return from;
 }
 
+/** Ends work whose deadline has passed. */
+export type Clock = Pick<Guard, 'check'>;
+
 /** Items between two looks at the clock: a millisecond or two. */
 const RUN = 4_096;
 
@@ -23,7 +26,7 @@ function mergeRuns<Item>(
   items: readonly Item[],
   size: number,
   compare: (a: Item, b: Item) => number,
-  guard: Guard,
+  guard: Clock,
 ): Item[] {
   const merged: Item[] = [];
   for (let start = 0; start < items.length; start += 2 * size) {
