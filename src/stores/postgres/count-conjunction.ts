@@ -1,9 +1,9 @@
 import type { Criteria } from '../../search/criteria/criteria.js';
-import { type Condition, conditionsOf } from '../sql/pages/condition.js';
+import type { Condition } from '../sql/pages/condition.js';
 import { isDirect } from '../sql/plan.js';
 import type { RowScope } from '../sql/rows.js';
 import { allOf, anyOf, FALSE, list, Sql, sql, TRUE, unionAll } from '../sql/sql.js';
-import { countExpression, countOfNoOther } from './count.js';
+import { countExpression } from './count.js';
 import { CountLists } from './count-lists.js';
 import { countInSets } from './count-sets.js';
 import { allOfType, CountTrees, longestFirst } from './count-trees.js';
@@ -70,9 +70,6 @@ export class ConjunctionCount {
   }
 
   async #count(criteria: Criteria | undefined, conditions: readonly Condition[], run: Run): Promise<number> {
-    // PERF: where many have several values, sets leave much open.
-    const others = criteria && (await this.#withOther(criteria, run));
-    if (others !== undefined) return others;
     const inSets = this.#skips && (await countInSets(conditions, this.#scope, this.#skips, this.#holds.one, run));
     if (inSets !== undefined) return inSets;
     const short = this.#short(criteria);
@@ -90,17 +87,6 @@ export class ConjunctionCount {
     // The planner knows nothing of how values go together, and would look up each row of one list in the other.
     if (conditions.every((one) => one.criteria === undefined || isDirect(one.criteria))) await run(WITHOUT_LOOPS);
     return countOf(await run(this.#joined(conditions)))!;
-  }
-
-  /** What has another code: all with values, less those that have no other. */
-  async #withOther(criteria: Criteria, run: Run): Promise<number | undefined> {
-    const none = this.#skips && countOfNoOther(criteria, this.#scope);
-    if (none === undefined) return undefined;
-    const without = countOf(await run(sql`SELECT ${none.count} WHERE ${this.#holds.many}`));
-    if (without === null) return undefined;
-    const some: Criteria = { kind: 'missing', parameter: none.parameter, missing: false };
-    const all = await countInSets(conditionsOf(some, this.#scope), this.#scope, this.#skips!, this.#holds.one, run);
-    return all === undefined ? undefined : all - without;
   }
 
   #short(criteria: Criteria | undefined): Sql | undefined {

@@ -182,26 +182,6 @@ function countOfOtherCodes({ code }: { readonly code: string }, key: SqlValue, s
     ELSE ${some} - (SELECT count(*) FROM (${rows} AND x.extreme < 4) o) END)`;
 }
 
-/**
- * For a test of another code: counts resources whose values are all that code, see {@link countOfOtherCodes}. Null if each
- * resource has one value, so that reading the others takes fewer rows.
- */
-export function countOfNoOther(
-  criteria: Criteria,
-  scope: RowScope,
-): { readonly parameter: string; readonly count: Sql } | undefined {
-  if (criteria.kind !== 'match' || criteria.parameter.includes('$') || !isOtherCode(criteria.test)) return undefined;
-  const { parameter, test } = criteria;
-  const key = parameterKey(scope, parameter);
-  if (key === undefined) return undefined;
-  const rows = firstOfCodes(scope.dialect.codes.isOneOf(sql`x.code`, [test.code]), key, scope);
-  const repeats = sql`EXISTS (${shapesWith(scope.project, scope.collection!, key, 'several')})`;
-  return {
-    parameter,
-    count: sql`CASE WHEN ${repeats} THEN (SELECT count(*) FROM (${rows} AND x.extreme < 4) o) END`,
-  };
-}
-
 // See extremes.ts for the bits.
 const ALONE = sql`x.extreme & 4 = 0`;
 const SEVERAL = sql`x.extreme & 4 <> 0`;

@@ -3,7 +3,7 @@ import { type Condition, conditionsOf } from '../../sql/pages/condition.js';
 import { partWith } from '../../sql/pages/value-range.js';
 import { parameterKey, type RowScope } from '../../sql/rows.js';
 import { MadeCriteria } from '../../sql/skip/made-criteria.js';
-import { type AskedValues, askedValues } from '../../sql/skip/asked-values.js';
+import { askedValues } from '../../sql/skip/asked-values.js';
 import {
   type ConditionSet,
   intersection,
@@ -24,6 +24,7 @@ import { RangeSet } from './range-set.js';
 import { setsOfScans } from './short-scans.js';
 import { orderNames, type RowName, SkipIndex, type SkipOrderKeys, type SkipSource } from './skip-index.js';
 import { PRESENCE, SETS, SKIP_TUNING, valueName } from './skip-row.js';
+import { TokenSets } from './token-sets.js';
 
 /**
  * Finds the sets of conditions: those that the skip index keeps, parts of its orders, and short scans.
@@ -44,10 +45,12 @@ export class ConditionSets implements KnownSets {
   /** The resources with several values, by parameter; undefined: too many. */
   readonly #several = new Map<string, KeySet | undefined>();
   readonly #linked: LinkedSets;
+  readonly #tokens: TokenSets;
 
   constructor(index: SkipIndex, scope: RowScope, run: Run, linked: LinkedSets) {
     this.#linked = linked;
     this.#made = new MadeCriteria(scope);
+    this.#tokens = new TokenSets(index, (parameter) => this.#keyOf(parameter));
     this.index = index;
     this.#scope = scope;
     this.#run = run;
@@ -69,6 +72,7 @@ export class ConditionSets implements KnownSets {
     const groups = unknown.flatMap((one) => this.#groupOf(one) ?? []);
     for (const one of leaves) this.#addRange(one);
     await this.index.load([
+      ...leaves.flatMap((one) => this.#tokens.furtherNames(one)),
       ...leaves.flatMap((one) => this.#ranges.get(one)?.granules ?? []),
       ...groups.flatMap(({ order, granule }) => order.rowsOf(granule, granule)),
     ]);
@@ -139,45 +143,39 @@ export class ConditionSets implements KnownSets {
     const subject = this.#keyOf(criteria.parameter);
     if (subject === undefined) return [];
     const presence = { sort: SETS, subject, value: PRESENCE };
-    if (criteria.kind === 'missing' || this.#made.oppositeOf(criteria) !== undefined) return [presence];
-    if (!isRange(criteria)) return this.#codesOf(criteria) ?? [];
+    if (criteria.kind === 'missing') return [presence];
+    if (criteria.test.kind === 'token') return this.#tokens.namesOf(criteria);
+    if (this.#made.oppositeOf(criteria) !== undefined) return [presence];
+    if (!isRange(criteria)) return this.#targetOf(criteria) ?? [];
     const unit = unitOf(criteria);
     const ofUnit = unit === undefined ? [] : [{ sort: SETS, subject, value: unit }];
     return [...ofUnit, ...RangeSet.namesOf(criteria, this.#scope)];
   }
 
-  /** The rows of the codes or the target that a test asks for: of each, or undefined. */
-  #codesOf({ parameter, test }: MatchCriteria): readonly RowName[] | undefined {
+  /** The row of the target that a test asks for. */
+  #targetOf({ parameter, test }: MatchCriteria): readonly RowName[] | undefined {
     const asked = askedValues(test, this.#scope);
-    const subject = parameterKey(this.#scope, parameter) as number | undefined;
-    if (asked === undefined || subject === undefined) return undefined;
-    return this.#valuesOf(asked).map((value) => ({ sort: SETS, subject, value: valueName(value) }));
-  }
-
-  #valuesOf(asked: AskedValues): readonly string[] {
-    if ('codes' in asked) return asked.codes;
+    const subject = this.#keyOf(parameter);
+    if (asked === undefined || !('target' in asked) || subject === undefined) return undefined;
     const { type, id } = asked.target;
-    return [uuidText(resourceKey(this.#scope.project, type, id))];
+    const value = valueName(uuidText(resourceKey(this.#scope.project, type, id)));
+    return [{ sort: SETS, subject, value }];
   }
 
-  /** The set of codes or a target that many resources have. */
+  /** The set of codes or a target that many resources have. One that is not kept has to be looked up. */
   #held(criteria: MatchCriteria): ConditionSet | undefined {
-    const names = criteria.parameter.includes('$') ? undefined : this.#codesOf(criteria);
-    if (names === undefined) return undefined;
-    const { exact } = askedValues(criteria.test, this.#scope)!;
-    // One that is not kept is not frequent, and has to be looked up.
-    return union(
-      names.map(({ subject, value }) => {
-        const set = this.index.setOf(subject, value);
-        return set && { set, exact };
-      }),
-    );
+    if (criteria.test.kind === 'token') return this.#tokens.having(criteria);
+    const [name] = this.#targetOf(criteria) ?? [];
+    const set = name && this.index.setOf(name.subject, name.value);
+    return set && { set, exact: true };
   }
 
   /** What has another value than those that are asked for. */
   #others(criteria: MatchCriteria): ConditionSet | undefined {
     const opposite = this.#made.oppositeOf(criteria);
     if (opposite === undefined) return undefined;
+    const ofToken = this.#tokens.others(criteria);
+    if (ofToken !== undefined) return ofToken;
     const [present, equal] = [this.present(criteria.parameter), this.setOf(opposite)];
     if (equal === undefined || present === undefined) return undefined;
     const { isWhole } = equalTestOf(criteria.test)!;
@@ -208,7 +206,7 @@ export class ConditionSets implements KnownSets {
     const reads = ranges.map((one) => one.reads(written));
     const scans = reads.flatMap((one) => one.scans);
     for (const { parameter } of leaves.filter(
-      (one) => this.#made.oppositeOf(one) !== undefined,
+      (one) => this.#made.oppositeOf(one) !== undefined && this.#tokens.others(one) === undefined,
     ) as readonly MatchCriteria[]) {
       // PERF: of many, all have to be read, only to know that they are many.
       const most = SKIP_TUNING.maxSeveral;

@@ -15,6 +15,7 @@ import { type OrderIndex, orderIndexOf } from '../pages/order-index.js';
 import { granuleRows } from './granule-rows.js';
 import { numbers, numbersIn, type Row, textOf } from './number-texts.js';
 import { referenceRows } from './reference-rows.js';
+import { tokenRows } from './token-rows.js';
 import {
   BY_LARGEST,
   BY_SMALLEST,
@@ -192,14 +193,14 @@ class SkipBuilder {
     }
   }
 
-  /** The sets of frequent codes and targets. */
+  /** The sets of frequent codes, units and targets. */
   async #values(parameters: ReadonlyMap<string, number>): Promise<void> {
     const project = projectKey(this.#type.project);
     const of = (table: string): readonly number[] =>
       [...parameters].filter(([code]) => this.#isIn(table, code)).map(([, key]) => key);
-    // See extremes.ts for the bits. An index by value has no others.
-    const isFirst = sql`x.project = ${project} AND octet_length(x.code) <= 1024 AND x.extreme < 8`;
-    await this.#frequent(of('token'), sql`x.code`, sql`token x`, sql`${isFirst} AND x.grp = 0`);
+    for (const parameter of of('token')) {
+      for await (const row of tokenRows(this.#runner, sql`${project}`, parameter, this.#all)) await this.#add(row);
+    }
     const units = sql`quantity x CROSS JOIN LATERAL (VALUES (x.code), (x.unit)) u (unit)`;
     const hasUnit = sql`x.project = ${project} AND x.grp = 0 AND u.unit IS NOT NULL`;
     await this.#frequent(of('quantity'), sql`u.unit`, units, hasUnit);

@@ -22,6 +22,7 @@ import {
   SKIP_TUNING,
   type SkipHeader,
   type SkipOrder,
+  type SystemsOf,
   TARGETS,
 } from './skip-row.js';
 import type { SortedKeys } from './sorted-keys.js';
@@ -149,6 +150,12 @@ export class SkipIndex {
     return row === ABSENT ? undefined : (row as KeySet);
   }
 
+  /** The systems of a code or of a parameter, by the name of their row; undefined where they are not kept. */
+  systemsOf(subject: number, value: string): SystemsOf | undefined {
+    const row = this.#row({ sort: SETS, subject, value });
+    return row === ABSENT ? undefined : (row as SystemsOf);
+  }
+
   order(sort: number, descending: boolean): SkipOrderKeys | undefined {
     const smallest = this.#row(orderName(sort, BY_SMALLEST));
     if (smallest === ABSENT) return undefined;
@@ -267,8 +274,9 @@ export class SkipIndex {
     return row;
   }
 
-  #read({ sort, value }: RowName, text: string): Kept {
-    if (value === ORDER) return JSON.parse(text) as SkipOrder;
+  #read({ sort }: RowName, text: string): Kept {
+    // Base64 has no braces.
+    if (text.startsWith('{')) return JSON.parse(text) as SkipOrder | SystemsOf;
     const bytes = Buffer.from(text, 'base64');
     if (sort !== SETS) return bytes;
     const set = this.emptySet();

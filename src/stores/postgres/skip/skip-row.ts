@@ -15,8 +15,12 @@ import { parameterKey, type RowScope } from '../../sql/rows.js';
  * 0       ids         ''        the moment: see SkipHeader
  * 0       ids         'k00000' …  the keys, in order: see sorted-keys.ts
  * 0       parameter   'p'       the resources with a value
- * 0       parameter   's'       of a date or number: the resources with several
+ * 0       parameter   's'       of a date or number: the resources with several; of a code: those with several codes
  * 0       parameter   'v' code  the resources with this frequent code
+ * 0       parameter   'i' code  the systems of this frequent code: see SystemsOf
+ * 0       parameter   'j'       the systems of all values
+ * 0       parameter   'w' uuid code   the resources with this frequent code of this system
+ * 0       parameter   'w' uuid  the resources with a value of this system
  * 0       parameter   'v' uuid  the resources with a reference to this one, or with this unit
  * order   0           'o'       the order: see SkipOrder
  * order   0           '0' …     its granules, some in a row: about five hundred neighbors each; the last granule has the
@@ -43,7 +47,15 @@ export interface SkipHeader {
   readonly project: string;
 }
 
-export const FORMAT = 5;
+export const FORMAT = 6;
+
+/** The systems of a code or of a parameter, if they are few: keys as the database writes them, in order. */
+export interface SystemsOf {
+  /** All resources with the code, or with a value, have it with this system. */
+  readonly same: readonly string[];
+  /** Those with a set of their own. */
+  readonly own: readonly string[];
+}
 
 /** The granules of an order. */
 export interface SkipOrder {
@@ -77,6 +89,16 @@ export const TARGETS = 2;
 /** The row of a code, or of the uuid of a target. */
 export function valueName(value: string): string {
   return `v${value}`;
+}
+
+/** The row of the systems of a code, or of a parameter. */
+export function systemsName(code: string | undefined): string {
+  return code === undefined ? 'j' : `i${code}`;
+}
+
+/** The row of a system's values. @param system its key, as the database writes it */
+export function inSystemName(system: string, code = ''): string {
+  return `w${system}${code}`;
 }
 
 /** Granules per row of the table: finding a row takes as long as reading several granules. */
