@@ -8,8 +8,8 @@ import { parseShortText } from './long-texts.js';
  * PERF: the time of `JSON.parse` grows with the values that it makes. Of a Patient with a narrative, a third remains.
  */
 export class ElementReader {
-  /** The beginnings of the lines to read, by the code of the first letter. */
-  readonly #beginnings: (readonly string[] | undefined)[] = [];
+  /** The lines to read, by the code of the first letter. */
+  readonly #lines: (readonly ElementLine[] | undefined)[] = [];
   /** The share of a text that is read, as learned from earlier texts. */
   #share = 0.5;
   #unmeasured = 0;
@@ -18,7 +18,7 @@ export class ElementReader {
   constructor(names: readonly string[]) {
     for (const name of new Set(['resourceType', 'id', ...names])) {
       const letter = name.charCodeAt(0);
-      this.#beginnings[letter] = [...(this.#beginnings[letter] ?? []), `"${name}":`];
+      this.#lines[letter] = [...(this.#lines[letter] ?? []), { name, beginning: `"${name}":` }];
     }
   }
 
@@ -31,9 +31,42 @@ export class ElementReader {
   /** The resource with these elements, from a text with lines. @throws SyntaxError - not JSON */
   read(text: string): AnyResource {
     const open = openingOf(text);
-    const part = this.#partOf(text, open + ELEMENT_MARK.length);
-    this.#share += (part.length / text.length - this.#share) / 8;
+    const first = open + ELEMENT_MARK.length;
+    if (open === 1 && text.length <= MAX_BY_LINE) return this.#readByLine(text, first);
+    const part = this.#partOf(text, first);
+    this.#note(part.length / text.length);
     return parseShortText(text.slice(0, open) + part);
+  }
+
+  /**
+   * PERF: takes three quarters of the time of parsing the lines together: a string without escapes is a slice of the
+   * text. The slice keeps the text in memory, which must be short therefore.
+   */
+  #readByLine(text: string, first: number): AnyResource {
+    const hasEscapes = text.includes('\\');
+    const resource: { [name: string]: unknown } = {};
+    let read = 0;
+    for (let start = first; ;) {
+      const next = text.indexOf(ELEMENT_MARK, start);
+      const line = this.#lineAt(text, start);
+      if (line !== undefined) {
+        const from = start + line.beginning.length;
+        // Before the comma, or the brace of the end.
+        const end = (next < 0 ? text.length : next) - 1;
+        const isString = end - from > 1 && text.charCodeAt(from) === QUOTE && text.charCodeAt(end - 1) === QUOTE;
+        resource[line.name] =
+          isString && !hasEscapes ? text.slice(from + 1, end - 1) : JSON.parse(text.slice(from, end));
+        read += end - start;
+      }
+      if (next < 0) break;
+      start = next + ELEMENT_MARK.length;
+    }
+    this.#note(read / text.length);
+    return resource as unknown as AnyResource;
+  }
+
+  #note(share: number): void {
+    this.#share += (share - this.#share) / 8;
   }
 
   /** PERF: skipping a fifth of a text takes as long as parsing it. The share is measured again now and then. */
@@ -52,7 +85,7 @@ export class ElementReader {
     let start = first;
     let copyFrom = -1;
     for (;;) {
-      if (this.#isRead(text, start)) {
+      if (this.#lineAt(text, start) !== undefined) {
         if (copyFrom < 0) copyFrom = start;
       } else if (copyFrom >= 0) {
         part += text.slice(copyFrom, start - ELEMENT_MARK.length);
@@ -66,16 +99,27 @@ export class ElementReader {
     return copyFrom >= 0 ? part + text.slice(copyFrom) : `${part.slice(0, -1)}}`;
   }
 
-  #isRead(text: string, start: number): boolean {
-    const beginnings = this.#beginnings[text.charCodeAt(start + 1)];
-    return beginnings !== undefined && beginnings.some((one) => text.startsWith(one, start));
+  #lineAt(text: string, start: number): ElementLine | undefined {
+    const lines = this.#lines[text.charCodeAt(start + 1)];
+    if (lines === undefined) return undefined;
+    for (const line of lines) if (text.startsWith(line.beginning, start)) return line;
+    return undefined;
   }
+}
+
+interface ElementLine {
+  readonly name: string;
+  readonly beginning: string;
 }
 
 /** Where the first element begins. */
 function openingOf(text: string): number {
   return text.startsWith(DECIMALS_MARK) ? DECIMALS_MARK.length + 1 : 1;
 }
+
+const QUOTE = 0x22;
+/** Length of a text, in UTF-16 code units. */
+const MAX_BY_LINE = 8 * 1024;
 
 const MAX_SHARE = 0.75;
 const UNMEASURED = 15;

@@ -107,7 +107,9 @@ describe('ElementReader', () => {
   });
 
   test('throws on a text that is no JSON', () => {
-    expect(() => reader.read('{\n"resourceType":"Patient",\n"gender":}')).toThrow(SyntaxError);
+    for (const damaged of ['', '"', 'female"', '"female']) {
+      expect(() => reader.read(`{\n"resourceType":"Patient",\n"gender":${damaged}}`)).toThrow(SyntaxError);
+    }
   });
 
   test('is the same for one list', () => {
@@ -117,7 +119,7 @@ describe('ElementReader', () => {
 
   test(`of any elements of any resource reads what is in the whole (seed ${SEED})`, () => {
     const random = createRandom(SEED);
-    const texts = ['x', '\n"b":', '",\n"b":1', '\\', '}', '{', '𝒳', '\u2028', '', 'é"'];
+    const texts = ['x', '\n"b":', '",\n"b":1', '\\', '}', '{', '𝒳', '\u2028', '', 'é"', 'long'.repeat(2_500)];
     const names = ['a', 'b', '_b', 'bb', 'c', 'id', 'meta', 'resourceType', 'a b', 'ü'];
     const value = (depth: number): unknown => {
       const kind = below(depth === 0 ? 4 : 6, random);
