@@ -10,6 +10,8 @@ import { schemaFor } from './schema/schema-for.js';
 import { coerceHostInput } from './execute/host/coerce-host-input.js';
 import { readInput, type InputFault } from './execute/read-input.js';
 import { enumNamed } from './schema/enums.js';
+import { inOneGo, inTurns, Pace } from '../platform/pace.js';
+import { assertListsShort } from './measure-variables.js';
 import { hasEnums, hostOf } from './schema/host/service-model.js';
 import { namedTypeOf, typeReferenceOf } from './schema/host/type-reference.js';
 import { argumentOf, evaluateJson, type Variables } from './plan/arguments.js';
@@ -36,12 +38,40 @@ export function coerceRequestVariables(
   const readers = readersOf(types.model, definitions);
   for (const { definition, name, read, plain } of readers) {
     if (read !== undefined) {
-      readOwn(definition, read, inputs, values, errors);
+      inOneGo(readOwn(definition, read, inputs, values, errors));
       continue;
     }
     const value = plain === undefined ? NOT_PLAIN : plainValueOf(plain, name, inputs);
     if (value === NOT_PLAIN) return coerceByGraphqlJs(types, readers, inputs);
     if (value !== undefined) values[name] = value;
+  }
+  return errors.length === 0 ? { values } : { errors };
+}
+
+/**
+ * {@link coerceRequestVariables} in turns with other work.
+ *
+ * @throws LimitError `variablesSize` - lists of scalars, which are coerced in one turn, are too long
+ */
+export async function coerceLongVariables(
+  types: VariableTypes,
+  definitions: readonly VariableDefinitionNode[],
+  inputs: { readonly [name: string]: unknown },
+): Promise<CoercedVariables> {
+  const readers = readersOf(types.model, definitions);
+  const others = readers.filter(({ read }) => read === undefined);
+  assertListsShort(others.map(({ name }) => (Object.hasOwn(inputs, name) ? inputs[name] : undefined)));
+  const coerced = await coerceRequestVariables(
+    types,
+    others.map(({ definition }) => definition),
+    inputs,
+  );
+  if (coerced.errors !== undefined) return coerced;
+  const values: { [name: string]: unknown } = { ...coerced.values };
+  const errors: GraphQLError[] = [];
+  const pace = new Pace();
+  for (const { definition, read } of readers) {
+    if (read !== undefined) await inTurns(readOwn(definition, read, inputs, values, errors), pace);
   }
   return errors.length === 0 ? { values } : { errors };
 }
@@ -59,19 +89,19 @@ async function coerceByGraphqlJs(
   for (const definition of others) keepDecimalText(values, definition, inputs);
   const errors: GraphQLError[] = [];
   for (const { definition, read } of readers) {
-    if (read !== undefined) readOwn(definition, read, inputs, values, errors);
+    if (read !== undefined) inOneGo(readOwn(definition, read, inputs, values, errors));
   }
   return errors.length === 0 ? { values } : { errors };
 }
 
-function readOwn(
+function* readOwn(
   definition: VariableDefinitionNode,
   read: ReadVariable,
   inputs: { readonly [name: string]: unknown },
   values: { [name: string]: unknown },
   errors: GraphQLError[],
-): void {
-  const { value, faults } = readVariable(definition, read, inputs);
+): Generator<void> {
+  const { value, faults } = yield* readVariable(definition, read, inputs);
   for (const fault of faults) errors.push(new GraphQLError(fault, { nodes: definition }));
   if (value !== undefined) placeElement(values, definition.variable.name.value, value);
 }
@@ -122,8 +152,10 @@ function givenValue({ variable, defaultValue }: VariableDefinitionNode, inputs: 
   return given === undefined && defaultValue !== undefined ? evaluateJson(argumentOf(defaultValue), {}) : given;
 }
 
-/** Coerces the value of a variable that our own code reads. */
-type ReadVariable = (value: unknown) => { readonly value: unknown; readonly faults: readonly InputFault[] };
+/** Coerces the value of a variable that our own code reads, in steps. */
+type ReadVariable = (
+  value: unknown,
+) => Generator<void, { readonly value: unknown; readonly faults: readonly InputFault[] }>;
 
 function readerOf(model: FhirModel, definition: VariableDefinitionNode): ReadVariable | undefined {
   const place = placeOf(model, definition);
@@ -151,11 +183,11 @@ function placeOf(model: FhirModel, { type }: VariableDefinitionNode): InputPlace
   return isOwn ? { type: name, array } : undefined;
 }
 
-function readVariable(
+function* readVariable(
   definition: VariableDefinitionNode,
   readValue: ReadVariable,
   inputs: Variables,
-): { readonly value?: unknown; readonly faults: readonly string[] } {
+): Generator<void, { readonly value?: unknown; readonly faults: readonly string[] }> {
   const { variable, type } = definition;
   const name = `Variable "$${variable.name.value}"`;
   const value = givenValue(definition, inputs);
@@ -164,7 +196,7 @@ function readVariable(
       ? { faults: [`${name} must be given and not be null.`] }
       : { value, faults: [] };
   }
-  const read = readValue(value);
+  const read = yield* readValue(value);
   const faults = read.faults.map(
     ({ path, reason }) => `${name}${path === '' ? '' : ` at "${path.replace(/^\./, '')}"`}: ${reason}`,
   );

@@ -43,7 +43,10 @@ export interface Limits {
    * at least 20,000. Default 2,000,000.
    */
   readonly fhirpathSteps: number;
-  /** Maximum number of characters and values in all variables. Default 5,000,000. */
+  /**
+   * Maximum number of characters and values in all variables. Lists of scalars have at most 100,000 values together.
+   * Default 5,000,000.
+   */
   readonly variablesSize: number;
   /** Maximum number of failed fields, each with its own error. Default 10,000. */
   readonly errors: number;

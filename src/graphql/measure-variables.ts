@@ -1,31 +1,64 @@
+import { PARTS, sizeOf } from '../fhir/json/parts.js';
 import { MAX_RESOURCE_DEPTH } from '../fhir/resource.js';
+import { inTurns, Pace } from '../platform/pace.js';
 import { LimitError, type Limits } from './limits.js';
 
 /**
  * Rejects variables that are too large or nest too deep, before other code walks them.
  *
+ * @returns for long variables, a promise: other work has its turn between their parts
  * @throws LimitError `variablesSize` - characters of texts and names, and values, together
  */
-export function assertVariablesSize(variables: object, limits: Limits): void {
-  let left = limits.variablesSize;
-  const visit = (value: unknown, levels: number): void => {
-    left -= 1;
-    if (typeof value === 'string') left -= value.length;
-    else if (typeof value === 'object' && value !== null) {
-      if (levels === 0) throw tooLarge(limits, `nest deeper than ${MAX_RESOURCE_DEPTH} levels`);
-      if (Array.isArray(value)) for (const item of value) visit(item, levels - 1);
-      else {
-        for (const name of Object.keys(value)) {
-          left -= name.length;
-          visit((value as { readonly [name: string]: unknown })[name], levels - 1);
-        }
+export function assertVariablesSize(variables: object, limits: Limits): Promise<void> | undefined {
+  const measuring = new Measurement(limits).measuring(variables, MAX_RESOURCE_DEPTH + 1);
+  return measuring.next().done === true ? undefined : inTurns(measuring, new Pace());
+}
+
+/** Measures with each value before it is opened. */
+class Measurement {
+  #left: number;
+  #valuesToTurn = PARTS.long;
+
+  constructor(private readonly limits: Limits) {
+    this.#left = limits.variablesSize;
+  }
+
+  /** Stops after a long part, then after each part. */
+  *measuring(value: object, levels: number): Generator<void, void> {
+    if (levels === 0) throw tooLarge(this.limits, `nest deeper than ${MAX_RESOURCE_DEPTH} levels`);
+    const names = Array.isArray(value) ? undefined : Object.keys(value);
+    const count = names?.length ?? (value as readonly unknown[]).length;
+    for (let index = 0; index < count; index++) {
+      const name = names?.[index];
+      const inner = (value as { readonly [key: string | number]: unknown })[name ?? index];
+      this.#left -= 1 + (name?.length ?? 0) + (typeof inner === 'string' ? inner.length : 0);
+      if (this.#left < 0) {
+        throw tooLarge(this.limits, `hold more than ${this.limits.variablesSize} characters and values`);
       }
+      if (typeof inner === 'object' && inner !== null) yield* this.measuring(inner, levels - 1);
+      if (--this.#valuesToTurn > 0) continue;
+      this.#valuesToTurn = PARTS.size;
+      yield;
     }
-    if (left < 0) throw tooLarge(limits, `hold more than ${limits.variablesSize} characters and values`);
-  };
-  // The variables object itself counts neither as a value nor as a level.
-  left += 1;
-  visit(variables, MAX_RESOURCE_DEPTH + 1);
+  }
+}
+
+/** Maximum number of values in the lists of scalars of a request; a search takes 1,000. They are coerced in one turn. */
+const MAX_LISTED = 100_000;
+
+/**
+ * Rejects lists of scalars that are too long together.
+ *
+ * @throws LimitError `variablesSize`
+ */
+export function assertListsShort(values: readonly unknown[]): void {
+  let listed = 0;
+  for (const value of values) {
+    if (Array.isArray(value)) listed += sizeOf(value, MAX_LISTED + 2) - 1;
+  }
+  if (listed <= MAX_LISTED) return;
+  const message = `The variables hold more than ${MAX_LISTED} values in lists of scalars; send less at once`;
+  throw new LimitError('variablesSize', MAX_LISTED, message);
 }
 
 function tooLarge({ variablesSize }: Limits, what: string): LimitError {

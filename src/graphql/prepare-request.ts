@@ -12,7 +12,7 @@ import type { DocumentText } from './documents/documents.js';
 import { findDocument, type FoundDocument, type RequestedDocument } from './documents/find-document.js';
 import type { FhirGraphqlContext } from './context.js';
 import type { RunOptions } from './execute/run.js';
-import { coerceRequestVariables } from './coerce-variables.js';
+import { coerceLongVariables, coerceRequestVariables } from './coerce-variables.js';
 import type { CoercedVariables } from './graphql-js-validation.js';
 import type { OperationDefinitionNode } from './graphql-js.js';
 import { withDefaults, type Limits } from './limits.js';
@@ -63,11 +63,13 @@ export function prepareRequest(
   const complete = (source: DocumentText, document: PreparedDocument): PreparedRequest | Promise<PreparedRequest> => {
     const operation = chooseOperation(document, context.operationName);
     assertCarriedOut(operation, focus, context);
-    const coerced = coerceRequestVariables(
-      document,
-      operation.variableDefinitions ?? [],
-      assertVariables(context.variables, limits),
-    );
+    const definitions = operation.variableDefinitions ?? [];
+    const inputs = variablesObject(context.variables);
+    const measured = assertVariablesSize(inputs, limits);
+    const coerced =
+      measured === undefined
+        ? coerceRequestVariables(document, definitions, inputs)
+        : measured.then(() => coerceLongVariables(document, definitions, inputs));
     const request = { source, document, operation, limits, dialect, focus };
     if (coerced instanceof Promise || document.usesFhirPath) return withVariables(request, coerced);
     return { ...request, variables: valuesOf(coerced) };
@@ -133,14 +135,13 @@ export function runOptionsOf(
   };
 }
 
-function assertVariables(variables: unknown, limits: Limits): { readonly [name: string]: unknown } {
-  if (variables === undefined || variables === null) return {};
-  if (typeof variables === 'object' && !Array.isArray(variables)) {
-    assertVariablesSize(variables, limits);
-    return variables as { [name: string]: unknown };
-  }
+function variablesObject(variables: unknown): { readonly [name: string]: unknown } {
+  if (variables === undefined || variables === null) return NONE;
+  if (typeof variables === 'object' && !Array.isArray(variables)) return variables as { [name: string]: unknown };
   throw new FhirError('invalid', 'Variables must be an object, with the values by name');
 }
+
+const NONE = Object.freeze({});
 
 function parseFocus(model: FhirModel, focus: string | undefined): ReferenceTarget | undefined {
   if (focus === undefined) return undefined;

@@ -195,6 +195,15 @@ export class Deadline {
     this.check();
   }
 
+  /** {@link yieldIfLong} between the steps of work. */
+  async inTurns<Result>(work: Generator<void, Result>): Promise<Result> {
+    for (;;) {
+      const step = work.next();
+      if (step.done === true) return step.value;
+      if (this.isTurnOver) await this.yieldIfLong();
+    }
+  }
+
   close(): void {
     this.#stopTimer?.();
     this.host?.removeEventListener('abort', this.#abort);

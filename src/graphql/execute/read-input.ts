@@ -1,6 +1,7 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
+import { isPart } from '../../fhir/json/parts.js';
 import { fromElements, plainValue, takeElement } from '../../fhir/json/written-decimal.js';
-import { isJsonObject, MAX_RESOURCE_DEPTH } from '../../fhir/resource.js';
+import { isJsonObject, type JsonObject, MAX_RESOURCE_DEPTH } from '../../fhir/resource.js';
 import { didYouMean } from '../../fhir/messages/did-you-mean.js';
 import { codeOf } from '../schema/code-names.js';
 import { inputFieldsOf, PATCH_OPERATION, type InputField, type InputPlace } from '../schema/input-fields.js';
@@ -18,14 +19,16 @@ const MAX_FAULTS = 20;
 /**
  * Converts a client's input value to FHIR JSON: single values become lists where lists are declared, and nulls are
  * removed, except for list items, where they are placeholders. Decimals keep how they are written.
+ *
+ * In steps: what is short enough to be a part of a long value is one.
  */
-export function readInput(
+export function* readInput(
   model: FhirModel,
   place: InputPlace | InputField,
   value: unknown,
-): { readonly value: unknown; readonly faults: readonly InputFault[] } {
+): Generator<void, { readonly value: unknown; readonly faults: readonly InputFault[] }> {
   const reader = new Reader(model);
-  return { value: reader.read(place, value, '', 0), faults: reader.faults };
+  return { value: yield* reader.reading(place, value, '', 0), faults: reader.faults };
 }
 
 class Reader {
@@ -40,6 +43,35 @@ class Reader {
     return items.map((item, index) => (item == null ? null : this.#one(place, item, `${path}[${index}]`, depth)));
   }
 
+  /** {@link read} in steps: what is short enough to be a part is one. */
+  *reading(place: InputPlace | InputField, value: unknown, path: string, depth: number): Generator<void, unknown> {
+    yield;
+    if (isPart(value)) return this.read(place, value, path, depth);
+    if (!place.array) return yield* this.#readingOne(place, value, path, depth);
+    const items: readonly unknown[] = Array.isArray(value) ? value : [value];
+    const read: unknown[] = [];
+    for (let index = 0; index < items.length; index++) {
+      const item = items[index];
+      read.push(item == null ? null : yield* this.#readingOne(place, item, `${path}[${index}]`, depth));
+    }
+    return read;
+  }
+
+  *#readingOne(place: InputPlace | InputField, value: unknown, path: string, depth: number): Generator<void, unknown> {
+    yield;
+    if (isPart(value) || depth === MAX_RESOURCE_DEPTH || !isObjectFor(place, value)) {
+      return this.#one(place, value, path, depth);
+    }
+    const read: Member[] = [];
+    for (const name of Object.keys(value)) {
+      if (this.faults.length >= MAX_FAULTS) break;
+      const member = this.#member(place.type, value, name, path);
+      if (member === undefined) continue;
+      read.push([name, yield* this.reading(member.field, member.inner, `${path}.${name}`, depth + 1)]);
+    }
+    return this.#object(place.type, value, read, path);
+  }
+
   #one(place: InputPlace | InputField, value: unknown, path: string, depth: number): unknown {
     const { type } = place;
     if (INPUT_SCALARS.has(type)) {
@@ -52,33 +84,54 @@ class Reader {
       return read === plain && type !== 'Int' ? value : read;
     }
     if (depth === MAX_RESOURCE_DEPTH) return this.#refuse(path, `nests deeper than ${MAX_RESOURCE_DEPTH} levels`);
-    if (!isJsonObject(plainValue(value)) || !isJsonObject(value))
-      return this.#refuse(path, `expected an object of type "${type}"`);
-    const fields = inputFieldsOf(this.model, type)!;
-    const read: [name: string, value: unknown][] = [];
+    if (!isObjectFor(place, value)) return this.#refuse(path, `expected an object of type "${type}"`);
+    const read: Member[] = [];
     for (const name of Object.keys(value)) {
       if (this.faults.length >= MAX_FAULTS) break;
-      const inner = takeElement(value, name);
-      const field = fields.get(name);
-      if (field === undefined) {
-        const hint = didYouMean(name, fields.keys());
-        this.#refuse(path, `field "${name.slice(0, 64)}" is not defined by type "${type}".${hint}`);
-      } else if (inner !== null && inner !== undefined) {
-        read.push([name, this.read(field, inner, `${path}.${name}`, depth + 1)]);
-      } else if (type === PATCH_OPERATION && name === 'value' && inner === null) {
-        read.push([name, null]);
-      }
+      const member = this.#member(type, value, name, path);
+      if (member === undefined) continue;
+      read.push([name, this.read(member.field, member.inner, `${path}.${name}`, depth + 1)]);
     }
-    for (const field of fields.values()) {
-      if (field.required && value[field.name] == null) {
+    return this.#object(type, value, read, path);
+  }
+
+  /** The field of a member and its value; undefined if there is nothing to read: the name is unknown, or the value null. */
+  #member(
+    type: string,
+    object: JsonObject,
+    name: string,
+    path: string,
+  ): { field: InputField; inner: unknown } | undefined {
+    const inner = takeElement(object, name);
+    const fields = inputFieldsOf(this.model, type)!;
+    const field = fields.get(name);
+    if (field === undefined) {
+      const hint = didYouMean(name, fields.keys());
+      this.#refuse(path, `field "${name.slice(0, 64)}" is not defined by type "${type}".${hint}`);
+      return undefined;
+    }
+    const isKept = inner !== undefined && (inner !== null || (type === PATCH_OPERATION && name === 'value'));
+    return isKept ? { field, inner } : undefined;
+  }
+
+  #object(type: string, given: JsonObject, members: readonly Member[], path: string): unknown {
+    for (const field of inputFieldsOf(this.model, type)!.values()) {
+      if (field.required && given[field.name] == null) {
         this.#refuse(path, `field "${field.name}" of type "${type}" must be given`);
       }
     }
-    return fromElements(read);
+    return fromElements(members);
   }
 
   #refuse(path: string, reason: string): undefined {
     if (this.faults.length < MAX_FAULTS) this.faults.push({ path, reason });
     return undefined;
   }
+}
+
+type Member = readonly [name: string, value: unknown];
+
+/** Whether a value has members to be read, which it has not in place of a scalar. */
+function isObjectFor({ type }: InputPlace, value: unknown): value is JsonObject {
+  return !INPUT_SCALARS.has(type) && isJsonObject(plainValue(value)) && isJsonObject(value);
 }

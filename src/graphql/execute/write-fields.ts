@@ -71,7 +71,9 @@ interface PlannedWrites {
 async function resolveAlone(field: HostEdge, out: Output, run: Run): Promise<void> {
   try {
     const { selections, variables } = run.options;
-    const args = coerceHostArguments(selections.model, field.field.args, field.args, variables);
+    const args = await run.deadline.inTurns(
+      coerceHostArguments(selections.model, field.field.args, field.args, variables),
+    );
     const value = await callRoot(field.field, args, run);
     run.written = true;
     completeHostValue(field, value, out, NO_CONTAINER, run, projectContained);
@@ -114,7 +116,8 @@ async function planFields(
 
 async function requestsOf(field: AnyWriteField, run: Run): Promise<Pick<PlannedWrites, 'requests' | 'writes'>> {
   if (field.kind === 'write') {
-    return { requests: [writeRequest(run.options.selections.model, field, run.options.variables)] };
+    const { selections, variables } = run.options;
+    return { requests: [await run.deadline.inTurns(writeRequest(selections.model, field, variables))] };
   }
   const writes = await hostWrites(field, run);
   return { requests: writes.requests, writes };

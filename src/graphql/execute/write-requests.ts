@@ -9,24 +9,32 @@ import { foldExtensions } from './fold-extensions.js';
 import { readInput } from './read-input.js';
 
 /**
- * The write requested by a mutation field, with this request's variables.
+ * The write requested by a mutation field, with this request's variables. In steps, as resources can be long.
  *
  * @throws FhirError `invalid` - an argument is missing or malformed
  */
-export function writeRequest(model: FhirModel, field: WriteField, variables: Variables): WriteRequest {
+export function* writeRequest(
+  model: FhirModel,
+  field: WriteField,
+  variables: Variables,
+): Generator<void, WriteRequest> {
   const { interaction, type } = field;
   const ifMatch = text('ifMatch', field, variables);
   switch (interaction) {
     case 'create':
       return {
         interaction,
-        resource: resourceOf(model, field, variables),
+        resource: yield* resourceOf(model, field, variables),
         ifNoneExist: text('ifNoneExist', field, variables),
       };
     case 'update':
-      return { interaction, resource: identified(resourceOf(model, field, variables), field, variables), ifMatch };
+      return {
+        interaction,
+        resource: identified(yield* resourceOf(model, field, variables), field, variables),
+        ifMatch,
+      };
     case 'patch': {
-      const operations = input(model, 'patch', { type: PATCH_OPERATION, array: true }, field, variables);
+      const operations = yield* input(model, 'patch', { type: PATCH_OPERATION, array: true }, field, variables);
       return { interaction, key: { type, id: idOf(field, variables) }, operations, ifMatch };
     }
     case 'delete':
@@ -35,9 +43,9 @@ export function writeRequest(model: FhirModel, field: WriteField, variables: Var
 }
 
 /** The `res` argument. `resourceType` may be omitted; if present, it must match the field. */
-function resourceOf(model: FhirModel, field: WriteField, variables: Variables): JsonObject {
+function* resourceOf(model: FhirModel, field: WriteField, variables: Variables): Generator<void, JsonObject> {
   const { type } = field;
-  const resource = input(model, 'res', { type: inputTypeName(model, type), array: false }, field, variables);
+  const resource = yield* input(model, 'res', { type: inputTypeName(model, type), array: false }, field, variables);
   if (!isJsonObject(resource)) throw new FhirError('invalid', 'Argument "res" must be given');
   const { resourceType = type, ...elements } = foldExtensions(model, type, resource);
   if (resourceType === type) return { resourceType, ...elements };
@@ -62,8 +70,14 @@ function text(name: string, { args }: WriteField, variables: Variables): string 
   return evaluateSingleText(name, args[name], variables);
 }
 
-function input(model: FhirModel, name: string, place: InputPlace, { args }: WriteField, variables: Variables): unknown {
-  const { value, faults } = readInput(model, place, evaluateJson(args[name], variables));
+function* input(
+  model: FhirModel,
+  name: string,
+  place: InputPlace,
+  { args }: WriteField,
+  variables: Variables,
+): Generator<void, unknown> {
+  const { value, faults } = yield* readInput(model, place, evaluateJson(args[name], variables));
   const [fault] = faults;
   if (fault === undefined) return value;
   throw new FhirError('invalid', `Argument "${name}" at "${name}${fault.path}": ${fault.reason}`, {

@@ -41,7 +41,8 @@ async function resolveAll(
 ): Promise<ReadonlyMap<JsonObject | undefined, unknown>> {
   const [{ edge }] = waiting as readonly [Waiting<HostEdge, HostHole>];
   const { field } = edge;
-  const args = coerceHostArguments(run.options.selections.model, field.args, edge.args, run.options.variables);
+  const { selections, variables } = run.options;
+  const args = await run.deadline.inTurns(coerceHostArguments(selections.model, field.args, edge.args, variables));
   if (field.source === 'root') return new Map([[undefined, await callRoot(field, args, run)]]);
   const sources = [...new Set(waiting.flatMap(({ holes }) => holes.map(({ parent }) => parent!)))];
   const parents = sources.map((source) => parentOf(field, source));

@@ -27,7 +27,9 @@ export interface HostWrites {
  */
 export async function hostWrites(field: HostWriteField, run: Run): Promise<HostWrites> {
   const { selections, variables } = run.options;
-  const args = coerceHostArguments(selections.model, field.field.args, field.args, variables);
+  const args = await run.deadline.inTurns(
+    coerceHostArguments(selections.model, field.field.args, field.args, variables),
+  );
   const own = new Set<string>();
   const newId = (): string => {
     const id = randomId();
