@@ -3,7 +3,7 @@ import type { FhirGraphqlResult } from './execute-fhir-graphql.js';
 import type { ResponseError } from './execute/response-errors.js';
 import {
   GraphQLError,
-  GraphQLSchema,
+  type GraphQLSchema,
   isInterfaceType,
   isObjectType,
   specifiedDirectives,
@@ -37,8 +37,7 @@ export function executableSchema(
   execute: ExecuteForwarded,
 ): GraphQLSchema {
   // Directives that reshape answers would change what the server makes of them.
-  const complete = completeSchema(model, types, 'whole', { enums: hasEnums(model) });
-  const schema = new GraphQLSchema({ ...complete.toConfig(), directives: specifiedDirectives, assumeValid: true });
+  const schema = completeSchema(model, types, 'whole', { enums: hasEnums(model) }, specifiedDirectives);
   const answers = new WeakMap<object, Map<OperationDefinitionNode, Promise<Answer>>>();
   const forward = async (info: GraphQLResolveInfo, context: unknown): Promise<Answer> => {
     const { forwardedDocument } = await import('./forwarded-document.js');

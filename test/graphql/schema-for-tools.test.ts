@@ -12,6 +12,7 @@ import {
   isInterfaceType,
   parse,
   printSchema,
+  specifiedDirectives,
   validate,
   validateSchema,
 } from 'graphql/index.js';
@@ -30,6 +31,18 @@ const whole = completeSchema(R4);
 const clinic = await openClinic([{ resourceType: 'Patient', id: '1', birthDate: '1970-01-01' }]);
 
 describe('the schema for tools', () => {
+  test('its types are those that graphql-js finds, in the same order', () => {
+    for (const types of [undefined, FEW]) {
+      const schema = completeSchema(R4, types, 'whole', { enums: true }, specifiedDirectives);
+      const { types: _, ...config } = schema.toConfig();
+      const kept = (types ?? R4.resourceTypes).map((type) => schema.getType(type)!);
+      const theirs = new GraphQLSchema({ ...config, types: kept });
+      expect(Object.keys(schema.getTypeMap())).toEqual(Object.keys(theirs.getTypeMap()));
+      const [resource] = kept as GraphQLObjectType[];
+      expect(resource!.getInterfaces().map((type) => schema.getPossibleTypes(type))).toEqual([kept]);
+    }
+  });
+
   test('is valid, whole and pruned', () => {
     for (const types of IS_LONG ? [undefined, FEW] : [FEW]) {
       // The schema says of itself that it is valid, so graphql-js looks at one that does not.

@@ -1,29 +1,37 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
-import { Pace } from '../../platform/pace.js';
+import { inOneGo, inTurns, Pace } from '../../platform/pace.js';
 import { FhirError } from '../../fhir/error.js';
 import { quote } from '../../fhir/messages/quote.js';
 import {
   type GraphQLArgumentConfig,
   GraphQLBoolean,
+  type GraphQLDirective,
   type GraphQLFieldConfig,
   GraphQLFloat,
   GraphQLID,
   type GraphQLInputFieldConfig,
-  GraphQLInputObjectType,
+  type GraphQLInputObjectType,
   type GraphQLInputType,
   GraphQLInt,
-  GraphQLInterfaceType,
+  type GraphQLInterfaceType,
   GraphQLList,
   type GraphQLNamedType,
   GraphQLNonNull,
-  GraphQLObjectType,
+  type GraphQLObjectType,
   type GraphQLOutputType,
-  GraphQLSchema,
+  type GraphQLSchema,
   GraphQLString,
   isListType,
   isNonNullType,
 } from '../graphql-js.js';
 import { argumentsOf } from './arguments.js';
+import {
+  CollectedInputObjectType,
+  CollectedInterfaceType,
+  CollectedObjectType,
+  collectTypes,
+  schemaOfCollected,
+} from './collect-types.js';
 import { descriptionOf, fieldDescription } from './descriptions.js';
 import { DIRECTIVES } from './directives.js';
 import { typeOfField, typeOfInputField, type SchemaTypes } from './field-type.js';
@@ -46,6 +54,7 @@ type FieldConfigs = { [name: string]: GraphQLFieldConfig<unknown, unknown> };
  * @param types resource types to keep, in the root and behind references; undefined: all
  * @param detail how much of their fields and arguments is shown
  * @param leaves the types of primitive values
+ * @param directives default: with those that reshape answers
  * @throws FhirError `invalid` - one of them is not a resource type
  */
 export function completeSchema(
@@ -53,8 +62,9 @@ export function completeSchema(
   types?: readonly string[],
   detail: SchemaDetail = 'whole',
   leaves: LeafOptions = {},
+  directives: readonly GraphQLDirective[] = DIRECTIVES,
 ): GraphQLSchema {
-  return builderFor(model, types, detail, leaves).build();
+  return inOneGo(builderFor(model, types, detail, leaves).building(directives));
 }
 
 function builderFor(
@@ -70,9 +80,8 @@ function builderFor(
 
 /** {@link completeSchema}, built in turns with other work: all types take about 400 ms. */
 export async function completeSchemaInTurns(...given: Parameters<typeof completeSchema>): Promise<GraphQLSchema> {
-  const builder = builderFor(...given);
-  await builder.defineFields(new Pace());
-  return builder.build();
+  const [model, types, detail, leaves, directives = DIRECTIVES] = given;
+  return inTurns(builderFor(model, types, detail, leaves).building(directives), new Pace());
 }
 
 class SchemaBuilder {
@@ -90,7 +99,7 @@ class SchemaBuilder {
     private readonly leaves: LeafOptions,
   ) {
     this.#rules = { model, detail, types: kept.size };
-    this.#resource = new GraphQLInterfaceType({
+    this.#resource = new CollectedInterfaceType({
       name: RESOURCE,
       description: 'Any resource: the elements that all types share',
       fields: () => this.#fields(RESOURCE),
@@ -102,37 +111,28 @@ class SchemaBuilder {
     };
   }
 
-  build(): GraphQLSchema {
-    return new GraphQLSchema({
-      query: this.#object(QUERY),
-      mutation: this.#object(MUTATION),
-      // Types in the order of the definitions, not in the order in which queries reach them.
-      types: [...this.kept].map((type) => this.#object(type)),
-      directives: DIRECTIVES,
+  /** Builds the schema in steps. */
+  *building(directives: readonly GraphQLDirective[]): Generator<void, GraphQLSchema> {
+    const query = this.#object(QUERY);
+    const mutation = this.#object(MUTATION);
+    // Types in the order of the definitions, not in the order in which queries reach them.
+    const kept = [...this.kept].map((type) => this.#object(type));
+    const types = yield* collectTypes(kept, [query, mutation]);
+    yield;
+    return schemaOfCollected({
+      query,
+      mutation,
+      types,
+      directives,
       // Tests prove its validity; validating takes as long as building it.
       assumeValid: true,
     });
   }
 
-  /** Defines the fields of all types, which is nearly all of the work of {@link build}. */
-  async defineFields(pace: Pace): Promise<void> {
-    for (const type of [QUERY, MUTATION, ...this.kept]) this.#object(type);
-    const define = async (types: Iterable<GraphQLObjectType | GraphQLInputObjectType>): Promise<void> => {
-      // Fields bring further types, which the iteration comes to.
-      for (const type of types) {
-        if (pace.isSpent) await pace.next();
-        type.getFields();
-      }
-    };
-    await define(this.#types.values());
-    await define(this.#inputs.values());
-    await pace.next();
-  }
-
   #object(name: string): GraphQLObjectType {
     let type = this.#types.get(name);
     if (type === undefined) {
-      type = new GraphQLObjectType({
+      type = new CollectedObjectType({
         name,
         description: descriptionOf(this.model, name),
         interfaces: this.model.isResourceType(name) ? [this.#resource] : [],
@@ -186,7 +186,7 @@ class SchemaBuilder {
   #input(name: string): GraphQLInputObjectType {
     let type = this.#inputs.get(name);
     if (type === undefined) {
-      type = new GraphQLInputObjectType({
+      type = new CollectedInputObjectType({
         name,
         description:
           name === PATCH_OPERATION

@@ -1,13 +1,7 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { isJsonObject, isResourceId } from '../../fhir/resource.js';
 import { Pace } from '../../platform/pace.js';
-import {
-  type GraphQLNamedType,
-  GraphQLSchema,
-  isSpecifiedScalarType,
-  printType,
-  specifiedDirectives,
-} from '../graphql-js.js';
+import { type GraphQLNamedType, type GraphQLSchema, isSpecifiedScalarType, printType } from '../graphql-js.js';
 import { keepAbsent } from './host/read-field.js';
 import type { HostFields, HostRootField } from './host/host-fields.js';
 import type { HostAdditions } from './host/compile-host-fields.js';
@@ -39,8 +33,7 @@ export async function printFederationSchemaInTurns(options: SubgraphOptions): Pr
 export type SubgraphOptions = SchemaOptions & { readonly model: FhirModel };
 
 function typesOf(complete: GraphQLSchema): GraphQLNamedType[] {
-  const schema = new GraphQLSchema({ ...complete.toConfig(), directives: specifiedDirectives, assumeValid: true });
-  return Object.values(schema.getTypeMap()).filter(
+  return Object.values(complete.getTypeMap()).filter(
     (type) => !type.name.startsWith('__') && !isSpecifiedScalarType(type),
   );
 }
