@@ -15,6 +15,24 @@ test('two processes that update the same resources by version lose no update', a
   expect(overtaken).toBeGreaterThan(0);
 });
 
+test('a new file opens, wherever another process creates the store in it meanwhile', async () => {
+  let calls = Infinity;
+  for (let at = 0; at < calls; at++) {
+    const file = fileNamed(`meanwhile-${at}.db`);
+    const database = new Database(file);
+    let first: SqliteStore | undefined;
+    calls = 0;
+    const second = new SqliteStore(
+      announcing(database, () => {
+        if (calls++ === at) first = new SqliteStore(file, { readers: 0 });
+      }),
+    );
+    await second.commit([put(resourceOf('Device', 'd1'))]);
+    expect((await first!.search(queryOf('Device'))).matches).toHaveLength(1);
+    for (const each of [second, first!, database]) await each.close();
+  }
+});
+
 test('a reader beside a writing process sees whole commits in every call', async () => {
   expect(await readBesideWriter(fileNamed('beside.db'), 200)).toBeGreaterThanOrEqual(20);
 });
@@ -51,3 +69,17 @@ test('a file with index rows to be made opens while another process writes, and 
   await until(async () => (await second.pendingParameters(PROJECT)).length === 0);
   await second.close();
 });
+
+/** Announces each call outside of a transaction. */
+function announcing(database: Database.Database, announce: () => void): Database.Database {
+  return new Proxy(database, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name, target);
+      if (typeof value !== 'function') return value;
+      return (...values: unknown[]): unknown => {
+        if (!target.inTransaction) announce();
+        return Reflect.apply(value, target, values);
+      };
+    },
+  });
+}

@@ -65,9 +65,7 @@ function create(database: SqliteDatabase, statements: Statements, model: FhirMod
 /** The schema version of the file; 0 for an empty one. */
 function checkedVersion(database: SqliteDatabase): number {
   // A database of the host may return big integers.
-  const version = Number(database.pragma('user_version', { simple: true }));
-  const application = Number(database.pragma('application_id', { simple: true }));
-  const tables = Number(database.prepare(COUNT_TABLES).pluck(true).get());
+  const [version, application, tables] = (database.prepare(STATE).raw(true).get() as unknown[]).map(Number) as Numbers;
   if (tables === 0 && application === APPLICATION_ID)
     throw new FhirError('corrupt', 'The database has lost its tables');
   if (tables === 0) return 0;
@@ -83,4 +81,8 @@ function newer(version: number): FhirError {
   return new FhirError('unavailable', message);
 }
 
-const COUNT_TABLES = "SELECT count(*) FROM sqlite_schema WHERE type = 'table'";
+type Numbers = [version: number, application: number, tables: number];
+
+/** One statement sees one moment: another process may create the tables between two. */
+const STATE = `SELECT user_version, application_id, (SELECT count(*) FROM sqlite_schema WHERE type = 'table')
+  FROM pragma_user_version, pragma_application_id`;
