@@ -11,7 +11,7 @@ import { temporaryFolder } from './temporary-folder.js';
 const fileNamed = temporaryFolder();
 const tally = tallyOf('damaged files, SQLite (npm test)');
 
-test('damage anywhere in a file is told, found by verify, or without effect; npm run test:long has thousands', async () => {
+test('damage anywhere in a file is reported, found by verify, or without effect; npm run test:long has thousands', async () => {
   const outcome = await runDamageTrials(fileNamed, { trials: 60, seed: SEED, tally });
   expect(outcome.refused + outcome.told + outcome.foundByVerify + outcome.harmless).toBe(60);
   expect(outcome.told).toBeGreaterThan(0);
