@@ -117,17 +117,23 @@ export class PageFinder {
   }
 
   /** From one key of the sort on, among what meets the conditions. */
-  *#find(level: number, conditions: readonly Condition[], need: number, place: PagePosition | undefined): Finding {
+  *#find(
+    level: number,
+    conditions: readonly Condition[],
+    need: number,
+    place: PagePosition | undefined,
+    bySets = true,
+  ): Finding {
     if (need <= 0 || conditions.some(({ test }) => test === FALSE)) return [];
     const walk = wayOf(this.#walk(level, conditions, need, place, false));
     const ownScans = conditions.filter(({ scan }) => scan !== undefined);
     let blocks: Way | undefined;
-    let skips: Way | undefined;
+    let skips: { readonly way: Way | undefined } | undefined;
     for (const look of TUNING.looks) {
       const isLast = look === Infinity;
-      if (look >= TUNING.skipFrom || conditions.some(isDear)) {
-        skips ??= this.#skipWay(level, conditions, need, place);
-        const found = yield* until(look * TUNING.skippedPerScanned, skips);
+      if (bySets && (look >= TUNING.skipFrom || conditions.some(isDear))) {
+        skips ??= { way: this.#skipWay(level, conditions, need, place) };
+        const found = yield* until(look * TUNING.skippedPerScanned, skips.way);
         if (found !== undefined) return found;
       }
       const scans = look < TUNING.combinedFrom ? ownScans : [...ownScans, ...this.#search.combined];
@@ -207,7 +213,10 @@ export class PageFinder {
     const hasOrder = orderIndexOf(this.#order.keys[level]!, this.#order.scope) !== undefined;
     if (skips === undefined || (hasOrder && conditions.length === 0)) return undefined;
     this.#skipWalker ??= new SkipWalker(skips, this.#statements, this.#order);
-    return wayOf(this.#skipWalker.walk(level, conditions, need, place));
+    const walk = this.#skipWalker.walk(level, conditions, need, place);
+    if (walk !== undefined || conditions.length === 0) return wayOf(walk);
+    const fewer = this.#skipWalker.among(conditions);
+    return fewer && wayOf(this.#find(level, fewer, need, place, false));
   }
 
   /** Undefined where no index has the order, or there are no zones of it. */

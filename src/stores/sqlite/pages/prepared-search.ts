@@ -4,7 +4,7 @@ import type { RowScope } from '../../sql/rows.js';
 import { chooseScan } from '../choose-scan.js';
 import { Guard } from '../guard.js';
 import type { Statements } from '../statements.js';
-import { type Condition, conditionsOf } from '../../sql/pages/condition.js';
+import { type Condition, conditionsOf, leavesOf } from '../../sql/pages/condition.js';
 import { combinedScans } from './combined.js';
 import { withOwnScan } from './own-scans.js';
 import { Probes } from './probe.js';
@@ -59,8 +59,10 @@ export class PreparedSearch {
 
   #findSkips(): ConditionSets | undefined {
     this.#skipSource.cache.begin();
+    // Those of a small type pay where they spare looking at many resources of another one.
+    const isLinked = this.conditions.some(isOnOthers);
     return conditionSets(this.scope, this.#statements, (collection) =>
-      SkipIndex.of(collection, this.#statements, this.#skipSource),
+      SkipIndex.of(collection, this.#statements, this.#skipSource, isLinked),
     );
   }
 
@@ -73,4 +75,8 @@ export class PreparedSearch {
   get isBackwards(): boolean {
     return this.page.edge?.before === true;
   }
+}
+
+function isOnOthers({ criteria }: Condition): boolean {
+  return criteria !== undefined && leavesOf(criteria).some(({ kind }) => kind === 'has' || kind === 'chain');
 }

@@ -3,7 +3,7 @@ import type { FoundRow } from '../../sql/pages/found-row.js';
 import type { PageOrder, PagePosition } from '../../sql/pages/page-order.js';
 import { isBefore, partWith } from '../../sql/pages/value-range.js';
 import { orderTerms } from '../../sql/order.js';
-import { sql, type SqlValue } from '../../sql/sql.js';
+import { allOf, type Sql, sql, type SqlValue } from '../../sql/sql.js';
 import { intersection, type MemberCondition } from '../../sql/skip/condition-set.js';
 import type { ConditionSets } from '../skip/condition-sets.js';
 import type { SkipIndex, SkipOrderKeys } from '../skip/skip-index.js';
@@ -42,6 +42,37 @@ export class SkipWalker {
     if (need === Infinity) return undefined;
     const keys = this.#index.order(this.#order.keys[level]!, this.#order.scope);
     return keys && this.#find(keys, { level, conditions, place }, need);
+  }
+
+  /**
+   * The same conditions as a list of the resources that can meet all of them, and those that have to be tested among these: for
+   * an order that the index does not have. Undefined if they are many.
+   */
+  among(conditions: readonly Condition[]): readonly Condition[] | undefined {
+    const known = intersection(conditions.map((one) => this.#sets.of(one)));
+    if (known === undefined) return undefined;
+    const { set } = known;
+    const { pending } = this.#index;
+    for (const key of pending) set.delete(key);
+    if (set.count + pending.length > TUNING.maxAmong) return undefined;
+    const keys = [...set.keys(), ...this.#writtenAmong(conditions)];
+    const list = sql`SELECT value FROM json_each(${JSON.stringify(keys)})`;
+    const tested = conditions.filter((one) => this.#sets.of(one)?.exact !== true);
+    return [{ scan: list, test: sql`r0.key IN (${list})`, direct: true }, ...tested];
+  }
+
+  /** The matches among what was written since. */
+  #writtenAmong(conditions: readonly Condition[]): readonly number[] {
+    const { pending } = this.#index;
+    if (pending.length === 0) return [];
+    const tests = [this.#isCurrent, ...conditions.map(({ test }) => test)];
+    return this.#statements.column(sql`SELECT r0.key FROM json_each(${JSON.stringify(pending)}) j
+      CROSS JOIN resource r0 ON r0.key = j.value WHERE ${allOf(tests)}`) as readonly number[];
+  }
+
+  /** PERF: the plus keeps SQLite from reading all of the type. */
+  get #isCurrent(): Sql {
+    return sql`+r0.collection = ${this.#order.scope.collection!} AND +r0.content IS NOT NULL`;
   }
 
   *#find(keys: SkipOrderKeys, part: Part, need: number): Finding {
@@ -135,9 +166,7 @@ export class SkipWalker {
   #rows(keys: readonly number[], { level, conditions, place }: Part, need: number): readonly FoundRow[] {
     if (keys.length === 0) return [];
     const scan = sql`SELECT value FROM json_each(${JSON.stringify(keys)})`;
-    // PERF: the plus keeps SQLite from reading all of the type.
-    const current = sql`+r0.collection = ${this.#order.scope.collection!} AND +r0.content IS NOT NULL`;
-    const tests = [current, ...conditions.map(({ test }) => test)];
+    const tests = [this.#isCurrent, ...conditions.map(({ test }) => test)];
     const statement = collection(this.#order, level, scan, tests, need, place);
     return sortedRows(statement, this.#statements, this.#order, level, need, this.#index);
   }

@@ -43,6 +43,8 @@ export const TUNING = {
   setsCost: 200,
   /** Matches of sets beyond those of the page that are sorted at once. */
   fewTogether: 256,
+  /** The most members of sets that are listed where the skip index does not have the order of a page. */
+  maxAmong: 16_384,
   /** Values outside a range that are collected in addition to a walk through it. */
   maxOutside: 1_000,
 };

@@ -19,7 +19,7 @@ import { OtherSets, type Target } from './other-sets.js';
 import { RangeSets } from './range-sets.js';
 import { ScannedSets } from './scanned-sets.js';
 import type { SkipIndex } from './skip-index.js';
-import { PRESENCE, SKIP_TUNING } from './skip-row.js';
+import { SKIP_TUNING } from './skip-row.js';
 
 /** Finds the sets of conditions: those that the skip index keeps, parts of its orders, and scans. */
 export class ConditionSets implements FindsSets {
@@ -169,8 +169,7 @@ export class ConditionSets implements FindsSets {
   #present(parameter: string): KeySet | undefined {
     if (parameter.includes('$')) return undefined;
     const key = parameterKey(this.#scope, parameter) as number | undefined;
-    // What has no row had no value in any resource.
-    return (key === undefined ? undefined : this.index.setOf(key, PRESENCE)) ?? this.index.emptySet();
+    return key === undefined ? this.index.emptySet() : this.index.present(key);
   }
 }
 

@@ -5,15 +5,10 @@ import type { Statements } from '../statements.js';
 import { zoneOfIds } from '../zones.js';
 import { addList, listAt, readInto, readList } from '../../sql/skip/key-bytes.js';
 import { KeySet, wordsOf } from '../../sql/skip/key-set.js';
+import { shapeScan } from '../shapes.js';
+import { fewResources, rangeOfKeys, referencesOfFew, type SkipReferences } from './few-resources.js';
 import { countRows } from './reference-rows.js';
-import {
-  addSources,
-  addTargets,
-  KEYS_IN_ROW,
-  type KeyTest,
-  readReferences,
-  type References,
-} from '../../sql/skip/references.js';
+import { addSources, addTargets, KEYS_IN_ROW, readReferences, type References } from '../../sql/skip/references.js';
 import type { SkipCache } from './skip-cache.js';
 import { skipOrderOf } from './skip-order.js';
 import {
@@ -24,6 +19,7 @@ import {
   GRANULES_IN_ROW,
   HEADER,
   ORDER,
+  PRESENCE,
   SETS,
   SKIP_TUNING,
   type SkipHeader,
@@ -47,15 +43,10 @@ export interface SkipOrderKeys extends SkipOrder {
   addTo(set: KeySet, granule: number): void;
 }
 
-/** The references of a parameter. */
-export interface SkipReferences {
-  /** Adds what some resources of the type refer to. */
-  addTargets(sources: KeySet, into: KeySet): void;
-  /** Adds the resources of the type that refer to some targets. */
-  addSources(targets: KeyTest, into: KeySet): void;
-}
-
-/** What a file holds of a type of a project, as of the moment it was built: see skip-row.ts. */
+/**
+ * What a file holds of a type of a project, as of the moment it was built: see skip-row.ts. Of a type of few resources it holds
+ * nothing: they, and what they refer to, are read.
+ */
 export class SkipIndex {
   readonly header: SkipHeader;
   /** What was written since, deletions included: the index says nothing of them. */
@@ -64,6 +55,8 @@ export class SkipIndex {
   readonly #statements: Statements;
   readonly #cache: SkipCache;
   readonly #guard: Guard;
+  /** All resources, of a type of few. */
+  readonly #few: readonly number[] | undefined;
   #all: KeySet | undefined;
 
   private constructor(
@@ -72,7 +65,9 @@ export class SkipIndex {
     collection: number,
     statements: Statements,
     { cache, guard }: SkipSource,
+    few: readonly number[] | undefined,
   ) {
+    this.#few = few;
     this.#cache = cache;
     this.#guard = guard;
     this.header = header;
@@ -81,14 +76,20 @@ export class SkipIndex {
     this.#statements = statements;
   }
 
-  /** Undefined where the file has no valid one, or too much was written since. */
-  static of(collection: number, statements: Statements, source: SkipSource): SkipIndex | undefined {
+  /**
+   * Undefined where the file has no valid one, or too much was written since.
+   *
+   * @param orFew reads the resources of a small type
+   */
+  static of(collection: number, statements: Statements, source: SkipSource, orFew = false): SkipIndex | undefined {
     const header = readHeader(collection, statements);
+    const few = header === undefined && orFew ? fewResources(collection, statements) : undefined;
+    if (few !== undefined) return new SkipIndex(headerOf(few), [], collection, statements, source, few);
     const pending = header && writtenSince(header.lastVersion, collection, statements);
     if (pending === undefined || pending.length > SKIP_TUNING.maxFresh) source.noteStale?.(collection);
     return pending === undefined || pending.length > SKIP_TUNING.maxPending
       ? undefined
-      : new SkipIndex(header!, pending, collection, statements, source);
+      : new SkipIndex(header!, pending, collection, statements, source, undefined);
   }
 
   /**
@@ -108,13 +109,24 @@ export class SkipIndex {
 
   /** All resources. */
   get all(): KeySet {
-    this.#all ??= this.#read(SETS, zoneOfIds(this.#collection), EVERYTHING) ?? this.emptySet();
+    this.#all ??=
+      this.#few === undefined
+        ? (this.#read(SETS, zoneOfIds(this.#collection), EVERYTHING) ?? this.emptySet())
+        : this.#setOfKeys(this.#few);
     return this.#all;
   }
 
   /** The resources with a value; undefined where that is not kept. Others may have the same set: it must not change. */
   setOf(subject: number, value: string | number): KeySet | undefined {
     return this.#read(SETS, subject, value);
+  }
+
+  /** The resources with a value of a parameter. It must not change. */
+  present(parameter: number): KeySet {
+    // What has no row had no value in any resource.
+    if (this.#few === undefined) return this.setOf(parameter, PRESENCE) ?? this.emptySet();
+    const scan = shapeScan(this.#collection, parameter, 'some');
+    return this.#setOfKeys(this.#statements.column(scan) as readonly number[]);
   }
 
   /** The order of a key; undefined where none is kept. */
@@ -136,6 +148,7 @@ export class SkipIndex {
 
   /** Undefined where they are not kept. */
   references(parameter: number): SkipReferences | undefined {
+    if (this.#few !== undefined) return referencesOfFew(parameter, this.#statements);
     const rows: References[] = [];
     for (let row = 0; row < countRows(this.header.size); row++) {
       const bytes = this.#bytes(parameter, TARGETS, row);
@@ -163,6 +176,12 @@ export class SkipIndex {
     return this.#granules(parameter, BY_SMALLEST)?.several ?? true;
   }
 
+  #setOfKeys(keys: readonly number[]): KeySet {
+    const set = this.emptySet();
+    for (const key of keys) set.add(key);
+    return set;
+  }
+
   /** Neighbours are in the same row of the table. */
   #reader(sort: number, subject: number, count: number): (granule: number) => Uint8Array {
     let last: { readonly row: number; readonly bytes: Uint8Array | undefined } | undefined;
@@ -177,6 +196,7 @@ export class SkipIndex {
   }
 
   #granules(sort: number, subject: number): SkipOrder | undefined {
+    if (this.#few !== undefined) return undefined;
     const [text] = (this.#statements.read(READ).get(sort, subject, ORDER) ?? []) as [string?];
     return text === undefined ? undefined : (JSON.parse(text) as SkipOrder);
   }
@@ -197,6 +217,7 @@ export class SkipIndex {
 
   #bytes(sort: number, subject: number, value: string | number): Uint8Array | undefined {
     this.check();
+    if (this.#few !== undefined) return undefined;
     const read = (): Uint8Array | undefined => {
       const [bytes] = (this.#statements.read(READ).get(sort, subject, value) ?? []) as [Uint8Array?];
       // Short ones are part of memory that others are in, too.
@@ -209,6 +230,13 @@ export class SkipIndex {
     // A code may be "0", which is not the number.
     return `${this.header.id} ${sort} ${subject} ${JSON.stringify(value)}`;
   }
+}
+
+/** Of resources that are read. */
+function headerOf(keys: readonly number[]): SkipHeader {
+  const { first, size } = rangeOfKeys(keys);
+  const count = keys.length;
+  return { format: FORMAT, id: '', epoch: null, lastVersion: 0, first, size, count, built: count };
 }
 
 /** PERF: to read a shorter one takes less memory than the set. */
