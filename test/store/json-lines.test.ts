@@ -42,6 +42,22 @@ describe('jsonLines', () => {
     expect(stringifyJson(parseJsonText(lines))).toBe(text);
   });
 
+  test('writes texts and names of any characters as JSON does', () => {
+    const linesOf = (elements: object): string =>
+      `{${Object.entries(elements)
+        .map(([name, value]) => `\n${JSON.stringify(name)}:${JSON.stringify(value)}`)
+        .join(',')}}`;
+    for (let unit = 0; unit < 0x1_00_00; unit++) {
+      const character = String.fromCharCode(unit);
+      const resource = { resourceType: 'Basic', [`_${character}`]: character, b: `b${character.repeat(70)}` };
+      if (jsonLines(resource) !== linesOf(resource)) expect.fail(`U+${unit.toString(16)}`);
+    }
+    const names = Array.from({ length: 5_000 }, (_, index) => [`n${index}`, `${index}`]);
+    const wide = { resourceType: 'Basic', ...Object.fromEntries(names) } as AnyResource;
+    expect(jsonLines(wide)).toBe(linesOf(wide));
+    expect(jsonLines({ meta: undefined, ...wide })).toBe(linesOf(wide));
+  });
+
   test('leaves out what JSON leaves out', () => {
     const resource = { resourceType: 'Basic', id: undefined, code: () => 1, 'a"b': null } as unknown as AnyResource;
     expect(jsonLines(resource)).toBe('{\n"resourceType":"Basic",\n"a\\"b":null}');
