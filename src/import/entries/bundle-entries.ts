@@ -2,12 +2,10 @@ import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { quote } from '../../fhir/messages/quote.js';
 import { versionOfEntityTag } from '../../fhir/entity-tag.js';
 import { FhirError } from '../../fhir/error.js';
-import { copyFromHost } from '../../fhir/json/copy-json.js';
-import { hasDecimalText } from '../../fhir/json/stringify-json.js';
 import { type AnyResource, isJsonObject, type JsonObject } from '../../fhir/resource.js';
 import { CallPace } from '../../store/call-pace.js';
 import type { CallOptions } from '../../store/call-options.js';
-import { checkResource } from './check-resource.js';
+import { resourceFromHost } from './check-resource.js';
 import { EntryFaults } from './entry-faults.js';
 import { type EntryRequest, parseEntryRequest } from './entry-request.js';
 
@@ -89,12 +87,6 @@ function readEntry(model: FhirModel, value: unknown, index: number, baseUrl: str
   };
   agreeWithRequest(entry);
   return entry;
-}
-
-/** A resource that the host has read before hides the texts of its decimals, and copies would lose them. */
-function resourceFromHost(model: FhirModel, value: unknown): AnyResource {
-  const resource = checkResource(model, value);
-  return hasDecimalText(resource) ? copyFromHost(resource) : resource;
 }
 
 function optionalText(object: JsonObject, name: string): string | undefined {
