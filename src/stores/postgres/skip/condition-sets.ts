@@ -14,17 +14,16 @@ import {
 } from '../../sql/skip/condition-set.js';
 import type { KeySet } from '../../sql/skip/key-set.js';
 import { equalTestOf, setOfOthers } from '../../sql/skip/other-values.js';
-import { type Sql, sql } from '../../sql/sql.js';
+import type { Sql } from '../../sql/sql.js';
 import { resourceKey, textKey, uuidText } from '../keys.js';
-import { withOwnScan } from '../pages/own-scans.js';
-import { shapeScan } from '../pages/shapes.js';
+import { isOfCode, isOfOneTarget, withOwnScan } from '../pages/own-scans.js';
 import type { Run } from '../run.js';
 import { LinkedSets } from './linked-sets.js';
 import { RangeSet } from './range-set.js';
 import { setsOfScans } from './short-scans.js';
 import { orderNames, type RowName, SkipIndex, type SkipOrderKeys, type SkipSource } from './skip-index.js';
-import { PRESENCE, SETS, SKIP_TUNING, valueName } from './skip-row.js';
-import { TokenSets } from './token-sets.js';
+import { PRESENCE, SETS, SEVERAL, valueName } from './skip-row.js';
+import { onlyCode, TokenSets } from './token-sets.js';
 
 /**
  * Finds the sets of conditions: those that the skip index keeps, parts of its orders, and short scans.
@@ -42,8 +41,8 @@ export class ConditionSets implements KnownSets {
   /** The sets of conditions on other resources. */
   readonly #elsewhere = new Map<Criteria, ConditionSet | undefined>();
   readonly #made: MadeCriteria;
-  /** The resources with several values, by parameter; undefined: too many. */
-  readonly #several = new Map<string, KeySet | undefined>();
+  /** What has only the code that a test excludes, where few have it. */
+  readonly #only = new Map<Criteria, KeySet | undefined>();
   readonly #linked: LinkedSets;
   readonly #tokens: TokenSets;
 
@@ -144,8 +143,10 @@ export class ConditionSets implements KnownSets {
     if (subject === undefined) return [];
     const presence = { sort: SETS, subject, value: PRESENCE };
     if (criteria.kind === 'missing') return [presence];
-    if (criteria.test.kind === 'token') return this.#tokens.namesOf(criteria);
-    if (this.#made.oppositeOf(criteria) !== undefined) return [presence];
+    const isOther = this.#made.oppositeOf(criteria) !== undefined;
+    const ofOthers = isOther ? [presence, { sort: SETS, subject, value: SEVERAL }] : [];
+    if (criteria.test.kind === 'token') return [...ofOthers, ...this.#tokens.namesOf(criteria)];
+    if (isOther) return ofOthers;
     if (!isRange(criteria)) return this.#targetOf(criteria) ?? [];
     const unit = unitOf(criteria);
     const ofUnit = unit === undefined ? [] : [{ sort: SETS, subject, value: unit }];
@@ -178,8 +179,15 @@ export class ConditionSets implements KnownSets {
     if (ofToken !== undefined) return ofToken;
     const [present, equal] = [this.present(criteria.parameter), this.setOf(opposite)];
     if (equal === undefined || present === undefined) return undefined;
-    const { isWhole } = equalTestOf(criteria.test)!;
-    return setOfOthers(present, equal, isWhole ? this.#several.get(criteria.parameter) : undefined);
+    const only = this.#only.get(criteria);
+    if (only !== undefined) return { set: present.copy().subtract(only), exact: true };
+    const several = this.index.setOf(this.#keyOf(criteria.parameter)!, SEVERAL);
+    // Who refers to several resources, or has several codes, has another one.
+    const areOthers = isOfCode(opposite) || (isOfOneTarget(opposite) && this.#scope.baseUrl === undefined);
+    if (!areOthers || several === undefined || !equal.exact) {
+      return setOfOthers(present, equal, equalTestOf(criteria.test)!.isWhole ? several : undefined);
+    }
+    return { set: present.copy().subtract(equal.set.copy().subtract(several)), exact: true };
   }
 
   present(parameter: string): KeySet | undefined {
@@ -205,18 +213,9 @@ export class ConditionSets implements KnownSets {
     const written = ranges.length === 0 ? [] : await this.index.writtenNumbers();
     const reads = ranges.map((one) => one.reads(written));
     const scans = reads.flatMap((one) => one.scans);
-    for (const { parameter } of leaves.filter(
-      (one) => this.#made.oppositeOf(one) !== undefined && this.#tokens.others(one) === undefined,
-    ) as readonly MatchCriteria[]) {
-      // PERF: of many, all have to be read, only to know that they are many.
-      const most = SKIP_TUNING.maxSeveral;
-      const keep = (set: KeySet | undefined): void =>
-        void this.#several.set(parameter, set && set.count <= most ? set : undefined);
-      const { project, collection } = this.#scope;
-      const several = shapeScan(project, collection!, this.#keyOf(parameter)!, 'several');
-      scans.push({ scan: sql`SELECT * FROM (${several}) v LIMIT ${most + 1}`, keep });
-    }
     for (const criteria of leaves) {
+      const only = this.#onlyCode(criteria);
+      if (only !== undefined) scans.push({ scan: only, keep: (set) => void this.#only.set(criteria, set) });
       const scan = this.#shortScan(criteria);
       const keep = (set: KeySet | undefined): void => void this.#scanned.set(criteria, set && { set, exact: true });
       if (scan !== undefined) scans.push({ scan, keep });
@@ -230,6 +229,11 @@ export class ConditionSets implements KnownSets {
     );
     for (const [place, { keep }] of scans.entries()) keep(found.sets[place]);
     for (const [place, { keep }] of texts.entries()) keep(found.texts[place]!);
+  }
+
+  #onlyCode(criteria: Criteria): Sql | undefined {
+    const opposite = this.#made.oppositeOf(criteria);
+    return opposite && this.#held(opposite) === undefined ? onlyCode(opposite, this.#scope) : undefined;
   }
 
   #shortScan(criteria: Criteria): Sql | undefined {

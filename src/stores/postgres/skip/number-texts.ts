@@ -8,10 +8,9 @@ export interface Row {
   readonly data: string;
 }
 
-/** The numbers of a group, each in four bytes; null if there are none. */
-export function numbers(column: Sql, which?: Sql): Sql {
-  const filter = which === undefined ? sql`` : sql` FILTER (WHERE ${which})`;
-  return sql`encode(string_agg(int4send(${column}), '')${filter}, 'base64')`;
+/** The numbers of a group, each in four bytes. */
+export function numbers(column: Sql): Sql {
+  return sql`encode(string_agg(int4send(${column}), ''), 'base64')`;
 }
 
 export function numbersIn(data: string): Int32Array {

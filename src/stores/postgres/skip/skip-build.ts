@@ -72,7 +72,6 @@ class SkipBuilder {
     await this.#number();
     const parameters = await this.#presence();
     for (const code of ['_id', '_lastUpdated', ...parameters.keys()]) await this.#order(code);
-    await this.#several(parameters);
     await this.#values(parameters);
     await this.#references(parameters);
     const { epoch, project } = this.#type;
@@ -111,7 +110,7 @@ class SkipBuilder {
   }
 
   /**
-   * The sets of resources with values. Resources of one shape have values of the same parameters.
+   * The sets of resources with values, and with several. Resources of one shape have values of the same parameters.
    *
    * @returns the parameters with values, by code
    */
@@ -119,17 +118,22 @@ class SkipBuilder {
     const rows = await this.#run(sql`SELECT array_to_string(s.parameters, ','), m.data
       FROM (SELECT shape, ${NUMBERS} AS data FROM fhirgraph_number GROUP BY shape) m
       JOIN fhirgraph_shape s ON s.key = m.shape WHERE s.project = ${projectKey(this.#type.project)} AND s.type = ${this.#type.type}`);
-    const sets = new Map<number, KeySet>();
+    const sets = new Map<number, { readonly present: KeySet; readonly several: KeySet }>();
     for (const [text, data] of rows as readonly (readonly [string, string])[]) {
       const numbers = numbersIn(data);
-      for (const parameter of text === '' ? [] : text.split(',').map((one) => Math.abs(Number(one)))) {
-        const set = sets.get(parameter) ?? this.#emptySet();
-        sets.set(parameter, set);
-        for (const number of numbers) set.add(number);
+      for (const signed of text === '' ? [] : text.split(',').map(Number)) {
+        const parameter = Math.abs(signed);
+        const { present, several } = sets.get(parameter) ?? { present: this.#emptySet(), several: this.#emptySet() };
+        sets.set(parameter, { present, several });
+        for (const number of numbers) present.add(number);
+        if (signed < 0) for (const number of numbers) several.add(number);
       }
       await turn();
     }
-    for (const [subject, set] of sets) await this.#addSet(subject, PRESENCE, set);
+    for (const [subject, { present, several }] of sets) {
+      await this.#addSet(subject, PRESENCE, present);
+      await this.#addSet(subject, SEVERAL, several);
+    }
     const codes = [...this.#scope.dialect.model.searchParameters(this.#type.type).keys()];
     return new Map(
       codes.flatMap((code) => {
@@ -179,18 +183,6 @@ class SkipBuilder {
     const order = { sort: index.skip, subject, several };
     for await (const row of granuleRows(order, granules, this.#all)) await this.#add(row);
     return true;
-  }
-
-  /** The resources with several dates or numbers. */
-  async #several(parameters: ReadonlyMap<string, number>): Promise<void> {
-    for (const [parameter, subject] of parameters) {
-      const [table] = tablesOf(this.#scope.dialect.model, this.#type.type, parameter);
-      if (table !== 'date' && table !== 'quantity') continue;
-      const { from, key, ...falling } = orderIndexOf({ parameter, descending: true }, this.#scope)!;
-      const [[data]] = (await this.#run(sql`SELECT ${NUMBERS} FROM ${from}
-        JOIN fhirgraph_number m ON m.resource = ${key} WHERE ${otherLargest(falling)}`)) as [[string | null]];
-      await this.#addSet(subject, SEVERAL, this.#setOf(data ?? ''));
-    }
   }
 
   /** The sets of frequent codes, units and targets. */

@@ -15,7 +15,7 @@ import { parameterKey, type RowScope } from '../../sql/rows.js';
  * 0       ids         ''        the moment: see SkipHeader
  * 0       ids         'k00000' …  the keys, in order: see sorted-keys.ts
  * 0       parameter   'p'       the resources with a value
- * 0       parameter   's'       of a date or number: the resources with several; of a code: those with several codes
+ * 0       parameter   's'       the resources with several values; of codes: with several codes
  * 0       parameter   'v' code  the resources with this frequent code
  * 0       parameter   'i' code  the systems of this frequent code: see SystemsOf
  * 0       parameter   'j'       the systems of all values
@@ -47,7 +47,7 @@ export interface SkipHeader {
   readonly project: string;
 }
 
-export const FORMAT = 6;
+export const FORMAT = 7;
 
 /** The systems of a code or of a parameter, if they are few: keys as the database writes them, in order. */
 export interface SystemsOf {
@@ -134,8 +134,6 @@ export const SKIP_TUNING = {
   maxNumbered: 256,
   /** Rows of a scan that are read for a set: some milliseconds. */
   maxScanned: 20_000,
-  /** Resources with several values that are read to find what has another value. */
-  maxSeveral: 2_048,
   /** The most granules whose values the server tests for one condition: half a microsecond each resource. */
   maxTested: 8,
   /** With more writes since, a skip index is not used. */

@@ -6,7 +6,7 @@ import { arrayText } from '../array.js';
 import { isWhole } from '../dialect.js';
 import type { Runner } from '../meta.js';
 import { numbers, numbersIn, type Row, textOf } from './number-texts.js';
-import { inSystemName, SETS, SEVERAL, SKIP_TUNING, systemsName, type SystemsOf, valueName } from './skip-row.js';
+import { inSystemName, SETS, SKIP_TUNING, systemsName, type SystemsOf, valueName } from './skip-row.js';
 
 /**
  * Builds the sets of one parameter's codes and systems.
@@ -22,15 +22,12 @@ export async function* tokenRows(runner: Runner, project: Sql, parameter: number
   const frequent = await runner.run(sql`SELECT x.code FROM token x WHERE ${ofParameter} AND ${isWhole(sql`x.code`)}
     AND x.extreme < 8 GROUP BY x.code HAVING count(*) >= ${SKIP_TUNING.minHolders}`);
   const codes = arrayText(frequent.map(([code]) => code as string));
-  const rows = (await runner.run(sql`SELECT f.code, x.system, ${NUMBERS}, ${NUMBERS_OF_SEVERAL}
+  const rows = (await runner.run(sql`SELECT f.code, x.system, ${numbers(sql`m.n`)}
     FROM token x JOIN fhirgraph_number m ON m.resource = x.resource LEFT JOIN unnest(${codes}::text[]) f(code) ON f.code = x.code
     WHERE ${ofParameter} GROUP BY f.code, x.system`)) as readonly TokenRow[];
   const write = (value: string, set: KeySet): Row => {
     return { sort: SETS, subject: parameter, value, data: textOf(setBytes(set, all)) };
   };
-  const several = new KeySet(0, all.size);
-  for (const [, , , data] of rows) if (data !== null) addNumbers(several, data);
-  yield write(SEVERAL, several);
   const groups: readonly (readonly [code: string | undefined, Map<string, string[]>])[] = [
     [undefined, bySystem(rows)],
     ...[...Map.groupBy(rows, ([code]) => code)].flatMap(([code, some]) =>
@@ -60,10 +57,7 @@ export async function* tokenRows(runner: Runner, project: Sql, parameter: number
 /** Systems of a code, or of a parameter, that have sets of their own. */
 const MAX_SYSTEMS = 64;
 
-const NUMBERS = numbers(sql`m.n`);
-const NUMBERS_OF_SEVERAL = numbers(sql`m.n`, sql`x.extreme & 4 <> 0`);
-
-type TokenRow = readonly [code: string | null, system: string, data: string, several: string | null];
+type TokenRow = readonly [code: string | null, system: string, data: string];
 
 function bySystem(rows: readonly TokenRow[]): Map<string, string[]> {
   const systems = new Map<string, string[]>();

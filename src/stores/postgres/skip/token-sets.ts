@@ -1,14 +1,16 @@
-import type { Criteria } from '../../../search/criteria/criteria.js';
+import type { Criteria, MatchCriteria } from '../../../search/criteria/criteria.js';
 import type { TokenTest } from '../../../search/criteria/value-test.js';
 import { type ConditionSet, union } from '../../sql/skip/condition-set.js';
+import { ofParameter, parameterKey, type RowScope } from '../../sql/rows.js';
+import { allOf, type Sql, sql } from '../../sql/sql.js';
 import { NO_SYSTEM } from '../dialect.js';
 import { textKey, uuidText } from '../keys.js';
 import type { RowName, SkipIndex } from './skip-index.js';
 import { inSystemName, PRESENCE, SETS, SEVERAL, systemsName, valueName } from './skip-row.js';
 
 /**
- * Finds the sets of codes and systems. Load {@link namesOf} first, then {@link furtherNames}: the systems of a code tell in
- * which rows its sets are.
+ * Finds the sets of codes and systems. Load {@link namesOf} first, with the rows of what has a value and of what has several;
+ * then {@link furtherNames}: the systems of a code tell in which rows its sets are.
  */
 export class TokenSets {
   readonly #index: SkipIndex;
@@ -24,7 +26,7 @@ export class TokenSets {
     const test = this.#testOf(criteria);
     if (test === undefined) return [];
     const names = test.asked.map(({ code, system }) => (system === undefined ? valueName(code!) : systemsName(code)));
-    return inSets(test.subject, test.negated ? [...names, PRESENCE, SEVERAL] : names);
+    return inSets(test.subject, names);
   }
 
   furtherNames(criteria: Criteria): readonly RowName[] {
@@ -96,6 +98,20 @@ export class TokenSets {
     if (systems.same.includes(system)) return { value: whole, exact: true };
     return { value: systems.own.includes(system) ? inSystemName(system, code) : undefined, exact: true };
   }
+}
+
+/**
+ * Selects the resources whose values are all a code of a system, if criteria ask for that. See extremes.ts for the bits.
+ */
+export function onlyCode({ parameter, test }: MatchCriteria, scope: RowScope): Sql | undefined {
+  const [asked, folded] = (test.kind === 'token' && askedIn(test)) || [];
+  const key = parameterKey(scope, parameter);
+  if (asked?.code === undefined || asked.system === undefined || folded !== undefined || key === undefined)
+    return undefined;
+  const x = sql`x`;
+  const ofCode = [ofParameter(x, key, scope), sql`x.grp = 0`, scope.dialect.codes.isOneOf(sql`x.code`, [asked.code])];
+  return sql`SELECT x.resource FROM token x WHERE ${allOf([...ofCode, sql`x.extreme & 4 = 0`])}
+    GROUP BY x.resource HAVING bool_and(x.system = ${asked.system})`;
 }
 
 /** A test of the codes and systems of a parameter. */
