@@ -25,9 +25,16 @@ const RELATIVE = /^([A-Z][A-Za-z]*)\/([A-Za-z0-9\-.]{1,64})(?:\/_history\/([A-Za
  * Classifies a reference text.
  *
  * @param baseUrl the service's own base; if omitted, every absolute URL is foreign. A trailing slash is ignored.
+ * @param likely types that local references probably have
  * @returns undefined for text that is not a reference, such as an empty string or `Patient/`.
  */
-export function parseReference(text: string, baseUrl?: string): ParsedReference | undefined {
+export function parseReference(
+  text: string,
+  baseUrl?: string,
+  likely?: readonly string[],
+): ParsedReference | undefined {
+  const expected = likely === undefined ? undefined : parseExpected(text, likely);
+  if (expected !== undefined) return expected;
   if (text.startsWith('#')) {
     if (text === '#') return { kind: 'container' };
     return { kind: 'contained', id: text.slice(1) };
@@ -41,6 +48,18 @@ export function parseReference(text: string, baseUrl?: string): ParsedReference 
   const isOwn = base !== undefined && text.startsWith(`${base}/`);
   return (isOwn ? parseRelative(text.slice(base.length + 1)) : undefined) ?? { kind: 'foreign', url: text };
 }
+
+/** PERF: half the time of the pattern, and the name of the type is the same string each time. */
+function parseExpected(text: string, types: readonly string[]): ParsedReference | undefined {
+  for (const type of types) {
+    if (text.charCodeAt(type.length) !== SLASH || !text.startsWith(type)) continue;
+    const id = text.slice(type.length + 1);
+    return isResourceId(id) ? { kind: 'local', type, id } : undefined;
+  }
+  return undefined;
+}
+
+const SLASH = 0x2f;
 
 function parseRelative(text: string): ParsedReference | undefined {
   const match = RELATIVE.exec(text);

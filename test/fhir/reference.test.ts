@@ -2,6 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { idOf, parseReference, referenceTo } from '../../src/fhir/reference.js';
 
 const BASE = 'https://own.base/fhir';
+/** Types that references probably have. */
+const LIKELY = ['Pat', 'Group', 'Patient'];
 
 describe('parseReference', () => {
   test.each<[string, unknown]>([
@@ -21,6 +23,7 @@ describe('parseReference', () => {
     ['urn:oid:1.2.3', { kind: 'urn', urn: 'urn:oid:1.2.3' }],
   ])('%.90s', (text, expected) => {
     expect(parseReference(text, BASE)).toEqual(expected);
+    expect(parseReference(text, BASE, LIKELY)).toEqual(expected);
   });
 
   // Their tails look like local ids.
@@ -39,6 +42,7 @@ describe('parseReference', () => {
     'x:',
   ])('%s is foreign', (url) => {
     expect(parseReference(url, BASE)).toEqual({ kind: 'foreign', url });
+    expect(parseReference(url, BASE, LIKELY)).toEqual({ kind: 'foreign', url });
   });
 
   test.each([
@@ -64,6 +68,7 @@ describe('parseReference', () => {
     '1',
   ])('%j is not a reference', (text) => {
     expect(parseReference(text, BASE)).toBeUndefined();
+    expect(parseReference(text, BASE, LIKELY)).toBeUndefined();
   });
 
   test('a slash at the end of the base makes no difference, and without a base all URLs are foreign', () => {

@@ -128,6 +128,19 @@ describe('ElementReader', () => {
     }
   });
 
+  test('reads resources of several types by turns', () => {
+    const resources = ['Patient', 'Person', 'Patient', 'Patient', 'A"b', 'Group', 'A"b'].map((resourceType, index) => ({
+      resourceType,
+      id: `${index}`,
+      gender: 'female',
+    }));
+    expect(resources.map((one) => reader.read(jsonLines(one)))).toEqual(resources);
+    const { id, gender, resourceType } = resources[0]!;
+    const turned: AnyResource & { gender?: string } = { id, gender, resourceType };
+    expect(reader.read(jsonLines(turned))).toEqual(resources[0]);
+    expect(reader.read('{\n"resourceType":"Patient"}')).toEqual({ resourceType: 'Patient' });
+  });
+
   test('is the same for one list', () => {
     const names = ['a'];
     expect(elementReader(names)).toBe(elementReader(names));

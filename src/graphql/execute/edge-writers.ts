@@ -11,7 +11,9 @@ export type Writer = (source: JsonObject, out: Output, container: AnyResource, r
 /** A reference leaves a hole for its resource. */
 export function compileReference(edge: ReferenceEdge): Writer {
   return (source, out, container, run) => {
-    const reference = edge.canonical ? resolvableCanonical(source) : resolvableReference(source, run.options.baseUrl);
+    const reference = edge.canonical
+      ? resolvableCanonical(source)
+      : resolvableReference(source, run.options.baseUrl, edge.targets);
     if (reference === undefined) {
       run.fail(out, edge, new FhirError('invalid', 'The reference is malformed; expected Type/id, #id or a URL'));
     } else if (reference === null) {

@@ -26,14 +26,16 @@ export const CANONICAL_TEXT = '#canonical';
 /**
  * Classifies a Reference.
  *
+ * @param likely types that it probably leads to
  * @returns null for a reference with nothing to follow, such as only a display; undefined for a malformed one
  */
 export function resolvableReference(
   reference: JsonObject,
   baseUrl: string | undefined,
+  likely: readonly string[] | undefined,
 ): ResolvableReference | null | undefined {
   const text = reference['reference'];
-  if (typeof text === 'string') return parseReference(text, baseUrl);
+  if (typeof text === 'string') return parseReference(text, baseUrl, likely);
   const identifier = asObject(reference['identifier']);
   const value = identifier?.['value'];
   if (typeof value !== 'string') return null;

@@ -46,8 +46,8 @@ export class Reads {
     const collections = keys.map(({ project, type }) => this.#dictionaries.collections.find(project, type));
     const states = keys.map((): KeptState | undefined => undefined);
     const { text, values } = ofKeys(WITH_TEXTS, keys, collections);
-    const rows = this.#statements.read(text).all(...values) as readonly (readonly [number, ...KeptState])[];
-    for (const [index, ...state] of rows) states[index] = state;
+    const rows = this.#statements.read(text).all(...values) as readonly KeptState[];
+    for (const row of rows) states[row[0]] = row;
     return states;
   }
 
@@ -55,7 +55,7 @@ export class Reads {
   resultsOfTexts(keys: readonly ResourceKey[], states: readonly (KeptState | undefined)[]): readonly ReadResult[] {
     return states.map((state, index): ReadResult => {
       if (state === undefined) return { status: 'missing' };
-      const [version, updated, content, erased, resource, text, sum] = state;
+      const [, version, updated, content, erased, resource, text, sum] = state;
       if (content === null) return goneResult({ version, updated, content, erased });
       const key = keys[index]!;
       // With the version and the owner of the state, the checksum covers whether the text belongs to it.
@@ -204,8 +204,14 @@ export interface FoundContents {
 
 type StateRow = [version: number, updated: number, content: number | null, erased: string | null];
 
-/** A state with the key of its resource and its text. */
-export type KeptState = readonly [...StateRow, resource: number, text: string | null, sum: number | null];
+/** The state of the key at a position, with the key of its resource and its text. */
+export type KeptState = readonly [
+  position: number,
+  ...state: StateRow,
+  resource: number,
+  text: string | null,
+  sum: number | null,
+];
 
 type OneRow = [resource: number, version: number, updated: number, text: string, sum: number | null];
 
