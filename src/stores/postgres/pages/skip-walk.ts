@@ -1,4 +1,3 @@
-import { setImmediate as turn } from 'node:timers/promises';
 import type { Condition } from '../../sql/pages/condition.js';
 import { isBefore, partWith } from '../../sql/pages/value-range.js';
 import { type ConditionSet, intersection, type MemberCondition } from '../../sql/skip/condition-set.js';
@@ -8,8 +7,9 @@ import type { Run } from '../run.js';
 import type { ConditionSets } from '../skip/condition-sets.js';
 import { referenceKeyOf } from '../skip/reference-order.js';
 import { orderNames, type SkipIndex, type SkipOrderKeys } from '../skip/skip-index.js';
-import { GRANULES_IN_ROW } from '../skip/skip-row.js';
 import { collection } from './collection.js';
+import { DenseGranules, pageOfGranule } from './granule-page.js';
+import { GranulesAhead } from './granules-ahead.js';
 import { orderIndexOf, type SkipKey } from './order-index.js';
 import { type Asked, oneResource } from './page-statement.js';
 import { CUT, type Finding, type FoundText, foundTexts } from './range-walk.js';
@@ -24,11 +24,13 @@ export class SkipWalker {
   readonly #index: SkipIndex;
   readonly #sets: ConditionSets;
   readonly #run: Run;
+  readonly #dense: DenseGranules;
 
   constructor(sets: ConditionSets, run: Run) {
     this.#index = sets.index;
     this.#sets = sets;
     this.#run = run;
+    this.#dense = new DenseGranules(sets.index);
   }
 
   /**
@@ -72,7 +74,7 @@ export class SkipWalker {
     let batch = emptyBatch();
     let wanted = need + TUNING.firstBatch;
     const granules = granulesFrom(part);
-    const ahead = this.#ahead(order, granules);
+    const ahead = new GranulesAhead(this.#index, order, granules);
     const ties = new Set(order.ties);
     for (const [position, granule] of granules.entries()) {
       // PERF: a page may come after a thousand granules without a match, so nothing waits between those of one row.
@@ -86,6 +88,12 @@ export class SkipWalker {
         batch = emptyBatch();
         if (found.length >= need) break;
         found.push(...(yield* this.#group(part, value, numbers, written, need - found.length)));
+      } else if (numbers.length >= TUNING.denseGranule && written.length === 0) {
+        yield batch.numbers.length + numbers.length;
+        found.push(...(await this.#collected(part, tests, batch, need - found.length)));
+        batch = emptyBatch();
+        if (found.length >= need) break;
+        found.push(...(await this.#ofGranule(part, tests, granule, numbers, need - found.length)));
       } else {
         for (const number of numbers) batch.numbers.push(number);
         for (const { key } of written) batch.keys.push(key);
@@ -99,27 +107,6 @@ export class SkipWalker {
     }
     if (found.length < need) found.push(...(await this.#collected(part, tests, batch, need - found.length)));
     return found;
-  }
-
-  /** Loads the rows of granules, more and more of them at a time. */
-  #ahead(order: SkipOrderKeys, granules: readonly number[]): Ahead {
-    let end = 0;
-    let size = 1;
-    return {
-      lacks: (position) => position >= end,
-      load: async (position) => {
-        const next = granules.slice(position, position + size * GRANULES_IN_ROW);
-        end = position + next.length;
-        if (size < MAX_AHEAD) size *= 2;
-        // Rows that were read lately are there at once.
-        else await turn();
-        const rows = [
-          ...new Map(next.flatMap((one) => order.rowsOf(one, one)).map((row) => [row.value, row])).values(),
-        ];
-        await this.#index.load(rows);
-        return rows.length * TUNING.rowsPerGranules;
-      },
-    };
   }
 
   /** The matches among some resources, in order. */
@@ -138,6 +125,24 @@ export class SkipWalker {
     const start = { scan: unionAll(scans), test: TRUE };
     const all = [...tests, sql`r0.content IS NOT NULL`];
     return foundTexts(await this.#run(collection({ ...asked, need }, [start], all, Infinity)), 1);
+  }
+
+  /** The matches among many resources of a granule, in order. */
+  async #ofGranule(
+    part: Part,
+    tests: readonly Sql[],
+    granule: number,
+    numbers: readonly number[],
+    need: number,
+  ): Promise<readonly FoundText[]> {
+    const asked = { ...part.asked, need };
+    const index = orderIndexOf(asked.order.keys[asked.level]!, asked.order.scope);
+    const dense = index && (await this.#dense.partOf(part.order, granule, numbers));
+    if (index !== undefined && dense !== undefined) {
+      const rows = await this.#run(pageOfGranule(asked, index, this.#index, part.order, dense, tests));
+      if (Number(rows[0]![0]) === dense.size) return foundTexts(rows, 1);
+    }
+    return this.#collected(part, tests, { numbers, keys: [] }, need);
   }
 
   /** Resources with one value, or with none, in the order of the next key. */
@@ -240,12 +245,6 @@ interface Part {
   readonly isTested: boolean;
 }
 
-interface Ahead {
-  lacks(position: number): boolean;
-  /** @returns what that costs in rows */
-  load(position: number): Promise<number>;
-}
-
 interface Batch {
   readonly numbers: readonly number[];
   readonly keys: readonly string[];
@@ -284,9 +283,6 @@ function isPast(value: SqlValue, at: SqlValue | undefined, falling: boolean): bo
 function isCutShort({ isCut }: SkipKey, value: SqlValue): boolean {
   return isCut && value !== null && [...String(value)].length === CUT;
 }
-
-/** Rows of granules that are loaded together: some milliseconds. */
-const MAX_AHEAD = 32;
 
 /** Selects those of some keys whose resources pass tests. */
 function matching({ order }: Asked, keys: Sql, tests: readonly Sql[]): Sql {

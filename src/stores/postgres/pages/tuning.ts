@@ -49,6 +49,12 @@ export const TUNING = {
   firstBatch: 16,
   /** Members of the largest batch: some milliseconds. */
   maxBatch: 2_048,
+  /** Members of a granule from which all of its values are read. */
+  denseGranule: 96,
+  /** How many values are read for each member at most. */
+  readPerMember: 6,
+  /** Resources written since the skip index was made with which that is done: their numbers have to be found. */
+  writtenBeside: 100,
   /** What some granules cost to read, in rows. */
   rowsPerGranules: 32,
   /** Values outside a range that are collected in addition to a walk through it. */

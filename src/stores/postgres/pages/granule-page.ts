@@ -1,0 +1,93 @@
+import type { KeySet } from '../../sql/skip/key-set.js';
+import { allOf, sql, type Sql } from '../../sql/sql.js';
+import type { SkipIndex, SkipOrderKeys } from '../skip/skip-index.js';
+import type { OrderIndex } from './order-index.js';
+import { type Asked, firstWithTies, isBeyond, looksAtRow, oneResource, pageOf } from './page-statement.js';
+import { TUNING } from './tuning.js';
+
+/** Resources of a granule. */
+export interface PartOfGranule {
+  readonly granule: number;
+  /** How many resources of the granule were not written since the index was built. */
+  readonly size: number;
+  /** For each of them, in the order of the keys, a bit that says whether it is one of these: in hexadecimal digits. */
+  readonly bits: string;
+}
+
+/** Finds granules of which so many resources are in question that all of their values are read. */
+export class DenseGranules {
+  readonly #index: SkipIndex;
+  #current: Promise<KeySet> | undefined;
+
+  constructor(index: SkipIndex) {
+    this.#index = index;
+  }
+
+  /**
+   * Undefined where it takes less to look the resources up.
+   *
+   * @param numbers of the resources in question, in ascending order
+   */
+  async partOf(order: SkipOrderKeys, granule: number, numbers: readonly number[]): Promise<PartOfGranule | undefined> {
+    const hasValues = granule < order.starts.length;
+    const isMany = numbers.length >= TUNING.denseGranule;
+    if (!hasValues || !isMany || this.#index.pending > TUNING.writtenBeside) return undefined;
+    const all = order.keysOf(granule, await (this.#current ??= this.#withoutWritten()));
+    if (all.length > TUNING.readPerMember * numbers.length) return undefined;
+    return { granule, size: all.length, bits: bitsOf(all, numbers) };
+  }
+
+  async #withoutWritten(): Promise<KeySet> {
+    const written = await this.#index.writtenNumbers();
+    if (written.length === 0) return this.#index.all;
+    const current = this.#index.all.copy();
+    for (const number of written) current.delete(number);
+    return current;
+  }
+}
+
+/**
+ * The matches among resources of a granule, which is a range of the index of its order. Its rows are the number of resources in
+ * the range, the text and the id, in order; a single row without text and id if none matches. With another number than the
+ * granule has, the bits do not say which resources they are.
+ *
+ * PERF: the values are read and sorted first, and resources are tested until the page is full. To look up a resource and its
+ * value takes 10 µs, a value in the index less than 1 µs.
+ */
+export function pageOfGranule(
+  asked: Asked,
+  index: OrderIndex,
+  skip: SkipIndex,
+  { starts }: SkipOrderKeys,
+  { granule, bits }: PartOfGranule,
+  tests: readonly Sql[],
+): Sql {
+  const { order, level } = asked;
+  const { from, where, key, value, isCut } = index;
+  const range = [where, sql`${value} >= ${starts[granule]!}`];
+  if (granule + 1 < starts.length) range.push(sql`${value} < ${starts[granule + 1]!}`);
+  if (skip.pending > 0) range.push(sql`${key} NOT IN (${skip.written})`);
+  const direction = order.keys[level]!.descending === order.backwards ? sql`ASC` : sql`DESC`;
+  const members = sql`SELECT g.key, g.v FROM g WHERE get_bit(${bits}::text::bytea, g.n - 1) = 1 ORDER BY g.v ${direction} OFFSET 0`;
+  const row = looksAtRow(allOf(tests))
+    ? sql`(SELECT w0.v, y0.* FROM (${members}) w0 ${oneResource(sql`y0`, sql`w0.key`, order)}) r0`
+    : sql`(${members}) r0`;
+  const isNext = isBeyond(asked, sql`r0.key`);
+  return sql`WITH g AS MATERIALIZED (SELECT x.key, x.v, row_number() OVER (ORDER BY x.key) AS n
+      FROM (SELECT ${key} AS key, ${value} AS v FROM ${from} WHERE ${allOf(range)}) x),
+    t AS MATERIALIZED (SELECT r0.key, r0.v FROM ${row} WHERE ${allOf([...tests, isNext])} ${firstWithTies(asked, sql`r0.v`)})
+    SELECT c.size, p.content, p.id FROM (SELECT count(*) AS size FROM g) c LEFT JOIN ${pageOf(asked, sql`t`, isCut)} ON TRUE
+    WHERE ${asked.holds} ORDER BY p.n`;
+}
+
+/** Bits as PostgreSQL counts those of bytes. */
+function bitsOf(all: readonly number[], some: readonly number[]): string {
+  const bytes = new Uint8Array(Math.ceil(all.length / 8));
+  let next = 0;
+  for (const [place, number] of all.entries()) {
+    // Some may have been written since.
+    while (some[next]! < number) next++;
+    if (some[next] === number) bytes[place >> 3]! |= 1 << (place & 7);
+  }
+  return `\\x${Buffer.from(bytes).toString('hex')}`;
+}

@@ -1,0 +1,40 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import type { SkipIndex, SkipOrderKeys } from '../skip/skip-index.js';
+import { GRANULES_IN_ROW } from '../skip/skip-row.js';
+import { TUNING } from './tuning.js';
+
+/** Loads the rows of granules that are read one after the other, more and more of them at a time. */
+export class GranulesAhead {
+  readonly #index: SkipIndex;
+  readonly #order: SkipOrderKeys;
+  readonly #granules: readonly number[];
+  #end = 0;
+  #size = 1;
+
+  constructor(index: SkipIndex, order: SkipOrderKeys, granules: readonly number[]) {
+    this.#index = index;
+    this.#order = order;
+    this.#granules = granules;
+  }
+
+  /** @param position among the granules */
+  lacks(position: number): boolean {
+    return position >= this.#end;
+  }
+
+  /** @returns what that costs in rows */
+  async load(position: number): Promise<number> {
+    const next = this.#granules.slice(position, position + this.#size * GRANULES_IN_ROW);
+    this.#end = position + next.length;
+    if (this.#size < MAX_AHEAD) this.#size *= 2;
+    // Rows that were read lately are there at once.
+    else await turn();
+    const rows = next.flatMap((one) => this.#order.rowsOf(one, one)).map((row) => [row.value, row] as const);
+    const wanted = [...new Map(rows).values()];
+    await this.#index.load(wanted);
+    return wanted.length * TUNING.rowsPerGranules;
+  }
+}
+
+/** Rows of granules that are loaded together: some milliseconds. */
+const MAX_AHEAD = 32;
