@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { R4 } from '../../src/fhir/r4.js';
 import { createSubject } from '../../src/search/evaluate/search-subject.js';
 import { positionOf } from '../../src/search/evaluate/sort.js';
-import type { Criteria } from '../../src/search/criteria/criteria.js';
+import type { Criteria, SortKey } from '../../src/search/criteria/criteria.js';
 import type { ResourceStore } from '../../src/store/store.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { Connections } from '../../src/stores/postgres/connections.js';
@@ -41,6 +41,7 @@ const CONDITIONS: readonly Criteria[] = [
   { kind: 'and', of: [match('status', 'final'), not(match('code', 'c2'))] },
   { kind: 'or', of: [match('code', 'c0'), match('code', 'c3')] },
 ];
+const METHOD = { method: { coding: [{ code: 'm' }] } };
 const SORTS = [
   [],
   [by('date')],
@@ -50,6 +51,9 @@ const SORTS = [
   [by('status'), by('code', true)],
   [by('code', true)],
   [by('_lastUpdated', true), by('date')],
+  // Only some of the later ones have a method.
+  [by('method')],
+  [by('method', true), by('date')],
 ];
 
 test.each([0, 30])(
@@ -60,7 +64,9 @@ test.each([0, 30])(
     const texts: string[] = [];
     const [store, memory] = [new PostgresStore(noting(pool, texts)), new MemoryStore()];
     const resources = correlatedObservations(400);
-    const written = resources.slice(0, writes).map((one, index) => ({ ...resources[index + 100]!, id: one.id }));
+    const written = resources
+      .slice(0, writes)
+      .map((one, index) => ({ ...resources[index + 100]!, id: one.id, ...(index % 3 === 0 ? METHOD : {}) }));
     const stored = new Map<ResourceStore, Map<string, string>>();
     for (const one of [store, memory]) {
       await write(one, resources);
@@ -118,3 +124,24 @@ test('many resources of a granule are read in their order, and no others are loo
   expect(await read(4)).toEqual([ids, 0]);
   await store.close();
 });
+
+test.each([false, true])(
+  'a parameter that no resource has a value of is an order, descending: %s',
+  async (descending) => {
+    const pool = await postgresPool();
+    const texts: string[] = [];
+    const store = new PostgresStore(noting(pool, texts));
+    await write(store, correlatedObservations(400));
+    await build(pool);
+    Object.assign(TUNING, { looks: [Infinity], fewTogether: 0, mostShare: 2, denseGranule: 4 });
+    const idsBy = async (...sort: readonly SortKey[]): Promise<readonly string[]> => {
+      texts.length = 0;
+      const page = queryOf('Observation', match('status', 'corrected'), { sort, limit: 10 });
+      return (await store.search(page)).matches.map(({ resource }) => resource.id!);
+    };
+    const expected = await idsBy(by('date', true));
+    expect(await idsBy(by('method', descending), by('date', true))).toEqual(expected);
+    expect(texts.filter((text) => text.includes('WITH t0'))).toEqual([]);
+    await store.close();
+  },
+);

@@ -1,6 +1,8 @@
 import { setImmediate as turn } from 'node:timers/promises';
+import { partWith } from '../../sql/pages/value-range.js';
 import type { SkipIndex, SkipOrderKeys } from '../skip/skip-index.js';
 import { GRANULES_IN_ROW } from '../skip/skip-row.js';
+import type { Asked } from './page-statement.js';
 import { TUNING } from './tuning.js';
 
 /** Loads the rows of granules that are read one after the other, more and more of them at a time. */
@@ -38,3 +40,15 @@ export class GranulesAhead {
 
 /** Rows of granules that are loaded together: some milliseconds. */
 const MAX_AHEAD = 32;
+
+/** The granules from a position on, in the order of the page. */
+export function granulesFrom({ order, level, place }: Asked, { starts }: SkipOrderKeys): readonly number[] {
+  const granules = [...starts.keys()];
+  const falling = order.keys[level]!.descending !== order.backwards;
+  if (falling) granules.reverse();
+  const missing = starts.length;
+  const all = order.backwards ? [missing, ...granules] : [...granules, missing];
+  const at = place?.values[0];
+  if (at === undefined) return all;
+  return all.slice(all.indexOf(at === null ? missing : partWith(starts, at)));
+}

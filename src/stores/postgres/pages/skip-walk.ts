@@ -1,15 +1,16 @@
 import type { Condition } from '../../sql/pages/condition.js';
 import { isBefore, partWith } from '../../sql/pages/value-range.js';
 import { type ConditionSet, intersection, type MemberCondition } from '../../sql/skip/condition-set.js';
+import type { KeySet } from '../../sql/skip/key-set.js';
 import { allOf, sql, type Sql, type SqlValue, TRUE, unionAll } from '../../sql/sql.js';
 import { arrayText } from '../array.js';
 import type { Run } from '../run.js';
 import type { ConditionSets } from '../skip/condition-sets.js';
 import { referenceKeyOf } from '../skip/reference-order.js';
-import { orderNames, type SkipIndex, type SkipOrderKeys } from '../skip/skip-index.js';
+import { orderNames, presenceName, type SkipIndex, type SkipOrderKeys } from '../skip/skip-index.js';
 import { collection } from './collection.js';
 import { DenseGranules, pageOfGranule } from './granule-page.js';
-import { GranulesAhead } from './granules-ahead.js';
+import { GranulesAhead, granulesFrom } from './granules-ahead.js';
 import { orderIndexOf, type SkipKey } from './order-index.js';
 import { type Asked, oneResource } from './page-statement.js';
 import { CUT, type Finding, type FoundText, foundTexts } from './range-walk.js';
@@ -55,8 +56,9 @@ export class SkipWalker {
   }
 
   async #orderOf({ order, level }: Asked, { skip }: SkipKey): Promise<SkipOrderKeys | undefined> {
-    await this.#index.load(orderNames(skip));
-    return this.#index.order(skip, order.keys[level]!.descending);
+    await this.#index.load([presenceName(skip), ...orderNames(skip)]);
+    const { descending } = order.keys[level]!;
+    return this.#index.order(skip, descending) ?? this.#index.orderWithoutValues(skip);
   }
 
   async *#find(part: Part, known: ConditionSet): Finding {
@@ -73,22 +75,26 @@ export class SkipWalker {
     const found: FoundText[] = [];
     let batch = emptyBatch();
     let wanted = need + TUNING.firstBatch;
-    const granules = granulesFrom(part);
+    const granules = granulesFrom(asked, order);
     const ahead = new GranulesAhead(this.#index, order, granules);
     const ties = new Set(order.ties);
     for (const [position, granule] of granules.entries()) {
       // PERF: a page may come after a thousand granules without a match, so nothing waits between those of one row.
       if (ahead.lacks(position)) yield await ahead.load(position);
-      const numbers = order.keysOf(granule, set);
       const written = places.get(granule) ?? [];
       const value = order.starts[granule] ?? null;
       const isTie = granule === order.starts.length || ties.has(granule);
-      if (isTie && numbers.length > need + TUNING.fewTogether && !isCutShort(index, value)) {
+      const members = isTie && !isCutShort(index, value) ? this.#membersOf(order, granule, set) : undefined;
+      if (members !== undefined && members.count > need + TUNING.fewTogether) {
         found.push(...(await this.#collected(part, tests, batch, need - found.length)));
         batch = emptyBatch();
         if (found.length >= need) break;
-        found.push(...(yield* this.#group(part, value, numbers, written, need - found.length)));
-      } else if (numbers.length >= TUNING.denseGranule && written.length === 0) {
+        found.push(...(yield* this.#group(part, value, members, written, need - found.length)));
+        if (found.length >= need) break;
+        continue;
+      }
+      const numbers = members?.keys() ?? order.keysOf(granule, set);
+      if (numbers.length >= TUNING.denseGranule && written.length === 0) {
         yield batch.numbers.length + numbers.length;
         found.push(...(await this.#collected(part, tests, batch, need - found.length)));
         batch = emptyBatch();
@@ -145,14 +151,15 @@ export class SkipWalker {
     return this.#collected(part, tests, { numbers, keys: [] }, need);
   }
 
+  /** PERF: a value may have most resources of a type, so that no number is listed. */
+  #membersOf(order: SkipOrderKeys, granule: number, set: KeySet): KeySet {
+    const members = this.#index.emptySet();
+    order.addTo(members, granule);
+    return members.intersect(set);
+  }
+
   /** Resources with one value, or with none, in the order of the next key. */
-  async *#group(
-    part: Part,
-    value: SqlValue,
-    numbers: readonly number[],
-    written: readonly Placed[],
-    need: number,
-  ): Finding {
+  async *#group(part: Part, value: SqlValue, members: KeySet, written: readonly Placed[], need: number): Finding {
     const { asked } = part;
     const { keys, backwards } = asked.order;
     const falling = keys[asked.level]!.descending !== backwards;
@@ -164,7 +171,7 @@ export class SkipWalker {
     const [first, last] = falling ? [more, less] : [less, more];
     const found = [...(await this.#collected(part, [], { numbers: [], keys: first }, need))];
     if (found.length < need && !isPast(value, asked.place?.values[0], falling)) {
-      found.push(...(yield* this.#ofValue({ ...part, written: ofValue }, value, numbers, need - found.length)));
+      found.push(...(yield* this.#ofValue({ ...part, written: ofValue }, value, members, need - found.length)));
     }
     if (found.length < need) {
       found.push(...(await this.#collected(part, [], { numbers: [], keys: last }, need - found.length)));
@@ -175,15 +182,13 @@ export class SkipWalker {
   async *#ofValue(
     { asked, conditions, written, isTested }: Part,
     value: SqlValue,
-    numbers: readonly number[],
+    members: KeySet,
     need: number,
   ): Finding {
     const { order, level, place } = asked;
     const isHere = place !== undefined && place.values[0] === value;
     const rest = isHere ? { values: place.values.slice(1), id: place.id } : undefined;
     const next: Asked = { ...asked, level: level + 1, need, place: rest };
-    const members = this.#index.emptySet();
-    for (const number of numbers) members.add(number);
     const condition: MemberCondition = { test: TRUE, members };
     const all = [...conditions, condition];
     const key = order.keys[level + 1]!;
@@ -192,7 +197,8 @@ export class SkipWalker {
     const ofNext = index && (await this.#orderOf(next, index));
     const tests = this.#testsOf(conditions);
     if (index === undefined || ofNext === undefined) {
-      return this.#collected({ asked: next, conditions, isTested }, tests, { numbers, keys: written }, need);
+      const all = { numbers: members.keys(), keys: written };
+      return this.#collected({ asked: next, conditions, isTested }, tests, all, need);
     }
     return yield* this.#find({ asked: next, index, order: ofNext, conditions: all, written, isTested }, known!);
   }
@@ -258,19 +264,6 @@ interface Placed {
   readonly key: string;
   readonly value: SqlValue;
   readonly granule: number;
-}
-
-/** The granules from a position on, in the order of the page. */
-function granulesFrom({ asked, order: { starts } }: Part): readonly number[] {
-  const { order, level, place } = asked;
-  const granules = [...starts.keys()];
-  const falling = order.keys[level]!.descending !== order.backwards;
-  if (falling) granules.reverse();
-  const missing = starts.length;
-  const all = order.backwards ? [missing, ...granules] : [...granules, missing];
-  const at = place?.values[0];
-  if (at === undefined) return all;
-  return all.slice(all.indexOf(at === null ? missing : partWith(starts, at)));
 }
 
 /** All resources with the value of a granule come before the position. Its value was written since. */

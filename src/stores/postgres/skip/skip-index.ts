@@ -17,6 +17,7 @@ import {
   IDS,
   KEYS_IN_ROW,
   ORDER,
+  PRESENCE,
   type ReferencesHead,
   SETS,
   SKIP_TUNING,
@@ -185,6 +186,20 @@ export class SkipIndex {
     };
   }
 
+  /** The order by a parameter that no resource has a value of. Undefined where one has: load its presence first. */
+  orderWithoutValues(parameter: number): SkipOrderKeys | undefined {
+    if (this.#row(presenceName(parameter)) !== ABSENT) return undefined;
+    return {
+      // What was written since may have values, which are before this type's last granule.
+      starts: [''],
+      ties: [],
+      several: false,
+      keysOf: (granule, among) => (granule === 0 ? [] : among.keys()),
+      addTo: (set, granule) => void (granule === 0 || set.unite(this.all)),
+      rowsOf: () => [],
+    };
+  }
+
   /** Whether some resource may have several values of a parameter. Load the order first. */
   hasSeveral(parameter: number): boolean {
     const order = this.#row(orderName(parameter, BY_SMALLEST));
@@ -297,6 +312,11 @@ export class SkipIndex {
 
 function ofType(project: string, type: string): Sql {
   return sql`s.project = ${projectKey(project)} AND s.type = ${type}`;
+}
+
+/** The row of the resources with a value. */
+export function presenceName(parameter: number): RowName {
+  return { sort: SETS, subject: parameter, value: PRESENCE };
 }
 
 /** The rows that describe an order. */
