@@ -57,6 +57,9 @@ describe('a name stands in a message', () => {
 /** Each of them is a link, or could be one, in some mail client. */
 const LINKS = [
   'http://evil.example',
+  ':https:evil',
+  '：https:evil',
+  '1:mailto:evil',
   'HTTPS://EVIL.EXAMPLE/x?y=1',
   'http:evil',
   'hxxp://evil',

@@ -57,10 +57,11 @@ function isLinkLike(word: string): boolean {
   );
 }
 
-/** A colon with letters before it and something behind it. */
+/** A colon with letters before it and something behind it; other colons may be before them. */
 function hasScheme(word: string): boolean {
-  const colon = word.indexOf(':');
-  return colon > 0 && /\p{L}/u.test(word.slice(0, colon)) && /[\p{L}\p{N}/%+]/u.test(word.slice(colon + 1));
+  const letter = word.search(/\p{L}/u);
+  const colon = letter < 0 ? -1 : word.indexOf(':', letter);
+  return colon > 0 && /[\p{L}\p{N}/%+]/u.test(word.slice(colon + 1));
 }
 
 /** A dot with something before it and two characters of a label behind it; `www.`; the dots of an IP address. */
