@@ -60,7 +60,7 @@ for (const dialect of ['standard', 'hl7'] as const) {
         const messages = ({ errors }: typeof plain) => errors?.map(({ message }) => message.replace(/on ".*"/, ''));
         expect(messages(common)).toEqual(messages(plain));
       }),
-      { seed: SEED, numRuns: cases(150) },
+      { seed: SEED, numRuns: cases(150, 60) },
     );
   });
 }
