@@ -102,11 +102,12 @@ test('a first look reads no scan that has to find all resources at the other end
     const query = { project: PROJECT, type: 'Patient', criteria, sort: [by('birthdate')], limit: 5 };
     const ids = (await store.search(query)).matches.map(({ resource }) => resource.id);
     expect(ids).toEqual(reference.search(query).ids);
-    const [first] = statements.filter((one) => one.includes('WITH s0'));
-    // It is of all resources of the type, of which it reads few.
-    expect(first).toMatch(
-      /^WITH s0 \(key\) AS MATERIALIZED \(SELECT \* FROM \(SELECT r0.key FROM resource r0 WHERE r0.project = \$1 AND r0.type = \$2 AND r0.content IS NOT NULL\)/,
+    const looks = statements.filter((one) =>
+      one.startsWith('WITH s0 (key) AS MATERIALIZED (SELECT * FROM (SELECT r0.key'),
     );
+    // It is of all resources of the type, of which it reads few. Conditions on others would take long to plan.
+    expect(looks.length).toBe(criteria === family ? 1 : 0);
+    expect(statements.filter((one) => /^WITH s0 .* IN \(/.test(one))).toEqual([]);
   }
   await store.close();
 });

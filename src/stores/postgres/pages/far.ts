@@ -30,6 +30,15 @@ export function isBrief(condition: Condition): boolean {
 }
 
 /**
+ * Conditions on other resources, without a scan to begin with. PERF: to plan a statement that tests them takes longer than to
+ * find their sets.
+ */
+export function lackScans(conditions: readonly Condition[], scope: RowScope): boolean {
+  const isScanned = (one: Condition): boolean => (isFar(one) ? otherEnd(one, scope) !== undefined : isBrief(one));
+  return areFar(conditions) && !conditions.some(isScanned);
+}
+
+/**
  * Their sets take longer to find than the first rows of a walk to test: those of ranges and texts, and of what resources refer
  * to. What refers to a resource takes longer to test.
  */

@@ -10,7 +10,7 @@ import { referenceKeyOf } from '../skip/reference-order.js';
 import type { SkipSource } from '../skip/skip-index.js';
 import { prepared } from '../statements.js';
 import { collection } from './collection.js';
-import { areFar, areSparse, haveLongSets } from './far.js';
+import { areFar, areSparse, haveLongSets, lackScans } from './far.js';
 import { type OrderIndex, orderIndexOf } from './order-index.js';
 import { allOfType, scansFor } from './own-scans.js';
 import type { Asked } from './page-statement.js';
@@ -82,7 +82,7 @@ export class PageFinder {
   }
 
   #skipsFirst(conditions: readonly Condition[]): boolean {
-    return this.#skips !== undefined && areSparse(conditions);
+    return this.#skips !== undefined && (areSparse(conditions) || lackScans(conditions, this.#order.scope));
   }
 
   /** The first matches after a position, or (backwards) the last before it, from there on. @param run in one snapshot */
@@ -166,10 +166,12 @@ export class PageFinder {
     // To test the members of sets takes no longer than to find them in another way.
     if (skipping !== undefined && (skipping.exact || areSparse(conditions))) return yield* skipping.finding;
     const walk = skipping?.finding ?? ordered;
+    const isWalked = walk !== undefined && this.#skips !== undefined && lackScans(conditions, asked.order.scope);
+    const firstLook = isWalked ? TUNING.indirectFrom : knownLong ? TUNING.looks[0]! + 1 : 0;
     let walkedRows = 0;
     for (const look of TUNING.looks) {
       if (walk !== undefined && look > TUNING.maxCollected) return yield* walk;
-      if (look === Infinity ? walk === undefined : !(knownLong && look === TUNING.looks[0])) {
+      if (look === Infinity ? walk === undefined : look >= firstLook) {
         yield 0;
         const found = await this.#few(asked, conditions, look, run);
         if (found !== undefined) return found;
