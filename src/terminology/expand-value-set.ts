@@ -2,6 +2,7 @@ import { FhirError } from '../fhir/error.js';
 import { isJsonObject, type JsonObject } from '../fhir/resource.js';
 import type { Concept } from '../search/criteria/concept-tests.js';
 import type { CodeSystemIndex } from './code-system.js';
+import { inTurns, type Pace } from '../platform/pace.js';
 import { filtered } from './filters.js';
 
 /** What the expansion of a value set asks for. */
@@ -11,6 +12,8 @@ export interface ExpansionSources {
   /** @throws FhirError `invalid` - unknown */
   codeSystem(canonical: string): Promise<CodeSystemIndex>;
   readonly maxConcepts: number;
+  /** Asked between systems and filters; the end of the call ends it. */
+  readonly pace: Pick<Pace, 'isSpent' | 'next'>;
 }
 
 /** Most value sets that lead to one. */
@@ -20,7 +23,7 @@ const MAX_DEPTH = 10;
 type ConceptSet = Map<string, Concept>;
 
 /**
- * The concepts of a ValueSet by its `compose`; by its stored `expansion` if it has no `compose`, or one that names code systems
+ * The concepts of a ValueSet, in turns with other work: by its `compose`; by its stored `expansion` if it has no `compose`, or one that names code systems
  * that are not here.
  *
  * @throws FhirError `invalid` - it refers to an unknown value set or code system, or includes itself
@@ -103,7 +106,8 @@ async function ofSystem(
   if (!index.isComplete)
     throw new FhirError('unsupported', 'The value set needs a code system that is not here with all of its codes');
   const filters = Array.isArray(filter) ? (filter as readonly unknown[]) : [];
-  const found = filtered(index, filters).filter(({ inactive }) => withInactive || !inactive);
+  const passed = await inTurns(filtered(index, filters), sources.pace);
+  const found = passed.filter(({ inactive }) => withInactive || !inactive);
   return setOf(system, found, sources);
 }
 

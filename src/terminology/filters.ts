@@ -4,7 +4,7 @@ import { isJsonObject } from '../fhir/resource.js';
 import type { CodeSystemConcept, CodeSystemIndex } from './code-system.js';
 
 /**
- * The concepts of a system that pass all filters of `ValueSet.compose.include`.
+ * The concepts of a system that pass all filters of `ValueSet.compose.include`, in steps.
  *
  * | property | operators |
  * |---|---|
@@ -13,11 +13,16 @@ import type { CodeSystemConcept, CodeSystemIndex } from './code-system.js';
  *
  * @throws FhirError `unsupported` - another operator, `regex` among them
  */
-export function filtered(system: CodeSystemIndex, filters: readonly unknown[]): readonly CodeSystemConcept[] {
+export function* filtered(
+  system: CodeSystemIndex,
+  filters: readonly unknown[],
+): Generator<void, readonly CodeSystemConcept[]> {
+  yield;
   let found: readonly CodeSystemConcept[] = [...system.concepts.values()];
   for (const filter of filters) {
     const keeps = compileFilter(system, filter);
     found = found.filter(keeps);
+    yield;
   }
   return found;
 }

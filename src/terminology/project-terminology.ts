@@ -3,6 +3,8 @@ import { quote } from '../fhir/messages/quote.js';
 import type { AnyResource, JsonObject } from '../fhir/resource.js';
 import type { Concept } from '../search/criteria/concept-tests.js';
 import type { Subsumption, Terminology, TerminologyContext } from '../store/terminology.js';
+import { inTurns, Pace } from '../platform/pace.js';
+import { CallPace } from '../store/call-pace.js';
 import { CodeSystemIndex, type CodeSystemConcept } from './code-system.js';
 import { expandValueSet } from './expand-value-set.js';
 import { definitionFinder, type DefinitionType, type FindDefinition } from './find-definition.js';
@@ -64,6 +66,7 @@ export function projectTerminology(options: ProjectTerminologyOptions = {}): Ter
           valueSet: (canonical) => required('ValueSet', canonical, context, finder),
           codeSystem: (canonical) => indexOf(canonical, context, finder),
           maxConcepts,
+          pace: new CallPace(context),
         }),
       );
     },
@@ -86,10 +89,13 @@ function conceptOf(system: string, { code, display }: CodeSystemConcept): Concep
 }
 
 /** Stores answer a version that they have in memory with the same object, and what is masked with another. */
-const INDEXED = new WeakMap<JsonObject, CodeSystemIndex>();
+const INDEXED = new WeakMap<JsonObject, Promise<CodeSystemIndex>>();
 
-function indexed(resource: JsonObject): CodeSystemIndex {
+function indexed(resource: JsonObject): Promise<CodeSystemIndex> {
   let index = INDEXED.get(resource);
-  if (index === undefined) INDEXED.set(resource, (index = new CodeSystemIndex(resource)));
+  if (index === undefined) {
+    // All that wait for it share it, so that no call ends it.
+    INDEXED.set(resource, (index = inTurns(CodeSystemIndex.reading(resource), new Pace())));
+  }
   return index;
 }

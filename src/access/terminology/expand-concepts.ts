@@ -9,6 +9,7 @@ import {
 } from '../../search/criteria/concept-tests.js';
 import type { Criteria } from '../../search/criteria/criteria.js';
 import type { ExpansionRequest } from '../../search/criteria/value-test.js';
+import { Pace } from '../../platform/pace.js';
 import { tooCostly } from '../../search/parse/parse-context.js';
 import { assertNotAborted, callAborted, callTimedOut } from '../../store/guards.js';
 import type { CallOptions } from '../../store/call-options.js';
@@ -18,6 +19,8 @@ import type { Terminology, TerminologyContext } from '../../store/terminology.js
 export const MAX_CONCEPTS = 10_000;
 /** Most expansions in one search, or in the criteria of one policy. */
 export const MAX_EXPANSIONS = 10;
+/** Concepts that take about 3 ms in a search. */
+const MANY_CONCEPTS = 1_000;
 /** Longest wait for a terminology, in milliseconds. */
 const MAX_WAIT_MS = 10_000;
 
@@ -55,6 +58,7 @@ export async function expandAll(
   if (terminology === undefined) throw needsTerminology();
   if (requests.size > MAX_EXPANSIONS)
     throw tooCostly('value sets and hierarchies of codes', MAX_EXPANSIONS, requests.size, 'ask in several requests');
+  const pace = new Pace();
   const found = await withinTime(options, (signal) =>
     Promise.all(
       [...requests].map(async ([key, request]): Promise<[string, readonly Concept[]]> => [
@@ -66,6 +70,8 @@ export async function expandAll(
   const count = found.reduce((sum, [, concepts]) => sum + concepts.length, 0);
   if (count > MAX_CONCEPTS)
     throw tooCostly('codes of value sets in one search', MAX_CONCEPTS, count, 'name a narrower set');
+  // What the search makes of thousands of codes takes as long again.
+  if (count > MANY_CONCEPTS && pace.isSpent) await pace.next();
   return new Map(found);
 }
 
