@@ -3,7 +3,7 @@ import type { Criteria } from '../../src/search/criteria/criteria.js';
 import type { Prefix } from '../../src/search/criteria/value-test.js';
 import { below, oneOf } from '../../src/testing/random.js';
 
-/** Dates and numbers of all kinds: partial, instants, long and open periods, units, Ranges, several of one resource. */
+/** Dates and numbers of all kinds: partial, instants, long and open periods, units, Ranges, several values or periods of one resource. */
 export function rangedResources(count: number, random: () => number): AnyResource[] {
   return Array.from({ length: count }, (_, index) => {
     if (index % 3 === 0) {
@@ -14,6 +14,10 @@ export function rangedResources(count: number, random: () => number): AnyResourc
           : { probabilityRange: { low: { value: value() / 2 }, high: { value: value() / 2 + 0.5 } } },
       );
       return { resourceType: 'RiskAssessment', id: `r${index}`, status: 'final', prediction, ...occurrence(random) };
+    }
+    if (index % 7 === 1) {
+      const event = Array.from({ length: oneOf([1, 2, 3], random) }, () => ({ period: period(random) }));
+      return { resourceType: 'Composition', id: `c${index}`, status: 'final', event };
     }
     const unit = oneOf(['mg', 'mg', 'g'], random);
     return {
@@ -29,14 +33,10 @@ export function rangedResources(count: number, random: () => number): AnyResourc
 
 /** A range, its negation, or together with another condition. */
 export function randomRange(random: () => number): { readonly type: string; readonly criteria: Criteria } {
-  const type = oneOf(['Observation', 'RiskAssessment'], random);
-  const range = random() < 0.5 ? dates(random) : numbers(type, random);
+  const type = oneOf(['Observation', 'RiskAssessment', 'Composition'], random);
+  const range = rangeOn(type, random);
   const other: Criteria =
-    random() < 0.5
-      ? { kind: 'missing', parameter: 'date', missing: random() < 0.5 }
-      : random() < 0.5
-        ? dates(random)
-        : numbers(type, random);
+    random() < 0.5 ? { kind: 'missing', parameter: 'date', missing: random() < 0.5 } : rangeOn(type, random);
   const criteria = oneOf<Criteria>(
     [range, range, { kind: 'not', of: range }, { kind: 'and', of: [range, other] }, { kind: 'or', of: [range, other] }],
     random,
@@ -44,10 +44,15 @@ export function randomRange(random: () => number): { readonly type: string; read
   return { type, criteria };
 }
 
-function dates(random: () => number): Criteria {
+function rangeOn(type: string, random: () => number): Criteria {
+  if (type === 'Composition') return dates('period', random);
+  return random() < 0.5 ? dates('date', random) : numbers(type, random);
+}
+
+function dates(parameter: string, random: () => number): Criteria {
   const low = START + below(SPAN, random) * HOUR;
   const high = low + oneOf([1, HOUR, 24 * HOUR, 90 * HOUR], random);
-  return { kind: 'match', parameter: 'date', test: { kind: 'date', prefix: oneOf(PREFIXES, random), low, high } };
+  return { kind: 'match', parameter, test: { kind: 'date', prefix: oneOf(PREFIXES, random), low, high } };
 }
 
 function numbers(type: string, random: () => number): Criteria {
@@ -63,9 +68,13 @@ function numbers(type: string, random: () => number): Criteria {
 }
 
 function occurrence(random: () => number): object {
+  return { occurrencePeriod: period(random) };
+}
+
+function period(random: () => number): object {
   const start = below(SPAN, random);
   const end = random() < 0.3 ? {} : { end: dateTime(start + below(oneOf([30, 400], random), random), random, true) };
-  return { occurrencePeriod: { start: dateTime(start, random, true), ...end } };
+  return { start: dateTime(start, random, true), ...end };
 }
 
 /** @param hours since the start @param isInstant without partial ones */

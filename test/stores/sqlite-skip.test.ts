@@ -7,6 +7,8 @@ import type { SearchQuery } from '../../src/store/search-query.js';
 import type { ResourceStore } from '../../src/store/store.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { rowScope } from '../../src/stores/sql/rows.js';
+import type { Prefix } from '../../src/search/criteria/value-test.js';
+import type { ConditionSet } from '../../src/stores/sql/skip/condition-set.js';
 import { COUNTING_SETS } from '../../src/stores/sqlite/count-sets.js';
 import { Connection } from '../../src/stores/sqlite/connection.js';
 import { sqliteDialect } from '../../src/stores/sqlite/dialect.js';
@@ -41,7 +43,8 @@ afterAll(() => void Object.assign(SKIP_TUNING, SKIPS));
 afterEach(() => {
   Object.assign(TUNING, DEFAULTS);
   Object.assign(THREAD_TUNING, THREADS);
-  Object.assign(SKIP_TUNING, { maxLookedUp: SKIPS.maxLookedUp, maxTested: SKIPS.maxTested });
+  const { maxLookedUp, maxTested, maxTied } = SKIPS;
+  Object.assign(SKIP_TUNING, { maxLookedUp, maxTested, maxTied });
   vi.restoreAllMocks();
 });
 
@@ -349,7 +352,11 @@ describe('numbers of what meets several conditions', () => {
     buildAll(database);
     Object.assign(COUNTING_SETS, { minRows: 0 });
     for (let trial = 0; trial < cases(600, 150); trial++) {
-      Object.assign(SKIP_TUNING, { maxLookedUp: oneOf([0, 20], random), maxTested: oneOf([1, 4, 64], random) });
+      Object.assign(SKIP_TUNING, {
+        maxLookedUp: oneOf([0, 20], random),
+        maxTested: oneOf([1, 4, 64], random),
+        maxTied: oneOf([0, 20], random),
+      });
       Object.assign(TUNING, { looks: oneOf([[Infinity], DEFAULTS.looks], random), skipFrom: 0 });
       const { type, criteria } = randomRange(random);
       const sort = random() < 0.5 ? undefined : [by(type === 'Observation' ? 'code' : 'date', random() < 0.5)];
@@ -361,6 +368,48 @@ describe('numbers of what meets several conditions', () => {
       expect([criteria, await idsOf(store)]).toEqual([criteria, await idsOf(memory)]);
     }
   });
+
+  test.each<[string, Prefix, string | undefined, number]>([
+    ['from it on', 'ge', undefined, 500],
+    ['above it', 'gt', undefined, 200],
+    ['up to it', 'le', undefined, 300],
+    ['below it', 'lt', undefined, 0],
+    ['from it on, in a unit that few have', 'ge', 'g', 500],
+  ])('of ranges do not read what very many have at an end of the range: %s', async (_, prefix, code, most) => {
+    const database = new Database(':memory:');
+    const store = new SqliteStore(database);
+    const values = Array.from({ length: 500 }, (_, index) => (index % 5 < 3 ? 7 : 8 + (index % 97)));
+    const resources = values.map((value, index) => {
+      const valueQuantity = { value, system: 'urn:u', code: index % 10 === 0 ? 'g' : 'mg' };
+      return { resourceType: 'Observation', id: `o${index}`, valueQuantity } as unknown as AnyResource;
+    });
+    await write(store, resources);
+    buildAll(database);
+    Object.assign(SKIP_TUNING, { maxLookedUp: 3, maxTied: 20 });
+    const { known, read } = setOf(database, {
+      kind: 'match',
+      parameter: 'value-quantity',
+      test: { kind: 'quantity', prefix, low: 7, high: 7, ...(code && { system: 'urn:u', code }) },
+    });
+    expect(known).toMatchObject({ exact: code === undefined });
+    expect(known!.set.count).toBe(most);
+    expect(read).toBeLessThan(60);
+  });
+
+  /** A set for a page, and how many rows were read for it. */
+  function setOf(
+    database: Database.Database,
+    criteria: Criteria,
+  ): { readonly known: ConditionSet | undefined; readonly read: number } {
+    const statements = new Statements(database);
+    const dialect = sqliteDialect(R4, createDictionaries(database, statements));
+    const scope = rowScope({ project: PROJECT, dialect }, 'Observation');
+    const search = new PreparedSearch({ ...OBSERVATIONS, criteria }, scope, statements);
+    const column = vi.spyOn(Statements.prototype, 'column');
+    const known = search.skips!.of(search.conditions[0]!);
+    const read = column.mock.results.reduce((sum, { value }) => sum + (value as readonly unknown[]).length, 0);
+    return { known, read };
+  }
 
   test('of ranges read the values at the ends of the range alone', async () => {
     const database = new Database(':memory:');

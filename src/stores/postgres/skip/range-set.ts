@@ -3,7 +3,14 @@ import type { RowScope } from '../../sql/rows.js';
 import type { ConditionSet } from '../../sql/skip/condition-set.js';
 import type { KeySet } from '../../sql/skip/key-set.js';
 import { sql, type Sql } from '../../sql/sql.js';
-import { failsSurely, isByStart, isOpenAbove, isOpenBelow, matchesIfShort, matchesSurely } from './range-tests.js';
+import {
+  failsSurely,
+  isByStart,
+  isOpenAbove,
+  isOpenBelow,
+  matchesIfShort,
+  matchesSurely,
+} from '../../sql/skip/range-tests.js';
 import { type RangeCriteria, rangeValues, type RangeValues } from './range-values.js';
 import { orderNames, type RowName, type SkipIndex, type SkipOrderKeys } from './skip-index.js';
 import { SETS, SEVERAL, SKIP_TUNING, subjectOf } from './skip-row.js';

@@ -7,7 +7,7 @@ import { rangeOf } from '../../sql/pages/value-range.js';
 import { isCurrent, ofParameter, parameterKey, type RowScope } from '../../sql/rows.js';
 import { anyOf, Sql, sql } from '../../sql/sql.js';
 import { intervalScan } from '../pages/walk-bounds.js';
-import { endOfShort } from './range-tests.js';
+import { endOfShort } from '../../sql/skip/range-tests.js';
 
 /** Criteria whose matches are a range of the order of a date, a number or the instant of change. */
 export type RangeCriteria = MatchCriteria | LastUpdatedCriteria;

@@ -9,9 +9,12 @@ const LIST = 0;
 const BITS = 1;
 const ALL = 2;
 
+/** At most. */
+const BYTES_PER_KEY = 5;
+
 /** @param keys in ascending order, each once */
 export function listBytes(keys: ArrayLike<number>, first: number): Uint8Array {
-  const bytes = new Uint8Array(1 + 5 * keys.length);
+  const bytes = new Uint8Array(1 + BYTES_PER_KEY * keys.length);
   bytes[0] = LIST;
   let length = 1;
   let previous = first;
@@ -46,6 +49,11 @@ export function readList(bytes: Uint8Array, first: number, among?: KeySet): numb
     if (words === undefined || (words[place >>> 5]! & (1 << (place & 31))) !== 0) keys.push(first + place);
   });
   return keys;
+}
+
+/** The fewest keys that a list of this length can have. */
+export function leastInList({ length }: Uint8Array): number {
+  return Math.ceil((length - 1) / BYTES_PER_KEY);
 }
 
 /** Adds the keys of a list to a set. */

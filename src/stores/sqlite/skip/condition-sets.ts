@@ -109,9 +109,10 @@ export class ConditionSets implements FindsSets {
   }
 
   #matching(criteria: MatchCriteria): ConditionSet | undefined {
+    const { maxLookedUp } = SKIP_TUNING;
     return (
       this.#held(criteria) ??
-      this.#scanned.inRanges(criteria, SKIP_TUNING.maxLookedUp) ??
+      (this.#ranges.hasMore(criteria, maxLookedUp) ? undefined : this.#scanned.inRanges(criteria, maxLookedUp)) ??
       this.#ranges.of(criteria, criteria.parameter) ??
       this.#otherThan(criteria, undefined)
     );

@@ -1,18 +1,30 @@
-import type { Criteria, LastUpdatedCriteria, MatchCriteria } from '../../../search/criteria/criteria.js';
+import type { Criteria, MatchCriteria } from '../../../search/criteria/criteria.js';
 import { TABLE_NAMES } from '../../sql/index-tables.js';
 import { lookupsByTable } from '../../sql/match-sql.js';
 import { rowCondition } from '../../sql/conditions.js';
-import { innerInstants, innerRangeOf, partWith, rangeOf, type ValueRange } from '../../sql/pages/value-range.js';
+import { rangeOf } from '../../sql/pages/value-range.js';
 import { inTime, parameterKey, type RowScope } from '../../sql/rows.js';
 import type { ConditionSet } from '../../sql/skip/condition-set.js';
+import type { KeySet } from '../../sql/skip/key-set.js';
+import { isByStart, isOpenAbove, isOpenBelow } from '../../sql/skip/range-tests.js';
 import { allOf, anyOf, Sql, sql, type SqlValue, TRUE } from '../../sql/sql.js';
-import { intervalScan } from '../pages/walk-bounds.js';
 import type { Statements } from '../statements.js';
+import { longIntervals } from './long-intervals.js';
+import { granulesInRange, type RangeCriteria, runsOf } from './range-granules.js';
 import { MAX_SCANNED, type ScannedSets } from './scanned-sets.js';
-import type { SkipIndex } from './skip-index.js';
+import type { SkipIndex, SkipOrderKeys } from './skip-index.js';
 import { SEVERAL, SKIP_TUNING } from './skip-row.js';
 
-/** Finds the sets of ranges: parts of an order. */
+/**
+ * Finds the sets of ranges: parts of an order.
+ *
+ * All of a granule within the range match, except long intervals that end outside it. At the ends of the range the values of
+ * a granule are tested, unless very many resources have the same one. Long intervals are few: those that match although they begin
+ * before the range, and those that do not because of their end, are read.
+ *
+ * Of a resource with several values an order has one. The largest one shows whether any is in a range without an upper end,
+ * the smallest one mostly whether any is in a range without a lower end.
+ */
 export class RangeSets {
   readonly #index: SkipIndex;
   readonly #scope: RowScope;
@@ -26,63 +38,69 @@ export class RangeSets {
     this.#scanned = scanned;
   }
 
-  /**
-   * The granules of the order of a date or number that reach into a range, and what may match by another value.
-   *
-   * @param limit the most long intervals that are read
-   */
+  /** @param limit the most long intervals that are read, and of a count resources with one value at an end of the range */
   of(criteria: Criteria, parameter: string, limit = MAX_SCANNED): ConditionSet | undefined {
-    const range = rangeOf(criteria, parameter);
-    if (range === undefined) return undefined;
-    const isOfTime = criteria.kind === 'last-updated';
-    if (!isOfTime && !isOfIntervals(criteria)) return undefined;
-    const order = this.#index.order({ parameter, descending: false }, this.#scope);
-    if (order === undefined) return undefined;
-    const { low, high } = range;
-    const { starts } = order;
-    const intervals = isOfTime ? undefined : this.#intervals(range, parameter, isOfDates(criteria), limit);
-    const from = low === undefined || intervals === 'many' ? 0 : partWith(starts, low);
-    const to = high === undefined ? starts.length - 1 : partWith(starts, high);
-    const inner = criteria.kind === 'last-updated' ? innerInstants(criteria.test) : innerRangeOf(criteria.test);
-    const lastLow = low === undefined ? from - 1 : partWith(starts, inner?.low ?? low);
-    const firstHigh = high === undefined ? to + 1 : partWith(starts, inner?.high ?? high);
-    const [set, sure] = [this.#index.emptySet(), this.#index.emptySet()];
-    let exact = true;
-    const add = (first: number, last: number, isEdge: boolean): void => {
-      const matching = isEdge ? this.#matchingIn(first, last, criteria, starts) : undefined;
-      if (matching !== undefined) return void matching.forEach((key) => sure.add(key));
-      const isSure = !isEdge && inner !== undefined;
-      if (first <= last && !isSure) exact = false;
-      for (let granule = first; granule <= last; granule++) order.addTo(isSure ? sure : set, granule);
-    };
-    if (lastLow >= firstHigh) add(from, to, true);
-    else {
-      add(from, lastLow, true);
-      add(lastLow + 1, firstHigh - 1, false);
-      add(firstHigh, to, true);
+    const range = isRange(criteria) ? rangeOf(criteria, parameter) : undefined;
+    if (!isRange(criteria) || range === undefined) return undefined;
+    const order = this.#index.order({ parameter, descending: isOpenAbove(criteria.test) }, this.#scope);
+    const others = this.#byOthers(criteria);
+    if (order === undefined || others === undefined) return undefined;
+    const { reaching, leaving } = longIntervals(criteria, this.#scope, this.#scanned, limit);
+    const { all, short, some } = granulesInRange(criteria, order, range, reaching === undefined);
+    const [sure, open] = [this.#index.emptySet(), this.#index.emptySet()];
+    for (const granule of short) order.addTo(leaving === undefined ? open : sure, granule);
+    for (const key of leaving ?? []) sure.delete(key);
+    for (const granule of all) order.addTo(sure, granule);
+    for (const key of reaching ?? []) sure.add(key);
+    for (const [first, last] of runsOf(some)) {
+      const matching = this.#isShort(first, last, order, limit)
+        ? this.#matchingIn(first, last, criteria, order.starts)
+        : undefined;
+      for (const key of matching ?? []) sure.add(key);
+      if (matching === undefined) for (let granule = first; granule <= last; granule++) order.addTo(open, granule);
     }
-    if (intervals !== undefined && intervals !== 'many' && intervals.length > 0) {
-      // A Range that ends where the searched one begins need not match, nor an interval that has to end before it.
-      const isSure = inner !== undefined && isOfDates(criteria);
-      if (!isSure) exact = false;
-      for (const key of intervals) (isSure ? sure : set).add(key);
+    open.unite(others).subtract(sure);
+    return open.count === 0 ? { set: sure, exact: true } : { set: open.unite(sure), exact: false, sure };
+  }
+
+  /** Whether more resources than these certainly match, so that a scan for so many is of no use. */
+  hasMore(criteria: MatchCriteria, than: number): boolean {
+    const range = isRange(criteria) ? rangeOf(criteria, criteria.parameter) : undefined;
+    const order =
+      range &&
+      this.#index.order({ parameter: criteria.parameter, descending: isOpenAbove(criteria.test) }, this.#scope);
+    if (range === undefined || order === undefined) return false;
+    let left = than;
+    for (const granule of granulesInRange(criteria, order, range, false).all) {
+      left -= order.atLeast(granule);
+      if (left < 0) return true;
     }
-    const key = isOfTime ? undefined : (parameterKey(this.#scope, parameter) as number);
-    const several = key === undefined ? undefined : this.#index.setOf(key, SEVERAL);
-    if (exact && (isOfTime || several?.count === 0)) return { set: sure, exact };
-    set.unite(sure);
-    if (several !== undefined) set.unite(several);
-    return { set, exact: false, sure };
+    return false;
+  }
+
+  /** What may match by another value than the one in the order. */
+  #byOthers(criteria: RangeCriteria): KeySet | undefined {
+    if (criteria.kind === 'last-updated') return this.#index.emptySet();
+    const { parameter, test } = criteria;
+    if (isOpenAbove(test) || (isOpenBelow(test) && isByStart(test))) return this.#index.emptySet();
+    return this.#index.setOf(parameterKey(this.#scope, parameter) as number, SEVERAL);
+  }
+
+  /** Whether the values of granules can be tested in some milliseconds. */
+  #isShort(first: number, last: number, order: SkipOrderKeys, limit: number): boolean {
+    if (last - first >= SKIP_TUNING.maxTested) return false;
+    const ties = order.ties.filter((tie) => tie >= first && tie <= last);
+    const rows = ties.reduce((sum, tie) => sum + order.keysOf(tie).length, 0);
+    return rows <= (limit > MAX_SCANNED ? limit : SKIP_TUNING.maxTied);
   }
 
   /** What matches by a value in some granules: at the end of a range many may have one value that does not. */
   #matchingIn(
     first: number,
     last: number,
-    criteria: MatchCriteria | LastUpdatedCriteria,
+    criteria: RangeCriteria,
     starts: readonly SqlValue[],
   ): readonly number[] | undefined {
-    if (first > last || last - first >= SKIP_TUNING.maxTested) return undefined;
     const between = (value: Sql): Sql =>
       allOf([
         first === 0 ? TRUE : sql`${value} >= ${starts[first]!}`,
@@ -104,7 +122,7 @@ export class RangeSets {
       FROM ${TABLE_NAMES[table]} x INDEXED BY ${new Sql(`${table}_by_value`, [])} WHERE ${allOf(tests)}`) as number[];
   }
 
-  #updatedIn(range: Sql, criteria: LastUpdatedCriteria): readonly number[] {
+  #updatedIn(range: Sql, criteria: RangeCriteria): readonly number[] {
     const scope = { ...this.#scope, row: sql`y` };
     const current = sql`y.collection = ${scope.collection!} AND y.content IS NOT NULL`;
     const tests = [current, range, rowCondition(criteria, scope), inTime(sql`y.key`, scope)];
@@ -112,27 +130,13 @@ export class RangeSets {
       sql`SELECT y.key FROM resource y INDEXED BY resource_by_updated WHERE ${allOf(tests)}`,
     ) as number[];
   }
-
-  /** Long intervals that may match by their end. */
-  #intervals(
-    { low, intervalsAfter }: ValueRange,
-    parameter: string,
-    ofDates: boolean,
-    limit: number,
-  ): readonly number[] | 'many' | undefined {
-    if (low === undefined || intervalsAfter === undefined) return undefined;
-    // Dates are whole milliseconds, and an interval must end after the searched one.
-    const after = ofDates ? intervalsAfter + 1 : intervalsAfter;
-    const scan = intervalScan(low, after, parameter, this.#scope);
-    if (scan === undefined) return undefined;
-    return this.#scanned.keys(scan, limit) ?? 'many';
-  }
 }
 
-function isOfIntervals(criteria: Criteria): criteria is MatchCriteria {
-  return criteria.kind === 'match' && ['date', 'number', 'quantity'].includes(criteria.test.kind);
+function isRange(criteria: Criteria): criteria is RangeCriteria {
+  if (criteria.kind === 'last-updated') return true;
+  return criteria.kind === 'match' && isOfIntervals(criteria);
 }
 
-function isOfDates(criteria: Criteria): boolean {
-  return criteria.kind === 'match' && criteria.test.kind === 'date';
+function isOfIntervals({ test }: MatchCriteria): boolean {
+  return test.kind === 'date' || test.kind === 'number' || test.kind === 'quantity';
 }

@@ -3,7 +3,7 @@ import type { RowScope } from '../../sql/rows.js';
 import type { Guard } from '../guard.js';
 import type { Statements } from '../statements.js';
 import { zoneOfIds } from '../zones.js';
-import { addList, listAt, readInto, readList } from '../../sql/skip/key-bytes.js';
+import { addList, leastInList, listAt, readInto, readList } from '../../sql/skip/key-bytes.js';
 import { KeySet, wordsOf } from '../../sql/skip/key-set.js';
 import { shapeScan } from '../shapes.js';
 import { fewResources, rangeOfKeys, referencesOfFew, type SkipReferences } from './few-resources.js';
@@ -41,6 +41,8 @@ export interface SkipOrderKeys extends SkipOrder {
   /** In ascending order. @param granule its number; that of the last one is the number of starts @param among if not all */
   keysOf(granule: number, among?: KeySet): readonly number[];
   addTo(set: KeySet, granule: number): void;
+  /** At least so many resources are in a granule. PERF: their keys are not read. */
+  atLeast(granule: number): number;
 }
 
 /**
@@ -57,6 +59,7 @@ export class SkipIndex {
   readonly #guard: Guard;
   /** All resources, of a type of few. */
   readonly #few: readonly number[] | undefined;
+  readonly #orders = new Map<string, SkipOrder | undefined>();
   #all: KeySet | undefined;
 
   private constructor(
@@ -143,6 +146,7 @@ export class SkipIndex {
       ...order,
       keysOf: (granule, among) => readList(list(granule), this.header.first, among),
       addTo: (set, granule) => addList(set, list(granule)),
+      atLeast: (granule) => leastInList(list(granule)),
     };
   }
 
@@ -196,6 +200,12 @@ export class SkipIndex {
   }
 
   #granules(sort: number, subject: number): SkipOrder | undefined {
+    const name = `${sort} ${subject}`;
+    if (!this.#orders.has(name)) this.#orders.set(name, this.#readGranules(sort, subject));
+    return this.#orders.get(name);
+  }
+
+  #readGranules(sort: number, subject: number): SkipOrder | undefined {
     if (this.#few !== undefined) return undefined;
     const [text] = (this.#statements.read(READ).get(sort, subject, ORDER) ?? []) as [string?];
     return text === undefined ? undefined : (JSON.parse(text) as SkipOrder);

@@ -97,6 +97,8 @@ export const SKIP_TUNING = {
   maxLookedUp: 4_096,
   /** Granules at an end of a range whose values are tested: some milliseconds. */
   maxTested: 64,
+  /** The most resources with one value at an end of a range that are tested for a page. */
+  maxTied: 8_192,
   /** With more writes since, a skip index is not used. */
   maxPending: 10_000,
   /** With more writes since, it is brought up to date. */

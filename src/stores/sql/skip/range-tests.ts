@@ -18,8 +18,9 @@ export function matchesSurely(test: ValueTest, start: number, next?: number): bo
     case 'sa':
       return test.kind === 'date' ? start >= test.high : start > test.high;
     case 'lt':
-    case 'le':
       return isBefore(test.low);
+    case 'le':
+      return isBefore(test.low) || (test.kind !== 'date' && start <= test.low && next === undefined);
     case 'ap':
     case 'po':
       // An interval that starts within the asked one overlaps it.

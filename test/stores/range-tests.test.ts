@@ -1,14 +1,9 @@
 import { expect, test } from 'vitest';
-import type { DateTest, NumberTest, Prefix } from '../../../src/search/criteria/value-test.js';
-import { testValue } from '../../../src/search/evaluate/test-value.js';
-import {
-  endOfShort,
-  failsSurely,
-  matchesIfShort,
-  matchesSurely,
-} from '../../../src/stores/postgres/skip/range-tests.js';
-import { below, createRandom, oneOf } from '../../../src/testing/random.js';
-import { cases, SEED } from '../../support/chance.js';
+import type { DateTest, NumberTest, Prefix } from '../../src/search/criteria/value-test.js';
+import { testValue } from '../../src/search/evaluate/test-value.js';
+import { endOfShort, failsSurely, matchesIfShort, matchesSurely } from '../../src/stores/sql/skip/range-tests.js';
+import { below, createRandom, oneOf } from '../../src/testing/random.js';
+import { cases, SEED } from '../support/chance.js';
 
 const PREFIXES: readonly Prefix[] = ['eq', 'ne', 'gt', 'lt', 'ge', 'le', 'sa', 'eb', 'ap', 'po'];
 
