@@ -98,3 +98,19 @@ test('a count of what does not refer to a URL counts what refers to resources', 
   expect((await store.search(query)).total).toBe(2);
   await store.close();
 });
+
+test('a page without conditions is walked, and not collected from all resources', async () => {
+  const statements: string[] = [];
+  const store = new PostgresStore(noting(await postgresPool(), statements));
+  await store.commit(
+    Array.from({ length: 60 }, (_, index) => put(resourceOf('Patient', `p${index + 10}`, { gender: 'male' }))),
+  );
+  Object.assign(TUNING, { looks: [5, 20, 100, Infinity], stretch: 10 });
+  statements.length = 0;
+  const sort = [{ parameter: 'gender', descending: false }];
+  const { matches } = await store.search(queryOf('Patient', { kind: 'all' }, { sort, limit: 3 }));
+  expect(matches.map(({ resource }) => resource.id)).toEqual(['p10', 'p11', 'p12']);
+  const scans = statements.filter((text) => text.includes('r0.content IS NOT NULL) u LIMIT'));
+  expect(scans.map((text) => / u LIMIT \d+/.exec(text)![0])).toEqual([' u LIMIT 6']);
+  await store.close();
+});

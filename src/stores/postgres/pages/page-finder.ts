@@ -147,6 +147,8 @@ export class PageFinder {
     if (asked.need <= 0 || conditions.some(({ test }) => test === FALSE)) return [];
     const index = await this.#wholeIndex(asked, run);
     const ordered = index && this.#walk(asked, index, conditions, run);
+    // PERF: without conditions a walk leaves nothing out.
+    if (ordered !== undefined && conditions.length === 0) return yield* ordered;
     // PERF: a page that the first rows fill needs no sets.
     const isFirst = this.#skips !== undefined && haveLongSets(conditions) && !areSparse(conditions);
     const before = isFirst ? TUNING.walkedFirst : 0;
@@ -186,7 +188,6 @@ export class PageFinder {
     throw new Error('A walk ends');
   }
 
-  /** Without a condition nothing can be left out of an index. */
   async #skipping(
     asked: Asked,
     index: OrderIndex | undefined,
@@ -196,7 +197,6 @@ export class PageFinder {
     const { order, level } = asked;
     const key = index ?? referenceKeyOf(order.keys[level]!, order.scope);
     if (key === undefined || this.#skips === undefined) return undefined;
-    if (index !== undefined && conditions.length === 0) return undefined;
     this.#skipWalker ??= this.#openSkips(this.#skips, run);
     return (await this.#skipWalker)?.walk(asked, key, conditions);
   }
