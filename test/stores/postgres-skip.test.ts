@@ -521,7 +521,7 @@ describe('skip indexes', () => {
       await SkipIndex.open(scope, { epoch: '1', cache: createSkipCache(), noteStale }, run);
       return noted;
     };
-    const header = { format: FORMAT, epoch: '1', id: 'x', size: 1, project: PROJECT };
+    const header = { format: FORMAT, epoch: '1', id: 'x', size: 1, project: PROJECT, layers: [], next: 1 };
     const type = { project: PROJECT, type: 'Observation' };
     expect(await notes(SKIPS.maxFresh, header)).toEqual([]);
     expect(await notes(SKIPS.maxFresh + 1, header)).toEqual([{ ...type, isUnused: false }]);
@@ -530,7 +530,7 @@ describe('skip indexes', () => {
     expect(await notes(SKIPS.maxPending + 1, header)).toEqual([{ ...type, isUnused: true }]);
     expect(await notes(0)).toEqual([{ ...type, isUnused: true }]);
     expect([pauseAfter(40_000, false), pauseAfter(40_000, true), pauseAfter(1, true)]).toEqual([
-      800_000, 80_000, 5_000,
+      160_000, 40_000, 1_000,
     ]);
   });
 

@@ -105,7 +105,7 @@ export class PostgresStore implements ResourceStore {
     });
     this.#preparation = new Preparation(writer, this.#config, this.#status, this.#work, this.#background);
     this.#statistics = new Statistics(writer);
-    this.#skips = new SkipIndexes(writer, this.model);
+    this.#skips = new SkipIndexes(writer, this.model, this.#skipCache);
   }
 
   async read(keys: readonly ResourceKey[], options?: CallOptions): Promise<readonly ReadResult[]> {

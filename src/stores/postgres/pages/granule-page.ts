@@ -1,6 +1,7 @@
 import type { KeySet } from '../../sql/skip/key-set.js';
 import { allOf, sql, type Sql } from '../../sql/sql.js';
-import type { SkipIndex, SkipOrderKeys } from '../skip/skip-index.js';
+import type { SkipOrderKeys } from '../skip/order-keys.js';
+import type { SkipIndex } from '../skip/skip-index.js';
 import type { OrderIndex } from './order-index.js';
 import { type Asked, firstWithTies, isBeyond, looksAtRow, oneResource, pageOf } from './page-statement.js';
 import { TUNING } from './tuning.js';
@@ -34,7 +35,8 @@ export class DenseGranules {
     if (!hasValues || !isMany || this.#index.pending > TUNING.writtenBeside) return undefined;
     const all = order.keysOf(granule, await (this.#current ??= this.#withoutWritten()));
     if (all.length > TUNING.readPerMember * numbers.length) return undefined;
-    return { granule, size: all.length, bits: bitsOf(all, numbers) };
+    await this.#index.loadKeys();
+    return { granule, size: all.length, bits: bitsOf(this.#index.inKeyOrder(all), new Set(numbers)) };
   }
 
   async #withoutWritten(): Promise<KeySet> {
@@ -81,13 +83,8 @@ export function pageOfGranule(
 }
 
 /** Bits as PostgreSQL counts those of bytes. */
-function bitsOf(all: readonly number[], some: readonly number[]): string {
+function bitsOf(all: readonly number[], some: ReadonlySet<number>): string {
   const bytes = new Uint8Array(Math.ceil(all.length / 8));
-  let next = 0;
-  for (const [place, number] of all.entries()) {
-    // Some may have been written since.
-    while (some[next]! < number) next++;
-    if (some[next] === number) bytes[place >> 3]! |= 1 << (place & 7);
-  }
+  for (const [place, number] of all.entries()) if (some.has(number)) bytes[place >> 3]! |= 1 << (place & 7);
   return `\\x${Buffer.from(bytes).toString('hex')}`;
 }

@@ -1,6 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { partWith } from '../../sql/pages/value-range.js';
-import type { SkipIndex, SkipOrderKeys } from '../skip/skip-index.js';
+import type { SkipOrderKeys } from '../skip/order-keys.js';
+import type { SkipIndex } from '../skip/skip-index.js';
 import { GRANULES_IN_ROW } from '../skip/skip-row.js';
 import type { Asked } from './page-statement.js';
 import { TUNING } from './tuning.js';

@@ -144,6 +144,19 @@ function codelessScan(parameter: SqlValue, scope: RowScope): Sql {
     AND NOT ${exists(from, sql`${where} AND x.extreme & 3 <> 0`)}`;
 }
 
+/** What of the rows `w` of a table gives an order. */
+export function orderedRows(table: Exclude<ValueTable, 'reference'>): OrderedRows {
+  const { value, restriction, type, isCut } = WALKS[table];
+  return { value: value(W), restriction: restriction(W), isNumber: type !== TEXT, isCut };
+}
+
+export interface OrderedRows {
+  readonly value: Sql;
+  readonly restriction: Sql;
+  readonly isNumber: boolean;
+  readonly isCut: boolean;
+}
+
 interface Walk {
   value(x: Sql): Sql;
   readonly isCut: boolean;

@@ -7,7 +7,8 @@ import { arrayText } from '../array.js';
 import type { Run } from '../run.js';
 import type { ConditionSets } from '../skip/condition-sets.js';
 import { referenceKeyOf } from '../skip/reference-order.js';
-import { orderNames, presenceName, type SkipIndex, type SkipOrderKeys } from '../skip/skip-index.js';
+import type { SkipOrderKeys } from '../skip/order-keys.js';
+import { orderNames, presenceName, type SkipIndex } from '../skip/skip-index.js';
 import { collection } from './collection.js';
 import { DenseGranules, pageOfGranule } from './granule-page.js';
 import { GranulesAhead, granulesFrom } from './granules-ahead.js';
@@ -48,7 +49,7 @@ export class SkipWalker {
     if (order === undefined) return undefined;
     const find = async function* (this: SkipWalker): Finding {
       // PERF: what most resources meet is tested where the page is, and not for all that was written.
-      const isTested = 2 * known.set.count < this.#index.header.size;
+      const isTested = 2 * known.set.count < this.#index.size;
       const written = await this.#written(asked, isTested ? testsOf({ conditions }) : undefined);
       return yield* this.#find({ asked, index, order, conditions, written, isTested }, known);
     };

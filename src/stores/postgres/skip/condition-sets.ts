@@ -21,7 +21,9 @@ import type { Run } from '../run.js';
 import { LinkedSets } from './linked-sets.js';
 import { RangeSet } from './range-set.js';
 import { setsOfScans } from './short-scans.js';
-import { orderNames, type RowName, SkipIndex, type SkipOrderKeys, type SkipSource } from './skip-index.js';
+import type { SkipOrderKeys } from './order-keys.js';
+import { orderNames, SkipIndex, type SkipSource } from './skip-index.js';
+import type { RowName } from './skip-rows.js';
 import { PRESENCE, SETS, SEVERAL, valueName } from './skip-row.js';
 import { onlyCode, TokenSets } from './token-sets.js';
 
@@ -95,6 +97,7 @@ export class ConditionSets implements KnownSets {
     if (group !== undefined) {
       const set = this.emptySet();
       group.order.addTo(set, group.granule);
+      if (this.index.isLayered) set.intersect(this.all);
       return { set, exact: true };
     }
     const held = shared && this.index.setOf(shared.parameter, valueName(String(shared.value)));
@@ -211,6 +214,7 @@ export class ConditionSets implements KnownSets {
   async #scan(leaves: readonly Criteria[]): Promise<void> {
     const ranges = leaves.flatMap((one) => this.#ranges.get(one) ?? []);
     const written = ranges.length === 0 ? [] : await this.index.writtenNumbers();
+    if (ranges.length > 0) await this.index.loadKeys();
     const reads = ranges.map((one) => one.reads(written));
     const scans = reads.flatMap((one) => one.scans);
     for (const criteria of leaves) {
@@ -245,7 +249,7 @@ export class ConditionSets implements KnownSets {
       if (range !== undefined && !(range.isVague && unitOf(criteria) === undefined)) return undefined;
     }
     const [condition, ...others] = conditionsOf(criteria, this.#scope).map((one) => withOwnScan(one, this.#scope));
-    const isShort = condition?.direct === true || this.index.header.size <= MAX_SWEPT;
+    const isShort = condition?.direct === true || this.index.size <= MAX_SWEPT;
     return others.length > 0 || !isShort ? undefined : condition?.scan;
   }
 

@@ -54,12 +54,14 @@ export class LinkedSets {
     const sources = sets && (await this.#matching(of, scope, sets));
     if (sources === undefined) return this.#targetsOfFew(of, scope, reference);
     const { index } = sets!;
-    const references = await index.references(reference);
-    const numbers = await index.numbersOfTargets(reference, references, this.#index);
-    const targets = new KeySet(0, references.targets.size);
-    references.addTargets(sources.set, targets);
     const set = this.#index.emptySet();
-    for (const place of targets.keys()) set.add(numbers[place]!);
+    for (const [layer, references] of (await index.references(reference)).entries()) {
+      const numbers = await index.numbersOfTargets(reference, layer, this.#index);
+      const targets = new KeySet(0, references.targets.size);
+      references.addTargets(sources.set, targets);
+      for (const place of targets.keys()) set.add(numbers[place]!);
+    }
+    if (this.#index.isLayered) set.intersect(this.#index.all);
     if (index.pending > 0) {
       const joined = sql`JOIN reference x ON x.resource = ${scope.row}.key AND ${this.#ofReference(reference, scope)}`;
       const pending = await this.#numbersOf(this.#pending(of, scope, index, sql`x.target`, joined));
@@ -91,15 +93,17 @@ export class LinkedSets {
     const known = sets && (await this.#matching(of, scope, sets));
     const keys = known === undefined ? await this.#allKeys(of, scope) : await this.#pendingKeys(of, scope, sets!.index);
     if (keys === undefined) return undefined;
-    const references = await this.#index.references(reference);
-    const targets = new KeySet(0, references.targets.size);
-    if (known !== undefined) {
-      const numbers = await this.#index.numbersOfTargets(reference, references, sets!.index);
-      for (let place = 0; place < numbers.length; place++) if (known.set.has(numbers[place]!)) targets.add(place);
-    }
-    references.targets.addTo(targets, keys);
     const set = this.#index.emptySet();
-    references.addSources(targets, set);
+    for (const [layer, references] of (await this.#index.references(reference)).entries()) {
+      const targets = new KeySet(0, references.targets.size);
+      if (known !== undefined) {
+        const numbers = await this.#index.numbersOfTargets(reference, layer, sets!.index);
+        for (let place = 0; place < numbers.length; place++) if (known.set.has(numbers[place]!)) targets.add(place);
+      }
+      references.targets.addTo(targets, keys);
+      references.addSources(targets, set);
+    }
+    if (this.#index.isLayered) set.intersect(this.#index.all);
     return { set, exact: known?.exact !== false };
   }
 

@@ -12,7 +12,9 @@ import {
   matchesSurely,
 } from '../../sql/skip/range-tests.js';
 import { type RangeCriteria, rangeValues, type RangeValues } from './range-values.js';
-import { orderNames, type RowName, type SkipIndex, type SkipOrderKeys } from './skip-index.js';
+import { orderNames, type SkipIndex } from './skip-index.js';
+import type { SkipOrderKeys } from './order-keys.js';
+import type { RowName } from './skip-rows.js';
 import { SETS, SEVERAL, SKIP_TUNING, subjectOf } from './skip-row.js';
 
 /** What the server looks up. */
@@ -131,6 +133,7 @@ export class RangeSet {
     if (!this.#isOpen) open.unite(this.#several);
     else if (!isByStart(this.#criteria.test)) open.unite(failing.intersect(this.#several));
     open.subtract(sure);
+    if (this.#index.isLayered) for (const set of [sure, open]) set.intersect(this.#index.all);
     if (open.count === 0) return { set: sure, exact: true };
     return { set: open.unite(sure), exact: false, sure };
   }
@@ -186,7 +189,8 @@ export class RangeSet {
     const text = this.#tested.get(granule);
     const numbers = text === undefined ? [] : this.#numbersOf(granule);
     if (text?.length !== numbers.length) return false;
-    for (const [place, number] of numbers.entries()) (text[place] === '1' ? sure : failing).add(number);
+    for (const [place, number] of this.#index.inKeyOrder(numbers).entries())
+      (text[place] === '1' ? sure : failing).add(number);
     return true;
   }
 }

@@ -21,7 +21,8 @@ export async function setsOfScans(
   texts: readonly Sql[] = [],
 ): Promise<FoundByScans> {
   if (scans.length + texts.length === 0) return { sets: [], texts: [] };
-  const { maxNumbered, maxScanned } = SKIP_TUNING;
+  const { maxScanned } = SKIP_TUNING;
+  const { maxNumbered } = index;
   const lists = scans.map(
     (scan, place) => sql`${named(place)} (key) AS MATERIALIZED (SELECT * FROM (${scan}) u LIMIT ${maxScanned + 1})`,
   );
@@ -42,7 +43,10 @@ export async function setsOfScans(
     const [count, numbers, keys] = row!.slice(3 * place) as [unknown, string | null, string | null];
     const set = Number(count) > maxScanned ? undefined : index.emptySet();
     if (numbers !== null) for (const number of numbers.split(',')) set?.add(Number(number));
-    if (keys !== null) (await index.keys()).addTo(set!, Buffer.from(keys, 'base64'));
+    if (keys !== null) {
+      for (const number of await index.placesOf(Buffer.from(keys, 'base64'))) set!.add(number);
+      if (index.isLayered) set!.intersect(index.all);
+    }
     sets.push(set);
   }
   return { sets, texts: row!.slice(3 * scans.length).map((text) => (text ?? '') as string) };

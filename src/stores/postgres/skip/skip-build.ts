@@ -13,8 +13,9 @@ import { projectKey } from '../keys.js';
 import type { Runner } from '../meta.js';
 import { type OrderIndex, orderIndexOf } from '../pages/order-index.js';
 import { granuleRows } from './granule-rows.js';
-import { numbers, numbersIn, type Row, textOf } from './number-texts.js';
+import { numbers, numbersIn, textOf } from './number-texts.js';
 import { referenceRows } from './reference-rows.js';
+import { RowWriter } from './row-writer.js';
 import { tokenRows } from './token-rows.js';
 import {
   BY_LARGEST,
@@ -55,15 +56,15 @@ class SkipBuilder {
   readonly #type: SkippedType;
   readonly #scope: RowScope;
   readonly #of: Sql;
+  readonly #writer: RowWriter;
   #all = new KeySet(0, 0);
-  #rows: Row[] = [];
-  #length = 0;
 
   constructor(runner: Runner, model: FhirModel, type: SkippedType) {
     this.#runner = runner;
     this.#type = type;
     this.#scope = rowScope({ project: type.project, dialect: postgresDialect(model) }, type.type);
     this.#of = sql`project = ${projectKey(type.project)} AND type = ${type.type}`;
+    this.#writer = new RowWriter(runner, type);
   }
 
   async build(): Promise<void> {
@@ -75,9 +76,17 @@ class SkipBuilder {
     await this.#values(parameters);
     await this.#references(parameters);
     const { epoch, project } = this.#type;
-    const header: SkipHeader = { format: FORMAT, id: randomUUID(), epoch, size: this.#all.size, project };
-    await this.#add({ sort: SETS, subject: IDS, value: HEADER, data: JSON.stringify(header) });
-    await this.#flush();
+    const header: SkipHeader = {
+      format: FORMAT,
+      id: randomUUID(),
+      epoch,
+      size: this.#all.size,
+      project,
+      layers: [],
+      next: 1,
+    };
+    await this.#writer.add({ sort: SETS, subject: IDS, value: HEADER, data: JSON.stringify(header) });
+    await this.#writer.flush();
     await this.#run(sql`DROP TABLE fhirgraph_number`);
   }
 
@@ -181,7 +190,7 @@ class SkipBuilder {
     });
     if (granules.length === 0) return false;
     const order = { sort: index.skip, subject, several };
-    for await (const row of granuleRows(order, granules, this.#all)) await this.#add(row);
+    for await (const row of granuleRows(order, granules, this.#all)) await this.#writer.add(row);
     return true;
   }
 
@@ -191,7 +200,8 @@ class SkipBuilder {
     const of = (table: string): readonly number[] =>
       [...parameters].filter(([code]) => this.#isIn(table, code)).map(([, key]) => key);
     for (const parameter of of('token')) {
-      for await (const row of tokenRows(this.#runner, sql`${project}`, parameter, this.#all)) await this.#add(row);
+      for await (const row of tokenRows(this.#runner, sql`${project}`, parameter, this.#all))
+        await this.#writer.add(row);
     }
     const units = sql`quantity x CROSS JOIN LATERAL (VALUES (x.code), (x.unit)) u (unit)`;
     const hasUnit = sql`x.project = ${project} AND x.grp = 0 AND u.unit IS NOT NULL`;
@@ -210,7 +220,7 @@ class SkipBuilder {
     const of = sql`${project}::uuid, ${this.#type.type}::text`;
     for (const some of this.#together(keys)) {
       for await (const row of referenceRows(this.#runner, project, of, some, this.#all)) {
-        await this.#add(row);
+        await this.#writer.add(row);
         await turn();
       }
     }
@@ -246,25 +256,7 @@ class SkipBuilder {
   }
 
   async #addSet(subject: number, value: string, set: KeySet): Promise<void> {
-    await this.#add({ sort: SETS, subject, value, data: textOf(setBytes(set, this.#all)) });
-  }
-
-  async #add(row: Row): Promise<void> {
-    this.#rows.push(row);
-    this.#length += row.data.length;
-    if (this.#length > MAX_BATCH) await this.#flush();
-  }
-
-  async #flush(): Promise<void> {
-    const { project, type } = this.#type;
-    const columns = (['sort', 'subject', 'value', 'data'] as const).map((name) =>
-      arrayText(this.#rows.map((row) => row[name])),
-    );
-    this.#rows = [];
-    this.#length = 0;
-    await this.#run(sql`INSERT INTO fhirgraph_skip (project, type, sort, subject, value, data)
-      SELECT ${projectKey(project)}::uuid, ${type}::text, r.* FROM unnest(${columns[0]!}::bigint[], ${columns[1]!}::bigint[],
-        ${columns[2]!}::text[], ${columns[3]!}::text[]) r`);
+    await this.#writer.add({ sort: SETS, subject, value, data: textOf(setBytes(set, this.#all)) });
   }
 
   #run(statement: Sql): ReturnType<Runner['run']> {
@@ -278,9 +270,6 @@ const NUMBERS = numbers(sql`n`);
 function otherLargest({ where }: Pick<OrderIndex, 'where'>): Sql {
   return sql`${where} AND w.extreme & ${SMALLEST | LARGEST}::int = ${LARGEST}::int`;
 }
-
-/** Characters of rows that are written together. */
-const MAX_BATCH = 1_000_000;
 
 /** Numbers that are read together, at most about four times as many bytes. */
 const MAX_NUMBERS = 4_000_000;

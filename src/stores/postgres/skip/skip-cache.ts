@@ -1,11 +1,11 @@
 import { LRUCache } from 'lru-cache';
 import { KeySet } from '../../sql/skip/key-set.js';
-import type { SkipOrder, SystemsOf } from './skip-row.js';
+import type { LayerOrder, SkipOrder, SystemsOf } from './skip-row.js';
 
 /** Recently read rows of skip indexes, in their stored or their usable form. */
 export type SkipCache = LRUCache<string, Kept>;
 
-export type Kept = Uint8Array | KeySet | SkipOrder | SystemsOf | Sized | typeof ABSENT;
+export type Kept = Uint8Array | KeySet | SkipOrder | LayerOrder | SystemsOf | Sized | typeof ABSENT;
 
 /** A cached value with its size. */
 interface Sized {
@@ -26,5 +26,6 @@ function sizeOf(kept: Kept): number {
   if (kept === ABSENT) return 64;
   if (kept instanceof KeySet) return 64 + kept.words.byteLength;
   if ('byteLength' in kept) return 64 + kept.byteLength;
+  if ('lists' in kept) return 64 + 2 * kept.lists.length;
   return 64 + ('starts' in kept ? 32 * kept.starts.length : 48 * (kept.same.length + kept.own.length));
 }

@@ -1,34 +1,38 @@
-import { setImmediate as turn } from 'node:timers/promises';
-import { addList, listAt, readInto, readList } from '../../sql/skip/key-bytes.js';
 import { KeySet } from '../../sql/skip/key-set.js';
-import { KEYS_IN_ROW as REFERENCES_IN_ROW } from '../../sql/skip/references.js';
 import { sql, type Sql } from '../../sql/sql.js';
 import type { RowScope } from '../../sql/rows.js';
 import { arrayText } from '../array.js';
 import { projectKey, uuidText } from '../keys.js';
 import type { Run } from '../run.js';
+import { inKeyOrder, keysOfLayers, placesIn } from './layer-keys.js';
+import { LayerRows } from './layer-rows.js';
+import { OrderView } from './order-view.js';
+import { orderKeys, type SkipOrderKeys } from './order-keys.js';
 import { ABSENT, type Kept, type SkipCache } from './skip-cache.js';
 import {
   BY_LARGEST,
   BY_SMALLEST,
   FORMAT,
-  GRANULES_IN_ROW,
   HEADER,
   IDS,
   KEYS_IN_ROW,
+  type LayerOrder,
   ORDER,
   PRESENCE,
-  type ReferencesHead,
+  REPLACED,
   SETS,
+  SEVERAL,
   SKIP_TUNING,
   type SkipHeader,
   type SkipOrder,
+  systemsName,
   type SystemsOf,
-  TARGETS,
+  wholeName,
 } from './skip-row.js';
+import { type RowName, SkipRows } from './skip-rows.js';
 import type { SortedKeys } from './sorted-keys.js';
-import { StoredReferences } from './stored-references.js';
-import { StoredRows } from './stored-rows.js';
+import type { StoredReferences } from './stored-references.js';
+import { type InSystem, readInSystem, systemsOfLayers, withWhole } from './systems-of-layers.js';
 
 /** A type of a project. */
 export interface StaleType {
@@ -49,36 +53,32 @@ export interface SkipSource {
   readonly noteStale?: NoteStale | undefined;
 }
 
-/** A row of the table. */
-export interface RowName {
-  readonly sort: number;
-  readonly subject: number;
-  readonly value: string;
-}
-
-/** An order, with the numbers of each granule. */
-export interface SkipOrderKeys extends SkipOrder {
-  /** The numbers of a granule in ascending order. Load its row first. @param granule from 0 up to the number of starts */
-  keysOf(granule: number, among: KeySet): readonly number[];
-  addTo(set: KeySet, granule: number): void;
-  /** The rows of some granules. */
-  rowsOf(from: number, to: number): readonly RowName[];
+/** Shows whether a skip index can be used. */
+export interface SkipState {
+  /** Undefined: there is none, or it is not valid. */
+  readonly header: SkipHeader | undefined;
+  /** The number of resources written since, up to a limit. */
+  readonly pending: number;
 }
 
 /**
- * The skip index of a type of a project, as of the moment it was built: see skip-row.ts. Load rows before using them.
+ * The skip index of a type of a project, as of the moment its last layer was made: see skip-row.ts. Load rows before using
+ * them.
  */
 export class SkipIndex {
   readonly header: SkipHeader;
   /** The number of resources written since: the index does not describe them. */
   readonly pending: number;
-  readonly all: KeySet;
+  /** From the oldest to the latest. */
+  readonly layers: readonly LayerRows[];
+  /** Above all numbers. Some below it belong to no resource. */
+  readonly size: number;
   readonly #of: Sql;
   readonly #scope: { readonly shard: string; readonly type: string };
   readonly #run: Run;
-  readonly #cache: SkipCache;
-  readonly #rows = new Map<string, Kept>();
-  readonly #stored: StoredRows;
+  readonly #rows: SkipRows;
+  #all: KeySet | undefined;
+  #keys: readonly SortedKeys[] | undefined;
   #written: Promise<readonly number[]> | undefined;
 
   private constructor(header: SkipHeader, pending: number, { project, type }: RowScope, run: Run, cache: SkipCache) {
@@ -87,9 +87,11 @@ export class SkipIndex {
     this.#scope = { shard: projectKey(project), type };
     this.#of = ofType(project, type);
     this.#run = run;
-    this.#stored = new StoredRows(this.#of, run);
-    this.#cache = cache;
-    this.all = new KeySet(0, header.size).fill();
+    const oldest = { mark: '', first: 0, size: header.size };
+    this.layers = [oldest, ...header.layers].map((one) => new LayerRows(one, header.id, this.#of, run, cache));
+    this.#rows = new SkipRows(header.id, this.layers, this.#of, run, cache);
+    const last = this.layers.at(-1)!;
+    this.size = last.first + last.size;
   }
 
   /**
@@ -103,92 +105,137 @@ export class SkipIndex {
     run: Run,
   ): Promise<SkipIndex | undefined> {
     const { project, type } = scope;
-    const of = ofType(project, type);
     const { maxPending, maxFresh, urgent } = SKIP_TUNING;
+    const { header, pending } = await SkipIndex.state(scope, epoch, run);
+    const isUsed = header !== undefined && pending <= maxPending;
+    if (header === undefined || pending > maxFresh) {
+      noteStale?.({ project, type, isUnused: !isUsed || pending > urgent });
+    }
+    return isUsed ? SkipIndex.of(header, pending, scope, run, cache) : undefined;
+  }
+
+  static async state({ project, type }: RowScope, epoch: string, run: Run): Promise<SkipState> {
+    const of = ofType(project, type);
     const [row] =
       await run(sql`SELECT (SELECT s.data FROM fhirgraph_skip s WHERE ${of} AND s.sort = ${SETS}::bigint AND s.subject = ${IDS}::bigint AND s.value = ${HEADER}),
-      (SELECT count(*) FROM (SELECT 1 FROM fhirgraph_skip_written s WHERE ${of} LIMIT ${maxPending + 1}) w)`);
+      (SELECT count(*) FROM (SELECT 1 FROM fhirgraph_skip_written s WHERE ${of} LIMIT ${SKIP_TUNING.maxPending + 1}) w)`);
     const [text, count] = row as readonly [string | null, unknown];
     const header = text === null ? undefined : (JSON.parse(text) as SkipHeader);
     const isValid = header !== undefined && header.format === FORMAT && header.epoch === epoch;
-    const pending = Number(count);
-    const isUsed = isValid && pending <= maxPending;
-    if (!isValid || pending > maxFresh) noteStale?.({ project, type, isUnused: !isUsed || pending > urgent });
-    return isUsed ? new SkipIndex(header, pending, scope, run, cache) : undefined;
+    return { header: isValid ? header : undefined, pending: Number(count) };
+  }
+
+  /** The one of some layers. */
+  static async of(
+    header: SkipHeader,
+    pending: number,
+    scope: RowScope,
+    run: Run,
+    cache: SkipCache,
+  ): Promise<SkipIndex> {
+    const index = new SkipIndex(header, pending, scope, run, cache);
+    await index.load(index.isLayered ? [{ sort: SETS, subject: IDS, value: REPLACED }] : []);
+    return index;
+  }
+
+  /** It has more than one layer. */
+  get isLayered(): boolean {
+    return this.layers.length > 1;
+  }
+
+  /** The numbers of resources. */
+  get all(): KeySet {
+    return (this.#all ??= this.#rows.combined('all', () => {
+      const all = this.emptySet();
+      for (const { mark, first, size } of this.layers) {
+        if (mark !== '') {
+          const replaced = this.#rows.row({ sort: SETS, subject: IDS, value: mark + REPLACED });
+          if (replaced !== ABSENT) all.subtract(widened(replaced as KeySet, this.size));
+        }
+        all.words.set(new KeySet(0, size).fill().words, first >>> 5);
+      }
+      return all;
+    }));
   }
 
   emptySet(): KeySet {
-    return new KeySet(0, this.header.size);
+    return new KeySet(0, this.size);
   }
 
-  /** Reads the rows that are not cached. */
-  async load(names: readonly RowName[]): Promise<void> {
-    const lacking = new Map<string, RowName>();
-    for (const name of names) {
-      const key = this.#keyOf(name);
-      if (this.#rows.has(key)) continue;
-      const kept = this.#cache.get(key);
-      if (kept === undefined) lacking.set(key, name);
-      else this.#rows.set(key, kept);
-    }
-    if (lacking.size === 0) return;
-    const wanted = [...lacking.values()];
-    const columns = (['sort', 'subject', 'value'] as const).map((name) => arrayText(wanted.map((one) => one[name])));
-    const rows = await this.#run(sql`SELECT a.n, r.data
-      FROM unnest(${columns[0]!}::bigint[], ${columns[1]!}::bigint[], ${columns[2]!}::text[]) WITH ORDINALITY a(sort, subject, value, n)
-      CROSS JOIN LATERAL (SELECT s.data FROM fhirgraph_skip s WHERE ${this.#of} AND s.sort = a.sort AND s.subject = a.subject
-        AND s.value = a.value OFFSET 0) r`);
-    const found = new Map(rows.map(([n, data]) => [Number(n) - 1, data as string]));
-    wanted.forEach((name, index) => {
-      const text = found.get(index);
-      this.#keep(name, text === undefined ? ABSENT : this.#read(name, text));
-    });
+  /** Reads the rows that are not cached: those of all layers. */
+  load(names: readonly RowName[]): Promise<void> {
+    return this.#rows.load(this.isLayered ? names.flatMap(withWhole) : names);
   }
 
   /** The resources with a value; undefined where they are not kept. Others may have the same set: it must not change. */
   setOf(subject: number, value: string): KeySet | undefined {
-    const row = this.#row({ sort: SETS, subject, value });
-    return row === ABSENT ? undefined : (row as KeySet);
+    const oldest = this.#rows.row({ sort: SETS, subject, value });
+    if (!this.isLayered) return oldest === ABSENT ? undefined : (oldest as KeySet);
+    const inSystem = readInSystem(value);
+    // A layer has the frequent codes and targets of the oldest one. What a new one has, none had before.
+    if (oldest === ABSENT && inSystem === undefined && value !== PRESENCE && value !== SEVERAL) return undefined;
+    return this.#rows.combined(`${subject} ${value}`, () => {
+      const set = this.emptySet();
+      for (const { mark, first } of this.layers) {
+        const row = this.#rows.row({ sort: SETS, subject, value: mark + value });
+        const all = row === ABSENT && inSystem ? this.#wholeOf(subject, inSystem, mark) : row;
+        if (all !== ABSENT) set.words.set((all as KeySet).words, first >>> 5);
+      }
+      return set.intersect(this.all);
+    });
+  }
+
+  /** What has a code or a value in a layer, if all of that is of one system. */
+  #wholeOf(subject: number, { system, code }: InSystem, mark: string): Kept {
+    const systems = this.#rows.row({ sort: SETS, subject, value: mark + systemsName(code) });
+    if (systems === ABSENT || !(systems as SystemsOf).same.includes(system)) return ABSENT;
+    return this.#rows.row({ sort: SETS, subject, value: mark + wholeName(code) });
   }
 
   /** The systems of a code or of a parameter, by the name of their row; undefined where they are not kept. */
   systemsOf(subject: number, value: string): SystemsOf | undefined {
-    const row = this.#row({ sort: SETS, subject, value });
-    return row === ABSENT ? undefined : (row as SystemsOf);
+    const [oldest, ...later] = this.layers.map(({ mark }) => {
+      const row = this.#rows.row({ sort: SETS, subject, value: mark + value });
+      return row === ABSENT ? undefined : (row as SystemsOf);
+    });
+    return oldest && systemsOfLayers([oldest, ...later.filter((one) => one !== undefined)]);
   }
 
   order(sort: number, descending: boolean): SkipOrderKeys | undefined {
-    const smallest = this.#row(orderName(sort, BY_SMALLEST));
-    if (smallest === ABSENT) return undefined;
-    const subject = descending && (smallest as SkipOrder).several ? BY_LARGEST : BY_SMALLEST;
-    const order = this.#row(orderName(sort, subject)) as SkipOrder;
-    const last = order.starts.length;
-    // PERF: those of a row are asked for one after the other.
-    let [row, bytes] = [-1, undefined as Uint8Array | undefined];
-    const listOf = (granule: number): Uint8Array => {
-      const place = Math.floor(granule / GRANULES_IN_ROW);
-      if (place !== row) bytes = this.#row({ sort, subject, value: String(place) }) as Uint8Array;
-      row = place;
-      const lists = Math.min(GRANULES_IN_ROW, last + 1 - place * GRANULES_IN_ROW);
-      return listAt(bytes!, granule % GRANULES_IN_ROW, lists);
-    };
-    return {
-      ...order,
-      keysOf: (granule, among) => readList(listOf(granule), 0, among),
-      addTo: (set, granule) => addList(set, listOf(granule)),
-      rowsOf(from, to) {
-        const rows: RowName[] = [];
-        for (let row = Math.floor(from / GRANULES_IN_ROW); row * GRANULES_IN_ROW <= to; row++) {
-          rows.push({ sort, subject, value: String(row) });
-        }
-        return rows;
-      },
-    };
+    const view = this.orderView(sort, descending);
+    if (view === undefined) return undefined;
+    const name = orderName(sort, descending && this.#severalInOldest(sort) ? BY_LARGEST : BY_SMALLEST);
+    const last = (this.#rows.row(name) as SkipOrder).starts.length;
+    return orderKeys(view, name, last, (row) => this.#rows.row(row) as Uint8Array);
+  }
+
+  /** The granules of an order, with those of all layers. Load the rows of the order first. */
+  orderView(sort: number, descending: boolean): OrderView | undefined {
+    const oldest = this.#rows.row(orderName(sort, BY_SMALLEST));
+    if (oldest === ABSENT) return undefined;
+    const subject = descending && this.hasSeveral(sort) ? BY_LARGEST : BY_SMALLEST;
+    return this.#rows.combined(`order ${sort} ${subject}`, () => {
+      const first = subject === BY_LARGEST && this.#severalInOldest(sort) ? BY_LARGEST : BY_SMALLEST;
+      let view = OrderView.of(this.#rows.row(orderName(sort, first)) as SkipOrder);
+      for (const { mark } of this.layers.slice(1)) {
+        // One without several values is the same both ways.
+        const rows = [subject, BY_SMALLEST].map((one) => this.#rows.row({ sort, subject: one, value: mark + ORDER }));
+        view = view.with(rows.find((row) => row !== ABSENT) as LayerOrder);
+      }
+      return view;
+    });
+  }
+
+  #severalInOldest(sort: number): boolean {
+    return (this.#rows.row(orderName(sort, BY_SMALLEST)) as SkipOrder).several;
   }
 
   /** The order by a parameter that no resource has a value of. Undefined where one has: load its presence first. */
   orderWithoutValues(parameter: number): SkipOrderKeys | undefined {
-    if (this.#row(presenceName(parameter)) !== ABSENT) return undefined;
+    const name = presenceName(parameter);
+    const hasValues = ({ mark }: LayerRows): boolean =>
+      this.#rows.row({ ...name, value: mark + name.value }) !== ABSENT;
+    if (this.layers.some(hasValues)) return undefined;
     return {
       // What was written since may have values, which are before this type's last granule.
       starts: [''],
@@ -202,19 +249,30 @@ export class SkipIndex {
 
   /** Whether some resource may have several values of a parameter. Load the order first. */
   hasSeveral(parameter: number): boolean {
-    const order = this.#row(orderName(parameter, BY_SMALLEST));
+    const last = this.layers.at(-1)!.mark;
+    const order = this.#rows.row({ ...orderName(parameter, BY_SMALLEST), value: last + ORDER });
     return order === ABSENT || (order as SkipOrder).several;
   }
 
   /** Selects the keys of some numbers, except those of resources written since. */
   keysOf(numbers: readonly number[]): Sql {
-    const keys = sql`SELECT k.key FROM unnest(${arrayText(numbers)}::int[]) i(n) CROSS JOIN LATERAL (
-      SELECT s.keys[i.n - s.first + 1] AS key FROM fhirgraph_skip_key s WHERE ${this.#of} AND s.first = i.n & ${-KEYS_IN_ROW}::int OFFSET 0) k`;
+    const keys = sql`SELECT k.key FROM (${this.keysWithNumbers(numbers)}) k`;
     if (this.pending === 0) return keys;
     return sql`${keys} WHERE k.key NOT IN (${this.written})`;
   }
 
-  /** Selects the numbers of keys; none for those that the index does not have. */
+  /** Selects some numbers `n` with their keys. */
+  keysWithNumbers(numbers: readonly number[]): Sql {
+    return sql`SELECT i.n, k.key FROM unnest(${arrayText(numbers)}::int[]) i(n) CROSS JOIN LATERAL (
+      SELECT s.keys[i.n - s.first + 1] AS key FROM fhirgraph_skip_key s WHERE ${this.#of} AND s.first = i.n & ${-KEYS_IN_ROW}::int OFFSET 0) k`;
+  }
+
+  /** The most keys whose numbers the server looks up. PERF: it finds those of few keys faster, but not among layers. */
+  get maxNumbered(): number {
+    return this.isLayered ? 0 : SKIP_TUNING.maxNumbered;
+  }
+
+  /** Selects the numbers of keys; none for those that the index does not have. Only where it has no layers. */
   numbersOf(keys: Sql): Sql {
     return sql`SELECT k.n FROM (${keys}) i(key) CROSS JOIN LATERAL (
       SELECT s.first + array_position(s.keys, i.key) - 1 AS n FROM fhirgraph_skip_key s
@@ -222,92 +280,57 @@ export class SkipIndex {
         ORDER BY s.keys[1] DESC LIMIT 1) k WHERE k.n IS NOT NULL`;
   }
 
-  /** The keys of all numbers. PERF: the numbers of a few keys are found faster by {@link numbersOf}. */
-  keys(): Promise<SortedKeys> {
-    return this.#kept('keys', () => this.#stored.keys(SETS, IDS, this.header.size));
+  /** The numbers of keys, of each layer that has them. @param keys their bytes, one after the other */
+  placesOf(keys: Buffer): Promise<readonly number[]> {
+    return placesIn(this.layers, keys);
   }
 
-  /** The references of a parameter. */
-  references(parameter: number): Promise<StoredReferences> {
-    return this.#kept(`references ${parameter}`, async () => {
-      const [[text] = []] = await this.#stored.named(parameter, TARGETS, [ORDER]);
-      const { targets } = text === undefined ? { targets: 0 } : (JSON.parse(text) as ReferencesHead);
-      const names =
-        targets === 0
-          ? []
-          : Array.from({ length: Math.ceil(this.header.size / REFERENCES_IN_ROW) }, (_, row) => String(row));
-      const rows = new Map<number, Uint8Array>();
-      for await (const [data, value] of this.#stored.inParts(parameter, TARGETS, names)) {
-        rows.set(Number(value), new Uint8Array(Buffer.from(data, 'base64')));
-      }
-      return new StoredReferences(await this.#stored.keys(parameter, TARGETS, targets), rows);
-    });
+  /** Some ascending numbers in the order of their keys. Load the keys first. */
+  inKeyOrder(numbers: readonly number[]): readonly number[] {
+    return (numbers.at(-1) ?? 0) < this.header.size ? numbers : inKeyOrder(this.layers, this.#keys!, numbers);
   }
 
-  /** For each target of references here, its number in the index of another type, or -1. */
-  numbersOfTargets(parameter: number, { targets }: StoredReferences, other: SkipIndex): Promise<Int32Array> {
-    return this.#kept(`numbers ${parameter} ${other.header.id}`, async () => {
-      const keys = await other.keys();
-      await turn();
-      return targets.placesIn(keys);
-    });
+  /** Loads keys for {@link inKeyOrder}. */
+  async loadKeys(): Promise<void> {
+    if (this.isLayered) this.#keys = await keysOfLayers(this.layers);
   }
 
-  /** The numbers of the resources written since. A number may come several times. */
+  /** The references of a parameter, layer by layer. Of resources that were written since, older ones may be among them. */
+  references(parameter: number): Promise<readonly StoredReferences[]> {
+    return Promise.all(this.layers.map((layer) => layer.references(parameter)));
+  }
+
+  /** For each target of a layer's references, its number in the index of another type, or -1. */
+  numbersOfTargets(parameter: number, layer: number, other: SkipIndex): Promise<Int32Array> {
+    return this.layers[layer]!.numbersAmong(parameter, other.layers);
+  }
+
+  /** The numbers of the resources written since. A number may come several times, and a resource may have several. */
   writtenNumbers(): Promise<readonly number[]> {
     return (this.#written ??= this.#numbersOfWritten());
   }
 
   async #numbersOfWritten(): Promise<readonly number[]> {
     if (this.pending === 0) return [];
-    if (this.pending <= SKIP_TUNING.maxNumbered) {
+    if (this.pending <= this.maxNumbered) {
       const rows = await this.#run(this.numbersOf(sql`SELECT DISTINCT w.resource FROM (${this.written}) w`));
       return rows.map(([number]) => Number(number));
     }
     const bytes = sql`SELECT encode(string_agg(uuid_send(w.resource), ''), 'base64') FROM (${this.written}) w`;
     const [[text]] = (await this.#run(bytes)) as [[string]];
-    return (await this.keys()).placesOf(Buffer.from(text, 'base64'));
+    return this.placesOf(Buffer.from(text, 'base64'));
   }
 
   /** Selects the keys of the resources written since. */
   get written(): Sql {
     return sql`SELECT s.resource FROM fhirgraph_skip_written s WHERE ${this.#of}`;
   }
+}
 
-  async #kept<Value extends { readonly byteLength: number }>(name: string, read: () => Promise<Value>): Promise<Value> {
-    const key = `${this.header.id} ${name}`;
-    const known = this.#cache.get(key) as Value | undefined;
-    if (known !== undefined) return known;
-    const value = await read();
-    this.#cache.set(key, value);
-    return value;
-  }
-
-  #row(name: RowName): Kept {
-    const row = this.#rows.get(this.#keyOf(name));
-    if (row === undefined) throw new Error('A row of a skip index was not loaded');
-    return row;
-  }
-
-  #read({ sort }: RowName, text: string): Kept {
-    // Base64 has no braces.
-    if (text.startsWith('{')) return JSON.parse(text) as SkipOrder | SystemsOf;
-    const bytes = Buffer.from(text, 'base64');
-    if (sort !== SETS) return bytes;
-    const set = this.emptySet();
-    readInto(set, bytes, () => this.all);
-    return set;
-  }
-
-  #keep(name: RowName, kept: Kept): void {
-    const key = this.#keyOf(name);
-    this.#rows.set(key, kept);
-    this.#cache.set(key, kept);
-  }
-
-  #keyOf({ sort, subject, value }: RowName): string {
-    return `${this.header.id} ${sort} ${subject} ${value}`;
-  }
+function widened({ words }: KeySet, size: number): KeySet {
+  const set = new KeySet(0, size);
+  set.words.set(words);
+  return set;
 }
 
 function ofType(project: string, type: string): Sql {

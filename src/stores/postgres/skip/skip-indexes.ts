@@ -8,7 +8,9 @@ import { isRetryable, storeError } from '../errors.js';
 import { projectKey } from '../keys.js';
 import type { Connection } from '../lent-connection.js';
 import { buildSkipIndex } from './skip-build.js';
+import { createSkipCache, type SkipCache } from './skip-cache.js';
 import type { StaleType } from './skip-index.js';
+import { addLayer } from './skip-layers.js';
 import { FORMAT, HEADER, IDS, SETS, SKIP_TUNING } from './skip-row.js';
 
 /**
@@ -21,6 +23,7 @@ import { FORMAT, HEADER, IDS, SETS, SKIP_TUNING } from './skip-row.js';
 export class SkipIndexes {
   readonly #connections: Connections;
   readonly #model: FhirModel;
+  readonly #cache: SkipCache;
   readonly #stale = new Map<string, StaleType>();
   /** When the last attempt ended, by type of a project, on the clock of `performance.now()`, and how long it took. */
   readonly #last = new Map<string, { readonly end: number; readonly duration: number }>();
@@ -29,9 +32,10 @@ export class SkipIndexes {
   #work: Promise<void> = Promise.resolve();
   #isWorking = false;
 
-  constructor(connections: Connections, model: FhirModel) {
+  constructor(connections: Connections, model: FhirModel, cache = createSkipCache()) {
     this.#connections = connections;
     this.#model = model;
+    this.#cache = cache;
   }
 
   /** Notes that a search had no skip index, or had to look at many writes. PERF: the next {@link begin} starts the work. */
@@ -92,12 +96,14 @@ export class SkipIndexes {
     const name = `${stale.project} ${stale.type}`;
     const start = performance.now();
     this.#last.set(name, { end: Infinity, duration: 0 });
+    let isWhole = false;
     try {
-      await this.#connections.use((connection) => this.#build(connection, stale), this.#controller.signal);
+      isWhole = await this.#connections.use((connection) => this.#build(connection, stale), this.#controller.signal);
     } finally {
       const end = performance.now();
       if (this.#last.size > MAX_NOTED) this.#last.clear();
-      this.#last.set(name, { end, duration: end - start });
+      // After all was built, the next is a layer.
+      this.#last.set(name, { end, duration: isWhole ? 0 : end - start });
     }
   }
 
@@ -106,9 +112,10 @@ export class SkipIndexes {
     return last === undefined ? 0 : last.end + pauseAfter(last.duration, isUnused);
   }
 
-  async #build(connection: Connection, { project, type }: StaleType): Promise<void> {
+  /** @returns true if all was built, and not a layer */
+  async #build(connection: Connection, { project, type }: StaleType): Promise<boolean> {
     const of = sql`${projectKey(project)}, ${type}`;
-    if (!(await isStale(connection, project, type))) return;
+    if (!(await isStale(connection, project, type))) return false;
     await connection.write(sql`INSERT INTO fhirgraph_skip_type (project, type) VALUES (${of}) ON CONFLICT DO NOTHING`);
     await untilWritersEnd(connection, this.#controller.signal);
     await connection.run(BEGIN);
@@ -117,8 +124,14 @@ export class SkipIndexes {
         EXISTS (SELECT 1 FROM fhirgraph_index_work w WHERE (w.project, w.type) = (t.project, t.type))
         FROM fhirgraph_skip_type t WHERE (t.project, t.type) = (${of})`);
       const [epoch, isPending] = (row ?? []) as [string?, boolean?];
-      if (row === undefined || isPending === true) return await connection.rollBack();
-      await buildSkipIndex(connection, this.#model, { project, type, epoch: epoch ?? '' });
+      const isFree = row !== undefined && isPending !== true && (await isFirst(connection, project, type));
+      if (!isFree) {
+        await connection.rollBack();
+        return false;
+      }
+      const skipped = { project, type, epoch: epoch ?? '' };
+      const isLayer = await addLayer(connection, this.#model, skipped, this.#cache);
+      if (!isLayer) await buildSkipIndex(connection, this.#model, skipped);
       // What this snapshot sees is in the indexes.
       await connection.run(sql`DELETE FROM fhirgraph_skip_written WHERE (project, type) = (${of})`);
       // Fails if the mark was taken away.
@@ -126,6 +139,7 @@ export class SkipIndexes {
         sql`UPDATE fhirgraph_skip_type SET built = built + 1 WHERE (project, type) = (${of}) RETURNING 1`,
       );
       await (marked.length === 1 ? connection.commit() : connection.rollBack());
+      return marked.length === 1 && !isLayer;
     } catch (error) {
       await connection.rollBack();
       throw error;
@@ -150,6 +164,15 @@ async function isStale(connection: Connection, project: string, type: string): P
   const [resources, written, isMade] = row as [unknown, unknown, boolean];
   if (Number(resources) < minResources()) return false;
   return Number(written) > SKIP_TUNING.maxFresh || !isMade;
+}
+
+/** False while another process does the same. */
+async function isFirst(connection: Connection, project: string, type: string): Promise<boolean> {
+  const name = JSON.stringify(['fhirgraph skip index', project, type]);
+  const [[locked]] = (await connection.run(
+    sql`SELECT pg_try_advisory_xact_lock(('x' || left(md5(current_schema() || ${name}), 16))::bit(64)::bigint)`,
+  )) as [[boolean]];
+  return locked;
 }
 
 /**
@@ -190,10 +213,10 @@ const MAX_NOTED = 1_000;
  * @param isUnused searches do not use the index until then, or will stop before it is rebuilt
  */
 export function pauseAfter(duration: number, isUnused: boolean): number {
-  return Math.max(MIN_PAUSE_MS, duration * (isUnused ? 2 : 20));
+  return Math.max(MIN_PAUSE_MS, duration * (isUnused ? 1 : 4));
 }
 
-const MIN_PAUSE_MS = 5_000;
+const MIN_PAUSE_MS = 1_000;
 /** How long commits that began before may take. */
 const MAX_WAIT_MS = 60_000;
 const POLL_MS = 50;

@@ -33,6 +33,16 @@ import { parameterKey, type RowScope } from '../../sql/rows.js';
  *
  * Orders and subjects are the keys of parameters, or {@link IDS} and {@link INSTANTS}. References are in the order of their
  * texts, which nothing else has: see reference-order.ts.
+ *
+ * Layers describe what was written since. Their resources have numbers after those of older layers, again in the order of
+ * their keys. Their rows have the same names behind the mark of the layer, and only where the oldest layer has them:
+ *
+ * ```text
+ * 0       ids         '+7 d'    the older numbers of resources that were written or deleted since
+ * 0       parameter   '+7 v' code …  resources of the layer
+ * order   0           '+7 o'    their places in the order: see LayerOrder
+ * param.  2           '+7 0' …  their references
+ * ```
  */
 export interface SkipHeader {
   /** Raised when the meaning of the rows changes. */
@@ -41,13 +51,26 @@ export interface SkipHeader {
   readonly id: string;
   /** The entry `index_epoch` of `fhirgraph_meta`: rows of another one are void. */
   readonly epoch: string;
-  /** Number of resources. */
+  /** Number of resources of the oldest layer. */
   readonly size: number;
   /** The name of the project; the table has only its key. */
   readonly project: string;
+  /** The layers above the oldest one. */
+  readonly layers: readonly SkipLayer[];
+  /** The number of the next layer: none comes twice. */
+  readonly next: number;
 }
 
-export const FORMAT = 7;
+/** The resources from one number up. */
+export interface SkipLayer {
+  /** The names of its rows begin with it: '' or '+7 '. */
+  readonly mark: string;
+  /** A multiple of {@link KEYS_IN_ROW}. */
+  readonly first: number;
+  readonly size: number;
+}
+
+export const FORMAT = 8;
 
 /** The systems of a code or of a parameter, if they are few: keys as the database writes them, in order. */
 export interface SystemsOf {
@@ -55,6 +78,8 @@ export interface SystemsOf {
   readonly same: readonly string[];
   /** Those with a set of their own. */
   readonly own: readonly string[];
+  /** Of a layer: there are too many to be kept. */
+  readonly areMany?: true;
 }
 
 /** The granules of an order. */
@@ -65,6 +90,27 @@ export interface SkipOrder {
   readonly ties: readonly number[];
   /** Some resources have several values: the descending order has granules of its own. */
   readonly several: boolean;
+}
+
+/** The places of a layer's resources in an order. */
+export interface LayerOrder {
+  /** Some resources of this or older layers have several values. */
+  readonly several: boolean;
+  /** The granules that are new in the order of the older layers, from the first one to the last. */
+  readonly cuts: readonly OrderCut[];
+  /** The numbers that the layer adds to the granules: see granule-lists.ts. */
+  readonly lists: string;
+}
+
+/** New granules behind an older one, or in its place. */
+export interface OrderCut {
+  /** The older one; -1: before all. */
+  readonly at: number;
+  /** They take its place, and the layer has all of their resources. */
+  readonly replaces: boolean;
+  readonly starts: readonly SqlValue[];
+  /** Those of the new ones that have only one value. */
+  readonly ties: readonly number[];
 }
 
 /** The sizes of a parameter's references. */
@@ -79,6 +125,8 @@ export const INSTANTS = 2;
 
 export const SETS = 0;
 export const HEADER = '';
+/** The row of the older numbers that a layer takes the place of. */
+export const REPLACED = 'd';
 export const PRESENCE = 'p';
 export const SEVERAL = 's';
 export const ORDER = 'o';
@@ -89,6 +137,11 @@ export const TARGETS = 2;
 /** The row of a code, or of the uuid of a target. */
 export function valueName(value: string): string {
   return `v${value}`;
+}
+
+/** The row of the resources with a code, or with any value. */
+export function wholeName(code: string | undefined): string {
+  return code === undefined ? PRESENCE : valueName(code);
 }
 
 /** The row of the systems of a code, or of a parameter. */
@@ -136,12 +189,16 @@ export const SKIP_TUNING = {
   maxScanned: 20_000,
   /** The most granules whose values the server tests for one condition: half a microsecond each resource. */
   maxTested: 8,
+  /** A layer takes in the one below while that has fewer than so many times as many resources. */
+  layerGrowth: 4,
+  /** With more resources in layers, as a share of the oldest one, all is rebuilt. */
+  maxLayered: 0.25,
   /** With more writes since, a skip index is not used. */
   maxPending: 4_000,
-  /** With more writes since, it is rebuilt soon: before searches stop using it, if possible. */
-  urgent: 3_000,
-  /** With more writes since, it is rebuilt: each write costs a search about ten microseconds. */
-  maxFresh: 1_000,
+  /** With more writes since, they become a layer soon: before searches stop using the index, if possible. */
+  urgent: 1_000,
+  /** With more writes since, they become a layer: each write costs a search about ten microseconds. */
+  maxFresh: 400,
   /** After so many writes to a type, a store builds its skip index before it closes. Smaller types wait for a search. */
   minLoad: 20_000,
 };

@@ -1,13 +1,16 @@
 import type { FhirModel } from '../../../fhir/model/fhir-model.js';
+import { rowScope } from '../../sql/rows.js';
 import { Sql, sql } from '../../sql/sql.js';
 import type { Connections } from '../connections.js';
+import { postgresDialect } from '../dialect.js';
 import { projectKey } from '../keys.js';
 import type { Connection } from '../lent-connection.js';
+import { countWrongLayerRows } from './layer-verify.js';
 import { buildSkipIndex } from './skip-build.js';
 import { FORMAT, HEADER, IDS, SETS, type SkipHeader } from './skip-row.js';
 
 /**
- * Compares skip indexes with the resources: each is built again in temporary tables. It leaves out types with writes since
+ * Compares skip indexes with the resources: each is built again, in temporary tables or as one more layer. It leaves out types with writes since
  * their index was built: a search does not trust their rows alone.
  *
  * @returns a line for each that has wrong rows
@@ -45,9 +48,10 @@ function readHeader(text: string): SkipHeader | undefined {
 async function countWrongRows(
   connection: Connection,
   model: FhirModel,
-  { project, epoch, format, id }: SkipHeader,
+  header: SkipHeader,
   type: string,
 ): Promise<number> {
+  const { project, epoch, format, id } = header;
   if (format !== FORMAT) return 0;
   const of = sql`s.project = ${projectKey(project)} AND s.type = ${type}`;
   await connection.run(BEGIN);
@@ -58,6 +62,10 @@ async function countWrongRows(
         AND NOT EXISTS (SELECT 1 FROM fhirgraph_skip_written s WHERE ${of})
         AND NOT EXISTS (SELECT 1 FROM fhirgraph_index_work s WHERE ${of})`);
     if (row === undefined) return 0;
+    if (header.layers.length > 0) {
+      const scope = rowScope({ project, dialect: postgresDialect(model) }, type);
+      return await countWrongLayerRows(connection, scope, header);
+    }
     const schema = new Sql(row[0] as string, []);
     // Temporary tables hide the real ones of the same name, so the build does not write into those.
     for (const name of TABLES) {

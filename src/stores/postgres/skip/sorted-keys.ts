@@ -31,16 +31,14 @@ export class SortedKeys {
     }
   }
 
-  /** @param keys their bytes, one after the other */
-  placesOf(keys: Buffer): readonly number[] {
-    const places: number[] = [];
-    this.eachPlace(keys, (place) => places.push(place));
-    return places;
-  }
-
   /** Adds the places of keys to a set. */
   addTo(set: KeySet, keys: Buffer): void {
     this.eachPlace(keys, (place) => set.add(place));
+  }
+
+  /** Compares a key with another one. */
+  compare(place: number, others: SortedKeys, other: number): number {
+    return compare(this.#words, WORDS * place, others.#words, WORDS * other);
   }
 
   /** The place of each of these keys among others, or -1. */

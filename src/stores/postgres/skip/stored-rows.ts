@@ -8,19 +8,25 @@ import { SortedKeys } from './sorted-keys.js';
 export class StoredRows {
   readonly #of: Sql;
   readonly #run: Run;
+  readonly #mark: string;
 
-  /** @param of condition that a row `s` of the table belongs to the type */
-  constructor(of: Sql, run: Run) {
+  /**
+   * @param of condition that a row `s` of the table belongs to the type
+   * @param mark of the layer
+   */
+  constructor(of: Sql, run: Run, mark: string) {
     this.#of = of;
     this.#run = run;
+    this.#mark = mark;
   }
 
   /** The existing rows among these, in the order of their names. */
   async named(sort: number, subject: number, names: readonly string[]): Promise<readonly StoredRow[]> {
+    const marked = arrayText(names.map((name) => this.#mark + name));
     const rows = await this
       .#run(sql`SELECT s.data, s.value FROM fhirgraph_skip s WHERE ${this.#of} AND s.sort = ${sort}::bigint
-      AND s.subject = ${subject}::bigint AND s.value = ANY (${arrayText(names)}::text[]) ORDER BY s.value`);
-    return rows as readonly StoredRow[];
+      AND s.subject = ${subject}::bigint AND s.value = ANY (${marked}::text[]) ORDER BY s.value`);
+    return (rows as readonly StoredRow[]).map(([data, value]) => [data, value.slice(this.#mark.length)]);
   }
 
   /** The same, in turns. PERF: reading some megabytes takes some milliseconds, so other work gets its turn in between. */

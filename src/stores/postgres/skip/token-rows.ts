@@ -6,7 +6,7 @@ import { arrayText } from '../array.js';
 import { isWhole } from '../dialect.js';
 import type { Runner } from '../meta.js';
 import { numbers, numbersIn, type Row, textOf } from './number-texts.js';
-import { inSystemName, SETS, SKIP_TUNING, systemsName, type SystemsOf, valueName } from './skip-row.js';
+import { inSystemName, SETS, SKIP_TUNING, type SkipLayer, systemsName, type SystemsOf, valueName } from './skip-row.js';
 
 /**
  * Builds the sets of one parameter's codes and systems.
@@ -25,8 +25,21 @@ export async function* tokenRows(runner: Runner, project: Sql, parameter: number
   const rows = (await runner.run(sql`SELECT f.code, x.system, ${numbers(sql`m.n`)}
     FROM token x JOIN fhirgraph_number m ON m.resource = x.resource LEFT JOIN unnest(${codes}::text[]) f(code) ON f.code = x.code
     WHERE ${ofParameter} GROUP BY f.code, x.system`)) as readonly TokenRow[];
+  yield* rowsOfTokens(parameter, rows, { first: 0, size: all.size });
+}
+
+/** The rows of one parameter, from the numbers of resources by code and system. */
+export async function* rowsOfTokens(
+  parameter: number,
+  rows: readonly TokenRow[],
+  { first, size }: Pick<SkipLayer, 'first' | 'size'>,
+): AsyncGenerator<Row> {
+  const all = new KeySet(0, size).fill();
   const write = (value: string, set: KeySet): Row => {
     return { sort: SETS, subject: parameter, value, data: textOf(setBytes(set, all)) };
+  };
+  const addNumbers = (set: KeySet, data: string): void => {
+    for (const number of numbersIn(data)) set.add(number - first);
   };
   const groups: readonly (readonly [code: string | undefined, Map<string, string[]>])[] = [
     [undefined, bySystem(rows)],
@@ -39,9 +52,14 @@ export async function* tokenRows(runner: Runner, project: Sql, parameter: number
     for (const data of [...systems.values()].flat()) addNumbers(holders, data);
     if (code !== undefined) yield write(valueName(code), holders);
     await turn();
-    if (systems.size > MAX_SYSTEMS) continue;
+    if (systems.size > MAX_SYSTEMS) {
+      const many: SystemsOf = { same: [], own: [], areMany: true };
+      // What the oldest layer does not have, others need not have.
+      if (first > 0) yield { sort: SETS, subject: parameter, value: systemsName(code), data: JSON.stringify(many) };
+      continue;
+    }
     const count = holders.count;
-    const found: Record<keyof SystemsOf, string[]> = { same: [], own: [] };
+    const found: Record<'same' | 'own', string[]> = { same: [], own: [] };
     for (const system of [...systems.keys()].sort()) {
       const set = new KeySet(0, all.size);
       for (const data of systems.get(system)!) addNumbers(set, data);
@@ -57,7 +75,8 @@ export async function* tokenRows(runner: Runner, project: Sql, parameter: number
 /** Systems of a code, or of a parameter, that have sets of their own. */
 const MAX_SYSTEMS = 64;
 
-type TokenRow = readonly [code: string | null, system: string, data: string];
+/** A null code means one of those that are not frequent. */
+export type TokenRow = readonly [code: string | null, system: string, data: string];
 
 function bySystem(rows: readonly TokenRow[]): Map<string, string[]> {
   const systems = new Map<string, string[]>();
@@ -67,8 +86,4 @@ function bySystem(rows: readonly TokenRow[]): Map<string, string[]> {
     else known.push(data);
   }
   return systems;
-}
-
-function addNumbers(set: KeySet, data: string): void {
-  for (const number of numbersIn(data)) set.add(number);
 }

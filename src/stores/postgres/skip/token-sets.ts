@@ -5,8 +5,9 @@ import { ofParameter, parameterKey, type RowScope } from '../../sql/rows.js';
 import { allOf, type Sql, sql } from '../../sql/sql.js';
 import { NO_SYSTEM } from '../dialect.js';
 import { textKey, uuidText } from '../keys.js';
-import type { RowName, SkipIndex } from './skip-index.js';
+import type { SkipIndex } from './skip-index.js';
 import { inSystemName, PRESENCE, SETS, SEVERAL, systemsName, valueName } from './skip-row.js';
+import type { RowName } from './skip-rows.js';
 
 /**
  * Finds the sets of codes and systems. Load {@link namesOf} first, with the rows of what has a value and of what has several;

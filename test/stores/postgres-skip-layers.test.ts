@@ -1,0 +1,243 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { R4 } from '../../src/fhir/r4.js';
+import type { AnyResource } from '../../src/fhir/resource.js';
+import { Connections } from '../../src/stores/postgres/connections.js';
+import type { PostgresPool, PostgresStatement } from '../../src/stores/postgres/driver.js';
+import { TUNING } from '../../src/stores/postgres/pages/tuning.js';
+import { SkipIndexes } from '../../src/stores/postgres/skip/skip-indexes.js';
+import { SKIP_TUNING, type SkipHeader } from '../../src/stores/postgres/skip/skip-row.js';
+import { PostgresStore } from '../../src/stores/postgres/store.js';
+import { keyOf, PROJECT } from '../../src/testing/conformance-case.js';
+import { below, createRandom, oneOf } from '../../src/testing/random.js';
+import { randomResources } from '../../src/testing/random-resources.js';
+import { skewedResources } from '../../src/testing/skewed-resources.js';
+import { assertSearches } from '../../src/testing/suites/random-searches.js';
+import { cases, SEED } from '../support/chance.js';
+import { noting, postgresPool } from './postgres-pool.js';
+import { write } from './skip-cases.js';
+
+const DEFAULTS = { ...TUNING };
+const SKIPS = { ...SKIP_TUNING };
+// Few resources are many parts, and each build takes all in.
+const SMALL = { granule: 8, minGranules: 4, minHolders: 2, maxFresh: 0, maxLayered: 100 };
+beforeAll(() => void Object.assign(SKIP_TUNING, SMALL));
+afterEach(() => {
+  Object.assign(TUNING, DEFAULTS);
+  Object.assign(SKIP_TUNING, SKIPS, SMALL);
+});
+afterAll(() => void Object.assign(SKIP_TUNING, SKIPS));
+
+async function rowsOf(pool: PostgresPool, text: string): Promise<readonly (readonly unknown[])[]> {
+  const client = await pool.connect();
+  try {
+    return (await client.query({ text, values: [], rowMode: 'array' })).rows;
+  } finally {
+    client.release();
+  }
+}
+
+/** The sizes of the layers of a type. */
+async function layersOf(pool: PostgresPool): Promise<readonly number[]> {
+  const rows = await rowsOf(
+    pool,
+    `SELECT data FROM fhirgraph_skip WHERE type = 'Observation' AND value = '' AND sort = 0`,
+  );
+  return rows.flatMap(([data]) => (JSON.parse(data as string) as SkipHeader).layers.map(({ size }) => size));
+}
+
+/** Brings the skip indexes of some types up to date. */
+async function build(pool: PostgresPool, types: Iterable<string>): Promise<void> {
+  const connections = new Connections(pool, { connectionWait: 5_000, cancelWait: 2_000 });
+  const skips = new SkipIndexes(connections, R4);
+  await skips.make([...types].map((type) => ({ project: PROJECT, type, isUnused: true })));
+  connections.close();
+}
+
+/** What a project has, and random changes of it. */
+class World {
+  readonly current = new Map<string, AnyResource>();
+  readonly #store: PostgresStore;
+  readonly #random: () => number;
+
+  constructor(store: PostgresStore, random: () => number) {
+    this.#store = store;
+    this.#random = random;
+  }
+
+  get all(): readonly AnyResource[] {
+    return [...this.current.values()];
+  }
+
+  async write(resources: readonly AnyResource[]): Promise<void> {
+    for (const one of await write(this.#store, resources)) this.current.set(`${one.resourceType}/${one.id}`, one);
+  }
+
+  /** Deletes some, replaces some and adds some, a few of them far from the values of all others. */
+  async change(count: number): Promise<void> {
+    const gone = new Set(
+      Array.from({ length: Math.ceil(count / 4) }, () => oneOf([...this.current.keys()], this.#random)),
+    );
+    await this.#store.commit(
+      [...gone].map((name) => {
+        const { resourceType, id } = this.current.get(name)!;
+        return { kind: 'delete', key: keyOf(resourceType, id!) };
+      }),
+    );
+    for (const name of gone) this.current.delete(name);
+    const like = skewedResources(2 * count, this.#random);
+    const observations = this.all.filter(({ resourceType }) => resourceType === 'Observation');
+    const replaced = like.slice(0, count).map((one) => ({ ...one, id: oneOf(observations, this.#random).id }));
+    const later = like.slice(count).map((one, index) => ({
+      ...one,
+      id: `${oneOf(['a', 'o0050', 'z'], this.#random)}${this.current.size}-${index}`,
+      ...(below(3, this.#random) === 0 ? { effectiveDateTime: `20${30 + below(9, this.#random)}-01-01` } : {}),
+      ...(below(4, this.#random) === 0
+        ? { code: { coding: [{ code: oneOf(['a0', 'c00', 'z'], this.#random) }] } }
+        : {}),
+      ...(below(3, this.#random) === 0
+        ? { subject: { reference: `Patient/${oneOf(['a', 'mo', 'zz'], this.#random)}` } }
+        : {}),
+    }));
+    const unique = [...new Map([...replaced, ...later].map((one) => [one.id, one])).values()];
+    await this.write(unique);
+  }
+}
+
+const WAYS = {
+  'part by part, some matches at a time': {
+    walkedFirst: 0,
+    mostShare: 2,
+    looks: [Infinity],
+    fewTogether: 4,
+    firstBatch: 4,
+  },
+  'sorted at once': { walkedFirst: 0, mostShare: 2, looks: [Infinity], fewTogether: Infinity },
+} as const;
+
+describe.each([
+  ['each with as many layers as writes', 0],
+  ['with layers that take in others', 2],
+  ['with one layer for all', Infinity],
+])('with layers every way to a page gives the page, %s', (_, layerGrowth) => {
+  test.each(Object.entries(WAYS))('%s', async (_way, tuning) => {
+    const random = createRandom(SEED);
+    const pool = await postgresPool();
+    const store = new PostgresStore(pool);
+    const world = new World(store, random);
+    await world.write([...skewedResources(100, random), ...randomResources(random)]);
+    const types = new Set(world.all.map(({ resourceType }) => resourceType));
+    await build(pool, types);
+    Object.assign(SKIP_TUNING, { layerGrowth });
+    Object.assign(TUNING, tuning);
+    const sizes: (readonly number[])[] = [];
+    for (let round = 0; round < 3; round++) {
+      await world.change(oneOf([3, 8, 30], random));
+      if (round > 0) await world.write(randomResources(random));
+      await build(pool, types);
+      sizes.push(await layersOf(pool));
+      expect((await store.verify()).problems).toEqual([]);
+      if (round === 1) await world.change(4);
+      await assertSearches(store, PROJECT, world.all, random, cases(12, 10));
+    }
+    expect(sizes.map(({ length }) => length)).toEqual(
+      layerGrowth === 0 ? [1, 2, 3] : layerGrowth === Infinity ? [1, 1, 1] : expect.anything(),
+    );
+    await store.close();
+  });
+});
+
+describe('layers', () => {
+  async function filled(
+    rounds: number,
+  ): Promise<{ readonly pool: PostgresPool; readonly store: PostgresStore; readonly world: World }> {
+    const random = createRandom(SEED);
+    const pool = await postgresPool();
+    const store = new PostgresStore(pool);
+    const world = new World(store, random);
+    Object.assign(SKIP_TUNING, { layerGrowth: 0 });
+    await world.write(skewedResources(100, random));
+    await build(pool, ['Observation']);
+    for (let round = 0; round < rounds; round++) {
+      await world.change(8);
+      await build(pool, ['Observation']);
+    }
+    return { pool, store, world };
+  }
+
+  test('with wrong rows are reported by verify', async () => {
+    const { pool, store } = await filled(2);
+    const wrong = async (): Promise<number> => {
+      const { problems } = await store.verify();
+      return Number(/rows that are wrong: (\d+)/.exec(problems.join())?.[1] ?? 0);
+    };
+    expect(await wrong()).toBe(0);
+    const damages = [
+      "UPDATE fhirgraph_skip SET data = 'AA==' WHERE value LIKE '+2 v%'",
+      "DELETE FROM fhirgraph_skip WHERE value LIKE '+1 p'",
+      'UPDATE fhirgraph_skip SET data = (data::jsonb || \'{"lists":"AQAAAAA="}\')::text WHERE value LIKE \'+2 o\' AND subject = 0',
+      "UPDATE fhirgraph_skip SET data = '' WHERE value LIKE '+1 0' AND subject = 2",
+      "UPDATE fhirgraph_skip SET data = 'AA==' WHERE value LIKE '+2 d'",
+    ];
+    for (const damage of damages) {
+      await rowsOf(pool, 'CREATE TABLE kept AS SELECT * FROM fhirgraph_skip');
+      expect((await rowsOf(pool, `${damage} RETURNING 1`)).length).toBeGreaterThan(0);
+      expect(await wrong()).toBeGreaterThan(0);
+      await rowsOf(pool, 'DELETE FROM fhirgraph_skip');
+      await rowsOf(pool, 'INSERT INTO fhirgraph_skip SELECT * FROM kept');
+      await rowsOf(pool, 'DROP TABLE kept');
+    }
+    expect(await wrong()).toBe(0);
+    await store.close();
+  });
+
+  test('are built together once they are large beside the oldest one', async () => {
+    const { pool, store, world } = await filled(2);
+    expect((await layersOf(pool)).length).toBe(2);
+    Object.assign(SKIP_TUNING, { maxLayered: SKIPS.maxLayered });
+    await world.change(30);
+    await build(pool, ['Observation']);
+    expect(await layersOf(pool)).toEqual([]);
+    expect((await store.verify()).problems).toEqual([]);
+    await store.close();
+  });
+
+  test('take time by what was written: a layer reads no rows of other resources', async () => {
+    const { pool, store, world } = await filled(1);
+    const statements: string[] = [];
+    await world.change(3);
+    await build(noting(pool, statements), ['Observation']);
+    const read = statements.filter((text) => /\b(?:token|string|date|quantity|reference|uri) w\b/.test(text));
+    expect(read.length).toBeGreaterThan(6);
+    for (const text of read) expect(text).toMatch(/fhirgraph_number m[^]*w\.resource = m\.resource/);
+    await store.close();
+  });
+
+  test('that a process gives up in the middle change nothing', async () => {
+    const { pool, store, world } = await filled(1);
+    await world.change(8);
+    const before = await rowsOf(pool, 'SELECT * FROM fhirgraph_skip ORDER BY type, sort, subject, value');
+    const pending = await rowsOf(pool, 'SELECT * FROM fhirgraph_skip_written ORDER BY resource');
+    for (let failing = 1; failing < 200; failing += 13) {
+      let left = failing;
+      const interrupted: PostgresPool = {
+        async connect() {
+          const client = await pool.connect();
+          return {
+            async query(statement: PostgresStatement) {
+              if (!/^ROLLBACK/.test(statement.text) && --left === 0) throw new Error('interrupted');
+              return client.query(statement);
+            },
+            release: (broken) => client.release(broken),
+          };
+        },
+      };
+      await build(interrupted, ['Observation']);
+      if (left > 0) break;
+      expect(await rowsOf(pool, 'SELECT * FROM fhirgraph_skip ORDER BY type, sort, subject, value')).toEqual(before);
+      expect(await rowsOf(pool, 'SELECT * FROM fhirgraph_skip_written ORDER BY resource')).toEqual(pending);
+    }
+    expect(await rowsOf(pool, 'SELECT * FROM fhirgraph_skip_written')).toEqual([]);
+    expect((await store.verify()).problems).toEqual([]);
+    await store.close();
+  });
+});
