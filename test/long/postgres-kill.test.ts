@@ -128,9 +128,11 @@ describe.skipIf(PROGRAMS === undefined)('a PostgreSQL server killed at random mo
     await store.commit([put(0, null)]);
     let raised = 0;
     let unsure = 0;
-    const until = Date.now() + 8_000;
+    let kills = 0;
+    // A slow machine takes longer for both.
+    const isDone = (): boolean => kills >= 6 && raised > 10;
     const raise = async (): Promise<void> => {
-      while (Date.now() < until) {
+      while (!isDone()) {
         try {
           const [found] = await store.read([key]);
           if (found?.status !== 'found') throw new Error('the counter is gone');
@@ -145,10 +147,11 @@ describe.skipIf(PROGRAMS === undefined)('a PostgreSQL server killed at random mo
       }
     };
     const kill = async (): Promise<void> => {
-      while (Date.now() < until - 3_000) {
+      while (kills < 6) {
         await sleep(800);
         await server.kill();
         tally.addFaults();
+        kills += 1;
         await server.start();
       }
     };
@@ -162,7 +165,6 @@ describe.skipIf(PROGRAMS === undefined)('a PostgreSQL server killed at random mo
       const { total } = await store.history(key, { offset: 0, limit: 1 });
       expect(total).toBe(count + 1);
     });
-    expect(raised).toBeGreaterThan(10);
   });
 
   test('imports that are killed are completed by importing again, beside readers, and leave a whole store', async () => {
