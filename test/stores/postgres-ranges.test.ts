@@ -70,6 +70,44 @@ describe('pages and counts of ranges with any ends are those of a memory store',
   });
 });
 
+test.each([
+  ['ge', 50],
+  ['gt', 50],
+  ['le', 10],
+  ['lt', 10],
+] as const)('a value in the asked unit counts beyond one in another unit: %s', async (prefix, value) => {
+  const pool = await postgresPool();
+  const store = new PostgresStore(pool);
+  const component = (of: number, code: string): object => ({
+    code: { text: 'part' },
+    valueQuantity: { value: of, code },
+  });
+  const observations = Array.from({ length: 60 }, (_, index) => ({
+    resourceType: 'Observation',
+    id: `o${index}`,
+    status: 'final',
+    code: { text: 'measured' },
+    component: [
+      component(index, 'mg'),
+      ...(index % 2 === 0 ? [component(-1 - index, 'g'), component(100 + index, 'g')] : []),
+    ],
+  }));
+  await write(store, observations);
+  await buildAll(pool);
+  Object.assign(TUNING, { looks: [Infinity], walkedFirst: 0, mostShare: 2 });
+  const quantity = { kind: 'quantity', prefix, low: value, high: value, code: 'mg' } as const;
+  const criteria: Criteria = { kind: 'match', parameter: 'component-value-quantity', test: quantity };
+  const { total, matches } = await store.search(queryOf('Observation', criteria, { limit: 60, total: true }));
+  const expected = observations.filter((_, index) =>
+    prefix.startsWith('g')
+      ? index > value || (prefix === 'ge' && index === value)
+      : index < value || (prefix === 'le' && index === value),
+  );
+  expect(total).toBe(expected.length);
+  expect(matches.map(({ resource }) => resource.id).sort()).toEqual(expected.map(({ id }) => id).sort());
+  await store.close();
+});
+
 describe('a range is counted without a test of a resource', () => {
   const [low, high] = [Date.UTC(2013, 0, 1), Date.UTC(2014, 0, 1)];
   const dated = (prefix: 'eq' | 'ge' | 'gt' | 'le' | 'lt' | 'ap'): Criteria => {

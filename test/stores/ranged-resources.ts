@@ -3,7 +3,7 @@ import type { Criteria } from '../../src/search/criteria/criteria.js';
 import type { Prefix } from '../../src/search/criteria/value-test.js';
 import { below, oneOf } from '../../src/testing/random.js';
 
-/** Dates and numbers of all kinds: partial, instants, long and open periods, units, Ranges, several values or periods of one resource. */
+/** Dates and numbers of all kinds: partial, instants, long and open periods, Ranges, and several values, units or periods of one resource. */
 export function rangedResources(count: number, random: () => number): AnyResource[] {
   return Array.from({ length: count }, (_, index) => {
     if (index % 3 === 0) {
@@ -27,6 +27,10 @@ export function rangedResources(count: number, random: () => number): AnyResourc
       code: { coding: [{ code: `c${below(9, random)}` }] },
       ...(random() < 0.1 ? {} : { effectiveDateTime: dateTime(below(SPAN, random), random) }),
       ...(random() < 0.1 ? {} : { valueQuantity: { value: below(40, random), system: 'urn:u', code: unit } }),
+      component: Array.from({ length: below(4, random) }, () => ({
+        code: { text: 'part' },
+        valueQuantity: { value: below(40, random), system: 'urn:u', code: oneOf(['mg', 'mg', 'g'], random) },
+      })),
     };
   });
 }
@@ -64,7 +68,8 @@ function numbers(type: string, random: () => number): Criteria {
     return { kind: 'match', parameter: 'probability', test: { kind: 'number', prefix, low, high } };
   }
   const unit = oneOf([{}, {}, { system: 'urn:u', code: 'mg' }, { code: 'g' }], random);
-  return { kind: 'match', parameter: 'value-quantity', test: { kind: 'quantity', prefix, low, high, ...unit } };
+  const parameter = oneOf(['value-quantity', 'component-value-quantity'], random);
+  return { kind: 'match', parameter, test: { kind: 'quantity', prefix, low, high, ...unit } };
 }
 
 function occurrence(random: () => number): object {

@@ -6,7 +6,7 @@ import type { DateTest, NumberTest, QuantityTest, ValueTest } from '../../../sea
  * @param next undefined: it starts at `start`
  */
 export function matchesSurely(test: ValueTest, start: number, next?: number): boolean {
-  if (test.kind === 'quantity' && (test.system !== undefined || test.code !== undefined)) return false;
+  if (asksForUnit(test)) return false;
   if (test.kind !== 'date' && test.kind !== 'number' && test.kind !== 'quantity') return false;
   const isBefore = (bound: number): boolean => (next === undefined ? start < bound : next <= bound);
   switch (test.prefix) {
@@ -43,7 +43,7 @@ export function matchesIfShort(test: ValueTest, start: number, next?: number): b
 
 /** Before which an interval has to end; undefined where a test says nothing of it, or also asks for a unit. */
 export function endOfShort(test: ValueTest): number | undefined {
-  if (test.kind === 'quantity' && (test.system !== undefined || test.code !== undefined)) return undefined;
+  if (asksForUnit(test)) return undefined;
   if (test.kind !== 'date' && test.kind !== 'number' && test.kind !== 'quantity') return undefined;
   switch (test.prefix) {
     case 'eq':
@@ -92,8 +92,14 @@ export function failsSurely(test: ValueTest, start: number): boolean {
 /** No other value of a resource passes if that one does not, except long intervals that begin before the range. */
 export function isByStart(test: ValueTest): boolean {
   if (!('prefix' in test)) return false;
+  // The largest value may have another unit than a smaller one that passes.
+  if (asksForUnit(test)) return false;
   if (test.prefix === 'lt' || test.prefix === 'sa') return true;
   return test.kind !== 'date' && ['gt', 'ge', 'le'].includes(test.prefix);
+}
+
+function asksForUnit(test: ValueTest): boolean {
+  return test.kind === 'quantity' && (test.system !== undefined || test.code !== undefined);
 }
 
 /** In milliseconds. */
