@@ -11,7 +11,7 @@ import type { Reader, Run } from './run.js';
 import { areSparse, isBrief } from './pages/far.js';
 import { presenceScan } from './pages/own-scans.js';
 import { looksAtRow, oneResourceOf } from './pages/page-statement.js';
-import type { SkipSource } from './skip/skip-index.js';
+import type { SkipSource } from './skip/skip-state.js';
 import { Sizes } from './pages/sizes.js';
 import { TUNING } from './pages/tuning.js';
 

@@ -7,7 +7,7 @@ import { oneResourceOf } from './pages/page-statement.js';
 import { TUNING } from './pages/tuning.js';
 import type { Run } from './run.js';
 import { conditionSets } from './skip/condition-sets.js';
-import type { SkipSource } from './skip/skip-index.js';
+import type { SkipSource } from './skip/skip-state.js';
 
 /**
  * Counts the resources that meet several conditions by intersecting sets of the skip index. Resources that the sets leave

@@ -22,7 +22,7 @@ import { areFar } from './pages/far.js';
 import { PageFinder } from './pages/page-finder.js';
 import { TUNING } from './pages/tuning.js';
 import type { SkipCache } from './skip/skip-cache.js';
-import type { NoteStale, SkipSource } from './skip/skip-index.js';
+import type { NoteStale, SkipSource } from './skip/skip-state.js';
 
 const X = sql`x`;
 

@@ -31,7 +31,7 @@ import { reindex } from './reindex.js';
 import { type PostgresPools, Routes } from './routes.js';
 import { SkipIndexes } from './skip/skip-indexes.js';
 import { createSkipCache } from './skip/skip-cache.js';
-import type { NoteStale } from './skip/skip-index.js';
+import type { NoteStale } from './skip/skip-state.js';
 import { SmallCommits } from './small-commits.js';
 import { SmallReads } from './small-reads.js';
 import { Statistics } from './statistics.js';

@@ -7,7 +7,7 @@ import { FALSE, type Sql, sql, type SqlValue } from '../../sql/sql.js';
 import type { Run } from '../run.js';
 import { conditionSets } from '../skip/condition-sets.js';
 import { referenceKeyOf } from '../skip/reference-order.js';
-import type { SkipSource } from '../skip/skip-index.js';
+import type { SkipSource } from '../skip/skip-state.js';
 import { prepared } from '../statements.js';
 import { collection } from './collection.js';
 import { areFar, areSparse, haveLongSets, lackScans } from './far.js';

@@ -22,8 +22,9 @@ import { LinkedSets } from './linked-sets.js';
 import { RangeSet } from './range-set.js';
 import { setsOfScans } from './short-scans.js';
 import type { SkipOrderKeys } from './order-keys.js';
-import { orderNames, SkipIndex, type SkipSource } from './skip-index.js';
-import type { RowName } from './skip-rows.js';
+import { SkipIndex } from './skip-index.js';
+import type { SkipSource } from './skip-state.js';
+import { orderNames, type RowName } from './skip-rows.js';
 import { PRESENCE, SETS, SEVERAL, valueName } from './skip-row.js';
 import { onlyCode, TokenSets } from './token-sets.js';
 

@@ -16,7 +16,8 @@ import { extremesOf, noValues, pairRows, type Values } from './layer-references.
 import { numbers, numbersIn, type Row, textOf } from './number-texts.js';
 import { OrderChange, type OrderEntry } from './order-change.js';
 import { referenceKeyOf } from './reference-order.js';
-import { orderNames, type SkipIndex } from './skip-index.js';
+import type { SkipIndex } from './skip-index.js';
+import { orderNames } from './skip-rows.js';
 import { rowsOfTokens, type TokenRow } from './token-rows.js';
 import {
   BY_LARGEST,

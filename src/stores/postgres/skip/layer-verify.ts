@@ -8,8 +8,8 @@ import { granuleLists } from './granule-lists.js';
 import { LayerBuilder } from './layer-build.js';
 import type { Row } from './number-texts.js';
 import { createSkipCache } from './skip-cache.js';
-import { orderNames, SkipIndex } from './skip-index.js';
-import type { RowName } from './skip-rows.js';
+import { SkipIndex } from './skip-index.js';
+import { orderNames, type RowName } from './skip-rows.js';
 import {
   BY_LARGEST,
   inSystemName,

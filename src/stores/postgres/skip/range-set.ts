@@ -12,9 +12,9 @@ import {
   matchesSurely,
 } from '../../sql/skip/range-tests.js';
 import { type RangeCriteria, rangeValues, type RangeValues } from './range-values.js';
-import { orderNames, type SkipIndex } from './skip-index.js';
+import type { SkipIndex } from './skip-index.js';
 import type { SkipOrderKeys } from './order-keys.js';
-import type { RowName } from './skip-rows.js';
+import { orderNames, type RowName } from './skip-rows.js';
 import { SETS, SEVERAL, SKIP_TUNING, subjectOf } from './skip-row.js';
 
 /** What the server looks up. */

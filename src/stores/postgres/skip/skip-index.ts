@@ -12,8 +12,6 @@ import { ABSENT, type Kept, type SkipCache } from './skip-cache.js';
 import {
   BY_LARGEST,
   BY_SMALLEST,
-  FORMAT,
-  HEADER,
   IDS,
   KEYS_IN_ROW,
   type LayerOrder,
@@ -29,37 +27,11 @@ import {
   type SystemsOf,
   wholeName,
 } from './skip-row.js';
-import { type RowName, SkipRows } from './skip-rows.js';
+import { orderName, presenceName, type RowName, SkipRows } from './skip-rows.js';
+import { ofType, type SkipSource, skipState } from './skip-state.js';
 import type { SortedKeys } from './sorted-keys.js';
 import type { StoredReferences } from './stored-references.js';
 import { type InSystem, readInSystem, systemsOfLayers, withWhole } from './systems-of-layers.js';
-
-/** A type of a project. */
-export interface StaleType {
-  readonly project: string;
-  readonly type: string;
-  /** True while searches do not use its skip index, or will soon stop. */
-  readonly isUnused: boolean;
-}
-
-/** Notes a type that lacks a skip index, or whose skip index should be rebuilt. */
-export type NoteStale = (type: StaleType) => void;
-
-/** Where skip indexes are read. */
-export interface SkipSource {
-  readonly epoch: string;
-  readonly cache: SkipCache;
-  /** Called with each type that lacks a skip index. */
-  readonly noteStale?: NoteStale | undefined;
-}
-
-/** Shows whether a skip index can be used. */
-export interface SkipState {
-  /** Undefined: there is none, or it is not valid. */
-  readonly header: SkipHeader | undefined;
-  /** The number of resources written since, up to a limit. */
-  readonly pending: number;
-}
 
 /**
  * The skip index of a type of a project, as of the moment its last layer was made: see skip-row.ts. Load rows before using
@@ -106,23 +78,12 @@ export class SkipIndex {
   ): Promise<SkipIndex | undefined> {
     const { project, type } = scope;
     const { maxPending, maxFresh, urgent } = SKIP_TUNING;
-    const { header, pending } = await SkipIndex.state(scope, epoch, run);
+    const { header, pending } = await skipState(scope, epoch, run);
     const isUsed = header !== undefined && pending <= maxPending;
     if (header === undefined || pending > maxFresh) {
       noteStale?.({ project, type, isUnused: !isUsed || pending > urgent });
     }
     return isUsed ? SkipIndex.of(header, pending, scope, run, cache) : undefined;
-  }
-
-  static async state({ project, type }: RowScope, epoch: string, run: Run): Promise<SkipState> {
-    const of = ofType(project, type);
-    const [row] =
-      await run(sql`SELECT (SELECT s.data FROM fhirgraph_skip s WHERE ${of} AND s.sort = ${SETS}::bigint AND s.subject = ${IDS}::bigint AND s.value = ${HEADER}),
-      (SELECT count(*) FROM (SELECT 1 FROM fhirgraph_skip_written s WHERE ${of} LIMIT ${SKIP_TUNING.maxPending + 1}) w)`);
-    const [text, count] = row as readonly [string | null, unknown];
-    const header = text === null ? undefined : (JSON.parse(text) as SkipHeader);
-    const isValid = header !== undefined && header.format === FORMAT && header.epoch === epoch;
-    return { header: isValid ? header : undefined, pending: Number(count) };
   }
 
   /** The one of some layers. */
@@ -331,22 +292,4 @@ function widened({ words }: KeySet, size: number): KeySet {
   const set = new KeySet(0, size);
   set.words.set(words);
   return set;
-}
-
-function ofType(project: string, type: string): Sql {
-  return sql`s.project = ${projectKey(project)} AND s.type = ${type}`;
-}
-
-/** The row of the resources with a value. */
-export function presenceName(parameter: number): RowName {
-  return { sort: SETS, subject: parameter, value: PRESENCE };
-}
-
-/** The rows that describe an order. */
-export function orderNames(sort: number): readonly RowName[] {
-  return [orderName(sort, BY_SMALLEST), orderName(sort, BY_LARGEST)];
-}
-
-function orderName(sort: number, subject: number): RowName {
-  return { sort, subject, value: ORDER };
 }

@@ -9,7 +9,7 @@ import { projectKey } from '../keys.js';
 import type { Connection } from '../lent-connection.js';
 import { buildSkipIndex } from './skip-build.js';
 import { createSkipCache, type SkipCache } from './skip-cache.js';
-import type { StaleType } from './skip-index.js';
+import type { StaleType } from './skip-state.js';
 import { addLayer } from './skip-layers.js';
 import { FORMAT, HEADER, IDS, SETS, SKIP_TUNING } from './skip-row.js';
 

@@ -25,6 +25,7 @@ import {
   type SkipHeader,
   type SkipLayer,
 } from './skip-row.js';
+import { skipState } from './skip-state.js';
 
 /**
  * Takes what was written since into a layer of its own, together with layers that are not much larger: so a resource is taken
@@ -41,7 +42,7 @@ export async function addLayer(
 ): Promise<boolean> {
   const run = (statement: Sql): ReturnType<Runner['run']> => runner.run(statement);
   const scope = rowScope({ project, dialect: postgresDialect(model) }, type);
-  const { header } = await SkipIndex.state(scope, epoch, run);
+  const { header } = await skipState(scope, epoch, run);
   if (header === undefined) return false;
   const of = sql`s.project = ${projectKey(project)} AND s.type = ${type}`;
   const written = await writtenKeys(runner, of);

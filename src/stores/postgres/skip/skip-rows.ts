@@ -4,13 +4,39 @@ import { type Sql, sql } from '../../sql/sql.js';
 import { arrayText } from '../array.js';
 import type { Run } from '../run.js';
 import { ABSENT, type Kept, type SkipCache } from './skip-cache.js';
-import { type LayerOrder, ORDER, REPLACED, SETS, type SkipLayer, type SkipOrder, type SystemsOf } from './skip-row.js';
+import {
+  BY_LARGEST,
+  BY_SMALLEST,
+  type LayerOrder,
+  ORDER,
+  PRESENCE,
+  REPLACED,
+  SETS,
+  type SkipLayer,
+  type SkipOrder,
+  type SystemsOf,
+} from './skip-row.js';
 
 /** A row of the table. */
 export interface RowName {
   readonly sort: number;
   readonly subject: number;
   readonly value: string;
+}
+
+/** The row of the resources with a value. */
+export function presenceName(parameter: number): RowName {
+  return { sort: SETS, subject: parameter, value: PRESENCE };
+}
+
+/** The rows that describe an order. */
+export function orderNames(sort: number): readonly RowName[] {
+  return [orderName(sort, BY_SMALLEST), orderName(sort, BY_LARGEST)];
+}
+
+/** The row that describes an order of smallest or of largest values. */
+export function orderName(sort: number, subject: number): RowName {
+  return { sort, subject, value: ORDER };
 }
 
 /** The rows of all layers of a skip index that were read, and what follows from them. */
