@@ -613,13 +613,19 @@ describe('the death of a thread', () => {
     THREAD_TUNING.turnMs = 0;
     await store.commit([put(patient(1))]);
     let parts = 0;
+    let isEnded = false;
+    const pause = new Int32Array(new SharedArrayBuffer(4));
     onPost((worker, request) => {
-      if (request.part !== undefined && (parts += 1) === 3) void worker.terminate();
+      if (request.part === undefined) return;
+      parts += 1;
+      if (parts === 3) void worker.terminate().then(() => (isEnded = true));
+      // The last part must not be sent before the thread has ended, however busy the machine is.
+      else if (parts > 3 && !isEnded) Atomics.wait(pause, 0, 0, 50);
     });
-    const results = await store.commit(patients(200).map((resource) => put(resource)));
-    expect(results).toHaveLength(200);
+    const results = await store.commit(patients(1_000).map((resource) => put(resource)));
+    expect(results).toHaveLength(1_000);
     expect(workers).toHaveLength(2);
-    expect((await store.search(PATIENTS)).total).toBe(200);
+    expect((await store.search(PATIENTS)).total).toBe(1_000);
   });
 
   test('before it began: everything goes on in the event loop, and a warning says so', async () => {
