@@ -1,20 +1,18 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { R4 } from '../../src/fhir/r4.js';
 import { createSubject } from '../../src/search/evaluate/search-subject.js';
 import { positionOf } from '../../src/search/evaluate/sort.js';
 import type { Criteria, SortKey } from '../../src/search/criteria/criteria.js';
 import type { ResourceStore } from '../../src/store/store.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
-import { Connections } from '../../src/stores/postgres/connections.js';
 import { TUNING } from '../../src/stores/postgres/pages/tuning.js';
-import { SkipIndexes } from '../../src/stores/postgres/skip/skip-indexes.js';
 import { SKIP_TUNING } from '../../src/stores/postgres/skip/skip-row.js';
 import { PostgresStore } from '../../src/stores/postgres/store.js';
-import { keyOf, PROJECT, queryOf } from '../../src/testing/conformance-case.js';
+import { keyOf, queryOf } from '../../src/testing/conformance-case.js';
 import { createRandom, oneOf } from '../../src/testing/random.js';
 import { cases, SEED } from '../support/chance.js';
 import { correlatedObservations } from './correlated-observations.js';
 import { noting, postgresPool } from './postgres-pool.js';
+import { buildSkips } from './postgres-skip-build.js';
 import { above, by, match, write } from './skip-cases.js';
 
 const [DEFAULTS, SKIPS] = [{ ...TUNING }, { ...SKIP_TUNING }];
@@ -22,14 +20,6 @@ const [DEFAULTS, SKIPS] = [{ ...TUNING }, { ...SKIP_TUNING }];
 beforeAll(() => void Object.assign(SKIP_TUNING, { granule: 16, minGranules: 4, minHolders: 2 }));
 afterAll(() => void Object.assign(SKIP_TUNING, SKIPS));
 afterEach(() => void Object.assign(TUNING, DEFAULTS));
-
-type Pool = Awaited<ReturnType<typeof postgresPool>>;
-
-async function build(pool: Pool): Promise<void> {
-  const connections = new Connections(pool, { connectionWait: 5_000, cancelWait: 2_000 });
-  await new SkipIndexes(connections, R4).make([{ project: PROJECT, type: 'Observation', isUnused: true }]);
-  connections.close();
-}
 
 const not = (of: Criteria): Criteria => ({ kind: 'not', of });
 const CONDITIONS: readonly Criteria[] = [
@@ -70,7 +60,7 @@ test.each([0, 30])(
     const stored = new Map<ResourceStore, Map<string, string>>();
     for (const one of [store, memory]) {
       await write(one, resources);
-      if (one === store) await build(pool);
+      if (one === store) await buildSkips(pool, ['Observation']);
       if (writes > 0) await write(one, written);
       const gone = resources.slice(100, 100 + writes / 5).map(({ id }) => keyOf('Observation', id!));
       await one.commit(gone.map((key) => ({ kind: 'delete', key })));
@@ -108,7 +98,7 @@ test('many resources of a granule are read in their order, and no others are loo
   const texts: string[] = [];
   const store = new PostgresStore(noting(pool, texts));
   await write(store, correlatedObservations(400));
-  await build(pool);
+  await buildSkips(pool, ['Observation']);
   const page = queryOf('Observation', not(match('status', 'final')), { sort: [by('date')], limit: 10 });
   const read = async (denseGranule: number): Promise<readonly [ids: string, lookedUp: number]> => {
     Object.assign(TUNING, { looks: [Infinity], fewTogether: 0, firstBatch: 0, mostShare: 2, denseGranule });
@@ -132,7 +122,7 @@ test.each([false, true])(
     const texts: string[] = [];
     const store = new PostgresStore(noting(pool, texts));
     await write(store, correlatedObservations(400));
-    await build(pool);
+    await buildSkips(pool, ['Observation']);
     Object.assign(TUNING, { looks: [Infinity], fewTogether: 0, mostShare: 2, denseGranule: 4 });
     const idsBy = async (...sort: readonly SortKey[]): Promise<readonly string[]> => {
       texts.length = 0;

@@ -1,12 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { R4 } from '../../src/fhir/r4.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import type { Criteria } from '../../src/search/criteria/criteria.js';
 import type { ValueTest } from '../../src/search/criteria/value-test.js';
-import { Connections } from '../../src/stores/postgres/connections.js';
 import type { PostgresPool } from '../../src/stores/postgres/driver.js';
 import { TUNING } from '../../src/stores/postgres/pages/tuning.js';
-import { SkipIndexes } from '../../src/stores/postgres/skip/skip-indexes.js';
 import { SKIP_TUNING } from '../../src/stores/postgres/skip/skip-row.js';
 import { PostgresStore } from '../../src/stores/postgres/store.js';
 import { keyOf, PROJECT } from '../../src/testing/conformance-case.js';
@@ -16,6 +13,7 @@ import { assertSearches } from '../../src/testing/suites/random-searches.js';
 import { cases, SEED } from '../support/chance.js';
 import { linkedIdOf as idOf, linkedResources } from './linked-resources.js';
 import { noting, postgresPool } from './postgres-pool.js';
+import { buildSkips } from './postgres-skip-build.js';
 import { by, match, write } from './skip-cases.js';
 
 const [DEFAULTS, SKIPS] = [{ ...TUNING }, { ...SKIP_TUNING }];
@@ -35,12 +33,9 @@ async function typesOf(pool: PostgresPool): Promise<readonly unknown[]> {
 
 /** Makes the skip indexes of some types, whatever was written since. */
 async function build(pool: PostgresPool, types: readonly string[]): Promise<void> {
-  const connections = new Connections(pool, { connectionWait: 5_000, cancelWait: 2_000 });
   Object.assign(SKIP_TUNING, { maxFresh: -1 });
-  const made = types.map((type) => ({ project: PROJECT, type, isUnused: true }));
-  await new SkipIndexes(connections, R4).make(made);
+  await buildSkips(pool, types);
   Object.assign(SKIP_TUNING, { maxFresh: SKIPS.maxFresh });
-  connections.close();
 }
 
 const LINKED = ['Observation', 'Encounter', 'Patient'];

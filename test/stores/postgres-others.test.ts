@@ -1,12 +1,9 @@
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { R4 } from '../../src/fhir/r4.js';
 import type { Criteria } from '../../src/search/criteria/criteria.js';
 import type { ValueTest } from '../../src/search/criteria/value-test.js';
 import type { ResourceStore } from '../../src/store/store.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
-import { Connections } from '../../src/stores/postgres/connections.js';
 import { TUNING } from '../../src/stores/postgres/pages/tuning.js';
-import { SkipIndexes } from '../../src/stores/postgres/skip/skip-indexes.js';
 import { SKIP_TUNING } from '../../src/stores/postgres/skip/skip-row.js';
 import { PostgresStore } from '../../src/stores/postgres/store.js';
 import { keyOf, PROJECT, queryOf } from '../../src/testing/conformance-case.js';
@@ -14,6 +11,7 @@ import { createRandom, oneOf } from '../../src/testing/random.js';
 import { cases, SEED } from '../support/chance.js';
 import { randomOther, serviceRequests } from './other-values.js';
 import { noting, postgresPool } from './postgres-pool.js';
+import { buildSkips } from './postgres-skip-build.js';
 import { by, match, write } from './skip-cases.js';
 
 const [DEFAULTS, SKIPS] = [{ ...TUNING }, { ...SKIP_TUNING }];
@@ -23,13 +21,6 @@ afterEach(() => {
   Object.assign(TUNING, DEFAULTS);
   Object.assign(SKIP_TUNING, { maxScanned: SKIPS.maxScanned });
 });
-
-async function buildAll(pool: Awaited<ReturnType<typeof postgresPool>>): Promise<void> {
-  const connections = new Connections(pool, { connectionWait: 5_000, cancelWait: 2_000 });
-  const types = ['Observation', 'ServiceRequest'].map((type) => ({ project: PROJECT, type, isUnused: true }));
-  await new SkipIndexes(connections, R4).make(types);
-  connections.close();
-}
 
 const performedBy = (id: string): object => ({ reference: `Practitioner/${id}` });
 /** Many have the code x, and few have y. */
@@ -53,7 +44,7 @@ describe('what has another value', () => {
     const pool = await postgresPool();
     const [store, memory] = [new PostgresStore(pool), new MemoryStore()];
     for (const one of [store, memory]) await write(one, serviceRequests(250, createRandom(SEED)));
-    await buildAll(pool);
+    await buildSkips(pool, ['Observation', 'ServiceRequest']);
     for (let trial = 0; trial < cases(300, 60); trial++) {
       if (trial % 50 === 25) {
         const later = serviceRequests(10, random);
@@ -115,7 +106,7 @@ describe('what has another value', () => {
       category: [{ coding: CATEGORIES[index % CATEGORIES.length] }],
     }));
     for (const one of [store, memory]) await write(one, resources);
-    await buildAll(pool);
+    await buildSkips(pool, ['Observation', 'ServiceRequest']);
     Object.assign(TUNING, { looks: [Infinity] });
     const asked: readonly (readonly [string, ValueTest])[] = [
       ['status', { kind: 'token', code: 'final', negated: true }],

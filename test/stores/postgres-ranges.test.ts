@@ -1,17 +1,15 @@
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { R4 } from '../../src/fhir/r4.js';
 import type { Criteria } from '../../src/search/criteria/criteria.js';
 import type { ResourceStore } from '../../src/store/store.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
-import { Connections } from '../../src/stores/postgres/connections.js';
 import { TUNING } from '../../src/stores/postgres/pages/tuning.js';
-import { SkipIndexes } from '../../src/stores/postgres/skip/skip-indexes.js';
 import { SKIP_TUNING } from '../../src/stores/postgres/skip/skip-row.js';
 import { PostgresStore } from '../../src/stores/postgres/store.js';
 import { keyOf, PROJECT, queryOf } from '../../src/testing/conformance-case.js';
 import { createRandom, oneOf } from '../../src/testing/random.js';
 import { cases, SEED } from '../support/chance.js';
 import { noting, postgresPool } from './postgres-pool.js';
+import { buildSkips } from './postgres-skip-build.js';
 import { randomRange, rangedResources } from './ranged-resources.js';
 import { by, write } from './skip-cases.js';
 
@@ -23,13 +21,6 @@ afterEach(() => {
   Object.assign(SKIP_TUNING, { maxTested: SKIPS.maxTested, maxScanned: SKIPS.maxScanned });
 });
 
-async function buildAll(pool: Awaited<ReturnType<typeof postgresPool>>): Promise<void> {
-  const connections = new Connections(pool, { connectionWait: 5_000, cancelWait: 2_000 });
-  const types = ['Observation', 'RiskAssessment'].map((type) => ({ project: PROJECT, type, isUnused: true }));
-  await new SkipIndexes(connections, R4).make(types);
-  connections.close();
-}
-
 describe('pages and counts of ranges with any ends are those of a memory store', () => {
   test.each([false, true])(`with further writes: %s, seed ${SEED}`, async (further) => {
     const random = createRandom(SEED);
@@ -38,7 +29,7 @@ describe('pages and counts of ranges with any ends are those of a memory store',
     const resources = rangedResources(300, random);
     await write(store, resources);
     await write(memory, resources);
-    await buildAll(pool);
+    await buildSkips(pool, ['Observation', 'RiskAssessment']);
     if (further) {
       const others = rangedResources(300, random).filter((_, index) => index % 9 === 0);
       const gone = resources
@@ -93,7 +84,7 @@ test.each([
     ],
   }));
   await write(store, observations);
-  await buildAll(pool);
+  await buildSkips(pool, ['Observation', 'RiskAssessment']);
   Object.assign(TUNING, { looks: [Infinity], walkedFirst: 0, mostShare: 2 });
   const quantity = { kind: 'quantity', prefix, low: value, high: value, code: 'mg' } as const;
   const criteria: Criteria = { kind: 'match', parameter: 'component-value-quantity', test: quantity };
@@ -136,7 +127,7 @@ describe('a range is counted without a test of a resource', () => {
       ],
     }));
     await write(store, resources);
-    await buildAll(pool);
+    await buildSkips(pool, ['Observation', 'RiskAssessment']);
   });
 
   test.each<[string, Criteria]>([

@@ -1,10 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { R4 } from '../../src/fhir/r4.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
-import { Connections } from '../../src/stores/postgres/connections.js';
 import type { PostgresPool, PostgresStatement } from '../../src/stores/postgres/driver.js';
 import { TUNING } from '../../src/stores/postgres/pages/tuning.js';
-import { SkipIndexes } from '../../src/stores/postgres/skip/skip-indexes.js';
 import { SKIP_TUNING, type SkipHeader } from '../../src/stores/postgres/skip/skip-row.js';
 import { PostgresStore } from '../../src/stores/postgres/store.js';
 import { keyOf, PROJECT } from '../../src/testing/conformance-case.js';
@@ -14,6 +11,7 @@ import { skewedResources } from '../../src/testing/skewed-resources.js';
 import { assertSearches } from '../../src/testing/suites/random-searches.js';
 import { cases, SEED } from '../support/chance.js';
 import { noting, postgresPool } from './postgres-pool.js';
+import { buildSkips, rowsOf } from './postgres-skip-build.js';
 import { write } from './skip-cases.js';
 
 const DEFAULTS = { ...TUNING };
@@ -27,15 +25,6 @@ afterEach(() => {
 });
 afterAll(() => void Object.assign(SKIP_TUNING, SKIPS));
 
-async function rowsOf(pool: PostgresPool, text: string): Promise<readonly (readonly unknown[])[]> {
-  const client = await pool.connect();
-  try {
-    return (await client.query({ text, values: [], rowMode: 'array' })).rows;
-  } finally {
-    client.release();
-  }
-}
-
 /** The sizes of the layers of a type. */
 async function layersOf(pool: PostgresPool): Promise<readonly number[]> {
   const rows = await rowsOf(
@@ -43,14 +32,6 @@ async function layersOf(pool: PostgresPool): Promise<readonly number[]> {
     `SELECT data FROM fhirgraph_skip WHERE type = 'Observation' AND value = '' AND sort = 0`,
   );
   return rows.flatMap(([data]) => (JSON.parse(data as string) as SkipHeader).layers.map(({ size }) => size));
-}
-
-/** Brings the skip indexes of some types up to date. */
-async function build(pool: PostgresPool, types: Iterable<string>): Promise<void> {
-  const connections = new Connections(pool, { connectionWait: 5_000, cancelWait: 2_000 });
-  const skips = new SkipIndexes(connections, R4);
-  await skips.make([...types].map((type) => ({ project: PROJECT, type, isUnused: true })));
-  connections.close();
 }
 
 /** What a project has, and random changes of it. */
@@ -126,14 +107,14 @@ describe.each([
     const world = new World(store, random);
     await world.write([...skewedResources(100, random), ...randomResources(random)]);
     const types = new Set(world.all.map(({ resourceType }) => resourceType));
-    await build(pool, types);
+    await buildSkips(pool, types);
     Object.assign(SKIP_TUNING, { layerGrowth });
     Object.assign(TUNING, tuning);
     const sizes: (readonly number[])[] = [];
     for (let round = 0; round < 3; round++) {
       await world.change(oneOf([3, 8, 30], random));
       if (round > 0) await world.write(randomResources(random));
-      await build(pool, types);
+      await buildSkips(pool, types);
       sizes.push(await layersOf(pool));
       expect((await store.verify()).problems).toEqual([]);
       if (round === 1) await world.change(4);
@@ -156,10 +137,10 @@ describe('layers', () => {
     const world = new World(store, random);
     Object.assign(SKIP_TUNING, { layerGrowth: 0 });
     await world.write(skewedResources(100, random));
-    await build(pool, ['Observation']);
+    await buildSkips(pool, ['Observation']);
     for (let round = 0; round < rounds; round++) {
       await world.change(8);
-      await build(pool, ['Observation']);
+      await buildSkips(pool, ['Observation']);
     }
     return { pool, store, world };
   }
@@ -195,7 +176,7 @@ describe('layers', () => {
     expect((await layersOf(pool)).length).toBe(2);
     Object.assign(SKIP_TUNING, { maxLayered: SKIPS.maxLayered });
     await world.change(30);
-    await build(pool, ['Observation']);
+    await buildSkips(pool, ['Observation']);
     expect(await layersOf(pool)).toEqual([]);
     expect((await store.verify()).problems).toEqual([]);
     await store.close();
@@ -205,7 +186,7 @@ describe('layers', () => {
     const { pool, store, world } = await filled(1);
     const statements: string[] = [];
     await world.change(3);
-    await build(noting(pool, statements), ['Observation']);
+    await buildSkips(noting(pool, statements), ['Observation']);
     const read = statements.filter((text) => /\b(?:token|string|date|quantity|reference|uri) w\b/.test(text));
     expect(read.length).toBeGreaterThan(6);
     for (const text of read) expect(text).toMatch(/fhirgraph_number m[^]*w\.resource = m\.resource/);
@@ -231,7 +212,7 @@ describe('layers', () => {
           };
         },
       };
-      await build(interrupted, ['Observation']);
+      await buildSkips(interrupted, ['Observation']);
       if (left > 0) break;
       expect(await rowsOf(pool, 'SELECT * FROM fhirgraph_skip ORDER BY type, sort, subject, value')).toEqual(before);
       expect(await rowsOf(pool, 'SELECT * FROM fhirgraph_skip_written ORDER BY resource')).toEqual(pending);

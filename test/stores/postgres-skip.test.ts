@@ -1,8 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
-import { R4 } from '../../src/fhir/r4.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import type { Criteria, SortKey } from '../../src/search/criteria/criteria.js';
-import { Connections } from '../../src/stores/postgres/connections.js';
 import type { PostgresPool, PostgresStatement } from '../../src/stores/postgres/driver.js';
 import { projectKey } from '../../src/stores/postgres/keys.js';
 import { TUNING } from '../../src/stores/postgres/pages/tuning.js';
@@ -10,7 +8,7 @@ import type { Row } from '../../src/stores/postgres/lent-connection.js';
 import { createSkipCache } from '../../src/stores/postgres/skip/skip-cache.js';
 import { SkipIndex } from '../../src/stores/postgres/skip/skip-index.js';
 import type { StaleType } from '../../src/stores/postgres/skip/skip-state.js';
-import { pauseAfter, SkipIndexes } from '../../src/stores/postgres/skip/skip-indexes.js';
+import { pauseAfter } from '../../src/stores/postgres/skip/skip-indexes.js';
 import type { RowScope } from '../../src/stores/sql/rows.js';
 import { FORMAT, SKIP_TUNING } from '../../src/stores/postgres/skip/skip-row.js';
 import { COPY } from '../../src/stores/postgres/copy-text.js';
@@ -23,6 +21,7 @@ import { assertSearches } from '../../src/testing/suites/random-searches.js';
 import { cases, SEED } from '../support/chance.js';
 import { correlatedObservations } from './correlated-observations.js';
 import { noting, postgresPool } from './postgres-pool.js';
+import { buildSkips, rowsOf } from './postgres-skip-build.js';
 import { above, assertTextsAfterCodes, by, match, write } from './skip-cases.js';
 
 const DEFAULTS = { ...TUNING };
@@ -32,25 +31,8 @@ beforeAll(() => void Object.assign(SKIP_TUNING, { granule: 8, minGranules: 4, mi
 afterAll(() => void Object.assign(SKIP_TUNING, SKIPS));
 afterEach(() => void Object.assign(TUNING, DEFAULTS));
 
-async function rowsOf(pool: PostgresPool, text: string): Promise<readonly (readonly unknown[])[]> {
-  const client = await pool.connect();
-  try {
-    return (await client.query({ text, values: [], rowMode: 'array' })).rows;
-  } finally {
-    client.release();
-  }
-}
-
 async function countRows(pool: PostgresPool, table = 'fhirgraph_skip'): Promise<number> {
   return Number((await rowsOf(pool, `SELECT count(*) FROM ${table}`))[0]![0]);
-}
-
-/** Makes the skip indexes of some types. */
-async function buildAll(pool: PostgresPool, ...types: readonly string[]): Promise<void> {
-  const connections = new Connections(pool, { connectionWait: 5_000, cancelWait: 2_000 });
-  const skips = new SkipIndexes(connections, R4);
-  await skips.make(types.map((type) => ({ project: PROJECT, type, isUnused: true })));
-  connections.close();
 }
 
 const WAYS = {
@@ -87,7 +69,7 @@ describe('with skip indexes every way to a page gives the page', () => {
     const pool = await postgresPool();
     const store = new PostgresStore(pool);
     const stored = await write(store, [...skewedResources(120, random), ...randomResources(random)]);
-    await buildAll(pool, ...new Set(stored.map(({ resourceType }) => resourceType)));
+    await buildSkips(pool, new Set(stored.map(({ resourceType }) => resourceType)));
     expect(await countRows(pool)).toBeGreaterThan(50);
     Object.assign(TUNING, tuning);
     Object.assign(SKIP_TUNING, { maxNumbered: tuning === WAYS['sorted at once'] ? SKIPS.maxNumbered : 2 });
@@ -101,7 +83,7 @@ describe('with skip indexes every way to a page gives the page', () => {
     const pool = await postgresPool();
     const store = new PostgresStore(pool);
     const first = await write(store, skewedResources(120, random));
-    await buildAll(pool, 'Observation');
+    await buildSkips(pool, ['Observation']);
     const deleted = new Set<string>();
     for (let round = 0; round < 8; round++) deleted.add(oneOf(first, random).id!);
     await store.commit([...deleted].map((id) => ({ kind: 'delete', key: keyOf('Observation', id) })));
@@ -129,7 +111,7 @@ test.each([true, false])('a value below those of all parts has its place, descen
     ...Array.from({ length: 24 }, (_, n) => coded(`m${String(n).padStart(2, '0')}`, 'm')),
     ...Array.from({ length: 24 }, (_, n) => coded(`p${String(n).padStart(2, '0')}`, `p${n + 10}`)),
   ]);
-  await buildAll(pool, 'Observation');
+  await buildSkips(pool, ['Observation']);
   await write(store, [coded('low', 'a'), coded('between', 'n')]);
   Object.assign(TUNING, { looks: [Infinity], fewTogether: 4, firstBatch: 4 });
   Object.assign(SKIP_TUNING, { maxNumbered: 2 });
@@ -156,7 +138,7 @@ test('what was written since is tested where nearly all others meet a condition'
     store,
     ids.map((id, n) => coded(id, `m${n + 10}`, { subject })),
   );
-  await buildAll(pool, 'Observation');
+  await buildSkips(pool, ['Observation']);
   await write(store, [
     coded('none', 'a'),
     coded('one', 'b', { subject }),
@@ -204,7 +186,7 @@ describe('a page costs its rows where conditions and order depend on each other'
     const resources = correlatedObservations(1_500);
     for (let start = 0; start < resources.length; start += 500) await write(store, resources.slice(start, start + 500));
     Object.assign(SKIP_TUNING, { granule: 32 });
-    await buildAll(pool, 'Observation');
+    await buildSkips(pool, ['Observation']);
     Object.assign(SKIP_TUNING, { granule: 8 });
   });
 
@@ -323,7 +305,7 @@ test('what has another code as well is counted without a comparison of resources
     })),
   }));
   await write(store, coded);
-  await buildAll(pool, 'Observation');
+  await buildSkips(pool, ['Observation']);
   await write(store, coded.slice(0, 9));
   const other: Criteria = {
     kind: 'match',
@@ -384,7 +366,7 @@ describe('skip indexes', () => {
     const pool = await postgresPool();
     const store = new PostgresStore(pool);
     await write(store, correlatedObservations(100));
-    await buildAll(pool, 'Observation');
+    await buildSkips(pool, ['Observation']);
     expect(await countRows(pool)).toBeGreaterThan(20);
     return { pool, store };
   }
@@ -393,7 +375,7 @@ describe('skip indexes', () => {
     const { pool, store } = await filled();
     await store.commit([{ kind: 'erase', key: keyOf('Observation', 'o000000'), reason: 'test' }]);
     expect(await countRows(pool)).toBe(0);
-    await buildAll(pool, 'Observation');
+    await buildSkips(pool, ['Observation']);
     expect(await countRows(pool)).toBeGreaterThan(20);
     await store.removal.removeProject(PROJECT);
     expect(await countRows(pool)).toBe(0);
@@ -437,7 +419,7 @@ describe('skip indexes', () => {
     expect(await ask()).toEqual(['The skip index of Observation cannot be read']);
     await store.reindex();
     expect(await ask()).toEqual([]);
-    await buildAll(pool, 'Observation');
+    await buildSkips(pool, ['Observation']);
     expect([await ask(), (await countRows(pool)) > 20]).toEqual([[], true]);
     await store.close();
   });
@@ -473,7 +455,7 @@ describe('skip indexes', () => {
     await write(store, correlatedObservations(3));
     expect(await countRows(pool, 'fhirgraph_skip_written')).toBe(3);
     COPY.fromRows = before;
-    await buildAll(pool, 'Observation');
+    await buildSkips(pool, ['Observation']);
     Object.assign(SKIP_TUNING, { maxFresh: SKIPS.maxFresh });
     expect(await countRows(pool, 'fhirgraph_skip_written')).toBe(0);
   });
@@ -545,7 +527,7 @@ describe('skip indexes', () => {
     expect((await store.search(page)).matches.length).toBe(10);
     await store.removal.removeProject(PROJECT);
     await write(store, correlatedObservations(31));
-    await buildAll(pool, 'Observation');
+    await buildSkips(pool, ['Observation']);
     expect(await countRows(pool)).toBe(0);
   });
 
@@ -556,7 +538,7 @@ describe('skip indexes', () => {
     await rowsOf(pool, "UPDATE fhirgraph_meta SET value = '6' WHERE name = 'schema_version'");
     const later = new PostgresStore(pool);
     await write(later, correlatedObservations(1));
-    await buildAll(pool, 'Observation');
+    await buildSkips(pool, ['Observation']);
     expect(await countRows(pool)).toBeGreaterThan(20);
     await later.close();
   });
@@ -583,7 +565,7 @@ describe('skip indexes', () => {
       },
     };
     await rowsOf(pool, 'DELETE FROM fhirgraph_skip');
-    await buildAll(interrupted, 'Observation');
+    await buildSkips(interrupted, ['Observation']);
     expect(erased).toBe(true);
     expect(await countRows(pool)).toBe(0);
     await store.close();

@@ -1,16 +1,13 @@
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { R4 } from '../../src/fhir/r4.js';
 import type { Criteria } from '../../src/search/criteria/criteria.js';
 import type { TokenTest } from '../../src/search/criteria/value-test.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
-import { Connections } from '../../src/stores/postgres/connections.js';
-import type { PostgresPool } from '../../src/stores/postgres/driver.js';
 import { TUNING } from '../../src/stores/postgres/pages/tuning.js';
-import { SkipIndexes } from '../../src/stores/postgres/skip/skip-indexes.js';
 import { FORMAT, SKIP_TUNING } from '../../src/stores/postgres/skip/skip-row.js';
 import { PostgresStore } from '../../src/stores/postgres/store.js';
-import { PROJECT, queryOf } from '../../src/testing/conformance-case.js';
+import { queryOf } from '../../src/testing/conformance-case.js';
 import { noting, postgresPool } from './postgres-pool.js';
+import { buildSkips } from './postgres-skip-build.js';
 import { match, write } from './skip-cases.js';
 
 const DEFAULTS = { ...TUNING };
@@ -44,19 +41,13 @@ const TESTS: readonly TokenTest[] = ['a', 'b', undefined].flatMap((code) =>
   ),
 );
 
-async function build(pool: PostgresPool): Promise<void> {
-  const connections = new Connections(pool, { connectionWait: 5_000, cancelWait: 2_000 });
-  await new SkipIndexes(connections, R4).make([{ project: PROJECT, type: 'Observation', isUnused: true }]);
-  connections.close();
-}
-
 describe('codes with their system', () => {
   test.each(['code', 'method', 'category'])('of the parameter %s are counted', async (parameter) => {
     const pool = await postgresPool();
     const statements: string[] = [];
     const [store, memory] = [new PostgresStore(noting(pool, statements)), new MemoryStore()];
     for (const one of [store, memory]) await write(one, RESOURCES);
-    await build(pool);
+    await buildSkips(pool, ['Observation']);
     Object.assign(TUNING, { looks: [Infinity] });
     for (const one of TESTS) {
       const asked: Criteria = { kind: 'match', parameter, test: one };
@@ -81,7 +72,7 @@ describe('codes with their system', () => {
     const statements: string[] = [];
     const store = new PostgresStore(noting(pool, statements));
     await write(store, RESOURCES);
-    await build(pool);
+    await buildSkips(pool, ['Observation']);
     const client = await pool.connect();
     const run = async (text: string): Promise<unknown> =>
       (await client.query({ text, values: [], rowMode: 'array' })).rows[0]?.[0];
@@ -103,7 +94,7 @@ describe('codes with their system', () => {
     };
     const [total, isScanned] = await count();
     expect([await store.verify().then(({ problems }) => problems), isScanned]).toEqual([[], true]);
-    await build(pool);
+    await buildSkips(pool, ['Observation']);
     expect(await count()).toEqual([total, false]);
     await store.close();
   });
