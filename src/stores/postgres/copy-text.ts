@@ -3,8 +3,8 @@ import type { PostgresScriptStatement } from './driver.js';
 
 /** Only tests change it. */
 export const COPY = {
-  /** Rows from which COPY, with its further round trips, takes less time than arrays. */
-  fromRows: 500,
+  /** Rows from which COPY, with its further round trips, takes less time than arrays. A group of small commits has 600 of Observations. */
+  fromRows: 1_000,
 };
 
 /**

@@ -174,9 +174,9 @@ describe('commits by COPY and by arrays', () => {
     });
     const patients = (from: number, count: number): readonly AnyResource[] =>
       Array.from({ length: count }, (_, n) => resourceOf('Patient', `p${from + n}`, { active: true, gender: 'other' }));
-    await putAll(store, ...patients(0, 20));
+    await putAll(store, ...patients(0, 150));
     expect(scripts).toEqual([]);
-    await putAll(store, ...patients(100, 200));
+    await putAll(store, ...patients(1_000, 400));
     const copies = [
       'COPY resource',
       'INSERT INTO fhirgraph_shape',
@@ -189,7 +189,7 @@ describe('commits by COPY and by arrays', () => {
     ]);
     scripts.length = 0;
     // Where some exist, resources are written by the statement that replaces them.
-    await putAll(store, ...patients(200, 200));
+    await putAll(store, ...patients(1_200, 400));
     expect(scripts).toEqual([['COPY token', 'COMMIT']]);
     await store.close();
   });
