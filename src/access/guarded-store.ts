@@ -25,6 +25,7 @@ import { MAX_FOUND } from './terminology/search-terminology.js';
 import { typeHistoryVisible } from './read/type-history.js';
 import { historyVisible, readVisible } from './read/visible-reads.js';
 import { areMaskedAlike, maskFound } from './evaluate/granting-rules.js';
+import { onFirstUse } from '../platform/on-first-use.js';
 
 /**
  * Wraps a store with a caller's rights.
@@ -59,7 +60,7 @@ export function guardStore(
       inSession(options, () => guard.searchByReference(query, parameter, targets, options)),
     commit: (writes, options) =>
       inSession(options, async () => {
-        const { commitGuarded } = await (writing ??= loadWriting());
+        const { commitGuarded } = await loadWriting();
         return commitGuarded(store, caller, await guard.withConcepts(writes, options), options, trace, profiles);
       }),
     history: (key, page, options) => inSession(options, () => guard.history(key, page, options)),
@@ -68,8 +69,7 @@ export function guardStore(
 }
 
 /** PERF: a process that only reads does without this code. */
-let writing: ReturnType<typeof loadWriting> | undefined;
-const loadWriting = () => import('./write/commit-guarded.js');
+const loadWriting = onFirstUse(() => import('./write/commit-guarded.js'));
 
 function assertSameModel(store: ResourceStore, caller: Caller): void {
   if (caller.kind !== 'member' || caller.rules.model === store.model) return;

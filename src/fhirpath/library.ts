@@ -3,6 +3,7 @@ import type { Model } from 'fhirpath';
 import type * as re2js from 're2js';
 import { FhirError } from '../fhir/error.js';
 import type { FhirModel } from '../fhir/model/fhir-model.js';
+import { inOneGo, inTurns, Pace } from '../platform/pace.js';
 import { nextTurn } from '../platform/timers.js';
 import { perModel } from '../fhir/model/per-model.js';
 
@@ -28,8 +29,11 @@ let loaded: Loaded | undefined;
  * Every asynchronous step awaits this before the first expression is parsed, compiled or evaluated: preparing a
  * request, signing in, writing or checking policies, creating a model with FHIRPath in its index. Expressions are
  * evaluated synchronously and never load anything.
+ *
+ * @param model is adapted to the library, too, in turns with other work; otherwise the first expression that needs it does
+ * that at once
  */
-export async function loadFhirPath(): Promise<void> {
+export async function loadFhirPath(model?: FhirModel): Promise<void> {
   loading ??= load();
   try {
     loaded = await loading;
@@ -38,6 +42,9 @@ export async function loadFhirPath(): Promise<void> {
     loading = undefined;
     throw error;
   }
+  if (model === undefined) return;
+  const adapted = ADAPTED(model);
+  adapted.model ??= await inTurns(withOurDefinitions(model, loaded.r4), new Pace());
 }
 
 /** Resets the loaded library. Only for the test that every code path to an expression loads it first. */
@@ -46,17 +53,22 @@ export function forgetFhirPath(): void {
 }
 
 async function load(): Promise<Loaded> {
-  const [library, r4, { RE2JS }] = await Promise.all([
-    import('fhirpath'),
-    import('fhirpath/fhir-context/r4'),
-    import('re2js'),
-  ]);
-  // Loading the modules takes one turn of the event loop, and the parser's first expression another.
+  // Each of them takes a turn of the event loop: modules, which hold data, and the parser's first expressions.
+  const { RE2JS } = await import('re2js');
   await nextTurn();
-  library.default.parse('true');
+  const r4 = await import('fhirpath/fhir-context/r4');
+  await nextTurn();
+  const library = await import('fhirpath');
+  for (const expression of FIRST_EXPRESSIONS) {
+    await nextTurn();
+    library.default.parse(expression);
+  }
   await nextTurn();
   return { library: library.default, r4: r4.default as R4Model, RE2JS };
 }
+
+/** Between them they use most rules of the grammar. */
+const FIRST_EXPRESSIONS = ['true', "name.where(use = 'official').given.first() != 'A' and active"];
 
 /** @throws FhirError `internal` - {@link loadFhirPath} was not awaited */
 export function fhirPathLibrary(): Library {
@@ -74,13 +86,17 @@ function present(): Loaded {
 }
 
 /** Adapts a FhirModel to fhirpath.js. */
-export const fhirPathModel: (model: FhirModel) => Model = perModel((model) => withOurDefinitions(model, present().r4));
+export function fhirPathModel(model: FhirModel): Model {
+  return (ADAPTED(model).model ??= inOneGo(withOurDefinitions(model, present().r4)));
+}
+
+const ADAPTED = perModel((): { model?: R4Model } => ({}));
 
 /**
  * A copy of fhirpath.js's R4 model with the types and elements that R4 core lacks (ProjectMembership, `Meta.author`) or
  * types differently.
  */
-function withOurDefinitions(model: FhirModel, r4: R4Model): R4Model {
+function* withOurDefinitions(model: FhirModel, r4: R4Model): Generator<void, R4Model> {
   const extended: R4Model = {
     ...r4,
     availableTypes: new Set(r4.availableTypes),
@@ -91,6 +107,7 @@ function withOurDefinitions(model: FhirModel, r4: R4Model): R4Model {
     choiceTypePaths: { ...r4.choiceTypePaths },
   };
   for (const name of model.typeNames) {
+    yield;
     const type = model.typeDefinition(name)!;
     if (type.kind === 'resource' && !r4.availableTypes.has(name)) {
       extended.availableTypes.add(name);

@@ -10,6 +10,7 @@ import { schemaFor } from './schema/schema-for.js';
 import { coerceHostInput } from './execute/host/coerce-host-input.js';
 import { readInput, type InputFault } from './execute/read-input.js';
 import { enumNamed } from './schema/enums.js';
+import { onFirstUse } from '../platform/on-first-use.js';
 import { inOneGo, inTurns, Pace } from '../platform/pace.js';
 import { assertListsShort } from './measure-variables.js';
 import { hasEnums, hostOf } from './schema/host/service-model.js';
@@ -76,12 +77,14 @@ export async function coerceLongVariables(
   return errors.length === 0 ? { values } : { errors };
 }
 
+const loadCoercion = onFirstUse(() => import('./graphql-js-validation.js'));
+
 async function coerceByGraphqlJs(
   { model, dialect, root }: VariableTypes,
   readers: readonly VariableReader[],
   inputs: { readonly [name: string]: unknown },
 ): Promise<CoercedVariables> {
-  const { coerceVariables } = await import('./graphql-js-validation.js');
+  const { coerceVariables } = await loadCoercion();
   const others = readers.filter(({ read }) => read === undefined).map(({ definition }) => definition);
   const coerced = coerceVariables(schemaFor(model, dialect, root), others, inputs);
   if (coerced.errors !== undefined) return coerced;

@@ -20,6 +20,7 @@ import {
 import { type PrintOptions, printFhirSchema, type SchemaOptions } from './schema/print-fhir-schema.js';
 import { serviceStore } from './service-store.js';
 import type { QueryDocument, TypedRequest } from './typed-document.js';
+import { onFirstUse } from '../platform/on-first-use.js';
 
 /** A FHIR GraphQL service: a store and its configuration, created once by {@link createFhirGraphql}. */
 export interface FhirGraphql {
@@ -70,9 +71,8 @@ export function createFhirGraphql(config: FhirServiceConfig): FhirGraphql {
   const service = Object.freeze<FhirGraphql>({
     // Async functions, so that a missing request rejects instead of throwing.
     execute: async (query, request) => executeFhirGraphql(query, requestContext(settings, request) as never),
-    // PERF: a process that explains nothing does without this code.
     explain: async (query, request) => {
-      const { explainFhirGraphql } = await import('./explain/explain-fhir-graphql.js');
+      const { explainFhirGraphql } = await loadExplaining();
       return explainFhirGraphql(query, requestContext(settings, request) as never);
     },
     printSchema({ federation = false, ...given }: ServiceSchemaOptions = {}) {
@@ -87,6 +87,9 @@ export function createFhirGraphql(config: FhirServiceConfig): FhirGraphql {
   });
   return keepConfig(service, settings);
 }
+
+/** PERF: a process that explains nothing does without this code. */
+const loadExplaining = onFirstUse(() => import('./explain/explain-fhir-graphql.js'));
 
 /** The configuration of a service. */
 export interface FhirServiceConfig extends FhirGraphqlConfig {

@@ -97,7 +97,7 @@ async function withVariables(
   coerced: CoercedVariables | Promise<CoercedVariables>,
 ): Promise<PreparedRequest> {
   const variables = valuesOf(await coerced);
-  if (request.document.usesFhirPath) await loadFhirPath();
+  if (request.document.usesFhirPath) await loadFhirPath(request.document.model);
   return { ...request, variables };
 }
 

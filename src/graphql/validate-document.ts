@@ -11,6 +11,8 @@ import {
 import type { Limits } from './limits.js';
 import { fragmentsOf } from './plan/collect-fields.js';
 import { usesFhirPath } from './plan/uses-fhirpath.js';
+import { onFirstUse } from '../platform/on-first-use.js';
+import { nextTurn } from '../platform/timers.js';
 import type { PreparedDocument } from './prepared-document.js';
 import { isPlainDocument } from './validation/plain-document.js';
 
@@ -34,8 +36,16 @@ export function validateDocument(
   const tokens = assertDocumentSize(written, limits);
   const prepare = (document: DocumentNode): PreparedDocument => preparedOf(document, { model, tokens, root, dialect });
   if (isPlainDocument(model, written, root)) return prepare(written);
-  return import('./check-by-rules.js').then(({ checkByRules }) => prepare(checkByRules(model, written, dialect, root)));
+  return loadRules().then(({ checkByRules }) => prepare(checkByRules(model, written, dialect, root)));
 }
+
+/** PERF: a process with plain documents alone does without this code. */
+const loadRules = onFirstUse(async () => {
+  // The modules of graphql-js take a turn of the event loop, and those that use them another.
+  await import('./graphql-js-validation.js');
+  await nextTurn();
+  return import('./check-by-rules.js');
+});
 
 function preparedOf(
   document: DocumentNode,

@@ -14,6 +14,7 @@ import type { GuardedKey, GuardedWrite } from '../access/contract.js';
 import { expectationOf } from './if-match.js';
 import { withIndex } from '../access/write-error.js';
 import type { WriteRequest } from './write-request.js';
+import { onFirstUse } from '../platform/on-first-use.js';
 
 /** A write of the commit, and the meaning of its failure. */
 export interface PlannedWrite {
@@ -164,8 +165,7 @@ class Planner {
     const made = this.state.get(keyText(key));
     if (made === null) throw gone(key);
     const before = made ?? requireFound(this.stored.get(keyText(key)), key);
-    // PERF: loading takes 5 ms, which processes without patches should not spend.
-    const { applyJsonPatch } = await import('../fhir/json-patch/json-patch.js');
+    const { applyJsonPatch } = await loadJsonPatch();
     if (!('versionId' in before)) return this.#put(key, applyJsonPatch(before, operations), stated, from);
     const expect = stated ?? { version: before.versionId };
     const role = stated === undefined ? 'patched' : 'write';
@@ -199,3 +199,6 @@ class Planner {
     this.writes.push({ write: { kind: 'assert-no-match', query: { type, criteria } }, from, role });
   }
 }
+
+/** PERF: loading takes 5 ms, which processes without patches should not spend. */
+const loadJsonPatch = onFirstUse(() => import('../fhir/json-patch/json-patch.js'));

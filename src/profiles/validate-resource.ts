@@ -75,7 +75,7 @@ export async function validateInTurns(
   const sound = resource as unknown as AnyResource;
   const basic = strict ? await inTurns(validatingStorable(definitions, sound, { maxIssues }), pace) : [];
   if (profiles === undefined) return validation(basic, []);
-  await loadFhirPath();
+  await loadFhirPath(definitions);
   if (pace.isSpent) await pace.next();
   const urls = profiles === true ? claimedProfiles(resource) : profiles;
   const found = validateProfiles(definitions, resource, urls, { maxIssues, isOptional: profiles === true });

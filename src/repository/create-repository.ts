@@ -10,6 +10,7 @@ import { searchBundle } from './search-bundle.js';
 import { auditedParameters } from './search-query.js';
 import { typeHistoryBundle } from './type-history-bundle.js';
 import * as writes from './write-resource.js';
+import { onFirstUse } from '../platform/on-first-use.js';
 
 /**
  * Opens the resources of the caller's project to the host's own code, under the caller's rights.
@@ -64,7 +65,7 @@ export function repositoryOf(open: OpenRepository): Repository {
       }),
     transaction: (request, options = {}) =>
       audited(context, request?.type === 'batch' ? 'batch' : 'transaction', async (facts) => {
-        const { bundleTargets, carryOutBundle } = await (transactions ??= loadTransactions());
+        const { bundleTargets, carryOutBundle } = await loadTransactions();
         const trace = tracedBy(context, facts, baseUrl);
         const { model } = context.store;
         if (trace !== undefined) facts.targets = bundleTargets(model, request, undefined, baseUrl);
@@ -77,8 +78,7 @@ export function repositoryOf(open: OpenRepository): Repository {
 }
 
 /** PERF: a process without transactions does without this code. */
-let transactions: ReturnType<typeof loadTransactions> | undefined;
-const loadTransactions = () => import('./carry-out-bundle.js');
+const loadTransactions = onFirstUse(() => import('./carry-out-bundle.js'));
 
 /** The types of FHIR's resources are the caller's view of plain JSON; the type given decides which. */
 function typed(work: Promise<unknown>): Promise<never> {

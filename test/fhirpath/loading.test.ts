@@ -15,6 +15,7 @@ import { R4 } from '../../src/fhir/r4.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import { compileFhirPath } from '../../src/fhirpath/compile.js';
 import { fhirPathLibrary, fhirPathModel, forgetFhirPath, loadFhirPath } from '../../src/fhirpath/library.js';
+import { PACE } from '../../src/platform/pace.js';
 import { indexEntries } from '../../src/search/index/index-resource.js';
 import { indexNeedsFhirPath } from '../../src/search/index/prepare-model.js';
 import { SERVER_SCOPE } from '../../src/store/resource-key.js';
@@ -214,12 +215,29 @@ describe('the FHIRPath library is not loaded', () => {
   });
 });
 
-test('requests go on in a turn after the one in which the library was loaded, and the parser is ready then', async () => {
+test('each module and each first expression has its turn, and requests go on in another', async () => {
   await loadFhirPath();
   const parsed = vi.spyOn(fhirPathLibrary(), 'parse');
   forgetFhirPath();
   const { turns } = await countTurns(loadFhirPath);
-  expect(turns).toBeGreaterThanOrEqual(2);
-  expect(parsed.mock.calls).toEqual([['true']]);
+  expect(parsed).toHaveBeenCalledTimes(2);
+  expect(turns).toBeGreaterThanOrEqual(5);
   parsed.mockRestore();
+});
+
+test('a model is adapted to the library type by type, and once', async () => {
+  await loadFhirPath();
+  const model = await otherModel();
+  const { turnMs } = PACE;
+  PACE.turnMs = 0;
+  try {
+    const first = await countTurns(() => loadFhirPath(model));
+    expect(first.turns).toBeGreaterThanOrEqual(model.typeNames.length);
+    const adapted = fhirPathModel(model);
+    const again = await countTurns(() => loadFhirPath(model));
+    expect(again.turns).toBeLessThanOrEqual(1);
+    expect(fhirPathModel(model)).toBe(adapted);
+  } finally {
+    PACE.turnMs = turnMs;
+  }
 });

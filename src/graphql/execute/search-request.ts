@@ -44,7 +44,7 @@ export function cursorOf(edge: SearchEdge, options: RunOptions): Cursor | undefi
   const text = cursorArgument(edge, options.variables);
   if (text === undefined) return undefined;
   const cursor = decodeCursor(text, edge.type, options.store.caller);
-  return cursor.search.fhirpath === undefined ? cursor : loadFhirPath().then(() => cursor);
+  return cursor.search.fhirpath === undefined ? cursor : loadFhirPath(options.store.model).then(() => cursor);
 }
 
 /**

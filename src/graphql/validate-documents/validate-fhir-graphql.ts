@@ -119,7 +119,7 @@ async function validateListed({ id, document }: ListedDocument, settings: Settin
   try {
     const prepared = await prepareDocument(model, document, limits, dialect, root);
     if (prepared.operations.length === 0) throw new FhirError('invalid', 'The document holds no operation');
-    if (prepared.usesFhirPath) await loadFhirPath();
+    if (prepared.usesFhirPath) await loadFhirPath(model);
     const validated = await Promise.all(
       prepared.operations.map((operation) => validateOperation(prepared, operation, settings)),
     );
