@@ -7,7 +7,7 @@ import type { IndexTable } from '../sql/lookup.js';
 import { shapeText } from '../sql/shape-text.js';
 import { list, Sql, sql, type SqlValue } from '../sql/sql.js';
 import { inOneGo } from '../../platform/pace.js';
-import { arrayText } from './array.js';
+import { arrayText, plainArrayText } from './array.js';
 import { copyInto } from './copy-text.js';
 import { NO_SYSTEM } from './dialect.js';
 import type { PostgresScriptStatement } from './driver.js';
@@ -140,8 +140,11 @@ export class IndexRows {
   #rowsOf(table: IndexTable): Sql {
     const { types } = COLUMNS[table];
     const rows = this.#rows.get(table) ?? [];
-    const column = (index: number): string => arrayText(rows.map((row) => row[index]!));
-    return sql`unnest(${list(types.map((type, index) => sql`${column(index)}${type}`))}) AS u`;
+    const columns = types.map((type, index) => {
+      const values = rows.map((row) => row[index]!);
+      return sql`${type === TEXTS ? arrayText(values) : plainArrayText(values)}${type}`;
+    });
+    return sql`unnest(${list(columns)}) AS u`;
   }
 
   #addInside(type: string, inside: string): void {
@@ -206,11 +209,13 @@ function unitKey(text: string | undefined): string | null {
 
 type Owner = readonly [resource: string, parameter: number, group: number];
 
+const TEXTS = new Sql('::text[]', []);
+
 /** The columns of a table after `project`, and their array types. */
 function columns(names: string, ...types: readonly string[]): { readonly names: Sql; readonly types: readonly Sql[] } {
   return {
     names: new Sql(`resource, parameter, grp, ${names}`, []),
-    types: ['uuid', 'bigint', 'int', ...types].map((type) => new Sql(`::${type}[]`, [])),
+    types: ['uuid', 'bigint', 'int', ...types].map((type) => (type === 'text' ? TEXTS : new Sql(`::${type}[]`, []))),
   };
 }
 

@@ -1,5 +1,5 @@
 import { type Sql, sql } from '../sql/sql.js';
-import { arrayText } from './array.js';
+import { arrayText, plainArrayText } from './array.js';
 import { copyInto } from './copy-text.js';
 import type { PostgresScriptStatement } from './driver.js';
 
@@ -25,13 +25,14 @@ export interface PendingVersion {
  */
 export function upsert(shard: string, versions: readonly PendingVersion[]): Sql {
   const sorted = inOrderOfKeys(versions);
-  const column = (name: 'key' | 'type' | 'id' | 'version' | 'updated' | 'shape' | 'erased'): string =>
-    arrayText(sorted.map((version) => version[name]));
+  const column = (name: 'type' | 'id' | 'erased'): string => arrayText(sorted.map((version) => version[name]));
+  const plain = (name: 'key' | 'version' | 'updated' | 'shape'): string =>
+    plainArrayText(sorted.map((version) => version[name]));
   const texts = arrayText(sorted.map((version) => (isLong(version) ? null : version.text)));
   return sql`INSERT INTO resource AS r (project, key, type, id, version, updated, content, shape, erased)
     SELECT ${shard}::uuid, u.key, u.type, u.id, u.version, u.updated, ${content(sorted.filter(isLong))}, u.shape, u.erased
-    FROM unnest(${column('key')}::uuid[], ${column('type')}::text[], ${column('id')}::text[], ${column('version')}::int[],
-      ${column('updated')}::bigint[], ${texts}::text[], ${column('shape')}::uuid[], ${column('erased')}::text[])
+    FROM unnest(${plain('key')}::uuid[], ${column('type')}::text[], ${column('id')}::text[], ${plain('version')}::int[],
+      ${plain('updated')}::bigint[], ${texts}::text[], ${plain('shape')}::uuid[], ${column('erased')}::text[])
       AS u(key, type, id, version, updated, content, shape, erased)
     ON CONFLICT (project, key) DO UPDATE SET version = excluded.version, updated = excluded.updated, content = excluded.content,
       shape = excluded.shape, erased = excluded.erased,
