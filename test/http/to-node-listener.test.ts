@@ -35,6 +35,16 @@ async function sendRaw(text: string): Promise<readonly [status: number, text: st
 const get = (target: string, method = 'GET'): ReturnType<typeof sendRaw> =>
   sendRaw(`${method} ${target} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`);
 
+test('an answer has its length in bytes', async () => {
+  const { port } = server.address() as AddressInfo;
+  const url = `http://127.0.0.1:${port}/fhir/R4/Patient`;
+  const body = JSON.stringify({ resourceType: 'Patient', name: [{ text: 'Zoë 😀' }] });
+  const created = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/fhir+json' }, body });
+  const text = await created.text();
+  expect(JSON.parse(text)).toMatchObject({ name: [{ text: 'Zoë 😀' }] });
+  expect(created.headers.get('content-length')).toBe(String(Buffer.byteLength(text)));
+});
+
 describe('the path of a request', () => {
   test.each([
     '/fhir/R4/Patient/../Practitioner',
