@@ -39,13 +39,18 @@ export function withBaseUrl(store: ResourceStore, baseUrl: string | undefined): 
     ...(store.accessEpoch === undefined ? {} : { accessEpoch: (options?: CallOptions) => store.accessEpoch!(options) }),
     close: () => store.close(),
   };
-  BASES.set(view, base);
+  VIEWS.set(view, { base, store });
   return view;
 }
 
 /** The base URL of a view, without a trailing slash; undefined for other stores. */
 export function baseUrlOf(store: ResourceStore): string | undefined {
-  return BASES.get(store);
+  return VIEWS.get(store)?.base;
 }
 
-const BASES = new WeakMap<ResourceStore, string>();
+/** The store of a view, as the host opened it; other stores are their own. */
+export function storeBehind(store: ResourceStore): ResourceStore {
+  return VIEWS.get(store)?.store ?? store;
+}
+
+const VIEWS = new WeakMap<ResourceStore, { readonly base: string; readonly store: ResourceStore }>();

@@ -12,6 +12,7 @@ import type { GuardedWrite } from '../contract.js';
 import { loadFhirPath } from '../../fhirpath/library.js';
 import type { ProfileChoice } from '../../profiles/validate-profiles.js';
 import { isAboveProjects } from '../fields/administrative-types.js';
+import { readProjectSettings } from './project-settings.js';
 import { assertProfiles, NO_PROFILES, requiredProfiles, type RequiredProfiles } from './required-profiles.js';
 import { withIndex } from '../write-error.js';
 
@@ -43,8 +44,7 @@ export async function validationFor(
   options: CallOptions | undefined,
 ): Promise<WriteValidation> {
   if (caller.project === SERVER_SCOPE || !writes.some(({ kind }) => kind === 'put')) return ABOVE_PROJECTS;
-  const [project] = await store.read([{ project: SERVER_SCOPE, type: 'Project', id: caller.project }], options);
-  const settings = project?.status === 'found' ? elementsOf(project.resource) : {};
+  const settings = await readProjectSettings(store, caller.project, options);
   const strictMode = settings['strictMode'] === true;
   const profiles = requiredProfiles(settings, asked);
   if (profiles.claimed || profiles.listed.length > 0) await loadFhirPath();

@@ -1,0 +1,46 @@
+import { LRUCache } from 'lru-cache';
+import { elementsOf, type JsonObject } from '../../fhir/resource.js';
+import type { CallOptions } from '../../store/call-options.js';
+import { SERVER_SCOPE } from '../../store/resource-key.js';
+import type { ResourceStore } from '../../store/store.js';
+import { storeBehind } from '../../store/with-base-url.js';
+
+interface Entry {
+  /** Of the store, read before the project was. */
+  readonly epoch: string;
+  readonly settings: JsonObject;
+}
+
+/**
+ * The elements of a Project as it is now; none if it is gone.
+ *
+ * PERF: writes of a Project raise the store's epoch, which all requests of a moment read together. So a Project is read
+ * again only when that has changed. A replica may show a change in its epoch before another one shows it in the
+ * Project, so it is read each time where there are replicas.
+ */
+export async function readProjectSettings(
+  store: ResourceStore,
+  project: string,
+  options: CallOptions | undefined,
+): Promise<JsonObject> {
+  const opened = storeBehind(store);
+  if (opened.accessEpoch === undefined || opened.readsAreCurrent !== true) return read(store, project, options);
+  const epoch = await opened.accessEpoch(options);
+  let kept = BY_STORE.get(opened);
+  if (kept === undefined) BY_STORE.set(opened, (kept = new LRUCache({ max: MAX_ENTRIES })));
+  const entry = kept.get(project);
+  if (entry?.epoch === epoch) return entry.settings;
+  const settings = await read(store, project, options);
+  kept.set(project, { epoch, settings });
+  return settings;
+}
+
+async function read(store: ResourceStore, project: string, options: CallOptions | undefined): Promise<JsonObject> {
+  const [found] = await store.read([{ project: SERVER_SCOPE, type: 'Project', id: project }], options);
+  return found?.status === 'found' ? elementsOf(found.resource) : {};
+}
+
+/** Projects of a store. */
+const MAX_ENTRIES = 500;
+
+const BY_STORE = new WeakMap<ResourceStore, LRUCache<string, Entry>>();
