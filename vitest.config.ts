@@ -22,10 +22,12 @@ export const COMMON = {
     // Most code runs a few times: to optimise it takes more of the cores than it gives back.
     '--no-opt',
     '--no-wasm-tier-up',
-    // Tests make much that does not live long: fewer collections take a tenth less of the cores.
-    ...['--min-semi-space-size=64', '--max-semi-space-size=128'],
+    // Tests make much that does not live long: fewer collections take a tenth less of the cores, and those that one thread
+    // makes a twentieth less: the threads of two workers wait for each other.
+    ...['--min-semi-space-size=64', '--max-semi-space-size=128', '--single-threaded-gc'],
   ],
   setupFiles: ['test/support/setup.ts'],
+  globalSetup: ['test/support/temporary-in-memory.ts'],
   // Ends what hangs. A machine under load takes ten times as long as a quiet one, which is no fault of a test.
   testTimeout: 300_000,
   hookTimeout: 300_000,
