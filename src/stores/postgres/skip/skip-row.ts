@@ -179,8 +179,8 @@ export function subjectOf(parameter: string, scope: RowScope): number | undefine
 export const SKIP_TUNING = {
   /** Resources of a granule. */
   granule: 512,
-  /** Types of fewer granules have no skip index. */
-  minGranules: 16,
+  /** Types of fewer granules have no skip index. Small types have one too: very many resources may refer to few. */
+  minGranules: 1,
   /** Codes and targets of fewer resources are looked up. */
   minHolders: 512,
   /** The most keys whose numbers the server looks up, a hundredth of a millisecond each. */
