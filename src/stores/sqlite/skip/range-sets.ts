@@ -45,13 +45,21 @@ export class RangeSets {
     const order = this.#index.order({ parameter, descending: isOpenAbove(criteria.test) }, this.#scope);
     const others = this.#byOthers(criteria);
     if (order === undefined || others === undefined) return undefined;
-    const { reaching, leaving } = longIntervals(criteria, this.#scope, this.#scanned, limit);
+    const { reaching, leaving } = longIntervals(
+      criteria,
+      this.#index,
+      order,
+      others,
+      this.#scope,
+      this.#scanned,
+      limit,
+    );
     const { all, short, some } = granulesInRange(criteria, order, range, reaching === undefined);
     const [sure, open] = [this.#index.emptySet(), this.#index.emptySet()];
     for (const granule of short) order.addTo(leaving === undefined ? open : sure, granule);
-    for (const key of leaving ?? []) sure.delete(key);
+    if (leaving !== undefined) sure.subtract(leaving);
     for (const granule of all) order.addTo(sure, granule);
-    for (const key of reaching ?? []) sure.add(key);
+    if (reaching !== undefined) sure.unite(reaching);
     for (const [first, last] of runsOf(some)) {
       const matching = this.#isShort(first, last, order, limit)
         ? this.#matchingIn(first, last, criteria, order.starts)

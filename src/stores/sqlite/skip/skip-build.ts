@@ -10,9 +10,11 @@ import { LAST_KEY } from '../versions.js';
 import { zoneOfIds } from '../zones.js';
 import { listBytes, listsBytes, setBytes } from '../../sql/skip/key-bytes.js';
 import { KeySet } from '../../sql/skip/key-set.js';
+import { longEnds } from './long-ends.js';
 import { ReferenceOrders, readStoredReferences } from './reference-order.js';
 import { referenceRows } from './reference-rows.js';
 import {
+  BY_END,
   BY_LARGEST,
   BY_SMALLEST,
   EVERYTHING,
@@ -66,6 +68,8 @@ class SkipBuilder {
   readonly #sizes: SkipSizes;
   readonly #check: () => void;
   readonly #known: KnownRows | undefined;
+  /** Of the header. */
+  readonly #id = randomUUID();
   #all = new KeySet(0, 0);
 
   constructor(
@@ -107,7 +111,10 @@ class SkipBuilder {
     const parameters = this.#statements.read(LIST_PARAMETERS).all(this.#collection) as [number, string][];
     const codes = parameters.filter(([, code]) => !code.includes('$') && !code.includes('#'));
     for (const code of ['_id', '_lastUpdated', ...codes.map((one) => one[1])]) yield* this.#order(code);
-    for (const [number, code] of codes) if (isOfReferences(code, this.#scope)) yield* this.#references(number, code);
+    for (const [number, code] of codes) {
+      if (isOfReferences(code, this.#scope)) yield* this.#references(number, code);
+      else yield* this.#ends(number, code);
+    }
     yield* this.#presence();
     for (const [number, code] of codes) yield* this.#values(number, code);
   }
@@ -116,7 +123,7 @@ class SkipBuilder {
     const [epoch] = this.#statements.read(READ_EPOCH).get() as [string | null];
     const [lastVersion] = this.#statements.read(LAST_KEY).get() as [number];
     const { first, size, count } = this.#all;
-    return { format: FORMAT, id: randomUUID(), epoch, lastVersion, first, size, count, built: count };
+    return { format: FORMAT, id: this.#id, epoch, lastVersion, first, size, count, built: count };
   }
 
   *#order(parameter: string): Generator<SkipRow> {
@@ -127,6 +134,12 @@ class SkipBuilder {
       this.#granules(index.skip!, subject, { parameter, several }, this.#inOrder(parameter, subject === BY_LARGEST));
     yield* rows(BY_SMALLEST);
     if (several) yield* rows(BY_LARGEST);
+  }
+
+  *#ends(number: number, parameter: string): Generator<SkipRow> {
+    const [table] = tablesOf(this.#scope.dialect.model, this.#scope.type, parameter);
+    const rows = longEnds(table, number, (query) => this.#column(query));
+    yield* this.#granules(number, BY_END, { parameter, several: false }, rows);
   }
 
   /** The references of each resource, and the order by them. */
@@ -164,21 +177,22 @@ class SkipBuilder {
 
   *#granules(
     sort: number,
-    subject: typeof BY_SMALLEST | typeof BY_LARGEST,
+    subject: typeof BY_SMALLEST | typeof BY_LARGEST | typeof BY_END,
     { parameter, several }: Pick<SkipOrder, 'parameter' | 'several'>,
     [keys, values]: readonly [readonly number[], readonly SqlValue[]],
   ): Generator<SkipRow> {
     const { granule, minGranules } = this.#sizes;
     const known = this.#known?.granules(sort, subject);
     if (this.#known !== undefined ? known === undefined : keys.length < granule * minGranules) return;
-    const { starts, ties } = known ?? granulesOf(values, granule);
-    const order: SkipOrder = { parameter, starts, ties, several };
+    const { starts, ties, of = this.#id } = known ?? granulesOf(values, granule);
+    const isByEnd = subject === BY_END;
+    const order: SkipOrder = { parameter, starts, ties, several, ...(isByEnd && { of }) };
     yield { sort, subject, value: ORDER, data: JSON.stringify(order) };
-    const missing = this.#all.copy();
+    const missing = isByEnd ? new KeySet(0, 0) : this.#all.copy();
     const granules: number[][] = starts.map(() => []);
     values.forEach((value, place) => {
       granules[partWith(starts, value)]!.push(keys[place]!);
-      missing.delete(keys[place]!);
+      if (!isByEnd) missing.delete(keys[place]!);
     });
     granules.push([...missing.keys()]);
     const lists = granules.map((own) => listBytes(Float64Array.from(own).sort(), this.#all.first));
@@ -253,6 +267,8 @@ class SkipBuilder {
 export interface KnownGranules {
   readonly starts: readonly SqlValue[];
   readonly ties: readonly number[];
+  /** See {@link SkipOrder}. */
+  readonly of?: string;
 }
 
 /**

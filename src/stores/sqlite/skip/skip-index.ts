@@ -10,14 +10,15 @@ import { fewResources, rangeOfKeys, referencesOfFew, type SkipReferences } from 
 import { countRows } from './reference-rows.js';
 import { addSources, addTargets, KEYS_IN_ROW, readReferences, type References } from '../../sql/skip/references.js';
 import type { SkipCache } from './skip-cache.js';
+import { readHeader, writtenSince } from './skip-header.js';
 import { skipOrderOf } from './skip-order.js';
 import {
+  BY_END,
   BY_LARGEST,
   BY_SMALLEST,
   EVERYTHING,
   FORMAT,
   GRANULES_IN_ROW,
-  HEADER,
   ORDER,
   PRESENCE,
   SETS,
@@ -140,14 +141,13 @@ export class SkipIndex {
     if (smallest === undefined) return undefined;
     const subject = key.descending && smallest.several ? BY_LARGEST : BY_SMALLEST;
     const order = subject === BY_LARGEST ? this.#granules(sort, subject) : smallest;
-    if (order === undefined) return undefined;
-    const list = this.#reader(sort, subject, order.starts.length + 1);
-    return {
-      ...order,
-      keysOf: (granule, among) => readList(list(granule), this.header.first, among),
-      addTo: (set, granule) => addList(set, list(granule)),
-      atLeast: (granule) => leastInList(list(granule)),
-    };
+    return order && this.#withKeys(order, sort, subject);
+  }
+
+  /** The resources with long intervals of a parameter in the order of their ends, each by its last one; undefined where that is not kept. */
+  ends(parameter: number): SkipOrderKeys | undefined {
+    const order = this.#granules(parameter, BY_END);
+    return order?.of === this.header.id ? this.#withKeys(order, parameter, BY_END) : undefined;
   }
 
   /** Undefined where they are not kept. */
@@ -178,6 +178,16 @@ export class SkipIndex {
   /** Whether some resource may have several values of a parameter. */
   hasSeveral(parameter: number): boolean {
     return this.#granules(parameter, BY_SMALLEST)?.several ?? true;
+  }
+
+  #withKeys(order: SkipOrder, sort: number, subject: number): SkipOrderKeys {
+    const list = this.#reader(sort, subject, order.starts.length + 1);
+    return {
+      ...order,
+      keysOf: (granule, among) => readList(list(granule), this.header.first, among),
+      addTo: (set, granule) => addList(set, list(granule)),
+      atLeast: (granule) => leastInList(list(granule)),
+    };
   }
 
   #setOfKeys(keys: readonly number[]): KeySet {
@@ -260,37 +270,3 @@ const ROWS_PER_TEST = 8;
 const NOTHING = new Uint8Array(0);
 
 const READ = 'SELECT data FROM skip WHERE sort = ? AND subject = ? AND value = ?';
-
-/** Undefined where the file has none that is valid. */
-export function readHeader(collection: number, statements: Statements): SkipHeader | undefined {
-  const [text, epoch] = (statements.read(READ_HEADER).get(SETS, zoneOfIds(collection), HEADER) ?? []) as [
-    string?,
-    (string | null)?,
-  ];
-  if (text === undefined) return undefined;
-  const header = JSON.parse(text) as SkipHeader;
-  return header.format === FORMAT && header.epoch === epoch ? header : undefined;
-}
-
-const READ_HEADER = `SELECT data, (SELECT value FROM meta WHERE name = 'index_epoch') FROM skip
-  WHERE sort = ? AND subject = ? AND value = ?`;
-
-/**
- * The keys of what was written since a version, up to those of one more version than may be pending. Undefined where so much was written to
- * all types that they were not looked for.
- */
-export function writtenSince(
-  lastVersion: number,
-  collection: number,
-  statements: Statements,
-  { maxPending, maxVersions }: { readonly maxPending: number; readonly maxVersions: number } = SKIP_TUNING,
-): readonly number[] | undefined {
-  if (statements.read(VERSION_AFTER).get(lastVersion, maxVersions) !== undefined) return undefined;
-  const rows = statements.read(WRITTEN_SINCE).all(lastVersion, collection, maxPending + 1) as [number][];
-  return [...new Set(rows.map(([key]) => key))];
-}
-
-const VERSION_AFTER = 'SELECT 1 FROM version NOT INDEXED WHERE key > ? LIMIT 1 OFFSET ?';
-// PERF: for a DISTINCT SQLite would read all versions in the order of their resources.
-const WRITTEN_SINCE = `SELECT v.resource FROM version v NOT INDEXED CROSS JOIN resource r ON r.key = v.resource
-  WHERE v.key > ? AND r.collection = ? LIMIT ?`;

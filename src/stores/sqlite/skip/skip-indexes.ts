@@ -9,7 +9,7 @@ import { countOfCollection } from '../shapes.js';
 import type { Statements } from '../statements.js';
 import { asOfNow, inTransaction } from '../transaction.js';
 import { buildSkipRows } from './skip-build.js';
-import { readHeader, writtenSince } from './skip-index.js';
+import { readHeader, writtenSince } from './skip-header.js';
 import { type PackedRows, packRows, unpackRows } from './packed-rows.js';
 import { updatedSkipRows } from './skip-update.js';
 import { removeSkipRows, SKIP_TUNING, type SkipSizes } from './skip-row.js';

@@ -1,10 +1,9 @@
-import type { SortKey } from '../../../search/criteria/criteria.js';
 import { tablesOf } from '../../sql/index-tables.js';
 import type { SqlValue } from '../../sql/sql.js';
 import { isBefore, partWith } from '../../sql/pages/value-range.js';
 import { isSame, listAt, listBytes, listsBytes, readList } from '../../sql/skip/key-bytes.js';
 import { granulesOf } from './skip-build.js';
-import { BY_LARGEST, GRANULES_IN_ROW, ORDER, type SkipOrder, type SkipRow } from './skip-row.js';
+import { BY_END, BY_LARGEST, GRANULES_IN_ROW, ORDER, type SkipOrder, type SkipRow } from './skip-row.js';
 import type { Written } from './written.js';
 
 /** Brings the orders of a skip index up to date. */
@@ -12,10 +11,13 @@ export class OrderUpdate {
   readonly #written: Written;
   /** Resources of a granule. */
   readonly #granule: number;
+  /** Of the header. */
+  readonly #id: string;
 
-  constructor(written: Written, granule: number) {
+  constructor(written: Written, granule: number, id: string) {
     this.#written = written;
     this.#granule = granule;
+    this.#id = id;
   }
 
   /** The changed rows of an order; undefined if the order needs additional rows. */
@@ -23,7 +25,9 @@ export class OrderUpdate {
     const order = JSON.parse(this.#written.read(sort, subject, ORDER) as string) as SkipOrder;
     const { parameter, starts, ties, several } = order;
     const [table] = tablesOf(this.#written.scope.dialect.model, this.#written.scope.type, parameter);
-    if (!several && sort > 0) {
+    const isByEnd = subject === BY_END;
+    if (isByEnd && order.of !== this.#written.id) return undefined;
+    if (!isByEnd && !several && sort > 0) {
       const others =
         table === 'reference' ? this.#written.severalTargets(parameter) : this.#written.severalOf(sort, table!);
       if (others.length > 0) return undefined;
@@ -37,22 +41,26 @@ export class OrderUpdate {
     for (const tie of ties) parts[tie]!.isTie = true;
     const missing: Part = { start: null, isTie: true, bytes: lists.at(-1)!, added: [] };
     const key = { parameter, descending: subject === BY_LARGEST };
+    const valuesOf: ValuesOf = (keys) =>
+      isByEnd ? this.#written.lastEnds(sort, table!, keys) : this.#written.values(key, keys);
     const places = [...starts];
-    for (const [resource, value] of this.#written.values(key, this.#written.pending)) {
-      (value === null ? missing : partOf(parts, places, value)).added.push(resource);
+    for (const [resource, value] of valuesOf(this.#written.pending)) {
+      if (value !== null) partOf(parts, places, value).added.push(resource);
+      else if (!isByEnd) missing.added.push(resource);
     }
-    const updated = [...parts.flatMap((part) => this.#updated(part, key)), this.#changedPart(missing)];
+    const updated = [...parts.flatMap((part) => this.#updated(part, valuesOf)), this.#changedPart(missing)];
     const isSameOrder = updated.length === lists.length && parts.length === starts.length;
     const rows = rowsOf(updated.map(({ bytes }) => bytes));
     const changed = rows.flatMap((data, value): SkipRow[] =>
       stored[value] !== undefined && isSame(data, stored[value]) ? [] : [{ sort, subject, value, data }],
     );
-    if (isSameOrder) return changed;
+    if (isSameOrder && !isByEnd) return changed;
     const own = updated.slice(0, -1);
     const now: SkipOrder = {
       ...order,
       starts: own.map(({ start }) => start),
       ties: [...own.entries()].filter(([, { isTie }]) => isTie).map(([index]) => index),
+      ...(isByEnd && { of: this.#id }),
     };
     return [{ sort, subject, value: ORDER, data: JSON.stringify(now) }, ...changed];
   }
@@ -63,14 +71,12 @@ export class OrderUpdate {
   }
 
   /** A granule with its writes; several granules if it has grown. */
-  #updated(part: Part, key: SortKey): readonly Part[] {
+  #updated(part: Part, valuesOf: ValuesOf): readonly Part[] {
     const now = this.#changedPart(part);
     if (now === part || now.isTie) return [now];
     const keys = readList(now.bytes, this.#written.all.first);
     if (keys.length <= MAX_GRANULES * this.#granule) return [now];
-    const rows = [...this.#written.values(key, JSON.stringify(keys))].sort(([, a], [, b]) =>
-      a === b ? 0 : isBefore(a, b) ? -1 : 1,
-    );
+    const rows = [...valuesOf(JSON.stringify(keys))].sort(([, a], [, b]) => (a === b ? 0 : isBefore(a, b) ? -1 : 1));
     const { starts, ties } = granulesOf(
       rows.map(([, value]) => value),
       this.#granule,
@@ -94,6 +100,9 @@ export class OrderUpdate {
     return { ...part, bytes: listBytes(Float64Array.from([...kept, ...added]).sort(), first) };
   }
 }
+
+/** The values of resources by a JSON list of their keys. */
+type ValuesOf = (keys: string) => readonly (readonly [number, SqlValue])[];
 
 /** A granule, and the resources in it that were written. */
 interface Part {

@@ -20,6 +20,8 @@ import type { Statements } from '../statements.js';
  *                              resources without a value
  * order   1           0, 1 …   the same by the largest value of each resource, where some have several
  * param.  2           0, 1 …   the references of a parameter: see references.ts
+ * order   3           -1       the resources with long intervals, by the end of their last one: see long-ends.ts
+ * order   3           0, 1 …   their granules
  * ```
  *
  * Orders are the numbers of parameters, or those of zones.ts for the ids and instants of change; `ids` is the number of that
@@ -41,6 +43,7 @@ export const ORDER = -1;
 export const BY_SMALLEST = 0;
 export const BY_LARGEST = 1;
 export const TARGETS = 2;
+export const BY_END = 3;
 
 /** The moment that the rows of a type describe, and the range of its keys. */
 export interface SkipHeader {
@@ -76,6 +79,11 @@ export interface SkipOrder {
   readonly ties: readonly number[];
   /** Some resources have several values: the descending order has granules of its own. */
   readonly several: boolean;
+  /**
+   * Of an order by ends, the id of the header under which it was last brought up to date. Under another one it is void: an
+   * earlier version of this library, which does not know it, may have updated the other rows.
+   */
+  readonly of?: string;
 }
 
 /** How large the parts of a skip index are. */

@@ -10,7 +10,7 @@ import { isSame, readInto, setBytes } from '../../sql/skip/key-bytes.js';
 import { KeySet } from '../../sql/skip/key-set.js';
 import { changedReferences, countRows } from './reference-rows.js';
 import { KEYS_IN_ROW, MAX_TARGET } from '../../sql/skip/references.js';
-import { readHeader, writtenSince } from './skip-index.js';
+import { readHeader, writtenSince } from './skip-header.js';
 import { OrderUpdate } from './skip-order-update.js';
 import {
   EVERYTHING,
@@ -86,7 +86,7 @@ function changedRows(
   // A parameter without a row is one that no resource has.
   if (parametersOf(written).some((one) => values.get(one)?.includes(PRESENCE) !== true)) return undefined;
   for (const [parameter, own] of values) rows.push(...changedSets(written, parameter, codes.get(parameter)!, own));
-  const orders = new OrderUpdate(written, granule);
+  const orders = new OrderUpdate(written, granule, header.id);
   for (const [sort, subject, value] of kept) {
     if (sort === SETS || value !== ORDER) continue;
     const changed = orders.rows(sort, subject);

@@ -2,7 +2,7 @@ import type { SqlDialect } from '../../sql/dialect.js';
 import { rowScope } from '../../sql/rows.js';
 import type { Statements } from '../statements.js';
 import { buildSkipRows, type KnownRows } from './skip-build.js';
-import { readHeader, writtenSince } from './skip-index.js';
+import { readHeader, writtenSince } from './skip-header.js';
 import { HEADER, ORDER, PRESENCE, SETS, SEVERAL, SKIP_TUNING, type SkipOrder } from './skip-row.js';
 import { zoneOfIds } from '../zones.js';
 

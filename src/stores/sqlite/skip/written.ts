@@ -7,12 +7,15 @@ import type { Statements } from '../statements.js';
 import { zoneOfIds } from '../zones.js';
 import { readInto } from '../../sql/skip/key-bytes.js';
 import { KeySet } from '../../sql/skip/key-set.js';
+import { lastEndOf } from './long-ends.js';
 import { skipOrderOf } from './skip-order.js';
 import { EVERYTHING, SETS, type SkipHeader } from './skip-row.js';
 
 /** What was written to a type since its skip index was made. */
 export class Written {
   readonly scope: RowScope;
+  /** Of the header of the index as it was. */
+  readonly id: string;
   readonly keys: readonly number[];
   /** Number of keys of the range that was known. */
   readonly sizeBefore: number;
@@ -30,10 +33,11 @@ export class Written {
     scope: RowScope,
     statements: Statements,
     check: () => void,
-    { first, size: sizeBefore }: SkipHeader,
+    { id, first, size: sizeBefore }: SkipHeader,
     pending: readonly number[],
   ) {
     this.scope = scope;
+    this.id = id;
     this.#statements = statements;
     this.#check = check;
     this.keys = pending;
@@ -52,6 +56,11 @@ export class Written {
   /** The sort values of resources that are there. */
   values(key: SortKey, keys: string): readonly (readonly [number, SqlValue])[] {
     return this.among(skipOrderOf(key, this.scope)!.valueOf, keys);
+  }
+
+  /** The ends of the last long intervals of resources that are there. */
+  lastEnds(parameter: number, table: ValueTable, keys: string): readonly (readonly [number, SqlValue])[] {
+    return this.among(lastEndOf(table, parameter), keys);
   }
 
   /** What was written and has several values. See extremes.ts for the marks. */
