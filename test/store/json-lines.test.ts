@@ -122,6 +122,25 @@ describe('ElementReader', () => {
     expect(reads.slice(20)).toContain(1);
   });
 
+  test('measures ever fewer texts while nearly all of them is needed, and many again once less of them is', () => {
+    const wide = new ElementReader(['meta', 'text', '_gender', 'contact']);
+    const measuredOf = (resource: AnyResource, count: number): number => {
+      const lines = jsonLines(resource);
+      let measured = 0;
+      for (let at = 0; at < count; at++) {
+        if (wide.prefersWhole(lines)) continue;
+        wide.read(lines);
+        measured += 1;
+      }
+      return measured;
+    };
+    measuredOf(PATIENT, 20);
+    expect(measuredOf(PATIENT, 4_800)).toBeLessThanOrEqual(15);
+    const narrow = { ...PATIENT, address: Array.from({ length: 50 }, () => ({ city: 'A' })) } as AnyResource;
+    measuredOf(narrow, 600);
+    expect(measuredOf(narrow, 100)).toBe(100);
+  });
+
   test('throws on a text that is no JSON', () => {
     for (const damaged of ['', '"', 'female"', '"female']) {
       expect(() => reader.read(`{\n"resourceType":"Patient",\n"gender":${damaged}}`)).toThrow(SyntaxError);
