@@ -2,6 +2,7 @@ import type { AnyResource } from '../../fhir/resource.js';
 import type { InlineResourceField, ObjectField } from '../plan/plan.js';
 import type { Writer } from './edge-writers.js';
 import { areTestedInTurns, keptItems, keptItemsInTurns } from './kept-items.js';
+import { memberOf } from './member.js';
 import type { Output } from './holes.js';
 import type { Run } from './run.js';
 
@@ -10,11 +11,13 @@ type ItemWriter = (item: unknown, index: number, out: Output, container: AnyReso
 /** Writes a list of objects: those items that the arguments and directives of the field leave. */
 export function compileItems(field: ObjectField | InlineResourceField, write: ItemWriter): Writer {
   const { key, name } = field;
+  const { get } = memberOf(name);
+  const { set } = memberOf(key);
   const isPlain = field.filter === undefined && field.shaping === undefined;
   return (source, out, container, run) => {
-    const value = source[name];
+    const value = get(source);
     if (isPlain && (value === undefined || Array.isArray(value))) {
-      out[key] = value === undefined ? null : writeAll(value, write, out, container, run);
+      set(out, value === undefined ? null : writeAll(value, write, out, container, run));
       return;
     }
     if (areTestedInTurns(field, value)) {
@@ -25,7 +28,7 @@ export function compileItems(field: ObjectField | InlineResourceField, write: It
     }
     const items = keptItems(field, value, out, container, run);
     if (items === null) return;
-    out[key] = writeAll(items, write, out, container, run);
+    set(out, writeAll(items, write, out, container, run));
   };
 }
 

@@ -20,6 +20,7 @@ import { completeLeaf, completeText, wrongCode, wrongType } from './complete-lea
 import { completeHostValue } from './host/complete-host-value.js';
 import { hostError } from './host/host-error.js';
 import { itemsOf, shapedItems } from './kept-items.js';
+import { memberOf } from './member.js';
 import { compileItems } from './item-list.js';
 import { CANONICAL_TEXT } from './resolvable-reference.js';
 import type { Output } from './holes.js';
@@ -122,10 +123,12 @@ function primitive(field: PrimitiveField): Writer {
   const { key, name, type, codes } = field;
   const complete = completeLeaf(type, codes);
   if (complete === completeText) return text(field);
+  const { get } = memberOf(name);
+  const { set } = memberOf(key);
   return (source, out, _, run) => {
-    const value = source[name];
+    const value = get(source);
     const leaf = value === undefined ? null : complete(value);
-    if (leaf !== undefined) out[key] = leaf;
+    if (leaf !== undefined) set(out, leaf);
     else writeOther(field, type, value, out, run);
   };
 }
@@ -133,10 +136,12 @@ function primitive(field: PrimitiveField): Writer {
 /** PERF: most fields are such, and need no call to be checked. */
 function text(field: PrimitiveField): Writer {
   const { key, name, type } = field;
+  const { get } = memberOf(name);
+  const { set } = memberOf(key);
   return (source, out, _, run) => {
-    const value = source[name];
-    if (typeof value === 'string') out[key] = value;
-    else if (value === undefined) out[key] = null;
+    const value = get(source);
+    if (typeof value === 'string') set(out, value);
+    else if (value === undefined) set(out, null);
     else writeOther(field, type, value, out, run);
   };
 }
@@ -206,11 +211,13 @@ function compileExtension({ url, value, array, field }: ExtensionField): Writer 
 
 function compileObject(field: ObjectField): Writer {
   const { key, name, selection } = field;
+  const { get } = memberOf(name);
+  const { set } = memberOf(key);
   const project = projectorOf(selection);
   return (source, out, container, run) => {
-    const value = source[name];
-    if (value === undefined) out[key] = null;
-    else if (isJsonObject(value)) out[key] = project(value, container, run);
+    const value = get(source);
+    if (value === undefined) set(out, null);
+    else if (isJsonObject(value)) set(out, project(value, container, run));
     else writeOther(field, selection.type, value, out, run);
   };
 }
