@@ -1,19 +1,17 @@
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { Criteria, SortKey } from '../../src/search/criteria/criteria.js';
 import type { SearchPosition } from '../../src/search/evaluate/sort.js';
-import { R4 } from '../../src/fhir/r4.js';
-import { Connections } from '../../src/stores/postgres/connections.js';
 import type { PostgresPool, PostgresStatement } from '../../src/stores/postgres/driver.js';
 import { TUNING } from '../../src/stores/postgres/pages/tuning.js';
-import { SkipIndexes } from '../../src/stores/postgres/skip/skip-indexes.js';
 import { SKIP_TUNING } from '../../src/stores/postgres/skip/skip-row.js';
 import { pglitePool } from '../../src/stores/postgres/pglite-pool.js';
 import { PostgresStore } from '../../src/stores/postgres/store.js';
-import { PROJECT, put, queryOf } from '../../src/testing/conformance-case.js';
+import { put, queryOf } from '../../src/testing/conformance-case.js';
 import { createRandom } from '../../src/testing/random.js';
 import { skewedResources } from '../../src/testing/skewed-resources.js';
 import { bareDatabase } from './postgres-pool.js';
 import type { PlanNode } from './plan-node.js';
+import { buildSkips } from './postgres-skip-build.js';
 
 /** A pool that explains each search that passes through it. */
 function explaining(pool: PostgresPool, plans: PlanNode[]): PostgresPool {
@@ -242,9 +240,7 @@ describe('a page costs its rows', () => {
       client.release();
       if (when === 'with statistics') return;
       Object.assign(SKIP_TUNING, { granule: 32, minHolders: 20 });
-      const connections = new Connections(pool, { connectionWait: 5_000, cancelWait: 2_000 });
-      await new SkipIndexes(connections, R4).make([{ project: PROJECT, type: 'Observation', isUnused: true }]);
-      connections.close();
+      await buildSkips(pool, ['Observation']);
       Object.assign(SKIP_TUNING, SKIPS);
     });
 
