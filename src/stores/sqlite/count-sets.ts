@@ -1,7 +1,7 @@
 import type { Criteria } from '../../search/criteria/criteria.js';
 import type { Condition } from '../sql/pages/condition.js';
 import { innerRangeOf } from '../sql/pages/value-range.js';
-import { inTime } from '../sql/rows.js';
+import { inTime, parameterKey, type RowScope } from '../sql/rows.js';
 import { allOf, sql } from '../sql/sql.js';
 import type { PreparedSearch } from './pages/prepared-search.js';
 import { looksAtRow } from './pages/stretch.js';
@@ -23,7 +23,7 @@ export function countInSets(
   const [first, second] = conditions;
   if (
     second === undefined &&
-    (first?.criteria === undefined || first.criteria.kind === 'missing' || !mayBeSets(first.criteria))
+    (first?.criteria === undefined || first.criteria.kind === 'missing' || !mayBeSets(first.criteria, search.scope))
   ) {
     return undefined;
   }
@@ -76,11 +76,12 @@ function shortestOf(scans: readonly Condition[], { probes }: PreparedSearch): nu
 }
 
 /** Whether sets may answer it. Ranges with two ends and systems are counted in their index, presence alone by shapes. */
-function mayBeSets(criteria: Criteria): boolean {
+function mayBeSets(criteria: Criteria, scope: RowScope): boolean {
   switch (criteria.kind) {
     case 'match': {
-      const { test } = criteria;
+      const { parameter, test } = criteria;
       return (
+        parameterKey(scope, parameter) === undefined ||
         (test.kind === 'token' && (test.code !== undefined || test.negated === true)) ||
         test.kind === 'reference' ||
         innerRangeOf(test) !== undefined ||
@@ -91,9 +92,9 @@ function mayBeSets(criteria: Criteria): boolean {
       return true;
     case 'and':
     case 'or':
-      return criteria.of.every(mayBeSets);
+      return criteria.of.every((one) => mayBeSets(one, scope));
     case 'not':
-      return mayBeSets(criteria.of);
+      return mayBeSets(criteria.of, scope);
     default:
       return criteria.kind === 'has' || criteria.kind === 'chain';
   }

@@ -9,7 +9,7 @@ import { ConjunctionCount } from './count-conjunction.js';
 import type { SqlDialect } from '../sql/dialect.js';
 import { planRows } from '../sql/plan.js';
 import { inPlan, parameterKey, type RowPlan, rowScope, type RowScope } from '../sql/rows.js';
-import { type Sql, sql } from '../sql/sql.js';
+import { FALSE, type Sql, sql } from '../sql/sql.js';
 import { sqliteDialect } from './dialect.js';
 import type { Dictionaries } from './dictionary.js';
 import { type Guard, isInTime } from './guard.js';
@@ -102,6 +102,7 @@ export class Searches {
 
   #count(search: PreparedSearch, among: readonly Condition[]): number {
     if (search.scope.collection !== undefined) {
+      if (search.conditions.some(({ test }) => test === FALSE)) return 0;
       const counted = countInSets([...among, ...search.conditions], search, this.#statements);
       if (counted !== undefined) return counted;
     }

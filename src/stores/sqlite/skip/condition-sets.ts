@@ -85,6 +85,10 @@ export class ConditionSets implements FindsSets {
     this.index.check();
     switch (criteria.kind) {
       case 'match':
+        // What no resource has ever had is in no index.
+        if (parameterKey(this.#scope, criteria.parameter) === undefined) {
+          return { set: this.index.emptySet(), exact: true };
+        }
         return limit === undefined ? this.#matching(criteria) : this.#exactly(criteria, limit);
       case 'last-updated': {
         const found = this.#ranges.of(criteria, '_lastUpdated');
