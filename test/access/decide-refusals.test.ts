@@ -20,7 +20,7 @@ import {
   stateOf,
 } from './decisions.js';
 
-beforeAll(loadFhirPath);
+beforeAll(() => loadFhirPath());
 
 const HER = { type: 'Patient', id: 'her' };
 const WOMAN = patient('female');

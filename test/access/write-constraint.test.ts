@@ -25,8 +25,8 @@ function policy(...resource: readonly unknown[]): JsonObject {
 
 const CONSTRAINED = { resourceType: 'Patient', writeConstraint: [{ expression: 'true' }] };
 
-beforeEach(loadFhirPath);
-afterAll(loadFhirPath);
+beforeEach(() => loadFhirPath());
+afterAll(() => loadFhirPath());
 
 describe('a write constraint', () => {
   test.each(['%before.one', '%after.one', '%context.one', '%resource.one', '%rootResource.one', 'one'])(

@@ -5,7 +5,7 @@ import { compileFhirPath } from '../../src/fhirpath/compile.js';
 import { loadFhirPath } from '../../src/fhirpath/library.js';
 import { Pattern } from '../../src/fhirpath/patterns.js';
 
-beforeAll(loadFhirPath);
+beforeAll(() => loadFhirPath());
 
 /** Patients with long texts, many names, or large contained resources. */
 const NARRATIVE = 'x'.repeat(100_000);

@@ -7,6 +7,7 @@ import type { ResourceStore } from '../../src/store/store.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { below, createRandom } from '../../src/testing/random.js';
 import { cases, SEED } from '../support/chance.js';
+import { storeWith } from '../support/store-with.js';
 import { ask, type Json, PROJECT, put, transaction } from './harness.js';
 
 const caller = systemCaller(PROJECT);
@@ -22,7 +23,7 @@ function counting(store: ResourceStore): { readonly store: ResourceStore; reads:
   const counts = {
     reads: 0,
     commits: 0,
-    store: Object.assign(Object.create(store) as ResourceStore, {
+    store: storeWith(store, {
       read: (...[keys, options]: Parameters<ResourceStore['read']>) => {
         if (keys.some(({ type }) => type === 'Patient')) counts.reads += 1;
         return store.read(keys, options);
