@@ -24,6 +24,20 @@ export class Pace {
   }
 }
 
+/** Maps a long list; other work runs between its items. */
+export async function mapInTurns<Item, Result>(
+  items: readonly Item[],
+  pace: Pick<Pace, 'isSpent' | 'next'>,
+  map: (item: Item, index: number) => Result,
+): Promise<Result[]> {
+  const results: Result[] = [];
+  for (const [index, item] of items.entries()) {
+    if (pace.isSpent) await pace.next();
+    results.push(map(item, index));
+  }
+  return results;
+}
+
 /** Lets other work run between the steps of work that says where they end. */
 export async function inTurns<Result>(
   work: Generator<void, Result>,

@@ -1,6 +1,6 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { elementsOf } from '../../fhir/resource.js';
-import { inTurns } from '../../platform/pace.js';
+import { inTurns, mapInTurns, Pace } from '../../platform/pace.js';
 import { CallPace } from '../../store/call-pace.js';
 import { assertNotAborted } from '../../store/guards.js';
 import { putResultOf } from '../../store/put-result.js';
@@ -71,7 +71,7 @@ export async function commitGuarded(
         options && { signal: options.signal, deadline: options.deadline },
       );
       if (replaced !== undefined) traceWrites(trace!, steps, replaced, results);
-      return answersOf(ready, steps, results, caller, trace);
+      return await answersOf(ready, steps, results, caller, trace);
     } catch (error) {
       const failure = commitFailure(error, steps, writes);
       if (failure === undefined) throw error;
@@ -92,18 +92,19 @@ function assertNotAuditLog(caller: Caller, writes: readonly GuardedWrite[]): voi
   }
 }
 
-function answersOf(
+async function answersOf(
   ready: readonly ReadyWrite[],
   steps: readonly ReadyWrite[],
   results: readonly WriteResult[],
   caller: Caller,
   trace: AccessTrace | undefined,
-): readonly GuardedResult[] {
+): Promise<readonly GuardedResult[]> {
   const resultOf = new Map(steps.map((step, index) => [step, results[index]!]));
-  return ready.flatMap((one) => {
-    if (one.role === 'added') return [];
-    return [one.role === 'unchanged' ? one.answer : answerOf(one, resultOf.get(one)!, caller, trace)];
-  });
+  const asked = ready.filter((one) => one.role !== 'added');
+  // What is written is not ended any more.
+  return mapInTurns(asked, new Pace(), (one) =>
+    one.role === 'unchanged' ? one.answer : answerOf(one, resultOf.get(one)!, caller, trace),
+  );
 }
 
 /** PERF: most callers of a large commit never read the resources, so they are masked on first access. */

@@ -2,7 +2,7 @@ import { type AccessTrace, tracedBy } from '../../access/access-trace.js';
 import { audited } from '../../access/audited.js';
 import type { AuditFacts } from '../../audit/audit.js';
 import { underLimits } from '../../access/turns/under-limits.js';
-import { copyForHost } from '../../fhir/json/copy-json.js';
+import { copyForHostInTurns } from '../../fhir/json/copy-json.js';
 import { hasDecimalText } from '../../fhir/json/stringify-json.js';
 import { bundleTargets } from './bundle-targets.js';
 import { runBatch } from './batch.js';
@@ -57,7 +57,7 @@ export function importWith(
     const result = await run(bundle, bounded, trace);
     if (trace !== undefined) facts.targets = bundleTargets(model, bundle, result.bundle, context.baseUrl);
     facts.results = result.bundle.entry?.length ?? 0;
-    return hasDecimalText(result.bundle) ? { ...result, bundle: copyForHost(result.bundle) } : result;
+    return hasDecimalText(result.bundle) ? { ...result, bundle: await copyForHostInTurns(result.bundle) } : result;
   });
 }
 

@@ -1,5 +1,6 @@
 import { keyText } from '../../fhir/reference.js';
 import type { GuardedWrite } from '../../access/contract.js';
+import { mapInTurns } from '../../platform/pace.js';
 import { CallPace } from '../../store/call-pace.js';
 import type { WriteResult } from '../../store/write.js';
 import type { BundleEntry } from '../entries/bundle-entries.js';
@@ -42,24 +43,22 @@ export async function planEntries(
   entries: readonly BundleEntry[],
   session: ImportSession,
   faults: EntryFaults,
-  review: (identified: readonly Identified[]) => void = () => undefined,
+  review: (identified: readonly Identified[]) => Promise<void> | undefined = () => undefined,
   mayGuess = false,
 ): Promise<readonly EntryPlan[]> {
   const identified = await identify(inProcessingOrder(entries), session, faults);
-  review(identified);
-  const within = linksWithin(identified);
+  await review(identified);
+  const pace = new CallPace(session.options);
+  const within = await linksWithin(identified, pace);
   let maybeConditional = false;
   const lookup: LinkLookup = (link, kind) => {
     if (kind === 'reference' && link.includes('?')) maybeConditional = true;
     return within(link, kind);
   };
-  const linked: Identified[] = [];
-  const pace = new CallPace(session.options);
-  for (const one of identified) {
-    if (pace.isSpent) await pace.next();
-    const { model } = session.store;
-    linked.push(one.action === 'put' ? { ...one, resource: rewriteLinks(model, one.resource, lookup) } : one);
-  }
+  const { model } = session.store;
+  const linked = await mapInTurns(identified, pace, (one) =>
+    one.action === 'put' ? { ...one, resource: rewriteLinks(model, one.resource, lookup) } : one,
+  );
   // PERF: most Bundles have no conditional reference, and need no second walk to find them.
   const found = maybeConditional ? await resolveConditionalReferences(linked, session, faults) : linked;
   const resolved = found.filter(({ entry }) => !faults.has(entry.index));
@@ -67,12 +66,11 @@ export async function planEntries(
   const puts = resolved.filter((one): one is PutEntry => one.action === 'put');
   const deleted = new Set(resolved.flatMap((one) => (one.action === 'delete' ? [keyText(one.key)] : [])));
   const planned = await planPuts(puts, deleted, session, mayGuess);
-  const planOf = new Map(puts.map((put, index) => [put, planned[index]!]));
-
-  return resolved.map((one): EntryPlan => {
+  let next = 0;
+  return mapInTurns(resolved, pace, (one): EntryPlan => {
     switch (one.action) {
       case 'put': {
-        const plan = planOf.get(one)!;
+        const plan = planned[next++]!;
         if (plan.kind === 'unchanged') return done(one, { kind: 'unchanged', key: one.key, stored: plan.stored });
         const optimistic = one.optimistic || plan.guessed;
         return { kind: 'write', identified: one, check: one.check, write: plan.write, optimistic };

@@ -25,7 +25,7 @@ export async function runTransaction(content: BundleContent, session: ImportSess
   assertNotAborted(session.options);
   return withRetries({ attempts: ATTEMPTS.write, signal: session.options.signal }, async ({ number }) => {
     const faults = new EntryFaults();
-    const review = (identified: readonly Identified[]): void => refuseOverlaps(identified, faults);
+    const review = (identified: readonly Identified[]): Promise<void> => refuseOverlaps(identified, faults);
     const plans = await planEntries(content.entries, session, faults, review, number === 1);
     await foreseeReads(plans, session, faults);
     if (faults.size > 0) throw faults.toError(content.size);
@@ -46,14 +46,16 @@ export async function runTransaction(content: BundleContent, session: ImportSess
 }
 
 /** One entry per resource: otherwise the outcome would depend on the order of entries. */
-function refuseOverlaps(identified: readonly Identified[], faults: EntryFaults): void {
+async function refuseOverlaps(identified: readonly Identified[], faults: EntryFaults): Promise<void> {
   const holders = new Map<string, number>();
   const hold = (name: string, index: number, what: string): void => {
     const holder = holders.get(name);
     if (holder === undefined) holders.set(name, index);
     else faults.add(index, new FhirError('invalid', `The entry has ${what} as entry ${holder}`));
   };
+  const pace = new Pace();
   for (const one of identified) {
+    if (pace.isSpent) await pace.next();
     if (one.action !== 'put' && one.action !== 'delete') continue;
     const { index, ifNoneExist } = one.entry;
     hold(keyText(one.key), index, `the same resource (${keyText(one.key)})`);
@@ -63,6 +65,7 @@ function refuseOverlaps(identified: readonly Identified[], faults: EntryFaults):
 
 /** Reads run after the commit, but a failed read must fail the transaction, so they are checked in advance. */
 async function foreseeReads(plans: readonly EntryPlan[], session: ImportSession, faults: EntryFaults): Promise<void> {
+  if (!plans.some(({ kind }) => kind === 'read')) return;
   const future = new Map<string, 'put' | 'delete'>();
   for (const { identified } of plans) {
     if (identified.action === 'put' || identified.action === 'delete') {
@@ -122,11 +125,12 @@ async function outcomes(
   session: ImportSession,
 ): Promise<readonly EntryOutcome[]> {
   const byEntry = new Array<EntryOutcome>(size);
-  results.forEach((result, position) => {
+  const pace = new Pace();
+  for (const [position, result] of results.entries()) {
+    if (pace.isSpent) await pace.next();
     const { index, write } = writes[position]!;
     if (result.kind !== 'assert-no-match') byEntry[index] = outcomeOf(write, result);
-  });
-  const pace = new Pace();
+  }
   for (const plan of plans) {
     if (pace.isSpent) await pace.next();
     const { index } = plan.identified.entry;

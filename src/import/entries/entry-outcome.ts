@@ -1,6 +1,7 @@
 import { entityTag } from '../../fhir/entity-tag.js';
 import type { Bundle } from '@medplum/fhirtypes';
 import type { FhirError } from '../../fhir/error.js';
+import { mapInTurns, Pace } from '../../platform/pace.js';
 import { keyText } from '../../fhir/reference.js';
 import type { GuardedKey } from '../../access/contract.js';
 import type { AnyResource } from '../../fhir/resource.js';
@@ -34,11 +35,18 @@ export interface ImportResult {
 }
 
 /** @param outcomes one per entry of the Bundle */
-export function toImportResult(type: 'transaction' | 'batch', outcomes: readonly EntryOutcome[]): ImportResult {
+export async function toImportResult(
+  type: 'transaction' | 'batch',
+  outcomes: readonly EntryOutcome[],
+): Promise<ImportResult> {
   const count = (kind: EntryOutcome['kind']): number => outcomes.filter((outcome) => outcome.kind === kind).length;
   return {
     // Resources are passed through, whatever their type.
-    bundle: { resourceType: 'Bundle', type: `${type}-response`, entry: outcomes.map(toEntry) },
+    bundle: {
+      resourceType: 'Bundle',
+      type: `${type}-response`,
+      entry: await mapInTurns(outcomes, new Pace(), toEntry),
+    },
     created: count('created'),
     updated: count('updated'),
     deleted: outcomes.filter((outcome) => outcome.kind === 'deleted' && outcome.versionId !== null).length,

@@ -1,4 +1,5 @@
 import { keyText } from '../../fhir/reference.js';
+import type { Pace } from '../../platform/pace.js';
 import type { Identified } from '../entries/identify.js';
 import type { LinkLookup } from './rewrite-links.js';
 
@@ -12,9 +13,10 @@ import type { LinkLookup } from './rewrite-links.js';
  *
  * A link to a version (`…/_history/2`) stays one.
  */
-export function linksWithin(identified: readonly Identified[]): LinkLookup {
+export async function linksWithin(identified: readonly Identified[], pace: Pace): Promise<LinkLookup> {
   const targets = new Map<string, string>();
   for (const one of identified) {
+    if (pace.isSpent) await pace.next();
     if (one.action !== 'put' && one.action !== 'match') continue;
     const { fullUrl, resource } = one.entry;
     const target = keyText(one.key);

@@ -1,6 +1,8 @@
 import { keyText } from '../../fhir/reference.js';
 import type { GuardedKey, GuardedWrite } from '../../access/contract.js';
 import type { AnyResource } from '../../fhir/resource.js';
+import { mapInTurns } from '../../platform/pace.js';
+import { CallPace } from '../../store/call-pace.js';
 import type { ReadResult, StoredResource } from '../../store/stored-resource.js';
 import type { Expectation } from '../../store/write.js';
 import { sameContent } from './same-content.js';
@@ -43,7 +45,7 @@ export async function planPuts(
   const guessed = puts.map(({ key, expect }) => expect === undefined && guess?.expectsNew(key.type) === true);
   const current = await readCurrent(puts, guessed, session);
   const touched = new Set(changing);
-  return puts.map(({ key, resource, expect, generatedId }, index) => {
+  return mapInTurns(puts, new CallPace(session.options), ({ key, resource, expect, generatedId }, index) => {
     const text = keyText(key);
     const found = current[index];
     const kept = resource.id === key.id ? resource : withId(resource, key.id);
