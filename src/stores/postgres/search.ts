@@ -67,11 +67,11 @@ async function pageTexts(
   const scope = scopeOf(model, query);
   const { offset, limit } = pageOf(query);
   const conditions = [...among, ...conditionsIn(query, scope)];
-  if (limit === undefined || (conditions.length === 0 && (query.sort ?? []).length === 0)) {
+  if (isPlain(query, conditions)) {
     return (await run(plainPage(query, scope, epoch))).map(([content]) => content as string);
   }
   const finder = finderOf(query, scope, epoch, skipsOf(index));
-  const need = offset + limit;
+  const need = offset + limit!;
   const position = pageEdgeOf(model, query)?.position;
   const found =
     (await finder.few(conditions, need, position, run)) ??
@@ -84,7 +84,14 @@ function conditionsIn({ criteria }: SearchQuery, scope: RowScope): readonly Cond
 }
 
 function finderOf(query: SearchQuery, scope: RowScope, epoch: string, skips?: SkipSource): PageFinder {
-  return new PageFinder(scope, query.sort ?? [], query.before !== undefined, epochHolds(epoch, SERIALLY), skips);
+  const holds = epochHolds(epoch, SERIALLY);
+  return new PageFinder(scope, query.sort ?? [], query.before !== undefined, holds, pageOf(query).offset, skips);
+}
+
+/** One statement reads all matches, or walks the index by id. */
+function isPlain(query: SearchQuery, conditions: readonly Condition[]): boolean {
+  const { offset, limit } = pageOf(query);
+  return limit === undefined || (conditions.length === 0 && (query.sort ?? []).length === 0 && offset <= TUNING.deep);
 }
 
 function plainPage(query: SearchQuery, scope: RowScope, epoch: string): Sql {
@@ -200,11 +207,11 @@ export function searchStatements(
   const { offset, limit } = pageOf(query);
   const conditions = conditionsIn(query, scope);
   const counts = counter(scope, epoch).statements(query.criteria, conditions);
-  if (limit === undefined || (conditions.length === 0 && (query.sort ?? []).length === 0)) {
+  if (isPlain(query, conditions)) {
     return { pages: [plainPage(query, scope, epoch)], counts };
   }
   const position = pageEdgeOf(model, query)?.position;
-  return { pages: finderOf(query, scope, epoch).statements(conditions, offset + limit, position), counts };
+  return { pages: finderOf(query, scope, epoch).statements(conditions, offset + limit!, position), counts };
 }
 
 /** The number of matches among what meets some conditions. */

@@ -13,8 +13,8 @@ import { collection } from './collection.js';
 import { areFar, areSparse, haveLongSets, lackScans } from './far.js';
 import { type OrderIndex, orderIndexOf } from './order-index.js';
 import { allOfType, scansFor } from './own-scans.js';
-import type { Asked } from './page-statement.js';
-import { type Finding, type FoundText, foundTexts, RangeWalk, stretchOf } from './range-walk.js';
+import { type Asked, isDeep } from './page-statement.js';
+import { append, type Finding, type FoundText, foundTexts, RangeWalk, stretchOf } from './range-walk.js';
 import { scansWithin } from './scans-within.js';
 import { type Skipping, SkipWalker } from './skip-walk.js';
 import { walked } from './stretch.js';
@@ -42,6 +42,7 @@ export class PageFinder {
   /** The indexes of the sort values in a position. */
   readonly #positions: readonly number[];
   readonly #holds: Sql;
+  readonly #offset: number;
   readonly #range: RangeWalk;
   readonly #skips: SkipSource | undefined;
   #skipWalker: Promise<SkipWalker | undefined> | undefined;
@@ -49,10 +50,19 @@ export class PageFinder {
   /**
    * @param backwards the page is found from its end
    * @param holds ends a statement where the index has changed
+   * @param offset the first matches that are not shown: they have empty texts
    * @param skips undefined: without skip indexes
    */
-  constructor(scope: RowScope, sort: readonly SortKey[], backwards: boolean, holds: Sql, skips?: SkipSource) {
+  constructor(
+    scope: RowScope,
+    sort: readonly SortKey[],
+    backwards: boolean,
+    holds: Sql,
+    offset: number,
+    skips?: SkipSource,
+  ) {
     this.#holds = holds;
+    this.#offset = offset;
     this.#skips = skips;
     this.#range = new RangeWalk({
       group: (...group) => this.#group(...group),
@@ -113,7 +123,7 @@ export class PageFinder {
 
   #asked(need: number, position: SearchPosition | undefined): Asked {
     const place = position && this.#placeOf(position);
-    return { order: this.#order, level: 0, need, place, holds: this.#holds };
+    return { order: this.#order, level: 0, need, shown: need - this.#offset, place, holds: this.#holds };
   }
 
   /** The id is a key like the others, whether or not it was asked for. */
@@ -147,10 +157,11 @@ export class PageFinder {
     if (asked.need <= 0 || conditions.some(({ test }) => test === FALSE)) return [];
     const index = await this.#wholeIndex(asked, run);
     const ordered = index && this.#walk(asked, index, conditions, run);
+    const isLate = isDeep(asked);
     // PERF: without conditions a walk leaves nothing out.
-    if (ordered !== undefined && conditions.length === 0) return yield* ordered;
+    if (ordered !== undefined && conditions.length === 0 && !isLate) return yield* ordered;
     // PERF: a page that the first rows fill needs no sets.
-    const isFirst = this.#skips !== undefined && haveLongSets(conditions) && !areSparse(conditions);
+    const isFirst = this.#skips !== undefined && haveLongSets(conditions) && !areSparse(conditions) && !isLate;
     const before = isFirst ? TUNING.walkedFirst : 0;
     for (let rows = 0; ordered !== undefined && rows < before;) {
       const step = await ordered.next();
@@ -159,8 +170,9 @@ export class PageFinder {
       yield step.value;
     }
     const skipping = await this.#skipping(asked, index, conditions, run);
+    if (ordered !== undefined && conditions.length === 0) return yield* skipping?.finding ?? ordered;
     // PERF: a granule has many more of what most resources are than a page.
-    if (ordered !== undefined && !isFirst && skipping !== undefined && skipping.share >= TUNING.mostShare) {
+    if (ordered !== undefined && !isFirst && !isLate && skipping !== undefined && skipping.share >= TUNING.mostShare) {
       const step = await ordered.next();
       if (step.done === true) return step.value;
       yield step.value;
@@ -247,7 +259,7 @@ export class PageFinder {
     if (order.backwards) parts.reverse();
     const found: FoundText[] = [];
     for (const part of parts) {
-      if (found.length < need) found.push(...(yield* part({ ...asked, need: need - found.length })));
+      if (found.length < need) append(found, yield* part({ ...asked, need: need - found.length }));
     }
     return found;
   }

@@ -3,6 +3,7 @@ import type { PageOrder, PagePosition } from '../../sql/pages/page-order.js';
 import { allOf, list, Sql, sql, TRUE } from '../../sql/sql.js';
 import type { RowScope } from '../../sql/rows.js';
 import { projectKey } from '../keys.js';
+import { TUNING } from './tuning.js';
 
 /** The parameters of a statement that finds a page, from some key of the order on. */
 export interface Asked {
@@ -10,6 +11,8 @@ export interface Asked {
   /** The key of the order that it begins with: what comes before is equal. */
   readonly level: number;
   readonly need: number;
+  /** So many of these are shown, the last ones. What comes before them is passed: it has an empty text. */
+  readonly shown: number;
   /** Its values begin with that key. */
   readonly place: PagePosition | undefined;
   /** Ends the statement if the index has changed; see {@link epochHolds}. */
@@ -31,8 +34,24 @@ export function pageOf(asked: Asked, found: Sql, isCut: boolean): Sql {
   const { order, level } = asked;
   const isById = order.keys[level]!.parameter === '_id' && !isCut;
   const sorted = sql`SELECT q.key, q.id, row_number() OVER () AS n FROM (${isById ? sortedById(asked, found) : sortedByKeys(asked, found, isCut)}) q`;
-  const content = sql`SELECT y.content FROM resource y WHERE y.project = ${projectKey(order.scope.project)} AND y.key = s.key OFFSET 0`;
-  return sql`(SELECT c.content, s.id, s.n FROM (${sorted}) s CROSS JOIN LATERAL (${content}) c) p`;
+  const ofRow = [sql`y.project = ${projectKey(order.scope.project)}`, sql`y.key = s.key`];
+  const content = (where: readonly Sql[]): Sql => sql`SELECT y.content FROM resource y WHERE ${allOf(where)} OFFSET 0`;
+  const passed = passedIn(asked);
+  if (passed === 0) {
+    return sql`(SELECT c.content, s.id, s.n FROM (${sorted}) s CROSS JOIN LATERAL (${content(ofRow)}) c) p`;
+  }
+  const shown = content([...ofRow, sql`s.n > ${passed}`]);
+  return sql`(SELECT coalesce(c.content, '') AS content, s.id, s.n FROM (${sorted}) s LEFT JOIN LATERAL (${shown}) c ON TRUE) p`;
+}
+
+/** How many of the needed matches come before the page. */
+export function passedIn({ need, shown }: Pick<Asked, 'need' | 'shown'>): number {
+  return Math.max(0, need - shown);
+}
+
+/** So many come before the page that they are better counted than found. */
+export function isDeep(asked: Pick<Asked, 'need' | 'shown'>): boolean {
+  return passedIn(asked) > TUNING.deep;
 }
 
 /** PERF: the first value is the id, and nothing comes after it, so that the resources need not be read for it. */

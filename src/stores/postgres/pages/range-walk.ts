@@ -46,7 +46,7 @@ export class RangeWalk {
       const testOf = await this.testOf(size, conditions, run);
       const rows = await run(walked(left, index, stretch, conditions.map(testOf), Math.max(2, Math.ceil(size))));
       const [end, first] = rows[0] as readonly [string | null, string | null];
-      found.push(...foundTexts(rows, 2));
+      append(found, foundTexts(rows, 2));
       if (end === null || found.length >= need) break;
       // PERF: what comes next fills the page, and the walk ends there.
       if (found.length * TUNING.nearPage < need) yield size;
@@ -55,8 +55,8 @@ export class RangeWalk {
         const ofValue = { ...asked, need: need - found.length };
         const condition = index.isValue(end);
         if (index.isCut && [...end].length === CUT)
-          found.push(...(yield* this.#ways.outside(ofValue, condition, conditions, run)));
-        else found.push(...(yield* this.#ways.group(ofValue, end, condition, conditions, run)));
+          append(found, yield* this.#ways.outside(ofValue, condition, conditions, run));
+        else append(found, yield* this.#ways.group(ofValue, end, condition, conditions, run));
         if (found.length >= need) break;
       }
       stretch = further(stretch, index, end, end === first);
@@ -77,6 +77,11 @@ export class RangeWalk {
     const listed = await this.#sizes.upTo(length, scans, run);
     return (one) => (listed.includes(one) ? isListed(one, length) : one.test);
   }
+}
+
+/** Adds what may be more than a call takes as arguments. */
+export function append(found: FoundText[], more: readonly FoundText[]): void {
+  for (const one of more) found.push(one);
 }
 
 export function foundTexts(rows: readonly Row[], column: number): readonly FoundText[] {

@@ -14,8 +14,8 @@ import { collection } from './collection.js';
 import { DenseGranules, pageOfGranule } from './granule-page.js';
 import { GranulesAhead, granulesFrom } from './granules-ahead.js';
 import { orderIndexOf, type SkipKey } from './order-index.js';
-import { type Asked, oneResource } from './page-statement.js';
-import { CUT, type Finding, type FoundText, foundTexts } from './range-walk.js';
+import { type Asked, isDeep, oneResource, passedIn } from './page-statement.js';
+import { append, CUT, type Finding, type FoundText, foundTexts } from './range-walk.js';
 import { TUNING } from './tuning.js';
 
 /**
@@ -42,15 +42,14 @@ export class SkipWalker {
    * @param index of the first key of the order
    */
   async walk(asked: Asked, index: SkipKey, conditions: readonly Condition[]): Promise<Skipping | undefined> {
-    if (asked.need > TUNING.maxSkipped) return undefined;
     const sets = await this.#sets.prepare(conditions);
     const known = conditions.length === 0 ? { set: this.#index.all, exact: true } : intersection(sets);
-    if (known === undefined) return undefined;
+    if (known === undefined || (known.exact ? asked.shown : asked.need) > TUNING.maxSkipped) return undefined;
     const order = await this.#orderOf(asked, index);
     if (order === undefined) return undefined;
     const find = async function* (this: SkipWalker): Finding {
       // PERF: what most resources meet is tested where the page is, and not for all that was written.
-      const isTested = 2 * known.set.count < this.#index.size;
+      const isTested = 2 * known.set.count < this.#index.size || (known.exact && isDeep(asked));
       const written = await this.#written(asked, isTested ? testsOf({ conditions }) : undefined);
       return yield* this.#find({ asked, index, order, conditions, written, isTested }, known);
     };
@@ -65,11 +64,12 @@ export class SkipWalker {
 
   async *#find(part: Part, known: ConditionSet): Finding {
     const { asked, index, order } = part;
-    const { set } = known;
     const { need } = asked;
     const tests = this.#testsOf(part.conditions);
+    const isPassing = part.isTested && tests.length === 0 && isDeep(asked);
+    const set = isPassing ? await this.#current(known.set) : known.set;
     const count = set.count;
-    if (count <= need + TUNING.fewTogether) {
+    if (count <= (isPassing ? asked.shown : need) + TUNING.fewTogether) {
       yield count;
       return this.#collected(part, tests, { numbers: set.keys(), keys: part.written }, need);
     }
@@ -80,6 +80,8 @@ export class SkipWalker {
     const granules = granulesFrom(asked, order);
     const ahead = new GranulesAhead(this.#index, order, granules);
     const ties = new Set(order.ties);
+    // Those of the first granule may come before the position.
+    let isPassed = isPassing && asked.place === undefined;
     for (const [position, granule] of granules.entries()) {
       // PERF: a page may come after a thousand granules without a match, so nothing waits between those of one row.
       if (ahead.lacks(position)) yield await ahead.load(position);
@@ -87,34 +89,51 @@ export class SkipWalker {
       const value = order.starts[granule] ?? null;
       const isTie = granule === order.starts.length || ties.has(granule);
       const members = isTie && !isCutShort(index, value) ? this.#membersOf(order, granule, set) : undefined;
-      if (members !== undefined && members.count > need + TUNING.fewTogether) {
-        found.push(...(await this.#collected(part, tests, batch, need - found.length)));
+      if (isPassed) {
+        // PERF: all of the granule match, and come before the page.
+        const size = (members?.count ?? order.keysOf(granule, set).length) + written.length;
+        isPassed = size <= passedIn({ need: need - found.length, shown: asked.shown });
+        if (isPassed) {
+          for (let passed = 0; passed < size; passed++) found.push(PASSED);
+          continue;
+        }
+        wanted = need - found.length + TUNING.firstBatch;
+      }
+      if (members !== undefined && members.count > need - found.length + TUNING.fewTogether) {
+        append(found, await this.#collected(part, tests, batch, need - found.length));
         batch = emptyBatch();
         if (found.length >= need) break;
-        found.push(...(yield* this.#group(part, value, members, written, need - found.length)));
+        append(found, yield* this.#group(part, value, members, written, need - found.length));
         if (found.length >= need) break;
         continue;
       }
       const numbers = members?.keys() ?? order.keysOf(granule, set);
       if (numbers.length >= TUNING.denseGranule && written.length === 0) {
         yield batch.numbers.length + numbers.length;
-        found.push(...(await this.#collected(part, tests, batch, need - found.length)));
+        append(found, await this.#collected(part, tests, batch, need - found.length));
         batch = emptyBatch();
         if (found.length >= need) break;
-        found.push(...(await this.#ofGranule(part, tests, granule, numbers, need - found.length)));
+        append(found, await this.#ofGranule(part, tests, granule, numbers, need - found.length));
       } else {
         for (const number of numbers) batch.numbers.push(number);
         for (const { key } of written) batch.keys.push(key);
         if (batch.numbers.length + batch.keys.length < wanted) continue;
         yield batch.numbers.length + batch.keys.length;
-        found.push(...(await this.#collected(part, tests, batch, need - found.length)));
+        append(found, await this.#collected(part, tests, batch, need - found.length));
         batch = emptyBatch();
         wanted = Math.min(2 * wanted, TUNING.maxBatch);
       }
       if (found.length >= need) break;
     }
-    if (found.length < need) found.push(...(await this.#collected(part, tests, batch, need - found.length)));
+    if (found.length < need) append(found, await this.#collected(part, tests, batch, need - found.length));
     return found;
+  }
+
+  /** Without resources written since. */
+  async #current(set: KeySet): Promise<KeySet> {
+    const current = set.copy();
+    for (const number of await this.#index.writtenNumbers()) current.delete(number);
+    return current;
   }
 
   /** The matches among some resources, in order. */
@@ -173,10 +192,10 @@ export class SkipWalker {
     const [first, last] = falling ? [more, less] : [less, more];
     const found = [...(await this.#collected(part, [], { numbers: [], keys: first }, need))];
     if (found.length < need && !isPast(value, asked.place?.values[0], falling)) {
-      found.push(...(yield* this.#ofValue({ ...part, written: ofValue }, value, members, need - found.length)));
+      append(found, yield* this.#ofValue({ ...part, written: ofValue }, value, members, need - found.length));
     }
     if (found.length < need) {
-      found.push(...(await this.#collected(part, [], { numbers: [], keys: last }, need - found.length)));
+      append(found, await this.#collected(part, [], { numbers: [], keys: last }, need - found.length));
     }
     return found;
   }
@@ -257,6 +276,9 @@ interface Batch {
   readonly numbers: readonly number[];
   readonly keys: readonly string[];
 }
+
+/** A match before the page. */
+const PASSED: FoundText = { content: '', id: '' };
 
 function emptyBatch(): { readonly numbers: number[]; readonly keys: string[] } {
   return { numbers: [], keys: [] };

@@ -41,6 +41,8 @@ export const TUNING = {
   broadTarget: 1_000,
   /** Resources that a count by sets of a skip index tests at most: some tens of milliseconds. */
   maxTested: 2_000,
+  /** Matches before a page that are found like those on it. More are counted by the granules that they are in. */
+  deep: 400,
   /** The longest page that is found by a skip index. */
   maxSkipped: 100_000,
   /** Members of sets beyond those of a page that are sorted at once. */
