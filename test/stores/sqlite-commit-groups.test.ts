@@ -80,7 +80,7 @@ test('the errors of a commit name its own writes', async () => {
   expect(second).toMatchObject({ reason: { code: 'precondition-failed', details: { index: 1 } } });
 });
 
-test('small commits run before the next large one that waits for the thread', async () => {
+test('small commits run before the large ones of which the thread has nothing yet', async () => {
   const { store } = newStore();
   const order: string[] = [];
   const large = (name: string): Promise<unknown> =>
@@ -92,9 +92,10 @@ test('small commits run before the next large one that waits for the thread', as
   await new Promise((resolve) => setImmediate(resolve));
   const small = ['s', 't'].map((id) => store.commit([patient(id)]).then(() => order.push(id)));
   await Promise.all([...running, ...small]);
-  // The first two end in the same turn.
-  expect(order.slice(0, 4).toSorted()).toEqual(['first', 'large', 's', 't']);
-  expect(order.slice(4)).toEqual(['larger', 'largest']);
+  expect(order.slice(0, 2)).toEqual(['first', 'large']);
+  // The thread may have parts of this one already.
+  expect(order.slice(2, 5).toSorted()).toEqual(['larger', 's', 't']);
+  expect(order.slice(5)).toEqual(['largest']);
 });
 
 test('a commit that waits ends with its signal, and writes nothing', async () => {

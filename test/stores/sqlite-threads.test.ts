@@ -11,6 +11,7 @@ import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import type { WritePart } from '../../src/stores/sqlite/threads/protocol.js';
 import { isLarge } from '../../src/stores/sqlite/threads/text-writes.js';
 import { THREAD_TUNING } from '../../src/stores/sqlite/threads/tuning.js';
+import type { CallOptions } from '../../src/store/call-options.js';
 import type { SearchQuery } from '../../src/store/search-query.js';
 import type { Change, Write } from '../../src/store/write.js';
 import { PROJECT, put, resourceOf } from '../../src/testing/conformance-case.js';
@@ -657,13 +658,11 @@ describe('a commit that waits for the thread', () => {
         ? write
         : Object.defineProperty({ ...write }, 'resource', { get: () => (made.add(index), resource) });
     }) as Write[];
-    let ahead = 0;
-    await Promise.all([
-      store.commit(writes.slice(0, 6)).then(() => (ahead = made.size)),
-      store.commit(writes.slice(6)),
-    ]);
+    let ahead: number | undefined;
+    onWorker = (worker) => worker.on('message', (answer) => void (answer === 'ready' || (ahead ??= made.size)));
+    await Promise.all([store.commit(writes.slice(0, 6)), store.commit(writes.slice(6))]);
     expect((await store.search(PATIENTS)).total).toBe(12);
-    return { sent: sent.slice(0, 8), ahead };
+    return { sent: sent.slice(0, 8), ahead: ahead! };
   }
 
   const ONCE = ['part 2', 'part 2', 'part 2', 'commit'];
@@ -679,6 +678,81 @@ describe('a commit that waits for the thread', () => {
     const { sent, ahead } = await twoCommits();
     expect(sent).toEqual([...ONCE, ...ONCE]);
     expect(ahead).toBeLessThan(6);
+  });
+
+  /** Two commits: the thread waits for a lock with the first, and has the parts of the second. */
+  async function bothSent(options: CallOptions = {}) {
+    const store = threadedStore({ busyTimeout: 600_000 });
+    THREAD_TUNING.largeCommit = 2;
+    await store.commit([put(patient(0)), put(patient(1))]);
+    const other = new Database(databaseOf(store));
+    other.exec('BEGIN IMMEDIATE');
+    const sent: string[] = [];
+    onPost((_, { part, call }) => sent.push(part === undefined ? String(call?.kind) : `part ${part.writes.length}`));
+    const commit = (from: number, more?: CallOptions) =>
+      store.commit(
+        Array.from({ length: 6 }, (_, index) => put(patient(from + index))),
+        more,
+      );
+    const first = commit(10);
+    const second = commit(20, options);
+    await until(() => sent.length === 7);
+    expect(sent).toEqual([...ONCE, ...ONCE.slice(0, 3)]);
+    const unlock = (): void => {
+      other.exec('ROLLBACK');
+      other.close();
+    };
+    return { store, sent, first, second, unlock };
+  }
+
+  test('has its parts in the thread before the one before has ended, and is ended after it', async () => {
+    const { store, sent, first, second, unlock } = await bothSent();
+    const order: string[] = [];
+    const small = store.commit([put(patient(30))]);
+    unlock();
+    await Promise.all([first.then(() => order.push('first')), second.then(() => order.push('second')), small]);
+    expect(order).toEqual(['first', 'second']);
+    expect(sent.slice(0, 8)).toEqual([...ONCE, ...ONCE]);
+    expect((await store.search(PATIENTS)).total).toBe(15);
+    expect(await store.verify()).toMatchObject({ problems: [] });
+  });
+
+  test('is taken back where it is aborted although the thread has its parts', async () => {
+    const controller = new AbortController();
+    const { store, sent, first, second, unlock } = await bothSent({ signal: controller.signal });
+    controller.abort();
+    expect(await errorOf(second)).toMatchObject({ code: 'aborted', details: undefined });
+    unlock();
+    expect(await first).toHaveLength(6);
+    expect((await store.search(PATIENTS)).total).toBe(8);
+    await store.commit([put(patient(1)), put(patient(2))]);
+    expect(sent.slice(0, 8)).toEqual([...ONCE, ...ONCE.slice(0, 3), 'nothing']);
+    expect((await store.search(PATIENTS)).total).toBe(9);
+  });
+
+  test('is made by another thread where the one that has its parts dies in the commit before', async () => {
+    const store = threadedStore();
+    THREAD_TUNING.largeCommit = 2;
+    await store.commit([put(patient(0)), put(patient(1))]);
+    let parts = 0;
+    const post = Worker.prototype.postMessage;
+    const spy = vi.spyOn(Worker.prototype, 'postMessage').mockImplementation(function (this: Worker, request: Posted) {
+      // The thread never hears of the end of the first one.
+      if (request.part === undefined) return;
+      post.call(this, request);
+      parts += 1;
+      if (parts < 4) return;
+      spy.mockRestore();
+      void this.terminate();
+    });
+    const [first, second] = await Promise.allSettled([
+      store.commit([2, 3, 4, 5].map((number) => put(patient(number)))),
+      store.commit([6, 7, 8, 9].map((number) => put(patient(number)))),
+    ]);
+    expect(parts).toBe(4);
+    expect(first).toMatchObject({ reason: { code: 'unavailable', details: { unknown: true } } });
+    expect(second).toMatchObject({ status: 'fulfilled', value: { length: 4 } });
+    expect((await store.search(PATIENTS)).total).toBe(6);
   });
 
   test('fails with what making its parts throws', async () => {

@@ -46,7 +46,8 @@ class EarlyParts {
   }
 }
 
-function sizeOf({ writes, entries }: WritePart): number {
+/** Characters and numbers of a part. */
+export function sizeOf({ writes, entries }: WritePart): number {
   let size = entries.numbers.length;
   for (const write of writes) size += textOf(write).length;
   return size;

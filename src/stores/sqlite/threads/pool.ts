@@ -97,33 +97,38 @@ export class ThreadPool implements ThreadOwner {
     void this.#dispatch();
   }
 
+  onSent(): void {
+    void this.#dispatch();
+  }
+
   onGivenUp(thread: Thread): void {
     this.#threads.delete(thread);
     this.#givenUp.add(thread);
     void this.#dispatch();
   }
 
-  onEnd(thread: Thread, task: Task | undefined, started: boolean, cause: unknown): void {
+  onEnd(thread: Thread, tasks: readonly Task[], started: boolean, cause: unknown): void {
     this.#threads.delete(thread);
     this.#givenUp.delete(thread);
     const position = this.#idle.indexOf(thread);
     if (position >= 0) this.#idle.splice(position, 1);
-    if (task !== undefined) this.#afterDeath(task, started, cause);
+    this.#queue.unshift(...tasks.filter((task) => this.#goesOn(task, started, cause)));
     void this.#dispatch();
   }
 
-  #afterDeath(task: Task, started: boolean, cause: unknown): void {
+  /** Whether a task of a thread that died is repeated in another one. Else it is rejected. */
+  #goesOn(task: Task, started: boolean, cause: unknown): boolean {
     if (!started) {
       this.#fail(cause);
       task.reject(this.#failure);
-      return;
+      return false;
     }
     task.deaths += 1;
     task.onCancel = undefined;
     // Reads can be repeated; the outcome of a write is unknown.
     if (task.writes && task.isSent) task.reject(inDoubt(threadDied(cause)));
     else if (task.deaths > 1) task.reject(threadDied(cause));
-    else this.#queue.unshift(task);
+    return !task.isSettled;
   }
 
   #fail(cause: unknown): void {
@@ -143,7 +148,7 @@ export class ThreadPool implements ThreadOwner {
         this.#queue.shift();
         continue;
       }
-      const thread = this.#idle.pop() ?? this.#start(this.#text!);
+      const thread = this.#idle.pop() ?? this.#start(this.#text!) ?? this.#receiverOf(this.#queue[0]!);
       if (thread === undefined) break;
       thread.take(this.#queue.shift()!);
     }
@@ -153,6 +158,12 @@ export class ThreadPool implements ThreadOwner {
 
   #runBetween(): void {
     if ([...this.#threads].every((thread) => thread.isIdle)) for (const work of this.#between.splice(0)) work();
+  }
+
+  /** The thread that can begin with a commit while it ends the one before. */
+  #receiverOf({ call }: Task): Thread | undefined {
+    if (call.kind !== 'commit' || this.#between.length > 0) return undefined;
+    return [...this.#threads].find((thread) => thread.canReceive);
   }
 
   #start(text: string): Thread | undefined {

@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import { FhirError } from '../../../fhir/error.js';
 import { inDoubt } from '../../../fhir/in-doubt.js';
+import { sizeOf } from './made-ahead.js';
 import type { Answer, Request, ThreadData } from './protocol.js';
 import { receiveError } from './sent-error.js';
 import type { Task } from './task.js';
@@ -10,20 +11,38 @@ import { THREAD_TUNING } from './tuning.js';
 export interface ThreadOwner {
   /** It can take a task. */
   onIdle(thread: Thread): void;
+  /** All of its task is sent: see {@link Thread.canReceive}. */
+  onSent(): void;
   /** It takes no more tasks, but its connection is still at work. */
   onGivenUp(thread: Thread): void;
-  /** It has ended. @param task what it was at @param started false: it never answered */
-  onEnd(thread: Thread, task: Task | undefined, started: boolean, cause: unknown): void;
+  /** It has ended. @param tasks what it was at, in order @param started false: it never answered */
+  onEnd(thread: Thread, tasks: readonly Task[], started: boolean, cause: unknown): void;
 }
 
-/** One worker thread with a connection of its own; it works on one task at a time. */
+/** A task that was given to a thread, and the number of its call. */
+interface Taken {
+  readonly task: Task;
+  readonly id: number;
+}
+
+/**
+ * One worker thread with a connection of its own; it works on one task at a time.
+ *
+ * PERF: while it ends a commit, it receives the parts of the next one, so that it has work before the event loop has heard of the
+ * end. The call after these parts is sent only then, so what becomes of the second commit does not depend on the first one.
+ */
 export class Thread {
   readonly #worker: Worker;
   readonly #owner: ThreadOwner;
   readonly #cancelled: Int32Array;
-  #task: Task | undefined;
+  /** What it works on. */
+  #first: Taken | undefined;
+  /** What it has parts of. */
+  #second: Taken | undefined;
+  /** Continues with what was the second one. */
+  #goOn: (() => void) | undefined;
   #timer: NodeJS.Timeout | undefined;
-  #call = 0;
+  #lastId = 0;
   #started = false;
   #hasEnded = false;
   #cause: unknown;
@@ -43,20 +62,28 @@ export class Thread {
   }
 
   get isIdle(): boolean {
-    return this.#task === undefined;
+    return this.#first === undefined;
+  }
+
+  /** Can take a commit before it is idle. */
+  get canReceive(): boolean {
+    return this.#first?.task.isSent === true && this.#second === undefined;
   }
 
   /** Works on a task. It keeps the process alive as long. */
   take(task: Task): void {
-    this.#task = task;
+    const taken: Taken = { task, id: (this.#lastId += 1) };
+    if (this.#first === undefined) this.#first = taken;
+    else this.#second = taken;
     this.#worker.ref();
-    task.onCancel = () => this.#cancel();
-    void this.#send(task);
+    task.onCancel = () => this.#cancel(taken);
+    void this.#send(taken);
   }
 
   /** Ends the call that runs, where it only reads. */
   cancelRead(reason: FhirError): void {
-    if (this.#task?.writes === false) this.#task.cancel(reason);
+    const task = this.#first?.task;
+    if (task?.writes === false) task.cancel(reason);
   }
 
   /** Closes the connection and ends the thread, which must be idle. */
@@ -69,21 +96,31 @@ export class Thread {
     clearTimeout(timer);
   }
 
-  async #send(task: Task): Promise<void> {
-    const id = (this.#call += 1);
+  async #send(taken: Taken): Promise<void> {
+    const { task, id } = taken;
     try {
+      let size = 0;
       for await (const part of task.parts()) {
+        size += sizeOf(part);
+        if (size > THREAD_TUNING.ahead && this.#second === taken) await this.#untilFirst();
         if (task.isSettled) break;
         this.#post({ id, left: task.left, part });
       }
     } catch (error) {
       task.reject(error);
     }
-    if (this.#task !== task) return;
+    if (this.#second === taken) await this.#untilFirst();
+    if (this.#first !== taken) return;
     // Where it is not needed any more, the thread takes back what it did with the parts.
     const call = task.isSettled ? ({ kind: 'nothing' } as const) : task.call;
     task.isSent = true;
     this.#post({ id, left: task.left, call });
+    this.#owner.onSent();
+  }
+
+  /** Settles when the task before is over; never if the thread ends before. */
+  #untilFirst(): Promise<void> {
+    return new Promise((resolve) => (this.#goOn = resolve));
   }
 
   #post(request: Request): void {
@@ -99,37 +136,40 @@ export class Thread {
     if (task === undefined) return;
     if ('result' in answer) task.resolve(answer.result);
     // A thread knows that its call was cancelled, but not why.
-    else if (this.#isCancelled && answer.error.code === 'aborted') task.reject(task.ending());
-    else task.reject(receiveError(answer.error));
-    this.#owner.onIdle(this);
+    else if (Atomics.load(this.#cancelled, 0) === answer.id && answer.error.code === 'aborted') {
+      task.reject(task.ending());
+    } else task.reject(receiveError(answer.error));
+    if (this.isIdle) this.#owner.onIdle(this);
   }
 
-  get #isCancelled(): boolean {
-    return Atomics.load(this.#cancelled, 0) === this.#call;
-  }
-
+  /** The first task is over. */
   #release(): Task | undefined {
-    const task = this.#task;
-    this.#task = undefined;
+    const task = this.#first?.task;
     clearTimeout(this.#timer);
-    this.#worker.unref();
+    this.#first = this.#second;
+    this.#second = undefined;
+    if (this.#first === undefined) this.#worker.unref();
+    this.#goOn?.();
+    this.#goOn = undefined;
     return task;
   }
 
   /** Asks the thread to end its task, and gives the thread up where it does not. */
-  #cancel(): void {
-    const task = this.#task!;
-    Atomics.store(this.#cancelled, 0, this.#call);
+  #cancel(taken: Taken): void {
+    const { task, id } = taken;
+    // There is room for the number of one call.
+    if (this.#first === taken) Atomics.store(this.#cancelled, 0, id);
     if (!task.isSent) {
       task.reject(task.ending());
       return;
     }
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#giveUp(task), THREAD_TUNING.graceMs);
+    this.#timer = setTimeout(() => this.#giveUp(taken), THREAD_TUNING.graceMs);
   }
 
-  #giveUp(task: Task): void {
-    if (this.#task !== task) return;
+  #giveUp(taken: Taken): void {
+    if (this.#first !== taken) return;
+    const { task } = taken;
     if (task.writes) {
       // A thread that writes may be waiting for the disk, so what becomes of it stays open.
       task.reject(inDoubt(task.ending()));
@@ -143,7 +183,10 @@ export class Thread {
 
   #onExit(): void {
     this.#hasEnded = true;
-    this.#owner.onEnd(this, this.#release(), this.#started, this.#cause);
+    const tasks = [this.#first, this.#second].flatMap((taken) => taken?.task ?? []);
+    this.#first = this.#second = undefined;
+    clearTimeout(this.#timer);
+    this.#owner.onEnd(this, tasks, this.#started, this.#cause);
   }
 }
 
