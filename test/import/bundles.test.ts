@@ -1,8 +1,12 @@
-import { expect, test } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
 import { FhirError } from '../../src/fhir/error.js';
 import { importBundles, type BundlesContext } from '../../src/import/bundles/import-bundles.js';
+import { LINE_TUNING } from '../../src/import/bundles/place-in-line.js';
 import type { AuditRecord } from '../../src/audit/audit-record.js';
 import { ask, batch, contents, faultOf, memoryContext, post, put, transaction } from './harness.js';
+
+const TUNING = { ...LINE_TUNING };
+afterEach(() => void Object.assign(LINE_TUNING, TUNING));
 
 const patient = (id: string): object => transaction(put({ resourceType: 'Patient', id }));
 
@@ -80,28 +84,50 @@ test('counts what all Bundles did, and tells of each in order', async () => {
   ]);
 });
 
-test('a Bundle is made ready and sent while the one before is written, and no further one', async () => {
+test.each([
+  ['four', 1_500, 4],
+  ['two large ones', 0, 2],
+])('Bundles are made ready and sent while the first is written: %s, and no further one', async (_, entries, most) => {
+  LINE_TUNING.entries = entries;
   const { context, begun, end } = heldContext();
   const taken: string[] = [];
+  const ids = ['a', 'b', 'c', 'd', 'e', 'f'];
   const source = function* (): Generator<object> {
-    for (const id of ['a', 'b', 'c', 'd']) {
+    for (const id of ids) {
       taken.push(id);
       yield patient(id);
     }
   };
   const imported = importBundles(source(), context);
   await turns();
-  expect([begun, taken]).toEqual([
-    ['a', 'b'],
-    ['a', 'b'],
+  expect([begun, taken]).toEqual([ids.slice(0, most), ids.slice(0, most)]);
+  await end();
+  expect([begun, taken]).toEqual([ids.slice(0, most + 1), ids.slice(0, most + 1)]);
+  for (let left = 5; left > 0; left--) await end();
+  expect(await imported).toMatchObject({ bundles: 6, created: 6 });
+});
+
+test('a Bundle that waits for an earlier one is passed by those that concern neither', async () => {
+  const { context, begun, end } = heldContext();
+  const told: number[] = [];
+  const onResult = (_: unknown, position: number): void => void told.push(position);
+  const again = transaction(put({ resourceType: 'Patient', id: 'a', active: true }));
+  const third = transaction(put({ resourceType: 'Patient', id: 'a', active: false }));
+  const imported = importBundles([patient('a'), again, patient('b'), third], { ...context, onResult });
+  await turns();
+  expect(begun).toEqual(['a', 'b']);
+  await end();
+  expect([begun, told]).toEqual([['a', 'b', 'a'], [0]]);
+  await end();
+  expect([begun, told]).toEqual([['a', 'b', 'a'], [0]]);
+  await end();
+  expect([begun, told]).toEqual([
+    ['a', 'b', 'a', 'a'],
+    [0, 1, 2],
   ]);
   await end();
-  expect([begun, taken]).toEqual([
-    ['a', 'b', 'c'],
-    ['a', 'b', 'c'],
-  ]);
-  for (let left = 3; left > 0; left--) await end();
-  expect(await imported).toMatchObject({ bundles: 4, created: 4 });
+  expect(await imported).toMatchObject({ created: 2, updated: 2 });
+  expect((await contents(context.store))['Patient/a']).toMatchObject({ active: false });
 });
 
 test('of many Bundles few are in memory at a time', async () => {
@@ -115,7 +141,7 @@ test('of many Bundles few are in memory at a time', async () => {
   };
   const result = await importBundles(source(), { ...context, onResult: () => (counts.told += 1) });
   expect(result).toMatchObject({ bundles: 2_000, created: 300, unchanged: 1_700 });
-  expect(counts.most).toBeLessThanOrEqual(2);
+  expect(counts.most).toBeLessThanOrEqual(4);
 });
 
 const [A, B] = ['a', 'b'].map((id) => ({ resourceType: 'Patient', id })) as [{ resourceType: string }, object];
@@ -178,7 +204,7 @@ test('describes no more failed Bundles than it may, and counts all', async () =>
   expect(result.errors.map(({ bundle }) => bundle)).toEqual([0, 1]);
 });
 
-test('an import that fails is over: the Bundle under way has ended, and the error says that something may be written', async () => {
+test('an import that fails is over: the Bundles under way have ended, and the error says that something may be written', async () => {
   const { context, end } = heldContext();
   let isOver = false;
   const imported = importBundles(['a', 'b', 'c'].map(patient), context);
@@ -188,8 +214,10 @@ test('an import that fails is over: the Bundle under way has ended, and the erro
   await end(new FhirError('unavailable', 'down'));
   expect(isOver).toBe(false);
   await end();
+  expect(isOver).toBe(false);
+  await end();
   await failed;
-  expect(Object.keys(await contents(context.store))).toEqual(['Patient/b']);
+  expect(Object.keys(await contents(context.store))).toEqual(['Patient/b', 'Patient/c']);
 });
 
 test('an error of the host, or of the source, ends the import', async () => {

@@ -9,17 +9,19 @@ const line = (id: string, type = 'Patient'): string => `{"resourceType":"${type}
 function heldContext(): {
   readonly context: NdjsonContext;
   readonly begun: string[];
-  /** Ends the oldest commit that waits, with an error if one is given. */
+  /** Ends the commit of the first lines that waits, with an error if one is given. */
   end(error?: Error): Promise<void>;
 } {
   const context = memoryContext();
   const begun: string[] = [];
-  const waiting: ((error?: Error) => void)[] = [];
+  /** By what they write: which of several batches is with the store first is left open. */
+  const waiting = new Map<string, (error?: Error) => void>();
   const commit = context.store.commit.bind(context.store);
   context.store.commit = async (writes, options) => {
-    begun.push(writes.map((write) => (write.kind === 'put' ? write.key.id : write.kind)).join());
+    const ids = writes.map((write) => (write.kind === 'put' ? write.key.id : write.kind)).join();
+    begun.push(ids);
     const { promise, resolve, reject } = Promise.withResolvers<undefined>();
-    waiting.push((error) => (error === undefined ? resolve(undefined) : reject(error)));
+    waiting.set(ids, (error) => (error === undefined ? resolve(undefined) : reject(error)));
     await promise;
     return commit(writes, options);
   };
@@ -31,35 +33,49 @@ function heldContext(): {
     begun,
     async end(error) {
       await settled();
-      waiting.shift()!(error);
+      const [first] = [...waiting.keys()].toSorted();
+      const settle = waiting.get(first!)!;
+      waiting.delete(first!);
+      settle(error);
       await settled();
     },
   };
 }
 
-test('a batch is made ready and sent while the one before is written, and no further one', async () => {
+test('three batches are made ready and sent while the one before is written, and no further one', async () => {
   const { context, begun, end } = heldContext();
   const told: NdjsonProgress[] = [];
   const imported = importNdjson(
-    ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].map((id) => line(id)),
+    Array.from('abcdefghijkl', (id) => line(id)),
     {
       ...context,
       onProgress: (progress) => told.push(progress),
     },
   );
   await end();
-  expect(begun).toEqual(['a,b', 'c,d', 'e,f']);
-  await end();
-  await end();
-  await end();
-  expect(await imported).toMatchObject({ created: 8, imported: 8, lines: 8 });
+  expect(begun.toSorted()).toEqual(['a,b', 'c,d', 'e,f', 'g,h', 'i,j']);
+  for (let left = 5; left > 0; left--) await end();
+  expect(await imported).toMatchObject({ created: 12, imported: 12, lines: 12 });
   expect(told.map(({ lines, imported: count }) => [lines, count])).toEqual([
     [2, 2],
     [4, 4],
     [6, 6],
     [8, 8],
-    [8, 8],
+    [10, 10],
+    [12, 12],
+    [12, 12],
   ]);
+});
+
+test('only one is while large ones are written', async () => {
+  const { context, begun, end } = heldContext();
+  const lines = Array.from('abcdef', (id) => line(id));
+  // Each batch is as large as it may be.
+  const imported = importNdjson(lines, { ...context, batchLines: 200, batchBytes: 1 });
+  await end();
+  expect(begun.toSorted()).toEqual(['a', 'b', 'c']);
+  for (let left = 5; left > 0; left--) await end();
+  expect(await imported).toMatchObject({ created: 6 });
 });
 
 test('a batch that ends first is counted and told of after the one before', async () => {
@@ -108,7 +124,7 @@ test.each<[string, readonly string[], Partial<NdjsonContext>]>([
   await imported;
 });
 
-test('an import that fails is over: the batch under way has ended, and the error says that something may be written', async () => {
+test('an import that fails is over: the batches under way have ended, and the error says that something may be written', async () => {
   const { context, end } = heldContext();
   let isOver = false;
   const imported = importNdjson(
@@ -121,11 +137,13 @@ test('an import that fails is over: the batch under way has ended, and the error
   await end(new FhirError('unavailable', 'down'));
   expect(isOver).toBe(false);
   await end();
+  expect(isOver).toBe(false);
+  await end();
   await failed;
-  expect(Object.keys(await contents(context.store))).toEqual(['Patient/c', 'Patient/d']);
+  expect(Object.keys(await contents(context.store))).toEqual(['c', 'd', 'e', 'f'].map((id) => `Patient/${id}`));
 });
 
-test('after a batch that failed no further one is written, and the one before it has ended', async () => {
+test('after a batch that failed no further one is written, and those under way have ended', async () => {
   const { context, begun, end } = heldContext();
   const commit = context.store.commit.bind(context.store);
   context.store.commit = (writes, options) =>
@@ -134,7 +152,7 @@ test('after a batch that failed no further one is written, and the one before it
       : commit(writes, options);
   let isOver = false;
   const imported = importNdjson(
-    ['a', 'b', 'c', 'd', 'e', 'f'].map((id) => line(id)),
+    Array.from('abcdefghijkl', (id) => line(id)),
     context,
   );
   const failed = expect(imported)
@@ -142,8 +160,9 @@ test('after a batch that failed no further one is written, and the one before it
     .then(() => (isOver = true));
   for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
   expect(isOver).toBe(false);
-  await end();
+  for (let left = 3; left > 0; left--) await end();
   await failed;
-  expect(begun).toEqual(['a,b']);
-  expect(Object.keys(await contents(context.store))).toEqual(['Patient/a', 'Patient/b']);
+  // The last two were under way.
+  expect(begun.toSorted()).toEqual(['a,b', 'e,f', 'g,h']);
+  expect(Object.keys(await contents(context.store))).toEqual(Array.from('abefgh', (id) => `Patient/${id}`));
 });

@@ -8,13 +8,13 @@ import { concernsAll } from '../entries/entry-faults.js';
 import type { ImportResult } from '../entries/entry-outcome.js';
 import { type ImportSession, openSession } from '../session.js';
 import type { BadBundle, BundlesContext, BundlesResult } from './bundles-types.js';
-import { PlaceInLine } from './place-in-line.js';
+import { Line, type PlaceInLine } from './place-in-line.js';
 
 const MAX_ERRORS = 1000;
 
 const COUNTED = ['created', 'updated', 'deleted', 'unchanged', 'failed'] as const;
 
-/** The state of one import of many Bundles: at most two are under way. */
+/** The state of one import of many Bundles: a few are under way. */
 export class BundlesRun {
   stopped = false;
   readonly #context: BundlesContext;
@@ -24,7 +24,7 @@ export class BundlesRun {
   readonly #errors: BadBundle[] = [];
   #bundles = 0;
   #refused = 0;
-  #last: PlaceInLine | undefined;
+  readonly #line = new Line();
   /** Settles when all so far are reported. */
   #reported: Promise<void> = Promise.resolve();
   #hasFailed = false;
@@ -49,16 +49,15 @@ export class BundlesRun {
   async add(bundle: object): Promise<void> {
     if (this.#hasFailed) await this.#reported;
     const position = this.#bundles++;
-    const before = this.#last;
-    const place = new PlaceInLine(before);
-    this.#last = place;
+    const place = this.#line.enter(sizeOf(bundle));
     const result = this.#import(bundle, place).finally(() => place.end());
     const reported = this.#report(result, position, this.#reported);
     // Those that wait for it receive its failure.
     reported.catch(() => (this.#hasFailed = true));
     this.#reported = reported;
-    await (this.#isAlone ? place.over : Promise.all([place.handedOver, before?.over]));
-    if (this.#isAlone) await reported;
+    if (this.#isAlone) return reported;
+    await place.handedOver;
+    await this.#line.room();
   }
 
   /** Waits until all Bundles are over. @throws the error that ends the import */
@@ -84,7 +83,7 @@ export class BundlesRun {
         const session = { ...openSession(context, trace), guess: this.#session.guess };
         const content = await readBundle(context.store.model, bundle, session.baseUrl, session.options);
         const store = place.storeFor(session.store, content, session.assignIds);
-        return runContent(content, { ...session, store });
+        return runContent(content, { ...session, store, onLinked: () => place.noteLinks() });
       });
     try {
       return await recorded(this.#context, 'import', work);
@@ -114,4 +113,10 @@ export class BundlesRun {
     const { code, message } = result;
     if (this.#errors.length < this.#maxErrors) this.#errors.push({ bundle: position, reason: { code, message } });
   }
+}
+
+/** The entries of what should be a Bundle. */
+function sizeOf(bundle: object): number {
+  const { entry } = bundle as { readonly entry?: unknown };
+  return Array.isArray(entry) ? entry.length : 0;
 }

@@ -11,9 +11,10 @@ export type { BadBundle, BundlesContext, BundleSource, BundlesResult } from './b
  * Imports many transaction and batch Bundles into the caller's project, each as `importBundle` does: a transaction is one commit,
  * and one that fails leaves nothing and does not stop the others.
  *
- * The result is that of importing one after the other. While a Bundle is written, the next one is made ready, except where it
- * depends on the one before: `stopOnError`, `requireAudit` and members' imports wait for each. So it takes less time, and the
- * source is read only as fast as the store takes it, at most two Bundles at once: memory stays bounded for any number.
+ * The result is that of importing one after the other. While a Bundle is written, the next ones are made ready, except where they
+ * depend on one before: `stopOnError`, `requireAudit` and members' imports wait for each. So it takes less time, and the
+ * source is read only as fast as the store takes it, at most four Bundles at once, or two with more than 1,500 entries together:
+ * memory stays bounded for any number.
  *
  * @param bundles parsed JSON. Parse texts with `parseJson`, which keeps how decimals are written.
  * @throws FhirError `unauthenticated` - no caller

@@ -4,25 +4,68 @@ import { decidesAccess } from '../../store/access-epoch.js';
 import type { BundleContent, BundleEntry } from '../entries/bundle-entries.js';
 import { ownIdOf } from '../entries/identify.js';
 
+/** The Bundles under way, in order. */
+export class Line {
+  readonly #places = new Set<PlaceInLine>();
+  #onLeave: (() => void) | undefined;
+
+  /** A place at the end. @param size entries of its Bundle, about */
+  enter(size: number): PlaceInLine {
+    const place = new PlaceInLine(this, size);
+    this.#places.add(place);
+    return place;
+  }
+
+  leave(place: PlaceInLine): void {
+    this.#places.delete(place);
+    this.#onLeave?.();
+  }
+
+  /** The places before one that are not over. */
+  before(place: PlaceInLine): readonly PlaceInLine[] {
+    const all = [...this.#places];
+    return all.slice(0, Math.max(0, all.indexOf(place)));
+  }
+
+  /** Settles when another Bundle may begin beside those under way, if they have handed over. */
+  async room(): Promise<void> {
+    while (this.#isFull) await new Promise<void>((resolve) => (this.#onLeave = resolve));
+  }
+
+  get #isFull(): boolean {
+    let entries = 0;
+    for (const { size } of this.#places) entries += size;
+    return this.#places.size >= (entries > LINE_TUNING.entries ? 2 : LINE_TUNING.bundles);
+  }
+}
+
+/** How much is under way at a time. Only tests change it. */
+export const LINE_TUNING = {
+  /** Bundles at most. */
+  bundles: 4,
+  /** Entries of Bundles beside which only one more begins. */
+  entries: 1_500,
+};
+
 /**
- * The place of a Bundle in a line of them: it is made ready while the one before is written.
+ * The place of a Bundle in a line of them: it is made ready while those before it are written.
  *
- * Searches wait for the end of the one before, and so do reads and writes of the resources that it names: they may depend on it. So the
- * result is that of one after the other.
+ * Searches wait for the end of those before, and so do reads and writes of the resources that they name: they may depend on them. So
+ * the result is that of one after the other.
  */
 export class PlaceInLine {
-  /** Forgotten when this one is over, so that a long line takes no more memory than a short one. */
-  #before: PlaceInLine | undefined;
+  readonly #line: Line;
+  readonly size: number;
   readonly #handedOver = Promise.withResolvers<undefined>();
   readonly #over = Promise.withResolvers<undefined>();
-  #isOver = false;
   /** The resources it names; undefined: it may concern any. */
   #keys: ReadonlySet<string> | undefined;
   #hasSearched = false;
+  #isLinked = false;
 
-  /** @param before undefined: nothing is under way */
-  constructor(before: PlaceInLine | undefined) {
-    this.#before = before;
+  constructor(line: Line, size: number) {
+    this.#line = line;
+    this.size = size;
   }
 
   /** Its writes are with the store, and the next one may begin. */
@@ -36,10 +79,14 @@ export class PlaceInLine {
   }
 
   end(): void {
-    this.#isOver = true;
-    this.#before = undefined;
+    this.#line.leave(this);
     this.#over.resolve(undefined);
     this.#handedOver.resolve(undefined);
+  }
+
+  /** Its links are resolved: from here on it searches nothing that it has not searched before. */
+  noteLinks(): void {
+    this.#isLinked = true;
   }
 
   /**
@@ -53,7 +100,7 @@ export class PlaceInLine {
       caller: store.caller,
       model: store.model,
       read: async (keys, options) => {
-        if (this.#depends(keys)) await this.#before?.over;
+        await this.#untilIndependent(keys);
         return store.read(keys, options);
       },
       search: async (query, options) => {
@@ -66,9 +113,9 @@ export class PlaceInLine {
       },
       commit: async (writes, options) => {
         const keys = writes.flatMap((write) => (write.kind === 'assert-no-match' ? [] : [write.key]));
-        if (keys.length < writes.length || this.#depends(keys)) await this.#before?.over;
-        // What it found would change with the next one, should it have to be tried again.
-        if (this.#keys !== undefined && !this.#hasSearched) this.#handedOver.resolve(undefined);
+        if (keys.length < writes.length) await this.#untilAlone();
+        else await this.#untilIndependent(keys);
+        this.#handOver();
         return store.commit(writes, options);
       },
       history: async (key, page, options) => {
@@ -84,14 +131,28 @@ export class PlaceInLine {
 
   async #beforeSearch(): Promise<void> {
     this.#hasSearched = true;
-    await this.#before?.over;
+    await this.#untilAlone();
   }
 
-  #depends(keys: readonly GuardedKey[]): boolean {
-    const before = this.#before;
-    if (before === undefined || before.#isOver) return false;
-    const named = before.#keys;
-    return named === undefined || keys.some((key) => named.has(keyText(key)));
+  /** Waits for those before it. */
+  async #untilAlone(): Promise<void> {
+    await Promise.all(this.#line.before(this).map(({ over }) => over));
+  }
+
+  /** Waits for those before it that concern one of these resources, while others that do not may pass it. */
+  async #untilIndependent(keys: readonly GuardedKey[]): Promise<void> {
+    const before = this.#line.before(this);
+    if (before.length === 0) return;
+    const texts = keys.map(keyText);
+    const others = before.filter((one) => one.#keys === undefined || texts.some((text) => one.#keys!.has(text)));
+    if (others.length === 0) return;
+    if (this.#isLinked) this.#handOver();
+    await Promise.all(others.map(({ over }) => over));
+  }
+
+  /** The next one may begin, unless what this one found would change with it, should this one have to be tried again. */
+  #handOver(): void {
+    if (this.#keys !== undefined && !this.#hasSearched) this.#handedOver.resolve(undefined);
   }
 }
 

@@ -1,10 +1,24 @@
+/** A batch that is being written. */
+interface Batch {
+  readonly keys: ReadonlySet<string>;
+  readonly bytes: number;
+  readonly done: Promise<void>;
+}
+
 /**
- * Writes batches in order, at most two at once: the process makes the rows of one while the database writes those of the
- * other. Batches that concern the same resources follow each other.
+ * Writes batches in order, a few at once: the process makes the rows of some while the database writes those of another. Batches that
+ * concern the same resources follow each other.
  */
 export class BatchQueue {
-  #last: { readonly keys: ReadonlySet<string>; readonly done: Promise<void> } | undefined;
+  /** In order; each is done after those before it. */
+  #open: readonly Batch[] = [];
+  readonly #mostBytes: number;
   #hasFailed = false;
+
+  /** @param mostBytes more than two batches are under way only where they have at most so many together */
+  constructor(mostBytes: number) {
+    this.#mostBytes = mostBytes;
+  }
 
   /**
    * Starts a batch. Resolves when there is room for another one.
@@ -13,26 +27,39 @@ export class BatchQueue {
    * @param write gets the end of the batches before it
    * @throws the error of this batch, or of one before it
    */
-  async start(keys: ReadonlySet<string> | undefined, write: (before: Promise<void>) => Promise<void>): Promise<void> {
-    if (keys === undefined || this.#hasFailed || this.#concernsOneOf(keys)) await this.settle();
-    const before = this.#last?.done ?? Promise.resolve();
-    const done = write(before);
+  async start(
+    keys: ReadonlySet<string> | undefined,
+    bytes: number,
+    write: (before: Promise<void>) => Promise<void>,
+  ): Promise<void> {
+    if (keys === undefined || this.#hasFailed || this.#isConcerned(keys)) await this.settle();
+    const done = write(this.#open.at(-1)?.done ?? Promise.resolve());
     if (keys === undefined) return done;
     // Those that wait for it receive its failure.
     done.catch(() => (this.#hasFailed = true));
-    this.#last = { keys, done };
-    return before;
+    this.#open = [...this.#open, { keys, bytes, done }];
+    while (this.#isFull) {
+      await this.#open[0]!.done;
+      this.#open = this.#open.slice(1);
+    }
   }
 
   /** Waits for all batches. @throws the error of one of them */
   async settle(): Promise<void> {
-    const last = this.#last;
-    this.#last = undefined;
+    const last = this.#open.at(-1);
+    this.#open = [];
     await last?.done;
   }
 
-  #concernsOneOf(keys: ReadonlySet<string>): boolean {
-    const last = this.#last?.keys;
-    return last !== undefined && [...keys].some((key) => last.has(key));
+  get #isFull(): boolean {
+    const bytes = this.#open.reduce((sum, batch) => sum + batch.bytes, 0);
+    return this.#open.length >= (bytes > this.#mostBytes ? 2 : MOST_BATCHES);
+  }
+
+  #isConcerned(keys: ReadonlySet<string>): boolean {
+    return this.#open.some((batch) => [...keys].some((key) => batch.keys.has(key)));
   }
 }
+
+/** Under way at a time. */
+const MOST_BATCHES = 4;

@@ -65,7 +65,7 @@ export class NdjsonRun {
   #heldBytes = 0;
   #lines = 0;
   #bytes = 0;
-  readonly #batches = new BatchQueue();
+  readonly #batches: BatchQueue;
   readonly #total: Tally = newTally();
   #failed = 0;
   /** Of batches that are done. */
@@ -79,6 +79,7 @@ export class NdjsonRun {
     this.#batchLines = positive('batchLines', context);
     this.#batchBytes = positive('batchBytes', context);
     this.#maxErrors = positive('maxErrors', context);
+    this.#batches = new BatchQueue(this.#batchBytes);
     this.splitter = new LineSplitter(maxLineBytes(context));
   }
 
@@ -108,9 +109,10 @@ export class NdjsonRun {
     const batch: Batch = { wanted: this.#wanted, bad: this.#bad, end: { lines: this.#lines, bytes: this.#bytes } };
     this.#wanted = [];
     this.#bad = [];
+    const bytes = this.#heldBytes;
     this.#heldLines = 0;
     this.#heldBytes = 0;
-    await this.#batches.start(this.#keysOf(batch), (before) => this.#write(batch, before));
+    await this.#batches.start(this.#keysOf(batch), bytes, (before) => this.#write(batch, before));
     await nextTurn();
   }
 
