@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3';
-import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { R4 } from '../../src/fhir/r4.js';
 import type { Criteria } from '../../src/search/criteria/criteria.js';
 import { Connection } from '../../src/stores/sqlite/connection.js';
@@ -74,4 +74,48 @@ test.each(ABSENT)('nothing is read to count what has a value that no resource ha
   // An alternative that nothing meets takes no test of a resource.
   expect((await search({ kind: 'or', of: [absent, rest] }, 0)).total).toBe(ofRest);
   expect(get.mock.calls.filter(([{ text }]) => text.includes('FROM resource r0'))).toEqual([]);
+});
+
+describe('a text within, as an alternative to another condition', () => {
+  const patients = new Database(':memory:');
+  const named = new SqliteStore(patients);
+  const within: Criteria = {
+    kind: 'match',
+    parameter: 'family',
+    test: { kind: 'string', comparator: 'contains', text: 'na7' },
+  };
+  const born: Criteria = {
+    kind: 'match',
+    parameter: 'birthdate',
+    test: { kind: 'date', prefix: 'lt', low: Date.UTC(1950, 0, 20), high: Date.UTC(1950, 0, 21) },
+  };
+  const either: Criteria = { kind: 'or', of: [within, { kind: 'and', of: [born, match('gender', 'male')] }] };
+  const found = async (limit: number): Promise<Awaited<ReturnType<SqliteStore['search']>>> => {
+    const query = { project: PROJECT, type: 'Patient', criteria: either, sort: [by('birthdate', true)], limit };
+    return named.search({ ...query, total: limit === 0 });
+  };
+
+  beforeAll(async () => {
+    const resources = Array.from({ length: 1_000 }, (_, index) => ({
+      resourceType: 'Patient',
+      id: `p${index}`,
+      gender: index % 2 === 0 ? 'male' : 'female',
+      birthDate: new Date(Date.UTC(1950, 0, 1 + index)).toISOString().slice(0, 10),
+      name: [{ family: `Anna${index % 500}` }],
+    }));
+    await write(named, resources);
+    const { skipIndexes } = new Connection(R4, patients, { cacheBytes: 0, clock: () => new Date(), ownsFile: false });
+    for (const collection of skipIndexes.listStale()) skipIndexes.write(skipIndexes.build(collection));
+  });
+
+  test('is found and counted by a set', async () => {
+    const [all, get] = [vi.spyOn(Statements.prototype, 'all'), vi.spyOn(Statements.prototype, 'get')];
+    const { matches } = await found(5);
+    expect(matches.map(({ resource }) => resource.id)).toEqual(['p579', 'p578', 'p577', 'p576', 'p575']);
+    const { total } = await found(0);
+    // Families 7 and 70 to 79, twice each, and the men of the first nineteen days but number 7.
+    expect(total).toBe(22 + 10);
+    const texts = [...all.mock.calls, ...get.mock.calls].map(([{ text }]) => text);
+    expect(texts.filter((text) => text.includes('instr'))).toEqual([]);
+  });
 });

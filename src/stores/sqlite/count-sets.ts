@@ -91,13 +91,20 @@ function mayBeSets(criteria: Criteria, scope: RowScope): boolean {
     case 'missing':
       return true;
     case 'and':
-    case 'or':
-      return criteria.of.every((one) => mayBeSets(one, scope));
+    case 'or': {
+      // The index of one parameter counts alternatives of its values. Of several, each alternative has a set.
+      const isOfOne = isOfOneParameter(criteria.of);
+      return criteria.of.every((one) => (one.kind === 'match' && !isOfOne) || mayBeSets(one, scope));
+    }
     case 'not':
       return mayBeSets(criteria.of, scope);
     default:
       return criteria.kind === 'has' || criteria.kind === 'chain';
   }
+}
+
+function isOfOneParameter(criteria: readonly Criteria[]): boolean {
+  return new Set(criteria.map((one) => (one.kind === 'match' ? one.parameter : one))).size < 2;
 }
 
 /** Those of some current resources of the type that meet conditions. */

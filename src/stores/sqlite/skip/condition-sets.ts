@@ -17,7 +17,7 @@ import type { KeySet } from '../../sql/skip/key-set.js';
 import { type FindsSets, LinkedSets } from './linked-sets.js';
 import { OtherSets, type Target } from './other-sets.js';
 import { RangeSets } from './range-sets.js';
-import { ScannedSets } from './scanned-sets.js';
+import { MAX_SCANNED, ScannedSets } from './scanned-sets.js';
 import type { SkipIndex } from './skip-index.js';
 import { SKIP_TUNING } from './skip-row.js';
 
@@ -118,7 +118,9 @@ export class ConditionSets implements FindsSets {
       this.#held(criteria) ??
       (this.#ranges.hasMore(criteria, maxLookedUp) ? undefined : this.#scanned.inRanges(criteria, maxLookedUp)) ??
       this.#ranges.of(criteria, criteria.parameter) ??
-      this.#otherThan(criteria, undefined)
+      this.#otherThan(criteria, undefined) ??
+      // A text within, as an alternative to another condition.
+      this.#scanned.inValues(criteria, MAX_SCANNED)
     );
   }
 
