@@ -9,18 +9,18 @@ import { profileRules } from './compile-profile.js';
 import type { ProfileWalk } from './profile-walk.js';
 import { violatedBound } from './value-bounds.js';
 
-/** Checks a value against a profile and what it derives from. */
-export function checkProfile(profile: ProfileRules, item: ElementItem, walk: ProfileWalk): void {
+/** Checks a value against a profile and what it derives from, in steps. */
+export function* checkProfile(profile: ProfileRules, item: ElementItem, walk: ProfileWalk): Generator<void> {
   if (!walk.open(profile.url, item.value)) return;
   for (let rules: ProfileRules | undefined = profile; rules !== undefined; rules = rules.base) {
     walk.noteUnchecked(rules.unchecked);
-    checkItem(rules.root, item, walk, true);
+    yield* checkItem(rules.root, item, walk, true);
   }
   walk.close(profile.url, item.value);
 }
 
 /** Checks one value of an element; `isRoot` where its type was checked before. */
-function checkItem(rules: ElementRules, item: ElementItem, walk: ProfileWalk, isRoot = false): void {
+function* checkItem(rules: ElementRules, item: ElementItem, walk: ProfileWalk, isRoot = false): Generator<void> {
   if (walk.isSpent()) return;
   const { findings } = walk;
   const { value } = item;
@@ -33,21 +33,33 @@ function checkItem(rules: ElementRules, item: ElementItem, walk: ProfileWalk, is
   if (rules.bounds !== undefined) checkBounds(rules.bounds, value, walk);
   if (rules.codes !== undefined && value !== undefined && value !== null && !hasCodeOf(rules.codes.codes, value))
     findings.error('code-invalid', `must have a code of the value set ${rules.codes.valueSet}`);
-  if (!isRoot) checkType(rules.types, item, walk);
+  if (!isRoot) {
+    const demands = checkType(rules.types, item, walk);
+    if (demands.length > 0) yield* checkOneProfile(demands, item, walk);
+  }
   checkInvariants(rules, item, walk);
-  for (const child of rules.children) checkChild(child, item, walk);
+  for (const child of rules.children) {
+    const items = itemsOf(walk.model, item, child.name);
+    checkCount(child, items.length, walk);
+    // PERF: most elements of a profile are absent.
+    if (items.length > 0 || child.slicing !== undefined) yield* checkItems(child, items, walk);
+  }
 }
 
-function checkChild(rules: ElementRules, parent: ElementItem, walk: ProfileWalk): void {
-  const items = itemsOf(walk.model, parent, rules.name);
-  checkCount(rules, items.length, walk);
-  for (const item of items) walk.at(item.steps, () => checkItem(rules, item, walk));
+function* checkItems(rules: ElementRules, items: readonly ElementItem[], walk: ProfileWalk): Generator<void> {
+  for (const item of items) {
+    if (walk.isStepOver()) yield;
+    walk.enter(item.steps);
+    yield* checkItem(rules, item, walk);
+    walk.leave(item.steps);
+  }
   if (rules.slicing === undefined) return;
   const { slices, closed } = rules.slicing;
   const counts = slices.map(() => 0);
   // Slices that may have items whose membership is not known.
   const open = new Set<number>();
   for (const item of items) {
+    if (walk.isStepOver()) yield;
     if (walk.isSpent(slices.length)) return;
     const sliced = slicedItem(item, walk);
     const member = slices.map(({ holds }) => holds(sliced));
@@ -55,13 +67,17 @@ function checkChild(rules: ElementRules, parent: ElementItem, walk: ProfileWalk)
     const slice = slices[index];
     if (slice !== undefined) {
       counts[index]! += 1;
-      walk.at(item.steps, () => checkItem(slice.rules, item, walk));
+      walk.enter(item.steps);
+      yield* checkItem(slice.rules, item, walk);
+      walk.leave(item.steps);
       continue;
     }
     const unknown = slices.flatMap((_, at) => (member[at] === undefined ? [at] : []));
     for (const at of unknown) open.add(at);
     if (closed && unknown.length === 0) {
-      walk.at(item.steps, () => walk.findings.error('structure', 'must belong to one of the slices of the profile'));
+      walk.enter(item.steps);
+      walk.findings.error('structure', 'must belong to one of the slices of the profile');
+      walk.leave(item.steps);
     }
   }
   slices.forEach((slice, index) => {
@@ -112,19 +128,20 @@ function checkCount({ name, min, max }: ElementRules, count: number, { findings 
   }
 }
 
-function checkType(types: readonly TypeRule[], item: ElementItem, walk: ProfileWalk): void {
-  if (types.length === 0 || item.type === '') return;
+/** @returns the profiles of which the value must conform to one */
+function checkType(types: readonly TypeRule[], item: ElementItem, walk: ProfileWalk): readonly string[] {
+  if (types.length === 0 || item.type === '') return [];
   const fitting = types.filter(({ type }) => walk.model.isA(item.type, type) || isBackbone(type));
   if (fitting.length === 0) {
-    if (!item.isChoice) return;
+    if (!item.isChoice) return [];
     const names = [...new Set(types.map(({ type }) => type))];
-    return walk.findings.error('structure', `must be of type ${orList(names)} by the profile`);
+    walk.findings.error('structure', `must be of type ${orList(names)} by the profile`);
+    return [];
   }
   checkTargets(fitting, item.value, walk);
   // Extensions are checked wherever they are.
   const demands = fitting.filter(({ type }) => type !== 'Extension').map(({ profiles }) => profiles);
-  if (demands.length === 0 || demands.some((profiles) => profiles.length === 0)) return;
-  checkOneProfile(demands.flat(), item, walk);
+  return demands.some((profiles) => profiles.length === 0) ? [] : demands.flat();
 }
 
 /** FHIR's names of the types of backbone elements. */
@@ -154,11 +171,11 @@ function checkTarget(types: readonly TypeRule[], type: string, reference: JsonOb
 }
 
 /** A value must conform to one of the profiles. The findings are those of the only one, or a summary. */
-function checkOneProfile(urls: readonly string[], item: ElementItem, walk: ProfileWalk): void {
+function* checkOneProfile(urls: readonly string[], item: ElementItem, walk: ProfileWalk): Generator<void> {
   const profiles = urls.flatMap((url) => profileRules(walk.model, url) ?? []);
   if (profiles.length < urls.length) return;
   const [only] = profiles;
-  if (profiles.length === 1) return checkProfile(only!, item, walk);
+  if (profiles.length === 1) return yield* checkProfile(only!, item, walk);
   const conforms = profiles.some((profile) => walk.tries((trial) => checkProfile(profile, item, trial)));
   if (!conforms)
     walk.findings.error('value', `must conform to one of the ${profiles.length} profiles that are allowed here`);

@@ -21,18 +21,25 @@ interface ExtensionPlace {
  * Checks every extension with a known definition in a resource: its content, and its place.
  * Contained resources included; resources in Bundles are resources of their own.
  */
-export function checkExtensions(resource: JsonObject, walk: ProfileWalk): void {
+export function* checkExtensions(resource: JsonObject, walk: ProfileWalk): Generator<void> {
   // PERF: the walk takes as long as all other checks of a large resource.
   if (walk.model.profiles.length === 0) return;
   const type = String(resource['resourceType']);
-  visit(
+  yield* visit(
     { value: resource, sibling: undefined, type, isChoice: false, steps: [] },
     { type, path: type, outer: undefined },
     walk,
   );
 }
 
-function visit(item: ElementItem, place: ExtensionPlace, walk: ProfileWalk): void {
+/** @param extended where it is an extension itself */
+function* visit(
+  item: ElementItem,
+  place: ExtensionPlace,
+  walk: ProfileWalk,
+  extended?: ExtensionPlace,
+): Generator<void> {
+  if (extended !== undefined) yield* checkExtension(item, extended, walk);
   if (walk.isSpent()) return;
   for (const object of [item.value, item.sibling]) {
     if (!isJsonObject(object)) continue;
@@ -44,12 +51,15 @@ function visit(item: ElementItem, place: ExtensionPlace, walk: ProfileWalk): voi
       const type = element?.type ?? (plain === 'extension' ? 'Extension' : '');
       if (type === 'Resource' && plain !== 'contained') continue;
       const step = element?.choiceOf === undefined ? plain : `${element.choiceOf}.ofType(${element.type})`;
-      const items = Array.isArray(value) ? value : [value];
-      items.forEach((one: unknown, index) => {
-        if (!isJsonObject(one)) return;
+      const items: readonly unknown[] = Array.isArray(value) ? value : [value];
+      for (const [index, one] of items.entries()) {
+        if (walk.isStepOver()) yield;
+        if (!isJsonObject(one)) continue;
         const steps = Array.isArray(value) ? [step, index] : [step];
-        walk.at(steps, () => visitObject(one, name.startsWith('_'), type, plain, place, walk));
-      });
+        walk.enter(steps);
+        yield* visitObject(one, name.startsWith('_'), type, plain, place, walk);
+        walk.leave(steps);
+      }
     }
   }
 }
@@ -61,17 +71,17 @@ function visitObject(
   name: string,
   place: ExtensionPlace,
   walk: ProfileWalk,
-): void {
+): Generator<void> {
   const isResource = type === 'Resource' && typeof value['resourceType'] === 'string';
   const own = isResource ? String(value['resourceType']) : type;
   const item: ElementItem = { value, sibling: undefined, type: own, isChoice: false, steps: [] };
   const isExtension = type === 'Extension' && !isSibling;
-  if (isExtension) checkExtension(item, place, walk);
   const outer = isExtension && typeof value['url'] === 'string' ? value['url'] : undefined;
-  visit(item, { type: own, path: isResource ? own : `${place.path}.${name}`, outer }, walk);
+  const inner = { type: own, path: isResource ? own : `${place.path}.${name}`, outer };
+  return visit(item, inner, walk, isExtension ? place : undefined);
 }
 
-function checkExtension(item: ElementItem, place: ExtensionPlace, walk: ProfileWalk): void {
+function* checkExtension(item: ElementItem, place: ExtensionPlace, walk: ProfileWalk): Generator<void> {
   const url = (item.value as JsonObject)['url'];
   if (typeof url !== 'string') return;
   const definition = definitionsByUrl(walk.model).profile(url);
@@ -86,7 +96,7 @@ function checkExtension(item: ElementItem, place: ExtensionPlace, walk: ProfileW
   } else if (found.length > 0 && !found.includes(true)) {
     walk.findings.error('structure', 'this extension must not be used here, by its definition');
   }
-  checkProfile(rules, item, walk);
+  yield* checkProfile(rules, item, walk);
 }
 
 /** @returns undefined if it cannot be decided. See https://hl7.org/fhir/R4/defining-extensions.html#context. */

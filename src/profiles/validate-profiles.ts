@@ -25,18 +25,18 @@ export type ProfileChoice = true | readonly string[];
 const MAX_PROFILES = 100;
 
 /**
- * Checks a resource against profiles, and its extensions against their definitions. `loadFhirPath` must have been
+ * Checks a resource against profiles, in steps, and its extensions against their definitions. `loadFhirPath` must have been
  * awaited. It never throws for a resource or a profile, however malformed.
  *
  * @param resource that can be stored: plain JSON of bounded depth, of a known type
  * @param urls unknown ones are an error, unless `isOptional`: `meta.profile` may name profiles of anybody
  */
-export function validateProfiles(
+export function* validatingProfiles(
   model: FhirModel,
   resource: JsonObject,
   urls: readonly string[],
   { maxIssues, isOptional = false, readsTargets = true }: ProfileValidation,
-): ProfileFindings {
+): Generator<void, ProfileFindings> {
   const findings = new Findings(Math.max(1, maxIssues));
   const walk = new ProfileWalk(
     model,
@@ -46,7 +46,7 @@ export function validateProfiles(
     readsTargets ? targetsOf(resource) : typesOnly(resource),
   );
   findings.enter(String(resource['resourceType']));
-  checkResource(resource, urls.slice(0, MAX_PROFILES), walk, { isOptional, readsTargets });
+  yield* checkResource(resource, urls.slice(0, MAX_PROFILES), walk, { isOptional, readsTargets });
   walk.reportLimit();
   return { issues: withoutRepetitions(findings.issues), unchecked: walk.unchecked };
 }
@@ -61,7 +61,12 @@ interface ProfileValidation {
 type Choices = Required<Pick<ProfileValidation, 'isOptional' | 'readsTargets'>>;
 
 /** Checks a resource and those inside it: the entries of a Bundle, and contained ones by the profiles that they claim. */
-function checkResource(resource: JsonObject, urls: readonly string[], walk: ProfileWalk, choices: Choices): void {
+function* checkResource(
+  resource: JsonObject,
+  urls: readonly string[],
+  walk: ProfileWalk,
+  choices: Choices,
+): Generator<void> {
   const { model, findings } = walk;
   const type = String(resource['resourceType']);
   const inner = [...containedIn(resource, walk), ...entriesIn(resource, walk, choices)];
@@ -72,16 +77,18 @@ function checkResource(resource: JsonObject, urls: readonly string[], walk: Prof
       if (choices.isOptional) walk.noteUnchecked([{ profile: shorten(url, 200), element: type, reason: unknown }]);
       else findings.error('not-found', unknown);
     } else if (model.isA(type, rules.type)) {
-      checkProfile(rules, { value: resource, sibling: undefined, type, isChoice: false, steps: [] }, walk);
+      yield* checkProfile(rules, { value: resource, sibling: undefined, type, isChoice: false, steps: [] }, walk);
     } else if (choices.isOptional || !inner.some((one) => one.isEntry && isFor(model, one.resource, rules))) {
       findings.error('invalid', `the profile ${shorten(rules.url, 200)} is for ${rules.type}, not for ${type}`);
     }
   }
-  if (walk.resource === walk.rootResource) checkExtensions(resource, walk);
+  if (walk.resource === walk.rootResource) yield* checkExtensions(resource, walk);
   for (const { resource: one, steps, isEntry, open } of inner) {
     if (walk.isSpent()) return;
     const asked = choices.isOptional ? claimedProfiles(one) : isEntry ? knownProfilesFor(model, one, urls) : [];
-    walk.at(steps, () => checkResource(one, asked.slice(0, MAX_PROFILES), open(), choices));
+    walk.enter(steps);
+    yield* checkResource(one, asked.slice(0, MAX_PROFILES), open(), choices);
+    walk.leave(steps);
   }
 }
 

@@ -7,7 +7,7 @@ import { validatingResource, validatingStorable } from '../fhir/validate-resourc
 import { inTurns, Pace } from '../platform/pace.js';
 import { loadFhirPath } from '../fhirpath/library.js';
 import type { UncheckedRule } from './element-rules.js';
-import { claimedProfiles, validateProfiles } from './validate-profiles.js';
+import { claimedProfiles, validatingProfiles } from './validate-profiles.js';
 
 /** Options of `validateResource`; all have defaults. */
 export interface ResourceValidationOptions {
@@ -78,7 +78,8 @@ export async function validateInTurns(
   await loadFhirPath(definitions);
   if (pace.isSpent) await pace.next();
   const urls = profiles === true ? claimedProfiles(resource) : profiles;
-  const found = validateProfiles(definitions, resource, urls, { maxIssues, isOptional: profiles === true });
+  const checking = validatingProfiles(definitions, resource, urls, { maxIssues, isOptional: profiles === true });
+  const found = await inTurns(checking, pace);
   return validation([...basic, ...found.issues].slice(0, Math.max(1, maxIssues)), found.unchecked);
 }
 

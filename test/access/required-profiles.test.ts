@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import {
-  assertProfiles,
+  assertingProfiles,
   NO_PROFILES,
   requiredProfiles,
   type RequiredProfiles,
@@ -9,6 +9,7 @@ import type { FhirModel } from '../../src/fhir/model/fhir-model.js';
 import type { OutcomeIssue } from '../../src/fhir/operation-outcome.js';
 import { R4 } from '../../src/fhir/r4.js';
 import type { JsonObject } from '../../src/fhir/resource.js';
+import { inOneGo } from '../../src/platform/pace.js';
 import { loadFhirPath } from '../../src/fhirpath/library.js';
 import { extendDefinitions } from '../../src/search/extend/extend-definitions.js';
 import { faultOf } from '../repository/harness.js';
@@ -90,13 +91,15 @@ describe('a resource', () => {
   type Except = (issue: OutcomeIssue) => boolean;
 
   async function faults(resource: JsonObject, required: RequiredProfiles, except?: Except): Promise<unknown[]> {
-    const fault = await faultOf(Promise.resolve().then(() => assertProfiles(model, resource, required, except)));
+    const fault = await faultOf(
+      Promise.resolve().then(() => inOneGo(assertingProfiles(model, resource, required, except))),
+    );
     expect(fault.code).toBe('unprocessable');
     return [fault.message, fault.issues.map(({ expression }) => expression?.join())];
   }
 
   const accepted = (resource: JsonObject, required: RequiredProfiles, except?: Except): void =>
-    assertProfiles(model, resource, required, except);
+    inOneGo(assertingProfiles(model, resource, required, except));
 
   const BOTH = [
     'The resource does not conform to its profiles: system is required by the profile at Patient.identifier[0].system (and 1 more)',

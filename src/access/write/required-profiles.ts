@@ -6,7 +6,7 @@ import type { JsonObject } from '../../fhir/resource.js';
 import {
   claimedProfiles,
   profilesFor,
-  validateProfiles,
+  validatingProfiles,
   type ProfileChoice,
 } from '../../profiles/validate-profiles.js';
 import { objectsOf } from '../../profiles/value-set-codes.js';
@@ -38,20 +38,20 @@ export function requiredProfiles(project: JsonObject, asked: ProfileChoice | und
  * @param except findings that do not cause a rejection
  * @throws FhirError `unprocessable` - the resource does not conform; `issues` has every finding
  */
-export function assertProfiles(
+export function* assertingProfiles(
   model: FhirModel,
   resource: JsonObject,
   { claimed, listed }: RequiredProfiles,
   except: ((issue: OutcomeIssue) => boolean) | undefined,
-): void {
+): Generator<void> {
   if (!claimed && listed.length === 0) return;
   const options = { maxIssues: except === undefined ? 100 : 10_000, readsTargets: except === undefined };
-  const found = [
-    ...validateProfiles(model, resource, profilesFor(model, resource, listed), options).issues,
-    ...(claimed
-      ? validateProfiles(model, resource, claimedProfiles(resource), { ...options, isOptional: true }).issues
-      : []),
-  ];
+  const required = yield* validatingProfiles(model, resource, profilesFor(model, resource, listed), options);
+  const found = [...required.issues];
+  if (claimed) {
+    const asked = { ...options, isOptional: true };
+    found.push(...(yield* validatingProfiles(model, resource, claimedProfiles(resource), asked)).issues);
+  }
   const issues = [...new Map(found.map((issue) => [JSON.stringify(issue), issue])).values()].filter(
     (issue) => except?.(issue) !== true,
   );

@@ -13,7 +13,7 @@ import { loadFhirPath } from '../../fhirpath/library.js';
 import type { ProfileChoice } from '../../profiles/validate-profiles.js';
 import { isAboveProjects } from '../fields/administrative-types.js';
 import { readProjectSettings } from './project-settings.js';
-import { assertProfiles, NO_PROFILES, requiredProfiles, type RequiredProfiles } from './required-profiles.js';
+import { assertingProfiles, NO_PROFILES, requiredProfiles, type RequiredProfiles } from './required-profiles.js';
 import { withIndex } from '../write-error.js';
 
 /** What the resources of a commit are checked against. */
@@ -72,7 +72,8 @@ export function* validatingWrite(
   const except = kept.size === 0 ? undefined : (issue: OutcomeIssue) => concerns(model, issue, key.type, kept);
   try {
     yield* assertingValidResource(model, resource, { strict: validation.isStrict(key.type), except, maxBytes });
-    assertProfiles(model, elementsOf(resource), validation.profiles, except && exceptHidden(except));
+    const found = except && exceptHidden(except);
+    yield* assertingProfiles(model, elementsOf(resource), validation.profiles, found);
   } catch (error) {
     throw error instanceof FhirError ? withIndex(error, index) : error;
   }

@@ -1,0 +1,60 @@
+import { afterEach, beforeAll, expect, test } from 'vitest';
+import type { FhirModel } from '../../src/fhir/model/fhir-model.js';
+import { R4 } from '../../src/fhir/r4.js';
+import { createRepository, MemoryStore, systemCaller } from '../../src/index.js';
+import { PACE } from '../../src/platform/pace.js';
+import { validateResource } from '../../src/profiles/validate-resource.js';
+import { extendDefinitions } from '../../src/search/extend/extend-definitions.js';
+import { countTurns } from '../support/count-turns.js';
+import { amy, nickname, usCore, usCorePatient } from './us-core.js';
+
+const { turnMs } = PACE;
+afterEach(() => void (PACE.turnMs = turnMs));
+
+let model: FhirModel;
+beforeAll(async () => {
+  model = await extendDefinitions(R4, { ...usCore, profiles: [...usCore.profiles, nickname] });
+});
+
+const ITEMS = 900;
+
+/** Every third identifier lacks what the profile requires. */
+const long = {
+  ...amy,
+  identifier: Array.from({ length: ITEMS }, (_, n) => ({
+    ...(n % 3 === 0 ? {} : { system: 'http://x' }),
+    value: `${n}`,
+  })),
+};
+
+function validate(): ReturnType<typeof validateResource> {
+  return validateResource(long, { definitions: model, profiles: [usCorePatient.url], maxIssues: ITEMS });
+}
+
+test('other work has its turn between the values that a profile is checked on, and the findings are the same', async () => {
+  PACE.turnMs = 1e9;
+  const atOnce = await countTurns(validate);
+  expect(atOnce.result.outcome.issue).toHaveLength(ITEMS / 3);
+  PACE.turnMs = 0;
+  const inTurns = await countTurns(validate);
+  expect(inTurns.result).toEqual(atOnce.result);
+  // The definitions look at the identifiers, too. The profile asks several questions about each, in steps of 64.
+  const basic = await countTurns(() => validateResource(long, { definitions: model }));
+  expect(inTurns.turns - basic.turns).toBeGreaterThanOrEqual((2 * ITEMS) / 64);
+});
+
+test('a write that must conform to a profile lets other work run between its values', async () => {
+  const context = { store: new MemoryStore({ model }), caller: systemCaller('clinic') };
+  const identifier = long.identifier.map(({ value }) => ({ system: 'http://x', value }));
+  const update = (profiles: true | undefined) => () =>
+    createRepository({ ...context, ...(profiles === undefined ? {} : { profiles }) }).update({
+      ...amy,
+      id: 'amy',
+      identifier,
+    } as never);
+  await update(true)();
+  PACE.turnMs = 0;
+  const plain = await countTurns(update(undefined));
+  const checked = await countTurns(update(true));
+  expect(checked.turns - plain.turns).toBeGreaterThanOrEqual((2 * ITEMS) / 64);
+});
