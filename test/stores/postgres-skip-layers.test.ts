@@ -1,18 +1,17 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { AnyResource } from '../../src/fhir/resource.js';
 import type { PostgresPool, PostgresStatement } from '../../src/stores/postgres/driver.js';
 import { TUNING } from '../../src/stores/postgres/pages/tuning.js';
 import { SKIP_TUNING, type SkipHeader } from '../../src/stores/postgres/skip/skip-row.js';
 import { PostgresStore } from '../../src/stores/postgres/store.js';
-import { keyOf, PROJECT } from '../../src/testing/conformance-case.js';
-import { below, createRandom, oneOf } from '../../src/testing/random.js';
+import { PROJECT } from '../../src/testing/conformance-case.js';
+import { createRandom, oneOf } from '../../src/testing/random.js';
 import { randomResources } from '../../src/testing/random-resources.js';
 import { skewedResources } from '../../src/testing/skewed-resources.js';
 import { assertSearches } from '../../src/testing/suites/random-searches.js';
 import { cases, SEED } from '../support/chance.js';
 import { noting, postgresPool } from './postgres-pool.js';
 import { buildSkips, rowsOf } from './postgres-skip-build.js';
-import { write } from './skip-cases.js';
+import { World } from './postgres-skip-world.js';
 
 const DEFAULTS = { ...TUNING };
 const SKIPS = { ...SKIP_TUNING };
@@ -32,56 +31,6 @@ async function layersOf(pool: PostgresPool): Promise<readonly number[]> {
     `SELECT data FROM fhirgraph_skip WHERE type = 'Observation' AND value = '' AND sort = 0`,
   );
   return rows.flatMap(([data]) => (JSON.parse(data as string) as SkipHeader).layers.map(({ size }) => size));
-}
-
-/** What a project has, and random changes of it. */
-class World {
-  readonly current = new Map<string, AnyResource>();
-  readonly #store: PostgresStore;
-  readonly #random: () => number;
-
-  constructor(store: PostgresStore, random: () => number) {
-    this.#store = store;
-    this.#random = random;
-  }
-
-  get all(): readonly AnyResource[] {
-    return [...this.current.values()];
-  }
-
-  async write(resources: readonly AnyResource[]): Promise<void> {
-    for (const one of await write(this.#store, resources)) this.current.set(`${one.resourceType}/${one.id}`, one);
-  }
-
-  /** Deletes some, replaces some and adds some, a few of them far from the values of all others. */
-  async change(count: number): Promise<void> {
-    const gone = new Set(
-      Array.from({ length: Math.ceil(count / 4) }, () => oneOf([...this.current.keys()], this.#random)),
-    );
-    await this.#store.commit(
-      [...gone].map((name) => {
-        const { resourceType, id } = this.current.get(name)!;
-        return { kind: 'delete', key: keyOf(resourceType, id!) };
-      }),
-    );
-    for (const name of gone) this.current.delete(name);
-    const like = skewedResources(2 * count, this.#random);
-    const observations = this.all.filter(({ resourceType }) => resourceType === 'Observation');
-    const replaced = like.slice(0, count).map((one) => ({ ...one, id: oneOf(observations, this.#random).id }));
-    const later = like.slice(count).map((one, index) => ({
-      ...one,
-      id: `${oneOf(['a', 'o0050', 'z'], this.#random)}${this.current.size}-${index}`,
-      ...(below(3, this.#random) === 0 ? { effectiveDateTime: `20${30 + below(9, this.#random)}-01-01` } : {}),
-      ...(below(4, this.#random) === 0
-        ? { code: { coding: [{ code: oneOf(['a0', 'c00', 'z'], this.#random) }] } }
-        : {}),
-      ...(below(3, this.#random) === 0
-        ? { subject: { reference: `Patient/${oneOf(['a', 'mo', 'zz'], this.#random)}` } }
-        : {}),
-    }));
-    const unique = [...new Map([...replaced, ...later].map((one) => [one.id, one])).values()];
-    await this.write(unique);
-  }
 }
 
 const WAYS = {

@@ -1,0 +1,34 @@
+// Builds the skip index of Observations in a process of its own, and stops for ever in the middle of it.
+// Arguments: the configuration of a pool, the tuning, and the number of the statement after which it stops, as JSON.
+import pg from 'pg';
+import type { PostgresPool } from '../../src/stores/postgres/driver.js';
+import { SKIP_TUNING } from '../../src/stores/postgres/skip/skip-row.js';
+import { buildSkips } from '../stores/postgres-skip-build.js';
+
+const [connection, tuning, stopAt] = JSON.parse(process.argv[2]!) as [
+  pg.PoolConfig,
+  Partial<typeof SKIP_TUNING>,
+  number,
+];
+Object.assign(SKIP_TUNING, tuning);
+const pool = new pg.Pool(connection);
+let sent = 0;
+const stopping: PostgresPool = {
+  async connect() {
+    const client = await pool.connect();
+    return {
+      async query(statement) {
+        if (++sent < stopAt) return client.query(statement);
+        // The server may have done it or not when this process is killed.
+        void client.query(statement);
+        process.stdout.write('stopped\n');
+        await new Promise((resolve) => setTimeout(resolve, 3_600_000));
+        throw new Error('Nobody killed this process');
+      },
+      release: (broken) => client.release(broken),
+    };
+  },
+};
+await buildSkips(stopping, ['Observation']);
+await pool.end();
+process.stdout.write(`built with ${sent} statements\n`);
