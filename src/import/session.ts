@@ -15,8 +15,6 @@ export interface ImportSession extends GuardedSession {
   readonly reader: EntryReader | undefined;
   /** Undefined for members: their writes depend on stored resources. */
   readonly guess: CreateGuess | undefined;
-  /** Called when all that links and conditions of a Bundle need is found. */
-  readonly onLinked?: (() => void) | undefined;
 }
 
 /** @throws FhirError `unauthenticated` - the context has no caller */

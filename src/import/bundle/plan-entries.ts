@@ -61,7 +61,6 @@ export async function planEntries(
   );
   // PERF: most Bundles have no conditional reference, and need no second walk to find them.
   const found = maybeConditional ? await resolveConditionalReferences(linked, session, faults) : linked;
-  session.onLinked?.();
   const resolved = found.filter(({ entry }) => !faults.has(entry.index));
 
   const puts = resolved.filter((one): one is PutEntry => one.action === 'put');

@@ -83,7 +83,7 @@ export class BundlesRun {
         const session = { ...openSession(context, trace), guess: this.#session.guess };
         const content = await readBundle(context.store.model, bundle, session.baseUrl, session.options);
         const store = place.storeFor(session.store, content, session.assignIds);
-        return runContent(content, { ...session, store, onLinked: () => place.noteLinks() });
+        return runContent(content, { ...session, store });
       });
     try {
       return await recorded(this.#context, 'import', work);

@@ -61,7 +61,6 @@ export class PlaceInLine {
   /** The resources it names; undefined: it may concern any. */
   #keys: ReadonlySet<string> | undefined;
   #hasSearched = false;
-  #isLinked = false;
 
   constructor(line: Line, size: number) {
     this.#line = line;
@@ -82,11 +81,6 @@ export class PlaceInLine {
     this.#line.leave(this);
     this.#over.resolve(undefined);
     this.#handedOver.resolve(undefined);
-  }
-
-  /** Its links are resolved: from here on it searches nothing that it has not searched before. */
-  noteLinks(): void {
-    this.#isLinked = true;
   }
 
   /**
@@ -146,7 +140,8 @@ export class PlaceInLine {
     const texts = keys.map(keyText);
     const others = before.filter((one) => one.#keys === undefined || texts.some((text) => one.#keys!.has(text)));
     if (others.length === 0) return;
-    if (this.#isLinked) this.#handOver();
+    // A Bundle searches before it reads, and a search waits for all those before: after one, nothing is left to wait for.
+    this.#handOver();
     await Promise.all(others.map(({ over }) => over));
   }
 
