@@ -81,6 +81,37 @@ describe('conditions on other resources are found by skip indexes', () => {
   });
 });
 
+test('exact sets leave nothing to test of what refers to a resource, in pages and in counts of alternatives', async () => {
+  const pool = await postgresPool();
+  const statements: string[] = [];
+  const store = new PostgresStore(noting(pool, statements));
+  const all = await write(store, linkedResources(150, createRandom(SEED)));
+  await build(pool, LINKED);
+  const reference = new ReferenceSearch(store.model, all);
+  const has: Criteria = { kind: 'has', type: 'Observation', parameter: 'subject', of: match('status', 'final') };
+  const family: ValueTest = { kind: 'string', comparator: 'contains', text: 'a' };
+  const others: readonly Criteria[] = [
+    { kind: 'not', of: match('gender', 'female') },
+    { kind: 'match', parameter: 'family', test: family },
+  ];
+  for (const other of others) {
+    statements.length = 0;
+    const criteria: Criteria = { kind: 'or', of: [has, other] };
+    const query = { project: PROJECT, type: 'Patient', criteria, sort: [by('birthdate')], limit: 3, total: true };
+    const { matches, total } = await store.search(query);
+    const expected = reference.search(query);
+    expect([matches.map(({ resource }) => resource.id), total]).toEqual([expected.ids, expected.total]);
+    expect(statements.filter((one) => one.includes('FROM reference x JOIN resource'))).toEqual([]);
+    Object.assign(TUNING, { looks: [Infinity] });
+    statements.length = 0;
+    expect((await store.search({ ...query, limit: 0 })).total).toBe(total);
+    // The sets have the number.
+    expect(statements.some((one) => one.startsWith('SELECT 0 WHERE'))).toBe(true);
+    Object.assign(TUNING, DEFAULTS);
+  }
+  await store.close();
+});
+
 describe('of small types', () => {
   const granule = 32;
   const few: readonly AnyResource[] = Array.from({ length: granule }, (_, number) => {

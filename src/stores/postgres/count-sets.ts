@@ -51,9 +51,9 @@ export async function countInSets(
   return matching.count + Number(row![0]);
 }
 
-/** Whether the skip index has sets for the criteria alone. Others are counted in the index by value. */
+/** Whether the skip index has sets for some of the criteria. Others are counted in the index by value. */
 function mayBeSet({ criteria, shared }: Condition): boolean {
-  return shared !== undefined || (criteria !== undefined && leavesOf(criteria).every(isOfSets));
+  return shared !== undefined || (criteria !== undefined && leavesOf(criteria).some(isOfSets));
 }
 
 function isOfSets(criteria: Criteria): boolean {

@@ -15,6 +15,11 @@ export function isFar({ criteria }: Condition): boolean {
   return criteria !== undefined && leavesOf(criteria).some(({ kind }) => kind === 'chain' || kind === 'has');
 }
 
+/** A test of one of them looks at all that refers to a resource, which may be very many others. */
+export function areReferred(conditions: readonly Condition[]): boolean {
+  return conditions.some(({ criteria }) => criteria && leavesOf(criteria).some(({ kind }) => kind === 'has'));
+}
+
 /**
  * Their scans may read many rows for each that they give: of all resources with a code the other component of a composite is
  * looked up, and of all values in a range the unit.

@@ -10,7 +10,7 @@ import { referenceKeyOf } from '../skip/reference-order.js';
 import type { SkipSource } from '../skip/skip-state.js';
 import { prepared } from '../statements.js';
 import { collection } from './collection.js';
-import { areFar, areSparse, haveLongSets, lackScans } from './far.js';
+import { areFar, areReferred, areSparse, haveLongSets, lackScans } from './far.js';
 import { type OrderIndex, orderIndexOf } from './order-index.js';
 import { allOfType, scansFor } from './own-scans.js';
 import { type Asked, isDeep } from './page-statement.js';
@@ -172,7 +172,9 @@ export class PageFinder {
     const skipping = await this.#skipping(asked, index, conditions, run);
     if (ordered !== undefined && conditions.length === 0) return yield* skipping?.finding ?? ordered;
     // PERF: a granule has many more of what most resources are than a page.
-    if (ordered !== undefined && !isFirst && !isLate && skipping !== undefined && skipping.share >= TUNING.mostShare) {
+    const isBroad = skipping !== undefined && skipping.share >= TUNING.mostShare;
+    const isTested = !(skipping?.exact === true && areReferred(conditions));
+    if (ordered !== undefined && !isFirst && !isLate && isBroad && isTested) {
       const step = await ordered.next();
       if (step.done === true) return step.value;
       yield step.value;
