@@ -1,8 +1,8 @@
 import type { SortKey } from '../../../search/criteria/criteria.js';
 import type { SearchPosition } from '../../../search/evaluate/sort.js';
 import type { Condition } from '../../sql/pages/condition.js';
-import type { PageOrder, PagePosition } from '../../sql/pages/page-order.js';
-import { parameterKey, type RowScope } from '../../sql/rows.js';
+import type { PageOrder } from '../../sql/pages/page-order.js';
+import type { RowScope } from '../../sql/rows.js';
 import { FALSE, type Sql, sql, type SqlValue } from '../../sql/sql.js';
 import type { Run } from '../run.js';
 import { conditionSets } from '../skip/condition-sets.js';
@@ -11,7 +11,9 @@ import type { SkipSource } from '../skip/skip-state.js';
 import { prepared } from '../statements.js';
 import { collection } from './collection.js';
 import { areFar, areReferred, areSparse, haveLongSets, lackScans } from './far.js';
+import { DecidingKeys } from './deciding-keys.js';
 import { type OrderIndex, orderIndexOf } from './order-index.js';
+import { Outlook } from './outlook.js';
 import { allOfType, scansFor } from './own-scans.js';
 import { type Asked, isDeep } from './page-statement.js';
 import { append, type Finding, type FoundText, foundTexts, RangeWalk, stretchOf } from './range-walk.js';
@@ -39,8 +41,8 @@ import { boundsOf } from './walk-bounds.js';
  */
 export class PageFinder {
   readonly #order: PageOrder;
-  /** The indexes of the sort values in a position. */
-  readonly #positions: readonly number[];
+  readonly #keys: DecidingKeys;
+  readonly #outlook: Outlook;
   readonly #holds: Sql;
   readonly #offset: number;
   readonly #range: RangeWalk;
@@ -68,13 +70,9 @@ export class PageFinder {
       group: (...group) => this.#group(...group),
       outside: (...outside) => this.#outside(...outside),
     });
-    const id = sort.findIndex(({ parameter }) => parameter === '_id');
-    // Nothing after the id can still decide.
-    const keys = id < 0 ? [...sort, BY_ID] : sort.slice(0, id + 1);
-    // Nor can a key that no resource has a value of.
-    const deciding = [...keys.entries()].filter(([, key]) => hasValues(key, scope));
-    this.#order = { scope, keys: deciding.map(([, key]) => key), backwards };
-    this.#positions = deciding.map(([position]) => position);
+    this.#keys = new DecidingKeys(sort, scope);
+    this.#order = { scope, keys: this.#keys.keys, backwards };
+    this.#outlook = new Outlook(scope, skips);
   }
 
   /** What the narrowest condition finds, if that are few: one statement. Undefined if they are many, or it may take long. */
@@ -84,7 +82,7 @@ export class PageFinder {
     position: SearchPosition | undefined,
     run: Run,
   ): Promise<readonly FoundText[] | undefined> {
-    if (this.#isAfterAll(position)) return this.#order.backwards ? [] : this.few(conditions, need, undefined, run);
+    if (this.#keys.isAfterAll(position)) return this.#order.backwards ? [] : this.few(conditions, need, undefined, run);
     if (conditions.some(({ test }) => test === FALSE)) return [];
     const [look] = TUNING.looks as readonly [number];
     if (look === Infinity || this.#skipsFirst(conditions)) return undefined;
@@ -102,7 +100,8 @@ export class PageFinder {
     position: SearchPosition | undefined,
     run: Run,
   ): Promise<readonly FoundText[]> {
-    if (this.#isAfterAll(position)) return this.#order.backwards ? [] : this.find(conditions, need, undefined, run);
+    if (this.#keys.isAfterAll(position))
+      return this.#order.backwards ? [] : this.find(conditions, need, undefined, run);
     const finding = this.#find(this.#asked(need, position), conditions, run, !this.#skipsFirst(conditions));
     for (;;) {
       const step = await finding.next();
@@ -122,22 +121,8 @@ export class PageFinder {
   }
 
   #asked(need: number, position: SearchPosition | undefined): Asked {
-    const place = position && this.#placeOf(position);
+    const place = position && this.#keys.placeOf(position);
     return { order: this.#order, level: 0, need, shown: need - this.#offset, place, holds: this.#holds };
-  }
-
-  /** The id is a key like the others, whether or not it was asked for. */
-  #placeOf({ values, id }: SearchPosition): PagePosition {
-    return { values: this.#positions.map((index) => (index < values.length ? values[index]! : id)), id };
-  }
-
-  /** No resource has a value, and the position has: it comes before all. */
-  #isAfterAll(position: SearchPosition | undefined): boolean {
-    return position?.values.some((value, index) => value !== null && this.#isDropped(index)) === true;
-  }
-
-  #isDropped(index: number): boolean {
-    return index < (this.#positions.at(-1) ?? 0) && !this.#positions.includes(index);
   }
 
   #indexOf({ order, level, need }: Asked): OrderIndex | undefined {
@@ -161,7 +146,8 @@ export class PageFinder {
     // PERF: without conditions a walk leaves nothing out.
     if (ordered !== undefined && conditions.length === 0 && !isLate) return yield* ordered;
     // PERF: a page that the first rows fill needs no sets.
-    const isFirst = this.#skips !== undefined && haveLongSets(conditions) && !areSparse(conditions) && !isLate;
+    const isLong = this.#skips !== undefined && haveLongSets(conditions) && !areSparse(conditions);
+    const isFirst = isLong && !isLate && this.#outlook.isFilled(asked, conditions);
     const before = isFirst ? TUNING.walkedFirst : 0;
     for (let rows = 0; ordered !== undefined && rows < before;) {
       const step = await ordered.next();
@@ -174,7 +160,8 @@ export class PageFinder {
     // PERF: a granule has many more of what most resources are than a page.
     const isBroad = skipping !== undefined && skipping.share >= TUNING.mostShare;
     const isTested = !(skipping?.exact === true && areReferred(conditions));
-    if (ordered !== undefined && !isFirst && !isLate && isBroad && isTested) {
+    const isUntried = ordered !== undefined && !isFirst && !isLate;
+    if (isUntried && isBroad && isTested && this.#outlook.isFilled(asked, conditions, skipping.share)) {
       const step = await ordered.next();
       if (step.done === true) return step.value;
       yield step.value;
@@ -227,9 +214,11 @@ export class PageFinder {
     run: Run,
   ): Promise<readonly FoundText[] | undefined> {
     const reach = areFar(conditions) ? Math.ceil(look / TUNING.rowsPerFar) : look;
-    const scans = await scansWithin(look, conditions, this.#skips !== undefined, this.#order.scope, (known) =>
+    const short = this.#outlook.maybeShort(look, conditions);
+    const scans = await scansWithin(look, short, this.#skips !== undefined, this.#order.scope, (known) =>
       this.#range.shortest(look, known, run),
     );
+    if (scans.length === 0 && this.#outlook.isLongerThan(look)) return undefined;
     const testOf = await this.#range.testOf(reach, conditions, run);
     const rows = await run(prepared(this.#collected(asked, conditions, scans, reach, testOf)));
     return rows[0]![0] === null ? undefined : foundTexts(rows, 1);
@@ -303,12 +292,6 @@ export class PageFinder {
 /** @param ofIndex a number may be in the form of the database */
 function isSame(value: SqlValue, ofIndex: SqlValue): boolean {
   return typeof value === 'number' && ofIndex !== null ? value === Number(ofIndex) : value === ofIndex;
-}
-
-const BY_ID: SortKey = { parameter: '_id', descending: false };
-
-function hasValues({ parameter }: SortKey, scope: RowScope): boolean {
-  return parameter === '_id' || parameter === '_lastUpdated' || parameterKey(scope, parameter) !== undefined;
 }
 
 function testsOf(conditions: readonly Condition[]): readonly Sql[] {

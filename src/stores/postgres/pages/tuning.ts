@@ -5,6 +5,8 @@
 export const TUNING = {
   /** How far scans are read before each stretch of the walk. Each look is a round trip. */
   looks: [400, 1_200, 4_000, 40_000, 400_000, Infinity] as readonly number[],
+  /** How many times as many matches as a look has rows are surely more: numbers of matches are known by granules. */
+  surelyLonger: 4,
   /** The number of rows from which scans without immediate first rows are read too. */
   indirectFrom: 4_000,
   /** Rows that may be walked for each row that a scan would give: testing and sorting one takes so much longer. */

@@ -18,6 +18,7 @@ import type { Sql } from '../../sql/sql.js';
 import { resourceKey, textKey, uuidText } from '../keys.js';
 import { isOfCode, isOfOneTarget, withOwnScan } from '../pages/own-scans.js';
 import type { Run } from '../run.js';
+import { LikelyShares } from './likely-shares.js';
 import { LinkedSets } from './linked-sets.js';
 import { RangeSet } from './range-set.js';
 import { setsOfScans } from './short-scans.js';
@@ -277,7 +278,9 @@ export async function conditionSets(scope: RowScope, source: SkipSource, run: Ru
   const index = await SkipIndex.open(scope, source, run);
   const linked = (own: SkipIndex): LinkedSets =>
     new LinkedSets(own, scope, run, (other) => conditionSets(other, source, run));
-  return index && new ConditionSets(index, scope, run, linked(index));
+  if (index === undefined) return undefined;
+  LikelyShares.note(scope, index.header, source.cache);
+  return new ConditionSets(index, scope, run, linked(index));
 }
 
 function inexact(found: ConditionSet | undefined): ConditionSet | undefined {

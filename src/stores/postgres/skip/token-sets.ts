@@ -124,13 +124,13 @@ interface Test {
 }
 
 /** Values with a code, of a system (its key, as the database writes it), or both. */
-interface Asked {
+export interface Asked {
   readonly code: string | undefined;
   readonly system: string | undefined;
 }
 
 /** The values that a test asks for, or excludes. Undefined for tests that others pass, too. */
-function askedIn({ code, folded, system, noSystem, below, except }: TokenTest): readonly Asked[] | undefined {
+export function askedIn({ code, folded, system, noSystem, below, except }: TokenTest): readonly Asked[] | undefined {
   if (below === true || except !== undefined) return undefined;
   const key = noSystem === true ? NO_SYSTEM : system === undefined ? undefined : uuidText(textKey(system));
   if (code === undefined) return key === undefined ? undefined : [{ code, system: key }];
