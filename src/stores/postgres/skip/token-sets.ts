@@ -26,7 +26,10 @@ export class TokenSets {
   namesOf(criteria: Criteria): readonly RowName[] {
     const test = this.#testOf(criteria);
     if (test === undefined) return [];
-    const names = test.asked.map(({ code, system }) => (system === undefined ? valueName(code!) : systemsName(code)));
+    const names = test.asked.flatMap(({ code, system }) => {
+      if (system === undefined) return [valueName(code!)];
+      return code === undefined ? [systemsName(code), PRESENCE] : [systemsName(code)];
+    });
     return inSets(test.subject, names);
   }
 
@@ -95,7 +98,12 @@ export class TokenSets {
     const whole = code === undefined ? PRESENCE : valueName(code);
     if (system === undefined) return { value: whole, exact: true };
     const systems = this.#index.systemsOf(subject, systemsName(code));
-    if (systems === undefined) return code === undefined ? undefined : { value: whole, exact: false };
+    if (systems === undefined && code !== undefined) return { value: whole, exact: false };
+    if (systems === undefined) {
+      // Where no resource has a value, none has one of the system.
+      const present = this.#index.setOf(subject, PRESENCE)?.count ?? 0;
+      return present === 0 ? { value: undefined, exact: true } : undefined;
+    }
     if (systems.same.includes(system)) return { value: whole, exact: true };
     return { value: systems.own.includes(system) ? inSystemName(system, code) : undefined, exact: true };
   }
