@@ -40,14 +40,26 @@ export function setBytes(set: KeySet, all: KeySet): Uint8Array {
   return bytes;
 }
 
-/** The keys of a list in ascending order; only those in the set, if one is given. */
+/**
+ * The keys of a list in ascending order; only those in the set, if one is given.
+ *
+ * PERF: a page may read the keys of all resources of a type, so that this loop and the one of {@link addList} call nothing.
+ */
 export function readList(bytes: Uint8Array, first: number, among?: KeySet): number[] {
   const keys: number[] = [];
-  // PERF: no key is out of the range of the set.
+  // No key is out of the range of the set.
   const words = among?.words;
-  eachPlace(bytes, (place) => {
+  const { length } = bytes;
+  let place = 0;
+  for (let index = 1; index < length;) {
+    let byte = bytes[index++]!;
+    place += byte & 127;
+    for (let shift = 7; byte > 127; shift += 7) {
+      byte = bytes[index++]!;
+      place += (byte & 127) << shift;
+    }
     if (words === undefined || (words[place >>> 5]! & (1 << (place & 31))) !== 0) keys.push(first + place);
-  });
+  }
   return keys;
 }
 
@@ -58,27 +70,16 @@ export function leastInList({ length }: Uint8Array): number {
 
 /** Adds the keys of a list to a set. */
 export function addList({ words }: KeySet, bytes: Uint8Array): void {
-  eachPlace(bytes, (place) => {
-    words[place >>> 5]! |= 1 << (place & 31);
-  });
-}
-
-/** PERF: a page may read the keys of all resources of a type, so no object is allocated per key. */
-function eachPlace(bytes: Uint8Array, visit: (place: number) => void): void {
   const { length } = bytes;
   let place = 0;
   for (let index = 1; index < length;) {
     let byte = bytes[index++]!;
-    if (byte < 128) place += byte;
-    else {
-      let difference = byte & 127;
-      for (let shift = 7; byte > 127; shift += 7) {
-        byte = bytes[index++]!;
-        difference |= (byte & 127) << shift;
-      }
-      place += difference;
+    place += byte & 127;
+    for (let shift = 7; byte > 127; shift += 7) {
+      byte = bytes[index++]!;
+      place += (byte & 127) << shift;
     }
-    visit(place);
+    words[place >>> 5]! |= 1 << (place & 31);
   }
 }
 

@@ -63,9 +63,13 @@ export class KeySet {
     return new KeySet(this.first, this.size, words, this.#allocate);
   }
 
+  /** PERF: `for … of` takes five times as long. */
   get count(): number {
+    const { words } = this;
     let count = 0;
-    for (let bits of this.words) {
+    for (let index = 0; index < words.length; index++) {
+      let bits = words[index]!;
+      if (bits === 0) continue;
       bits -= (bits >>> 1) & 0x5555_5555;
       bits = (bits & 0x3333_3333) + ((bits >>> 2) & 0x3333_3333);
       count += (((bits + (bits >>> 4)) & 0x0f0f_0f0f) * 0x0101_0101) >>> 24;
@@ -75,12 +79,13 @@ export class KeySet {
 
   /** In ascending order. */
   keys(): readonly number[] {
+    const { first, words } = this;
     const keys: number[] = [];
-    this.words.forEach((word, index) => {
-      for (let bits = word; bits !== 0; bits &= bits - 1) {
-        keys.push(this.first + 32 * index + (31 - Math.clz32(bits & -bits)));
+    for (let index = 0; index < words.length; index++) {
+      for (let bits = words[index]!; bits !== 0; bits &= bits - 1) {
+        keys.push(first + 32 * index + (31 - Math.clz32(bits & -bits)));
       }
-    });
+    }
     return keys;
   }
 }
