@@ -6,7 +6,7 @@ import { postgresDialect } from '../../src/stores/postgres/dialect.js';
 import { TUNING } from '../../src/stores/postgres/pages/tuning.js';
 import { LikelyShares } from '../../src/stores/postgres/skip/likely-shares.js';
 import { createSkipCache } from '../../src/stores/postgres/skip/skip-cache.js';
-import { conditionSets } from '../../src/stores/postgres/skip/condition-sets.js';
+import { openConditionSets } from '../../src/stores/postgres/skip/open-condition-sets.js';
 import { SKIP_TUNING } from '../../src/stores/postgres/skip/skip-row.js';
 import { Connections } from '../../src/stores/postgres/connections.js';
 import { PostgresStore } from '../../src/stores/postgres/store.js';
@@ -51,7 +51,7 @@ test.each<[name: string, criteria: Criteria, most?: number]>([
   expect(LikelyShares.of(scope, source)).toBeUndefined();
   const connections = new Connections(pool, { connectionWait: 5_000, cancelWait: 2_000 });
   await connections.snapshot(async (run) => {
-    const sets = await conditionSets(scope, source, run);
+    const sets = await openConditionSets(scope, source, run);
     expect(LikelyShares.of(scope, source)!.of(match('method', 'm'))).toBeUndefined();
     await sets!.prepare(conditionsOf(criteria, scope));
   });

@@ -6,7 +6,7 @@ import { allOf, type Sql, sql } from '../sql/sql.js';
 import { oneResourceOf } from './pages/page-statement.js';
 import { TUNING } from './pages/tuning.js';
 import type { Run } from './run.js';
-import { conditionSets } from './skip/condition-sets.js';
+import { openConditionSets } from './skip/open-condition-sets.js';
 import type { SkipSource } from './skip/skip-state.js';
 
 /**
@@ -28,7 +28,7 @@ export async function countInSets(
 ): Promise<number | undefined> {
   const [first, second] = conditions;
   if (first !== undefined && second === undefined && !mayBeSet(first)) return undefined;
-  const sets = await conditionSets(scope, skips, run);
+  const sets = await openConditionSets(scope, skips, run);
   if (sets === undefined || sets.index.pending > TUNING.maxTested) return undefined;
   const { index } = sets;
   const found = first === undefined ? { set: index.all, exact: true } : intersection(await sets.prepare(conditions));

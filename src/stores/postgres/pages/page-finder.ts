@@ -5,7 +5,7 @@ import type { PageOrder } from '../../sql/pages/page-order.js';
 import type { RowScope } from '../../sql/rows.js';
 import { FALSE, type Sql, sql, type SqlValue } from '../../sql/sql.js';
 import type { Run } from '../run.js';
-import { conditionSets } from '../skip/condition-sets.js';
+import { openConditionSets } from '../skip/open-condition-sets.js';
 import { referenceKeyOf } from '../skip/reference-order.js';
 import type { SkipSource } from '../skip/skip-state.js';
 import { prepared } from '../statements.js';
@@ -203,7 +203,7 @@ export class PageFinder {
   }
 
   async #openSkips(skips: SkipSource, run: Run): Promise<SkipWalker | undefined> {
-    const sets = await conditionSets(this.#order.scope, skips, run);
+    const sets = await openConditionSets(this.#order.scope, skips, run);
     return sets && new SkipWalker(sets, run);
   }
 

@@ -1,9 +1,8 @@
 import type { Condition } from '../../sql/pages/condition.js';
-import { isBefore, partWith } from '../../sql/pages/value-range.js';
+import { isBefore } from '../../sql/pages/value-range.js';
 import { type ConditionSet, intersection, type MemberCondition } from '../../sql/skip/condition-set.js';
 import type { KeySet } from '../../sql/skip/key-set.js';
-import { allOf, sql, type Sql, type SqlValue, TRUE, unionAll } from '../../sql/sql.js';
-import { arrayText } from '../array.js';
+import { sql, type Sql, type SqlValue, TRUE, unionAll } from '../../sql/sql.js';
 import type { Run } from '../run.js';
 import type { ConditionSets } from '../skip/condition-sets.js';
 import { referenceKeyOf } from '../skip/reference-order.js';
@@ -14,9 +13,10 @@ import { collection } from './collection.js';
 import { DenseGranules, pageOfGranule } from './granule-page.js';
 import { GranulesAhead, granulesFrom } from './granules-ahead.js';
 import { orderIndexOf, type SkipKey } from './order-index.js';
-import { type Asked, isDeep, oneResource, passedIn } from './page-statement.js';
+import { type Asked, isDeep, passedIn } from './page-statement.js';
 import { append, CUT, type Finding, type FoundText, foundTexts } from './range-walk.js';
 import { TUNING } from './tuning.js';
+import { keysIn, matching, type Placed, placed, writtenKeys } from './written-keys.js';
 
 /**
  * Finds a page among the resources that can meet all conditions, by the skip index: the sets of the conditions are
@@ -50,7 +50,7 @@ export class SkipWalker {
     const find = async function* (this: SkipWalker): Finding {
       // PERF: what most resources meet is tested where the page is, and not for all that was written.
       const isTested = 2 * known.set.count < this.#index.size || (known.exact && isDeep(asked));
-      const written = await this.#written(asked, isTested ? testsOf({ conditions }) : undefined);
+      const written = await writtenKeys(this.#index, asked, isTested ? testsOf({ conditions }) : undefined, this.#run);
       return yield* this.#find({ asked, index, order, conditions, written, isTested }, known);
     };
     return { finding: find.call(this), exact: known.exact, share: known.set.count / this.#index.all.count };
@@ -73,7 +73,7 @@ export class SkipWalker {
       yield count;
       return this.#collected(part, tests, { numbers: set.keys(), keys: part.written }, need);
     }
-    const places = Map.groupBy(await this.#placed(part), ({ granule }) => granule);
+    const places = Map.groupBy(await placed(part, this.#run), ({ granule }) => granule);
     const found: FoundText[] = [];
     let batch = emptyBatch();
     let wanted = need + TUNING.firstBatch;
@@ -228,26 +228,6 @@ export class SkipWalker {
   #testsOf(conditions: readonly Condition[]): readonly Sql[] {
     return conditions.filter((one) => this.#sets.of(one)?.exact !== true).map(({ test }) => test);
   }
-
-  /** Finds the keys of the resources written since. @param tests that they pass; undefined: all of them */
-  async #written(asked: Asked, tests: readonly Sql[] | undefined): Promise<readonly string[]> {
-    if (this.#index.pending === 0) return [];
-    const all = sql`SELECT DISTINCT u.resource FROM (${this.#index.written}) u`;
-    const rows = await this.#run(tests === undefined ? all : matching(asked, all, [...tests, asked.holds]));
-    return rows.map(([key]) => key as string);
-  }
-
-  /** The granules of the order in which they are now. */
-  async #placed({ asked, index, order, written }: Part): Promise<readonly Placed[]> {
-    if (written.length === 0) return [];
-    const { starts } = order;
-    const rows = await this.#run(sql`SELECT r0.key, ${index.valueOf} FROM (${keysIn(written)}) w (key)
-      ${oneResource(sql`r0`, sql`w.key`, asked.order)}`);
-    return rows.map(([key, read]) => {
-      const own = read === null ? null : index.isNumber ? Number(read) : (read as string);
-      return { key: key as string, value: own, granule: own === null ? starts.length : partWith(starts, own) };
-    });
-  }
 }
 
 /** A page to be found. */
@@ -284,12 +264,6 @@ function emptyBatch(): { readonly numbers: number[]; readonly keys: string[] } {
   return { numbers: [], keys: [] };
 }
 
-interface Placed {
-  readonly key: string;
-  readonly value: SqlValue;
-  readonly granule: number;
-}
-
 /** All resources with the value of a granule come before the position. Its value was written since. */
 function isPast(value: SqlValue, at: SqlValue | undefined, falling: boolean): boolean {
   if (value === null || at === null || at === undefined) return false;
@@ -301,16 +275,6 @@ function isCutShort({ isCut }: SkipKey, value: SqlValue): boolean {
   return isCut && value !== null && [...String(value)].length === CUT;
 }
 
-/** Selects those of some keys whose resources pass tests. */
-function matching({ order }: Asked, keys: Sql, tests: readonly Sql[]): Sql {
-  return sql`SELECT r0.key FROM (${keys}) w (key) ${oneResource(sql`r0`, sql`w.key`, order)}
-    WHERE ${allOf([sql`r0.content IS NOT NULL`, ...tests])}`;
-}
-
 function testsOf({ conditions }: Pick<Part, 'conditions'>): readonly Sql[] {
   return conditions.map(({ test }) => test);
-}
-
-function keysIn(keys: readonly string[]): Sql {
-  return sql`SELECT w.key FROM unnest(${arrayText(keys)}::uuid[]) w(key)`;
 }

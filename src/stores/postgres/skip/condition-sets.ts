@@ -18,13 +18,11 @@ import type { Sql } from '../../sql/sql.js';
 import { resourceKey, textKey, uuidText } from '../keys.js';
 import { isOfCode, isOfOneTarget, withOwnScan } from '../pages/own-scans.js';
 import type { Run } from '../run.js';
-import { LikelyShares } from './likely-shares.js';
-import { LinkedSets } from './linked-sets.js';
+import type { LinkedSets } from './linked-sets.js';
 import { RangeSet } from './range-set.js';
 import { setsOfScans } from './short-scans.js';
 import type { SkipOrderKeys } from './order-keys.js';
-import { SkipIndex } from './skip-index.js';
-import type { SkipSource } from './skip-state.js';
+import type { SkipIndex } from './skip-index.js';
 import { orderNames, type RowName } from './skip-rows.js';
 import { PRESENCE, SETS, SEVERAL, valueName } from './skip-row.js';
 import { onlyCode, TokenSets } from './token-sets.js';
@@ -267,20 +265,6 @@ export class ConditionSets implements KnownSets {
     const set = this.index.setOf(this.#keyOf(criteria.parameter)!, unit);
     return set === undefined ? found : { ...found, set: found.set.intersect(set) };
   }
-}
-
-/**
- * Those of a type of a project. Undefined where it has no valid skip index, or too much was written since.
- *
- * @param run in one snapshot with the search
- */
-export async function conditionSets(scope: RowScope, source: SkipSource, run: Run): Promise<ConditionSets | undefined> {
-  const index = await SkipIndex.open(scope, source, run);
-  const linked = (own: SkipIndex): LinkedSets =>
-    new LinkedSets(own, scope, run, (other) => conditionSets(other, source, run));
-  if (index === undefined) return undefined;
-  LikelyShares.note(scope, index.header, source.cache);
-  return new ConditionSets(index, scope, run, linked(index));
 }
 
 function inexact(found: ConditionSet | undefined): ConditionSet | undefined {
