@@ -3,6 +3,7 @@ import type { GuardedWrite } from '../../access/contract.js';
 import { failedIndex } from '../../access/write-error.js';
 import { FhirError } from '../../fhir/error.js';
 import { Pace } from '../../platform/pace.js';
+import { CallPace } from '../../store/call-pace.js';
 import { isConflict } from '../../store/conflicts.js';
 import { assertNotAborted } from '../../store/guards.js';
 import type { WriteResult } from '../../store/write.js';
@@ -25,7 +26,7 @@ export async function runTransaction(content: BundleContent, session: ImportSess
   assertNotAborted(session.options);
   return withRetries({ attempts: ATTEMPTS.write, signal: session.options.signal }, async ({ number }) => {
     const faults = new EntryFaults();
-    const review = (identified: readonly Identified[]): Promise<void> => refuseOverlaps(identified, faults);
+    const review = (identified: readonly Identified[]): Promise<void> => refuseOverlaps(identified, session, faults);
     const plans = await planEntries(content.entries, session, faults, review, number === 1);
     await foreseeReads(plans, session, faults);
     if (faults.size > 0) throw faults.toError(content.size);
@@ -46,14 +47,18 @@ export async function runTransaction(content: BundleContent, session: ImportSess
 }
 
 /** One entry per resource: otherwise the outcome would depend on the order of entries. */
-async function refuseOverlaps(identified: readonly Identified[], faults: EntryFaults): Promise<void> {
+async function refuseOverlaps(
+  identified: readonly Identified[],
+  { options }: ImportSession,
+  faults: EntryFaults,
+): Promise<void> {
   const holders = new Map<string, number>();
   const hold = (name: string, index: number, what: string): void => {
     const holder = holders.get(name);
     if (holder === undefined) holders.set(name, index);
     else faults.add(index, new FhirError('invalid', `The entry has ${what} as entry ${holder}`));
   };
-  const pace = new Pace();
+  const pace = new CallPace(options);
   for (const one of identified) {
     if (pace.isSpent) await pace.next();
     if (one.action !== 'put' && one.action !== 'delete') continue;
@@ -72,7 +77,7 @@ async function foreseeReads(plans: readonly EntryPlan[], session: ImportSession,
       future.set(keyText(identified.key), identified.action);
     }
   }
-  const pace = new Pace();
+  const pace = new CallPace(session.options);
   for (const { kind, identified } of plans) {
     if (kind !== 'read') continue;
     if (pace.isSpent) await pace.next();
@@ -125,6 +130,7 @@ async function outcomes(
   session: ImportSession,
 ): Promise<readonly EntryOutcome[]> {
   const byEntry = new Array<EntryOutcome>(size);
+  // What was written is answered, however late.
   const pace = new Pace();
   for (const [position, result] of results.entries()) {
     if (pace.isSpent) await pace.next();
