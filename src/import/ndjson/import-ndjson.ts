@@ -10,10 +10,10 @@ export type { BadLine, NdjsonContext, NdjsonProgress, NdjsonResult } from './ndj
 /**
  * Imports resources, one per line, into the caller's project. See https://hl7.org/fhir/R4/nd-json.html.
  *
- * The source is read only as fast as the store takes it, in batches of one commit each, at most four at once, or two that are longer than
- * `batchBytes` together; memory stays bounded for any size. Each resource is put under its id (a new UUID without one): a new resource, the next version, or nothing if
- * the content is unchanged. References are unchanged. Bad lines are reported and left out; blank lines are skipped; a
- * byte order mark and CRLF are fine.
+ * The source is read only as fast as the store takes it, in batches of one commit each. At most four are under way at once,
+ * or two that are longer than `batchBytes` together, so memory stays bounded for any size. Each resource is put under its
+ * id (a new UUID without one): a new resource, the next version, or nothing if the content is unchanged. References are
+ * unchanged. Bad lines are reported and left out; blank lines are skipped; a byte order mark and CRLF are fine.
  *
  * @throws FhirError `unauthenticated` - no caller
  * @throws FhirError `invalid` - the source is neither text nor bytes, or a limit is not a positive number

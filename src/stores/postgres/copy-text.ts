@@ -3,7 +3,10 @@ import type { PostgresScriptStatement } from './driver.js';
 
 /** Only tests change it. */
 export const COPY = {
-  /** Rows from which COPY, with its further round trips, takes less time than arrays. A group of small commits has 600 of Observations. */
+  /**
+   * Rows from which COPY, with its further round trips, takes less time than arrays. A group of 32 small commits of
+   * Observations has 600.
+   */
   fromRows: 1_000,
 };
 

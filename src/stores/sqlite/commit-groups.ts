@@ -32,8 +32,8 @@ interface WaitingCommit {
  * Runs small commits that come at the same time in one transaction, which is synced once. Each resolves after the sync.
  *
  * Where one of them fails, the transaction is undone, and each runs in a transaction of its own, in turns with other work.
- * Where a thread is writing, they run between its tasks, so that they wait for one slice of an import, or two where the thread has begun to
- * receive the next, and not for all.
+ * Where a thread is writing, they run between its tasks. So they wait for one slice of an import, or for two where the
+ * thread has begun to receive the next one, and not for all.
  */
 export class CommitGroups {
   readonly #runner: CommitRunner;

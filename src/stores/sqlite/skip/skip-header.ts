@@ -17,8 +17,8 @@ const READ_HEADER = `SELECT data, (SELECT value FROM meta WHERE name = 'index_ep
   WHERE sort = ? AND subject = ? AND value = ?`;
 
 /**
- * The keys of what was written since a version, up to those of one more version than may be pending. Undefined where so much was written to
- * all types that they were not looked for.
+ * The keys of what was written since a version, up to those of one more version than may be pending. Undefined where so
+ * much was written to all types that they were not looked for.
  */
 export function writtenSince(
   lastVersion: number,

@@ -144,7 +144,10 @@ export class SkipIndex {
     return order && this.#withKeys(order, sort, subject);
   }
 
-  /** The resources with long intervals of a parameter in the order of their ends, each by its last one; undefined where that is not kept. */
+  /**
+   * The resources with long intervals of a parameter in the order of their ends, each by its last one. Undefined where
+   * that order is not kept.
+   */
   ends(parameter: number): SkipOrderKeys | undefined {
     const order = this.#granules(parameter, BY_END);
     return order?.of === this.header.id ? this.#withKeys(order, parameter, BY_END) : undefined;
