@@ -1,56 +1,12 @@
 /** The longest delay of a timer, in milliseconds; longer ones fire immediately. */
 export const MAX_DELAY_MS = 2 ** 31 - 1;
 
-/**
- * Lets other work run: waiting input and output first, where the runtime can do that.
- *
- * What waits continues in the order in which it came, in each turn of the event loop until 10 ms are over. Otherwise a
- * turn would take as long as all long loops together, each of which continues for as long as it would alone.
- */
+/** Lets other work run: waiting input and output first, where the runtime can do that. */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => {
-    const one: Waiting = { resolve, isOver: false };
-    waiting.push(one);
-    inNextTurn(() => goOn(one));
+    if (typeof setImmediate === 'function') setImmediate(resolve);
+    else setTimeout(resolve);
   });
-}
-
-interface Waiting {
-  readonly resolve: () => void;
-  isOver: boolean;
-}
-
-const waiting: Waiting[] = [];
-
-/** When the first of those that continue in this turn did so. */
-let turnStart: number | undefined;
-
-/** The first in line continues, which is nearly always the one that asks. It asks until it was its turn. */
-function goOn(asking: Waiting): void {
-  if (asking.isOver) return;
-  const now = performance.now();
-  const used = turnStart === undefined ? undefined : Math.abs(now - turnStart);
-  if (used === undefined || used >= LOST_MS) {
-    turnStart = now;
-    // Before the others of the next turn.
-    inNextTurn(() => (turnStart = undefined));
-  } else if (used >= TURN_MS) {
-    return inNextTurn(() => goOn(asking));
-  }
-  const first = waiting.shift()!;
-  first.isOver = true;
-  first.resolve();
-  if (!asking.isOver) inNextTurn(() => goOn(asking));
-}
-
-const TURN_MS = 10;
-
-/** The end of a turn never came, as where a test of the host replaced the timers. */
-const LOST_MS = 1_000;
-
-function inNextTurn(work: () => void): void {
-  if (typeof setImmediate === 'function') setImmediate(work);
-  else setTimeout(work);
 }
 
 /** Waits, but no longer than until the signal fires. Never rejects. */
