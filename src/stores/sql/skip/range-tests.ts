@@ -98,7 +98,8 @@ export function isByStart(test: ValueTest): boolean {
   return test.kind !== 'date' && ['gt', 'ge', 'le'].includes(test.prefix);
 }
 
-function asksForUnit(test: ValueTest): boolean {
+/** Whether a value also needs a unit or its system: bounds alone do not decide then. */
+export function asksForUnit(test: ValueTest): boolean {
   return test.kind === 'quantity' && (test.system !== undefined || test.code !== undefined);
 }
 

@@ -1,9 +1,8 @@
-import type { MatchCriteria } from '../../../search/criteria/criteria.js';
 import { lookupsByTable } from '../../sql/match-sql.js';
 import { partWith, rangeOf } from '../../sql/pages/value-range.js';
 import { inTime, ofParameter, parameterKey, type RowScope } from '../../sql/rows.js';
 import type { KeySet } from '../../sql/skip/key-set.js';
-import { endOfShort } from '../../sql/skip/range-tests.js';
+import { asksForUnit, endOfShort } from '../../sql/skip/range-tests.js';
 import { allOf, anyOf, type Sql, sql, TRUE } from '../../sql/sql.js';
 import { intervalScan } from '../pages/walk-bounds.js';
 import { longIntervalsOf } from './long-ends.js';
@@ -48,7 +47,7 @@ export function longIntervals(
     const keys = scanned.keys(scan, limit);
     return keys && scanned.setOf(keys);
   };
-  const ends = asksForUnit(criteria) ? undefined : index.ends(parameterKey(scope, parameter) as number);
+  const ends = asksForUnit(test) ? undefined : index.ends(parameterKey(scope, parameter) as number);
   if (ends !== undefined) {
     const after = (bound: number, boundary: Sql): KeySet | undefined =>
       endingAfter(bound, ends, none(), (first, next) =>
@@ -91,10 +90,6 @@ function endingAfter(
 function startingFrom(value: number, { starts, addTo }: SkipOrderKeys, into: KeySet): KeySet {
   for (let granule = partWith(starts, value); granule < starts.length; granule++) addTo(into, granule);
   return into;
-}
-
-function asksForUnit({ test }: MatchCriteria): boolean {
-  return test.kind === 'quantity' && (test.system !== undefined || test.code !== undefined);
 }
 
 const X = sql`x`;
