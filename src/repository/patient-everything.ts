@@ -9,7 +9,7 @@ import { indexEntries } from '../search/index/index-resource.js';
 import { requireResourceType } from '../search/parse/require-parameter.js';
 import { assertAffordableAlone, countAffordable, readTargets, targetsOf } from './referenced-resources.js';
 import { isResourceId, type AnyResource } from '../fhir/resource.js';
-import { and, type Criteria } from '../search/criteria/criteria.js';
+import { and, changedSince } from '../search/criteria/criteria.js';
 import { FORMAT_PARAMETERS } from '../search/parse/parse-search.js';
 import type { OpenRepository } from './open-repository.js';
 import { MAX_COUNT } from './page-links.js';
@@ -177,11 +177,6 @@ async function compartmentFrom(
     if (resources.length > count) return resources;
   }
   return resources;
-}
-
-function changedSince(since: string): Criteria {
-  const low = Date.parse(since);
-  return { kind: 'last-updated', test: { kind: 'date', prefix: 'ge', low, high: low + 1 } };
 }
 
 /** A match of its own, on this page or another. */

@@ -1,5 +1,6 @@
 import type { AnyResource, JsonObject } from '../fhir/resource.js';
 import { elementsOf } from '../fhir/resource.js';
+import { hasUrl } from '../search/business-keys.js';
 import { and, type Criteria } from '../search/criteria/criteria.js';
 import type { TerminologyContext } from '../store/terminology.js';
 
@@ -41,7 +42,7 @@ function splitCanonical(canonical: string): readonly [url: string, version: stri
 function criteriaFor(type: DefinitionType, url: string, version: string | undefined): Criteria {
   if (url.startsWith(`${type}/`)) return { kind: 'id', ids: [url.slice(type.length + 1)] };
   return and([
-    { kind: 'match', parameter: 'url', test: { kind: 'uri', comparator: 'equals', value: url } },
+    hasUrl(url),
     ...(version === undefined
       ? []
       : [{ kind: 'match', parameter: 'version', test: { kind: 'token', code: version.toLowerCase() } } as const]),

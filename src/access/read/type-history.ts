@@ -1,5 +1,5 @@
 import { FhirError } from '../../fhir/error.js';
-import { ALL, and, type Criteria } from '../../search/criteria/criteria.js';
+import { ALL, and, changedSince } from '../../search/criteria/criteria.js';
 import type { TypeHistoryEntry, TypeHistoryQuery, VersionPosition } from '../../store/history.js';
 import type { SearchQuery } from '../../store/search-query.js';
 import type { ReadResult } from '../../store/stored-resource.js';
@@ -135,11 +135,6 @@ class TypeHistory {
     const rows = await grantsNow(this.reading, type, rules, nows, ids);
     return new Map(ids.map((id, index) => [id, rows[index]!.rules]));
   }
-}
-
-function changedSince(since: string): Criteria {
-  const low = Date.parse(since);
-  return { kind: 'last-updated', test: { kind: 'date', prefix: 'ge', low, high: low + 1 } };
 }
 
 /** Resources behind a page at most, for callers that do not see the whole type. */

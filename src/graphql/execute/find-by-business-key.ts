@@ -1,5 +1,12 @@
-import type { FhirModel } from '../../fhir/model/fhir-model.js';
-import { elementsOf, isJsonObject, type AnyResource } from '../../fhir/resource.js';
+import type { AnyResource } from '../../fhir/resource.js';
+import {
+  canonicalsOf,
+  hasIdentifier,
+  hasUrl,
+  isFoundByIdentifier,
+  isFoundByUrl,
+  isIdentifiedBy,
+} from '../../search/business-keys.js';
 import { or, type Criteria } from '../../search/criteria/criteria.js';
 import type { StoredResource } from '../../store/stored-resource.js';
 import { call } from './call.js';
@@ -25,23 +32,14 @@ export async function findByCanonical(
   const found = new Map<string, AnyResource>();
   if (wanted.length === 0) return found;
   const types = (type === undefined ? (targets ?? run.options.store.model.resourceTypes) : [type]).filter((one) =>
-    hasUrl(run.options.store.model, one),
+    isFoundByUrl(run.options.store.model, one),
   );
   const urls = new Set(wanted.map(({ url }) => url));
-  const criteria = or(
-    Array.from(urls, (value): Criteria => ({
-      kind: 'match',
-      parameter: 'url',
-      test: { kind: 'uri', comparator: 'equals', value },
-    })),
-  );
+  const criteria = or(Array.from(urls, hasUrl));
   const rows = await searchEach(types, () => criteria, run);
   rows.sort((one, other) => (one.lastUpdated < other.lastUpdated ? -1 : 1));
   for (const { resource } of rows) {
-    const { url, version } = elementsOf(resource);
-    if (typeof url !== 'string') continue;
-    found.set(url, resource);
-    if (typeof version === 'string') found.set(`${url}|${version}`, resource);
+    for (const canonical of canonicalsOf(resource)) found.set(canonical, resource);
   }
   return found;
 }
@@ -62,14 +60,12 @@ export async function findByIdentifier(
   const wanted = references.filter((reference): reference is IdentifierReference => reference.kind === 'identifier');
   const byType = Map.groupBy(wanted, (reference) => reference.type ?? type ?? '');
   const types = [...byType.keys()].filter(
-    (name) =>
-      run.options.store.model.isResourceType(name) &&
-      run.options.store.model.searchParameter(name, 'identifier') !== undefined,
+    (name) => run.options.store.model.isResourceType(name) && isFoundByIdentifier(run.options.store.model, name),
   );
-  const rows = await searchEach(types, (name) => or(byType.get(name)!.map(isIdentified)), run);
+  const rows = await searchEach(types, (name) => or(byType.get(name)!.map(hasIdentifier)), run);
   for (const reference of wanted) {
     const matching = rows.filter(
-      ({ resource }) => resource.resourceType === (reference.type ?? type) && hasIdentifier(resource, reference),
+      ({ resource }) => resource.resourceType === (reference.type ?? type) && isIdentifiedBy(resource, reference),
     );
     if (matching.length === 1) found.set(identifierKey(reference), matching[0]!.resource);
   }
@@ -90,23 +86,4 @@ async function searchEach(
     ),
   );
   return pages.flatMap(({ matches }) => matches);
-}
-
-function hasUrl(model: FhirModel, type: string): boolean {
-  return model.searchParameter(type, 'url')?.type === 'uri';
-}
-
-function isIdentified({ system, value }: IdentifierReference): Criteria {
-  return {
-    kind: 'match',
-    parameter: 'identifier',
-    test: { kind: 'token', code: value, ...(system === undefined ? {} : { system }) },
-  };
-}
-
-function hasIdentifier(resource: AnyResource, { system, value }: IdentifierReference): boolean {
-  const identifiers = elementsOf(resource)['identifier'];
-  return (Array.isArray(identifiers) ? identifiers : [identifiers]).some(
-    (one) => isJsonObject(one) && one['value'] === value && (system === undefined || one['system'] === system),
-  );
 }

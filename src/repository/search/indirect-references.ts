@@ -1,6 +1,14 @@
-import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { FhirError } from '../../fhir/error.js';
 import { elementsOf, isJsonObject, type AnyResource } from '../../fhir/resource.js';
+import {
+  canonicalsOf,
+  hasIdentifier,
+  hasUrl,
+  type Identifier,
+  isFoundByIdentifier,
+  isFoundByUrl,
+  isIdentifiedBy,
+} from '../../search/business-keys.js';
 import { type Criteria, or } from '../../search/criteria/criteria.js';
 import type { StoredResource } from '../../store/stored-resource.js';
 import type { RepositorySession } from '../repository-context.js';
@@ -14,9 +22,7 @@ export interface CanonicalTarget {
 }
 
 /** A reference by identifier alone: see https://hl7.org/fhir/R4/references.html#logical. */
-export interface LogicalTarget {
-  readonly system: string | undefined;
-  readonly value: string;
+export interface LogicalTarget extends Identifier {
   readonly types: readonly string[];
 }
 
@@ -34,16 +40,13 @@ export async function findCanonicals(
   const { model } = session.store;
   const urls = new Map<string, Set<string>>();
   for (const { text, types } of targets) {
-    for (const type of types) if (hasUrl(model, type)) setOf(urls, type).add(urlOf(text));
+    for (const type of types) if (isFoundByUrl(model, type)) setOf(urls, type).add(urlOf(text));
   }
-  const rows = await searchAll(urls, (value) => matchUri('url', value), most, session);
+  const rows = await searchAll(urls, hasUrl, most, session);
   rows.sort((one, other) => (one.lastUpdated < other.lastUpdated ? -1 : 1));
   const found = new Map<string, AnyResource>();
   for (const { resource } of rows) {
-    const { url, version } = elementsOf(resource);
-    if (typeof url !== 'string') continue;
-    found.set(`${resource.resourceType} ${url}`, resource);
-    if (typeof version === 'string') found.set(`${resource.resourceType} ${url}|${version}`, resource);
+    for (const canonical of canonicalsOf(resource)) found.set(`${resource.resourceType} ${canonical}`, resource);
   }
   return targets.flatMap(({ text, types }) => types.flatMap((type) => found.get(`${type} ${text}`) ?? []));
 }
@@ -63,10 +66,10 @@ export async function findIdentified(
   const wanted = new Map<string, Set<string>>();
   for (const { system, value, types } of targets) {
     for (const type of types) {
-      if (model.searchParameter(type, 'identifier') !== undefined) setOf(wanted, type).add(tokenKey(system, value));
+      if (isFoundByIdentifier(model, type)) setOf(wanted, type).add(tokenKey(system, value));
     }
   }
-  const rows = await searchAll(wanted, matchIdentifier, most, session);
+  const rows = await searchAll(wanted, (key) => hasIdentifier(identifierOf(key)), most, session);
   return targets.flatMap((target) => {
     const matching = rows.filter(
       ({ resource }) => target.types.includes(resource.resourceType) && isIdentifiedBy(resource, target),
@@ -96,11 +99,6 @@ export function logicalReferences(
   };
   visit(elementsOf(resource));
   return found;
-}
-
-/** Whether the type has the search parameter `url` by which canonicals are found. */
-export function hasUrl(model: FhirModel, type: string): boolean {
-  return model.searchParameter(type, 'url')?.type === 'uri';
 }
 
 /** A canonical without its version. */
@@ -138,28 +136,13 @@ function tooMany(most: number): FhirError {
   );
 }
 
-function matchUri(parameter: string, value: string): Criteria {
-  return { kind: 'match', parameter, test: { kind: 'uri', comparator: 'equals', value } };
-}
-
-function matchIdentifier(key: string): Criteria {
-  const [system, code] = JSON.parse(key) as [string | null, string];
-  return {
-    kind: 'match',
-    parameter: 'identifier',
-    test: { kind: 'token', code, ...(system === null ? {} : { system }) },
-  };
-}
-
 function tokenKey(system: string | undefined, value: string): string {
   return JSON.stringify([system ?? null, value]);
 }
 
-function isIdentifiedBy(resource: AnyResource, { system, value }: LogicalTarget): boolean {
-  const { identifier } = elementsOf(resource);
-  return (Array.isArray(identifier) ? identifier : [identifier]).some(
-    (one) => isJsonObject(one) && one['value'] === value && (system === undefined || one['system'] === system),
-  );
+function identifierOf(key: string): Identifier {
+  const [system, value] = JSON.parse(key) as [string | null, string];
+  return { system: system ?? undefined, value };
 }
 
 function setOf(map: Map<string, Set<string>>, key: string): Set<string> {

@@ -129,6 +129,12 @@ export function refersTo(
   return { kind: 'match', parameter, test: { kind: 'reference', types: [type], id } };
 }
 
+/** The resource changed at an instant or later. @param since ISO 8601 */
+export function changedSince(since: string): Criteria {
+  const low = Date.parse(since);
+  return { kind: 'last-updated', test: { kind: 'date', prefix: 'ge', low, high: low + 1 } };
+}
+
 /**
  * The resource's `lastUpdated` differs.
  * @param lastUpdated ISO 8601 instant, to the millisecond

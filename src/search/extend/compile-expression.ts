@@ -6,7 +6,7 @@ import { didYouMean } from '../../fhir/messages/did-you-mean.js';
 import { quote } from '../../fhir/messages/quote.js';
 import { assertFhirPath, compileTypedFhirPath } from '../../fhirpath/compile.js';
 import { parseFhirPath, unquote, type SyntaxNode } from '../../fhirpath/syntax-tree.js';
-import { compilePath, elementsNamed, type Position } from '../index/element-path.js';
+import { elementsNamed, type Position, reachedFrom } from '../index/element-path.js';
 import { type Alternative, alternativesOf, leadingName } from './alternatives.js';
 import { pathSteps } from './path-steps.js';
 
@@ -60,13 +60,6 @@ function compile(
   for (const { tree } of alternatives) assertNamesExist(model, types, tree);
   for (const type of types) compileTypedFhirPath(model, expression, type);
   return { expression };
-}
-
-/** The positions that a path leads to from values of these types. */
-export function reachedFrom(model: FhirModel, types: readonly string[], path: PathExpression): readonly Position[] {
-  const reached: Position[] = [];
-  for (const type of types) compilePath(model, type, path, (position) => void reached.push(position));
-  return reached;
 }
 
 /**

@@ -35,6 +35,13 @@ export function compilePath<Context>(
   return inSequence(path.map((steps) => compileSteps(model, steps, { type }, visitorFor)));
 }
 
+/** The positions that a path leads to from values of these types. */
+export function reachedFrom(model: FhirModel, types: readonly string[], path: PathExpression): readonly Position[] {
+  const reached: Position[] = [];
+  for (const type of types) compilePath(model, type, path, (position) => void reached.push(position));
+  return reached;
+}
+
 function compileSteps<Context>(
   model: FhirModel,
   steps: readonly PathStep[],

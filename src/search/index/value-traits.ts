@@ -1,11 +1,7 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
-import type {
-  PathExpression,
-  SearchComponentDefinition,
-  SearchParameterDefinition,
-} from '../../fhir/model/definition-types.js';
+import type { SearchComponentDefinition, SearchParameterDefinition } from '../../fhir/model/definition-types.js';
 import { perModel } from '../../fhir/model/per-model.js';
-import { compilePath, type Position } from './element-path.js';
+import { type Position, reachedFrom } from './element-path.js';
 
 /** What searched values have to know of the elements that a parameter takes its values from. */
 export interface ValueTraits {
@@ -23,7 +19,7 @@ export interface ValueTraits {
 
 /** @param type the resource type that the parameter is one of */
 export function valueTraits(model: FhirModel, type: string, parameter: SearchParameterDefinition): ValueTraits {
-  return known(model, parameter, () => reachedFrom(model, [type], parameter.path));
+  return known(model, parameter, () => parameter.path && reachedFrom(model, [type], parameter.path));
 }
 
 /** The same for a part of a composite parameter. */
@@ -33,31 +29,20 @@ export function componentTraits(
   { path }: SearchParameterDefinition,
   component: SearchComponentDefinition,
 ): ValueTraits {
-  return known(model, component, () =>
-    reachedFrom(model, reachedFrom(model, [type], path)?.map((one) => one.type) ?? [], component.path),
-  );
+  const types = (): readonly string[] =>
+    (path === undefined ? [] : reachedFrom(model, [type], path)).map((one) => one.type);
+  return known(model, component, () => component.path && reachedFrom(model, types(), component.path));
 }
 
 /** Definitions are made once per type and kept, so these are too; those of our own parameters are the same in all models. */
 const KNOWN = perModel(() => new WeakMap<object, ValueTraits>());
 
+/** @param reach undefined positions depend on the data */
 function known(model: FhirModel, definition: object, reach: () => readonly Position[] | undefined): ValueTraits {
   const byDefinition = KNOWN(model);
   let traits = byDefinition.get(definition);
   if (traits === undefined) byDefinition.set(definition, (traits = traitsOf(reach())));
   return traits;
-}
-
-/** Undefined if it depends on the data. */
-function reachedFrom(
-  model: FhirModel,
-  types: readonly string[],
-  path: PathExpression | undefined,
-): readonly Position[] | undefined {
-  if (path === undefined) return undefined;
-  const reached: Position[] = [];
-  for (const type of types) compilePath(model, type, path, (position) => void reached.push(position));
-  return reached;
 }
 
 function traitsOf(reached: readonly Position[] | undefined): ValueTraits {

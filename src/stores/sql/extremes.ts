@@ -1,6 +1,6 @@
 import { orderOf } from '../../search/evaluate/sort.js';
 import type { IndexEntry, IndexValue } from '../../search/index/index-entry.js';
-import { compareTexts } from './texts.js';
+import { compareValues } from './texts.js';
 
 // Flags of an index row. They let a sort walk an index by value and meet each resource once, at its smallest or
 // largest value. The bits of a row:
@@ -66,10 +66,11 @@ function markRepeated(entries: readonly IndexEntry[], positions: readonly number
   for (const index of positions) {
     const { value: indexed } = entries[index]!;
     marks[index] = several | (indexed.kind === 'token' && isRepeated(indexed.code, codes) ? REPEATED_CODE : 0);
+    // Kinds of values are never mixed: such parameters are in two tables and never walked.
     const value = orderOf(indexed);
     if (value === undefined) continue;
-    if (smallest === undefined || compare(value, smallest.value) < 0) smallest = { index, value };
-    if (largest === undefined || compare(value, largest.value) >= 0) largest = { index, value };
+    if (smallest === undefined || compareValues(value, smallest.value) < 0) smallest = { index, value };
+    if (largest === undefined || compareValues(value, largest.value) >= 0) largest = { index, value };
   }
   if (smallest === undefined || largest === undefined) return;
   marks[smallest.index]! |= SMALLEST;
@@ -88,9 +89,4 @@ function haveSeveral(values: readonly IndexValue[]): boolean {
 interface Placed {
   readonly index: number;
   readonly value: string | number;
-}
-
-/** The order of databases. Kinds of values are never mixed: such parameters are in two tables and never walked. */
-function compare(a: string | number, b: string | number): number {
-  return typeof a === 'number' && typeof b === 'number' ? a - b : compareTexts(String(a), String(b));
 }

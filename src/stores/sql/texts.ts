@@ -1,3 +1,5 @@
+import type { SqlValue } from './sql.js';
+
 /** The smallest text greater than every text with the prefix, by code point; undefined if no such text exists. */
 export function prefixEnd(prefix: string): string | undefined {
   const points = [...prefix].map((character) => character.codePointAt(0)!);
@@ -16,6 +18,11 @@ export function compareTexts(a: string, b: string): number {
   if (a === b) return 0;
   if (SURROGATES.test(a) || SURROGATES.test(b)) return Buffer.compare(Buffer.from(a), Buffer.from(b));
   return a < b ? -1 : 1;
+}
+
+/** Orders values of one kind as databases do. */
+export function compareValues(a: SqlValue, b: SqlValue): number {
+  return typeof a === 'number' && typeof b === 'number' ? a - b : compareTexts(String(a), String(b));
 }
 
 const SURROGATES = /[\ud800-\udfff]/;

@@ -1,5 +1,5 @@
 import type { Criteria } from '../../search/criteria/criteria.js';
-import type { Condition } from '../sql/pages/condition.js';
+import { type Condition, isOfOneTarget } from '../sql/pages/condition.js';
 import { inTime, isCurrent, ofParameter, parameterKey, type RowScope } from '../sql/rows.js';
 import { allOf, FALSE, negation, type Sql, sql, TRUE, unionAll } from '../sql/sql.js';
 import { countStatement, type Repeats } from './count.js';
@@ -196,10 +196,4 @@ function isInKeyOrder({ criteria }: Condition): boolean {
 
 function isOfOneCode(criteria: Criteria): boolean {
   return isOfCode(criteria) && criteria.test.kind === 'token' && criteria.test.folded === undefined;
-}
-
-function isOfOneTarget(criteria: Criteria): boolean {
-  if (criteria.kind !== 'match' || criteria.test.kind !== 'reference') return false;
-  const { id, types, url, negated } = criteria.test;
-  return id !== undefined && types?.length === 1 && url === undefined && negated !== true;
 }

@@ -1,4 +1,4 @@
-import { compareTexts } from '../sql/texts.js';
+import { isBefore } from '../sql/pages/value-range.js';
 import type { MarkedEntries } from '../sql/extremes.js';
 import type { Dictionaries } from './dictionary.js';
 import type { IndexOwner } from './index-rows.js';
@@ -82,9 +82,9 @@ export class Zones {
       this.#hold(block, parameter, { low, last: low, high });
       return;
     }
-    if (isLess(low, zone.low)) zone.low = low;
-    if (isLess(zone.last, low)) zone.last = low;
-    if (isLess(zone.high, high)) zone.high = high;
+    if (isBefore(low, zone.low)) zone.low = low;
+    if (isBefore(zone.last, low)) zone.last = low;
+    if (isBefore(zone.high, high)) zone.high = high;
   }
 
   #hold(block: number, parameter: number, zone: Zone): void {
@@ -103,10 +103,6 @@ interface Zone {
   low: string | number;
   last: string | number;
   high: string | number;
-}
-
-function isLess(a: string | number, b: string | number): boolean {
-  return typeof a === 'string' || typeof b === 'string' ? compareTexts(String(a), String(b)) < 0 : a < b;
 }
 
 /** Resource keys in a block. A file keeps to it; tests with few resources change it before they make one. */

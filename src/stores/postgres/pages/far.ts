@@ -3,6 +3,7 @@ import { type Condition, leavesOf } from '../../sql/pages/condition.js';
 import { rangeOf } from '../../sql/pages/value-range.js';
 import { isDirect, planRows } from '../../sql/plan.js';
 import { chainScope, innerScope, type RowScope } from '../../sql/rows.js';
+import { isRange } from '../../sql/skip/range-tests.js';
 import { type Sql, TRUE } from '../../sql/sql.js';
 import { TUNING } from './tuning.js';
 
@@ -61,11 +62,6 @@ export function firstRows(conditions: readonly Condition[], parameter: string): 
   const leaves = conditions.flatMap(({ criteria }) => (criteria === undefined ? [] : leavesOf(criteria)));
   const isTried = leaves.length > 0 && !leaves.some((one) => isRange(one) && rangeOf(one, parameter) !== undefined);
   return areFar(conditions) || isTried ? TUNING.stretch / TUNING.rowsPerFar : TUNING.stretch;
-}
-
-function isRange(criteria: Criteria): boolean {
-  if (criteria.kind !== 'match') return criteria.kind === 'last-updated';
-  return criteria.test.kind === 'date' || criteria.test.kind === 'number' || criteria.test.kind === 'quantity';
 }
 
 function isLongSet(criteria: Criteria): boolean {

@@ -4,8 +4,8 @@ import { TABLE_NAMES } from '../../sql/index-tables.js';
 import type { IndexTable } from '../../sql/lookup.js';
 import { lookupsByTable, matchesByParameter } from '../../sql/match-sql.js';
 import { codeRows } from '../../sql/pages/code-scan.js';
-import type { Condition } from '../../sql/pages/condition.js';
-import { neededPresence } from '../../sql/pages/presence.js';
+import { type Condition, isOfOneTarget } from '../../sql/pages/condition.js';
+import { neededPresence, neededPresences } from '../../sql/pages/presence.js';
 import { isCurrent, ofParameter, parameterKey, type RowScope } from '../../sql/rows.js';
 import { allOf, anyOf, Sql, sql, type SqlValue, TRUE, unionAll } from '../../sql/sql.js';
 import { isNotWhole, isWhole } from '../dialect.js';
@@ -72,13 +72,6 @@ export function firstOfCodes(codes: Sql, key: SqlValue, scope: RowScope): Sql {
   return sql`SELECT x.resource FROM token x WHERE ${allOf([ofParameter(X, key, scope), sql`x.grp = 0`, codes, sql`x.extreme < 8`])}`;
 }
 
-/** A resource refers to a target once per parameter. */
-export function isOfOneTarget(criteria: Criteria): boolean {
-  if (criteria.kind !== 'match' || criteria.test.kind !== 'reference') return false;
-  const { id, types, url, negated } = criteria.test;
-  return id !== undefined && types?.length === 1 && url === undefined && negated !== true;
-}
-
 /** A test by a code alone, whatever its system. */
 export function isOfCode(criteria: Criteria): criteria is MatchCriteria {
   if (criteria.kind !== 'match' || criteria.test.kind !== 'token') return false;
@@ -143,14 +136,9 @@ const INDEXES: { readonly [Table in IndexTable]?: readonly Sql[] } = {
 
 /** The resources of the shapes with all these parameters: none if the conditions exclude each other by their parameters. */
 export function presenceScan(conditions: readonly Condition[], scope: RowScope): Condition | undefined {
-  const needed = new Map<SqlValue, boolean>();
-  for (const { criteria } of conditions) {
-    const presence = criteria && neededPresence(criteria);
-    const key = presence && parameterKey(scope, presence.parameter);
-    if (presence !== undefined && key !== undefined) needed.set(key, presence.present);
-  }
-  if (needed.size < 2) return undefined;
-  return { scan: shapesWithAll(scope.project, scope.collection!, needed), test: TRUE, direct: true, unique: true };
+  const needed = neededPresences(conditions, scope);
+  const scan = needed && shapesWithAll(scope.project, scope.collection!, needed);
+  return scan && { scan, test: TRUE, direct: true, unique: true };
 }
 
 /** The scans that return their first rows at once, if there are any; all scans if many rows are read. */

@@ -14,9 +14,11 @@ import {
 } from '../../sql/skip/condition-set.js';
 import type { KeySet } from '../../sql/skip/key-set.js';
 import { equalTestOf, setOfOthers } from '../../sql/skip/other-values.js';
+import { isOfIntervals, isRange } from '../../sql/skip/range-tests.js';
 import type { Sql } from '../../sql/sql.js';
 import { resourceKey, textKey, uuidText } from '../keys.js';
-import { isOfCode, isOfOneTarget, withOwnScan } from '../pages/own-scans.js';
+import { isOfOneTarget } from '../../sql/pages/condition.js';
+import { isOfCode, withOwnScan } from '../pages/own-scans.js';
 import type { Run } from '../run.js';
 import type { LinkedSets } from './linked-sets.js';
 import { RangeSet } from './range-set.js';
@@ -150,7 +152,7 @@ export class ConditionSets implements KnownSets {
     const ofOthers = isOther ? [presence, { sort: SETS, subject, value: SEVERAL }] : [];
     if (criteria.test.kind === 'token') return [...ofOthers, ...this.#tokens.namesOf(criteria)];
     if (isOther) return ofOthers;
-    if (!isRange(criteria)) return this.#targetOf(criteria) ?? [];
+    if (!isOfIntervals(criteria.test)) return this.#targetOf(criteria) ?? [];
     const unit = unitOf(criteria);
     const ofUnit = unit === undefined ? [] : [{ sort: SETS, subject, value: unit }];
     return [...ofUnit, ...RangeSet.namesOf(criteria, this.#scope)];
@@ -205,7 +207,7 @@ export class ConditionSets implements KnownSets {
   }
 
   #addRange(criteria: Criteria): void {
-    if (criteria.kind !== 'last-updated' && !(criteria.kind === 'match' && isRange(criteria))) return;
+    if (!isRange(criteria)) return;
     const range = RangeSet.of(criteria, this.index, this.#scope);
     if (range !== undefined) this.#ranges.set(criteria, range);
   }
@@ -269,10 +271,6 @@ export class ConditionSets implements KnownSets {
 
 function inexact(found: ConditionSet | undefined): ConditionSet | undefined {
   return found && { set: found.set, exact: false };
-}
-
-function isRange({ test }: MatchCriteria): boolean {
-  return test.kind === 'date' || test.kind === 'number' || test.kind === 'quantity';
 }
 
 /** The rows that tell of a condition beside its criteria. */

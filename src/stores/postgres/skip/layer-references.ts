@@ -1,6 +1,7 @@
 import { KEYS_IN_ROW as REFERENCES_IN_ROW, referenceBytes } from '../../sql/skip/references.js';
 import { type Row, textOf } from './number-texts.js';
-import { compareValues, type OrderEntry } from './order-change.js';
+import { compareValues } from '../../sql/texts.js';
+import type { OrderEntry } from './order-change.js';
 import { keyNames, KEYS_TOGETHER, ORDER, type ReferencesHead, type SkipLayer, TARGETS } from './skip-row.js';
 
 /** The values of a parameter by which resources are ordered. */

@@ -1,6 +1,6 @@
 import { isBefore, partWith } from '../../sql/pages/value-range.js';
 import type { SqlValue } from '../../sql/sql.js';
-import { compareTexts } from '../../sql/texts.js';
+import { compareValues } from '../../sql/texts.js';
 import { granuleListsText } from './granule-lists.js';
 import type { LayerOrder, OrderCut, SkipOrder } from './skip-row.js';
 import { SKIP_TUNING } from './skip-row.js';
@@ -103,10 +103,6 @@ function granulesOf(entries: readonly OrderEntry[]): readonly Cut[] {
     } else last.entries.push(...equal);
   }
   return granules;
-}
-
-export function compareValues(a: SqlValue, b: SqlValue): number {
-  return typeof a === 'number' && typeof b === 'number' ? a - b : compareTexts(String(a), String(b));
 }
 
 function ascending(entries: readonly OrderEntry[]): readonly number[] {

@@ -10,8 +10,9 @@ import {
   isOpenBelow,
   matchesIfShort,
   matchesSurely,
+  type RangeCriteria,
 } from '../../sql/skip/range-tests.js';
-import { type RangeCriteria, rangeValues, type RangeValues } from './range-values.js';
+import { rangeValues, type RangeValues } from './range-values.js';
 import type { SkipIndex } from './skip-index.js';
 import type { SkipOrderKeys } from './order-keys.js';
 import { orderNames, type RowName } from './skip-rows.js';

@@ -1,4 +1,3 @@
-import type { LastUpdatedCriteria, MatchCriteria } from '../../../search/criteria/criteria.js';
 import { rowCondition } from '../../sql/conditions.js';
 import { LARGEST, SMALLEST } from '../../sql/extremes.js';
 import { TABLE_NAMES } from '../../sql/index-tables.js';
@@ -7,10 +6,7 @@ import { rangeOf } from '../../sql/pages/value-range.js';
 import { isCurrent, ofParameter, parameterKey, type RowScope } from '../../sql/rows.js';
 import { anyOf, Sql, sql } from '../../sql/sql.js';
 import { intervalScan } from '../pages/walk-bounds.js';
-import { endOfShort } from '../../sql/skip/range-tests.js';
-
-/** Criteria whose matches are a range of the order of a date, a number or the instant of change. */
-export type RangeCriteria = MatchCriteria | LastUpdatedCriteria;
+import { endOfShort, type RangeCriteria } from '../../sql/skip/range-tests.js';
 
 /** How the values of a range are read: on the row `x` of each. */
 export interface RangeValues {

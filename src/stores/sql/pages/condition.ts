@@ -45,6 +45,13 @@ export function leavesOf(criteria: Criteria): readonly Criteria[] {
   return criteria.kind === 'not' ? leavesOf(criteria.of) : [criteria];
 }
 
+/** A resource refers to a target once per parameter. */
+export function isOfOneTarget(criteria: Criteria): boolean {
+  if (criteria.kind !== 'match' || criteria.test.kind !== 'reference') return false;
+  const { id, types, url, negated } = criteria.test;
+  return id !== undefined && types?.length === 1 && url === undefined && negated !== true;
+}
+
 class CriteriaCondition implements Condition {
   readonly criteria: Criteria;
   readonly scan: Sql | undefined;

@@ -1,5 +1,5 @@
 import type { SqlValue } from '../sql.js';
-import { compareTexts } from '../texts.js';
+import { compareTexts, compareValues } from '../texts.js';
 
 /** A match on its way to a page. */
 export interface FoundRow<Content = number> {
@@ -23,7 +23,7 @@ export function compareRows(
   const sign = backwards ? -1 : 1;
   return (a, b) => {
     for (const [index, isDescending] of descending.entries()) {
-      const order = compareValues(a.values[index]!, b.values[index]!, isDescending);
+      const order = compareDirected(a.values[index]!, b.values[index]!, isDescending);
       if (order !== 0) return sign * order;
     }
     return sign * compareTexts(a.id, b.id);
@@ -31,10 +31,10 @@ export function compareRows(
 }
 
 /** An absent value comes last in either direction. */
-function compareValues(a: SqlValue, b: SqlValue, descending: boolean): number {
+function compareDirected(a: SqlValue, b: SqlValue, descending: boolean): number {
   if (a === b) return 0;
   if (a === null) return 1;
   if (b === null) return -1;
-  const order = typeof a === 'number' && typeof b === 'number' ? a - b : compareTexts(String(a), String(b));
+  const order = compareValues(a, b);
   return descending ? -order : order;
 }

@@ -1,7 +1,7 @@
 import type { Criteria } from '../../../search/criteria/criteria.js';
 import type { DateTest, NumberTest, QuantityTest, ValueTest } from '../../../search/criteria/value-test.js';
 import type { SqlValue } from '../sql.js';
-import { compareTexts, prefixEnd } from '../texts.js';
+import { compareValues, prefixEnd } from '../texts.js';
 
 /**
  * The range of matching values in the order of a parameter, both ends included.
@@ -39,9 +39,8 @@ function hull(a: ValueRange, b: ValueRange): ValueRange {
   return { low, high, intervalsAfter: intervalsAfter === Infinity ? undefined : intervalsAfter };
 }
 
-/** Compares values in the order of databases. */
 export function isBefore(a: SqlValue, b: SqlValue): boolean {
-  return typeof a === 'number' && typeof b === 'number' ? a < b : compareTexts(String(a), String(b)) < 0;
+  return compareValues(a, b) < 0;
 }
 
 /** The part of an order that a value belongs to. @param starts the first value of each part */

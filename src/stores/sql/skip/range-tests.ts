@@ -1,4 +1,17 @@
+import type { Criteria, LastUpdatedCriteria, MatchCriteria } from '../../../search/criteria/criteria.js';
 import type { DateTest, NumberTest, QuantityTest, ValueTest } from '../../../search/criteria/value-test.js';
+
+/** Criteria whose matches are a range of the order of a date, a number or the instant of change. */
+export type RangeCriteria = MatchCriteria | LastUpdatedCriteria;
+
+export function isRange(criteria: Criteria): criteria is RangeCriteria {
+  return criteria.kind === 'last-updated' || (criteria.kind === 'match' && isOfIntervals(criteria.test));
+}
+
+/** Whether a test compares intervals: see sql/intervals.ts. */
+export function isOfIntervals(test: ValueTest): test is DateTest | NumberTest | QuantityTest {
+  return test.kind === 'date' || test.kind === 'number' || test.kind === 'quantity';
+}
 
 /**
  * True if every interval that starts in `[start, next)`, wherever it ends, passes a test. See sql/intervals.ts.
@@ -6,8 +19,7 @@ import type { DateTest, NumberTest, QuantityTest, ValueTest } from '../../../sea
  * @param next undefined: it starts at `start`
  */
 export function matchesSurely(test: ValueTest, start: number, next?: number): boolean {
-  if (asksForUnit(test)) return false;
-  if (test.kind !== 'date' && test.kind !== 'number' && test.kind !== 'quantity') return false;
+  if (!isOfIntervals(test) || asksForUnit(test)) return false;
   const isBefore = (bound: number): boolean => (next === undefined ? start < bound : next <= bound);
   switch (test.prefix) {
     case 'gt':
@@ -43,8 +55,7 @@ export function matchesIfShort(test: ValueTest, start: number, next?: number): b
 
 /** Before which an interval has to end; undefined where a test says nothing of it, or also asks for a unit. */
 export function endOfShort(test: ValueTest): number | undefined {
-  if (asksForUnit(test)) return undefined;
-  if (test.kind !== 'date' && test.kind !== 'number' && test.kind !== 'quantity') return undefined;
+  if (!isOfIntervals(test) || asksForUnit(test)) return undefined;
   switch (test.prefix) {
     case 'eq':
       return test.high;
@@ -69,7 +80,7 @@ export function isOpenBelow(test: ValueTest): boolean {
 
 /** True if no interval that starts there passes a test, except a long one that ends in the tested range. */
 export function failsSurely(test: ValueTest, start: number): boolean {
-  if (test.kind !== 'date' && test.kind !== 'number' && test.kind !== 'quantity') return false;
+  if (!isOfIntervals(test)) return false;
   const { prefix, low, high } = test;
   const isPoint = test.kind !== 'date' && low === high;
   switch (prefix) {

@@ -1,6 +1,6 @@
 import type { Criteria } from '../../../search/criteria/criteria.js';
 import { tablesOf } from '../../sql/index-tables.js';
-import type { Condition } from '../../sql/pages/condition.js';
+import { type Condition, isOfOneTarget } from '../../sql/pages/condition.js';
 import { rangeOf } from '../../sql/pages/value-range.js';
 import { parameterKey, type RowScope } from '../../sql/rows.js';
 import { allOf, type Sql, sql, TRUE } from '../../sql/sql.js';
@@ -71,7 +71,7 @@ function isOfPoint(criteria: Criteria): boolean {
     case 'token':
       return test.code !== undefined && test.negated !== true && test.below !== true;
     case 'reference':
-      return test.id !== undefined && test.types?.length === 1 && test.url === undefined && test.negated !== true;
+      return isOfOneTarget(criteria);
     default:
       return false;
   }

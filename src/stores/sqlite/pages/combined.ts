@@ -1,7 +1,7 @@
 import type { Condition } from '../../sql/pages/condition.js';
-import { neededPresence } from '../../sql/pages/presence.js';
-import { parameterKey, type RowScope } from '../../sql/rows.js';
-import { sql, type SqlValue, TRUE } from '../../sql/sql.js';
+import { neededPresences } from '../../sql/pages/presence.js';
+import type { RowScope } from '../../sql/rows.js';
+import { sql, TRUE } from '../../sql/sql.js';
 import { countOfCollection, scanOfShapes } from '../shapes.js';
 import type { Statements } from '../statements.js';
 import { isOfPoints } from './blocks.js';
@@ -22,19 +22,8 @@ export function combinedScans(
 
 /** The resources of the shapes with all these parameters: none if the conditions exclude each other by their parameters. */
 export function presenceScan(conditions: readonly Condition[], scope: RowScope): Condition | undefined {
-  const needed = new Map<SqlValue, boolean>();
-  for (const { criteria } of conditions) {
-    const presence = criteria && neededPresence(criteria);
-    if (presence === undefined) continue;
-    const key = parameterKey(scope, presence.parameter);
-    if (key !== undefined) needed.set(key, presence.present);
-  }
-  if (needed.size < 2) return undefined;
-  return {
-    scan: scanOfShapes(scope.collection as number, needed as ReadonlyMap<number, boolean>),
-    test: TRUE,
-    direct: true,
-  };
+  const needed = neededPresences(conditions, scope) as ReadonlyMap<number, boolean> | undefined;
+  return needed && { scan: scanOfShapes(scope.collection as number, needed), test: TRUE, direct: true };
 }
 
 /** PERF: a merge of two index ranges takes a fifth of the time of a test of each row of one. */

@@ -2,11 +2,10 @@ import { lookupsByTable } from '../../sql/match-sql.js';
 import { partWith, rangeOf } from '../../sql/pages/value-range.js';
 import { inTime, ofParameter, parameterKey, type RowScope } from '../../sql/rows.js';
 import type { KeySet } from '../../sql/skip/key-set.js';
-import { asksForUnit, endOfShort } from '../../sql/skip/range-tests.js';
+import { asksForUnit, endOfShort, type RangeCriteria } from '../../sql/skip/range-tests.js';
 import { allOf, anyOf, type Sql, sql, TRUE } from '../../sql/sql.js';
 import { intervalScan } from '../pages/walk-bounds.js';
 import { longIntervalsOf } from './long-ends.js';
-import type { RangeCriteria } from './range-granules.js';
 import type { ScannedSets } from './scanned-sets.js';
 import type { SkipIndex, SkipOrderKeys } from './skip-index.js';
 

@@ -1,10 +1,6 @@
-import type { LastUpdatedCriteria, MatchCriteria } from '../../../search/criteria/criteria.js';
 import { innerInstants, partWith, type ValueRange } from '../../sql/pages/value-range.js';
-import { failsSurely, matchesIfShort, matchesSurely } from '../../sql/skip/range-tests.js';
+import { failsSurely, matchesIfShort, matchesSurely, type RangeCriteria } from '../../sql/skip/range-tests.js';
 import type { SkipOrder } from './skip-row.js';
-
-/** Criteria whose matches are a range of the order of a date, a number or the instant of change. */
-export type RangeCriteria = MatchCriteria | LastUpdatedCriteria;
 
 /** The granules of an order that reach into a range, without those of one value that does not match. */
 export interface Granules {

@@ -6,11 +6,11 @@ import { rangeOf } from '../../sql/pages/value-range.js';
 import { inTime, parameterKey, type RowScope } from '../../sql/rows.js';
 import type { ConditionSet } from '../../sql/skip/condition-set.js';
 import type { KeySet } from '../../sql/skip/key-set.js';
-import { isByStart, isOpenAbove, isOpenBelow } from '../../sql/skip/range-tests.js';
+import { isByStart, isOpenAbove, isOpenBelow, isRange, type RangeCriteria } from '../../sql/skip/range-tests.js';
 import { allOf, anyOf, Sql, sql, type SqlValue, TRUE } from '../../sql/sql.js';
 import type { Statements } from '../statements.js';
 import { longIntervals } from './long-intervals.js';
-import { granulesInRange, type RangeCriteria, runsOf } from './range-granules.js';
+import { granulesInRange, runsOf } from './range-granules.js';
 import { MAX_SCANNED, type ScannedSets } from './scanned-sets.js';
 import type { SkipIndex, SkipOrderKeys } from './skip-index.js';
 import { SEVERAL, SKIP_TUNING } from './skip-row.js';
@@ -138,13 +138,4 @@ export class RangeSets {
       sql`SELECT y.key FROM resource y INDEXED BY resource_by_updated WHERE ${allOf(tests)}`,
     ) as number[];
   }
-}
-
-function isRange(criteria: Criteria): criteria is RangeCriteria {
-  if (criteria.kind === 'last-updated') return true;
-  return criteria.kind === 'match' && isOfIntervals(criteria);
-}
-
-function isOfIntervals({ test }: MatchCriteria): boolean {
-  return test.kind === 'date' || test.kind === 'number' || test.kind === 'quantity';
 }
