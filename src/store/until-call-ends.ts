@@ -15,7 +15,7 @@ export async function untilCallEnds<Result>(
   if (signal === undefined && deadline === undefined) return work;
   const { promise: ended, reject } = Promise.withResolvers<never>();
   const abort = (): void => reject(callAborted(signal));
-  const left = deadline === undefined ? undefined : Math.min(deadline - performance.now(), MAX_DELAY_MS);
+  const left = deadline === undefined ? undefined : Math.min(Math.max(0, deadline - performance.now()), MAX_DELAY_MS);
   const timer = left === undefined ? undefined : setTimeout(() => reject(callTimedOut()), left);
   signal?.addEventListener('abort', abort, { once: true });
   try {

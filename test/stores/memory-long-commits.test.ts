@@ -2,7 +2,9 @@ import { afterEach, expect, test } from 'vitest';
 import type { FhirError } from '../../src/fhir/error.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import { PACE } from '../../src/platform/pace.js';
+import { nextTurn } from '../../src/platform/timers.js';
 import { ALL } from '../../src/search/criteria/criteria.js';
+import type { ResourceKey } from '../../src/store/resource-key.js';
 import type { Write } from '../../src/store/write.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { createRandom } from '../../src/testing/random.js';
@@ -19,8 +21,14 @@ const put = (resource: AnyResource): Write => ({
   key: { project: 'p', type: resource.resourceType, id: resource.id! },
   resource,
 });
-const patients = (count: number): Write[] =>
-  Array.from({ length: count }, (_, index) => put({ resourceType: 'Patient', id: `p${index}` }));
+const patientKey = (index: number): ResourceKey => ({ project: 'p', type: 'Patient', id: `p${index}` });
+const patients = (count: number, family = 'Lee'): Write[] =>
+  Array.from({ length: count }, (_, index) => {
+    const patient = { resourceType: 'Patient', id: `p${index}`, name: [{ family }] };
+    return put(patient);
+  });
+const LAST_PATIENTS = { project: 'p', type: 'Patient', criteria: ALL, sort: [], offset: 240, limit: 10 } as const;
+type Found = { readonly resource: { readonly name?: unknown } };
 
 test(`a long commit leaves what short ones leave (seed ${SEED})`, async () => {
   const random = createRandom(SEED);
@@ -40,12 +48,62 @@ test(`a long commit leaves what short ones leave (seed ${SEED})`, async () => {
   }
 });
 
-test('a long commit has other work between its resources, and none while it applies them', async () => {
+test('a long commit has other work between its resources, and again while it applies them', async () => {
   PACE.turnMs = 0;
-  const { turns } = await countTurns(() => store().commit(patients(300)));
-  expect(turns).toBeGreaterThan(300);
-  const short = await countTurns(() => store().commit(patients(100)));
-  expect(short.turns).toBe(0);
+  const one = store();
+  const { turns } = await countTurns(() => one.commit(patients(300)));
+  expect(turns).toBeGreaterThan(900);
+  const failing = [...patients(300), { kind: 'delete', key: patientKey(0), expect: { version: '7' } } as const];
+  const failed = await countTurns(() => one.commit(failing).catch((error) => error));
+  expect(failed.result).toMatchObject({ code: 'precondition-failed' });
+  expect(failed.turns).toBeGreaterThan(1_200);
+});
+
+test('no call sees a part of a commit, and no two commits mix', async () => {
+  PACE.turnMs = 0;
+  const one = store();
+  await one.commit(patients(250, 'before'));
+  const keys = [0, 100, 249].map(patientKey);
+  const commits = ['a', 'b', 'failing', 'c'].map((name) => {
+    const writes = patients(250, name);
+    if (name === 'failing') writes[249] = { ...writes[249]!, expect: { version: null } } as Write;
+    return one.commit(writes).then(
+      () => name,
+      (error: FhirError) => error.code,
+    );
+  });
+  let isOver = false;
+  const done = Promise.all(commits).finally(() => (isOver = true));
+  const seen = new Set<string>();
+  while (!isOver) {
+    const results = await one.read(keys);
+    const { matches } = await one.search(LAST_PATIENTS);
+    const names = new Set([...results, ...matches].map((result) => JSON.stringify((result as Found).resource.name)));
+    expect([...names]).toHaveLength(1);
+    seen.add([...names][0]!);
+    for (let turn = 0; turn < 20; turn++) await nextTurn();
+  }
+  expect(await done).toEqual(['a', 'b', 'precondition-failed', 'c']);
+  expect(seen.size).toBeGreaterThan(1);
+  expect((await one.history(patientKey(0), { offset: 0, limit: 10 })).total).toBe(4);
+});
+
+test('what waits for a long commit ends with its own call', async () => {
+  PACE.turnMs = 0;
+  const one = store();
+  const writes = patients(300).map((write) => ({ ...write, kind: 'delete' }) as Write);
+  const commit = one.commit(writes);
+  for (let turn = 0; turn < 310; turn++) await nextTurn();
+  const late = one.read([patientKey(0)], { deadline: performance.now() });
+  await expect(late).rejects.toMatchObject({ code: 'aborted', details: { deadline: true } });
+  const control = new AbortController();
+  const cancelled = one.commit(patients(1), { signal: control.signal });
+  control.abort();
+  await expect(cancelled).rejects.toMatchObject({ code: 'aborted' });
+  const closed = one.close();
+  await expect(one.read([patientKey(0)])).rejects.toMatchObject({ code: 'unavailable' });
+  expect(await commit).toHaveLength(300);
+  await closed;
 });
 
 test('a long commit fails at the first write that fails, and leaves nothing', async () => {

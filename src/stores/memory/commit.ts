@@ -1,9 +1,12 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { AnyResource } from '../../fhir/resource.js';
 import { referenceTo } from '../../fhir/reference.js';
+import { mapInTurns, Pace } from '../../platform/pace.js';
 import { groupEntries } from '../../search/evaluate/group-entries.js';
 import { type SearchSubject, subjectWith } from '../../search/evaluate/search-subject.js';
 import { indexEntries } from '../../search/index/index-resource.js';
+import type { CallOptions } from '../../store/call-options.js';
+import { CallPace } from '../../store/call-pace.js';
 import { expectationFailed, uniqueKeyTaken, matchFound } from '../../store/conflicts.js';
 import { deepFreeze } from '../../store/deep-freeze.js';
 import { assertPutMatchesKey } from '../../store/guards.js';
@@ -25,22 +28,26 @@ export interface Committed {
 }
 
 /**
- * Applies writes one after the other; the first that fails takes back all before it.
+ * Applies writes one after the other, in turns with other work if that takes long; the first that fails takes back all
+ * before it.
  *
  * @param prepared puts of which a part was done before
+ * @throws FhirError `aborted`; also the errors of the writes
  */
-export function commitWrites(
+export async function commitWrites(
   model: FhirModel,
   writes: readonly Write[],
   dataOf: (project: string) => ProjectData,
   clock: () => Date,
+  options: CallOptions | undefined,
   prepared: PreparedPuts = new Map(),
-): Committed {
+): Promise<Committed> {
   const commit = new Commit(model, dataOf, clock().getTime(), prepared);
   try {
-    return { results: writes.map((write, index) => commit.apply(write, index)), changes: commit.changes };
+    const apply = (write: Write, index: number): WriteResult => commit.apply(write, index);
+    return { results: await mapInTurns(writes, new CallPace(options), apply), changes: commit.changes };
   } catch (error) {
-    commit.takeBack();
+    await commit.takeBack();
     throw error;
   }
 }
@@ -81,8 +88,8 @@ class Commit {
     }
   }
 
-  takeBack(): void {
-    for (const undo of this.#undo.toReversed()) undo();
+  async takeBack(): Promise<void> {
+    await mapInTurns(this.#undo.toReversed(), new Pace(), (undo) => undo());
   }
 
   #put(write: PutWrite, index: number): WriteResult {

@@ -11,9 +11,10 @@ import type { SearchPage, SearchQuery } from '../../store/search-query.js';
 import type { ResourceStore } from '../../store/store.js';
 import type { ReadResult } from '../../store/stored-resource.js';
 import type { Change, Write, WriteResult } from '../../store/write.js';
+import { untilCallEnds } from '../../store/until-call-ends.js';
 import type { SearchSubject } from '../../search/evaluate/search-subject.js';
 import { cutPage } from '../cut-page.js';
-import { isLongCommit, preparePuts } from './prepare-writes.js';
+import { isLongCommit, preparePuts, type PreparedPuts } from './prepare-writes.js';
 import { commitWrites, deletionOf, storedVersion } from './commit.js';
 import type { MemoryStoreOptions } from './config.js';
 import { type HeldVersion, type Holding, ProjectData } from './project-data.js';
@@ -37,17 +38,15 @@ export class MemoryStore implements ResourceStore {
   readonly maxResourceBytes: number;
   readonly readsAreCurrent = true;
   readonly removal: StoreRemoval = {
-    purgeHistory: async (request, options) => {
-      this.#assertUsable(options);
-      return purgeHistory(this.#dataOf(request.project), request);
-    },
-    removeProject: async (project, options) => {
-      this.#assertUsable(options);
-      const { step, changes } = removalOf(project, this.#dataOf(project));
-      this.#projects.delete(project);
-      this.#publish(changes);
-      return step;
-    },
+    purgeHistory: (request, options) =>
+      this.#whenWhole(options, () => purgeHistory(this.#dataOf(request.project), request)),
+    removeProject: (project, options) =>
+      this.#whenWhole(options, () => {
+        const { step, changes } = removalOf(project, this.#dataOf(project));
+        this.#projects.delete(project);
+        this.#publish(changes);
+        return step;
+      }),
     // The garbage collector does.
     scrub: async (options) => this.#assertUsable(options),
   };
@@ -56,6 +55,8 @@ export class MemoryStore implements ResourceStore {
   #accessEpoch = 0;
   readonly #clock: () => Date;
   #closed = false;
+  /** Settles when the commit that is being applied has ended. */
+  #applying: Promise<unknown> | undefined;
 
   constructor(options: MemoryStoreOptions = {}) {
     this.model = options.model ?? R4;
@@ -63,47 +64,48 @@ export class MemoryStore implements ResourceStore {
     this.#clock = options.clock ?? (() => new Date());
   }
 
-  async read(keys: readonly ResourceKey[], options?: CallOptions): Promise<readonly ReadResult[]> {
-    this.#assertUsable(options);
-    return keys.map((key) => this.#readOne(key));
+  read(keys: readonly ResourceKey[], options?: CallOptions): Promise<readonly ReadResult[]> {
+    return this.#whenWhole(options, () => keys.map((key) => this.#readOne(key)));
   }
 
-  async search(query: SearchQuery, options?: CallOptions): Promise<SearchPage> {
-    this.#assertUsable(options);
-    const data = this.#dataOf(query.project);
-    const time = new TimeLimit(options?.deadline);
-    return toPage(this.model, data, searchSubjects(new LocalWorld(data, query.baseUrl), query, time), query);
+  search(query: SearchQuery, options?: CallOptions): Promise<SearchPage> {
+    return this.#whenWhole(options, () => {
+      const data = this.#dataOf(query.project);
+      const time = new TimeLimit(options?.deadline);
+      return toPage(this.model, data, searchSubjects(new LocalWorld(data, query.baseUrl), query, time), query);
+    });
   }
 
-  async searchByReference(
+  searchByReference(
     query: SearchQuery,
     parameter: string,
     targets: readonly ReferenceTarget[],
     options?: CallOptions,
   ): Promise<readonly SearchPage[]> {
-    this.#assertUsable(options);
-    const data = this.#dataOf(query.project);
-    const world = new LocalWorld(data, query.baseUrl);
-    const time = new TimeLimit(options?.deadline);
-    const pages = targets.map((target) =>
-      toPage(this.model, data, searchReferring(world, query, parameter, target, time), query),
-    );
-    assertFewResources(
-      pages.reduce((sum, { matches }) => sum + matches.length, 0),
-      options,
-    );
-    return pages;
+    return this.#whenWhole(options, () => {
+      const data = this.#dataOf(query.project);
+      const world = new LocalWorld(data, query.baseUrl);
+      const time = new TimeLimit(options?.deadline);
+      const pages = targets.map((target) =>
+        toPage(this.model, data, searchReferring(world, query, parameter, target, time), query),
+      );
+      assertFewResources(
+        pages.reduce((sum, { matches }) => sum + matches.length, 0),
+        options,
+      );
+      return pages;
+    });
   }
 
   async commit(writes: readonly Write[], options?: CallOptions): Promise<readonly WriteResult[]> {
     this.#assertUsable(options);
-    // Nothing is waited for from here on, unless there is much to do: a commit is one step.
     const prepared = isLongCommit(writes) ? await preparePuts(this.model, writes, options) : undefined;
-    this.#assertUsable(options);
-    const dataOf = (project: string): ProjectData => this.#dataOf(project);
-    const { results, changes } = commitWrites(this.model, writes, dataOf, this.#clock, prepared);
-    this.#publish(changes);
-    return results;
+    return this.#whenWhole(options, () => {
+      const applied = this.#apply(writes, options, prepared);
+      const end = (): void => void (this.#applying = undefined);
+      this.#applying = applied.then(end, end);
+      return applied;
+    });
   }
 
   async accessEpoch(options?: CallOptions): Promise<string> {
@@ -111,24 +113,24 @@ export class MemoryStore implements ResourceStore {
     return String(this.#accessEpoch);
   }
 
-  async history(
+  history(
     key: ResourceKey,
     page: { readonly offset: number; readonly limit: number },
     options?: CallOptions,
   ): Promise<HistoryPage> {
-    this.#assertUsable(options);
-    const { offset, limit = 0 } = pageOf(page);
-    const { versions, erased } = this.#dataOf(key.project).holding(key.type, key.id) ?? NEVER_WRITTEN;
-    const entries = versions
-      .toReversed()
-      .slice(offset, offset + limit)
-      .map((version) => historyEntry(version, erased));
-    return { entries, total: versions.length };
+    return this.#whenWhole(options, () => {
+      const { offset, limit = 0 } = pageOf(page);
+      const { versions, erased } = this.#dataOf(key.project).holding(key.type, key.id) ?? NEVER_WRITTEN;
+      const entries = versions
+        .toReversed()
+        .slice(offset, offset + limit)
+        .map((version) => historyEntry(version, erased));
+      return { entries, total: versions.length };
+    });
   }
 
-  async typeHistory(query: TypeHistoryQuery, options?: CallOptions): Promise<readonly TypeHistoryEntry[]> {
-    this.#assertUsable(options);
-    return typeHistory(this.#dataOf(query.project), query);
+  typeHistory(query: TypeHistoryQuery, options?: CallOptions): Promise<readonly TypeHistoryEntry[]> {
+    return this.#whenWhole(options, () => typeHistory(this.#dataOf(query.project), query));
   }
 
   subscribe(listener: (changes: readonly Change[]) => void): () => void {
@@ -137,7 +139,29 @@ export class MemoryStore implements ResourceStore {
 
   async close(): Promise<void> {
     this.#closed = true;
+    await this.#applying;
     this.#projects.clear();
+  }
+
+  /** Does work that sees no commit half done: a long one has other work between its writes. */
+  async #whenWhole<Result>(options: CallOptions | undefined, work: () => Result | Promise<Result>): Promise<Result> {
+    this.#assertUsable(options);
+    while (this.#applying !== undefined) {
+      await untilCallEnds(this.#applying, options);
+      this.#assertUsable(options);
+    }
+    return work();
+  }
+
+  async #apply(
+    writes: readonly Write[],
+    options: CallOptions | undefined,
+    prepared: PreparedPuts | undefined,
+  ): Promise<readonly WriteResult[]> {
+    const dataOf = (project: string): ProjectData => this.#dataOf(project);
+    const { results, changes } = await commitWrites(this.model, writes, dataOf, this.#clock, options, prepared);
+    this.#publish(changes);
+    return results;
   }
 
   #publish(changes: readonly Change[]): void {

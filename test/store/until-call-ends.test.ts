@@ -1,0 +1,13 @@
+import { afterEach, expect, test, vi } from 'vitest';
+import { untilCallEnds } from '../../src/store/until-call-ends.js';
+
+afterEach(() => void vi.restoreAllMocks());
+
+test('a deadline that has passed ends the wait, and the runtime has no reason to warn', async () => {
+  const timers = vi.spyOn(globalThis, 'setTimeout');
+  const never = new Promise<void>(() => undefined);
+  const wait = untilCallEnds(never, { deadline: performance.now() - 1_000 });
+  await expect(wait).rejects.toMatchObject({ code: 'aborted', details: { deadline: true } });
+  // Node.js prints a warning for a negative delay.
+  expect(timers.mock.calls.map(([, delay]) => delay)).toEqual([0]);
+});
