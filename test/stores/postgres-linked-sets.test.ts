@@ -194,6 +194,36 @@ test('a first look reads no scan that has to find all resources at the other end
   await store.close();
 });
 
+test('chains look into contained resources where some resource of the type has one', async () => {
+  const pool = await postgresPool();
+  const statements: string[] = [];
+  const store = new PostgresStore(noting(pool, statements));
+  const all = await write(store, linkedResources(150, createRandom(SEED)));
+  await build(pool, LINKED);
+  const criteria: Criteria = { kind: 'chain', parameter: 'subject', type: 'Patient', of: match('gender', 'male') };
+  const query = { project: PROJECT, type: 'Observation', criteria, sort: [by('_id')], limit: 200, total: true };
+  const looksInside = async (): Promise<boolean> => {
+    Object.assign(TUNING, { walkedFirst: 0, mostShare: 2, looks: [Infinity] });
+    statements.length = 0;
+    const { matches, total } = await store.search(query);
+    const found = { ids: matches.map(({ resource }) => resource.id!), total };
+    expect(found).toEqual(new ReferenceSearch(store.model, all).search(query));
+    return statements.some((one) => one.includes('FROM quantity k0 JOIN resource'));
+  };
+  const holding = (id: string): AnyResource => {
+    const contained = [{ resourceType: 'Patient', id: 'p', gender: 'male' }];
+    return { resourceType: 'Observation', id, status: 'final', contained, subject: { reference: '#p' } } as AnyResource;
+  };
+  expect(await looksInside()).toBe(false);
+  const written = all as AnyResource[];
+  written.push(...(await write(store, [holding('inside')])));
+  // What was written since is tested.
+  expect(await looksInside()).toBe(false);
+  await build(pool, LINKED);
+  expect(await looksInside()).toBe(true);
+  await store.close();
+});
+
 test('what was changed since refers, and is referred to, as it is now', async () => {
   const pool = await postgresPool();
   const store = new PostgresStore(pool);
