@@ -41,14 +41,21 @@ export async function countInSets(
   }
   const numbers = open.keys();
   if (numbers.length + index.pending > TUNING.maxTested) return undefined;
-  const keys = sql`SELECT key FROM (${index.keysOf(numbers)}) o UNION SELECT resource FROM (${index.written}) w`;
-  const tests = allOf([sql`r0.content IS NOT NULL`, ...conditions.map(({ test }) => test)]);
-  const others =
-    numbers.length + index.pending === 0
-      ? sql`0`
-      : sql`(SELECT count(*) FROM (${keys}) k (key) ${oneResourceOf(scope, sql`r0`, sql`k.key`)} WHERE ${tests})`;
-  const [row] = await run(sql`SELECT ${others} WHERE ${holds}`);
+  // PERF: members of exact sets need no test.
+  const inexact = conditions.filter((one) => sets.of(one)?.exact !== true);
+  const counts = [
+    ...(numbers.length === 0 ? [] : [matchesAmong(index.keysOf(numbers), inexact, scope)]),
+    ...(index.pending === 0
+      ? []
+      : [matchesAmong(sql`SELECT DISTINCT w.resource FROM (${index.written}) w`, conditions, scope)]),
+  ];
+  const [row] = await run(sql`SELECT ${counts.reduce((sum, count) => sql`${sum} + ${count}`, sql`0`)} WHERE ${holds}`);
   return matching.count + Number(row![0]);
+}
+
+function matchesAmong(keys: Sql, conditions: readonly Condition[], scope: RowScope): Sql {
+  const tests = allOf([sql`r0.content IS NOT NULL`, ...conditions.map(({ test }) => test)]);
+  return sql`(SELECT count(*) FROM (${keys}) k (key) ${oneResourceOf(scope, sql`r0`, sql`k.key`)} WHERE ${tests})`;
 }
 
 /** Whether the skip index has sets for some of the criteria. Others are counted in the index by value. */
