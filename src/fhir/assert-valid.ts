@@ -1,7 +1,6 @@
 import type { FhirModel } from './model/fhir-model.js';
 import { andMore } from './messages/quote.js';
 import { FhirError } from './error.js';
-import { inOneGo } from '../platform/pace.js';
 import type { OutcomeIssue } from './operation-outcome.js';
 import type { AnyResource } from './resource.js';
 import { type ValidationOptions, validatingResource, validatingStorable } from './validate-resource.js';
@@ -13,25 +12,16 @@ export interface AssertOptions extends ValidationOptions {
 
 /**
  * Lets a resource through only if it can be stored and, with `strict`, agrees with the R4 definitions.
- * `validateResource` lists the checks. Warnings do not refuse a resource.
+ * `validateResource` lists the checks. Warnings do not refuse a resource. A long one is checked in steps.
  *
  * @throws FhirError `too-costly` - it is larger than `maxBytes`.
  * @throws FhirError `invalid` - no project could store it; `issues` has every reason.
  * @throws FhirError `unprocessable` - with `strict`: it breaks the definitions; `issues` has every finding, warnings too.
  */
-export function assertValidResource(
-  model: FhirModel,
-  resource: unknown,
-  options: AssertOptions = {},
-): asserts resource is AnyResource {
-  inOneGo(assertingValidResource(model, resource, options));
-}
-
-/** {@link assertValidResource} in steps: a long resource is checked in parts. */
 export function* assertingValidResource(
   model: FhirModel,
   resource: unknown,
-  { except, ...options }: AssertOptions = {},
+  { except, ...options }: AssertOptions,
 ): Generator<void> {
   refuse('invalid', 'The resource cannot be stored', yield* validatingResource(model, resource, options));
   if (options.strict !== true) return;

@@ -1,12 +1,13 @@
 import { R4 } from '../../src/fhir/r4.js';
 import { describe, expect, it } from 'vitest';
-import { assertValidResource } from '../../src/fhir/assert-valid.js';
+import { assertingValidResource } from '../../src/fhir/assert-valid.js';
 import { FhirError } from '../../src/fhir/error.js';
 import type { ValidationOptions } from '../../src/fhir/validate-resource.js';
+import { inOneGo } from '../../src/platform/pace.js';
 
-function refusal(resource: unknown, options?: ValidationOptions): FhirError | undefined {
+function refusal(resource: unknown, options: ValidationOptions = {}): FhirError | undefined {
   try {
-    assertValidResource(R4, resource, options);
+    inOneGo(assertingValidResource(R4, resource, options));
   } catch (error) {
     if (error instanceof FhirError) return error;
     throw error;
@@ -14,7 +15,7 @@ function refusal(resource: unknown, options?: ValidationOptions): FhirError | un
   return undefined;
 }
 
-describe('assertValidResource', () => {
+describe('assertingValidResource', () => {
   it('refuses what nobody can store as invalid, with every reason', () => {
     for (const strict of [false, true]) {
       const error = refusal({ resourceType: 'Patient', id: '/', meta: 1, gender: 'x' }, { strict });

@@ -118,15 +118,10 @@ export function deleteElement(object: { [name: string]: unknown }, name: string)
   if (decimalTextsOf(object) !== undefined) setDecimalText(object, name, undefined);
 }
 
-/** Sets an element to the value and the text that another object has under a name. */
-export function copyElement(
-  target: { [name: string]: unknown },
-  name: string,
-  source: JsonObject,
-  sourceName: string = name,
-): void {
-  target[name] = source[sourceName];
+/** Sets an element to the value and the text of another object. */
+export function copyElement(target: { [name: string]: unknown }, name: string, source: JsonObject): void {
+  target[name] = source[name];
   if (decimalTextsOf(source) !== undefined || decimalTextsOf(target) !== undefined) {
-    setDecimalText(target, name, decimalTextsOf(source)?.[sourceName]);
+    setDecimalText(target, name, decimalTextsOf(source)?.[name]);
   }
 }

@@ -51,9 +51,9 @@ export class Findings {
   }
 
   /** Reports a finding that does not make the resource invalid. */
-  warning(code: string, diagnostics: string, below?: Step): void {
+  warning(code: string, diagnostics: string): void {
     if (this.#warnings.length >= this.#limit) return;
-    this.#warnings.push({ severity: 'warning', code, diagnostics, ...this.#expression(below) });
+    this.#warnings.push({ severity: 'warning', code, diagnostics, ...this.#expression(undefined) });
   }
 
   /** Without an expression before the walk has entered a resource: there is no root type yet. */

@@ -15,20 +15,16 @@ import type { Stored } from '../../fhir/stored.js';
 /** The resource that represents a person in a project. */
 export type PersonProfile = Patient | Practitioner | RelatedPerson;
 
+/** Every User with an e-mail address: one of the server, one per project at most. */
+export async function usersByEmail(session: ProjectSession, email: string): Promise<readonly Stored<User>[]> {
+  return withEmail(await usersLikeEmail(session, email), email);
+}
+
 /**
- * Every User with an e-mail address: one of the server, one per project at most.
+ * The Users found by an e-mail address: those who have it, and those whose addresses differ in accents alone.
  *
  * @param hint a User known to have it, as `User/id`
  */
-export async function usersByEmail(
-  session: ProjectSession,
-  email: string,
-  hint?: string,
-): Promise<readonly Stored<User>[]> {
-  return withEmail(await usersLikeEmail(session, email, hint), email);
-}
-
-/** The Users found by an e-mail address: those who have it, and those whose addresses differ in accents alone. */
 export async function usersLikeEmail(
   session: ProjectSession,
   email: string,
@@ -57,10 +53,7 @@ export function otherUsersLikeEmail(session: ProjectSession, email: string, ids:
 
 /** The User of this project with an external id. */
 export async function userByExternalId(session: ProjectSession, externalId: string): Promise<Stored<User> | undefined> {
-  const criteria = and([
-    exactly('external-id', externalId),
-    refersTo('project', { type: 'Project', id: session.project }),
-  ]);
+  const criteria = and([hasExternalId(externalId), refersTo('project', { type: 'Project', id: session.project })]);
   const { matches } = await session.guard.search({ type: 'User', criteria, limit: 1 }, session.options);
   return matches[0]?.resource as Stored<User> | undefined;
 }
@@ -82,7 +75,7 @@ export async function membershipByExternalId(
   session: ProjectSession,
   externalId: string,
 ): Promise<Stored<ProjectMembership> | undefined> {
-  const [found] = await findMemberships(session, exactly('external-id', externalId));
+  const [found] = await findMemberships(session, hasExternalId(externalId));
   return found;
 }
 
@@ -186,6 +179,6 @@ async function findMemberships(
   return matches.map(({ resource }) => resource as Stored<ProjectMembership>);
 }
 
-function exactly(parameter: string, text: string): Criteria {
-  return { kind: 'match', parameter, test: { kind: 'string', comparator: 'exact', text } };
+function hasExternalId(text: string): Criteria {
+  return { kind: 'match', parameter: 'external-id', test: { kind: 'string', comparator: 'exact', text } };
 }
