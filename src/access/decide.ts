@@ -3,6 +3,7 @@ import { assertNotEnded, type Caller, type ServerCaller, type SystemCaller } fro
 import { isAboveProjects, isClientType, isProtected, secretFields } from './fields/administrative-types.js';
 import { administratorRulesFor } from './policy/default-rules.js';
 import { READ_INTERACTIONS, unrestrictedRule, type AccessRule, type Interaction } from './rule.js';
+import { getOrCreate } from '../platform/maps.js';
 
 /**
  * The one decision about access: the rules by which a caller may do something with resources of a type. Every path
@@ -36,10 +37,8 @@ function trustedRules(
   if (!isAboveProjects(type)) return caller.project === SERVER_SCOPE ? null : everything(type);
   if (caller.kind === 'server') return everything(type);
   // Above its project it has the rights of an administrator of the project.
-  let byType = OWN_RULES.get(caller);
-  if (byType === undefined) OWN_RULES.set(caller, (byType = new Map<string, readonly AccessRule[]>()));
-  let own = byType.get(type);
-  if (own === undefined) byType.set(type, (own = administratorRulesFor(type, caller.project)));
+  const byType = getOrCreate(OWN_RULES, caller, () => new Map<string, readonly AccessRule[]>());
+  const own = getOrCreate(byType, type, () => administratorRulesFor(type, caller.project));
   return own.filter(({ interactions }) => interactions.has(interaction));
 }
 

@@ -16,6 +16,7 @@ import { completeSchema } from './schema/complete-schema.js';
 import { MUTATION, QUERY, RESOURCE } from './schema/fields.js';
 import { hasEnums } from './schema/host/service-model.js';
 import { TYPE_KEY } from './type-key.js';
+import { getOrCreate } from '../platform/maps.js';
 
 /** Executes what a GraphQL server asks of the schema, for the context of its request. */
 export type ExecuteForwarded = (
@@ -45,7 +46,11 @@ export function executableSchema(
     return withErrors(await execute(document, variablesOf(info), context));
   };
   const resolveRoot: GraphQLFieldResolver<unknown, unknown> = async (_source, _args, context, info) => {
-    const requests = within(answers, info.variableValues);
+    const requests = getOrCreate(
+      answers,
+      info.variableValues,
+      () => new Map<OperationDefinitionNode, Promise<Answer>>(),
+    );
     let answer = requests.get(info.operation);
     if (answer === undefined) {
       answer = forward(info, context);
@@ -114,10 +119,4 @@ function variablesOf({ variableValues }: GraphQLResolveInfo): { readonly [name: 
   const { sources, coerced } = variableValues as { readonly sources?: unknown; readonly coerced?: object };
   const isNew = typeof sources === 'object' && typeof coerced === 'object';
   return { ...(isNew ? coerced : (variableValues as object)) };
-}
-
-function within<Key, Value>(maps: WeakMap<object, Map<Key, Value>>, key: object): Map<Key, Value> {
-  let map = maps.get(key);
-  if (map === undefined) maps.set(key, (map = new Map<Key, Value>()));
-  return map;
 }

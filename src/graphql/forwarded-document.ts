@@ -11,6 +11,7 @@ import {
 } from './graphql-js.js';
 import { TypeInfo, visitWithTypeInfo } from './graphql-js-validation.js';
 import { TYPE_KEY } from './type-key.js';
+import { getOrCreate } from '../platform/maps.js';
 
 /** An operation for the engine. */
 export type ForwardedDocument = DocumentNode;
@@ -24,9 +25,7 @@ export function forwardedDocument(
   operation: OperationDefinitionNode,
   fragments: { readonly [name: string]: FragmentDefinitionNode },
 ): ForwardedDocument {
-  let document = FORWARDED.get(operation);
-  if (document === undefined) FORWARDED.set(operation, (document = makeDocument(schema, operation, fragments)));
-  return document;
+  return getOrCreate(FORWARDED, operation, () => makeDocument(schema, operation, fragments));
 }
 
 const FORWARDED = new WeakMap<OperationDefinitionNode, ForwardedDocument>();

@@ -12,6 +12,7 @@ import { parseQuery } from './parse-query.js';
 import type { PreparedDocument } from './prepared-document.js';
 import { QUERY } from './schema/fields.js';
 import { validateDocument } from './validate-document.js';
+import { getOrCreate } from '../platform/maps.js';
 
 /** Documents by root type and text. A token of a parsed document takes about 430 bytes, so all of them at most 43 MB. */
 const BY_TEXT = perModel(
@@ -76,9 +77,7 @@ async function validateNew(
 
 function cacheOf(model: FhirModel, document: DocumentNode): Map<string, PreparedDocument> {
   const byDocument = BY_DOCUMENT(model);
-  let cache = byDocument.get(document);
-  if (cache === undefined) byDocument.set(document, (cache = new Map<string, PreparedDocument>()));
-  return cache;
+  return getOrCreate(byDocument, document, () => new Map<string, PreparedDocument>());
 }
 
 /** Validates a document from another parser, which may have arbitrary nodes. */

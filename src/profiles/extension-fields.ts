@@ -13,6 +13,7 @@ import {
 } from './extension-shapes.js';
 import { readElements, typesIn } from './read-elements.js';
 import { objectsOf } from './value-set-codes.js';
+import { getOrCreate } from '../platform/maps.js';
 
 /** The fields by which schemas show the extensions that the definitions of a host describe. */
 export interface ExtensionFields {
@@ -47,7 +48,7 @@ export const extensionFieldsOf: (model: FhirModel) => ExtensionFields = perModel
     for (const type of new Set([...contextTypes(model, definition), ...used.keys()])) {
       const use = used.get(type);
       const name = given ?? use?.name ?? camelCase(lastSegment(url));
-      const own = within(fields, type);
+      const own = getOrCreate(fields, type, () => new Map<string, ExtensionShape>());
       const problem =
         nameProblem(model, type, name) ?? (own.has(name) ? 'is the field of another extension' : undefined);
       if (problem === undefined) own.set(name, use === undefined ? shape : { ...shape, array: use.array });
@@ -89,7 +90,7 @@ function slicesOfProfiles(model: FhirModel): ReadonlyMap<string, ReadonlyMap<str
         steps.slice(0, -1).map(({ name }) => name),
       );
       if (type === undefined) continue;
-      const byType = within(uses, withoutVersion(url));
+      const byType = getOrCreate(uses, withoutVersion(url), () => new Map<string, ExtensionUse>());
       const known = byType.get(type);
       const array = definition['max'] !== '1' || known?.array === true;
       byType.set(type, { name: known?.name ?? camelCase(last.slice), array });
@@ -148,9 +149,3 @@ const TYPE_NAMES: ReadonlySet<string> = new Set([
   ...['Query', 'Mutation', 'Subscription', 'Canonical', 'Choice', 'PatchOperation', 'JSON', 'ResourceInput'],
   ...['String', 'ID', 'Int', 'Float', 'Boolean', 'SearchParameterName', 'ResourceTypeName'],
 ]);
-
-function within<Key, Value>(maps: Map<string, Map<Key, Value>>, key: string): Map<Key, Value> {
-  let map = maps.get(key);
-  if (map === undefined) maps.set(key, (map = new Map<Key, Value>()));
-  return map;
-}

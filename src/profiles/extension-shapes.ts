@@ -3,6 +3,7 @@ import type { FhirModel } from '../fhir/model/fhir-model.js';
 import type { JsonObject } from '../fhir/resource.js';
 import { coreTypeOf, definitionsByUrl, withoutVersion } from './definitions-by-url.js';
 import { choiceIn, readElements, typesIn } from './read-elements.js';
+import { getOrCreate } from '../platform/maps.js';
 
 /** What an extension holds, as a field shows it. */
 export interface ExtensionShape {
@@ -139,9 +140,7 @@ export class ExtensionShapes {
 }
 
 function below(nodes: Map<string, Node>, name: string): Node {
-  let node = nodes.get(name);
-  if (node === undefined) nodes.set(name, (node = { definition: {}, children: new Map(), slices: new Map() }));
-  return node;
+  return getOrCreate(nodes, name, () => ({ definition: {}, children: new Map(), slices: new Map() }));
 }
 
 /** A name of GraphQL; names that begin with two underscores are reserved. */

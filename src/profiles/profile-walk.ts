@@ -6,6 +6,7 @@ import { inOneGo } from '../platform/pace.js';
 import type { StepMeter } from '../fhirpath/step-budget.js';
 import type { UncheckedRule } from './element-rules.js';
 import type { ReferenceTargets } from './reference-targets.js';
+import { getOrCreate } from '../platform/maps.js';
 
 /** Most values that one validation visits, counted for each rule. */
 const MAX_VISITS = 500_000;
@@ -91,8 +92,7 @@ export class ProfileWalk {
 
   /** Whether a profile is still to be checked on a value: profiles may ask for each other. */
   open(url: string, value: unknown): boolean {
-    let urls = this.#open.get(value);
-    if (urls === undefined) this.#open.set(value, (urls = new Set()));
+    const urls = getOrCreate(this.#open, value, () => new Set());
     if (urls.has(url) || this.#nesting >= MAX_NESTING) return false;
     urls.add(url);
     this.#nesting += 1;

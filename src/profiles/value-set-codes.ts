@@ -1,6 +1,7 @@
 import type { FhirModel } from '../fhir/model/fhir-model.js';
 import { isJsonObject, type JsonObject } from '../fhir/resource.js';
 import { definitionsByUrl } from './definitions-by-url.js';
+import { getOrCreate } from '../platform/maps.js';
 
 /** Codes with their systems. */
 export interface CodeSet {
@@ -50,8 +51,7 @@ class Codes implements CodeSet {
   }
 
   add(system: string, code: string): void {
-    let codes = this.#systems.get(system);
-    if (codes === undefined) this.#systems.set(system, (codes = new Set()));
+    const codes = getOrCreate(this.#systems, system, () => new Set());
     codes.add(code);
     this.#codes.add(code);
     this.size += 1;

@@ -3,6 +3,7 @@ import type { JsonObject } from '../fhir/resource.js';
 import type { Concept } from '../search/criteria/concept-tests.js';
 import type { TerminologyContext } from '../store/terminology.js';
 import type { DefinitionType, FindDefinition } from './find-definition.js';
+import { getOrCreate } from '../platform/maps.js';
 
 /** Most concepts kept, of all value sets together. */
 const MAX_KEPT = 200_000;
@@ -64,8 +65,6 @@ export class KeptExpansions {
   }
 
   #numberOf(valueSet: JsonObject): number {
-    let number = this.#numbers.get(valueSet);
-    if (number === undefined) this.#numbers.set(valueSet, (number = this.#count += 1));
-    return number;
+    return getOrCreate(this.#numbers, valueSet, () => ++this.#count);
   }
 }

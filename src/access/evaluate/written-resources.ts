@@ -2,6 +2,7 @@ import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { AnyResource } from '../../fhir/resource.js';
 import { createSubject, type SearchSubject } from '../../search/evaluate/search-subject.js';
 import type { Overlay } from './overlay.js';
+import { getOrCreate } from '../../platform/maps.js';
 
 /**
  * The resources as left by the writes of a commit so far. Immutable: {@link WrittenResources.with} returns a new value.
@@ -107,8 +108,7 @@ class Log {
   add(entry: Entry): void {
     const written = new Written(entry, this.length, this.model, this.now);
     this.#entries.push(written);
-    let byId = this.#byType.get(entry.type);
-    if (byId === undefined) this.#byType.set(entry.type, (byId = new Map<string, Written[]>()));
+    const byId = getOrCreate(this.#byType, entry.type, () => new Map<string, Written[]>());
     const versions = byId.get(entry.id);
     if (versions !== undefined) return void versions.push(written);
     byId.set(entry.id, [written]);
@@ -135,8 +135,7 @@ class Log {
   }
 
   #addReplaced({ entry: { type, id }, at }: Written): void {
-    let replaced = this.#replaced.get(type);
-    if (replaced === undefined) this.#replaced.set(type, (replaced = { ids: [], positions: [] }));
+    const replaced = getOrCreate(this.#replaced, type, () => ({ ids: [], positions: [] }));
     replaced.ids.push(id);
     replaced.positions.push(at);
   }

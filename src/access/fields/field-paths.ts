@@ -2,6 +2,7 @@ import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { perModel } from '../../fhir/model/per-model.js';
 import type { PathStep, SearchParameterDefinition } from '../../fhir/model/definition-types.js';
 import { FhirError } from '../../fhir/error.js';
+import { getOrCreate } from '../../platform/maps.js';
 
 /**
  * The elements named by a policy's field: its path in JSON names, once per typed form of a choice.
@@ -79,8 +80,7 @@ export function pathsRead(model: FhirModel, type: string, code: string): readonl
   const parameter = model.searchParameter(type, code.replace(/[:$].*/, ''));
   if (parameter === undefined) return [];
   const read = READ(model);
-  let paths = read.get(parameter);
-  if (paths === undefined) read.set(parameter, (paths = [...new Set(collectPaths(model, type, parameter))]));
+  const paths = getOrCreate(read, parameter, () => [...new Set(collectPaths(model, type, parameter))]);
   if (!code.includes(':')) return paths;
   const inside = parameter.path?.some((steps) => hasTypeTest(steps.at(-1))) === true ? TYPES_INSIDE : [];
   if (!code.endsWith(':present')) return [...paths, ...inside];

@@ -4,6 +4,7 @@ import { INLINE_HEADS, INLINE_INSIDE } from './mask-resource.js';
 import { secretFields } from './administrative-types.js';
 import { headOf } from './hidden-fields.js';
 import type { AccessRules } from '../rule.js';
+import { getOrCreate } from '../../platform/maps.js';
 
 /**
  * The top-level elements of a type that some rule of a caller hides, whole or in part, and the secrets of the type. A
@@ -13,8 +14,7 @@ import type { AccessRules } from '../rule.js';
  * is guarded, all are.
  */
 export function guardedElements(type: string, rules: AccessRules): ReadonlySet<string> {
-  let byType = GUARDED.get(rules);
-  if (byType === undefined) GUARDED.set(rules, (byType = new Map<string, ReadonlySet<string>>()));
+  const byType = getOrCreate(GUARDED, rules, () => new Map<string, ReadonlySet<string>>());
   let guarded = byType.get(type);
   if (guarded === undefined) {
     const hidden = [...rules.rulesFor(type).flatMap((rule) => rule.hidden), ...secretFields(type)];

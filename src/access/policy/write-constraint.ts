@@ -7,6 +7,7 @@ import { FhirError } from '../../fhir/error.js';
 import { assertFhirPath } from '../../fhirpath/compile.js';
 import { loadFhirPath } from '../../fhirpath/library.js';
 import { rootElements } from '../../fhirpath/root-elements.js';
+import { getOrCreate } from '../../platform/maps.js';
 
 /**
  * Rejects a write constraint that cannot be evaluated.
@@ -18,8 +19,9 @@ import { rootElements } from '../../fhirpath/root-elements.js';
  */
 export function assertWriteConstraint(model: FhirModel, expression: string): ReadonlySet<string> {
   const outcomes = OUTCOMES(model);
-  let outcome = outcomes.get(expression);
-  if (outcome === undefined) outcomes.set(expression, (outcome = check(model, expression)));
+  const outcome = getOrCreate<string, ReadonlySet<string> | FhirError>(outcomes, expression, () =>
+    check(model, expression),
+  );
   if (outcome instanceof FhirError) throw outcome;
   return outcome;
 }

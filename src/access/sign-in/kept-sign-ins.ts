@@ -6,6 +6,7 @@ import type { ResourceStore } from '../../store/store.js';
 import type { MemberCaller } from '../caller.js';
 import type { SignInIdentity } from './find-membership.js';
 import type { Member } from './read-member.js';
+import { getOrCreate } from '../../platform/maps.js';
 
 /** A sign-in as it was found: the conditions that depend on the time are checked again each time. */
 export interface KeptSignIn {
@@ -31,9 +32,7 @@ export class KeptSignIns {
   /** @returns undefined if sign-ins cannot be kept */
   static of(store: ResourceStore): KeptSignIns | undefined {
     if (store.accessEpoch === undefined || store.readsAreCurrent !== true) return undefined;
-    let kept = BY_STORE.get(store);
-    if (kept === undefined) BY_STORE.set(store, (kept = new KeptSignIns()));
-    return kept;
+    return getOrCreate(BY_STORE, store, () => new KeptSignIns());
   }
 
   /** @param epoch of the store, read for this sign-in */

@@ -7,6 +7,7 @@ import type { ResourceStore } from '../../store/store.js';
 import { isCaller } from '../caller.js';
 import { type Concurrency, takesTurns } from '../limits/concurrency.js';
 import { type Holder, type Place, throttled, type Turn, Turns } from './turns.js';
+import { getOrCreate } from '../../platform/maps.js';
 
 /** A request that takes turns with the others over its store. */
 export interface TurnRequest {
@@ -92,7 +93,5 @@ const current = createAsyncContext<Turn>();
 const TURNS = new WeakMap<ResourceStore, Turns>();
 
 function turnsOf(store: ResourceStore): Turns {
-  let turns = TURNS.get(store);
-  if (turns === undefined) TURNS.set(store, (turns = new Turns()));
-  return turns;
+  return getOrCreate(TURNS, store, () => new Turns());
 }

@@ -4,6 +4,7 @@ import type { CallOptions } from '../../store/call-options.js';
 import { SERVER_SCOPE } from '../../store/resource-key.js';
 import type { ResourceStore } from '../../store/store.js';
 import { storeBehind } from '../../store/with-base-url.js';
+import { getOrCreate } from '../../platform/maps.js';
 
 interface Entry {
   /** Of the store, read before the project was. */
@@ -26,8 +27,7 @@ export async function readProjectSettings(
   const opened = storeBehind(store);
   if (opened.accessEpoch === undefined || opened.readsAreCurrent !== true) return read(store, project, options);
   const epoch = await opened.accessEpoch(options);
-  let kept = BY_STORE.get(opened);
-  if (kept === undefined) BY_STORE.set(opened, (kept = new LRUCache({ max: MAX_ENTRIES })));
+  const kept = getOrCreate(BY_STORE, opened, () => new LRUCache({ max: MAX_ENTRIES }));
   const entry = kept.get(project);
   if (entry?.epoch === epoch) return entry.settings;
   const settings = await read(store, project, options);

@@ -26,6 +26,7 @@ import {
 import type { IntrospectionField } from '../plan/leaf-fields.js';
 import { hasEnums } from '../schema/host/service-model.js';
 import { schemaForToolsInTurns, type SchemaOptions } from '../schema/print-fhir-schema.js';
+import { getOrCreate } from '../../platform/maps.js';
 
 /** Whether introspection is enabled, and for which schema. */
 export type IntrospectionOption = boolean | Omit<SchemaOptions, 'model' | 'enums'>;
@@ -172,7 +173,8 @@ class Walk {
 
   *#object(source: unknown, type: GraphQLObjectType, nodes: Nodes): Steps {
     // Only types are reached from several places.
-    const known = type.name === '__Type' ? within(this.#objects, nodes) : undefined;
+    const known =
+      type.name === '__Type' ? getOrCreate(this.#objects, nodes, () => new Map<unknown, Answer>()) : undefined;
     const before = known?.get(source);
     if (before !== undefined) return before;
     this.#made += 1;
@@ -198,7 +200,7 @@ class Walk {
   }
 
   #select(type: string, nodes: Nodes): ReadonlyMap<string, Nodes> {
-    const byType = within(this.#selections, nodes);
+    const byType = getOrCreate(this.#selections, nodes, () => new Map<string, ReadonlyMap<string, Nodes>>());
     let selected = byType.get(type);
     if (selected === undefined) {
       selected = collectFields(type, selectionSetsOf(nodes), this.#parts, () => undefined);
@@ -233,9 +235,3 @@ function assertAskedOnce(selected: ReadonlyMap<string, Nodes>): void {
 const LISTS: ReadonlySet<string> = new Set([
   ...['types', 'fields', 'args', 'inputFields', 'interfaces', 'possibleTypes', 'enumValues', 'directives'],
 ]);
-
-function within<Outer, Inner, Value>(maps: Map<Outer, Map<Inner, Value>>, key: Outer): Map<Inner, Value> {
-  let map = maps.get(key);
-  if (map === undefined) maps.set(key, (map = new Map<Inner, Value>()));
-  return map;
-}

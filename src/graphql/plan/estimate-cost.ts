@@ -9,6 +9,7 @@ import type {
   Selection,
   WriteField,
 } from './plan.js';
+import { getOrCreate } from '../../platform/maps.js';
 
 /** What a store call costs, in resources. */
 export const CALL_COST = 2;
@@ -68,9 +69,7 @@ export function leastCost({ root }: OperationPlan, isInstance: boolean): number 
 
 /** The cost of one resource of an edge, growing with the number of selected fields. Computed once per selection. */
 export function weightOf(selection: Selection): number {
-  let weight = WEIGHTS.get(selection);
-  if (weight === undefined) WEIGHTS.set(selection, (weight = 1 + countFields(selection) / 20));
-  return weight;
+  return getOrCreate(WEIGHTS, selection, () => 1 + countFields(selection) / 20);
 }
 
 const WEIGHTS = new WeakMap<Selection, number>();

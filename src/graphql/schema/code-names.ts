@@ -1,3 +1,4 @@
+import { getOrCreate } from '../../platform/maps.js';
 /** The codes of a binding as values of a GraphQL enum: names by code, codes by name. */
 export interface CodeNames {
   readonly names: { readonly [code: string]: string };
@@ -16,9 +17,7 @@ export interface CodeNames {
  * No code is the name of another one, so an input may have either.
  */
 export function codeNames(codes: readonly string[]): CodeNames {
-  let known = NAMES.get(codes);
-  if (known === undefined) NAMES.set(codes, (known = nameCodes(codes)));
-  return known;
+  return getOrCreate(NAMES, codes, () => nameCodes(codes));
 }
 
 /** The code that an input means, by its name or itself; undefined for any other value. */

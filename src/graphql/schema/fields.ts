@@ -7,6 +7,7 @@ import type { ElementDefinition, TypeDefinition } from '../../fhir/model/definit
 import type { HostFieldDefinition } from './host/host-schema.js';
 import { hostOf } from './host/service-model.js';
 import { ResourceFields } from './resource-fields.js';
+import { pushTo } from '../../platform/maps.js';
 
 /**
  * The meaning of a field of the FHIR GraphQL schema. Schema, planner and executor share these, so that they cannot
@@ -172,9 +173,7 @@ function describeChoices(definition: TypeDefinition): FieldDescriptor[] {
   const choices = new Map<string, ElementDefinition[]>();
   for (const element of definition.elements.values()) {
     if (element.choiceOf === undefined) continue;
-    const elements = choices.get(element.choiceOf);
-    if (elements === undefined) choices.set(element.choiceOf, [element]);
-    else elements.push(element);
+    pushTo(choices, element.choiceOf, element);
   }
   return [...choices].map(([name, elements]) => ({ kind: 'choice', name, elements }));
 }

@@ -8,6 +8,7 @@ import { completeSchema, completeSchemaInTurns } from './complete-schema.js';
 import type { LeafOptions } from './leaf-types.js';
 import { withSemanticNonNull } from './semantic-non-null.js';
 import type { SchemaDetail } from './schema-detail.js';
+import { getOrCreate } from '../../platform/maps.js';
 
 /** Options of the schema for tools. */
 export interface SchemaOptions extends LeafOptions {
@@ -61,9 +62,7 @@ export function printFhirSchema(options: PrintOptions = {}): string {
 export function schemaForTools(model: FhirModel, options: ToolOptions): GraphQLSchema {
   const schemas = SCHEMAS(model);
   const { key, given } = wantedSchema(model, options);
-  let schema = schemas.get(key);
-  if (schema === undefined) schemas.set(key, (schema = completeSchema(...given)));
-  return schema;
+  return getOrCreate<string, GraphQLSchema>(schemas, key, () => completeSchema(...given));
 }
 
 /** {@link schemaForTools}, created in turns with other work. Requests of one moment share the work. */

@@ -2,6 +2,7 @@ import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { perModel } from '../../fhir/model/per-model.js';
 import type { Dialect } from '../dialect.js';
 import { FhirSchema } from './schema.js';
+import { getOrCreate } from '../../platform/maps.js';
 
 /** One schema per dialect and root: `Query`, and the resource types of queried instances. */
 const SCHEMAS = perModel(() => new Map<string, FhirSchema>());
@@ -10,7 +11,5 @@ const SCHEMAS = perModel(() => new Map<string, FhirSchema>());
 export function schemaFor(model: FhirModel, dialect: Dialect, root: string): FhirSchema {
   const key = `${dialect} ${root}`;
   const schemas = SCHEMAS(model);
-  let schema = schemas.get(key);
-  if (schema === undefined) schemas.set(key, (schema = new FhirSchema(model, dialect, root)));
-  return schema;
+  return getOrCreate(schemas, key, () => new FhirSchema(model, dialect, root));
 }

@@ -45,6 +45,7 @@ import {
 import { variableLeaf } from './leaf-types.js';
 import { RESOURCE_TYPE_NAME, SEARCH_PARAMETER_NAME } from './scalars.js';
 import { fieldsInside, signatureOf } from './shared-fields.js';
+import { getOrCreate } from '../../platform/maps.js';
 
 /** The targets of the types called `Reference` and `Resource`; there is one type per set of targets. */
 const TARGETS = new WeakMap<GraphQLNamedType, readonly string[]>();
@@ -254,9 +255,7 @@ export class FhirSchema extends GraphQLSchema {
   #referenceTo(targets: readonly string[] | undefined): GraphQLObjectType {
     if (targets === undefined) return this.getType('Reference') as GraphQLObjectType;
     const key = targets.join();
-    let type = this.#references.get(key);
-    if (type === undefined) this.#references.set(key, (type = this.#createObject('Reference', targets)));
-    return type;
+    return getOrCreate(this.#references, key, () => this.#createObject('Reference', targets));
   }
 
   #input(name: string): GraphQLInputObjectType {

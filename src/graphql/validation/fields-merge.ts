@@ -20,6 +20,7 @@ import {
 } from '../graphql-js.js';
 import { sortValueNode } from '../graphql-js-validation.js';
 import { LimitError } from '../limits.js';
+import { getOrCreate, pushTo } from '../../platform/maps.js';
 
 /** Maximum number of selections compared; typical documents have some hundreds. 100,000 take about 50 ms. */
 const MAX_SELECTIONS = 100_000;
@@ -148,9 +149,7 @@ class MergeCheck {
         const type = fieldTypeOf(parent, selection.name.value);
         const occurrence = { parent, node: selection, type };
         const key = selection.alias?.value ?? selection.name.value;
-        const before = collected.get(key);
-        if (before === undefined) collected.set(key, [occurrence]);
-        else before.push(occurrence);
+        pushTo(collected, key, occurrence);
         continue;
       }
       if (selection.kind === Kind.FRAGMENT_SPREAD) {
@@ -186,9 +185,7 @@ class MergeCheck {
   }
 
   #numberOf(set: SelectionSetNode): number {
-    let number = this.#numbers.get(set);
-    if (number === undefined) this.#numbers.set(set, (number = this.#numbers.size));
-    return number;
+    return getOrCreate(this.#numbers, set, () => this.#numbers.size);
   }
 }
 

@@ -12,6 +12,7 @@ import {
 import { type Criteria, or } from '../../search/criteria/criteria.js';
 import type { StoredResource } from '../../store/stored-resource.js';
 import type { RepositorySession } from '../repository-context.js';
+import { getOrCreate } from '../../platform/maps.js';
 
 /** A canonical: see https://hl7.org/fhir/R4/references.html#canonical. */
 export interface CanonicalTarget {
@@ -40,7 +41,8 @@ export async function findCanonicals(
   const { model } = session.store;
   const urls = new Map<string, Set<string>>();
   for (const { text, types } of targets) {
-    for (const type of types) if (isFoundByUrl(model, type)) setOf(urls, type).add(urlOf(text));
+    for (const type of types)
+      if (isFoundByUrl(model, type)) getOrCreate(urls, type, () => new Set<string>()).add(urlOf(text));
   }
   const rows = await searchAll(urls, hasUrl, most, session);
   rows.sort((one, other) => (one.lastUpdated < other.lastUpdated ? -1 : 1));
@@ -66,7 +68,8 @@ export async function findIdentified(
   const wanted = new Map<string, Set<string>>();
   for (const { system, value, types } of targets) {
     for (const type of types) {
-      if (isFoundByIdentifier(model, type)) setOf(wanted, type).add(tokenKey(system, value));
+      if (isFoundByIdentifier(model, type))
+        getOrCreate(wanted, type, () => new Set<string>()).add(tokenKey(system, value));
     }
   }
   const rows = await searchAll(wanted, (key) => hasIdentifier(identifierOf(key)), most, session);
@@ -143,10 +146,4 @@ function tokenKey(system: string | undefined, value: string): string {
 function identifierOf(key: string): Identifier {
   const [system, value] = JSON.parse(key) as [string | null, string];
   return { system: system ?? undefined, value };
-}
-
-function setOf(map: Map<string, Set<string>>, key: string): Set<string> {
-  let set = map.get(key);
-  if (set === undefined) map.set(key, (set = new Set()));
-  return set;
 }

@@ -1,5 +1,6 @@
 import { FhirError } from '../../fhir/error.js';
 import { and, not, or, type AndCriteria, type Criteria, type OrCriteria } from './criteria.js';
+import { getOrCreate, pushTo } from '../../platform/maps.js';
 
 /** Maximum nesting of criteria; parsers stay far below it. */
 const MAX_DEPTH = 1_000;
@@ -77,9 +78,7 @@ class Simplifier {
     for (const part of criteria.of) {
       for (const one of part.kind === 'and' ? part.of : []) {
         if (!('of' in one)) continue;
-        const known = holders.get(one);
-        if (known === undefined) holders.set(one, [part as AndCriteria]);
-        else known.push(part as AndCriteria);
+        pushTo(holders, one, part as AndCriteria);
       }
     }
     let [most, shared]: [readonly AndCriteria[], Criteria | undefined] = [[], undefined];
@@ -96,9 +95,7 @@ class Simplifier {
     const known = this.#done.get(criteria);
     if (known !== undefined) return known;
     const key = this.#keyOf(criteria, depth);
-    let simplified = this.#byKey.get(key);
-    if (simplified === undefined) this.#byKey.set(key, (simplified = { criteria, number: this.#byKey.size }));
-    return simplified;
+    return getOrCreate(this.#byKey, key, () => ({ criteria, number: this.#byKey.size }));
   }
 
   #keyOf(criteria: Criteria, depth: number): string {

@@ -1,5 +1,6 @@
 import type { ChainCriteria, Criteria, MatchCriteria, SortKey } from '../criteria/criteria.js';
 import { tooCostly } from './parse-context.js';
+import { getOrCreate } from '../../platform/maps.js';
 
 /**
  * Highest cost of a search without the conditions of access rules. See {@link criteriaCost}.
@@ -54,9 +55,7 @@ export function criteriaCost(criteria: Criteria): number {
 }
 
 function costOf(criteria: Criteria, known: Map<Criteria, number>): number {
-  let cost = known.get(criteria);
-  if (cost === undefined) known.set(criteria, (cost = newCostOf(criteria, known)));
-  return cost;
+  return getOrCreate(known, criteria, () => newCostOf(criteria, known));
 }
 
 function newCostOf(criteria: Criteria, known: Map<Criteria, number>): number {

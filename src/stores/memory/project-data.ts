@@ -3,6 +3,7 @@ import type { SearchSubject, SearchWorld } from '../../search/evaluate/search-su
 import { referenceTo } from '../../fhir/reference.js';
 import { compareSubjects } from '../../search/evaluate/sort.js';
 import type { ReferenceTarget } from '../../store/resource-key.js';
+import { getOrCreate } from '../../platform/maps.js';
 
 /** One resource with everything that ever was under its id. */
 export interface Holding {
@@ -53,7 +54,7 @@ export class ProjectData implements SearchWorld {
   /** Makes room for a resource that has no version yet. */
   addHolding(type: string, id: string): Holding {
     const holding: Holding = { type, id, versions: [], erased: undefined, subject: undefined, unique: [] };
-    getOrAdd(this.#byType, type, () => new Map<string, Holding>()).set(id, holding);
+    getOrCreate(this.#byType, type, () => new Map<string, Holding>()).set(id, holding);
     return holding;
   }
 
@@ -65,7 +66,7 @@ export class ProjectData implements SearchWorld {
   addVersion(holding: Holding, version: Omit<HeldVersion, 'sequence'>): HeldVersion {
     const added = { ...version, sequence: (this.#lastSequence += 1) };
     holding.versions.push(added);
-    const timeline = getOrAdd(this.#timelines, holding.type, () => []);
+    const timeline = getOrCreate(this.#timelines, holding.type, () => []);
     // Clocks rarely go back, so this is usually the end.
     const after = timeline.findLastIndex((one) => one.version.updated <= added.updated);
     timeline.splice(after + 1, 0, { holding, version: added });
@@ -116,7 +117,7 @@ export class ProjectData implements SearchWorld {
 
   /** Current resources of a type, by ascending id. */
   subjects(type: string): readonly SearchSubject[] {
-    return getOrAdd(this.#ordered, type, () => {
+    return getOrCreate(this.#ordered, type, () => {
       const holdings = [...(this.#byType.get(type)?.values() ?? [])];
       return holdings.flatMap(({ subject }) => subject ?? []).sort(compareSubjects(undefined));
     });
@@ -149,8 +150,8 @@ export class ProjectData implements SearchWorld {
     holding.subject = subject;
     if (subject === undefined) return;
     for (const [target, link] of links(subject)) {
-      const referring = getOrAdd(this.#referring, target, () => new Map<string, Set<SearchSubject>>());
-      getOrAdd(referring, link, () => new Set<SearchSubject>()).add(subject);
+      const referring = getOrCreate(this.#referring, target, () => new Map<string, Set<SearchSubject>>());
+      getOrCreate(referring, link, () => new Set<SearchSubject>()).add(subject);
     }
   }
 
@@ -178,10 +179,4 @@ function* links(subject: SearchSubject): Iterable<readonly [target: string, link
 /** Type names have no dot, so the text is never ambiguous. */
 function linkName(type: string, parameter: string): string {
   return `${type}.${parameter}`;
-}
-
-function getOrAdd<Key, Value>(map: Map<Key, Value>, key: Key, make: () => Value): Value {
-  let value = map.get(key);
-  if (value === undefined) map.set(key, (value = make()));
-  return value;
 }

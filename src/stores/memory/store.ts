@@ -24,6 +24,7 @@ import { LocalWorld } from './local-world.js';
 import { searchReferring, searchSubjects } from './search.js';
 import { TimeLimit } from './time-limit.js';
 import { typeHistory } from './type-history.js';
+import { getOrCreate } from '../../platform/maps.js';
 
 /**
  * A store that lives with the process: for tests and demonstrations, and as the reference for other stores.
@@ -178,9 +179,7 @@ export class MemoryStore implements ResourceStore {
   }
 
   #dataOf(project: string): ProjectData {
-    let data = this.#projects.get(project);
-    if (data === undefined) this.#projects.set(project, (data = new ProjectData()));
-    return data;
+    return getOrCreate(this.#projects, project, () => new ProjectData());
   }
 
   #assertUsable(options: CallOptions | undefined): void {

@@ -5,6 +5,7 @@ import { type IndexedTest, lookupsFor } from './operators.js';
 import { type Lookup } from './lookup.js';
 import { inTime, ofParameter, parameterKey, type RowScope, valuesOf } from './rows.js';
 import { allOf, anyOf, exists, FALSE, type Sql, sql } from './sql.js';
+import { pushTo } from '../../platform/maps.js';
 
 const X = sql`x`;
 
@@ -13,9 +14,7 @@ export function matchesByParameter(alternatives: readonly Criteria[]): ReadonlyM
   const groups = new Map<string, MatchCriteria[]>();
   for (const one of alternatives) {
     if (one.kind !== 'match') continue;
-    const group = groups.get(one.parameter);
-    if (group === undefined) groups.set(one.parameter, [one]);
-    else group.push(one);
+    pushTo(groups, one.parameter, one);
   }
   return groups;
 }
@@ -73,9 +72,7 @@ export function lookupsByTable(
   const groups = new Map<Lookup['table'], Lookup[]>();
   for (const test of mergeTests(indexed)) {
     for (const lookup of lookupsFor(test, X, scope)) {
-      const group = groups.get(lookup.table);
-      if (group === undefined) groups.set(lookup.table, [lookup]);
-      else group.push(lookup);
+      pushTo(groups, lookup.table, lookup);
     }
   }
   return [...groups];

@@ -10,6 +10,7 @@ import { assertName, readField } from './read-field.js';
 import { invalid, readTypes, type OwnTypes } from './read-types.js';
 import { ServiceModel } from './service-model.js';
 import { isList, namedTypeOf } from './type-reference.js';
+import { getOrCreate, pushTo } from '../../../platform/maps.js';
 
 /** What a host adds to the schema. */
 export interface HostAdditions {
@@ -32,22 +33,14 @@ export function modelWithHost(model: FhirModel, { fields, types, enums }: HostAd
     throw invalid('fields', 'they are an object, with the fields by type');
   }
   if (types !== undefined && typeof types !== 'string') throw invalid('types', 'they are a text in SDL');
-  const byText = within(MODELS(model), fields ?? NO_FIELDS);
+  const byText = getOrCreate(MODELS(model), fields ?? NO_FIELDS, () => new Map<string, FhirModel>());
   const text = types ?? '';
   const key = enums === true ? `enums ${text}` : text;
-  let known = byText.get(key);
-  if (known === undefined) byText.set(key, (known = compile(model, fields ?? {}, text, enums === true)));
-  return known;
+  return getOrCreate(byText, key, () => compile(model, fields ?? {}, text, enums === true));
 }
 
 const NO_FIELDS = {};
 const MODELS = perModel(() => new WeakMap<object, Map<string, FhirModel>>());
-
-function within(models: WeakMap<object, Map<string, FhirModel>>, fields: object): Map<string, FhirModel> {
-  let byText = models.get(fields);
-  if (byText === undefined) models.set(fields, (byText = new Map<string, FhirModel>()));
-  return byText;
-}
 
 function compile(model: FhirModel, given: HostFields, text: string, enums: boolean): FhirModel {
   const own =
@@ -89,9 +82,7 @@ class Compiler {
       const written = readField(parent, kind, name, given);
       this.#assertFree(place, written);
       const field = { ...written, needs: this.#elementsOf(place, written) };
-      const declared = this.#fields.get(parent);
-      if (declared === undefined) this.#fields.set(parent, [field]);
-      else declared.push(field);
+      pushTo(this.#fields, parent, field);
     }
   }
 
