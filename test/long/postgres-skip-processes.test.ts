@@ -4,11 +4,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { PostgresPool } from '../../src/stores/postgres/driver.js';
+import type { PostgresAnswer, PostgresPool } from '../../src/stores/postgres/driver.js';
 import { SKIP_TUNING, type SkipHeader } from '../../src/stores/postgres/skip/skip-row.js';
 import { PostgresStore } from '../../src/stores/postgres/store.js';
-import { PROJECT } from '../../src/testing/conformance-case.js';
-import { below, createRandom } from '../../src/testing/random.js';
+import { keyOf, PROJECT } from '../../src/testing/conformance-case.js';
+import { below, createRandom, oneOf } from '../../src/testing/random.js';
 import { skewedResources } from '../../src/testing/skewed-resources.js';
 import { assertSearches } from '../../src/testing/suites/random-searches.js';
 import { buildSkips, rowsOf } from '../stores/postgres-skip-build.js';
@@ -37,7 +37,7 @@ describe.skipIf(PROGRAMS === undefined)('skip indexes on a real PostgreSQL serve
   beforeAll(async () => {
     server = await startPostgres(PROGRAMS!);
   }, 60_000);
-  afterAll(() => server?.stop());
+  afterAll(() => server?.stop(), 60_000);
   beforeEach(async () => {
     random = createRandom(SEED);
     pool = new pg.Pool({ ...server.connection, max: 8 });
@@ -72,20 +72,23 @@ describe.skipIf(PROGRAMS === undefined)('skip indexes on a real PostgreSQL serve
     expect(new Set(marks).size).toBe(marks.length);
   }
 
-  /** Runs a builder that stops after some statements, and kills it. @returns false if it had ended before */
-  async function killedAt(stopAt: number, tuning: object): Promise<boolean> {
+  /** Runs a builder that stops after some statements, and then is killed. @returns false if it had ended before */
+  async function killedAt(
+    stopAt: number,
+    tuning: object,
+    meanwhile: () => Promise<void> = async () => {},
+  ): Promise<boolean> {
     const child = spawn(
       process.execPath,
       ['--import', LOADER, BUILDER, JSON.stringify([server.connection, tuning, stopAt])],
       { stdio: ['ignore', 'pipe', 'inherit'] },
     );
-    let said = '';
-    child.stdout.on('data', (chunk) => {
-      said += String(chunk);
-      if (said.startsWith('stopped')) child.kill('SIGKILL');
-    });
-    const [, signal] = (await once(child, 'close')) as [number | null, string | null];
-    return signal === 'SIGKILL';
+    const closed = once(child, 'close');
+    const [said] = (await once(child.stdout, 'data')) as [Buffer];
+    if (String(said).startsWith('stopped')) await meanwhile();
+    child.kill('SIGKILL');
+    const [, signal] = (await closed) as [number | null, string | null];
+    return signal === 'SIGKILL' && String(said).startsWith('stopped');
   }
 
   /** The server notices the end of a process, and ends its transaction. */
@@ -185,4 +188,132 @@ describe.skipIf(PROGRAMS === undefined)('skip indexes on a real PostgreSQL serve
     await buildSkips(pool, ['Observation']);
     await assertRight();
   });
+
+  test.each(Object.entries(KINDS))(
+    'the server ends what a hanging process does with %s, and no erasure waits for that',
+    async (_, tuning) => {
+      await world.change(10);
+      const hung = await killedAt(20, { ...tuning, maxSilence: 1_000 }, async () => {
+        await erase('erase', impatient);
+        await untilAlone();
+      });
+      expect(hung).toBe(true);
+      expect(await countStored()).toEqual(NOTHING);
+      await buildSkips(pool, ['Observation']);
+      await assertRight();
+    },
+  );
+
+  /** A pool that does something when a builder sends a statement, from its first one that sees the state of its moment. */
+  function beside(act: (place: number, text: string, run: () => Promise<unknown>) => Promise<unknown>): PostgresPool {
+    let place = -1;
+    return {
+      async connect() {
+        const client = await pool.connect();
+        return {
+          async query(statement) {
+            if (place >= 0 || statement.text.includes('pg_try_advisory_xact_lock')) place++;
+            let answer: Promise<PostgresAnswer> | undefined;
+            const run = (): Promise<unknown> => (answer ??= client.query(statement));
+            if (place >= 0) await act(place, statement.text, run);
+            return answer ?? client.query(statement);
+          },
+          release: (broken) => client.release(broken),
+        };
+      },
+    };
+  }
+
+  const erasures = ['erase', 'purge', 'remove'] as const;
+
+  /** Removes something for ever that a skip index may tell of. */
+  async function erase(how: (typeof erasures)[number], by: PostgresStore): Promise<void> {
+    const [name, { id }] = oneOf(
+      [...world.current].filter(([, { resourceType }]) => resourceType === 'Observation'),
+      random,
+    ) as [string, { id: string }];
+    if (how === 'erase') {
+      await by.commit([{ kind: 'erase', key: keyOf('Observation', id), reason: 'test' }]);
+      world.current.delete(name);
+    } else if (how === 'purge') {
+      const replacedBefore = new Date(Date.now() + 60_000).toISOString();
+      await by.removal.purgeHistory({ project: PROJECT, keep: 1, replacedBefore });
+    } else {
+      while (!(await by.removal.removeProject(PROJECT)).done);
+      world.current.clear();
+    }
+  }
+
+  const NOTHING = { fhirgraph_skip: 0, fhirgraph_skip_key: 0, fhirgraph_skip_type: 0, fhirgraph_skip_written: 0 };
+  const countStored = async (): Promise<typeof NOTHING> => {
+    const counts = Object.keys(NOTHING).map(async (table) => [
+      table,
+      (await rowsOf(pool, `SELECT 1 FROM ${table}`)).length,
+    ]);
+    return Object.fromEntries(await Promise.all(counts)) as typeof NOTHING;
+  };
+
+  /** A store whose calls fail where they wait for a lock. */
+  let impatient: PostgresStore;
+  beforeEach(() => {
+    const hurried = new pg.Pool({ ...server.connection, max: 1, options: '-c lock_timeout=200' });
+    impatient = new PostgresStore(hurried);
+    return async () => {
+      await impatient.close();
+      await hurried.end();
+    };
+  });
+
+  test.each(Object.entries(KINDS))(
+    `erasures wait for no builder of %s, and nothing of it is left, seed ${SEED}`,
+    async (_, tuning) => {
+      Object.assign(SKIP_TUNING, tuning);
+      let statements = 60;
+      for (let trial = 0; trial < 6; trial++) {
+        const how = erasures[trial % 3]!;
+        const at = below(statements, random);
+        let last = 0;
+        let erased = 0;
+        const erasing = beside(async (place) => {
+          last = place;
+          if (place !== at) return;
+          await erase(how, impatient);
+          erased++;
+        });
+        await world.change(10);
+        await buildSkips(erasing, ['Observation']);
+        if (erased === 0) statements = last;
+        else {
+          expect(await countStored(), `${how} at ${at} of ${last}`).toEqual(NOTHING);
+          tally.addTrials(1);
+        }
+        if (how === 'remove') await world.write(skewedResources(200, random));
+        await buildSkips(pool, ['Observation']);
+        expect((await countStored()).fhirgraph_skip).toBeGreaterThan(20);
+      }
+      await assertRight();
+    },
+  );
+
+  test.each(Object.entries(KINDS))(
+    `erasures at the moment when %s is published leave nothing of it, seed ${SEED}`,
+    async (_, tuning) => {
+      Object.assign(SKIP_TUNING, tuning);
+      for (const how of erasures) {
+        let races = 0;
+        const racing = beside(async (_place, text, run) => {
+          if (!text.includes('UPDATE fhirgraph_skip_type')) return;
+          races++;
+          await Promise.all([run().catch(() => {}), erase(how, store)]);
+        });
+        await world.change(10);
+        await buildSkips(racing, ['Observation']);
+        expect([races, await countStored()], how).toEqual([1, NOTHING]);
+        tally.addTrials(1);
+        if (how === 'remove') await world.write(skewedResources(200, random));
+        await buildSkips(pool, ['Observation']);
+      }
+      await assertRight();
+    },
+  );
 });

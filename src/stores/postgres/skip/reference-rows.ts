@@ -49,7 +49,7 @@ async function gatherPairs(runner: Runner, of: Sql, isAsked: Sql): Promise<void>
   await runner.run(sql`INSERT INTO fhirgraph_pair SELECT x.parameter, x.target, m.n,
       (dense_rank() OVER (PARTITION BY x.parameter ORDER BY x.target) - 1)::int AS t
     FROM reference x JOIN fhirgraph_number m ON m.resource = x.resource WHERE ${isAsked}`);
-  await runner.run(sql`INSERT INTO fhirgraph_skip (project, type, sort, subject, value, data)
+  await runner.run(sql`INSERT INTO fhirgraph_made (project, type, sort, subject, value, data)
     SELECT ${of}, d.parameter, ${TARGETS}::bigint, 'k' || right('0000' || d.row, 5),
       encode(string_agg(uuid_send(d.target), '' ORDER BY d.t), 'base64')
     FROM (SELECT DISTINCT parameter, target, t, t / ${KEYS_TOGETHER}::int AS row FROM fhirgraph_pair) d GROUP BY d.parameter, d.row`);

@@ -4,7 +4,7 @@ import { projectKey } from '../keys.js';
 import type { Runner } from '../meta.js';
 import type { Row } from './number-texts.js';
 
-/** Writes rows of a skip index, many at a time. */
+/** Writes rows of a skip index, many at a time: see made-rows.ts. */
 export class RowWriter {
   readonly #runner: Runner;
   readonly #type: { readonly project: string; readonly type: string };
@@ -35,7 +35,7 @@ export class RowWriter {
     ] as const;
     this.#rows = [];
     this.#length = 0;
-    await this.#runner.run(sql`INSERT INTO fhirgraph_skip (project, type, sort, subject, value, data)
+    await this.#runner.run(sql`INSERT INTO fhirgraph_made (project, type, sort, subject, value, data)
       SELECT ${projectKey(project)}::uuid, ${type}::text, r.* FROM unnest(${columns[0]}::bigint[], ${columns[1]}::bigint[],
         ${columns[2]}::text[], ${columns[3]}::text[]) r`);
   }

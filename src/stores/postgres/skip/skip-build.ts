@@ -13,6 +13,7 @@ import { projectKey } from '../keys.js';
 import type { Runner } from '../meta.js';
 import { type OrderIndex, orderIndexOf } from '../pages/order-index.js';
 import { granuleRows } from './granule-rows.js';
+import { createMadeRows } from './made-rows.js';
 import { numbers, numbersIn, textOf } from './number-texts.js';
 import { referenceRows } from './reference-rows.js';
 import { RowWriter } from './row-writer.js';
@@ -42,7 +43,8 @@ export interface SkippedType {
 }
 
 /**
- * Builds the skip index of a type of a project, inside a transaction that sees one moment's state: see skip-row.ts.
+ * Makes the rows of the skip index of a type of a project, inside a transaction that sees one moment's state: see skip-row.ts
+ * and made-rows.ts.
  *
  * PERF: the server gathers the numbers of resources, four bytes each, and this process turns them into lists and sets: 0.01 µs
  * per number, some milliseconds at a time.
@@ -55,7 +57,6 @@ class SkipBuilder {
   readonly #runner: Runner;
   readonly #type: SkippedType;
   readonly #scope: RowScope;
-  readonly #of: Sql;
   readonly #writer: RowWriter;
   #all = new KeySet(0, 0);
 
@@ -63,13 +64,11 @@ class SkipBuilder {
     this.#runner = runner;
     this.#type = type;
     this.#scope = rowScope({ project: type.project, dialect: postgresDialect(model) }, type.type);
-    this.#of = sql`project = ${projectKey(type.project)} AND type = ${type.type}`;
     this.#writer = new RowWriter(runner, type);
   }
 
   async build(): Promise<void> {
-    await this.#run(sql`DELETE FROM fhirgraph_skip WHERE ${this.#of}`);
-    await this.#run(sql`DELETE FROM fhirgraph_skip_key WHERE ${this.#of}`);
+    await createMadeRows(this.#runner);
     await this.#number();
     const parameters = await this.#presence();
     for (const code of ['_id', '_lastUpdated', ...parameters.keys()]) await this.#order(code);
@@ -87,7 +86,6 @@ class SkipBuilder {
     };
     await this.#writer.add({ sort: SETS, subject: IDS, value: HEADER, data: JSON.stringify(header) });
     await this.#writer.flush();
-    await this.#run(sql`DROP TABLE fhirgraph_number`);
   }
 
   /** Numbers the resources in the order of their keys. */
@@ -102,7 +100,7 @@ class SkipBuilder {
       FROM resource y WHERE ${isCurrent({ ...this.#scope, row: y })}`);
     await this.#run(sql`ANALYZE fhirgraph_number`);
     const [[count]] = (await this.#run(
-      sql`WITH i AS (INSERT INTO fhirgraph_skip_key SELECT ${project}, n & ${-KEYS_IN_ROW}::int, array_agg(resource ORDER BY n)
+      sql`WITH i AS (INSERT INTO fhirgraph_made_key SELECT ${project}, n & ${-KEYS_IN_ROW}::int, array_agg(resource ORDER BY n)
         FROM fhirgraph_number GROUP BY 3 RETURNING cardinality(keys) AS n) SELECT coalesce(sum(n), 0) FROM i`,
     )) as [[unknown]];
     this.#all = new KeySet(0, Number(count)).fill();
@@ -112,7 +110,7 @@ class SkipBuilder {
   async #keys(project: Sql): Promise<void> {
     for (const [row, name] of keyNames(this.#all.size).entries()) {
       const from = row * KEYS_TOGETHER;
-      await this.#run(sql`INSERT INTO fhirgraph_skip (project, type, sort, subject, value, data)
+      await this.#run(sql`INSERT INTO fhirgraph_made (project, type, sort, subject, value, data)
         SELECT ${project}, ${SETS}::bigint, ${IDS}::bigint, ${name}::text, encode(string_agg(uuid_send(resource), '' ORDER BY n), 'base64')
         FROM fhirgraph_number WHERE n >= ${from}::int AND n < ${from + KEYS_TOGETHER}::int`);
     }

@@ -2,11 +2,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { maskError } from '../../../fhir/error.js';
 import type { FhirModel } from '../../../fhir/model/fhir-model.js';
 import type { Change } from '../../../store/write.js';
-import { sql } from '../../sql/sql.js';
+import { sql, TRUE } from '../../sql/sql.js';
 import type { Connections } from '../connections.js';
 import { isRetryable, storeError } from '../errors.js';
 import { projectKey } from '../keys.js';
 import type { Connection } from '../lent-connection.js';
+import { beginMaking, publishMadeRows } from './made-rows.js';
 import { buildSkipIndex } from './skip-build.js';
 import { createSkipCache, type SkipCache } from './skip-cache.js';
 import type { StaleType } from './skip-state.js';
@@ -118,7 +119,7 @@ export class SkipIndexes {
     if (!(await isStale(connection, project, type))) return false;
     await connection.write(sql`INSERT INTO fhirgraph_skip_type (project, type) VALUES (${of}) ON CONFLICT DO NOTHING`);
     await untilWritersEnd(connection, this.#controller.signal);
-    await connection.run(BEGIN);
+    await connection.run(beginMaking());
     try {
       const [row] = await connection.run(sql`SELECT (SELECT value FROM fhirgraph_meta WHERE name = 'index_epoch'),
         EXISTS (SELECT 1 FROM fhirgraph_index_work w WHERE (w.project, w.type) = (t.project, t.type))
@@ -130,16 +131,10 @@ export class SkipIndexes {
         return false;
       }
       const skipped = { project, type, epoch: epoch ?? '' };
-      const isLayer = await addLayer(connection, this.#model, skipped, this.#cache);
-      if (!isLayer) await buildSkipIndex(connection, this.#model, skipped);
-      // What this snapshot sees is in the indexes.
-      await connection.run(sql`DELETE FROM fhirgraph_skip_written WHERE (project, type) = (${of})`);
-      // Fails if the mark was taken away.
-      const marked = await connection.run(
-        sql`UPDATE fhirgraph_skip_type SET built = built + 1 WHERE (project, type) = (${of}) RETURNING 1`,
-      );
-      await (marked.length === 1 ? connection.commit() : connection.rollBack());
-      return marked.length === 1 && !isLayer;
+      const replaced = await addLayer(connection, this.#model, skipped, this.#cache);
+      if (replaced === undefined) await buildSkipIndex(connection, this.#model, skipped);
+      await publishMadeRows(connection, skipped, replaced ?? { rows: TRUE, keys: TRUE });
+      return replaced === undefined;
     } catch (error) {
       await connection.rollBack();
       throw error;
@@ -200,9 +195,6 @@ function warn(error: unknown): void {
   const { message } = maskError(storeError(error));
   process.emitWarning(`Skip indexes of PostgreSQL are not made: ${message}`, { code: 'FHIRGRAPH_INDEX' });
 }
-
-const BEGIN = sql`BEGIN ISOLATION LEVEL REPEATABLE READ READ WRITE; SET LOCAL jit = off; SET LOCAL work_mem = '64MB';
-  SET LOCAL max_parallel_workers_per_gather = 0; SET LOCAL default_statistics_target = 1`;
 
 /** The most types that are remembered. */
 const MAX_NOTED = 1_000;

@@ -8,6 +8,7 @@ import { postgresDialect } from '../dialect.js';
 import { projectKey } from '../keys.js';
 import type { Runner } from '../meta.js';
 import { LayerBuilder } from './layer-build.js';
+import { createMadeRows, type Replaced } from './made-rows.js';
 import { textOf } from './number-texts.js';
 import { RowWriter } from './row-writer.js';
 import type { SkippedType } from './skip-build.js';
@@ -32,22 +33,23 @@ import { skipState } from './skip-state.js';
  * in a few times, each time together with several times as many others. Runs inside a transaction that sees one moment's
  * state.
  *
- * @returns false where all has to be rebuilt: there is no valid skip index, or layers have become large
+ * @returns what the made rows take the place of. Undefined where all has to be rebuilt: there is no valid skip index, or layers
+ * have become large
  */
 export async function addLayer(
   runner: Runner,
   model: FhirModel,
   { project, type, epoch }: SkippedType,
   cache: SkipCache,
-): Promise<boolean> {
+): Promise<Replaced | undefined> {
   const run = (statement: Sql): ReturnType<Runner['run']> => runner.run(statement);
   const scope = rowScope({ project, dialect: postgresDialect(model) }, type);
   const { header } = await skipState(scope, epoch, run);
-  if (header === undefined) return false;
+  if (header === undefined) return undefined;
   const of = sql`s.project = ${projectKey(project)} AND s.type = ${type}`;
   const written = await writtenKeys(runner, of);
   const kept = keptLayers(header, written.length / KEY_BYTES);
-  if (kept === undefined) return false;
+  if (kept === undefined) return undefined;
   const below = await SkipIndex.of({ ...header, layers: kept }, 0, scope, run, cache);
   const first = Math.ceil(below.size / KEYS_IN_ROW) * KEYS_IN_ROW;
   const mark = `+${header.next} `;
@@ -55,10 +57,7 @@ export async function addLayer(
   const replaced = await replacedNumbers(header, absorbed, below, written, { scope, runner, cache });
   const size = await numberResources(runner, scope, of, first);
   const layer: SkipLayer = { mark, first, size };
-  const marks = arrayText(absorbed.map((one) => one.mark));
-  await runner.run(sql`DELETE FROM fhirgraph_skip s WHERE ${of} AND s.value LIKE '+%'
-    AND split_part(s.value, ' ', 1) || ' ' = ANY (${marks}::text[])`);
-  await runner.run(sql`DELETE FROM fhirgraph_skip_key s WHERE ${of} AND s.first >= ${first}::int`);
+  await createMadeRows(runner);
   await writeKeys(runner, scope, layer);
   const writer = new RowWriter(runner, { project, type }, mark);
   await writer.add({ sort: SETS, subject: IDS, value: REPLACED, data: textOf(listBytes(replaced.keys(), 0)) });
@@ -66,11 +65,16 @@ export async function addLayer(
   for await (const row of new LayerBuilder({ runner, scope, below, left, layer, divides: true }).rows())
     await writer.add(row);
   await writer.flush();
-  const data = JSON.stringify({ ...header, layers: [...kept, layer], next: header.next + 1 } satisfies SkipHeader);
-  await runner.run(sql`UPDATE fhirgraph_skip s SET data = ${data} WHERE ${of}
-    AND s.sort = ${SETS}::bigint AND s.subject = ${IDS}::bigint AND s.value = ${HEADER}`);
-  await runner.run(sql`DROP TABLE fhirgraph_number`);
-  return true;
+  const changed: SkipHeader = { ...header, layers: [...kept, layer], next: header.next + 1 };
+  const whole = new RowWriter(runner, { project, type });
+  await whole.add({ sort: SETS, subject: IDS, value: HEADER, data: JSON.stringify(changed) });
+  await whole.flush();
+  const marks = arrayText(absorbed.map((one) => one.mark));
+  return {
+    rows: sql`(s.sort = ${SETS}::bigint AND s.subject = ${IDS}::bigint AND s.value = ${HEADER}
+      OR s.value LIKE '+%' AND split_part(s.value, ' ', 1) || ' ' = ANY (${marks}::text[]))`,
+    keys: sql`s.first >= ${first}::int`,
+  };
 }
 
 /** The keys of what was written since, one after the other. */
@@ -130,11 +134,11 @@ async function numberResources(runner: Runner, scope: RowScope, of: Sql, first: 
 /** Writes the keys of a layer: see skip-row.ts. */
 async function writeKeys(runner: Runner, { project, type }: RowScope, { mark, first, size }: SkipLayer): Promise<void> {
   const of = sql`${projectKey(project)}::uuid, ${type}::text`;
-  await runner.run(sql`INSERT INTO fhirgraph_skip_key SELECT ${of}, n & ${-KEYS_IN_ROW}::int, array_agg(resource ORDER BY n)
+  await runner.run(sql`INSERT INTO fhirgraph_made_key SELECT ${of}, n & ${-KEYS_IN_ROW}::int, array_agg(resource ORDER BY n)
     FROM fhirgraph_number GROUP BY 3`);
   for (const [row, name] of keyNames(size).entries()) {
     const from = first + row * KEYS_TOGETHER;
-    await runner.run(sql`INSERT INTO fhirgraph_skip (project, type, sort, subject, value, data)
+    await runner.run(sql`INSERT INTO fhirgraph_made (project, type, sort, subject, value, data)
       SELECT ${of}, ${SETS}::bigint, ${IDS}::bigint, ${mark + name}::text, encode(string_agg(uuid_send(resource), '' ORDER BY n), 'base64')
       FROM fhirgraph_number WHERE n >= ${from}::int AND n < ${from + KEYS_TOGETHER}::int`);
   }

@@ -1,11 +1,12 @@
 import type { FhirModel } from '../../../fhir/model/fhir-model.js';
 import { rowScope } from '../../sql/rows.js';
-import { Sql, sql } from '../../sql/sql.js';
+import { sql } from '../../sql/sql.js';
 import type { Connections } from '../connections.js';
 import { postgresDialect } from '../dialect.js';
 import { projectKey } from '../keys.js';
 import type { Connection } from '../lent-connection.js';
 import { countWrongLayerRows } from './layer-verify.js';
+import { beginMaking } from './made-rows.js';
 import { buildSkipIndex } from './skip-build.js';
 import { FORMAT, HEADER, IDS, SETS, type SkipHeader } from './skip-row.js';
 
@@ -54,9 +55,9 @@ async function countWrongRows(
   const { project, epoch, format, id } = header;
   if (format !== FORMAT) return 0;
   const of = sql`s.project = ${projectKey(project)} AND s.type = ${type}`;
-  await connection.run(BEGIN);
+  await connection.run(beginMaking());
   try {
-    const [row] = await connection.run(sql`SELECT quote_ident(current_schema()) FROM fhirgraph_skip s
+    const [row] = await connection.run(sql`SELECT 1 FROM fhirgraph_skip s
       WHERE ${of} AND ${IS_HEADER} AND s.data::jsonb ->> 'id' = ${id}
         AND (SELECT m.value FROM fhirgraph_meta m WHERE m.name = 'index_epoch') = ${epoch}
         AND NOT EXISTS (SELECT 1 FROM fhirgraph_skip_written s WHERE ${of})
@@ -66,19 +67,12 @@ async function countWrongRows(
       const scope = rowScope({ project, dialect: postgresDialect(model) }, type);
       return await countWrongLayerRows(connection, scope, header);
     }
-    const schema = new Sql(row[0] as string, []);
-    // Temporary tables hide the real ones of the same name, so the build does not write into those.
-    for (const name of TABLES) {
-      await connection.run(
-        sql`CREATE TEMP TABLE ${name} ON COMMIT DROP AS SELECT * FROM ${schema}.${name} s WHERE FALSE`,
-      );
-    }
     await buildSkipIndex(connection, model, { project, type, epoch });
     const [counts] = await connection.run(sql`SELECT
-      (SELECT count(*) FROM (SELECT * FROM ${schema}.fhirgraph_skip s WHERE ${of}) s FULL JOIN pg_temp.fhirgraph_skip m
+      (SELECT count(*) FROM (SELECT * FROM fhirgraph_skip s WHERE ${of}) s FULL JOIN fhirgraph_made m
         USING (sort, subject, value) WHERE s.data IS DISTINCT FROM m.data
           AND NOT (sort = ${SETS}::bigint AND subject = ${IDS}::bigint AND value = ${HEADER})),
-      (SELECT count(*) FROM (SELECT * FROM ${schema}.fhirgraph_skip_key s WHERE ${of}) s FULL JOIN pg_temp.fhirgraph_skip_key m
+      (SELECT count(*) FROM (SELECT * FROM fhirgraph_skip_key s WHERE ${of}) s FULL JOIN fhirgraph_made_key m
         USING (first) WHERE s.keys IS DISTINCT FROM m.keys)`);
     return Number(counts![0]) + Number(counts![1]);
   } finally {
@@ -87,7 +81,3 @@ async function countWrongRows(
 }
 
 const IS_HEADER = sql`sort = ${SETS}::bigint AND subject = ${IDS}::bigint AND value = ${HEADER}`;
-const TABLES = [sql`fhirgraph_skip`, sql`fhirgraph_skip_key`];
-
-const BEGIN = sql`BEGIN ISOLATION LEVEL REPEATABLE READ READ WRITE; SET LOCAL jit = off; SET LOCAL work_mem = '64MB';
-  SET LOCAL max_parallel_workers_per_gather = 0; SET LOCAL default_statistics_target = 1`;
