@@ -550,6 +550,30 @@ describe('skip indexes', () => {
     expect(await countRows(pool)).toBe(0);
   });
 
+  test('of a newer version are left to it, as long as it keeps them up', async () => {
+    const { pool, store } = await filled();
+    await rowsOf(
+      pool,
+      `UPDATE fhirgraph_skip SET data = replace(data, '"format":${FORMAT}', '"format":${FORMAT + 1}')`,
+    );
+    const stored = 'SELECT * FROM fhirgraph_skip ORDER BY sort, subject, value';
+    const before = await rowsOf(pool, stored);
+    Object.assign(SKIP_TUNING, { maxFresh: 0, abandoned: 6 });
+    const page = queryOf('Observation', match('status', 'corrected'), { sort: [by('date', true)], limit: 10 });
+    for (const written of [0, 6]) {
+      await write(store, correlatedObservations(written));
+      await buildSkips(pool, ['Observation']);
+      expect([await rowsOf(pool, stored), await countRows(pool, 'fhirgraph_skip_written')]).toEqual([before, written]);
+      expect((await store.search(page)).matches.length).toBe(10);
+    }
+    await write(store, correlatedObservations(1));
+    await buildSkips(pool, ['Observation']);
+    Object.assign(SKIP_TUNING, { maxFresh: SKIPS.maxFresh, abandoned: SKIPS.abandoned });
+    expect(await countRows(pool, 'fhirgraph_skip_written')).toBe(0);
+    expect((await store.verify()).problems).toEqual([]);
+    await store.close();
+  });
+
   test('have their tables in databases that were made before them', async () => {
     const { pool, store } = await filled();
     await store.close();

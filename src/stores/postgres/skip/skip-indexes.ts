@@ -147,18 +147,23 @@ function minResources(): number {
   return SKIP_TUNING.granule * SKIP_TUNING.minGranules;
 }
 
-/** True if the type is large, and has no skip index of this epoch or one with many writes since. */
+/**
+ * True if the type is large, and has no skip index of this epoch or one with many writes since. One of a newer version is
+ * left to processes of that version, unless they have left it long ago.
+ */
 async function isStale(connection: Connection, project: string, type: string): Promise<boolean> {
+  const { maxFresh, abandoned } = SKIP_TUNING;
   const of = sql`${projectKey(project)}, ${type}`;
   const [row] = await connection.run(sql`SELECT
     (SELECT count(*) FROM (SELECT 1 FROM resource WHERE (project, type) = (${of}) AND content IS NOT NULL LIMIT ${minResources()}) r),
-    (SELECT count(*) FROM (SELECT 1 FROM fhirgraph_skip_written WHERE (project, type) = (${of}) LIMIT ${SKIP_TUNING.maxFresh + 1}) w),
-    EXISTS (SELECT 1 FROM fhirgraph_skip s, fhirgraph_meta m WHERE (s.project, s.type) = (${of}) AND s.sort = ${SETS}::bigint
-      AND s.subject = ${IDS}::bigint AND s.value = ${HEADER} AND m.name = 'index_epoch'
-      AND s.data::jsonb ->> 'epoch' = m.value AND s.data::jsonb ->> 'format' = ${String(FORMAT)})`);
-  const [resources, written, isMade] = row as [unknown, unknown, boolean];
+    (SELECT count(*) FROM (SELECT 1 FROM fhirgraph_skip_written WHERE (project, type) = (${of}) LIMIT ${Math.max(maxFresh, abandoned) + 1}) w),
+    (SELECT s.data::jsonb ->> 'format' FROM fhirgraph_skip s, fhirgraph_meta m WHERE (s.project, s.type) = (${of}) AND s.sort = ${SETS}::bigint
+      AND s.subject = ${IDS}::bigint AND s.value = ${HEADER} AND m.name = 'index_epoch' AND s.data::jsonb ->> 'epoch' = m.value)`);
+  const [resources, written, format] = row as [unknown, unknown, string | null];
   if (Number(resources) < minResources()) return false;
-  return Number(written) > SKIP_TUNING.maxFresh || !isMade;
+  // Processes of two versions would rebuild it in turn.
+  if (Number(format) > FORMAT) return Number(written) > abandoned;
+  return Number(written) > maxFresh || Number(format) < FORMAT;
 }
 
 /** False while another process does the same. */

@@ -199,6 +199,8 @@ export const SKIP_TUNING = {
   urgent: 1_000,
   /** With more writes since, they become a layer: each write costs a search about ten microseconds. */
   maxFresh: 400,
+  /** With more writes since, a skip index of a newer version is rebuilt by an older one: the newer one is gone. */
+  abandoned: 40_000,
   /** Milliseconds for which a process may say nothing in the middle of making a skip index. */
   maxSilence: 60_000,
   /** Milliseconds that a statement of making a skip index may take. */
