@@ -50,16 +50,6 @@ describe('every way to a page gives the page', () => {
     walked: { looks: [Infinity] },
     'walked in short stretches': { looks: [Infinity], firstChunk: 1, maxChunk: 3 },
     'walked without collecting what is outside of a range': { looks: [Infinity], firstChunk: 2, maxOutside: 0 },
-    'collected by the values of one key': { looks: [1e9, Infinity], minReduced: 0, indirectFrom: 0, moreCandidates: 0 },
-    'collected by the values of one key, short pages only': { looks: [1e9, Infinity], minReduced: 0, maxCandidates: 3 },
-    'walked a little, then collected by the values of one key': {
-      looks: [2, 20, Infinity],
-      firstChunk: 1,
-      maxChunk: 4,
-      indirectFrom: 0,
-      minReduced: 0,
-      moreCandidates: 0,
-    },
     'searched block by block': {
       looks: [1, Infinity],
       firstChunk: 1,
@@ -75,10 +65,10 @@ describe('every way to a page gives the page', () => {
       blocksFrom: 2,
       blocksPerScanned: 1e3,
     },
-    'collected by scans of several conditions': {
+    'collected by the parameters of several conditions': {
       looks: [1, 1e9, Infinity],
       walkedPerScanned: 1e-9,
-      combinedFrom: 0,
+      presenceFrom: 0,
       indirectFrom: 0,
       readPerScanned: 1e9,
     },
@@ -222,37 +212,8 @@ describe('what a search works out', () => {
     return statements.filter(({ text }) => !text.includes('FROM version'));
   }
 
-  test('of many matches only those up to the last of the page are sorted by all keys', async () => {
-    Object.assign(TUNING, { looks: [1, 1e9, Infinity], walkedPerScanned: 0, minReduced: 100 });
-    const sort = [{ parameter: 'value-quantity', descending: true }];
-    const [values, page, ...others] = await statementsOf({ sort });
-    expect(others).toEqual([]);
-    expect(values!.text).not.toContain('CROSS JOIN resource');
-    const keys = JSON.parse(page!.values.find((value) => String(value).startsWith('['))! as string) as number[];
-    expect(keys.length).toBeGreaterThanOrEqual(10);
-    expect(keys.length).toBeLessThan(100);
-  });
-
-  test('of more equal values than a page has, the first ids are found before the rest is read', async () => {
-    Object.assign(TUNING, { looks: [1, 1e9, Infinity], walkedPerScanned: 0, minReduced: 100 });
-    const sort = [{ parameter: 'status', descending: false }];
-    const statements = await statementsOf({ sort });
-    expect(statements.length).toBe(3);
-    const keys = JSON.parse(
-      statements[2]!.values.find((value) => String(value).startsWith('['))! as string,
-    ) as number[];
-    expect(keys.length).toBe(4 * 10 + 64);
-    const [first, all] = await Promise.all(
-      [{ sort, limit: 10 }, {}].map(async (page) => {
-        const query = { project: PROJECT, type: 'Observation', criteria: status, ...page };
-        return (await store.search(query)).matches.map(({ resource }) => resource.id);
-      }),
-    );
-    expect(first).toEqual(all!.slice(0, 10));
-  });
-
   test('codes are found by one row per resource', async () => {
-    Object.assign(TUNING, { looks: [1, 1e9, Infinity], walkedPerScanned: 0, minReduced: 100 });
+    Object.assign(TUNING, { looks: [1, 1e9, Infinity], walkedPerScanned: 0 });
     const [scan] = await statementsOf({ sort: [{ parameter: 'date', descending: true }] });
     expect(scan!.text).toContain('x.extreme & 5 <> 0');
     const rows = database.prepare('SELECT count(*), count(DISTINCT resource) FROM token WHERE code = ?').raw();

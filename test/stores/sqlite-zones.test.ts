@@ -308,7 +308,7 @@ describe('scans of several conditions', () => {
   async function looked(criteria: Criteria): Promise<readonly string[]> {
     Object.assign(TUNING, {
       looks: [2, 100, 1e4, Infinity],
-      combinedFrom: 10,
+      presenceFrom: 10,
       indirectFrom: 1e4,
       firstChunk: 1,
       maxChunk: 8,
@@ -333,11 +333,6 @@ describe('scans of several conditions', () => {
   test('conditions whose parameters no resource has together end by the number of shapes', async () => {
     const texts = await looked(both(has('method', 'x'), has('value-concept', 'v')));
     expect(texts.at(-1)).toContain('INDEXED BY resource_by_shape');
-  });
-
-  test('codes that no resource has together end by a merge of their rows', async () => {
-    const texts = await looked(both(has('status', 'final'), has('category', 'laboratory')));
-    expect(texts.at(-1)).toContain('INTERSECT');
   });
 
   test('their numbers are those of the reference', async () => {

@@ -1,13 +1,12 @@
 import type { SortKey } from '../../../search/criteria/criteria.js';
 import type { SearchPosition } from '../../../search/evaluate/sort.js';
 import { parameterKey, type RowScope } from '../../sql/rows.js';
-import { FALSE, type Sql, sql } from '../../sql/sql.js';
+import { FALSE, type Sql } from '../../sql/sql.js';
 import type { Guard } from '../guard.js';
 import type { Statements } from '../statements.js';
 import { collection } from './collection.js';
 import { type Condition, leavesOf } from '../../sql/pages/condition.js';
 import type { FoundRow } from '../../sql/pages/found-row.js';
-import { candidateScan } from './candidates.js';
 import { type OrderIndex, orderIndexOf } from './order-index.js';
 import type { PageOrder, PagePosition } from '../../sql/pages/page-order.js';
 import type { PreparedSearch } from './prepared-search.js';
@@ -136,7 +135,8 @@ export class PageFinder {
         const found = yield* until(look * TUNING.skippedPerScanned, skips.way);
         if (found !== undefined) return found;
       }
-      const scans = look < TUNING.combinedFrom ? ownScans : [...ownScans, ...this.#search.combined];
+      const { presence } = this.#search;
+      const scans = look < TUNING.presenceFrom || presence === undefined ? ownScans : [...ownScans, presence];
       const shortest = isLast ? undefined : this.#search.probes.shortestUnder(look, scans.filter(isWorth(look)));
       if (shortest !== undefined || (isLast && walk === undefined)) {
         yield shortest?.rows ?? 0;
@@ -162,44 +162,9 @@ export class PageFinder {
     need: number,
     place: PagePosition | undefined,
   ): readonly FoundRow[] {
-    const scan = start?.scan;
-    const rows = start && this.#search.probes.rowsOf(start);
-    const others = conditions.filter((one) => one !== start);
-    const index = orderIndexOf(this.#order.keys[level]!, this.#order.scope);
-    if (scan === undefined || index === undefined || (rows !== undefined && rows < TUNING.minReduced)) {
-      const tests = others.map(({ test }) => test);
-      return this.#sorted(collection(this.#order, level, scan, tests, need, place), level, need);
-    }
-    const tests = others.map((one) => this.#testAmong(rows, one));
-    const search = { scan, tests, order: this.#order, level, index, need, place };
-    const candidates = candidateScan(search, this.#statements);
-    const statement =
-      candidates === undefined
-        ? collection(this.#order, level, scan, tests, need, place)
-        : collection(this.#order, level, candidates, [], need, place);
-    return this.#sorted(statement, level, need);
-  }
-
-  /** The rows of a collection, in order. */
-  #sorted(statement: Sql, level: number, need: number): readonly FoundRow[] {
+    const tests = conditions.filter((one) => one !== start).map(({ test }) => test);
+    const statement = collection(this.#order, level, start?.scan, tests, need, place);
     return sortedRows(statement, this.#statements, this.#order, level, need, this.#guard);
-  }
-
-  /**
-   * The test of a condition on so many rows.
-   *
-   * PERF: a test takes several times as long as a row of a scan. What about as many resources meet as there are to be tested
-   * is read once.
-   */
-  #testAmong(rows: number | undefined, condition: Condition): Sql {
-    const { scan, direct } = condition;
-    const isShort =
-      rows !== undefined &&
-      rows <= TUNING.maxListed &&
-      scan !== undefined &&
-      direct === true &&
-      this.#search.probes.hasAtMost(2 * rows, condition);
-    return isShort ? sql`r0.key IN (${scan})` : condition.test;
   }
 
   /** Without a condition nothing can be left out, but an order that no index has. */

@@ -5,8 +5,7 @@ import { chooseScan } from '../choose-scan.js';
 import { Guard } from '../guard.js';
 import type { Statements } from '../statements.js';
 import { type Condition, conditionsOf, leavesOf } from '../../sql/pages/condition.js';
-import { combinedScans } from './combined.js';
-import { withOwnScan } from './own-scans.js';
+import { presenceScan, withOwnScan } from './own-scans.js';
 import { Probes } from './probe.js';
 import { type ConditionSets, conditionSets } from '../skip/condition-sets.js';
 import { SkipCache } from '../skip/skip-cache.js';
@@ -20,7 +19,7 @@ export class PreparedSearch {
   readonly probes: Probes;
   readonly #statements: Statements;
   #conditions: readonly Condition[] | undefined;
-  #combined: readonly Condition[] | undefined;
+  #presence: { readonly scan: Condition | undefined } | undefined;
   readonly #skipSource: SkipSource;
   #skips: { readonly sets: ConditionSets | undefined } | undefined;
 
@@ -46,9 +45,10 @@ export class PreparedSearch {
     return (this.#conditions ??= this.#makeConditions());
   }
 
-  /** Scans that combine conditions. Only long searches use them. */
-  get combined(): readonly Condition[] {
-    return (this.#combined ??= combinedScans(this.conditions, this.scope, this.#statements));
+  /** The resources with values of all parameters; undefined for one parameter. Only long searches use it. */
+  get presence(): Condition | undefined {
+    this.#presence ??= { scan: presenceScan(this.conditions, this.scope) };
+    return this.#presence.scan;
   }
 
   /** The sets of conditions; undefined if the file has no valid skip index. Only long searches use them. */

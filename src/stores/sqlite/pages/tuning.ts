@@ -9,8 +9,8 @@ export const TUNING = {
   indirectFrom: 6_400,
   /** Rows that may be walked for each row that a scan would give: testing one takes about as long as sorting one. */
   walkedPerScanned: 1,
-  /** The number of rows from which conditions are looked at together. */
-  combinedFrom: 6_400,
+  /** The number of rows from which the resources with values of all parameters are looked at. */
+  presenceFrom: 6_400,
   /** The number of rows from which blocks of resources are searched too. */
   blocksFrom: 6_400,
   /** Rows' worth of blocks that may be searched for each row that a scan would give. */
@@ -21,14 +21,6 @@ export const TUNING = {
   maxByBlocks: 1_000,
   /** Rows that an indirect scan may read for each row that it may give. */
   readPerScanned: 8,
-  /** The shortest scan whose rows are reduced to those of the page before they are sorted. */
-  minReduced: 1_000,
-  /** The longest page for which this pays. */
-  maxCandidates: 1_000,
-  /** Rows beyond those of a page and their repetitions, so that its last value is rarely the last that is read. */
-  moreCandidates: 64,
-  /** The longest scan whose rows are looked up in a list of another scan's, instead of tested. */
-  maxListed: 50_000,
   /** The longest page that the database sorts: it ends at no deadline while it does. */
   maxSorted: 10_000,
   /** Rows of the first stretch in addition to the wanted ones. */
