@@ -5,7 +5,16 @@ import { defineConfig } from 'vitest/config';
 import { LongestFirst } from './test/support/longest-first.js';
 import { hasShared } from './test/support/shared-folder.js';
 
-const LONG = 'test/long/**';
+export const LONG = 'test/long/**';
+
+/** Types, packages and examples: a change that breaks them seldom breaks nothing else. `npm run test:all` has these files. */
+const SELDOM = [
+  'test/frame/compiled.test.ts',
+  'test/bench/variants.test.ts',
+  'test/platform/bundles.test.ts',
+  'test/tools/*.test.ts',
+  'test/frame/import-layers.test.ts',
+];
 
 if (!hasShared) {
   console.warn('No shared material beside the repository (FHIRGRAPH_SHARED names its place): tests use test/excerpt.');
@@ -38,13 +47,13 @@ export const SSR = {
   resolve: { conditions: ['module-sync', 'module', 'node'], externalConditions: ['module-sync', 'node'] },
 };
 
-/** `npm test`: every test, on graphql 17. */
+/** `npm test`: what is promised, each by the quickest of its tests, on graphql 17. */
 export default defineConfig({
   ssr: SSR,
   test: {
     ...COMMON,
     include: ['test/**/*.test.ts'],
-    exclude: [LONG],
+    exclude: [LONG, ...SELDOM],
     env: { GRAPHQL_MAJOR: '17' },
     sequence: { sequencer: LongestFirst },
     // Vitest leaves one core to itself; of two that is half of them.

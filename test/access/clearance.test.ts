@@ -18,7 +18,7 @@ import { PostgresStore } from '../../src/stores/postgres/store.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { codeOf, faultOf, overStores, repositoryOf, signedIn, system } from '../repository/harness.js';
 import { postgresPool } from '../stores/postgres-pool.js';
-import { cases, IS_LONG, SEED } from '../support/chance.js';
+import { cases, IS_LONG, IS_WHOLE, SEED } from '../support/chance.js';
 import { QUESTIONS, SORTS } from './questions.js';
 import { ALL_KEYS, fill, projectContent, SAMPLE_TYPES } from './world.js';
 
@@ -87,8 +87,8 @@ const bare = ({ meta, ...rest }: AnyResource): unknown => ({
 });
 
 describe.each([
-  ['memory', SEED, IS_LONG ? 40 : 6, () => new MemoryStore()],
-  ['SQLite', SEED + 1, IS_LONG ? 40 : 6, () => new SqliteStore(':memory:', { readers: 0 })],
+  ['memory', SEED, IS_LONG ? 40 : IS_WHOLE ? 6 : 3, () => new MemoryStore()],
+  ['SQLite', SEED + 1, IS_LONG ? 40 : IS_WHOLE ? 6 : 3, () => new SqliteStore(':memory:', { readers: 0 })],
   ['PostgreSQL', SEED + 2, 1, async () => new PostgresStore(await postgresPool())],
 ] as const)('labels on a %s store', (_, seed, runs, open) => {
   test('hide as if what they are on was not there, by every path', async () => {

@@ -11,6 +11,7 @@ import type { ResourceStore } from '../../src/store/store.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { enrol, type RuleJson } from './policies.js';
+import { someOf } from '../support/chance.js';
 import { fill, plain } from './world.js';
 
 /** What is there and not for this caller, what was there, and what never was. Of the same length, for what lengths tell. */
@@ -26,10 +27,12 @@ const RULES: { readonly [kind: string]: RuleJson } = {
   'an other type': { resourceType: 'Organization' },
 };
 
-describe.each([
-  ['memory', (): ResourceStore => new MemoryStore()],
-  ['SQLite', (): ResourceStore => new SqliteStore(':memory:')],
-])('on a %s store', (_, open) => {
+const STORES: readonly (readonly [string, () => ResourceStore])[] = [
+  ['memory', () => new MemoryStore()],
+  ['SQLite', () => new SqliteStore(':memory:')],
+];
+
+describe.each(someOf(STORES, 1))('on a %s store', (_, open) => {
   describe.each(Object.entries(RULES))('under a rule by %s', (_, rule) => {
     let store: ResourceStore;
     let caller: Caller;

@@ -14,12 +14,12 @@ import { ALL } from '../../src/search/criteria/criteria.js';
 import { parseSearch } from '../../src/search/parse/parse-search.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
-import { cases, IS_LONG, SEED } from '../support/chance.js';
+import { cases, IS_LONG, IS_WHOLE, SEED } from '../support/chance.js';
 import { enrol, member } from './policies.js';
 import { QUESTIONS } from './questions.js';
 import { ALL_KEYS, fill, plain, projectContent, resourceOf, SAMPLE_TYPES, snapshot } from './world.js';
 
-const CASES = IS_LONG ? 60 : 20;
+const CASES = IS_LONG ? 60 : IS_WHOLE ? 20 : 8;
 const PAGE = { offset: 0, limit: 10 };
 
 const scope = fc

@@ -10,13 +10,13 @@ import { Oracle, type Interaction } from './oracle.js';
 import { enrol, member, type MemberSetup } from './policies.js';
 import { QUESTIONS } from './questions.js';
 import { ALL_KEYS, fill, plain, projectContent, snapshot, type Json } from './world.js';
-import { cases, IS_LONG, SEED } from '../support/chance.js';
+import { cases, IS_LONG, IS_WHOLE, SEED } from '../support/chance.js';
 import { tallyOf } from '../support/long-report.js';
 
 const tally = tallyOf('Non-interference of what is unseen');
 
 /** Cases per store. */
-const CASES = IS_LONG ? 30 : 10;
+const CASES = IS_LONG ? 30 : IS_WHOLE ? 10 : 4;
 
 /** Both stores of a comparison tell the same time. */
 const clock = (): Date => new Date('2026-01-01T00:00:00Z');

@@ -22,13 +22,13 @@ import { enrol, member, type MemberSetup } from './policies.js';
 import { QUESTIONS, SORTS, type Question } from './questions.js';
 import { ALL_KEYS, fill, projectContent, SAMPLE_TYPES, type Json, type SampleType } from './world.js';
 import { postgresPool } from '../stores/postgres-pool.js';
-import { cases, IS_LONG, SEED } from '../support/chance.js';
+import { cases, IS_LONG, IS_WHOLE, SEED } from '../support/chance.js';
 import { tallyOf } from '../support/long-report.js';
 
 const tally = tallyOf('Policies, by every path against an oracle');
 
 /** Cases per store. */
-const CASES = IS_LONG ? 250 : 10;
+const CASES = IS_LONG ? 250 : IS_WHOLE ? 10 : 5;
 
 interface Case {
   readonly setup: MemberSetup;

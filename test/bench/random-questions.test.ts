@@ -11,7 +11,7 @@ import { cases, SEED } from '../support/chance.js';
 
 const SIZE = 1_000;
 const data = randomDataOf(SEED, SIZE);
-const questions = randomQuestions(data, SEED, cases(400, 150));
+const questions = randomQuestions(data, SEED, cases(400, 60));
 const folder = mkdtempSync(join(tmpdir(), 'fhirgraph-random-'));
 let store: ResourceStore;
 

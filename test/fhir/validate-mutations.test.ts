@@ -203,7 +203,7 @@ describe('validation of mutated resources', () => {
         const isMissed = issues.some(({ code, location }) => code === 'required' && location === place.location);
         expect(isMissed).toBe(REQUIRED.includes(place.location));
       }),
-      { numRuns: cases(400) },
+      { numRuns: cases(400, 200) },
     );
   });
 
@@ -232,7 +232,7 @@ describe('validation of mutated resources', () => {
           Object.assign(PARTS, DEFAULTS);
         },
       ),
-      { numRuns: cases(4_000, 800) },
+      { numRuns: cases(4_000, 400) },
     );
   });
 
@@ -271,7 +271,7 @@ describe('validation of mutated resources', () => {
         expect(Array.isArray(validateResource(R4, mutated, { strict }))).toBe(true);
         expect(Array.isArray(validateResource(R4, value, { strict }))).toBe(true);
       }),
-      { numRuns: cases(1000) },
+      { numRuns: cases(1000, 400) },
     );
   });
 

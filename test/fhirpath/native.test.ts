@@ -121,7 +121,7 @@ describe('native evaluation equals the library', () => {
         fc.record({ resource: fc.constant(resource), expression: expressionFor(resource.resourceType, 2) }),
       );
     let native = 0;
-    const runs = cases(1500, 400);
+    const runs = cases(1500, 200);
     fc.assert(
       fc.property(inputs, ({ resource, expression }) => {
         if (isNative(expression, resource.resourceType)) native += 1;
@@ -152,7 +152,7 @@ describe('native evaluation equals the library', () => {
       fc.property(body, expressionFor('HumanName', 2), (name, expression) => {
         expect(byNative(expression, 'HumanName', name)).toEqual(byLibrary(expression, 'HumanName', name));
       }),
-      { numRuns: cases(1500, 400) },
+      { numRuns: cases(1500, 200) },
     );
   });
 });

@@ -26,7 +26,7 @@ test('regressions name surfaces', () => {
 
 fuzzSurfaces({
   open: () => Promise.resolve([STORES.memory(), STORES.SQLite()]),
-  inputs: { reading: cases(60, 20), writing: cases(15, 5) },
+  inputs: { reading: cases(60, 8), writing: cases(15, 2) },
   again: () => void (made = 0),
   tally: tallyOf('Fuzzed inputs, by each way in'),
 });

@@ -1,14 +1,14 @@
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { temporaryFolder } from '../stores/temporary-folder.js';
-import { IS_GRAPHQL_16 } from '../support/chance.js';
+import { IS_GRAPHQL_16, IS_WHOLE } from '../support/chance.js';
 import { sparingStore } from '../support/sparing-store.js';
 import { corpusSuite } from './corpus-suite.js';
 
 const fileNamed = temporaryFolder();
 
-corpusSuite('MemoryStore', () => sparingStore(new MemoryStore()));
 // One store is enough to see what graphql 16 changes.
+if (IS_WHOLE || IS_GRAPHQL_16) corpusSuite('MemoryStore', () => sparingStore(new MemoryStore()));
 if (!IS_GRAPHQL_16) {
   corpusSuite('SqliteStore', () => new SqliteStore(fileNamed('corpus.db'), { synchronous: 'off' }));
 }

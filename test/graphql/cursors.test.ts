@@ -125,7 +125,7 @@ describe.each(stores)('cursors on %s', (_, openStore) => {
         const back = await walk(clinic, await at(clinic, start.last), 'previous');
         expect(back.reverse().flat()).toEqual(all);
       }),
-      { numRuns: cases(15) },
+      { numRuns: cases(15, 6) },
     );
   });
 

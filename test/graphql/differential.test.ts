@@ -73,7 +73,7 @@ function pathsOf(
 
 test('random queries are answered as graphql-js over naive resolvers answers them', async () => {
   let [nodes, failed, asked] = [0, 0, 0];
-  const runs = cases(300, 120);
+  const runs = cases(300, 50);
   await fc.assert(
     fc.asyncProperty(fc.integer(), async (seed) => {
       const query = writeDocument(vocabulary, types, seed);

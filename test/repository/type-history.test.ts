@@ -225,7 +225,7 @@ test('holds of each resource what its own history shows', async () => {
         expect(own(paged)).toEqual(own(versions));
       }
     }),
-    { numRuns: cases(600, 150) },
+    { numRuns: cases(600, 60) },
   );
 });
 

@@ -27,7 +27,7 @@ test('random searches name the parameters that a request can name: a component o
   const random = createRandom(SEED);
   const data = new ReferenceSearch(R4, randomResources(random));
   const queries = new RandomQueries('p', data, random);
-  const searches = Array.from({ length: cases(2_000, 500) }, () => queries.search());
+  const searches = Array.from({ length: cases(2_000, 250) }, () => queries.search());
   const names = searches.flatMap(({ type, criteria }) => namesIn(type, criteria));
   const wrong = names.filter(([kind, type, name]) => {
     const parameter = R4.searchParameter(type, name.replace(/:(identifier|of-type|words|present)$/, ''));

@@ -177,7 +177,7 @@ describe('ElementReader', () => {
       const items = Array.from({ length: below(3, random) }, () => value(depth - 1));
       return kind === 4 ? items : Object.fromEntries(items.map((item) => [oneOf(names, random), item]));
     };
-    for (let count = 0; count < cases(2000, 300); count++) {
+    for (let count = 0; count < cases(2000, 120); count++) {
       const own = Object.fromEntries(someOf(names, random).map((name) => [name, value(3)]));
       const text = stringifyJson({ ...own, resourceType: 'Basic' });
       const whole = parseJson(text) as AnyResource;

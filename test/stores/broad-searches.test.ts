@@ -81,7 +81,7 @@ describe('every way to a page gives the page', () => {
     const stored = await storeOf([...skewedResources(70, random), ...randomResources(random)], database);
     Object.assign(TUNING, tuning);
     const current = [...new Map(stored.map((one) => [`${one.resourceType}/${one.id}`, one])).values()];
-    await assertSearches(new SqliteStore(database), PROJECT, current, random, cases(250, 60));
+    await assertSearches(new SqliteStore(database), PROJECT, current, random, cases(250, 25));
   });
 });
 

@@ -7,7 +7,7 @@ import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { keyOf, put, queryOf, resourceOf } from '../../src/testing/conformance-case.js';
 import { storeConformance } from '../../src/testing/store-conformance.js';
 import { onceTestEnds } from '../support/after-tests.js';
-import { IS_LONG, SEED } from '../support/chance.js';
+import { IS_LONG, IS_WHOLE, SEED } from '../support/chance.js';
 import { postgresStore } from './postgres-store.js';
 import { temporaryFolder } from './temporary-folder.js';
 
@@ -27,7 +27,7 @@ afterAll(() => {
 const fileNamed = temporaryFolder();
 let files = 0;
 
-describe('SQLite, a file', () => {
+describe.runIf(IS_WHOLE)('SQLite, a file', () => {
   storeConformance({ describe, test }, () => new SqliteStore(fileNamed(`${files++}.db`)), { seed: SEED, effort: 0.02 });
 });
 

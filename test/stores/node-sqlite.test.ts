@@ -27,7 +27,7 @@ describe('over node:sqlite', () => {
     for (const result of await store.commit(syntheaResources(1).map((resource) => put(resource)))) {
       if (result.kind === 'put') current.set(`${result.resource.resourceType}/${result.resource.id!}`, result.resource);
     }
-    await assertSearches(store, 'clinic', [...current.values()], createRandom(SEED), cases(300, 60));
+    await assertSearches(store, 'clinic', [...current.values()], createRandom(SEED), cases(300, 30));
     expect((await store.verify()).problems).toEqual([]);
   });
 

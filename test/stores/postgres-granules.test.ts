@@ -9,7 +9,7 @@ import { SKIP_TUNING } from '../../src/stores/postgres/skip/skip-row.js';
 import { PostgresStore } from '../../src/stores/postgres/store.js';
 import { keyOf, queryOf } from '../../src/testing/conformance-case.js';
 import { createRandom, oneOf } from '../../src/testing/random.js';
-import { cases, SEED } from '../support/chance.js';
+import { cases, IS_WHOLE, SEED, someOf } from '../support/chance.js';
 import { correlatedObservations } from './correlated-observations.js';
 import { noting, postgresPool } from './postgres-pool.js';
 import { buildSkips } from './postgres-skip-build.js';
@@ -46,14 +46,14 @@ const SORTS = [
   [by('method', true), by('date')],
 ];
 
-test.each([0, 30])(
+test.each(someOf([30, 0], 1))(
   `pages of granules that are read whole are those of a memory store, ${SEED}, after %i writes`,
   async (writes) => {
     const random = createRandom(SEED);
     const pool = await postgresPool();
     const texts: string[] = [];
     const [store, memory] = [new PostgresStore(noting(pool, texts)), new MemoryStore()];
-    const resources = correlatedObservations(400);
+    const resources = correlatedObservations(IS_WHOLE ? 400 : 200);
     const written = resources
       .slice(0, writes)
       .map((one, index) => ({ ...resources[index + 100]!, id: one.id, ...(index % 3 === 0 ? METHOD : {}) }));
@@ -72,7 +72,7 @@ test.each([0, 30])(
     );
     Object.assign(TUNING, { looks: [Infinity], walkedFirst: 0, mostShare: 2, fewTogether: 0, firstBatch: 0 });
     Object.assign(TUNING, { readPerMember: 100, writtenBeside: Infinity });
-    for (let trial = 0; trial < cases(200, 60); trial++) {
+    for (let trial = 0; trial < cases(200, 40); trial++) {
       const [criteria, sort] = [oneOf(CONDITIONS, random), oneOf(SORTS, random)];
       const limit = oneOf([1, 5, 20], random);
       Object.assign(TUNING, { denseGranule: oneOf([1, 4], random) });
@@ -115,7 +115,7 @@ test('many resources of a granule are read in their order, and no others are loo
   await store.close();
 });
 
-test.each([false, true])(
+test.each(someOf([false, true], 1))(
   'a parameter that no resource has a value of is an order, descending: %s',
   async (descending) => {
     const pool = await postgresPool();

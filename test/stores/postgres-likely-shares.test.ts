@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { R4 } from '../../src/fhir/r4.js';
 import type { Criteria } from '../../src/search/criteria/criteria.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
+import type { PostgresPool } from '../../src/stores/postgres/driver.js';
 import { postgresDialect } from '../../src/stores/postgres/dialect.js';
 import { TUNING } from '../../src/stores/postgres/pages/tuning.js';
 import { LikelyShares } from '../../src/stores/postgres/skip/likely-shares.js';
@@ -30,38 +31,46 @@ const not = (of: Criteria): Criteria => ({ kind: 'not', of });
 const or = (...of: readonly Criteria[]): Criteria => ({ kind: 'or', of });
 const hasSubject = (missing: boolean): Criteria => ({ kind: 'missing', parameter: 'subject', missing });
 
-test.each<[name: string, criteria: Criteria, most?: number]>([
-  ['a code', match('status', 'final')],
-  ['another code than one', not(match('status', 'final'))],
-  ['one of two codes', or(match('code', 'c1'), match('code', 'c2'))],
-  ['a code that no resource has', match('status', 'unknown'), 2],
-  ['a value', hasSubject(false)],
-  ['no value', hasSubject(true)],
-  ['a range', above(120), 2 * GRANULE],
-  ['a range without matches', above(10_000), 2 * GRANULE],
-  ['no range', not(above(120)), 2 * GRANULE],
-])('the share of the resources with %s is known after a search', async (_, criteria, most = 0) => {
-  const pool = await postgresPool();
-  const [store, memory] = [new PostgresStore(pool), new MemoryStore()];
-  for (const one of [store, memory]) await write(one, correlatedObservations(COUNT));
-  await buildSkips(pool, ['Observation']);
-  const [[epoch]] = (await rowsOf(pool, "SELECT value FROM fhirgraph_meta WHERE name = 'index_epoch'")) as [[string]];
-  const scope = rowScope({ project: PROJECT, dialect: postgresDialect(R4) }, 'Observation');
-  const source = { epoch, cache: createSkipCache() };
-  expect(LikelyShares.of(scope, source)).toBeUndefined();
-  const connections = new Connections(pool, { connectionWait: 5_000, cancelWait: 2_000 });
-  await connections.snapshot(async (run) => {
-    const sets = await openConditionSets(scope, source, run);
-    expect(LikelyShares.of(scope, source)!.of(match('method', 'm'))).toBeUndefined();
-    await sets!.prepare(conditionsOf(criteria, scope));
+describe('after a search', () => {
+  let pool: PostgresPool;
+  const memory = new MemoryStore();
+
+  beforeAll(async () => {
+    pool = await postgresPool();
+    const store = new PostgresStore(pool);
+    for (const one of [store, memory]) await write(one, correlatedObservations(COUNT));
+    await buildSkips(pool, ['Observation']);
+    await store.close();
   });
-  const shares = LikelyShares.of(scope, source)!;
-  expect(shares.size).toBe(COUNT);
-  const { total } = await memory.search(queryOf('Observation', criteria, { limit: 0, total: true }));
-  expect(Math.abs(shares.of(criteria)! * COUNT - total!)).toBeLessThanOrEqual(most + 1e-6);
-  expect(LikelyShares.of(scope, { ...source, epoch: 'another' })).toBeUndefined();
-  connections.close();
-  await store.close();
+
+  test.each<[name: string, criteria: Criteria, most?: number]>([
+    ['a code', match('status', 'final')],
+    ['another code than one', not(match('status', 'final'))],
+    ['one of two codes', or(match('code', 'c1'), match('code', 'c2'))],
+    ['a code that no resource has', match('status', 'unknown'), 2],
+    ['a value', hasSubject(false)],
+    ['no value', hasSubject(true)],
+    ['a range', above(120), 2 * GRANULE],
+    ['a range without matches', above(10_000), 2 * GRANULE],
+    ['no range', not(above(120)), 2 * GRANULE],
+  ])('the share of the resources with %s is known', async (_, criteria, most = 0) => {
+    const [[epoch]] = (await rowsOf(pool, "SELECT value FROM fhirgraph_meta WHERE name = 'index_epoch'")) as [[string]];
+    const scope = rowScope({ project: PROJECT, dialect: postgresDialect(R4) }, 'Observation');
+    const source = { epoch, cache: createSkipCache() };
+    expect(LikelyShares.of(scope, source)).toBeUndefined();
+    const connections = new Connections(pool, { connectionWait: 5_000, cancelWait: 2_000 });
+    await connections.snapshot(async (run) => {
+      const sets = await openConditionSets(scope, source, run);
+      expect(LikelyShares.of(scope, source)!.of(match('method', 'm'))).toBeUndefined();
+      await sets!.prepare(conditionsOf(criteria, scope));
+    });
+    const shares = LikelyShares.of(scope, source)!;
+    expect(shares.size).toBe(COUNT);
+    const { total } = await memory.search(queryOf('Observation', criteria, { limit: 0, total: true }));
+    expect(Math.abs(shares.of(criteria)! * COUNT - total!)).toBeLessThanOrEqual(most + 1e-6);
+    expect(LikelyShares.of(scope, { ...source, epoch: 'another' })).toBeUndefined();
+    connections.close();
+  });
 });
 
 describe('once a search has read the skip index', () => {

@@ -45,7 +45,7 @@ describe('what has another value', () => {
     const [store, memory] = [new PostgresStore(pool), new MemoryStore()];
     for (const one of [store, memory]) await write(one, serviceRequests(250, createRandom(SEED)));
     await buildSkips(pool, ['Observation', 'ServiceRequest']);
-    for (let trial = 0; trial < cases(300, 60); trial++) {
+    for (let trial = 0; trial < cases(300, 30); trial++) {
       if (trial % 50 === 25) {
         const later = serviceRequests(10, random);
         for (const one of [store, memory]) {

@@ -44,7 +44,7 @@ describe('every way to a page and a count gives it', () => {
     const stored = results.map((result) => (result as unknown as { readonly resource: AnyResource }).resource);
     Object.assign(TUNING, tuning);
     const current = [...new Map(stored.map((one) => [`${one.resourceType}/${one.id}`, one])).values()];
-    await assertSearches(store, PROJECT, current, random, cases(120, 15));
+    await assertSearches(store, PROJECT, current, random, cases(120, 8));
   });
 });
 

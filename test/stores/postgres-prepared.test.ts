@@ -12,6 +12,7 @@ import { PROJECT, put, putAll, queryOf, resourceOf } from '../../src/testing/con
 import { createRandom } from '../../src/testing/random.js';
 import { skewedResources } from '../../src/testing/skewed-resources.js';
 import { bareDatabase } from './postgres-pool.js';
+import { IS_WHOLE } from '../support/chance.js';
 import type { PlanNode } from './plan-node.js';
 
 type Named = PostgresStatement & { readonly name: string };
@@ -201,7 +202,7 @@ const BY_DATE: readonly SortKey[] = [{ parameter: 'date', descending: true }];
 
 // The server makes a plan for all values after five executions, if it looks as good as those for single values. So it is
 // made here, and executed with what nearly all resources have.
-describe('a plan for all values', () => {
+describe.runIf(IS_WHOLE)('a plan for all values', () => {
   const COUNT = 3_000;
   const statements: Named[] = [];
   let database: PGlite;

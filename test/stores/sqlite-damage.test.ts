@@ -3,17 +3,18 @@ import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { put, queryOf } from '../../src/testing/conformance-case.js';
-import { SEED } from '../support/chance.js';
+import { IS_WHOLE, SEED } from '../support/chance.js';
 import { runDamageTrials } from '../support/damage-trials.js';
 import { tallyOf } from '../support/long-report.js';
 import { temporaryFolder } from './temporary-folder.js';
 
 const fileNamed = temporaryFolder();
+const TRIALS = IS_WHOLE ? 60 : 25;
 const tally = tallyOf('damaged files, SQLite (npm test)');
 
 test('damage anywhere in a file is reported, found by verify, or without effect; npm run test:long has thousands', async () => {
-  const outcome = await runDamageTrials(fileNamed, { trials: 60, seed: SEED, tally });
-  expect(outcome.refused + outcome.told + outcome.foundByVerify + outcome.harmless).toBe(60);
+  const outcome = await runDamageTrials(fileNamed, { trials: TRIALS, seed: SEED, tally });
+  expect(outcome.refused + outcome.told + outcome.foundByVerify + outcome.harmless).toBe(TRIALS);
   expect(outcome.told).toBeGreaterThan(0);
 });
 

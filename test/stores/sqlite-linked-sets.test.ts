@@ -71,7 +71,7 @@ describe.each([
         expect((await store.verify()).problems).toEqual([]);
         Object.assign(TUNING, tuning);
         Object.assign(COUNTING_SETS, { minRows: 0 });
-        await assertSearches(store, PROJECT, [...current.values()], random, cases(150, 25));
+        await assertSearches(store, PROJECT, [...current.values()], random, cases(150, 10));
         Object.assign(TUNING, DEFAULTS);
       }
     },

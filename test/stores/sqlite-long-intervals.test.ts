@@ -118,7 +118,7 @@ test(`ranges among periods without an end find what a memory store finds, also a
   expect(ordersByEnd(database)).toBe(3);
   for (let step = 0; step < 4; step++) {
     Object.assign(COUNTING_SETS, { minRows: 0 });
-    for (let trial = 0; trial < cases(150, 40); trial++) {
+    for (let trial = 0; trial < cases(150, 20); trial++) {
       Object.assign(SKIP_TUNING, {
         maxLookedUp: oneOf([0, 20], random),
         maxTested: oneOf([1, 64], random),

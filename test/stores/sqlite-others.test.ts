@@ -41,7 +41,7 @@ describe('what has another value', () => {
     for (const one of [store, memory]) await write(one, serviceRequests(250, createRandom(SEED)));
     buildAll(database);
     Object.assign(COUNTING_SETS, { minRows: 0 });
-    for (let trial = 0; trial < cases(500, 120); trial++) {
+    for (let trial = 0; trial < cases(500, 50); trial++) {
       if (trial % 100 === 50) {
         const later = serviceRequests(10, random);
         for (const one of [store, memory]) {

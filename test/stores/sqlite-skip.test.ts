@@ -81,7 +81,7 @@ describe('with skip indexes every way to a page gives the page', () => {
     Object.assign(TUNING, tuning);
     Object.assign(SKIP_TUNING, IN_ORDERS);
     const current = [...new Map(stored.map((one) => [`${one.resourceType}/${one.id}`, one])).values()];
-    await assertSearches(store, PROJECT, current, random, cases(250, 30));
+    await assertSearches(store, PROJECT, current, random, cases(250, 15));
   });
 
   test.each(Object.entries(WAYS))('%s, after further writes', async (_, tuning) => {
@@ -99,7 +99,7 @@ describe('with skip indexes every way to a page gives the page', () => {
     Object.assign(TUNING, tuning);
     const all = [...first.filter(({ id }) => !deleted.has(id!)), ...second];
     const current = [...new Map(all.map((one) => [`${one.resourceType}/${one.id}`, one])).values()];
-    await assertSearches(store, PROJECT, current, random, cases(250, 30));
+    await assertSearches(store, PROJECT, current, random, cases(250, 15));
   });
 });
 
@@ -304,7 +304,7 @@ describe('numbers of what meets several conditions', () => {
     const second = await write(store, changed);
     const all = [...first.slice(0, 3), ...first.slice(4), ...second];
     const current = [...new Map(all.map((one) => [`${one.resourceType}/${one.id}`, one])).values()];
-    await assertSearches(store, PROJECT, current, random, cases(250, 40));
+    await assertSearches(store, PROJECT, current, random, cases(250, 20));
   });
 
   test('are found without a test of a resource', async () => {
@@ -351,7 +351,7 @@ describe('numbers of what meets several conditions', () => {
     await write(memory, resources);
     buildAll(database);
     Object.assign(COUNTING_SETS, { minRows: 0 });
-    for (let trial = 0; trial < cases(600, 150); trial++) {
+    for (let trial = 0; trial < cases(600, 60); trial++) {
       Object.assign(SKIP_TUNING, {
         maxLookedUp: oneOf([0, 20], random),
         maxTested: oneOf([1, 4, 64], random),

@@ -150,7 +150,7 @@ describe('a thread answers like the event loop', () => {
     const results = await store.commit(resources.map((resource) => put(resource)));
     const stored = results.map((result) => (result.kind === 'put' ? result.resource : expect.fail()));
     const current = [...new Map(stored.map((one) => [`${one.resourceType}/${one.id}`, one])).values()];
-    await assertSearches(store, PROJECT, current, random, cases(200, 60));
+    await assertSearches(store, PROJECT, current, random, cases(200, 25));
     // One that reads, one that writes.
     expect(workers).toHaveLength(2);
   });

@@ -71,7 +71,7 @@ test(`instants of change are found and counted as in memory, seed ${SEED}`, asyn
   const random = createRandom(SEED + 1);
   const { sqlite, memory, instants } = await filled();
   Object.assign(COUNTING_SETS, { minRows: 0 });
-  for (let trial = 0; trial < cases(400, 100); trial++) {
+  for (let trial = 0; trial < cases(400, 50); trial++) {
     Object.assign(SKIP_TUNING, { maxTested: oneOf([0, 3, 64], random) });
     Object.assign(COUNTING_SETS, {
       maxRead: oneOf([0, 30, 4_096], random),

@@ -5,6 +5,7 @@ import { INDEX_TABLES } from '../../src/stores/sql/index-tables.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { keyOf, put, resourceOf } from '../../src/testing/conformance-case.js';
 import { createRandom } from '../../src/testing/random.js';
+import { IS_WHOLE } from '../support/chance.js';
 import { randomResources } from '../../src/testing/random-resources.js';
 
 /** The bytes of a file, which cost no writing to a disk. */
@@ -95,7 +96,7 @@ describe('verify finds, and reindex mends', () => {
   });
 
   test.each([
-    ...cases,
+    ...cases.filter((_, index) => IS_WHOLE || index % 3 === 0),
     ['a search parameter without its number', "DELETE FROM parameter WHERE code = 'gender'"],
     ['a search parameter of another name', "UPDATE parameter SET code = 'sex' WHERE code = 'gender'"],
     ['a system of another name', "UPDATE system SET uri = 'urn:other' WHERE uri = 'http://loinc.org'"],

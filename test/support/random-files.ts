@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 
 /** Imports of what depends on the seed or on the effort: of chance.ts, or fast-check, which begins where the seed says. */
 const CHANCE =
-  /\{[^}]*\b(?:cases|SEED|IS_LONG|KIT_EFFORT)\b[^}]*\} from '[./]+\/support\/chance\.js'|from 'fast-check'/;
+  /\{[^}]*\b(?:cases|someOf|SEED|IS_LONG|IS_WHOLE|KIT_EFFORT)\b[^}]*\} from '[./]+\/support\/chance\.js'|from 'fast-check'/;
 
 /** The test files that try random cases, or more cases in `npm run test:long`, except for those in `test/long`. */
 export function randomFiles(): readonly string[] {
