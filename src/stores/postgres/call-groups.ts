@@ -8,8 +8,8 @@ export interface GroupedCalls<Call, Result> {
   alone(call: Call, signal: AbortSignal | undefined): Promise<Result>;
   /** Runs several calls as one: all of them have an effect, or none if it rejects. @returns same length, same order */
   together(calls: readonly Call[]): Promise<readonly Result[]>;
-  /** Whether a call can join others. */
-  fits(group: readonly Call[], call: Call): boolean;
+  /** A test of the calls that may form a group: it says whether one can join those that passed before it. The first one passes. */
+  fitting(): (call: Call) => boolean;
   /** The rejection of a call that ends while its group runs. */
   ended(error: FhirError): FhirError;
 }
@@ -107,13 +107,11 @@ export class CallGroups<Call, Result> {
   #take(): readonly Waiting<Call, Result>[] {
     const group: Waiting<Call, Result>[] = [];
     const left: Waiting<Call, Result>[] = [];
-    const calls: Call[] = [];
+    const fits = this.#calls.fitting();
     for (const one of this.#waiting) {
       if (one.hasEnded) continue;
-      if (group.length < MAX_GROUP && (group.length === 0 || this.#calls.fits(calls, one.call))) {
-        group.push(one);
-        calls.push(one.call);
-      } else left.push(one);
+      if (group.length < MAX_GROUP && fits(one.call)) group.push(one);
+      else left.push(one);
     }
     this.#waiting = left;
     return group;

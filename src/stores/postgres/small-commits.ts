@@ -1,6 +1,7 @@
 import { inDoubt } from '../../fhir/in-doubt.js';
+import { referenceTo } from '../../fhir/reference.js';
 import { decidesAccess } from '../../store/access-epoch.js';
-import type { DeleteWrite, PutWrite, Write } from '../../store/write.js';
+import type { DeleteWrite, PutWrite, Write, WriteResult } from '../../store/write.js';
 import type { Committed } from '../sql/commit-results.js';
 import { CallGroups } from './call-groups.js';
 
@@ -19,7 +20,7 @@ export class SmallCommits {
     this.#groups = new CallGroups<readonly SmallWrite[], Committed>({
       alone: commit,
       together: (lists) => this.#together(lists),
-      fits: (lists, writes) => fitTogether([...lists.flat(), ...writes]),
+      fitting,
       ended: inDoubt,
     });
   }
@@ -28,16 +29,21 @@ export class SmallCommits {
     return isSmall(writes) ? this.#groups.run(writes, signal) : this.#commit(writes, signal);
   }
 
-  /** Each resource is written once, so its change belongs to the commit that wrote it. */
+  /** Changes are in the order of the writes; the deletion of what is not there is none. */
   async #together(lists: readonly (readonly SmallWrite[])[]): Promise<readonly Committed[]> {
-    const { results, changes } = await this.#commit(lists.flat(), undefined);
-    const changeOf = new Map(changes.map((change) => [nameOf(change), change]));
+    const done = await this.#commit(lists.flat(), undefined);
     let start = 0;
-    return lists.map((writes) => ({
-      results: results.slice(start, (start += writes.length)),
-      changes: writes.flatMap((write) => changeOf.get(nameOf(write)) ?? []),
-    }));
+    let changed = 0;
+    return lists.map((writes) => {
+      const results = done.results.slice(start, (start += writes.length));
+      const changes = done.changes.slice(changed, (changed += results.filter(isChange).length));
+      return { results, changes };
+    });
   }
+}
+
+function isChange(result: WriteResult): boolean {
+  return result.kind !== 'delete' || result.versionId !== null;
 }
 
 /** What decides about access, holds unique texts or depends on searches has a transaction of its own. */
@@ -49,20 +55,26 @@ function isSmall(writes: readonly Write[]): writes is readonly SmallWrite[] {
       if (write.kind !== 'put' && write.kind !== 'delete') return false;
       return !decidesAccess(write) && (write.kind === 'delete' || (write.unique ?? []).length === 0);
     }) &&
-    fitTogether(writes as readonly SmallWrite[])
+    areOfOneCommit(writes as readonly SmallWrite[])
   );
+}
+
+function areOfOneCommit(writes: readonly SmallWrite[]): boolean {
+  const fits = fitting();
+  return writes.every((write) => fits([write]));
 }
 
 /** They are of one project, so that one statement writes them, and none is written twice. */
-function fitTogether(writes: readonly SmallWrite[]): boolean {
-  const [first] = writes;
-  return (
-    writes.every(({ key }) => key.project === first!.key.project) && new Set(writes.map(nameOf)).size === writes.length
-  );
-}
-
-function nameOf({ key: { project, type, id } }: Pick<SmallWrite, 'key'>): string {
-  return JSON.stringify([project, type, id]);
+function fitting(): (writes: readonly SmallWrite[]) => boolean {
+  let project: string | undefined;
+  const written = new Set<string>();
+  return (writes) => {
+    const [{ key }] = writes as readonly [SmallWrite];
+    const names = writes.map(({ key: { type, id } }) => referenceTo(type, id));
+    if (key.project !== (project ??= key.project) || names.some((name) => written.has(name))) return false;
+    for (const name of names) written.add(name);
+    return true;
+  };
 }
 
 /** Larger commits are worth a statement of their own. */

@@ -17,7 +17,7 @@ export class SmallReads {
     this.#groups = new CallGroups({
       alone: read,
       together: (lists) => this.#together(lists),
-      fits: () => true,
+      fitting: () => () => true,
       ended: (error) => error,
     });
   }

@@ -6,7 +6,7 @@ import { CallGroups } from '../../../src/stores/postgres/call-groups.js';
 type Outcome = PromiseWithResolvers<readonly string[]>;
 
 /** Groups of calls whose work ends when the test says so. */
-function held(fits: (group: readonly string[], call: string) => boolean = () => true) {
+function held(fitting: () => (call: string) => boolean = () => () => true) {
   const begun: (readonly [names: string, outcome: Outcome])[] = [];
   const begin = (names: readonly string[]): Promise<readonly string[]> => {
     const outcome = Promise.withResolvers<readonly string[]>();
@@ -16,7 +16,7 @@ function held(fits: (group: readonly string[], call: string) => boolean = () => 
   const groups = new CallGroups<string, string>({
     alone: async (call) => (await begin([call]))[0]!,
     together: begin,
-    fits,
+    fitting,
     ended: inDoubt,
   });
   const names = (): readonly string[] => begun.map(([name]) => name);
@@ -46,7 +46,10 @@ test('two calls run by themselves, and what comes meanwhile as one', async () =>
 });
 
 test('calls that do not fit wait for the next group, in their order', async () => {
-  const { groups, names, end } = held((group, call) => !group.includes(call));
+  const { groups, names, end } = held(() => {
+    const group: string[] = [];
+    return (call) => !group.includes(call) && group.push(call) > 0;
+  });
   const calls = ['a', 'b', 'c', 'c', 'd'].map((one) => groups.run(one, undefined));
   await end('a');
   await end('b');
