@@ -100,6 +100,7 @@ export const ROOMS = {
       'version-headers.ts',
       'retry-headers.ts',
       'read-body.ts',
+      'direct-body.ts',
       'read-bounded-body.ts',
     ],
     ...['read-graphql-request.ts', 'to-http-response.ts', 'graphql-draft.ts'],

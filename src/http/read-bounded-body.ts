@@ -1,5 +1,6 @@
 import { FhirError } from '../fhir/error.js';
 import { concatBytes } from '../platform/concat-bytes.js';
+import { directReaderOf, type TakeChunk } from './direct-body.js';
 import { HttpRequestError } from './http-request-error.js';
 
 /** The longest body by default: 16 MiB, as no store takes a longer resource by default. */
@@ -19,24 +20,30 @@ export async function readBoundedBody(request: Request, maxBytes: number): Promi
   if (Number(request.headers.get('content-length') ?? 0) > maxBytes) throw tooLong(maxBytes);
   if (request.bodyUsed) throw new TypeError('The body of the request was read before the handler got it');
   if (request.body === null) return new Uint8Array();
-  const reader = request.body.getReader();
   const chunks: Uint8Array[] = [];
   let size = 0;
-  for (;;) {
-    const chunk = await read(reader);
-    if (chunk === undefined) return chunks.length === 1 ? chunks[0]! : concatBytes(chunks, size);
+  const isWhole = await readChunks(request.body, (chunk) => {
     size += chunk.byteLength;
-    if (size > maxBytes) {
-      void reader.cancel().catch(() => undefined);
-      throw tooLong(maxBytes);
-    }
     chunks.push(chunk);
-  }
+    return size <= maxBytes;
+  });
+  if (!isWhole) throw tooLong(maxBytes);
+  return chunks.length === 1 ? chunks[0]! : concatBytes(chunks, size);
 }
 
-async function read(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<Uint8Array | undefined> {
+/** @returns false if `take` wanted no more */
+async function readChunks(body: ReadableStream<Uint8Array>, take: TakeChunk): Promise<boolean> {
+  const reader = body.getReader();
+  const direct = directReaderOf(body);
   try {
-    return (await reader.read()).value;
+    if (direct !== undefined) return await direct(take);
+    for (;;) {
+      const { value } = await reader.read();
+      if (value === undefined) return true;
+      if (take(value)) continue;
+      void reader.cancel().catch(() => undefined);
+      return false;
+    }
   } catch (cause) {
     throw new FhirError('aborted', 'The request ended before its body did', { cause });
   }

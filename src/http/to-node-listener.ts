@@ -3,6 +3,7 @@ import { FhirError } from '../fhir/error.js';
 import { byteLength } from '../platform/byte-length.js';
 import type { FhirHandler } from './exchange/handler-config.js';
 import { type WireAnswer, wireHandlerOf } from './exchange/wire-answer.js';
+import { readDirectly } from './direct-body.js';
 import { HttpRequestError } from './http-request-error.js';
 import { toHttpResponse } from './to-http-response.js';
 
@@ -161,15 +162,16 @@ function bodyOf(incoming: NodeRequest): string | Uint8Array<ArrayBuffer> | Reada
     : stringifyJson(body);
 }
 
-/** The body as it arrives. Leaving it unread must not destroy the connection, over which the answer goes. */
+/** The body as it arrives, read on demand. Leaving it unread must not destroy the connection, over which the answer goes. */
 function streamOf(incoming: NodeRequest): ReadableStream<Uint8Array> {
   let chunks: AsyncIterator<Uint8Array> | undefined;
-  return new ReadableStream({
-    async pull(controller) {
-      chunks ??= incoming[Symbol.asyncIterator]();
-      const { done, value } = await chunks.next();
-      if (done === true) controller.close();
-      else controller.enqueue(value);
-    },
-  });
+  const pull = async (controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> => {
+    chunks ??= incoming[Symbol.asyncIterator]();
+    const { done, value } = await chunks.next();
+    if (done === true) controller.close();
+    else controller.enqueue(value);
+  };
+  const stream = new ReadableStream({ pull }, { highWaterMark: 0 });
+  readDirectly(stream, incoming);
+  return stream;
 }

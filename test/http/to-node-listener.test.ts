@@ -3,6 +3,7 @@ import { Agent, createServer, type IncomingMessage, request as httpRequest, type
 import { connect, type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { toNodeListener } from '../../src/http.js';
+import { readBoundedBody } from '../../src/http/read-bounded-body.js';
 import { createTestService, type TestService } from '../../src/test-service.js';
 import { until } from '../support/until.js';
 
@@ -142,5 +143,72 @@ describe('the signal of a request', () => {
     await closed.at(-1);
     expect(signals.at(-1)!.aborted).toBe(!isAnswered);
     answer(new Response());
+  });
+});
+
+describe('the body of a request', () => {
+  /** What the handler, or a function of the host, makes of one request whose parts are sent in turn. */
+  async function answerTo(
+    answer: (request: Request) => Promise<string>,
+    parts: readonly string[],
+    before: (incoming: IncomingMessage) => Promise<unknown> = async () => undefined,
+  ): Promise<string> {
+    const read = Promise.withResolvers<string>();
+    read.promise.catch(() => undefined);
+    const listener = toNodeListener(async (request) => {
+      await answer(request).then(read.resolve, read.reject);
+      return new Response();
+    });
+    const open = createServer((incoming, response) => void before(incoming).then(() => listener(incoming, response)));
+    await once(open.listen(0, '127.0.0.1'), 'listening');
+    const socket = connect((open.address() as AddressInfo).port, '127.0.0.1');
+    socket.on('error', () => undefined);
+    socket.write('POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n');
+    for (const part of parts) {
+      socket.write(`${part.length.toString(16)}\r\n${part}\r\n`);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    if (parts.at(-1) !== '') socket.destroy();
+    return read.promise.finally(() => {
+      socket.destroy();
+      open.close();
+    });
+  }
+  const bounded = async (request: Request): Promise<string> =>
+    Buffer.from(await readBoundedBody(request, 10)).toString();
+
+  test.each([
+    ['in parts', bounded, ['one', 'two', '']],
+    ['that is empty', bounded, ['']],
+    ['as a stream', (request: Request) => request.text(), ['one', 'two', '']],
+    [
+      'that the host reads a copy of first',
+      async (request: Request) => `${await request.clone().text()}+${await bounded(request)}`,
+      ['one', ''],
+    ],
+  ])('%s', async (_, read, parts) => {
+    const text = parts.join('');
+    expect((await answerTo(read, parts)).split('+')).toSatisfy((texts: string[]) => texts.every((one) => one === text));
+  });
+
+  test('that another reader of node:http has taken is empty', async () => {
+    const take = async (incoming: IncomingMessage): Promise<unknown> => {
+      incoming.resume();
+      return once(incoming, 'end');
+    };
+    expect(await answerTo(bounded, ['one', ''], take)).toBe('');
+  });
+
+  test('can be read once', async () => {
+    const twice = async (request: Request): Promise<string> => (await bounded(request)) + (await request.text());
+    await expect(answerTo(twice, ['one', ''])).rejects.toThrow(TypeError);
+  });
+
+  test('may not be longer than allowed, and nothing is read beyond', async () => {
+    await expect(answerTo(bounded, ['one', 'two', 'three', 'four', ''])).rejects.toMatchObject({ status: 413 });
+  });
+
+  test('ends with its client', async () => {
+    await expect(answerTo(bounded, ['one'])).rejects.toMatchObject({ code: 'aborted' });
   });
 });
