@@ -1,4 +1,5 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
+import { perModel } from '../../fhir/model/per-model.js';
 import { isPart } from '../../fhir/json/parts.js';
 import { fromElements, plainValue, takeElement } from '../../fhir/json/written-decimal.js';
 import { isJsonObject, type JsonObject, MAX_RESOURCE_DEPTH } from '../../fhir/resource.js';
@@ -21,15 +22,23 @@ const MAX_FAULTS = 20;
  * removed, except for list items, where they are placeholders. Decimals keep how they are written.
  *
  * In steps: what is short enough to be a part of a long value is one.
+ *
+ * PERF: a variable is read when it is coerced, and again as an argument, where nothing of it changes.
  */
 export function* readInput(
   model: FhirModel,
   place: InputPlace | InputField,
   value: unknown,
 ): Generator<void, { readonly value: unknown; readonly faults: readonly InputFault[] }> {
+  if (isJsonObject(value) && !place.array && READ_AS(model).get(value) === place.type) return { value, faults: [] };
   const reader = new Reader(model);
-  return { value: yield* reader.reading(place, value, '', 0), faults: reader.faults };
+  const read = yield* reader.reading(place, value, '', 0);
+  if (isJsonObject(read) && reader.faults.length === 0) READ_AS(model).set(read, place.type);
+  return { value: read, faults: reader.faults };
 }
+
+/** The types of the objects that were read without faults. Nobody changes them. */
+const READ_AS = perModel(() => new WeakMap<JsonObject, string>());
 
 class Reader {
   readonly faults: InputFault[] = [];
