@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3';
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { executeFhirGraphql, MemoryStore, systemCaller } from '../../src/index.js';
 import { R4 } from '../../src/fhir/r4.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
@@ -21,7 +21,6 @@ import { inStretch, stretchOf } from '../../src/stores/sqlite/pages/stretch.js';
 import { TUNING } from '../../src/stores/sqlite/pages/tuning.js';
 import { Statements } from '../../src/stores/sqlite/statements.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
-import { BLOCK } from '../../src/stores/sqlite/zones.js';
 import { PROJECT, put } from '../../src/testing/conformance-case.js';
 import { createRandom } from '../../src/testing/random.js';
 import { randomResources } from '../../src/testing/random-resources.js';
@@ -31,11 +30,6 @@ import { cases } from '../support/chance.js';
 
 const DEFAULTS = { ...TUNING };
 afterEach(() => void Object.assign(TUNING, DEFAULTS));
-
-const BLOCK_SIZE = BLOCK.size;
-// Few resources are several blocks.
-beforeAll(() => void (BLOCK.size = 16));
-afterAll(() => void (BLOCK.size = BLOCK_SIZE));
 
 async function storeOf(resources: readonly AnyResource[], database = new Database(':memory:')): Promise<AnyResource[]> {
   const store = new SqliteStore(database);
@@ -50,21 +44,6 @@ describe('every way to a page gives the page', () => {
     walked: { looks: [Infinity] },
     'walked in short stretches': { looks: [Infinity], firstChunk: 1, maxChunk: 3 },
     'walked without collecting what is outside of a range': { looks: [Infinity], firstChunk: 2, maxOutside: 0 },
-    'searched block by block': {
-      looks: [1, Infinity],
-      firstChunk: 1,
-      maxChunk: 64,
-      walkedPerScanned: 1e-9,
-      blocksFrom: 0,
-      blocksPerScanned: 1e9,
-    },
-    'walked a little, then searched block by block': {
-      looks: [2, 40, Infinity],
-      firstChunk: 1,
-      maxChunk: 4,
-      blocksFrom: 2,
-      blocksPerScanned: 1e3,
-    },
     'collected by the parameters of several conditions': {
       looks: [1, 1e9, Infinity],
       walkedPerScanned: 1e-9,

@@ -67,7 +67,7 @@ export class Commits {
     this.#status = status;
     this.#shapes = new Shapes(statements, dictionaries);
     this.#index = new IndexWriter(statements, dictionaries);
-    this.#versions = new Versions(statements, dictionaries, this.#shapes, this.#index.zones);
+    this.#versions = new Versions(statements, dictionaries, this.#shapes);
     this.#guard = guard;
     this.#clock = clock;
     this.#valueIndexes = valueIndexes;
@@ -235,7 +235,6 @@ export class Commits {
     noteRemoval(this.#database, this.#statements);
     const left = this.#versions.erase(key, before, reason);
     this.#takeOut(left.owner);
-    this.#index.zones.remake(left.owner);
     removeSkipRows(this.#statements, left.collection);
     changes.push(changeOf('erase', key, left));
     return { kind: 'erase', versionId: left.versionId, versions: before.version - before.purged };

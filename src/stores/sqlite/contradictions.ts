@@ -1,5 +1,4 @@
 import { INDEX_TABLES } from '../sql/index-tables.js';
-import { BLOCK } from './zones.js';
 
 /** What must not be in a file, and a statement that counts it. */
 export interface Contradiction {
@@ -7,14 +6,10 @@ export interface Contradiction {
   readonly count: string;
 }
 
-/** Rows that contradict each other, whatever the resources say. */
-export function contradictions(): readonly Contradiction[] {
-  return [...CONTRADICTIONS, ...outsideZones()];
-}
-
 const CURRENT = 'SELECT key FROM resource WHERE content IS NOT NULL';
 
-const CONTRADICTIONS: readonly Contradiction[] = [
+/** Rows that contradict each other, whatever the resources say. */
+export const CONTRADICTIONS: readonly Contradiction[] = [
   {
     problem: 'resource: rows of no project and type',
     count: 'SELECT count(*) FROM resource WHERE collection NOT IN (SELECT key FROM collection)',
@@ -87,27 +82,3 @@ const CONTRADICTIONS: readonly Contradiction[] = [
     count: `SELECT count(*) FROM ${table} WHERE resource NOT IN (${CURRENT})`,
   })),
 ];
-
-/** Rows that are re-indexed have no zones before that. */
-function outsideZones(): readonly Contradiction[] {
-  const block = (key: string): string => `z.block = ${key} / ${BLOCK.size}`;
-  const values = (
-    table: string,
-  ): string => `(SELECT count(*) FROM ${table} d CROSS JOIN resource r ON r.key = d.resource
-    WHERE d.grp = 0 AND NOT EXISTS (
-    SELECT 1 FROM zone z WHERE z.parameter = d.parameter AND ${block('d.resource')}
-      AND d.low BETWEEN z.low AND z.last AND d.high <= z.high))`;
-  const resources = (parameter: string, value: string): string => `NOT EXISTS (
-    SELECT 1 FROM zone z WHERE z.parameter = ${parameter} AND ${block('r.key')} AND ${value} BETWEEN z.low AND z.last)`;
-  return [
-    {
-      problem: 'zone: values outside of every zone',
-      count: `SELECT CASE WHEN EXISTS (SELECT 1 FROM index_work) THEN 0 ELSE ${values('date')} + ${values('quantity')} END`,
-    },
-    {
-      problem: 'zone: resources outside of every zone',
-      count: `SELECT count(*) FROM resource r WHERE r.content IS NOT NULL
-        AND (${resources('-2 * r.collection', 'r.id')} OR ${resources('-2 * r.collection - 1', 'r.updated')})`,
-    },
-  ];
-}

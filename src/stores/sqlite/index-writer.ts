@@ -4,7 +4,6 @@ import type { Dictionaries } from './dictionary.js';
 import { addIndexRows, INDEX_COLUMNS, type IndexOwner } from './index-rows.js';
 import { RowBuffer } from './row-buffer.js';
 import type { Statements } from './statements.js';
-import { Zones } from './zones.js';
 
 /**
  * Keeps the index tables consistent with the resources. Only inside a transaction, which must end with {@link flush} or
@@ -13,15 +12,12 @@ import { Zones } from './zones.js';
 export class IndexWriter {
   readonly #statements: Statements;
   readonly #dictionaries: Dictionaries;
-  /** Of the values that are added, and of what others add. */
-  readonly zones: Zones;
   readonly #rows: { readonly [Table in ValueTable]: RowBuffer };
 
   constructor(statements: Statements, dictionaries: Dictionaries) {
     const buffer = (table: ValueTable): RowBuffer => new RowBuffer(statements, table, INDEX_COLUMNS[table]);
     this.#statements = statements;
     this.#dictionaries = dictionaries;
-    this.zones = new Zones(statements, dictionaries);
     this.#rows = {
       token: buffer('token'),
       string: buffer('string'),
@@ -35,19 +31,18 @@ export class IndexWriter {
   /** Adds a resource that is in no index. */
   add(owner: IndexOwner, marked: MarkedEntries): void {
     addIndexRows(owner, marked, this.#dictionaries, this.#rows);
-    this.zones.add(owner, marked);
   }
 
   /** Takes a resource out of every index. */
   remove(resource: number): void {
-    this.#flushRows();
+    this.flush();
     for (const table of INDEX_TABLES) this.#statements.write(REMOVE[table]).run(resource);
   }
 
   /** Takes the values of some parameters of a resource out of every index. */
   removeParameters(resource: number, parameters: readonly number[]): void {
     if (parameters.length === 0) return;
-    this.#flushRows();
+    this.flush();
     for (const table of INDEX_TABLES) {
       this.#statements.write(REMOVE_PARAMETERS[table]).run(resource, JSON.stringify(parameters));
     }
@@ -55,19 +50,12 @@ export class IndexWriter {
 
   /** Writes everything that was added: before anything is looked up in the index, and at the end. */
   flush(): void {
-    this.#flushRows();
-    this.zones.flush();
+    for (const buffer of Object.values(this.#rows)) buffer.flush();
   }
 
   /** Forgets what was added but not written, after a rollback. */
   clear(): void {
     for (const buffer of Object.values(this.#rows)) buffer.clear();
-    this.zones.clear();
-  }
-
-  /** PERF: zones are written once, at the end. */
-  #flushRows(): void {
-    for (const buffer of Object.values(this.#rows)) buffer.flush();
   }
 }
 

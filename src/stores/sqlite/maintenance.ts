@@ -16,7 +16,6 @@ import { FILL_PAST } from './migrations.js';
 import { Shapes } from './shapes.js';
 import type { Statements } from './statements.js';
 import { inTransaction } from './transaction.js';
-import { resourceZones } from './zones.js';
 import { type Verification, verifyDatabase } from './verify.js';
 
 /** Rebuilds and checks derived data. */
@@ -57,10 +56,9 @@ export class Maintenance {
     assertNotOvertaken(this.#statements, this.#status);
     const indexes = this.#dropIndexes();
     // Without a condition SQLite drops the pages of a table and of its indexes without reading them.
-    for (const table of [...INDEX_TABLES, 'shape', 'past', 'zone', 'skip']) this.#database.exec(`DELETE FROM ${table}`);
+    for (const table of [...INDEX_TABLES, 'shape', 'past', 'skip']) this.#database.exec(`DELETE FROM ${table}`);
     this.#remakeIndexes();
     this.#database.exec(FILL_PAST);
-    for (const text of resourceZones()) this.#database.exec(text);
     const dictionaries = createDictionaries(this.#database, this.#statements);
     const index = new IndexWriter(this.#statements, dictionaries);
     const shapes = new Shapes(this.#statements, dictionaries);

@@ -1,5 +1,4 @@
 import type { SqliteDatabase } from './driver.js';
-import { resourceZones } from './zones.js';
 
 /** Migrates a file by one schema version. Runs inside a transaction, with our SQL functions registered. */
 type Migration = (database: SqliteDatabase) => void;
@@ -20,11 +19,10 @@ function addChecksums(database: SqliteDatabase): void {
     UPDATE unique_key SET sum = fhirgraph_name_sum(resource, project, text);`);
 }
 
-/** 3: queue of index rows to re-index; shapes, marks, zones and skip indexes; histories of types. */
+/** 3: queue of index rows to re-index; shapes, marks and skip indexes; histories of types. */
 function addIndexWorkShapesAndPast(database: SqliteDatabase): void {
   addIndexWork(database);
   addShapesAndExtremes(database);
-  addZones(database);
   addSkipIndexes(database);
   addPast(database);
   addRemovals(database);
@@ -84,16 +82,6 @@ function addShapesAndExtremes(database: SqliteDatabase): void {
     CREATE INDEX quantity_by_value ON quantity (parameter, low, high, resource, extreme, system, code) WHERE grp = 0;
     CREATE INDEX quantity_by_end ON quantity (parameter, high, low, resource, extreme, system, code) WHERE grp = 0 AND high > low;
     CREATE INDEX uri_by_value ON uri (parameter, value, resource, extreme) WHERE grp = 0;`);
-}
-
-/** Zones of ids and instants of change. Re-indexing makes those of values. */
-function addZones(database: SqliteDatabase): void {
-  database.exec(`
-    CREATE TABLE zone (
-      parameter INTEGER NOT NULL, block INTEGER NOT NULL, low NOT NULL, last NOT NULL, high NOT NULL,
-      PRIMARY KEY (parameter, block)) WITHOUT ROWID;
-    CREATE INDEX zone_by_block ON zone (block);
-    ${resourceZones().join(';')};`);
 }
 
 /** The versions that are not current, by type and instant. */

@@ -14,7 +14,6 @@ import { removeVersions } from './remove-versions.js';
 import { removeSkipRows } from './skip/skip-row.js';
 import type { Statements } from './statements.js';
 import { inTransaction } from './transaction.js';
-import { noteNarrowing } from './zones.js';
 
 /** A step of removing a project, with the changes that listeners receive. */
 export interface RemovedPart {
@@ -51,7 +50,6 @@ export class Removal {
       let versions = 0;
       let examined = 0;
       const note = (removed: number, from: number): void => {
-        if (removed > 0 && versions === 0) noteNarrowing(this.#statements);
         if (removed > 0) removeSkipRows(this.#statements, from);
         versions += removed;
       };
@@ -104,7 +102,6 @@ export class Removal {
           if (rows.length === 0) break;
         }
         this.#statements.write('DELETE FROM shape WHERE collection = ?').run(collection);
-        this.#statements.write(REMOVE_ZONES).run(collection, collection, collection);
         endWork(this.#statements, collection, type);
       }
       this.#statements.write('DELETE FROM system WHERE project = ?').run(project);
@@ -190,8 +187,6 @@ const RESOURCES = 500;
 const VERSIONS = 1_000;
 const AT_ONCE = 100;
 
-const REMOVE_ZONES = `DELETE FROM zone WHERE parameter IN (-2 * ?, -2 * ? - 1)
-  OR parameter IN (SELECT key FROM parameter WHERE collection = ?)`;
 const LIST_COLLECTIONS = 'SELECT key, type FROM collection WHERE project = ? AND key >= ? ORDER BY key';
 const NEXT_RESOURCES =
   'SELECT key, id, version, purged FROM resource WHERE collection = ? AND id > ? ORDER BY id LIMIT ?';

@@ -25,9 +25,6 @@
  *               plain parameters
  *               extreme                      whether the value is the smallest or largest of its resource, so that the
  *                                            index by value gives resources in the order of a sort. See extremes.ts
- * zone          (parameter, block)           the values of a date or number among a block of resource keys: the smallest and
- *                                            largest low and the largest high. Negative: the ids, or the instants of
- *                                            change, of a collection. Maybe wider, never narrower. See zones.ts
  * skip          (sort, subject, value)       what each thousand resources in the order of a sort key hold, as of a moment: see
  *                                            skip-row.ts
  * unique_key    (project, text)              held by a current resource
@@ -88,10 +85,6 @@ CREATE TABLE uri (
   resource INTEGER NOT NULL, parameter INTEGER NOT NULL, grp INTEGER NOT NULL, ordinal INTEGER NOT NULL,
   value TEXT NOT NULL, extreme INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (resource, parameter, grp, ordinal)) WITHOUT ROWID;
-CREATE TABLE zone (
-  parameter INTEGER NOT NULL, block INTEGER NOT NULL, low NOT NULL, last NOT NULL, high NOT NULL,
-  PRIMARY KEY (parameter, block)) WITHOUT ROWID;
-CREATE INDEX zone_by_block ON zone (block);
 CREATE TABLE skip (
   collection INTEGER NOT NULL, sort INTEGER NOT NULL, subject INTEGER NOT NULL, value NOT NULL, data TEXT NOT NULL,
   PRIMARY KEY (sort, subject, value)) WITHOUT ROWID;

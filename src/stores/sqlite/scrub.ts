@@ -5,7 +5,6 @@ import { assertNotOvertaken } from './prepare-schema.js';
 import { noteRemoval } from './removal-epoch.js';
 import type { Statements } from './statements.js';
 import { inTransaction, untilUnlocked } from './transaction.js';
-import { narrowZones } from './zones.js';
 
 /**
  * Overwrites what removed content left in the file and its log.
@@ -24,7 +23,6 @@ export function scrub(database: SqliteDatabase, statements: Statements, status: 
       assertNotOvertaken(statements, status);
       noteRemoval(database, statements);
       for (const text of FORGET_NAMES) statements.write(text).run();
-      narrowZones(statements);
       // Samples of indexed values, where the host had SQLite gather statistics.
       if (statements.read(HAS_SAMPLES).get() !== undefined) database.exec('DELETE FROM sqlite_stat4');
     });

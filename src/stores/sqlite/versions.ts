@@ -11,7 +11,6 @@ import type { PreparedPut } from './prepared-write.js';
 import type { Dictionaries } from './dictionary.js';
 import type { Shapes } from './shapes.js';
 import type { Statements } from './statements.js';
-import type { Zones } from './zones.js';
 
 /** The state of a key in the tables `resource` and `version`. */
 export interface ResourceState {
@@ -56,17 +55,15 @@ export class Versions {
   readonly #statements: Statements;
   readonly #dictionaries: Dictionaries;
   readonly #shapes: Shapes;
-  readonly #zones: Zones;
   #now = 0;
   /** {@link #now} as an instant. */
   #instant = '';
   #nextKey = 0;
 
-  constructor(statements: Statements, dictionaries: Dictionaries, shapes: Shapes, zones: Zones) {
+  constructor(statements: Statements, dictionaries: Dictionaries, shapes: Shapes) {
     this.#statements = statements;
     this.#dictionaries = dictionaries;
     this.#shapes = shapes;
-    this.#zones = zones;
   }
 
   /** @param now the instant of all versions to come. Milliseconds since 1970. */
@@ -108,7 +105,6 @@ export class Versions {
     const owner = resources.makeIfNew(collection, key.id, state);
     if (owner === undefined) return undefined;
     this.#shapes.move(null, shape);
-    this.#zones.addResource(collection, owner, key.id, this.#now);
     const text =
       firstText?.lastUpdated === this.#instant
         ? firstText.text
@@ -126,7 +122,6 @@ export class Versions {
     this.#shapes.move(state.shape, shape);
     const stored = { version, updated, content, shape };
     const owner = state.owner ?? this.#dictionaries.resources.make(collection, key.id, stored);
-    if (resource !== null) this.#zones.addResource(collection, owner, key.id, updated);
     if (state.content !== null) this.#statements.write(ADD_PAST).run(collection, state.updated, state.content);
     if (resource === null) this.#statements.write(ADD_PAST).run(collection, updated, this.#nextKey);
     if (state.owner !== undefined) this.#statements.write(SET_STATE).run(version, updated, content, shape, owner);

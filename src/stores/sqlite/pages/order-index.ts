@@ -4,7 +4,7 @@ import { tablesOf, type ValueTable } from '../../sql/index-tables.js';
 import { parameterKey, type RowScope } from '../../sql/rows.js';
 import { allOf, Sql, sql, type SqlValue, unionAll } from '../../sql/sql.js';
 import { shapeScan } from '../shapes.js';
-import { zoneOf } from './blocks.js';
+import { orderOfIds, orderOfInstants } from '../skip/skip-row.js';
 
 /**
  * An index that has resources in the order of one sort key, each once. Its row is called `w` in statements.
@@ -36,8 +36,6 @@ export interface OrderIndex {
   readonly codesOf?: number | undefined;
   /** True if no two resources have the same value. */
   readonly unique: boolean;
-  /** Its number in the table `zone`; undefined if the table never has its values. */
-  readonly zone?: number | undefined;
   /** Its number in the table `skip`; undefined if the table never has it. */
   readonly skip?: number | undefined;
   /** Selects the resources without a value; undefined if all have one. */
@@ -57,8 +55,7 @@ export function orderIndexOf({ parameter, descending }: SortKey, scope: RowScope
       valueOf: sql`${row}.id`,
       isValue: (value) => sql`${row}.id = ${value}`,
       unique: true,
-      zone: zoneOf(parameter, scope),
-      skip: zoneOf(parameter, scope),
+      skip: orderOfIds(collection as number),
     };
   }
   if (parameter === '_lastUpdated') {
@@ -71,8 +68,7 @@ export function orderIndexOf({ parameter, descending }: SortKey, scope: RowScope
       valueOf: sql`${row}.updated`,
       isValue: (value) => sql`${row}.updated = ${value}`,
       unique: false,
-      zone: zoneOf(parameter, scope),
-      skip: zoneOf(parameter, scope),
+      skip: orderOfInstants(collection as number),
     };
   }
   const [table, other] = tablesOf(scope.dialect.model, scope.type, parameter);
@@ -95,7 +91,6 @@ export function orderIndexOf({ parameter, descending }: SortKey, scope: RowScope
     isValue: (text) =>
       sql`EXISTS (SELECT 1 FROM ${name} x INDEXED BY ${key} WHERE x.resource = ${row}.key AND ${own(sql`x`)} AND ${value(sql`x`)} = ${text})`,
     unique: false,
-    zone: zoneOf(parameter, scope),
     codesOf: table === 'token' ? (number as number) : undefined,
     skip: table === 'uri' ? undefined : (number as number),
     missing: {

@@ -7,7 +7,7 @@ import type { Statements } from '../statements.js';
 import { collection } from './collection.js';
 import { type Condition, leavesOf } from '../../sql/pages/condition.js';
 import type { FoundRow } from '../../sql/pages/found-row.js';
-import { type OrderIndex, orderIndexOf } from './order-index.js';
+import { orderIndexOf } from './order-index.js';
 import type { PageOrder, PagePosition } from '../../sql/pages/page-order.js';
 import type { PreparedSearch } from './prepared-search.js';
 import { SkipWalker } from './skip-walk.js';
@@ -21,15 +21,12 @@ import { boundsOf } from './walk-bounds.js';
 /**
  * Finds one page of a search.
  *
- * There are four ways, and which one is short depends on the data:
+ * There are three ways, and which one is short depends on the data:
  *
  * - **collect**: read the scan of the narrowest condition, test the others, sort. The cost is the number of its rows.
  * - **walk**: read the index of the first sort key in its order and test each row until the page is full. The cost is the
  *   number of rows up to there. Where many rows have the same value, they are a page of their own, in the order of the next key; the ids
  *   are the last key.
- *
- * - **blocks**: search the blocks of resources that can have matches, in the order of the smallest (or largest) sort value of
- *   each. The cost is the number of blocks up to the page. It helps where matches lie together, far from the order's start.
  *
  * - **skip**: intersect the sets of resources that can meet the conditions, and read the order's parts for what is left; see
  *   skip-walk.ts. It is bounded by the length of the order: a granule takes as long as ten rows of a walk.
@@ -124,9 +121,8 @@ export class PageFinder {
     bySets = true,
   ): Finding {
     if (need <= 0 || conditions.some(({ test }) => test === FALSE)) return [];
-    const walk = wayOf(this.#walk(level, conditions, need, place, false));
+    const walk = wayOf(this.#walk(level, conditions, need, place));
     const ownScans = conditions.filter(({ scan }) => scan !== undefined);
-    let blocks: Way | undefined;
     let skips: { readonly way: Way | undefined } | undefined;
     for (const look of TUNING.looks) {
       const isLast = look === Infinity;
@@ -135,8 +131,8 @@ export class PageFinder {
         const found = yield* until(look * TUNING.skippedPerScanned, skips.way);
         if (found !== undefined) return found;
       }
-      const { presence } = this.#search;
-      const scans = look < TUNING.presenceFrom || presence === undefined ? ownScans : [...ownScans, presence];
+      const presence = look < TUNING.presenceFrom ? undefined : this.#search.presence;
+      const scans = presence === undefined ? ownScans : [...ownScans, presence];
       const shortest = isLast ? undefined : this.#search.probes.shortestUnder(look, scans.filter(isWorth(look)));
       if (shortest !== undefined || (isLast && walk === undefined)) {
         yield shortest?.rows ?? 0;
@@ -146,10 +142,6 @@ export class PageFinder {
       }
       const walked = yield* until(look * TUNING.walkedPerScanned, walk);
       if (walked !== undefined) return walked;
-      if (look < TUNING.blocksFrom) continue;
-      blocks ??= wayOf(this.#walk(level, conditions, need, place, true));
-      const found = yield* until(look * TUNING.blocksPerScanned, blocks);
-      if (found !== undefined) return found;
     }
     throw new Error('A walk ends');
   }
@@ -184,24 +176,17 @@ export class PageFinder {
     return fewer && wayOf(this.#find(level, fewer, need, place, false));
   }
 
-  /** Undefined where no index has the order, or there are no zones of it. */
+  /** Undefined where no index has the order. */
   #walk(
     level: number,
     conditions: readonly Condition[],
     need: number,
     place: PagePosition | undefined,
-    byBlocks: boolean,
   ): Finding | undefined {
     const key = this.#order.keys[level]!;
     const index = orderIndexOf(key, this.#order.scope);
-    if (index === undefined || (byBlocks && !hasBlocks(index, conditions, need))) return undefined;
-    return this.#walker.walk(level, index, conditions, need, place, byBlocks);
+    return index && this.#walker.walk(level, index, conditions, need, place);
   }
-}
-
-/** Without a condition every block has matches. */
-function hasBlocks({ zone }: OrderIndex, conditions: readonly Condition[], need: number): boolean {
-  return zone !== undefined && conditions.length > 0 && need <= TUNING.maxByBlocks;
 }
 
 /** A way to find rows, gone a part at a time. */

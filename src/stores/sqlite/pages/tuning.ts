@@ -11,14 +11,6 @@ export const TUNING = {
   walkedPerScanned: 1,
   /** The number of rows from which the resources with values of all parameters are looked at. */
   presenceFrom: 6_400,
-  /** The number of rows from which blocks of resources are searched too. */
-  blocksFrom: 6_400,
-  /** Rows' worth of blocks that may be searched for each row that a scan would give. */
-  blocksPerScanned: 2,
-  /** Blocks that are searched before those that are left are counted. */
-  blocksOnTrial: 4,
-  /** The longest page that is found block by block. */
-  maxByBlocks: 1_000,
   /** Rows that an indirect scan may read for each row that it may give. */
   readPerScanned: 8,
   /** The longest page that the database sorts: it ends at no deadline while it does. */

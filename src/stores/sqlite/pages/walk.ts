@@ -7,7 +7,6 @@ import type { OrderIndex } from './order-index.js';
 import type { PageOrder, PagePosition } from '../../sql/pages/page-order.js';
 import { beyondRow, beyondValue, endOfStretch, inStretch, type Stretch, stretchOf } from './stretch.js';
 import { TUNING } from './tuning.js';
-import { BlockSearch } from './block-search.js';
 import type { Finding, WalkedRange } from './finding.js';
 import { isWithin } from '../../sql/pages/walk-bounds.js';
 import { boundsOf } from './walk-bounds.js';
@@ -31,27 +30,20 @@ export class Walker {
   readonly #statements: Statements;
   readonly #order: PageOrder;
   readonly #ways: OtherWays;
-  readonly #blocks: BlockSearch;
 
   constructor(statements: Statements, order: PageOrder, ways: OtherWays) {
     this.#statements = statements;
     this.#order = order;
     this.#ways = ways;
-    this.#blocks = new BlockSearch(statements, order);
   }
 
-  /**
-   * Reads the matches before the range, in it, after it, and those without a value; backwards in the opposite order.
-   *
-   * @param byBlocks searches the range block by block instead of walking it
-   */
+  /** Reads the matches before the range, in it, after it, and those without a value; backwards in the opposite order. */
   *walk(
     level: number,
     index: OrderIndex,
     conditions: readonly Condition[],
     need: number,
     place: PagePosition | undefined,
-    byBlocks: boolean,
   ): Finding {
     const key = this.#order.keys[level]!;
     const bounds = boundsOf(key, index, conditions, this.#order.scope, this.#statements);
@@ -60,9 +52,7 @@ export class Walker {
     const { before, after } = bounds;
     if (before !== undefined) parts.push((left) => this.#outside(level, conditions, before, left, place));
     const range = { level, index, bounds, conditions, place };
-    if (bounds.empty !== true) {
-      parts.push((left) => (byBlocks ? this.#blocks.find(range, left) : this.#range(range, left)));
-    }
+    if (bounds.empty !== true) parts.push((left) => this.#range(range, left));
     if (after !== undefined) parts.push((left) => this.#outside(level, conditions, after, left, place));
     if (missing !== undefined && !bounds.valued) {
       const condition = { ...missing, direct: true };

@@ -7,7 +7,6 @@ import { type Sql, sql, type SqlValue } from '../../sql/sql.js';
 import { orderIndexOf } from '../pages/order-index.js';
 import type { Statements } from '../statements.js';
 import { LAST_KEY } from '../versions.js';
-import { zoneOfIds } from '../zones.js';
 import { listBytes, listsBytes, setBytes } from '../../sql/skip/key-bytes.js';
 import { KeySet } from '../../sql/skip/key-set.js';
 import { longEnds } from './long-ends.js';
@@ -30,6 +29,7 @@ import {
   type SkipOrder,
   type SkipRow,
   type SkipSizes,
+  orderOfIds,
 } from './skip-row.js';
 import { isOfReferences } from './skip-order.js';
 
@@ -103,7 +103,7 @@ class SkipBuilder {
   }
 
   *rows(): Generator<SkipRow> {
-    const ids = zoneOfIds(this.#collection);
+    const ids = orderOfIds(this.#collection);
     yield { sort: SETS, subject: ids, value: HEADER, data: JSON.stringify(this.#header()) };
     // In the form of a set: `all` itself would refer to this row.
     const everything = setBytes(this.#all, new KeySet(this.#all.first, this.#all.size));

@@ -1,10 +1,9 @@
 import type { Statements } from '../statements.js';
-import { zoneOfIds } from '../zones.js';
-import { FORMAT, HEADER, SETS, SKIP_TUNING, type SkipHeader } from './skip-row.js';
+import { FORMAT, HEADER, SETS, SKIP_TUNING, type SkipHeader, orderOfIds } from './skip-row.js';
 
 /** Undefined where the file has none that is valid. */
 export function readHeader(collection: number, statements: Statements): SkipHeader | undefined {
-  const [text, epoch] = (statements.read(READ_HEADER).get(SETS, zoneOfIds(collection), HEADER) ?? []) as [
+  const [text, epoch] = (statements.read(READ_HEADER).get(SETS, orderOfIds(collection), HEADER) ?? []) as [
     string?,
     (string | null)?,
   ];

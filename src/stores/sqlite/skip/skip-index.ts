@@ -2,7 +2,6 @@ import type { SortKey } from '../../../search/criteria/criteria.js';
 import type { RowScope } from '../../sql/rows.js';
 import type { Guard } from '../guard.js';
 import type { Statements } from '../statements.js';
-import { zoneOfIds } from '../zones.js';
 import { addList, leastInList, listAt, readInto, readList } from '../../sql/skip/key-bytes.js';
 import { KeySet, wordsOf } from '../../sql/skip/key-set.js';
 import { shapeScan } from '../shapes.js';
@@ -26,6 +25,7 @@ import {
   type SkipHeader,
   type SkipOrder,
   TARGETS,
+  orderOfIds,
 } from './skip-row.js';
 
 /** Where skip indexes come from. */
@@ -115,7 +115,7 @@ export class SkipIndex {
   get all(): KeySet {
     this.#all ??=
       this.#few === undefined
-        ? (this.#read(SETS, zoneOfIds(this.#collection), EVERYTHING) ?? this.emptySet())
+        ? (this.#read(SETS, orderOfIds(this.#collection), EVERYTHING) ?? this.emptySet())
         : this.#setOfKeys(this.#few);
     return this.#all;
   }

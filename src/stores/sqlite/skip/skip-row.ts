@@ -24,14 +24,24 @@ import type { Statements } from '../statements.js';
  * order   3           0, 1 …   their granules
  * ```
  *
- * Orders are the numbers of parameters, or those of zones.ts for the ids and instants of change; `ids` is the number of that
- * order.
+ * Orders are the numbers of parameters, or those of {@link orderOfIds} and {@link orderOfInstants}; `ids` is the number of the
+ * former.
  */
 export interface SkipRow {
   readonly sort: number;
   readonly subject: number;
   readonly value: string | number;
   readonly data: string | Uint8Array;
+}
+
+/** The number of the order of the ids of a type. */
+export function orderOfIds(collection: number): number {
+  return -2 * collection;
+}
+
+/** The same for the instants of change. */
+export function orderOfInstants(collection: number): number {
+  return -2 * collection - 1;
 }
 
 export const SETS = 0;

@@ -5,7 +5,6 @@ import { sql, type SqlValue } from '../../sql/sql.js';
 import { countOfCollection } from '../shapes.js';
 import type { Statements } from '../statements.js';
 import { LAST_KEY } from '../versions.js';
-import { zoneOfIds } from '../zones.js';
 import { isSame, readInto, setBytes } from '../../sql/skip/key-bytes.js';
 import { KeySet } from '../../sql/skip/key-set.js';
 import { changedReferences, countRows } from './reference-rows.js';
@@ -24,6 +23,7 @@ import {
   type SkipRow,
   type SkipSizes,
   TARGETS,
+  orderOfIds,
 } from './skip-row.js';
 import { Written } from './written.js';
 
@@ -70,7 +70,7 @@ function changedRows(
   header: SkipHeader,
 ): readonly SkipRow[] | undefined {
   const collection = written.scope.collection as number;
-  const ids = zoneOfIds(collection);
+  const ids = orderOfIds(collection);
   const everything = setBytes(written.all, new KeySet(header.first, header.size));
   const rows: SkipRow[] = [
     { sort: SETS, subject: ids, value: HEADER, data: JSON.stringify(header) },

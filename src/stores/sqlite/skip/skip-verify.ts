@@ -3,8 +3,7 @@ import { rowScope } from '../../sql/rows.js';
 import type { Statements } from '../statements.js';
 import { buildSkipRows, type KnownRows } from './skip-build.js';
 import { readHeader, writtenSince } from './skip-header.js';
-import { HEADER, ORDER, PRESENCE, SETS, SEVERAL, SKIP_TUNING, type SkipOrder } from './skip-row.js';
-import { zoneOfIds } from '../zones.js';
+import { HEADER, ORDER, PRESENCE, SETS, SEVERAL, SKIP_TUNING, type SkipOrder, orderOfIds } from './skip-row.js';
 
 /**
  * Counts the wrong rows of skip indexes. It leaves out types with writes since their index was built: a search does not
@@ -33,7 +32,7 @@ export function countWrongSkipRows(dialect: SqlDialect, statements: Statements):
     const check = (): void => undefined;
     for (const row of buildSkipRows(rowScope({ project, dialect }, type), statements, sizes, check, known)) {
       const stored = read(row.sort, row.subject, row.value);
-      const isHeader = row.sort === SETS && row.subject === zoneOfIds(collection) && row.value === HEADER;
+      const isHeader = row.sort === SETS && row.subject === orderOfIds(collection) && row.value === HEADER;
       if (!isHeader && stored !== undefined && !isSame(stored, row.data)) wrong++;
     }
   }

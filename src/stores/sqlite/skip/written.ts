@@ -4,12 +4,11 @@ import { TABLE_NAMES, type ValueTable } from '../../sql/index-tables.js';
 import type { RowScope } from '../../sql/rows.js';
 import { type Sql, sql, type SqlValue } from '../../sql/sql.js';
 import type { Statements } from '../statements.js';
-import { zoneOfIds } from '../zones.js';
 import { readInto } from '../../sql/skip/key-bytes.js';
 import { KeySet } from '../../sql/skip/key-set.js';
 import { lastEndOf } from './long-ends.js';
 import { skipOrderOf } from './skip-order.js';
-import { EVERYTHING, SETS, type SkipHeader } from './skip-row.js';
+import { EVERYTHING, SETS, type SkipHeader, orderOfIds } from './skip-row.js';
 
 /** What was written to a type since its skip index was made. */
 export class Written {
@@ -47,7 +46,7 @@ export class Written {
     this.changed = new KeySet(first, size);
     for (const key of pending) this.changed.add(key);
     this.before = new KeySet(first, size);
-    const everything = this.read(SETS, zoneOfIds(scope.collection as number), EVERYTHING) as Uint8Array;
+    const everything = this.read(SETS, orderOfIds(scope.collection as number), EVERYTHING) as Uint8Array;
     readInto(this.before, everything, () => this.before);
     this.all = this.before.copy().subtract(this.changed);
     for (const [key] of this.among(sql`0`)) this.all.add(key);
