@@ -24,20 +24,22 @@ export async function setsOfScans(
   const { maxScanned } = SKIP_TUNING;
   const { maxNumbered } = index;
   const lists = scans.map(
-    (scan, place) => sql`${named(place)} (key) AS MATERIALIZED (SELECT * FROM (${scan}) u LIMIT ${maxScanned + 1})`,
+    (scan, place) =>
+      sql`${named('k', place)} (key) AS MATERIALIZED (SELECT * FROM (${scan}) u LIMIT ${maxScanned + 1})`,
   );
+  // PERF: what a scan finds is counted once.
+  const counts = scans.map((_, place) => sql`(SELECT count(*) AS size FROM ${named('k', place)}) ${named('c', place)}`);
   const columns = scans.flatMap((_, place) => {
-    const count = sql`(SELECT count(*) FROM ${named(place)})`;
-    const few = sql`SELECT key FROM ${named(place)} WHERE ${count} <= ${maxNumbered}`;
-    const many = sql`SELECT encode(string_agg(uuid_send(key), ''), 'base64') FROM ${named(place)}`;
+    const [key, size] = [sql`SELECT key FROM ${named('k', place)}`, sql`${named('c', place)}.size`];
     return [
-      count,
-      sql`(SELECT string_agg(n.n::text, ',') FROM (${index.numbersOf(few)}) n)`,
-      sql`CASE WHEN ${count} > ${maxNumbered} AND ${count} <= ${maxScanned} THEN (${many}) END`,
+      size,
+      sql`CASE WHEN ${size} <= ${maxNumbered} THEN (SELECT string_agg(n.n::text, ',') FROM (${index.numbersOf(key)}) n) END`,
+      sql`CASE WHEN ${size} > ${maxNumbered} AND ${size} <= ${maxScanned} THEN (
+        SELECT encode(string_agg(uuid_send(key), ''), 'base64') FROM ${named('k', place)}) END`,
     ];
   });
   const selected = sql`SELECT ${list([...columns, ...texts])}`;
-  const [row] = await run(lists.length === 0 ? selected : sql`WITH ${list(lists)} ${selected}`);
+  const [row] = await run(lists.length === 0 ? selected : sql`WITH ${list(lists)} ${selected} FROM ${list(counts)}`);
   const sets: (KeySet | undefined)[] = [];
   for (const place of scans.keys()) {
     const [count, numbers, keys] = row!.slice(3 * place) as [unknown, string | null, string | null];
@@ -52,6 +54,6 @@ export async function setsOfScans(
   return { sets, texts: row!.slice(3 * scans.length).map((text) => (text ?? '') as string) };
 }
 
-function named(place: number): Sql {
-  return new Sql(`k${place}`, []);
+function named(letter: string, place: number): Sql {
+  return new Sql(`${letter}${place}`, []);
 }
