@@ -9,4 +9,17 @@ export function acceptedTypes(accept: string): ReadonlyMap<string, number> {
   return weights;
 }
 
+/** The type of an answer in JSON: a type of ours, or plain JSON where the client prefers that. Undefined if it takes neither. */
+export function preferredJson<Own extends string>(
+  accept: string | null,
+  own: Own,
+): Own | 'application/json' | undefined {
+  if (accept === null || accept.trim() === '') return own;
+  const weights = acceptedTypes(accept);
+  const weight = (type: string): number => weights.get(type) ?? weights.get('application/*') ?? weights.get('*/*') ?? 0;
+  const [ofOwn, ofPlain] = [weight(own), weight('application/json')];
+  if (ofOwn === 0 && ofPlain === 0) return undefined;
+  return ofOwn >= ofPlain ? own : 'application/json';
+}
+
 const MAX_RANGES = 50;

@@ -1,7 +1,7 @@
 import { ERROR_CODES } from '../fhir/error.js';
 import { errorCodeOf } from '../graphql/documents/documents.js';
 import type { FhirGraphqlResult } from '../graphql/execute-fhir-graphql.js';
-import { acceptedTypes } from './accepted-types.js';
+import { preferredJson } from './accepted-types.js';
 import { HttpRequestError } from './http-request-error.js';
 import type { HttpResponse } from './http-types.js';
 import { retryHeaders } from './retry-headers.js';
@@ -12,14 +12,9 @@ const GRAPHQL_RESPONSE = 'application/graphql-response+json';
 
 /** The media type of a response with status 2xx. All others are GraphQL's own. @throws HttpRequestError 406 */
 export function graphqlFormat(accept: string | null): 'application/graphql-response+json' | 'application/json' {
-  if (accept === null || accept.trim() === '') return GRAPHQL_RESPONSE;
-  const weights = acceptedTypes(accept);
-  const weight = (type: string): number => weights.get(type) ?? weights.get('application/*') ?? weights.get('*/*') ?? 0;
-  const [graphql, json] = [weight(GRAPHQL_RESPONSE), weight('application/json')];
-  if (graphql === 0 && json === 0) {
-    throw new HttpRequestError(406, `GraphQL answers ${GRAPHQL_RESPONSE} or application/json`);
-  }
-  return graphql >= json ? GRAPHQL_RESPONSE : 'application/json';
+  const type = preferredJson(accept, GRAPHQL_RESPONSE);
+  if (type === undefined) throw new HttpRequestError(406, `GraphQL answers ${GRAPHQL_RESPONSE} or application/json`);
+  return type;
 }
 
 /** The response to a result, except its body. @throws HttpRequestError 406 */

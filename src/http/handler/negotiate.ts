@@ -1,4 +1,4 @@
-import { acceptedTypes } from '../accepted-types.js';
+import { preferredJson } from '../accepted-types.js';
 import { HttpRequestError } from '../http-request-error.js';
 
 /** How a client wants JSON: by `Accept`, `_format` and `_pretty`. See https://hl7.org/fhir/R4/http.html#mime-type. */
@@ -17,7 +17,9 @@ export function negotiateFormat(parameters: URLSearchParams, accept: string | nu
   const pretty = parameters.get('_pretty') === 'true';
   const asked = parameters.get('_format');
   const type =
-    asked === null ? typeByAccept(accept) : TYPES_BY_FORMAT.get(asked.toLowerCase().split(';', 1)[0]!.trim());
+    asked === null
+      ? preferredJson(accept, 'application/fhir+json')
+      : TYPES_BY_FORMAT.get(asked.toLowerCase().split(';', 1)[0]!.trim());
   if (type !== undefined) return { type, pretty };
   if (isLenient) return { ...DEFAULT_FORMAT, pretty };
   throw new HttpRequestError(406, 'This service answers application/fhir+json only');
@@ -31,12 +33,3 @@ const TYPES_BY_FORMAT: ReadonlyMap<string, Format['type']> = new Map([
   ['application/json', 'application/json'],
   ['text/json', 'application/json'],
 ]);
-
-function typeByAccept(accept: string | null): Format['type'] | undefined {
-  if (accept === null || accept.trim() === '') return 'application/fhir+json';
-  const weights = acceptedTypes(accept);
-  const weight = (type: string): number => weights.get(type) ?? weights.get('application/*') ?? weights.get('*/*') ?? 0;
-  const [fhir, json] = [weight('application/fhir+json'), weight('application/json')];
-  if (fhir === 0 && json === 0) return undefined;
-  return fhir >= json ? 'application/fhir+json' : 'application/json';
-}

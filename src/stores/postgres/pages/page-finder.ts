@@ -1,6 +1,6 @@
 import type { SortKey } from '../../../search/criteria/criteria.js';
 import type { SearchPosition } from '../../../search/evaluate/sort.js';
-import type { Condition } from '../../sql/pages/condition.js';
+import { type Condition, testsOf } from '../../sql/pages/condition.js';
 import type { PageOrder } from '../../sql/pages/page-order.js';
 import type { RowScope } from '../../sql/rows.js';
 import { FALSE, type Sql, sql, type SqlValue } from '../../sql/sql.js';
@@ -29,7 +29,7 @@ import { boundsOf } from './walk-bounds.js';
  *
  * There are three ways, and which one is short depends on the data:
  *
- * - **collect**: take what the narrowest condition finds, test the rest, sort. It costs what that condition finds.
+ * - **collect**: read the matches of the narrowest condition, test the rest, sort. The cost is the number of these matches.
  * - **walk**: read the index of the first sort key in its order and test each row until the page is full. It costs the rows
  *   up to there. Where many rows have the same value, they are a page of their own, in the order of the next key; the ids
  *   are the last key.
@@ -75,7 +75,7 @@ export class PageFinder {
     this.#outlook = new Outlook(scope, skips);
   }
 
-  /** What the narrowest condition finds, if that are few: one statement. Undefined if they are many, or it may take long. */
+  /** The page among the matches of the narrowest condition, by one statement. Undefined if they are many, or it may take long. */
   async few(
     conditions: readonly Condition[],
     need: number,
@@ -157,7 +157,7 @@ export class PageFinder {
     }
     const skipping = await this.#skipping(asked, index, conditions, run);
     if (ordered !== undefined && conditions.length === 0) return yield* skipping?.finding ?? ordered;
-    // PERF: a granule has many more of what most resources are than a page.
+    // PERF: of a value that most resources have, a granule has many more than a page.
     const isBroad = skipping !== undefined && skipping.share >= TUNING.mostShare;
     const isTested = !(skipping?.exact === true && areReferred(conditions));
     const isUntried = ordered !== undefined && !isFirst && !isLate;
@@ -282,7 +282,7 @@ export class PageFinder {
   ): Finding {
     const { order, level, place } = asked;
     const isHere = place !== undefined && isSame(place.values[0]!, value);
-    // What has no value comes last.
+    // Resources without a value come last.
     if (place !== undefined && !isHere && value === null && order.backwards) return [];
     const rest = isHere ? { values: place.values.slice(1), id: place.id } : undefined;
     return yield* this.#find({ ...asked, level: level + 1, place: rest }, [...conditions, condition], run);
@@ -292,8 +292,4 @@ export class PageFinder {
 /** @param ofIndex a number may be in the form of the database */
 function isSame(value: SqlValue, ofIndex: SqlValue): boolean {
   return typeof value === 'number' && ofIndex !== null ? value === Number(ofIndex) : value === ofIndex;
-}
-
-function testsOf(conditions: readonly Condition[]): readonly Sql[] {
-  return conditions.map(({ test }) => test);
 }

@@ -1,4 +1,4 @@
-import type { Condition } from '../../sql/pages/condition.js';
+import { type Condition, testsOf } from '../../sql/pages/condition.js';
 import { isBefore } from '../../sql/pages/value-range.js';
 import { type ConditionSet, intersection, type MemberCondition } from '../../sql/skip/condition-set.js';
 import type { KeySet } from '../../sql/skip/key-set.js';
@@ -50,7 +50,7 @@ export class SkipWalker {
     const find = async function* (this: SkipWalker): Finding {
       // PERF: what most resources meet is tested where the page is, and not for all that was written.
       const isTested = 2 * known.set.count < this.#index.size || (known.exact && isDeep(asked));
-      const written = await writtenKeys(this.#index, asked, isTested ? testsOf({ conditions }) : undefined, this.#run);
+      const written = await writtenKeys(this.#index, asked, isTested ? testsOf(conditions) : undefined, this.#run);
       return yield* this.#find({ asked, index, order, conditions, written, isTested }, known);
     };
     return { finding: find.call(this), exact: known.exact, share: known.set.count / this.#index.all.count };
@@ -146,7 +146,9 @@ export class SkipWalker {
     const { asked } = part;
     const scans = [
       ...(numbers.length === 0 ? [] : [this.#index.keysOf(numbers)]),
-      ...(keys.length === 0 ? [] : [part.isTested ? keysIn(keys) : matching(asked, keysIn(keys), testsOf(part))]),
+      ...(keys.length === 0
+        ? []
+        : [part.isTested ? keysIn(keys) : matching(asked, keysIn(keys), testsOf(part.conditions))]),
     ];
     if (scans.length === 0) return [];
     const start = { scan: unionAll(scans), test: TRUE };
@@ -273,8 +275,4 @@ function isPast(value: SqlValue, at: SqlValue | undefined, falling: boolean): bo
 /** True if the value may be the beginning of several values. */
 function isCutShort({ isCut }: SkipKey, value: SqlValue): boolean {
   return isCut && value !== null && [...String(value)].length === CUT;
-}
-
-function testsOf({ conditions }: Pick<Part, 'conditions'>): readonly Sql[] {
-  return conditions.map(({ test }) => test);
 }

@@ -52,6 +52,10 @@ export function isOfOneTarget(criteria: Criteria): boolean {
   return id !== undefined && types?.length === 1 && url === undefined && negated !== true;
 }
 
+export function testsOf(conditions: readonly Condition[]): readonly Sql[] {
+  return conditions.map(({ test }) => test);
+}
+
 class CriteriaCondition implements Condition {
   readonly criteria: Criteria;
   readonly scan: Sql | undefined;
