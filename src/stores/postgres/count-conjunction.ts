@@ -16,7 +16,7 @@ import { Sizes } from './pages/sizes.js';
 import { TUNING } from './pages/tuning.js';
 
 /**
- * Counts what meets conditions.
+ * Counts the resources that meet conditions.
  *
  * - **few**: where a scan finds few rows, the others are tested on each of them. The first such look is one statement.
  * - **sets**: the skip index has the resources of each condition: see count-sets.ts.
@@ -94,7 +94,7 @@ export class ConjunctionCount {
     return short && sql`SELECT ${short} WHERE ${this.#holds.many}`;
   }
 
-  /** The number of what the shortest of the scans finds, tested row by row; null where all are longer. */
+  /** The matches among the rows of the shortest scan, tested one by one; null where all scans are longer. */
   #ofFew(scans: readonly Condition[], conditions: readonly Condition[], look: number): Sql {
     const limit = look === Infinity ? sql`` : sql`LIMIT ${look + 1}`;
     const lists = scans.map(
@@ -158,7 +158,7 @@ export class ConjunctionCount {
     return sql`SELECT count(*) FROM (SELECT DISTINCT r0.key FROM ${row} WHERE ${where}) d`;
   }
 
-  /** What a negation excludes, where a scan finds it. */
+  /** The resources that a negation excludes, where a scan finds them. */
   #without({ criteria }: Condition): Sql | undefined {
     return criteria?.kind === 'not' ? this.#trees.single(criteria.of)?.scan : undefined;
   }

@@ -56,7 +56,7 @@ export async function search(model: FhirModel, query: SearchQuery, index: Search
   return { matches, total: counted ?? matches.length };
 }
 
-/** The texts of a page among what meets some conditions: by one statement where few match or their order is that of an index by id. */
+/** The texts of a page of matches: by one statement where few match or their order is that of an index by id. */
 async function pageTexts(
   model: FhirModel,
   query: SearchQuery,
@@ -214,7 +214,7 @@ export function searchStatements(
   return { pages: finderOf(query, scope, epoch).statements(conditions, offset + limit!, position), counts };
 }
 
-/** The number of matches among what meets some conditions. */
+/** The number of resources that meet conditions. */
 function countOf(
   model: FhirModel,
   query: SearchQuery,

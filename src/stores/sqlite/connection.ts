@@ -20,7 +20,7 @@ import { registerTextTest } from './text-test.js';
 import { asOfNow } from './transaction.js';
 import { ValueIndexes } from './value-indexes.js';
 
-/** What a connection to the store's file does, synchronously: the same in the event loop and in a thread. */
+/** The synchronous work on a connection to the store's file: the same in the event loop and in a thread. */
 export class Connection {
   readonly database: SqliteDatabase;
   readonly statements: Statements;
@@ -109,7 +109,7 @@ export class Connection {
     this.status.forget();
   }
 
-  /** What a search finds while all that it uses is searchable. */
+  /** The result of a search while every parameter it uses is searchable. */
   #whileSearchable<Result>(
     { project, type, criteria, sort }: SearchQuery,
     others: readonly string[],

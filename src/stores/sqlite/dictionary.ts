@@ -162,7 +162,7 @@ const MAKE_WITH_VERSION =
   'INSERT INTO resource (collection, id, sum, version, updated, content, shape) VALUES (?, ?, ?, ?, ?, ?, ?)';
 const MAKE_IF_NEW = `${MAKE_WITH_VERSION} ON CONFLICT (collection, id) DO NOTHING`;
 
-/** What a row of `resource` says of the newest version. See schema.ts. */
+/** The columns of `resource` that describe the newest version. See schema.ts. */
 export interface StoredState {
   readonly version: number;
   /** Milliseconds since 1970. */

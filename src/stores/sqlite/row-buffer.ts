@@ -32,7 +32,7 @@ export class RowBuffer implements RowSink {
     return this.#values;
   }
 
-  /** Writes what is left. */
+  /** Writes the remaining rows. */
   flush(): void {
     let start = 0;
     for (const [index, rows] of GROUPS.entries()) {
@@ -44,7 +44,7 @@ export class RowBuffer implements RowSink {
     this.#values.length = 0;
   }
 
-  /** Forgets what is left: the transaction it belongs to is over. */
+  /** Forgets the remaining rows: their transaction is over. */
   clear(): void {
     this.#values.length = 0;
   }

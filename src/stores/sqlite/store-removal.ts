@@ -5,7 +5,7 @@ import type { CallRunner } from './call-runner.js';
 import type { Connection } from './connection.js';
 import type { ResultOf, ThreadCall } from './threads/protocol.js';
 
-/** What the removals of a store need of it. */
+/** The parts of a store that its removals need. */
 export interface RemovalHost {
   readonly connection: Connection;
   readonly calls: CallRunner;

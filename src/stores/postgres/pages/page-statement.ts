@@ -8,10 +8,10 @@ import { TUNING } from './tuning.js';
 /** The parameters of a statement that finds a page, from some key of the order on. */
 export interface Asked {
   readonly order: PageOrder;
-  /** The key of the order that it begins with: what comes before is equal. */
+  /** The first key of the order that counts: the keys before it are equal. */
   readonly level: number;
   readonly need: number;
-  /** So many of these are shown, the last ones. What comes before them is passed: it has an empty text. */
+  /** How many of these are shown: the last ones. The others are passed, with empty texts. */
   readonly shown: number;
   /** Its values begin with that key. */
   readonly place: PagePosition | undefined;

@@ -1,7 +1,7 @@
 import { projectKey } from '../keys.js';
 import { allOf, type Sql, sql, type SqlValue } from '../../sql/sql.js';
 
-/** What a resource has of a parameter. */
+/** How many values of a parameter a resource has. */
 export type Occurrence = 'none' | 'some' | 'several';
 
 /** The keys of the current resources of a type that have no value, some, or several of a parameter: a range of an index per shape. */

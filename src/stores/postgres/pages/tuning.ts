@@ -15,7 +15,7 @@ export const TUNING = {
   maxCollected: 4_000,
   /** Rows of the first stretch of a walk. */
   stretch: 400,
-  /** What a test of a chain or a `_has` costs in rows. */
+  /** The cost of a test of a chain or a `_has`, in rows. */
   rowsPerFar: 8,
   /** How much longer a stretch under them is than the one before. */
   farGrowth: 2,
@@ -27,7 +27,7 @@ export const TUNING = {
   nearPage: 2,
   /** How much longer a stretch is than the one before. */
   growth: 10,
-  /** Rows of a stretch from which conditions are tested by lists of what they find. */
+  /** Rows of a stretch from which conditions are tested by lists of their matches. */
   listedFrom: 2_000,
   /** How many times as long as the stretch a list may be. A test by a list takes a tenth of the time of another. */
   listedPerWalked: 4,

@@ -45,7 +45,7 @@ export class ConditionSets implements KnownSets {
   /** The sets of conditions on other resources. */
   readonly #elsewhere = new Map<Criteria, ConditionSet | undefined>();
   readonly #made: MadeCriteria;
-  /** What has only the code that a test excludes, where few have it. */
+  /** The resources that have only the code that a test excludes, where they are few. */
   readonly #only = new Map<Criteria, KeySet | undefined>();
   readonly #linked: LinkedSets;
   readonly #tokens: TokenSets;
@@ -109,7 +109,7 @@ export class ConditionSets implements KnownSets {
     return criteria && setOfCriteria(criteria, this);
   }
 
-  /** The granule of what has one value, or none; undefined where it has others, too. */
+  /** The granule of the resources with one value, or with none; undefined where it has others, too. */
   #groupOf({ group }: Condition): { readonly order: SkipOrderKeys; readonly granule: number } | undefined {
     const order = group && this.index.order(group.order, group.descending);
     if (group === undefined || order === undefined) return undefined;
@@ -140,7 +140,7 @@ export class ConditionSets implements KnownSets {
     }
   }
 
-  /** The rows that may tell of criteria without others in them. */
+  /** The names of the rows that criteria without others in them need. */
   #namesOf(criteria: Criteria): readonly RowName[] {
     if (criteria.kind === 'last-updated') return RangeSet.namesOf(criteria, this.#scope);
     if (criteria.kind !== 'match' && criteria.kind !== 'missing') return [];
@@ -176,7 +176,7 @@ export class ConditionSets implements KnownSets {
     return set && { set, exact: true };
   }
 
-  /** What has another value than those that are asked for. */
+  /** The resources with another value than the searched ones. */
   #others(criteria: MatchCriteria): ConditionSet | undefined {
     const opposite = this.#made.oppositeOf(criteria);
     if (opposite === undefined) return undefined;
@@ -198,7 +198,7 @@ export class ConditionSets implements KnownSets {
   present(parameter: string): KeySet | undefined {
     if (parameter.includes('$')) return undefined;
     const key = this.#keyOf(parameter);
-    // What has no row had no value in any resource.
+    // A parameter without the row had no value in any resource.
     return (key === undefined ? undefined : this.index.setOf(key, PRESENCE)) ?? this.emptySet();
   }
 
@@ -259,7 +259,7 @@ export class ConditionSets implements KnownSets {
     return this.#scanned.get(criteria);
   }
 
-  /** What is in a range, of the resources with the unit where many have it. */
+  /** The resources in a range, among those with the unit where many have it. */
   #inUnit(criteria: MatchCriteria): ConditionSet | undefined {
     const found = this.#ranges.get(criteria)?.find();
     const unit = unitOf(criteria);
@@ -273,7 +273,7 @@ function inexact(found: ConditionSet | undefined): ConditionSet | undefined {
   return found && { set: found.set, exact: false };
 }
 
-/** The rows that tell of a condition beside its criteria. */
+/** The names of the rows that a condition needs in addition to its criteria. */
 function namesOfValue({ shared, group }: Condition): readonly RowName[] {
   const ofGroup = group === undefined ? [] : orderNames(group.order);
   if (shared === undefined) return ofGroup;

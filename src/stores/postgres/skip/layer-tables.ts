@@ -8,7 +8,7 @@ import type { Runner } from '../meta.js';
 import type { SkipIndex } from './skip-index.js';
 import type { SkipLayer } from './skip-row.js';
 
-/** What a layer is made of. */
+/** The tables that a layer is made from. */
 export interface LayerSource {
   readonly runner: Runner;
   readonly scope: RowScope;

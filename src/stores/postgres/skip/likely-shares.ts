@@ -121,7 +121,7 @@ export class LikelyShares {
     return own ?? this.#ofSet(parameter, valueName(code));
   }
 
-  /** Of what is not frequent, the most that it can be. */
+  /** The largest share that an infrequent value can have. */
   #ofSet(parameter: string | number, value: string): number | undefined {
     const subject = typeof parameter === 'number' ? parameter : this.#keyOf(parameter);
     const row = subject === undefined ? undefined : this.#row(SETS, subject, value);
@@ -166,7 +166,7 @@ function rest(share: number | undefined): number | undefined {
   return share === undefined ? undefined : 1 - share;
 }
 
-/** Of what has to meet all: no more than the least of the known ones. */
+/** The share that meets all: at most the smallest known one. */
 function least(shares: readonly (number | undefined)[]): number | undefined {
   const known = shares.filter((one) => one !== undefined);
   return known.length === 0 ? undefined : Math.min(...known);

@@ -18,7 +18,7 @@ import type { SkipOrderKeys } from './order-keys.js';
 import { orderNames, type RowName } from './skip-rows.js';
 import { SETS, SEVERAL, SKIP_TUNING, subjectOf } from './skip-row.js';
 
-/** What the server looks up. */
+/** The lookups that the server makes. */
 export interface RangeReads {
   /** Selects of keys; undefined is kept where they are too many. */
   readonly scans: readonly { readonly scan: Sql; keep(set: KeySet | undefined): void }[];
@@ -51,7 +51,7 @@ export class RangeSet {
   #leaving: KeySet | undefined;
   /** For each tested granule a character for each resource. */
   readonly #tested = new Map<number, string>();
-  /** What the index has and was not written since. */
+  /** The resources of the index that were not written since. */
   #current: KeySet;
 
   private constructor(criteria: RangeCriteria, index: SkipIndex, order: SkipOrderKeys, scope: RowScope) {
@@ -69,7 +69,7 @@ export class RangeSet {
     this.#current = index.all;
   }
 
-  /** The rows that tell of an order of the values. */
+  /** The names of the rows of an order of the values. */
   static namesOf(criteria: RangeCriteria, scope: RowScope): readonly RowName[] {
     const parameter = parameterOf(criteria);
     const subject = parameter.includes('$') ? undefined : subjectOf(parameter, scope);
@@ -84,7 +84,7 @@ export class RangeSet {
     return order && new RangeSet(criteria, index, order, scope);
   }
 
-  /** What has to be loaded for the set. */
+  /** The granules and lookups that the set needs. */
   get granules(): readonly RowName[] {
     return this.#order.rowsOf(...this.#span);
   }

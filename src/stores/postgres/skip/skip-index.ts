@@ -146,7 +146,7 @@ export class SkipIndex {
     });
   }
 
-  /** What has a code or a value in a layer, if all of that is of one system. */
+  /** The resources with a code or a value in a layer, if all its rows are of one system. */
   #wholeOf(subject: number, { system, code }: InSystem, mark: string): Kept {
     const systems = this.#rows.row({ sort: SETS, subject, value: mark + systemsName(code) });
     if (systems === ABSENT || !(systems as SystemsOf).same.includes(system)) return ABSENT;

@@ -7,7 +7,7 @@ export interface InSystem {
   readonly code: string | undefined;
 }
 
-/** What the name of a row says; undefined for other rows. */
+/** The parts of the name of a row; undefined for other rows. */
 export function readInSystem(value: string): InSystem | undefined {
   if (!value.startsWith('w')) return undefined;
   const [system, code] = [value.slice(1, 1 + UUID_LENGTH), value.slice(1 + UUID_LENGTH)];
@@ -23,7 +23,7 @@ export function systemsOfLayers(layers: readonly SystemsOf[]): SystemsOf | undef
   return { same: [...all].filter(isSame), own: [...all].filter((one) => !isSame(one)) };
 }
 
-/** With the rows that tell of a layer in which all values are of the system. */
+/** With the rows of layers in which all values are of the system. */
 export function withWhole(name: RowName): readonly RowName[] {
   const inSystem = name.sort === SETS ? readInSystem(name.value) : undefined;
   if (inSystem === undefined) return [name];

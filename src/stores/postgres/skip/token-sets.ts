@@ -10,8 +10,8 @@ import { inSystemName, PRESENCE, SETS, SEVERAL, systemsName, valueName } from '.
 import type { RowName } from './skip-rows.js';
 
 /**
- * Finds the sets of codes and systems. Load {@link namesOf} first, with the rows of what has a value and of what has several;
- * then {@link furtherNames}: the systems of a code tell in which rows its sets are.
+ * Finds the sets of codes and systems. Load {@link namesOf} first, with the sets of resources with a value and with several;
+ * then {@link furtherNames}: the systems of a code name the rows of its sets.
  */
 export class TokenSets {
   readonly #index: SkipIndex;
@@ -44,17 +44,17 @@ export class TokenSets {
     );
   }
 
-  /** What has a value that is asked for. Undefined if the skip index does not have it, as of a code that is not frequent. */
+  /** The resources with a searched value. Undefined if the skip index does not have them: the code is not frequent. */
   having(criteria: Criteria): ConditionSet | undefined {
     const test = this.#testOf(criteria);
     if (test === undefined || test.negated) return undefined;
     return union(test.asked.map((one) => this.#having(test.subject, one)));
   }
 
-  /** What has a value other than those that are excluded. Undefined if the skip index does not tell. */
+  /** The resources with a value that is not excluded. Undefined if the skip index does not have them. */
   others(criteria: Criteria): ConditionSet | undefined {
     const test = this.#testOf(criteria);
-    // What has a code in two forms may have no other.
+    // A resource with a code in two forms may have no other one.
     if (test?.negated !== true || test.asked.length > 1) return undefined;
     const { subject, asked } = test;
     const [excluded] = asked as readonly [Asked];

@@ -85,7 +85,7 @@ export class ConditionSets implements FindsSets {
     this.index.check();
     switch (criteria.kind) {
       case 'match':
-        // What no resource has ever had is in no index.
+        // A parameter that no resource has ever had is in no index.
         if (parameterKey(this.#scope, criteria.parameter) === undefined) {
           return { set: this.index.emptySet(), exact: true };
         }

@@ -67,7 +67,7 @@ export function longIntervals(
   };
 }
 
-/** @param read what has an end from `first` on and before `next`, and meets the condition */
+/** @param read the resources that end at or after `first` and before `next`, and meet the condition */
 function endingAfter(
   bound: number,
   { starts, addTo }: SkipOrderKeys,

@@ -10,13 +10,13 @@ import { allOf, anyOf, type Sql, sql, TRUE } from '../../sql/sql.js';
 import { MAX_SCANNED, type ScannedSets } from './scanned-sets.js';
 import type { SkipIndex } from './skip-index.js';
 
-/** What a reference refers to. */
+/** The target of a reference. */
 export interface Target {
   readonly type: string;
   readonly id: string;
 }
 
-/** Finds the sets of what has another value than those that are asked for. */
+/** Finds the sets of the resources with another value than the searched ones. */
 export class OtherSets {
   readonly #index: SkipIndex;
   readonly #scope: RowScope;
@@ -38,7 +38,7 @@ export class OtherSets {
 
   /**
    * @param present all that have a value
-   * @param equalTo the set of what has a value that is asked for
+   * @param equalTo the set of the resources with a searched value
    * @param limit rows of scans that may be read for an exact set; undefined: as many as a page may
    */
   of(
@@ -61,7 +61,7 @@ export class OtherSets {
     return only === undefined ? others : { set: present.copy().subtract(only), exact: true };
   }
 
-  /** What refers to another target, also by an absolute URL. */
+  /** The resources that refer to another target, also by an absolute URL. */
   #otherTargets({ test }: MatchCriteria, key: number, limit: number | undefined): ConditionSet | undefined {
     const asked = askedValues(test, this.#scope);
     if (asked === undefined || !('target' in asked)) return undefined;
@@ -79,7 +79,7 @@ export class OtherSets {
     return sql`SELECT x.resource FROM uri x INDEXED BY uri_by_value WHERE ${allOf(tests)}`;
   }
 
-  /** What has a code, with the system that is asked for, and nothing else. See extremes.ts for the bits. */
+  /** The resources that have only a code, with the searched system. See extremes.ts for the bits. */
   #onlyCode(equal: MatchCriteria, key: number, limit: number): KeySet | undefined {
     const { test } = equal;
     if (test.kind !== 'token' || test.code === undefined || test.below === true || test.except !== undefined)

@@ -47,12 +47,12 @@ export interface SkipOrderKeys extends SkipOrder {
 }
 
 /**
- * What a file holds of a type of a project, as of the moment it was built: see skip-row.ts. Of a type of few resources it holds
- * nothing: they, and what they refer to, are read.
+ * The skip index of a type of a project, as of the moment it was built: see skip-row.ts. A type of few resources has no rows
+ * of it: the resources and their references are read.
  */
 export class SkipIndex {
   readonly header: SkipHeader;
-  /** What was written since, deletions included: the index says nothing of them. */
+  /** The resources that were written since, deletions included: the index knows nothing about them. */
   readonly pending: readonly number[];
   readonly #collection: number;
   readonly #statements: Statements;
@@ -127,7 +127,7 @@ export class SkipIndex {
 
   /** The resources with a value of a parameter. It must not change. */
   present(parameter: number): KeySet {
-    // What has no row had no value in any resource.
+    // A parameter without the row had no value in any resource.
     if (this.#few === undefined) return this.setOf(parameter, PRESENCE) ?? this.emptySet();
     const scan = shapeScan(this.#collection, parameter, 'some');
     return this.#setOfKeys(this.#statements.column(scan) as readonly number[]);
@@ -267,7 +267,7 @@ function isLong(bytes: Uint8Array): boolean {
   return bytes.length > 16_384 || bytes.length === 1;
 }
 
-/** What the test of a resource costs in rows that are sorted. */
+/** The cost of a test of a resource, in sorted rows. */
 const ROWS_PER_TEST = 8;
 
 const NOTHING = new Uint8Array(0);

@@ -121,7 +121,7 @@ function changedReferenceRows(written: Written, parameter: number, size: number)
   });
 }
 
-/** The parameters of what was written. */
+/** The parameters of the written resources. */
 function parametersOf(written: Written): readonly number[] {
   const rows = written.allOf(sql`SELECT DISTINCT abs(p.value) FROM json_each(${written.pending}) j
     CROSS JOIN resource r ON r.key = j.value AND r.content IS NOT NULL CROSS JOIN shape s ON s.key = r.shape

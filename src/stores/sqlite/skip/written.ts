@@ -10,7 +10,7 @@ import { lastEndOf } from './long-ends.js';
 import { skipOrderOf } from './skip-order.js';
 import { EVERYTHING, SETS, type SkipHeader, orderOfIds } from './skip-row.js';
 
-/** What was written to a type since its skip index was made. */
+/** The writes to a type since its skip index was made. */
 export class Written {
   readonly scope: RowScope;
   /** Of the header of the index as it was. */
@@ -62,7 +62,7 @@ export class Written {
     return this.among(lastEndOf(table, parameter), keys);
   }
 
-  /** What was written and has several values. See extremes.ts for the marks. */
+  /** The written resources with several values. See extremes.ts for the marks. */
   severalOf(parameter: number, table: Exclude<ValueTable, 'reference'>): readonly number[] {
     const rows = this.allOf(sql`SELECT x.resource FROM json_each(${this.pending}) j CROSS JOIN ${TABLE_NAMES[table]} x
       ON x.resource = j.value AND x.parameter = ${parameter} AND x.grp = 0

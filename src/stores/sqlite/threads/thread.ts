@@ -7,7 +7,7 @@ import { receiveError } from './sent-error.js';
 import type { Task } from './task.js';
 import { THREAD_TUNING } from './tuning.js';
 
-/** What a thread reports to its pool. */
+/** The reports of a thread to its pool. */
 export interface ThreadOwner {
   /** It can take a task. */
   onIdle(thread: Thread): void;
@@ -15,7 +15,7 @@ export interface ThreadOwner {
   onSent(): void;
   /** It takes no more tasks, but its connection is still at work. */
   onGivenUp(thread: Thread): void;
-  /** It has ended. @param tasks what it was at, in order @param started false: it never answered */
+  /** It has ended. @param tasks those it worked on, in order @param started false: it never answered */
   onEnd(thread: Thread, tasks: readonly Task[], started: boolean, cause: unknown): void;
 }
 
