@@ -7,7 +7,7 @@ import { hasShared } from './test/support/shared-folder.js';
 
 export const LONG = 'test/long/**';
 
-/** Types, packages and examples: a change that breaks them seldom breaks nothing else. `npm run test:all` has these files. */
+/** Tests of types, packages and examples. A change that breaks them mostly breaks others too. `npm run test:all` runs them. */
 const SELDOM = [
   'test/frame/compiled.test.ts',
   'test/bench/variants.test.ts',
@@ -22,22 +22,22 @@ if (!hasShared) {
 
 /** What the tests on both majors of graphql have in common. */
 export const COMMON = {
-  // To evaluate the library and the definitions anew for each of 400 files takes longer than most of their tests.
+  // Evaluating the library and the definitions for each of 400 files takes longer than most of their tests.
   isolate: false,
   // Node.js loads the modules itself: Vite transforms each file for each project, and hands it over in a message.
   experimental: { viteModuleRunner: false, nodeLoader: false },
   execArgv: [
     ...['--import', fileURLToPath(new URL('scripts/load-typescript.mjs', import.meta.url))],
-    // Most code runs a few times: to optimise it takes more of the cores than it gives back.
+    // Most code runs a few times. Optimising it costs more than it saves.
     '--no-opt',
     '--no-wasm-tier-up',
-    // Tests make much that does not live long: fewer collections take a tenth less of the cores, and those that one thread
-    // makes a twentieth less: the threads of two workers wait for each other.
+    // Tests make many short-lived objects. Fewer collections save a tenth of the CPU. Collecting in one thread saves a
+    // twentieth, since the threads of two workers would wait for each other.
     ...['--min-semi-space-size=64', '--max-semi-space-size=128', '--single-threaded-gc'],
   ],
   setupFiles: ['test/support/setup.ts'],
   globalSetup: ['test/support/temporary-in-memory.ts'],
-  // Ends what hangs. A machine under load takes ten times as long as a quiet one, which is no fault of a test.
+  // Ends a test that hangs. A machine under load takes ten times as long as a quiet one, which is not the test's fault.
   testTimeout: 300_000,
   hookTimeout: 300_000,
 };
@@ -47,7 +47,7 @@ export const SSR = {
   resolve: { conditions: ['module-sync', 'module', 'node'], externalConditions: ['module-sync', 'node'] },
 };
 
-/** `npm test`: what is promised, each by the quickest of its tests, on graphql 17. */
+/** `npm test`: the quick form of the tests, on graphql 17. */
 export default defineConfig({
   ssr: SSR,
   test: {

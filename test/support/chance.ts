@@ -4,13 +4,13 @@
  */
 export const SEED = Number(process.env.FHIRGRAPH_SEED ?? 1);
 
-/** How many times the cases of a test to try. `npm test` has none: it is quick, and tries the fewest. */
+/** The factor of the number of random cases. `npm test` sets none and tries the fewest. */
 const EFFORT = process.env.FHIRGRAPH_EFFORT === undefined ? undefined : Number(process.env.FHIRGRAPH_EFFORT);
 
-/** How much of their random searches the stores' conformance tests make: in `npm test` a part. */
+/** The share of random searches that the stores' conformance tests make. `npm test` makes a part of them. */
 export const KIT_EFFORT = EFFORT === undefined ? 0.08 : Math.max(0.15, EFFORT / 5);
 
-/** Whether tests have all of their ways and stores: in `npm run test:all` and `npm run test:long`, not in `npm test`. */
+/** Whether tests run all of their variants and stores, as in `npm run test:all` and `npm run test:long`. */
 export const IS_WHOLE = EFFORT !== undefined;
 
 /** Whether random cases are many, as in `npm run test:long`. */
@@ -20,15 +20,15 @@ export const IS_LONG = (EFFORT ?? 0) >= 1;
 export const IS_GRAPHQL_16 = process.env.GRAPHQL_MAJOR === '16';
 
 /**
- * How many cases to try: in `npm run test:long` FHIRGRAPH_EFFORT times `count`, in `npm test` `quick` of them, in
- * `npm run test:all` a number between, and on graphql 16 a fifth of `quick`.
+ * The number of cases to try: FHIRGRAPH_EFFORT times `count` in `npm run test:long`, `quick` in `npm test`, a number
+ * between the two in `npm run test:all`, and a fifth of `quick` on graphql 16.
  */
 export function cases(count: number, quick = count): number {
   if (EFFORT !== undefined) return Math.max(quick, Math.ceil(count * EFFORT));
   return IS_GRAPHQL_16 ? Math.ceil(quick / 5) : quick;
 }
 
-/** Of several ways to the same result, or stores below it, `npm test` takes the first `quick`; `npm run test:all` has all. */
+/** The variants or stores that a test runs: the first `quick` of them in `npm test`, all of them in `npm run test:all`. */
 export function someOf<Way>(ways: readonly Way[], quick: number): readonly Way[] {
   return IS_WHOLE ? ways : ways.slice(0, quick);
 }
