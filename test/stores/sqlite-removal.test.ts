@@ -206,11 +206,15 @@ test('a read whose resource is erased half-way is answered as of afterwards', as
   await one.commit(ids.map((id) => put(resourceOf('Patient', id))));
   const reading = other.read(ids.map((id) => keyOf('Patient', id)));
   const searching = other.search(queryOf('Patient', ALL, { total: true }));
+  const listing = other.typeHistory({ project: PROJECT, type: 'Patient', limit: 10 });
   await one.commit([erase('Patient', 'd')]);
   const states = (await reading).map(({ status }) => status);
   expect(['found found found found', 'found found found gone']).toContain(states.join(' '));
   const { matches, total } = await searching;
   expect(matches).toHaveLength(total!);
+  const versions = (await listing).map(({ kind, id, versionId }) => `${kind} ${id} ${versionId}`);
+  const others = ['put c 1', 'put b 1', 'put a 1'];
+  expect([['put d 1', ...others].join(), ['delete d 2', ...others].join()]).toContain(versions.join());
 });
 
 test('purging and removing go in steps of bounded size, whatever a resource or project holds', async () => {

@@ -517,6 +517,14 @@ describe('large resources', () => {
     expect((await history).entries.map(({ versionId }) => versionId)).toEqual(
       Array.from({ length: 12 }, (_, n) => String(12 - n)),
     );
+    await store.read([{ project: PROJECT, type: 'Patient', id: 'p' }]);
+    const ofType = store.typeHistory({ project: PROJECT, type: 'Patient', limit: 100 });
+    expect(await turnsDuring(ofType)).toBeGreaterThanOrEqual(11);
+    expect((await ofType).map(({ versionId }) => versionId)).toEqual(
+      (await history).entries.map(({ versionId }) => versionId),
+    );
+    const late = store.typeHistory({ project: PROJECT, type: 'Patient', limit: 100 }, { signal: AbortSignal.abort() });
+    await expect(late).rejects.toMatchObject({ code: 'aborted' });
   });
 
   test('are sent to a thread one by one, with other work between them', async () => {

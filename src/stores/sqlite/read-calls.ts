@@ -1,5 +1,6 @@
 import type { CallOptions } from '../../store/call-options.js';
 import type { ReferenceTarget, ResourceKey } from '../../store/resource-key.js';
+import type { TypeHistoryEntry, TypeHistoryQuery } from '../../store/history.js';
 import type { SearchPage, SearchQuery } from '../../store/search-query.js';
 import type { ReadResult, StoredResource } from '../../store/stored-resource.js';
 import { ready } from '../../platform/ready.js';
@@ -14,6 +15,8 @@ import { isTextLost } from './kept-text.js';
 import type { KeyPage } from './search.js';
 import type { SkipRefresh } from './skip/skip-refresh.js';
 import { THREAD_TUNING } from './threads/tuning.js';
+import { asOfNow } from './transaction.js';
+import { typeHistoryKeys, versionsOf } from './type-history.js';
 import { isIndexDropped } from './value-indexes.js';
 
 /** Reads and searches of the store: statements find versions, and their texts are parsed in slices. */
@@ -45,6 +48,10 @@ export class ReadCalls {
     options?: CallOptions,
   ): Promise<readonly SearchPage[]> {
     return this.#whileKept(() => this.#searchByReference(query, parameter, targets, options));
+  }
+
+  typeHistory(query: TypeHistoryQuery, options?: CallOptions): Promise<readonly TypeHistoryEntry[]> {
+    return this.#whileKept(() => this.#typeHistory(query, options));
   }
 
   /**
@@ -134,6 +141,17 @@ export class ReadCalls {
     );
     let start = 0;
     return pages.map((page) => filled(page, resources.slice(start, (start += page.keys.length))));
+  }
+
+  async #typeHistory(query: TypeHistoryQuery, options?: CallOptions): Promise<readonly TypeHistoryEntry[]> {
+    await this.#indexes.ready(options);
+    if (this.#calls.isTurnSpent) await this.#calls.nextTurn();
+    const { database, statements, dictionaries, contents } = this.#connection;
+    const find = (): readonly number[] => typeHistoryKeys(statements, dictionaries, query);
+    const keys = this.#calls.run(options, () => asOfNow(database, find));
+    return this.#inSlices(keys.length, options, (start, end) =>
+      versionsOf(statements, contents, keys.slice(start, end)),
+    );
   }
 
   /**

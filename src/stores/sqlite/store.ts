@@ -35,7 +35,6 @@ import { RemovalWatch } from './removal-watch.js';
 import { storeRemoval } from './store-removal.js';
 import { Threads } from './threads/threads.js';
 import { asOfNow } from './transaction.js';
-import { typeHistory } from './type-history.js';
 import type { Verification } from './verify.js';
 
 /**
@@ -171,11 +170,8 @@ export class SqliteStore implements ResourceStore {
     return { entries, total: kept.total };
   }
 
-  async typeHistory(query: TypeHistoryQuery, options?: CallOptions): Promise<readonly TypeHistoryEntry[]> {
-    await this.#indexes.ready(options);
-    if (this.#calls.isTurnSpent) await this.#calls.nextTurn();
-    const { statements, dictionaries } = this.#connection;
-    return this.#calls.run(options, () => asOfNow(this.#database, () => typeHistory(statements, dictionaries, query)));
+  typeHistory(query: TypeHistoryQuery, options?: CallOptions): Promise<readonly TypeHistoryEntry[]> {
+    return this.#reads.typeHistory(query, options);
   }
 
   subscribe(listener: (changes: readonly Change[]) => void): () => void {

@@ -1,16 +1,17 @@
 import { erasureOf } from '../../store/erasure.js';
 import { timeWindowOf } from '../../store/guards.js';
 import type { TypeHistoryEntry, TypeHistoryQuery } from '../../store/history.js';
+import type { Contents } from './contents.js';
 import type { Dictionaries } from './dictionary.js';
-import { assertWhole, parseKept } from './kept-text.js';
+import { assertWhole, textLost } from './kept-text.js';
 import type { Statements } from './statements.js';
 
-/** A page of the versions of a type, newest first: by instant, then by the order in which they were written. */
-export function typeHistory(
+/** The keys of a page of the versions of a type, newest first: by instant, then by the order in which they were written. */
+export function typeHistoryKeys(
   statements: Statements,
   dictionaries: Dictionaries,
   query: TypeHistoryQuery,
-): readonly TypeHistoryEntry[] {
+): readonly number[] {
   const { project, type, ids, past = false } = query;
   const { since, until, limit } = timeWindowOf(query);
   const collection = dictionaries.collections.find(project, type);
@@ -23,8 +24,18 @@ export function typeHistory(
       : past
         ? statements.read(PAST_OF_TYPE).all(...range)
         : statements.read(OF_TYPE).all(...range, ...range, limit);
-  const list = JSON.stringify((keys as readonly [number][]).map(([key]) => key));
-  return (statements.read(VERSIONS).all(list) as readonly VersionRow[]).map(toEntry);
+  return (keys as readonly [number][]).map(([key]) => key);
+}
+
+/** @throws FhirError `corrupt` - a version is not there; see {@link textLost} */
+export function versionsOf(
+  statements: Statements,
+  contents: Contents,
+  keys: readonly number[],
+): readonly TypeHistoryEntry[] {
+  const rows = statements.read(VERSIONS).all(JSON.stringify(keys)) as readonly VersionRow[];
+  if (rows.length < keys.length) throw textLost();
+  return rows.map((row) => toEntry(row, contents));
 }
 
 /** The key of the version that the page begins after; 0 where it is unknown: before all of that instant. */
@@ -39,9 +50,12 @@ function keyOfPosition(
   return row?.[0] ?? 0;
 }
 
-function toEntry([id, created, resource, version, updated, text, sum, erased]: VersionRow): TypeHistoryEntry {
+function toEntry(
+  [id, created, resource, version, updated, text, sum, erased]: VersionRow,
+  contents: Contents,
+): TypeHistoryEntry {
   const kept = { resource, version, updated, text, sum };
-  if (text !== null) return { kind: 'put', id, created: created === 1, ...parseKept(kept) };
+  if (text !== null) return { kind: 'put', id, created: created === 1, ...contents.fromText(kept, undefined) };
   assertWhole(kept);
   const lastUpdated = new Date(updated).toISOString();
   return { kind: 'delete', id, versionId: String(version), lastUpdated, ...erasureOf(erased) };
