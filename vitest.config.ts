@@ -7,13 +7,32 @@ import { hasShared } from './test/support/shared-folder.js';
 
 export const LONG = 'test/long/**';
 
-/** Tests of types, packages and examples. A change that breaks them mostly breaks others too. `npm run test:all` runs them. */
+/**
+ * Tests that take long and mostly fail together with others. `npm run test:all` runs them, and so does `npx vitest run` with
+ * the name of the file or of its folder.
+ */
 const SELDOM = [
+  // Types, packages, lint rules and benchmarks.
   'test/frame/compiled.test.ts',
-  'test/bench/variants.test.ts',
-  'test/platform/bundles.test.ts',
-  'test/tools/*.test.ts',
   'test/frame/import-layers.test.ts',
+  'test/tools/schema-options.test.ts',
+  'test/platform/bundles.test.ts',
+  'test/bench/variants.test.ts',
+  'test/bench/random-questions.test.ts',
+  'test/bench/skewed-lines.test.ts',
+  // Programs that run in processes of their own.
+  'test/examples/quickstart.test.ts',
+  'test/examples/mail.test.ts',
+  'test/frame/runtime.test.ts',
+  'test/audit/killed-log.test.ts',
+  'test/stores/sqlite-bundled.test.ts',
+  'test/stores/sqlite-crash.test.ts',
+  'test/stores/sqlite-processes.test.ts',
+  // Each way of PostgreSQL to a page. Other files compare pages of its skip indexes with those of a memory store.
+  'test/stores/postgres-linked-sets.test.ts',
+  'test/stores/postgres-plans.test.ts',
+  'test/stores/postgres-skip.test.ts',
+  'test/stores/postgres-skip-layers.test.ts',
 ];
 
 if (!hasShared) {
@@ -53,7 +72,7 @@ export default defineConfig({
   test: {
     ...COMMON,
     include: ['test/**/*.test.ts'],
-    exclude: [LONG, ...SELDOM],
+    exclude: [LONG, ...SELDOM.filter((file) => !process.argv.some((asked) => file.startsWith(asked)))],
     env: { GRAPHQL_MAJOR: '17' },
     sequence: { sequencer: LongestFirst },
     // Vitest leaves one core to itself; of two that is half of them.

@@ -11,6 +11,7 @@ import { PostgresStore } from '../../src/stores/postgres/store.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { postgresPool } from '../stores/postgres-pool.js';
 import { enrol, type RuleJson } from './policies.js';
+import { someOf } from '../support/chance.js';
 import { fill, plain } from './world.js';
 
 const OWN: RuleJson = { resourceType: 'Patient', criteria: 'Patient?gender=female' };
@@ -33,11 +34,13 @@ const CONTEXTS = {
 } as const;
 const VISIBLE = ['open', 'own', 'own-observation', 'through-open'];
 
-describe.each([
-  ['memory', (): ResourceStore | Promise<ResourceStore> => new MemoryStore()],
+const STORES: readonly (readonly [string, () => ResourceStore | Promise<ResourceStore>])[] = [
+  ['memory', () => new MemoryStore()],
   ['SQLite', () => new SqliteStore(':memory:')],
   ['PostgreSQL', async () => new PostgresStore(await postgresPool())],
-])('a Binary with a security context, on a %s store', (_, open) => {
+];
+
+describe.each(someOf(STORES, 1))('a Binary with a security context, on a %s store', (_, open) => {
   let store: ResourceStore;
   let repository: Repository;
 

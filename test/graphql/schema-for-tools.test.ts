@@ -52,7 +52,7 @@ describe('the schema for tools', () => {
     }
   });
 
-  test('describes every type, field, argument and input field', () => {
+  test.runIf(IS_WHOLE)('describes every type, field, argument and input field', () => {
     for (const schema of [whole, completeSchema(R4, undefined, 'brief')]) {
       const missing = Object.values(schema.getTypeMap()).flatMap((type) => {
         if (type.name.startsWith('__')) return [];
@@ -234,7 +234,7 @@ describe('introspection', () => {
     expect(Object.isFrozen((again.data as unknown as IntrospectionQuery).__schema.types[0])).toBe(true);
   });
 
-  test('answers for all types in less than 10 MB', async () => {
+  test.runIf(IS_WHOLE)('answers for all types in less than 10 MB', async () => {
     const { data, errors } = await clinic.ask(getIntrospectionQuery());
     expect(errors).toBeUndefined();
     const { types } = (data as unknown as IntrospectionQuery).__schema;
@@ -332,17 +332,17 @@ describe('introspection', () => {
     expect(failures(await clinic.ask('{ ... { a: __type(name: "x") { name } } }', {}, off))).toEqual(['forbidden']);
   });
 
-  test.each([
-    [20, 1_000_000],
-    [21, 20],
-  ])('is bounded: %i schemas under aliases are refused by %i', async (length, max) => {
-    const bomb = `{ ${Array.from({ length }, (_, index) => `a${index}: __schema { types { fields { args { type { name } } type { fields { name } } } } }`).join(' ')} }`;
-    const { data, errors } = await clinic.ask(bomb);
-    expect([data, errors?.map(({ extensions }) => [extensions.code, extensions['details']])]).toEqual([
-      undefined,
-      [['too-costly', { limit: 'introspection', max }]],
-    ]);
-  });
+  test.each([...(IS_WHOLE ? [[20, 1_000_000] as const] : []), [21, 20] as const])(
+    'is bounded: %i schemas under aliases are refused by %i',
+    async (length, max) => {
+      const bomb = `{ ${Array.from({ length }, (_, index) => `a${index}: __schema { types { fields { args { type { name } } type { fields { name } } } } }`).join(' ')} }`;
+      const { data, errors } = await clinic.ask(bomb);
+      expect([data, errors?.map(({ extensions }) => [extensions.code, extensions['details']])]).toEqual([
+        undefined,
+        [['too-costly', { limit: 'introspection', max }]],
+      ]);
+    },
+  );
 
   test('gives each list of the schema once in each place', async () => {
     const { errors } = await clinic.ask('{ __schema { types { name a: fields { name } b: fields { name } } } }');

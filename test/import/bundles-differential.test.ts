@@ -13,7 +13,7 @@ import type { ResourceStore } from '../../src/store/store.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { THREAD_TUNING } from '../../src/stores/sqlite/threads/tuning.js';
-import { cases, SEED } from '../support/chance.js';
+import { cases, IS_WHOLE, SEED } from '../support/chance.js';
 import { emptySqliteFile } from '../support/empty-sqlite-file.js';
 import { ask, batch, type Json, post, PROJECT, put, transaction } from './harness.js';
 
@@ -175,7 +175,7 @@ test('many Bundles in one call leave what one call each leaves, whatever the sto
   );
 });
 
-test('the same over a file, with commits in threads and in the event loop', async () => {
+test.runIf(IS_WHOLE)('the same over a file, with commits in threads and in the event loop', async () => {
   THREAD_TUNING.largeCommit = 2;
   THREAD_TUNING.firstSlice = 1;
   let files = 0;
