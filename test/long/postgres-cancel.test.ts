@@ -8,7 +8,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { FhirError } from '../../src/fhir/error.js';
 import type { Write } from '../../src/store/write.js';
 import { Connections } from '../../src/stores/postgres/connections.js';
+import { SILENCE } from '../../src/stores/postgres/silence.js';
 import { PostgresStore } from '../../src/stores/postgres/store.js';
+import { inTransaction } from '../../src/stores/postgres/transaction.js';
 import { sql } from '../../src/stores/sql/sql.js';
 import { keyOf, put, putAll, queryOf, resourceOf } from '../../src/testing/conformance-case.js';
 import { createRandom } from '../../src/testing/random.js';
@@ -44,13 +46,13 @@ describe.skipIf(PROGRAMS === undefined)('calls ended by their signal on a real P
     admin = new pg.Client({ ...server.connection, application_name: 'admin' });
     locking = new pg.Client({ ...server.connection, application_name: 'admin' });
     await Promise.all([admin.connect(), locking.connect()]);
-  });
+  }, 60_000);
   afterAll(async () => {
     await locking?.end();
     await admin?.end();
     await server?.stop();
     rmSync(certificates, { recursive: true, force: true });
-  });
+  }, 60_000);
   beforeEach(async () => {
     await locking.query('ROLLBACK');
     await admin.query('DROP SCHEMA public CASCADE; CREATE SCHEMA public');
@@ -90,6 +92,33 @@ describe.skipIf(PROGRAMS === undefined)('calls ended by their signal on a real P
     await until(async () => (await running()) === 0);
     const { rows } = await pool.query<{ statement_timeout: string }>('SHOW statement_timeout');
     expect(rows).toEqual([{ statement_timeout: '0' }]);
+    connections.close();
+  });
+
+  test('the server ends the transactions of a process that says nothing, and what waits for them goes on', async () => {
+    const store = new PostgresStore(pool);
+    await putAll(store, resourceOf('Patient', 'a'));
+    const connections = new Connections(pool, { connectionWait: 60_000, cancelWait: 60_000 });
+    const before = SILENCE.most;
+    SILENCE.most = 1_000;
+    const rows = sql`SELECT 1 FROM resource WHERE id = 'a' FOR UPDATE`;
+    for (const serializable of [false, true]) {
+      let written: Promise<unknown> | undefined;
+      const silent = inTransaction(connections, { serializable, attempts: 1 }, async (transaction) => {
+        await transaction.run(rows);
+        await (written = store.commit([put(resourceOf('Patient', 'a'))]));
+        return transaction.run(rows);
+      });
+      await expect(silent).rejects.toThrow('The connection was lost');
+      expect(await written).toHaveLength(1);
+    }
+    const reading = connections.snapshot(async (run) => {
+      await run(sql`SELECT 1 FROM resource`);
+      await locking.query('BEGIN; LOCK TABLE resource; ROLLBACK');
+      return run(sql`SELECT 1 FROM resource`);
+    });
+    await expect(reading).rejects.toThrow('The connection was lost');
+    SILENCE.most = before;
     connections.close();
   });
 

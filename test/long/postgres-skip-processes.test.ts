@@ -76,11 +76,11 @@ describe.skipIf(PROGRAMS === undefined)('skip indexes on a real PostgreSQL serve
   async function killedAt(
     stopAt: number,
     tuning: object,
-    meanwhile: () => Promise<void> = async () => {},
+    { silence = 60_000, meanwhile = async () => {} }: { silence?: number; meanwhile?: () => Promise<void> } = {},
   ): Promise<boolean> {
     const child = spawn(
       process.execPath,
-      ['--import', LOADER, BUILDER, JSON.stringify([server.connection, tuning, stopAt])],
+      ['--import', LOADER, BUILDER, JSON.stringify([server.connection, tuning, stopAt, silence])],
       { stdio: ['ignore', 'pipe', 'inherit'] },
     );
     const closed = once(child, 'close');
@@ -193,10 +193,11 @@ describe.skipIf(PROGRAMS === undefined)('skip indexes on a real PostgreSQL serve
     'the server ends what a hanging process does with %s, and no erasure waits for that',
     async (_, tuning) => {
       await world.change(10);
-      const hung = await killedAt(20, { ...tuning, maxSilence: 1_000 }, async () => {
+      const meanwhile = async (): Promise<void> => {
         await erase('erase', impatient);
         await untilAlone();
-      });
+      };
+      const hung = await killedAt(20, tuning, { silence: 1_000, meanwhile });
       expect(hung).toBe(true);
       expect(await countStored()).toEqual(NOTHING);
       await buildSkips(pool, ['Observation']);

@@ -1,16 +1,20 @@
 // Builds the skip index of Observations in a process of its own, and stops for ever in the middle of it.
-// Arguments: the configuration of a pool, the tuning, and the number of the statement after which it stops, as JSON.
+// Arguments: the configuration of a pool, the tuning, and the number of the statement after which it stops, and how long the
+// server bears with that, as JSON.
 import pg from 'pg';
 import type { PostgresPool } from '../../src/stores/postgres/driver.js';
+import { SILENCE } from '../../src/stores/postgres/silence.js';
 import { SKIP_TUNING } from '../../src/stores/postgres/skip/skip-row.js';
 import { buildSkips } from '../stores/postgres-skip-build.js';
 
-const [connection, tuning, stopAt] = JSON.parse(process.argv[2]!) as [
+const [connection, tuning, stopAt, silence] = JSON.parse(process.argv[2]!) as [
   pg.PoolConfig,
   Partial<typeof SKIP_TUNING>,
   number,
+  number,
 ];
 Object.assign(SKIP_TUNING, tuning);
+SILENCE.most = silence;
 const pool = new pg.Pool(connection);
 let sent = 0;
 const stopping: PostgresPool = {

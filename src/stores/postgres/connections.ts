@@ -8,6 +8,7 @@ import type { PostgresClient, PostgresPool } from './driver.js';
 import { type Connection, LentConnection, type Row } from './lent-connection.js';
 import { PreparedStatements } from './prepared-statements.js';
 import type { Run } from './run.js';
+import { endsWhenSilent } from './silence.js';
 
 /** The options about connections. Nothing is prepared unless they say so. */
 export type ConnectionsConfig = Pick<PostgresStoreConfig, 'connectionWait' | 'cancelWait'> &
@@ -81,16 +82,16 @@ export class Connections {
     const client = await this.#acquire(signal);
     const connection = this.#lent(client, signal);
     try {
-      await connection.run(deadline === undefined ? BEGIN_SNAPSHOT : this.#beginUntil(deadline));
+      await connection.run(sql`${BEGIN_SNAPSHOT}; ${endsWhenSilent()}${this.#until(deadline)}`);
       return await work((statement) => connection.run(statement));
     } finally {
       void connection.rollBack().finally(() => connection.giveBack());
     }
   }
 
-  #beginUntil(deadline: number): Sql {
+  #until(deadline = Infinity): Sql {
     const left = Math.max(0, deadline - performance.now()) + this.#cancelWait;
-    return left >= MAX_TIMEOUT ? BEGIN_SNAPSHOT : sql`${BEGIN_SNAPSHOT}; SET LOCAL statement_timeout = ${whole(left)}`;
+    return left >= MAX_TIMEOUT ? sql`` : sql`; SET LOCAL statement_timeout = ${whole(left)}`;
   }
 
   #lent(client: PostgresClient, signal: AbortSignal | undefined): LentConnection {

@@ -10,6 +10,7 @@ import type { Connections } from './connections.js';
 import { ALL_INDEX_TABLES, IndexRows } from './index-rows.js';
 import { plainKey, resourceKeyIn } from './keys.js';
 import type { Connection } from './lent-connection.js';
+import { endsWhenSilent } from './silence.js';
 import { verifySkipIndexes } from './skip/skip-verify.js';
 
 /** The findings of a verification. */
@@ -68,7 +69,7 @@ async function* parts(connections: Connections, signal: AbortSignal | undefined)
 }
 
 async function verifyPart(model: FhirModel, connection: Connection, part: Part): Promise<PostgresVerification> {
-  await connection.run(sql`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`);
+  await connection.run(sql`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ${endsWhenSilent()}`);
   try {
     const stored = await readPart(connection, part);
     const names = new Map(stored.map(({ key, type, id }) => [key, referenceTo(type, id)]));

@@ -7,6 +7,7 @@ import { isMadeWith, takeOver } from './index-takeover.js';
 import type { Connection } from './lent-connection.js';
 import { setMeta } from './meta.js';
 import { SCHEMA_STEPS } from './schema.js';
+import { endsWhenSilent } from './silence.js';
 
 /** The schema version, kept in `fhirgraph_meta`. */
 export const SCHEMA_VERSION = SCHEMA_STEPS.length;
@@ -21,7 +22,7 @@ export const SCHEMA_VERSION = SCHEMA_STEPS.length;
 export async function prepareSchema(connections: Connections, partitions: number, model: FhirModel): Promise<void> {
   await connections.use(async (connection) => {
     if ((await checkedVersion(connection)) === SCHEMA_VERSION && (await isMadeWith(connection, model))) return;
-    await connection.run(sql`BEGIN`);
+    await connection.run(sql`BEGIN; ${endsWhenSilent()}`);
     try {
       await connection.run(sql`SELECT pg_advisory_xact_lock(${LOCK})`);
       await connection.run(CREATE_META);

@@ -4,6 +4,7 @@ import type { Connections } from './connections.js';
 import type { PostgresScriptStatement } from './driver.js';
 import { isRetryable } from './errors.js';
 import type { Connection, Row } from './lent-connection.js';
+import { endsWhenSilent } from './silence.js';
 
 export interface TransactionOptions {
   /** Search results must still hold at commit, not only the written versions. */
@@ -103,7 +104,7 @@ export class Transaction {
   }
 
   get #begin(): readonly Sql[] {
-    return this.#serializable ? BEGIN_SERIALIZABLE : BEGIN;
+    return [...(this.#serializable ? BEGIN_SERIALIZABLE : BEGIN), endsWhenSilent()];
   }
 
   get #standsAlone(): boolean {

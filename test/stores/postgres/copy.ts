@@ -185,7 +185,9 @@ describe('commits by COPY and by arrays', () => {
       'COMMIT',
     ];
     expect(scripts).toEqual([
-      ['BEGIN', 'SET LOCAL jit = off', 'SELECT 1 / CASE WHEN', ...copies].map((one) => expect.stringContaining(one)),
+      ['BEGIN', 'SET LOCAL jit = off', 'SET LOCAL idle_in_', 'SELECT 1 / CASE WHEN', ...copies].map((one) =>
+        expect.stringContaining(one),
+      ),
     ]);
     scripts.length = 0;
     // Where some exist, resources are written by the statement that replaces them.

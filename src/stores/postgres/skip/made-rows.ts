@@ -4,7 +4,7 @@ import { projectKey } from '../keys.js';
 import type { Connection } from '../lent-connection.js';
 import { withLiterals } from '../literals.js';
 import type { Runner } from '../meta.js';
-import { SKIP_TUNING } from './skip-row.js';
+import { endsWhenSilent } from '../silence.js';
 
 /** Which stored rows `s` of a type the made ones take the place of. */
 export interface Replaced {
@@ -17,17 +17,12 @@ export interface Replaced {
 /**
  * Begins a transaction that makes skip indexes, and sees one moment's state.
  *
- * The server ends it if this process says nothing for a while, so that what hangs keeps no lock. The limit of a statement takes
- * the place of the host's: to gather the values of a parameter takes seconds at a million resources.
+ * The limits take the place of the host's: to gather the values of a parameter takes seconds at a million resources.
  */
 export function beginMaking(): Sql {
-  const { maxSilence, maxStatement, maxLockWait } = SKIP_TUNING;
-  return new Sql(
-    `BEGIN ISOLATION LEVEL REPEATABLE READ READ WRITE; SET LOCAL jit = off; SET LOCAL work_mem = '64MB';
-  SET LOCAL max_parallel_workers_per_gather = 0; SET LOCAL default_statistics_target = 1; SET LOCAL lock_timeout = ${maxLockWait};
-  SET LOCAL statement_timeout = ${maxStatement}; SET LOCAL idle_in_transaction_session_timeout = ${maxSilence}`,
-    [],
-  );
+  return sql`BEGIN ISOLATION LEVEL REPEATABLE READ READ WRITE; SET LOCAL jit = off; SET LOCAL work_mem = '64MB';
+  SET LOCAL max_parallel_workers_per_gather = 0; SET LOCAL default_statistics_target = 1; SET LOCAL lock_timeout = '10s';
+  SET LOCAL statement_timeout = '10min'; ${endsWhenSilent()}`;
 }
 
 /**

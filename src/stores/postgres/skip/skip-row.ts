@@ -201,12 +201,6 @@ export const SKIP_TUNING = {
   maxFresh: 400,
   /** With more writes since, a skip index of a newer version is rebuilt by an older one: the newer one is gone. */
   abandoned: 40_000,
-  /** Milliseconds for which a process may say nothing in the middle of making a skip index. */
-  maxSilence: 60_000,
-  /** Milliseconds that a statement of making a skip index may take. */
-  maxStatement: 600_000,
-  /** Milliseconds that it may wait for a lock. */
-  maxLockWait: 10_000,
   /** After so many writes to a type, a store builds its skip index before it closes. Smaller types wait for a search. */
   minLoad: 20_000,
 };
