@@ -5,7 +5,7 @@ import { IS_WHOLE, SEED } from '../support/chance.js';
 import { temporaryFolder } from './temporary-folder.js';
 
 const fileNamed = temporaryFolder();
-const tally = tallyOf('killed writers, SQLite (npm test)');
+const tally = tallyOf('killed writers, SQLite (a few)');
 
 test('a file survives a few kills of its writer; npm run test:long has hundreds', async () => {
   const { acknowledged } = await runCrashTrials({

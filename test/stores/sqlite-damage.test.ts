@@ -10,7 +10,7 @@ import { temporaryFolder } from './temporary-folder.js';
 
 const fileNamed = temporaryFolder();
 const TRIALS = IS_WHOLE ? 60 : 25;
-const tally = tallyOf('damaged files, SQLite (npm test)');
+const tally = tallyOf('damaged files, SQLite (a few)');
 
 test('damage anywhere in a file is reported, found by verify, or without effect; npm run test:long has thousands', async () => {
   const outcome = await runDamageTrials(fileNamed, { trials: TRIALS, seed: SEED, tally });
