@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { memberOf, MEMBERS } from '../../src/graphql/execute/member.js';
+import { memberOf, MEMBERS, OTHER, TEXTS } from '../../src/graphql/execute/member.js';
 
 test('each member is read and written by its own name', () => {
   const names = Object.keys(MEMBERS);
@@ -10,5 +10,20 @@ test('each member is read and written by its own name', () => {
     const out = {};
     set(out, name);
     expect(Object.entries(out)).toEqual([[name, name]]);
+  }
+});
+
+test('each text is copied under its own name, or null where there is none; other values are left to the writer', () => {
+  for (const [name, copy] of Object.entries(TEXTS)) {
+    for (const [value, written] of [
+      ['a', 'a'],
+      ['', ''],
+      [undefined, null],
+      ...[null, 1, false, {}, ['a']].map((other) => [other, OTHER]),
+    ]) {
+      const out = {};
+      expect(copy({ [name]: value, other: 'b' }, out), name).toBe(written);
+      expect(Object.entries(out)).toEqual([[name, written]]);
+    }
   }
 });

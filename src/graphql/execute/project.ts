@@ -20,7 +20,7 @@ import { completeLeaf, completeText, wrongCode, wrongType } from './complete-lea
 import { completeHostValue } from './host/complete-host-value.js';
 import { hostError } from './host/host-error.js';
 import { itemsOf, shapedItems } from './kept-items.js';
-import { memberOf } from './member.js';
+import { type CopyText, memberOf, OTHER, TEXTS } from './member.js';
 import { compileItems } from './item-list.js';
 import { CANONICAL_TEXT } from './resolvable-reference.js';
 import type { Output } from './holes.js';
@@ -63,14 +63,23 @@ export function knownTypeOf(model: FhirModel, resource: JsonObject): string | un
 }
 
 function compileSelection(selection: Selection): Projector {
-  const writers = selection.fields.map((field) => compileField(field, selection.type));
+  const steps = selection.fields.map((field) => ({ copy: copyOf(field), write: compileField(field, selection.type) }));
   return (source, container, run) => {
-    run.spendObject(writers.length);
+    run.spendObject(steps.length);
     const out: Output = {};
     run.selections?.set(out, selection);
-    for (const write of writers) write(source, out, container, run);
+    for (const { copy, write } of steps) {
+      if (copy === undefined || copy(source, out) === OTHER) write(source, out, container, run);
+    }
     return out;
   };
+}
+
+/** What copies the field if it is a usual text; its writer has only other values then. */
+function copyOf(field: PlannedField): CopyText | undefined {
+  if (field.kind !== 'primitive' || field.array || field.key !== field.name) return undefined;
+  const isText = completeLeaf(field.type, field.codes) === completeText;
+  return isText && Object.hasOwn(TEXTS, field.name) ? TEXTS[field.name] : undefined;
 }
 
 function compileField(field: PlannedField, type: string): Writer {
@@ -122,26 +131,12 @@ function compileField(field: PlannedField, type: string): Writer {
 function primitive(field: PrimitiveField): Writer {
   const { key, name, type, codes } = field;
   const complete = completeLeaf(type, codes);
-  if (complete === completeText) return text(field);
   const { get } = memberOf(name);
   const { set } = memberOf(key);
   return (source, out, _, run) => {
     const value = get(source);
     const leaf = value === undefined ? null : complete(value);
     if (leaf !== undefined) set(out, leaf);
-    else writeOther(field, type, value, out, run);
-  };
-}
-
-/** PERF: most fields are such, and need no call to be checked. */
-function text(field: PrimitiveField): Writer {
-  const { key, name, type } = field;
-  const { get } = memberOf(name);
-  const { set } = memberOf(key);
-  return (source, out, _, run) => {
-    const value = get(source);
-    if (typeof value === 'string') set(out, value);
-    else if (value === undefined) set(out, null);
     else writeOther(field, type, value, out, run);
   };
 }
