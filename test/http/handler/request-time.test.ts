@@ -1,7 +1,7 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import { systemCaller } from '../../../src/access/caller.js';
 import { createFhirHandler } from '../../../src/http/handler/create-fhir-handler.js';
-import { PACE } from '../../../src/platform/pace.js';
+import { PACE, Pace } from '../../../src/platform/pace.js';
 import { MemoryStore } from '../../../src/stores/memory/store.js';
 
 // The time of a request includes that of reading its JSON, which takes turns with other requests.
@@ -24,16 +24,20 @@ const handler = createFhirHandler({
   signIn: () => systemCaller('clinic'),
 });
 
-/** Sends a body that takes a minute to parse, if it is `slow`: the clock is set forward after it has arrived. */
+/** Sends a body that takes a minute to parse, if it is `slow`: the clock is set forward between parts of it. */
 async function send(method: string, path: string, body: object, slow: boolean): Promise<string> {
   vi.spyOn(performance, 'now').mockImplementation(() => now() + later);
   PACE.turnMs = 0;
+  const { next } = Pace.prototype;
+  vi.spyOn(Pace.prototype, 'next').mockImplementation(function (this: Pace) {
+    if (slow) later = 60_000;
+    return next.call(this);
+  });
   const bytes = new TextEncoder().encode(JSON.stringify(body));
   const stream = new ReadableStream<Uint8Array>({
     pull(controller) {
       controller.enqueue(bytes);
       controller.close();
-      if (slow) setImmediate(() => (later = 60_000));
     },
   });
   const headers = { 'content-type': path.endsWith('graphql') ? 'application/json' : 'application/fhir+json' };
@@ -52,5 +56,6 @@ test.each([
   ['a query', 'POST', '/$graphql', QUERY],
 ])('%s ends by its deadline, which began before its body was parsed', async (_, method, path, body) => {
   expect(await send(method, path, body, false)).toMatch(/^20[01] in time$/);
+  vi.restoreAllMocks();
   expect(await send(method, path, body, true)).toMatch(/too long$/);
 });
