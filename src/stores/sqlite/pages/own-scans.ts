@@ -8,6 +8,7 @@ import { neededPresences } from '../../sql/pages/presence.js';
 import { inTime, ofParameter, parameterKey, type RowScope } from '../../sql/rows.js';
 import { allOf, anyOf, Sql, sql, TRUE, unionAll } from '../../sql/sql.js';
 import { countOfCollection, countOfShapes, scanOfShapes } from '../shapes.js';
+import { asksForUnit } from '../../sql/skip/range-tests.js';
 import type { Statements } from '../statements.js';
 
 /**
@@ -15,6 +16,7 @@ import type { Statements } from '../statements.js';
  *
  * - Codes use one row per resource. A code is indexed with and without its system.
  * - Composites come late: each row of one component is tested for the others.
+ * - Ranges in a unit come late too: all rows of the range are read, and few may have the unit.
  * - `_lastUpdated` is a range of the index by instant of change.
  * - A test that no range of an index answers (`contains`, `ne`) reads all values of its parameter. A value in the order of
  *   the index takes a tenth of the time of a test under a resource's key.
@@ -29,7 +31,10 @@ export function withOwnScan(condition: Condition, scope: RowScope, statements: S
   }
   if (condition.scan !== undefined) {
     const codes = codeScan(criteria, scope);
-    return codes === undefined ? condition : new OwnScan(condition, criteria, codes, undefined);
+    if (codes !== undefined) return new OwnScan(condition, criteria, codes, undefined);
+    const values = countInUnits(criteria, scope);
+    if (values === undefined) return condition;
+    return new OwnScan(condition, criteria, condition.scan, () => statements.get(values)![0] as number);
   }
   const updated = updatedScan(criteria, scope);
   if (updated !== undefined) return new OwnScan(condition, criteria, updated, undefined);
@@ -73,6 +78,15 @@ function codeScan(criteria: Criteria, scope: RowScope): Sql | undefined {
     sql`SELECT x.resource FROM token x INDEXED BY token_by_value
       WHERE ${allOf([ofParameter(X, rows.key, scope), sql`x.grp = 0`, rows.codes, sql`x.extreme & 5 <> 0`, inTime(sql`x.resource`, scope)])}`
   );
+}
+
+/** Counts the resources with a value of the parameter of a range in a unit; undefined for other criteria. */
+function countInUnits(criteria: Criteria, scope: RowScope): Sql | undefined {
+  if (criteria.kind !== 'match') return undefined;
+  const { parameter, test } = criteria;
+  if (test.kind !== 'quantity' || test.prefix === 'eq' || !asksForUnit(test)) return undefined;
+  const key = parameterKey(scope, parameter);
+  return key === undefined ? undefined : countOfShapes(scope.collection as number, key as number, 'some');
 }
 
 /** A test by a code alone, whatever its system. */

@@ -11,6 +11,7 @@ import {
   type KnownSets,
   type MemberCondition,
   setOfCriteria,
+  sureOf,
   union,
 } from '../../sql/skip/condition-set.js';
 import type { KeySet } from '../../sql/skip/key-set.js';
@@ -20,6 +21,7 @@ import { RangeSets } from './range-sets.js';
 import { MAX_SCANNED, ScannedSets } from './scanned-sets.js';
 import type { SkipIndex } from './skip-index.js';
 import { SKIP_TUNING } from './skip-row.js';
+import { askedUnit, SEVERAL_UNITS } from './unit-sets.js';
 
 /** Finds the sets of conditions: those that the skip index keeps, parts of its orders, and scans. */
 export class ConditionSets implements FindsSets {
@@ -116,6 +118,7 @@ export class ConditionSets implements FindsSets {
     const { maxLookedUp } = SKIP_TUNING;
     return (
       this.#held(criteria) ??
+      this.#inUnit(criteria, undefined) ??
       (this.#ranges.hasMore(criteria, maxLookedUp) ? undefined : this.#scanned.inRanges(criteria, maxLookedUp)) ??
       this.#ranges.of(criteria, criteria.parameter) ??
       this.#otherThan(criteria, undefined) ??
@@ -129,6 +132,7 @@ export class ConditionSets implements FindsSets {
     let found: ConditionSet | undefined;
     const ways = [
       () => this.#held(criteria),
+      () => this.#inUnit(criteria, limit),
       () => this.#scanned.inRanges(criteria, Math.min(limit, SKIP_TUNING.maxLookedUp)),
       // The parts of an order do not say what is in a range with two ends.
       () => innerRangeOf(criteria.test) && this.#ranges.of(criteria, criteria.parameter, limit),
@@ -156,6 +160,21 @@ export class ConditionSets implements FindsSets {
         return set && { set, exact };
       }),
     );
+  }
+
+  /** A range of values in a unit that is kept: exact for resources whose values have one unit. */
+  #inUnit({ kind, parameter, test }: MatchCriteria, limit: number | undefined): ConditionSet | undefined {
+    if (test.kind !== 'quantity' || parameter.includes('$')) return undefined;
+    const [key, unit] = [parameterKey(this.#scope, parameter) as number, askedUnit(test, this.#scope)];
+    const held = unit === undefined ? undefined : this.index.setOf(key, unit);
+    const several = held && this.index.setOf(key, SEVERAL_UNITS);
+    if (held === undefined || several === undefined) return undefined;
+    const { prefix, low, high } = test;
+    const inAny = this.#ranges.of({ kind, parameter, test: { kind: 'quantity', prefix, low, high } }, parameter, limit);
+    if (inAny === undefined) return { set: held, exact: false };
+    const found = intersection([inAny, { set: held, exact: true }])!;
+    const sure = sureOf(found)?.copy().subtract(several);
+    return found.exact && sure!.count === found.set.count ? found : { set: found.set, exact: false, sure };
   }
 
   #valuesOf(asked: AskedValues): readonly (string | number | undefined)[] {

@@ -9,6 +9,7 @@ import type { Statements } from '../statements.js';
 import { LAST_KEY } from '../versions.js';
 import { listBytes, listsBytes, setBytes } from '../../sql/skip/key-bytes.js';
 import { KeySet } from '../../sql/skip/key-set.js';
+import { granulesOf, type KnownGranules } from './granules.js';
 import { longEnds } from './long-ends.js';
 import { ReferenceOrders, readStoredReferences } from './reference-order.js';
 import { referenceRows } from './reference-rows.js';
@@ -32,6 +33,7 @@ import {
   orderOfIds,
 } from './skip-row.js';
 import { isOfReferences } from './skip-order.js';
+import { keptUnits, resourcesByUnit } from './unit-sets.js';
 
 /**
  * Builds the rows of the table `skip` for a type of a project, as of this transaction; none if it has few resources.
@@ -230,6 +232,7 @@ class SkipBuilder {
       yield* this.#frequent(parameter, sql`x.target`, rows);
     } else if (table === 'date' || table === 'quantity') {
       yield this.#set(parameter, SEVERAL, this.#setOf(this.#severalOf(code, -1)));
+      if (table === 'quantity') yield* this.#units(parameter);
     }
   }
 
@@ -247,6 +250,15 @@ class SkipBuilder {
     }
   }
 
+  *#units(parameter: number): Generator<SkipRow> {
+    const rows = sql`FROM quantity x INDEXED BY quantity_by_value
+      WHERE x.parameter = ${parameter} AND x.grp = 0 ORDER BY x.low, x.high, x.resource`;
+    const found = resourcesByUnit(rows, (query) => this.#column(query));
+    const known = this.#known?.values(parameter).map(String);
+    for (const value of known ?? keptUnits(found))
+      yield this.#set(parameter, value, this.#setOf(found.get(value) ?? []));
+  }
+
   #setOf(keys: readonly SqlValue[]): KeySet {
     const set = new KeySet(this.#all.first, this.#all.size);
     for (const key of keys) set.add(key as number);
@@ -261,36 +273,6 @@ class SkipBuilder {
     this.#check();
     return this.#statements.column(query);
   }
-}
-
-/** Where the granules of an order begin. */
-export interface KnownGranules {
-  readonly starts: readonly SqlValue[];
-  readonly ties: readonly number[];
-  /** See {@link SkipOrder}. */
-  readonly of?: string;
-}
-
-/**
- * Cuts values in order into granules. Equal values are never in two granules, and a value that many resources have gets a
- * granule of its own.
- */
-export function granulesOf(values: readonly SqlValue[], granule: number): KnownGranules {
-  const starts: SqlValue[] = [];
-  const ties: number[] = [];
-  let next = 0;
-  let place = 0;
-  while (place < values.length) {
-    const start = place;
-    const value = values[start]!;
-    while (place < values.length && values[place] === value) place++;
-    const isTie = place - start >= granule / 2;
-    if (!isTie && start < next) continue;
-    if (isTie) ties.push(starts.length);
-    starts.push(value);
-    next = isTie ? place : start + granule;
-  }
-  return { starts, ties };
 }
 
 const HAS_WORK = 'SELECT 1 FROM index_work WHERE collection = ?';

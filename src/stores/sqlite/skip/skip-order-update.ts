@@ -2,7 +2,7 @@ import { tablesOf } from '../../sql/index-tables.js';
 import type { SqlValue } from '../../sql/sql.js';
 import { isBefore, partWith } from '../../sql/pages/value-range.js';
 import { isSame, listAt, listBytes, listsBytes, readList } from '../../sql/skip/key-bytes.js';
-import { granulesOf } from './skip-build.js';
+import { granulesOf } from './granules.js';
 import { BY_END, BY_LARGEST, GRANULES_IN_ROW, ORDER, type SkipOrder, type SkipRow } from './skip-row.js';
 import type { Written } from './written.js';
 

@@ -25,6 +25,7 @@ import {
   TARGETS,
   orderOfIds,
 } from './skip-row.js';
+import { resourcesByUnit } from './unit-sets.js';
 import { Written } from './written.js';
 
 /**
@@ -167,8 +168,15 @@ function holdersOf(written: Written, parameter: number, code: string): ReadonlyM
     for (const [key, one] of rows) add(key as number, one!);
   } else if (table === 'date' || table === 'quantity') {
     for (const key of written.severalOf(parameter, table)) add(key, SEVERAL);
+    if (table === 'quantity') for (const [value, keys] of unitsOf(written, parameter)) holders.set(value, [...keys]);
   }
   return holders;
+}
+
+function unitsOf(written: Written, parameter: number): ReadonlyMap<string, readonly number[]> {
+  const rows = sql`FROM json_each(${written.pending}) j CROSS JOIN quantity x
+    ON x.resource = j.value AND x.parameter = ${parameter} AND x.grp = 0 ORDER BY x.resource, x.ordinal`;
+  return resourcesByUnit(rows, (query) => written.allOf(query).map(([value]) => value!));
 }
 
 const HAS_WORK = 'SELECT 1 FROM index_work WHERE collection = ?';
