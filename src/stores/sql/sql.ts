@@ -22,69 +22,20 @@ export class Sql {
  * sql`SELECT key FROM resource WHERE ${condition} AND id = ${id}`   // … AND id = ?
  */
 export function sql(strings: TemplateStringsArray, ...parts: readonly (Sql | SqlValue)[]): Sql {
+  let text = strings[0]!;
   const values: SqlValue[] = [];
-  let texts: KnownTexts | undefined = textsOf(strings);
-  for (const part of parts) {
+  parts.forEach((part, index) => {
     if (part instanceof Sql) {
-      texts = followedBy(texts, part.text);
+      text += part.text;
       for (const value of part.values) values.push(value);
     } else {
-      texts = followedBy(texts, '?');
+      text += '?';
       values.push(part);
     }
-  }
-  if (texts === undefined) return new Sql(spliced(strings, parts), values);
-  return new Sql((texts.text ??= spliced(strings, parts)), values);
-}
-
-function spliced(strings: TemplateStringsArray, parts: readonly (Sql | SqlValue)[]): string {
-  let text = strings[0]!;
-  parts.forEach((part, index) => {
-    text += part instanceof Sql ? part.text : '?';
     text += strings[index + 1]!;
   });
-  return text;
+  return new Sql(text, values);
 }
-
-/**
- * The texts that a template made, by the texts of its parts.
- *
- * PERF: most statements have been made before. To join and hash their texts takes longer than to find them by their
- * parts, and statements are found by their texts.
- */
-interface KnownTexts {
-  text: string | undefined;
-  readonly next: Map<string, KnownTexts>;
-}
-
-let known = new WeakMap<TemplateStringsArray, KnownTexts>();
-let knownCount = 0;
-
-function textsOf(strings: TemplateStringsArray): KnownTexts {
-  let texts = known.get(strings);
-  if (texts === undefined) known.set(strings, (texts = { text: undefined, next: new Map() }));
-  return texts;
-}
-
-/** @returns undefined for long parts, which hostile requests make */
-function followedBy(texts: KnownTexts | undefined, part: string): KnownTexts | undefined {
-  if (texts === undefined || part.length > MAX_KNOWN_LENGTH) return undefined;
-  let next = texts.next.get(part);
-  if (next === undefined) {
-    knownCount += 1;
-    if (knownCount > MAX_KNOWN) {
-      // What is used is soon known again.
-      known = new WeakMap();
-      knownCount = 0;
-    }
-    texts.next.set(part, (next = { text: undefined, next: new Map() }));
-  }
-  return next;
-}
-
-const MAX_KNOWN = 4_000;
-/** In characters. */
-const MAX_KNOWN_LENGTH = 1_000;
 
 export const TRUE = sql`TRUE`;
 export const FALSE = sql`FALSE`;
