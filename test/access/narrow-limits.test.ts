@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { systemCaller, type MemberCaller } from '../../src/access/caller.js';
 import { explainAccess } from '../../src/access/explain/explain-access.js';
+import { maskResource } from '../../src/access/fields/mask-resource.js';
 import { clearanceLimits, patientLimits, scopeLimits } from '../../src/access/narrow/limits.js';
 import { narrowRules } from '../../src/access/narrow/narrow-rules.js';
 import { narrowCaller } from '../../src/access/sign-in/narrow-caller.js';
+import { ALL_INTERACTIONS, type AccessRule, type Interaction, unrestrictedRule } from '../../src/access/rule.js';
 import { FhirError } from '../../src/fhir/error.js';
 import { R4 } from '../../src/fhir/r4.js';
 import { ALL, NONE } from '../../src/search/criteria/criteria.js';
@@ -104,6 +106,24 @@ describe('a narrowed rule', () => {
       { text: limit!.text, criteria: limit!.criteria, missing: [] },
     ]);
   });
+});
+
+test('a narrowed caller sees no more of a contained resource than before, also where no rule for its type reads any more', async () => {
+  const rule = (interactions: readonly Interaction[], hidden: readonly string[]): AccessRule => {
+    return { ...unrestrictedRule('a rule', hidden), interactions: new Set(interactions) };
+  };
+  const patient = [rule(ALL_INTERACTIONS, ['birthDate']), rule(['update'], [])];
+  const rules = {
+    model: R4,
+    rulesFor: (type: string) => (type === 'Patient' ? patient : [rule(ALL_INTERACTIONS, [])]),
+  };
+  const narrowed = narrowRules(rules, scopeLimits(R4, 'user/Observation.rs', undefined));
+  const inner = { resourceType: 'Patient', id: 'inner', birthDate: '1970-01-01', active: true };
+  const observation = { resourceType: 'Observation', id: 'o', contained: [inner] };
+  for (const all of [rules, narrowed]) {
+    const { contained } = maskResource(observation, all.rulesFor('Observation'), all) as typeof observation;
+    expect(contained).toEqual([{ resourceType: 'Patient', id: 'inner', active: true }]);
+  }
 });
 
 test('a clearance explains what it takes away', async () => {

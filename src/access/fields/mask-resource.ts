@@ -76,7 +76,11 @@ function maskInline(value: JsonObject, all: AccessRules | undefined): JsonObject
   const type = value['resourceType'];
   if (typeof type !== 'string') return withChanged(value, INLINE_INSIDE, (inner) => maskInline(inner, all));
   const known = all?.rulesFor(type) ?? [];
-  const reading = known.filter(({ interactions }) => READ_INTERACTIONS.some((one) => interactions.has(one)));
+  // As before the caller was narrowed: rules that no longer read still hide, and those that only write show nothing more.
+  const reading = known.filter(({ interactions, narrowed }) => {
+    const granted = narrowed?.from ?? interactions;
+    return READ_INTERACTIONS.some((one) => granted.has(one));
+  });
   // Write-only rules hide too: without a rule that reads, their hidden fields are never shown.
   const rules = reading.length > 0 ? reading : known;
   const hidden = rules.length === 0 ? secretFields(type) : hiddenByAll(rules);
