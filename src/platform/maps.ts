@@ -3,7 +3,7 @@ interface Entries<Key, Value> {
   set(key: Key, value: Value): unknown;
 }
 
-/** The value of a key; created if there is none. */
+/** The value of a key, created on first use. */
 export function getOrCreate<Key, Value>(map: Entries<Key, Value>, key: Key, create: () => Value): Value {
   let value = map.get(key);
   if (value === undefined) map.set(key, (value = create()));

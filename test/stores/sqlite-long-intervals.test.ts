@@ -1,12 +1,10 @@
 import Database from 'better-sqlite3';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
-import { R4 } from '../../src/fhir/r4.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import type { Criteria } from '../../src/search/criteria/criteria.js';
 import type { Prefix } from '../../src/search/criteria/value-test.js';
 import type { ResourceStore } from '../../src/store/store.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
-import { Connection } from '../../src/stores/sqlite/connection.js';
 import { COUNTING_SETS } from '../../src/stores/sqlite/count-sets.js';
 import { TUNING } from '../../src/stores/sqlite/pages/tuning.js';
 import { SKIP_TUNING } from '../../src/stores/sqlite/skip/skip-row.js';
@@ -16,6 +14,7 @@ import { keyOf, PROJECT } from '../../src/testing/conformance-case.js';
 import { below, createRandom, oneOf } from '../../src/testing/random.js';
 import { cases, SEED } from '../support/chance.js';
 import { by, match, write } from './skip-cases.js';
+import { buildSkips } from './sqlite-skip-build.js';
 
 const [TUNED, COUNTS, SKIPS] = [{ ...TUNING }, { ...COUNTING_SETS }, { ...SKIP_TUNING }];
 // Few resources are many granules.
@@ -27,14 +26,6 @@ afterEach(() => {
   Object.assign(SKIP_TUNING, { maxLookedUp: SKIPS.maxLookedUp, maxTested: SKIPS.maxTested, maxTied: SKIPS.maxTied });
   vi.restoreAllMocks();
 });
-
-/** Makes all skip indexes, or brings them up to date. */
-function build(database: Database.Database): void {
-  const { skipIndexes } = new Connection(R4, database, { cacheBytes: 0, clock: () => new Date(), ownsFile: false });
-  const known = database.prepare('SELECT DISTINCT collection FROM skip').pluck().all() as number[];
-  const collections = known.length > 0 ? known : skipIndexes.listStale();
-  for (const collection of collections) skipIndexes.write(skipIndexes.build(collection));
-}
 
 function ordersByEnd(database: Database.Database): number {
   return database
@@ -114,7 +105,7 @@ test(`ranges among periods without an end find what a memory store finds, also a
   const store = new SqliteStore(database);
   const resources = resourcesWithPeriods(400, random);
   for (const one of [store, memory]) await write(one, resources);
-  build(database);
+  buildSkips(database);
   expect(ordersByEnd(database)).toBe(3);
   for (let step = 0; step < 4; step++) {
     Object.assign(COUNTING_SETS, { minRows: 0 });
@@ -144,7 +135,7 @@ test(`ranges among periods without an end find what a memory store finds, also a
       await one.commit([{ kind: 'delete', key: keyOf('Encounter', gone.id!) }]);
     }
     // Every second time the index says nothing of what was written.
-    if (step % 2 === 0) build(database);
+    if (step % 2 === 0) buildSkips(database);
     expect((await store.verify()).problems).toEqual([]);
   }
 });
@@ -171,7 +162,7 @@ test('ranges read none of the many periods that reach into them or out of them',
     };
     return (await store.search({ project: PROJECT, type: 'Encounter', criteria, limit: 0, total: true })).total!;
   };
-  build(database);
+  buildSkips(database);
   Object.assign(COUNTING_SETS, { minRows: 0 });
   Object.assign(SKIP_TUNING, { maxLookedUp: 3 });
   const column = vi.spyOn(Statements.prototype, 'column');
@@ -190,7 +181,7 @@ test('an order by ends that another version left behind is not used, and is rebu
   const store = new SqliteStore(database);
   const random = createRandom(SEED);
   await write(store, resourcesWithPeriods(300, random));
-  build(database);
+  buildSkips(database);
   Object.assign(COUNTING_SETS, { minRows: 0 });
   const test = { kind: 'date', prefix: 'ge', low: START + 250 * DAY, high: START + 251 * DAY } as const;
   const query = {
@@ -215,7 +206,7 @@ test('an order by ends that another version left behind is not used, and is rebu
   // Of another connection, which has cached nothing.
   expect((await new SqliteStore(database).search(query)).total).toBe(total);
   await write(store, resourcesWithPeriods(9, random, 'later'));
-  build(database);
+  buildSkips(database);
   const orders = database.prepare('SELECT data FROM skip WHERE sort <> 0 AND subject = 3 AND value = -1').pluck().all();
   expect(orders.length).toBeGreaterThan(2);
   expect(orders.filter((order) => (order as string).includes('another'))).toEqual([]);

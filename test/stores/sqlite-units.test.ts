@@ -1,12 +1,10 @@
 import Database from 'better-sqlite3';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { R4 } from '../../src/fhir/r4.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import type { Criteria } from '../../src/search/criteria/criteria.js';
 import type { Prefix } from '../../src/search/criteria/value-test.js';
 import type { ResourceStore } from '../../src/store/store.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
-import { Connection } from '../../src/stores/sqlite/connection.js';
 import { COUNTING_SETS } from '../../src/stores/sqlite/count-sets.js';
 import { TUNING } from '../../src/stores/sqlite/pages/tuning.js';
 import { SKIP_TUNING } from '../../src/stores/sqlite/skip/skip-row.js';
@@ -15,6 +13,7 @@ import { keyOf, PROJECT } from '../../src/testing/conformance-case.js';
 import { below, createRandom, oneOf } from '../../src/testing/random.js';
 import { cases, SEED } from '../support/chance.js';
 import { by, match, write } from './skip-cases.js';
+import { buildSkips } from './sqlite-skip-build.js';
 
 const [TUNED, COUNTS, SKIPS] = [{ ...TUNING }, { ...COUNTING_SETS }, { ...SKIP_TUNING }];
 // Few resources are many granules.
@@ -25,14 +24,6 @@ afterEach(() => {
   Object.assign(COUNTING_SETS, COUNTS);
   Object.assign(SKIP_TUNING, { maxLookedUp: SKIPS.maxLookedUp, maxTested: SKIPS.maxTested, maxTied: SKIPS.maxTied });
 });
-
-/** Makes all skip indexes, or brings them up to date. */
-function build(database: Database.Database): void {
-  const { skipIndexes } = new Connection(R4, database, { cacheBytes: 0, clock: () => new Date(), ownsFile: false });
-  const known = database.prepare('SELECT DISTINCT collection FROM skip').pluck().all() as number[];
-  const collections = known.length > 0 ? known : skipIndexes.listStale();
-  for (const collection of collections) skipIndexes.write(skipIndexes.build(collection));
-}
 
 const UCUM = 'http://unitsofmeasure.org';
 
@@ -86,7 +77,7 @@ test(`values in a unit are what a memory store finds, also after writes, seed ${
   const store = new SqliteStore(database);
   const first = observations(400, random);
   for (const one of [store, memory]) await write(one, first);
-  build(database);
+  buildSkips(database);
   for (let step = 0; step < 4; step++) {
     Object.assign(COUNTING_SETS, { minRows: 0 });
     for (let trial = 0; trial < cases(150, 20); trial++) {
@@ -128,7 +119,7 @@ test(`values in a unit are what a memory store finds, also after writes, seed ${
       await one.commit([{ kind: 'delete', key: keyOf('Observation', gone) }]);
     }
     // Every second time the index says nothing of the writes.
-    if (step % 2 === 0) build(database);
+    if (step % 2 === 0) buildSkips(database);
     expect((await store.verify()).problems).toEqual([]);
   }
 });
@@ -144,7 +135,7 @@ test('a skip index keeps the resources of each unit, with and without its system
       return { resourceType: 'Observation', id: `o${index}`, component } as unknown as AnyResource;
     }),
   );
-  build(database);
+  buildSkips(database);
   const values = database
     .prepare(
       `SELECT s.value FROM skip s JOIN parameter p ON p.key = s.subject

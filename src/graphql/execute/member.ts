@@ -58,7 +58,7 @@ export const MEMBERS: { readonly [name: string]: Member } = {
   valueQuantity: { get: (o) => o['valueQuantity'], set: (o, value) => void (o['valueQuantity'] = value) },
 };
 
-/** Copies the text under a name, or null where there is none. */
+/** Copies the text under a name. Writes null if the source has no value. */
 export type CopyText = (source: JsonObject, out: Output) => unknown;
 
 /** What {@link CopyText} writes and returns in place of another value. */

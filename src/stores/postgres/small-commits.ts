@@ -29,7 +29,7 @@ export class SmallCommits {
     return isSmall(writes) ? this.#groups.run(writes, signal) : this.#commit(writes, signal);
   }
 
-  /** Changes are in the order of the writes; the deletion of what is not there is none. */
+  /** Changes are in the order of the writes. Deleting a missing resource makes no change. */
   async #together(lists: readonly (readonly SmallWrite[])[]): Promise<readonly Committed[]> {
     const done = await this.#commit(lists.flat(), undefined);
     let start = 0;

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { pushTo } from '../../../platform/maps.js';
 import { tablesOf } from '../../sql/index-tables.js';
 import type { RowScope } from '../../sql/rows.js';
 import { sql, type SqlValue } from '../../sql/sql.js';
@@ -154,10 +155,7 @@ function holdersOf(written: Written, parameter: number, code: string): ReadonlyM
   const present = sql`EXISTS (SELECT 1 FROM shape s JOIN json_each(s.parameters) p
     WHERE s.key = r0.shape AND abs(p.value) = ${parameter})`;
   const holders = new Map<SqlValue, number[]>();
-  const add = (key: number, value: SqlValue): void => {
-    if (holders.has(value)) holders.get(value)!.push(key);
-    else holders.set(value, [key]);
-  };
+  const add = (key: number, value: SqlValue): void => pushTo(holders, value, key);
   for (const [key, is] of written.among(present)) if (is === 1) add(key, PRESENCE);
   const [table] = tablesOf(written.scope.dialect.model, written.scope.type, code);
   if (table === 'token' || table === 'reference') {
