@@ -121,6 +121,24 @@ test('samples that SQLite keeps for its planner are overwritten too', async () =
   expect(bytesOf(file)).not.toMatch(WORDS);
 });
 
+test('the table of a preview that holds values of resources is dropped', async () => {
+  const file = newFile();
+  const store = openStore(file);
+  await fill(store);
+  const host = new Database(file);
+  host.exec(`
+    CREATE TABLE zone (
+      parameter INTEGER NOT NULL, block INTEGER NOT NULL, low NOT NULL, last NOT NULL, high NOT NULL,
+      PRIMARY KEY (parameter, block)) WITHOUT ROWID;
+    CREATE INDEX zone_by_block ON zone (block);
+    INSERT INTO zone VALUES (1, 0, 'Xanthippe-zone', 'Xanthippe-zone', 'Xanthippe-zone')`);
+  expect(bytesOf(file)).toContain('Xanthippe-zone');
+  await store.removal.scrub();
+  expect(bytesOf(file)).not.toContain('Xanthippe-zone');
+  expect(host.prepare("SELECT name FROM sqlite_schema WHERE name LIKE 'zone%'").all()).toEqual([]);
+  host.close();
+});
+
 test('scrubbing waits for a connection that reads an old state, and says so in the end', async () => {
   const file = newFile();
   const store = new SqliteStore(file, { readers: 1, busyTimeout: 50 });

@@ -23,6 +23,7 @@ export function scrub(database: SqliteDatabase, statements: Statements, status: 
       assertNotOvertaken(statements, status);
       noteRemoval(database, statements);
       for (const text of FORGET_NAMES) statements.write(text).run();
+      database.exec(DROP_ZONES);
       // Samples of indexed values, where the host had SQLite gather statistics.
       if (statements.read(HAS_SAMPLES).get() !== undefined) database.exec('DELETE FROM sqlite_stat4');
     });
@@ -48,5 +49,8 @@ const FORGET_NAMES = [
     (SELECT system FROM token UNION SELECT system FROM quantity WHERE system IS NOT NULL)`,
   'DELETE FROM shape WHERE resources = 0',
 ] as const;
+
+/** Previews of schema version 3 kept dates and numbers of resources in this table. Nothing reads it any more. */
+const DROP_ZONES = 'DROP TABLE IF EXISTS zone';
 
 const HAS_SAMPLES = "SELECT 1 FROM sqlite_schema WHERE name = 'sqlite_stat4'";
