@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomId } from '../../../platform/node-crypto.js';
 import { LARGEST, SMALLEST } from '../../sql/extremes.js';
 import { tablesOf } from '../../sql/index-tables.js';
 import { partWith } from '../../sql/pages/value-range.js';
@@ -71,7 +71,7 @@ class SkipBuilder {
   readonly #check: () => void;
   readonly #known: KnownRows | undefined;
   /** Of the header. */
-  readonly #id = randomUUID();
+  readonly #id = randomId();
   #all = new KeySet(0, 0);
 
   constructor(

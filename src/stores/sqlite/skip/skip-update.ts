@@ -1,5 +1,5 @@
-import { randomUUID } from 'node:crypto';
 import { pushTo } from '../../../platform/maps.js';
+import { randomId } from '../../../platform/node-crypto.js';
 import { tablesOf } from '../../sql/index-tables.js';
 import type { RowScope } from '../../sql/rows.js';
 import { sql, type SqlValue } from '../../sql/sql.js';
@@ -54,7 +54,7 @@ export function updatedSkipRows(
   const { size, count: now } = written.all;
   const rows = changedRows(written, statements, granule, {
     ...header,
-    id: randomUUID(),
+    id: randomId(),
     lastVersion,
     size,
     count: now,

@@ -1,4 +1,4 @@
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 import { FhirError } from '../../../fhir/error.js';
 import { inDoubt } from '../../../fhir/in-doubt.js';
 import { sizeOf } from './made-ahead.js';
@@ -53,6 +53,8 @@ export class Thread {
     this.#owner = owner;
     this.#cancelled = new Int32Array(cancelled);
     // Loaders and variables of the host are not the thread's.
+    // PERF: not imported, since most processes that start ask no thread for a while: it takes 1 ms.
+    const { Worker } = process.getBuiltinModule('node:worker_threads');
     this.#worker = new Worker(program, { eval: true, workerData, execArgv: [], env: {}, name: 'fhirgraph' });
     this.#worker.unref();
     this.#worker.on('message', (answer: Answer) => this.#onAnswer(answer));
