@@ -15,9 +15,17 @@ export function decide(caller: Caller, type: string, interaction: Interaction): 
   if (caller.kind !== 'member') return trustedRules(caller, type, interaction);
   assertNotEnded(caller);
   if (isProtected(type) || (isClientType(type) && !READ_INTERACTIONS.includes(interaction))) return null;
-  const rules = caller.rules.rulesFor(type).filter(({ interactions }) => interactions.has(interaction));
+  const rules = rulesWith(caller.rules.rulesFor(type), interaction);
   return rules.length === 0 ? null : rules;
 }
+
+/** PERF: a policy may have hundreds of rules, and a long transaction asks for each of its resources. */
+function rulesWith(rules: readonly AccessRule[], interaction: Interaction): readonly AccessRule[] {
+  const known = getOrCreate(BY_INTERACTION, rules, () => new Map<Interaction, readonly AccessRule[]>());
+  return getOrCreate(known, interaction, () => rules.filter(({ interactions }) => interactions.has(interaction)));
+}
+
+const BY_INTERACTION = new WeakMap<readonly AccessRule[], Map<Interaction, readonly AccessRule[]>>();
 
 /** True if the rules grant everything and hide nothing, so that results need no filtering. */
 export function isUnrestricted(rules: readonly AccessRule[]): boolean {

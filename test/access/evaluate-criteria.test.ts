@@ -1,6 +1,6 @@
 import { R4 } from '../../src/fhir/r4.js';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { evaluateCriteria, isLocal } from '../../src/access/evaluate/evaluate-criteria.js';
+import { evaluateCriteria, isLocal, subjectOnUse } from '../../src/access/evaluate/evaluate-criteria.js';
 import { answeredBy } from '../../src/access/evaluate/deciding.js';
 import { NO_OVERLAY, overlaidWith, type Overlay } from '../../src/access/evaluate/overlay.js';
 import { WrittenResources } from '../../src/access/evaluate/written-resources.js';
@@ -55,7 +55,8 @@ function holds(
   overlay: Overlay = NO_OVERLAY,
   project = 'clinic',
 ): Promise<boolean> {
-  return answeredBy(counting.store, evaluateCriteria(criteria, resource, { model: R4, project, overlay, now: NOW }));
+  const scope = { model: R4, project, overlay, now: NOW };
+  return answeredBy(counting.store, evaluateCriteria(criteria, subjectOnUse(resource, scope), scope));
 }
 
 /** A commit that writes these, over what is stored where `stored` says so. */
@@ -179,7 +180,8 @@ test('each question asks the store for one match, with the options of the call',
   });
   const scope = { model: R4, project: 'clinic', overlay: NO_OVERLAY, now: NOW };
   const both = or([ofMale, not(ofMale)]);
-  expect(await answeredBy(watched, evaluateCriteria(both, observation('o', 'Patient/boy'), scope), options)).toBe(true);
+  const subject = subjectOnUse(observation('o', 'Patient/boy'), scope);
+  expect(await answeredBy(watched, evaluateCriteria(both, subject, scope), options)).toBe(true);
   expect(asked).toEqual(Array(2).fill([1, options]));
 });
 
@@ -387,7 +389,7 @@ describe('criteria decided before a write', () => {
     const queries = new RandomQueries('clinic', reference, random);
     const decided = (criteria: Criteria, resource: AnyResource): Promise<boolean> => {
       const scope = { model: R4, project: 'clinic', overlay: NO_OVERLAY, now: NOW };
-      return answeredBy(store, evaluateCriteria(criteria, resource, scope));
+      return answeredBy(store, evaluateCriteria(criteria, subjectOnUse(resource, scope), scope));
     };
     for (let run = 0; run < 60; run++) {
       const { type, criteria } = queries.search();
@@ -407,5 +409,5 @@ test('whoever may see all costs no look at the resource', () => {
     },
   });
   const scope = { model: R4, project: 'p', overlay: NO_OVERLAY, now: NOW };
-  expect(evaluateCriteria(ALL, unread, scope).next()).toStrictEqual({ done: true, value: true });
+  expect(evaluateCriteria(ALL, subjectOnUse(unread, scope), scope).next()).toStrictEqual({ done: true, value: true });
 });

@@ -25,14 +25,26 @@ export interface ChainScope {
  * Evaluates criteria for one resource, stored or not, with chains into the store and into the writes of the same
  * commit.
  */
-export function* evaluateCriteria(criteria: Criteria, resource: AnyResource, scope: ChainScope): Deciding<boolean> {
-  // PERF: the index entries of a large resource take long to find, and a caller who may see all needs none.
+export function* evaluateCriteria(
+  criteria: Criteria,
+  subjectOf: () => SearchSubject,
+  scope: ChainScope,
+): Deciding<boolean> {
   if (criteria.kind === 'all') return true;
-  const subject = localized(
-    createSubject(scope.model, resource, resource.meta?.lastUpdated ?? scope.now),
-    scope.baseUrl,
-  );
+  const subject = subjectOf();
   return isLocal(criteria) ? matches(criteria, subject, EMPTY_WORLD) : yield* holds(criteria, subject, scope);
+}
+
+/**
+ * A resource for {@link evaluateCriteria}. PERF: its index entries take long to find. A caller who may see all needs none,
+ * and hundreds of rules share them.
+ */
+export function subjectOnUse(
+  resource: AnyResource,
+  { model, now, baseUrl }: Pick<ChainScope, 'model' | 'now' | 'baseUrl'>,
+): () => SearchSubject {
+  let subject: SearchSubject | undefined;
+  return () => (subject ??= localized(createSubject(model, resource, resource.meta?.lastUpdated ?? now), baseUrl));
 }
 
 function* holds(criteria: Criteria, subject: SearchSubject, scope: ChainScope): Deciding<boolean> {

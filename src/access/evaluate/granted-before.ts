@@ -39,10 +39,11 @@ export async function grantedBefore(
       memberUsers === undefined ? rule : { ...rule, criteria: withMemberUsers(rule.criteria, memberUsers) },
     );
     const rows = group.map((index) => found[index]!).filter((one) => one.status === 'found');
+    const original = new Map(resolved.map((rule, index) => [rule, rules[index]!]));
     const ids = [...new Set(group.map((index) => keys[index]!.id))];
     const decided = await grantsOf(store, keys[group[0]!]!.project, type, resolved, rows, options, ids);
     for (const { row, rules: granting } of decided) {
-      const own = granting.map((rule) => rules[resolved.indexOf(rule)]!);
+      const own = granting.map((rule) => original.get(rule)!);
       granted.set(referenceTo(type, row.resource.id!), { row, rules: new Set(own) });
     }
   }

@@ -1,16 +1,19 @@
-import { createSubject, EMPTY_WORLD } from '../../search/evaluate/search-subject.js';
+import { createSubject, EMPTY_WORLD, type SearchSubject } from '../../search/evaluate/search-subject.js';
 import { and, or } from '../../search/criteria/criteria.js';
 import { simplifyCriteria } from '../../search/criteria/simplify-criteria.js';
 import { localized } from '../../search/evaluate/localized.js';
 import { matches } from '../../search/evaluate/match.js';
+import { getOrCreate } from '../../platform/maps.js';
+import { mapInTurns } from '../../platform/pace.js';
 import type { CallOptions } from '../../store/call-options.js';
+import { CallPace } from '../../store/call-pace.js';
 import type { ResourceStore } from '../../store/store.js';
 import type { StoredResource } from '../../store/stored-resource.js';
 import { baseUrlOf } from '../../store/with-base-url.js';
 import { ATTEMPTS, Overtaken, withRetries } from '../../store/with-retries.js';
 import { isUnrestricted } from '../decide.js';
 import { isLocal } from './evaluate-criteria.js';
-import { maskResource, type Origins, withMasked } from '../fields/mask-resource.js';
+import { hiddenByAll, maskResource, type Origins, withMasked } from '../fields/mask-resource.js';
 import { unrestrictedRule, type AccessRule, type AccessRules } from '../rule.js';
 
 /** A version of a resource with the rules that grant this version. */
@@ -40,20 +43,16 @@ export async function grantsOf<Row extends StoredResource>(
   ids: readonly string[] = rows.map(({ resource }) => resource.id!),
 ): Promise<readonly GrantedRow<Row>[]> {
   const found = await searchAgreed(store, project, type, rules, rows, options, ids);
-  const subjects = new Map<Row, ReturnType<typeof createSubject>>();
-  return rows.map((asked) => {
+  const local = new Set(rules.filter(({ criteria }) => isLocal(criteria)));
+  return mapInTurns(rows, new CallPace(options), (asked) => {
     const row = newestOf(asked, found);
+    let subject: SearchSubject | undefined;
     const grants = (rule: AccessRule): boolean => {
       if (rule.criteria.kind === 'all') return true;
       const searched = found.get(rule);
       if (searched !== undefined) return searched.get(row.resource.id!)?.versionId === row.versionId;
-      if (!isLocal(rule.criteria)) return false;
-      let subject = subjects.get(row);
-      if (subject === undefined)
-        subjects.set(
-          row,
-          (subject = localized(createSubject(store.model, row.resource, row.lastUpdated), baseUrlOf(store))),
-        );
+      if (!local.has(rule)) return false;
+      subject ??= localized(createSubject(store.model, row.resource, row.lastUpdated), baseUrlOf(store));
       return matches(rule.criteria, subject, EMPTY_WORLD);
     };
     return { row, rules: rules.filter(grants) };
@@ -65,6 +64,13 @@ export async function grantsOf<Row extends StoredResource>(
  * for older versions, since a single rule must grant both them and the newest version.
  */
 export function joinedByFields(rules: readonly AccessRule[]): readonly AccessRule[] {
+  return getOrCreate(JOINED, rules, () => joined(rules));
+}
+
+/** PERF: hundreds of rules take milliseconds, and each search asks for the same. */
+const JOINED = new WeakMap<readonly AccessRule[], readonly AccessRule[]>();
+
+function joined(rules: readonly AccessRule[]): readonly AccessRule[] {
   return [...Map.groupBy(rules, ({ hidden }) => hidden.join()).values()].map((alike) => {
     const [first] = alike as [AccessRule];
     if (alike.length === 1) return first;
@@ -138,10 +144,14 @@ export async function maskFound(
     const resource = maskResource(row.resource, grants, all);
     return withMasked(row, resource, origins);
   };
-  if (areMaskedAlike(rules)) return rows.map((row) => mask(row, rules));
+  if (areMaskedAlike(rules)) {
+    // PERF: nothing is copied for most callers.
+    if (hiddenByAll(rules).length === 0) return rows.map((row) => mask(row, rules));
+    return mapInTurns(rows, new CallPace(options), (row) => mask(row, rules));
+  }
   const granted = await grantsOf(store, project, type, joinedByFields(rules), rows, options);
   const unknown = unrestrictedRule('any rule that granted it', [...new Set(rules.flatMap(({ hidden }) => hidden))]);
-  return rows.map((found, index) => {
+  return mapInTurns(rows, new CallPace(options), (found, index) => {
     const { row, rules } = granted[index]!;
     // Some rule granted the version found. If it has changed since, that rule is unknown, so fields hidden by any rule
     // are hidden.

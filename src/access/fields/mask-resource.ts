@@ -1,5 +1,6 @@
 import { elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../../fhir/resource.js';
 import { covers, withoutFields } from './hidden-fields.js';
+import { getOrCreate } from '../../platform/maps.js';
 import { secretFields } from './administrative-types.js';
 import { READ_INTERACTIONS, type AccessRule, type AccessRules } from '../rule.js';
 
@@ -38,11 +39,21 @@ export function withMasked<Row extends { readonly resource: AnyResource }>(
   return { ...row, resource };
 }
 
-/** Fields that every one of the rules hides; those that some rule shows are seen. */
+/**
+ * Fields that every one of the rules hides; those that some rule shows are seen.
+ *
+ * PERF: kept for each list of rules, which may be hundreds, for all resources that they grant.
+ */
 export function hiddenByAll(rules: readonly AccessRule[]): readonly string[] {
-  if (rules.length === 1) return rules[0]!.hidden;
-  const fields = new Set(rules.flatMap(({ hidden }) => hidden));
-  return [...fields].filter((field) => rules.every(({ hidden }) => coversField(hidden, field)));
+  return rules.length === 1 ? rules[0]!.hidden : getOrCreate(HIDDEN, rules, () => coveredByAll(rules));
+}
+
+const HIDDEN = new WeakMap<readonly AccessRule[], readonly string[]>();
+
+function coveredByAll(rules: readonly AccessRule[]): readonly string[] {
+  const lists = new Map(rules.map(({ hidden }) => [hidden.join(), hidden]));
+  const fields = new Set([...lists.values()].flat());
+  return [...fields].filter((field) => [...lists.values()].every((hidden) => coversField(hidden, field)));
 }
 
 /** True if a field is one of the named ones, or inside one. */
@@ -75,16 +86,21 @@ function maskHeads(resource: JsonObject, all: AccessRules | undefined): JsonObje
 function maskInline(value: JsonObject, all: AccessRules | undefined): JsonObject {
   const type = value['resourceType'];
   if (typeof type !== 'string') return withChanged(value, INLINE_INSIDE, (inner) => maskInline(inner, all));
-  const known = all?.rulesFor(type) ?? [];
+  const rules = all?.rulesFor(type) ?? [];
+  const hidden = rules.length === 0 ? secretFields(type) : getOrCreate(HIDDEN_INSIDE, rules, () => hiddenInside(rules));
+  return maskHeads(elementsOf(withoutFields(value as unknown as AnyResource, hidden)), all);
+}
+
+const HIDDEN_INSIDE = new WeakMap<readonly AccessRule[], readonly string[]>();
+
+function hiddenInside(rules: readonly AccessRule[]): readonly string[] {
   // As before the caller was narrowed: rules that no longer read still hide, and those that only write show nothing more.
-  const reading = known.filter(({ interactions, narrowed }) => {
+  const reading = rules.filter(({ interactions, narrowed }) => {
     const granted = narrowed?.from ?? interactions;
     return READ_INTERACTIONS.some((one) => granted.has(one));
   });
   // Write-only rules hide too: without a rule that reads, their hidden fields are never shown.
-  const rules = reading.length > 0 ? reading : known;
-  const hidden = rules.length === 0 ? secretFields(type) : hiddenByAll(rules);
-  return maskHeads(elementsOf(withoutFields(value as unknown as AnyResource, hidden)), all);
+  return hiddenByAll(reading.length > 0 ? reading : rules);
 }
 
 /** The object with the objects of some of its elements changed; itself where nothing is. */

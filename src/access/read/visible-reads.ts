@@ -10,11 +10,11 @@ import type { Caller } from '../caller.js';
 import { decide, isUnrestricted } from '../decide.js';
 import { answeredBy } from '../evaluate/deciding.js';
 import { baseUrlOf } from '../../store/with-base-url.js';
-import { evaluateCriteria } from '../evaluate/evaluate-criteria.js';
+import { evaluateCriteria, subjectOnUse } from '../evaluate/evaluate-criteria.js';
 import type { GuardedKey } from '../contract.js';
 import { homeOf } from '../home-of.js';
 import { maskInside, maskResource, type Origins, withMasked } from '../fields/mask-resource.js';
-import { resolveMemberUsers } from '../evaluate/member-users.js';
+import { loadMemberUsers, mentionsMemberUsers, withMemberUsers } from '../evaluate/member-users.js';
 import type { AccessRule } from '../rule.js';
 import { NO_OVERLAY } from '../evaluate/overlay.js';
 import { grantsOf, joinedByFields } from '../evaluate/granting-rules.js';
@@ -140,17 +140,17 @@ const NO_VERSIONS: HistoryPage = Object.freeze({ entries: Object.freeze([]), tot
 /** The key in the store. What the rules decide from a resource, they decide from the whole one. */
 function fullKey(key: GuardedKey, caller: Caller, rules: readonly AccessRule[]): ResourceKey {
   const { type, id, version } = key;
-  const elements = openRules(rules).length === rules.length ? key.elements : undefined;
+  const elements = rules.every(isOpen) ? key.elements : undefined;
   return { project: homeOf(type, caller), type, id, version, elements };
 }
 
-export function resolved({ store, caller, options }: Reading, rules: readonly AccessRule[]): Promise<AccessRule[]> {
-  return Promise.all(
-    rules.map(async (rule) => ({
-      ...rule,
-      criteria: await resolveMemberUsers(store, caller, rule.criteria, options),
-    })),
-  );
+export async function resolved(
+  { store, caller, options }: Reading,
+  rules: readonly AccessRule[],
+): Promise<readonly AccessRule[]> {
+  if (!rules.some(({ criteria }) => mentionsMemberUsers(criteria))) return rules;
+  const users = await loadMemberUsers(store, caller, options);
+  return rules.map((rule) => ({ ...rule, criteria: withMemberUsers(rule.criteria, users) }));
 }
 
 /** The current resource, and the rules that grant it. */
@@ -173,7 +173,11 @@ export async function grantsNow(
 }
 
 export function openRules(rules: readonly AccessRule[]): readonly AccessRule[] {
-  return rules.filter(({ criteria }) => criteria.kind === 'all');
+  return rules.filter(isOpen);
+}
+
+function isOpen({ criteria }: AccessRule): boolean {
+  return criteria.kind === 'all';
 }
 
 async function visibleVersion(
@@ -210,8 +214,9 @@ async function grantsOfVersion(
     baseUrl: baseUrlOf(store),
   };
   const granting: AccessRule[] = [];
+  const subject = subjectOnUse(resource, scope);
   for (const rule of grants) {
-    const holds = evaluateCriteria(rule.criteria, resource, scope);
+    const holds = evaluateCriteria(rule.criteria, subject, scope);
     if (await answeredBy(store, holds, options)) granting.push(rule);
   }
   return granting;

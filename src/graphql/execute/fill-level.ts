@@ -64,10 +64,19 @@ async function fillBatches(groups: readonly BoundedGroup[], run: Run): Promise<v
   if (!run.hostCalls.isIdle) await run.hostCalls.takeTurn();
 }
 
-/** Ends when all groups have. @throws the error of the first one that failed */
+/**
+ * Begins the groups in turns: a search under hundreds of rules takes milliseconds before its store is asked.
+ *
+ * Ends when all groups have. @throws the error of the first one that failed
+ */
 async function fillSideBySide(batch: readonly BoundedGroup[], run: Run): Promise<void> {
-  const results = await Promise.allSettled(batch.map(async ({ waiting }) => fillGroup(waiting, run)));
-  for (const result of results) if (result.status === 'rejected') throw result.reason;
+  const begun: Promise<PromiseSettledResult<void>[]>[] = [];
+  for (const { waiting } of batch) {
+    // What has begun ends by the deadline itself.
+    if (run.deadline.isTurnOver) await run.deadline.yieldIfLong();
+    begun.push(Promise.allSettled([(async () => fillGroup(waiting, run))()]));
+  }
+  for (const [result] of await Promise.all(begun)) if (result!.status === 'rejected') throw result!.reason;
 }
 
 /** A call that does not depend on earlier results. */

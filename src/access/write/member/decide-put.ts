@@ -16,7 +16,7 @@ import { confirmGrants } from './confirm-grants.js';
 import type { DecidedWrite } from '../decided-write.js';
 import { forbidden } from './forbidden.js';
 import { canRead, grantingRules, grantingRulesBefore } from './granting.js';
-import { resourceUnderRule } from './resource-under-rule.js';
+import { resourceUnderRule, StoredForms } from './resource-under-rule.js';
 import { stamp } from '../stamp.js';
 import { uniqueKeysOf } from '../unique-keys.js';
 import { validatingWrite } from '../validate-writes.js';
@@ -85,9 +85,10 @@ function* grantPut(
   const shown = before === null ? null : readers.length === 0 ? bare(before) : maskResource(before, readers, all);
   const kept = assertGuarded(write.resource, shown, all);
   const replaced = { before, shown, unread: before !== null && readers.length === 0, kept };
+  const forms = new StoredForms(state, write.resource, replaced);
   let refusal: FhirError | undefined;
   for (const rule of granting) {
-    const outcome = yield* resourceUnderRule(state, rule, write.resource, replaced);
+    const outcome = yield* resourceUnderRule(forms, rule);
     if ('after' in outcome) return { ...outcome, rule };
     refusal ??= outcome;
   }

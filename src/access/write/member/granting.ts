@@ -1,9 +1,10 @@
 import { referenceTo } from '../../../fhir/reference.js';
 import type { AnyResource } from '../../../fhir/resource.js';
 import type { Criteria } from '../../../search/criteria/criteria.js';
+import type { SearchSubject } from '../../../search/evaluate/search-subject.js';
 import { decide } from '../../decide.js';
 import type { Deciding } from '../../evaluate/deciding.js';
-import { evaluateCriteria, isLocal } from '../../evaluate/evaluate-criteria.js';
+import { evaluateCriteria, isLocal, subjectOnUse } from '../../evaluate/evaluate-criteria.js';
 import { withMemberUsers } from '../../evaluate/member-users.js';
 import { overlaidWith } from '../../evaluate/overlay.js';
 import { homeOf } from '../../home-of.js';
@@ -17,8 +18,9 @@ export function* grantingRules(
   resource: AnyResource,
 ): Deciding<readonly AccessRule[]> {
   const granting: AccessRule[] = [];
+  const subject = subjectIn(state, resource);
   for (const rule of decide(state.caller, resource.resourceType, interaction) ?? []) {
-    if (yield* grants(state, rule, resource)) granting.push(rule);
+    if (yield* grants(state, rule, resource, subject)) granting.push(rule);
   }
   return granting;
 }
@@ -38,7 +40,8 @@ export function* grantingRulesBefore(
   const rules = (decide(state.caller, type, interaction) ?? []).filter((rule) => granted.has(rule));
   if (state.written.isEmpty) return rules;
   const still: AccessRule[] = [];
-  for (const rule of rules) if (yield* grants(state, rule, before)) still.push(rule);
+  const subject = subjectIn(state, before);
+  for (const rule of rules) if (yield* grants(state, rule, before, subject)) still.push(rule);
   return still;
 }
 
@@ -46,7 +49,18 @@ export function* canRead(state: CommitState, before: AnyResource): Deciding<bool
   return (yield* grantingRulesBefore(state, 'read', before)).length > 0;
 }
 
-export function* grants(state: CommitState, rule: AccessRule, resource: AnyResource): Deciding<boolean> {
+/** The resource for {@link grants}: one for all rules. */
+export function subjectIn({ caller, stored }: CommitState, resource: AnyResource): () => SearchSubject {
+  return subjectOnUse(resource, { model: caller.rules.model, now: stored.now, baseUrl: stored.baseUrl });
+}
+
+/** @param subject {@link subjectIn} the state */
+export function* grants(
+  state: CommitState,
+  rule: AccessRule,
+  resource: AnyResource,
+  subject: () => SearchSubject,
+): Deciding<boolean> {
   if (rule.criteria.kind === 'all') return true;
   const { caller, written, stored } = state;
   const criteria = settledCriteria(state, rule.criteria);
@@ -59,7 +73,7 @@ export function* grants(state: CommitState, rule: AccessRule, resource: AnyResou
     now: stored.now,
     baseUrl: stored.baseUrl,
   };
-  return yield* evaluateCriteria(criteria, resource, scope);
+  return yield* evaluateCriteria(criteria, subject, scope);
 }
 
 /** Replaces placeholders in criteria, so that a store can evaluate them. */
