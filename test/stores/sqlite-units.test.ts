@@ -1,19 +1,17 @@
 import Database from 'better-sqlite3';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { AnyResource } from '../../src/fhir/resource.js';
-import type { Criteria } from '../../src/search/criteria/criteria.js';
-import type { Prefix } from '../../src/search/criteria/value-test.js';
-import type { ResourceStore } from '../../src/store/store.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { COUNTING_SETS } from '../../src/stores/sqlite/count-sets.js';
 import { TUNING } from '../../src/stores/sqlite/pages/tuning.js';
 import { SKIP_TUNING } from '../../src/stores/sqlite/skip/skip-row.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
-import { keyOf, PROJECT } from '../../src/testing/conformance-case.js';
-import { below, createRandom, oneOf } from '../../src/testing/random.js';
+import { keyOf } from '../../src/testing/conformance-case.js';
+import { createRandom, oneOf } from '../../src/testing/random.js';
 import { cases, SEED } from '../support/chance.js';
-import { by, match, write } from './skip-cases.js';
+import { write } from './skip-cases.js';
 import { buildSkips } from './sqlite-skip-build.js';
+import { answerOf, observations, randomUnitQuery, UCUM } from './unit-cases.js';
 
 const [TUNED, COUNTS, SKIPS] = [{ ...TUNING }, { ...COUNTING_SETS }, { ...SKIP_TUNING }];
 // Few resources are many granules.
@@ -24,52 +22,6 @@ afterEach(() => {
   Object.assign(COUNTING_SETS, COUNTS);
   Object.assign(SKIP_TUNING, { maxLookedUp: SKIPS.maxLookedUp, maxTested: SKIPS.maxTested, maxTied: SKIPS.maxTied });
 });
-
-const UCUM = 'http://unitsofmeasure.org';
-
-/** The same code in two systems, a code that is the human unit of another, values without a code, without a unit. */
-const UNITS: readonly object[] = [
-  ...Array.from({ length: 8 }, () => ({ system: UCUM, code: 'mg' })),
-  { system: UCUM, code: 'g' },
-  { system: 'urn:other', code: 'mg' },
-  { system: UCUM, code: 'ug', unit: 'mg' },
-  { unit: 'drops' },
-  {},
-];
-
-function observations(count: number, random: () => number, prefix = ''): AnyResource[] {
-  const quantity = (): object => ({ value: below(40, random), ...oneOf(UNITS, random) });
-  return Array.from({ length: count }, (_, index) => ({
-    resourceType: 'Observation',
-    id: `${prefix}${(index * 7919) % 1_003}`,
-    status: oneOf(['final', 'final', 'preliminary'], random),
-    ...(random() < 0.9 && { valueQuantity: quantity() }),
-    component: Array.from({ length: below(4, random) }, () => ({ valueQuantity: quantity() })),
-  }));
-}
-
-function inUnit(random: () => number): Criteria {
-  const prefix = oneOf<Prefix>(['eq', 'ne', 'gt', 'lt', 'ge', 'le', 'sa', 'eb', 'ap'], random);
-  const low = below(40, random);
-  const high = ['eq', 'ne', 'ap'].includes(prefix) ? low + oneOf([0, 5], random) : low;
-  const parameter = oneOf(['value-quantity', 'component-value-quantity', 'combo-value-quantity'], random);
-  const unit = oneOf(
-    [
-      { code: 'mg' },
-      { code: 'g' },
-      { code: 'ug' },
-      { code: 'drops' },
-      { code: 'unknown' },
-      { system: UCUM, code: 'mg' },
-      { system: UCUM, code: 'g' },
-      { system: 'urn:other', code: 'mg' },
-      { system: 'urn:unknown', code: 'mg' },
-      { system: UCUM },
-    ],
-    random,
-  );
-  return { kind: 'match', parameter, test: { kind: 'quantity', prefix, low, high, ...unit } };
-}
 
 test(`values in a unit are what a memory store finds, also after writes, seed ${SEED}`, async () => {
   const random = createRandom(SEED);
@@ -87,30 +39,8 @@ test(`values in a unit are what a memory store finds, also after writes, seed ${
         maxTied: oneOf([0, 20, 8_192], random),
       });
       Object.assign(TUNING, { looks: oneOf([[Infinity], TUNED.looks], random), skipFrom: 0 });
-      const criteria = oneOf<Criteria>(
-        [
-          inUnit(random),
-          { kind: 'not', of: inUnit(random) },
-          { kind: 'and', of: [inUnit(random), match('status', 'final')] },
-          { kind: 'and', of: [inUnit(random), { kind: 'not', of: inUnit(random) }] },
-          { kind: 'or', of: [inUnit(random), inUnit(random)] },
-        ],
-        random,
-      );
-      const sort = oneOf([undefined, [by('_id', random() < 0.5)], [by('value-quantity', random() < 0.5)]], random);
-      const query = {
-        project: PROJECT,
-        type: 'Observation',
-        criteria,
-        sort,
-        limit: oneOf([0, 10], random),
-        total: true,
-      };
-      const idsOf = async (from: ResourceStore): Promise<unknown> => {
-        const { matches, total } = await from.search(query);
-        return [total, matches.map(({ resource }) => resource.id)];
-      };
-      expect([criteria, await idsOf(store)]).toEqual([criteria, await idsOf(memory)]);
+      const query = randomUnitQuery(random);
+      expect(await answerOf(store, query)).toEqual(await answerOf(memory, query));
     }
     const later = [...observations(20, random), ...observations(9, random, `n${step}-`)];
     const gone = oneOf(first.slice(20), random).id!;

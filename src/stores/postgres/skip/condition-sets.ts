@@ -1,5 +1,6 @@
 import type { Criteria, MatchCriteria } from '../../../search/criteria/criteria.js';
-import { type Condition, conditionsOf } from '../../sql/pages/condition.js';
+import type { QuantityTest } from '../../../search/criteria/value-test.js';
+import { type Condition, conditionsOf, isOfOneTarget } from '../../sql/pages/condition.js';
 import { partWith } from '../../sql/pages/value-range.js';
 import { parameterKey, type RowScope } from '../../sql/rows.js';
 import { MadeCriteria } from '../../sql/skip/made-criteria.js';
@@ -15,9 +16,9 @@ import {
 import type { KeySet } from '../../sql/skip/key-set.js';
 import { equalTestOf, setOfOthers } from '../../sql/skip/other-values.js';
 import { isOfIntervals, isRange } from '../../sql/skip/range-tests.js';
+import { askedUnit, inAnyUnit, setInUnit, SEVERAL_UNITS } from '../../sql/skip/unit-sets.js';
 import type { Sql } from '../../sql/sql.js';
-import { resourceKey, textKey, uuidText } from '../keys.js';
-import { isOfOneTarget } from '../../sql/pages/condition.js';
+import { resourceKey, uuidText } from '../keys.js';
 import { isOfCode, withOwnScan } from '../pages/own-scans.js';
 import type { Run } from '../run.js';
 import type { LinkedSets } from './linked-sets.js';
@@ -28,6 +29,7 @@ import type { SkipIndex } from './skip-index.js';
 import { orderNames, type RowName } from './skip-rows.js';
 import { PRESENCE, SETS, SEVERAL, valueName } from './skip-row.js';
 import { onlyCode, TokenSets } from './token-sets.js';
+import { OTHER_UNITS } from './unit-numbers.js';
 
 /**
  * Finds the sets of conditions: those that the skip index keeps, parts of its orders, and short scans.
@@ -153,9 +155,21 @@ export class ConditionSets implements KnownSets {
     if (criteria.test.kind === 'token') return [...ofOthers, ...this.#tokens.namesOf(criteria)];
     if (isOther) return ofOthers;
     if (!isOfIntervals(criteria.test)) return this.#targetOf(criteria) ?? [];
-    const unit = unitOf(criteria);
-    const ofUnit = unit === undefined ? [] : [{ sort: SETS, subject, value: unit }];
-    return [...ofUnit, ...RangeSet.namesOf(criteria, this.#scope)];
+    return [...this.#unitNames(criteria), ...RangeSet.namesOf(criteria, this.#scope)];
+  }
+
+  /** The rows of the unit that a test asks for, and of the resources with values in several units. */
+  #unitNames({ parameter, test }: MatchCriteria): readonly RowName[] {
+    const unit = test.kind === 'quantity' ? askedUnit(test, this.#scope) : undefined;
+    const subject = this.#keyOf(parameter);
+    if (unit === undefined || subject === undefined) return [];
+    return [unit, OTHER_UNITS, SEVERAL_UNITS].map((one) => ({ sort: SETS, subject, value: valueName(one) }));
+  }
+
+  /** Their sets; undefined where no resource had a unit. */
+  #unitSets(criteria: MatchCriteria): readonly [ofUnit: ConditionSet, several: KeySet] | undefined {
+    const [own, others, several] = this.#unitNames(criteria).map((one) => this.index.setOf(one.subject, one.value));
+    return others && several && [{ set: own ?? others, exact: own !== undefined }, several];
   }
 
   /** The row of the target that a test asks for. */
@@ -206,9 +220,12 @@ export class ConditionSets implements KnownSets {
     return parameter.includes('$') ? undefined : (parameterKey(this.#scope, parameter) as number | undefined);
   }
 
+  /** In any unit, where the set of the asked one is known. */
   #addRange(criteria: Criteria): void {
     if (!isRange(criteria)) return;
-    const range = RangeSet.of(criteria, this.index, this.#scope);
+    const isKnown = criteria.kind === 'match' && this.#unitSets(criteria) !== undefined;
+    const asked = isKnown ? { ...criteria, test: inAnyUnit(criteria.test as QuantityTest) } : criteria;
+    const range = RangeSet.of(asked, this.index, this.#scope);
     if (range !== undefined) this.#ranges.set(criteria, range);
   }
 
@@ -248,7 +265,7 @@ export class ConditionSets implements KnownSets {
     if (criteria.kind === 'match') {
       if (this.#held(criteria) !== undefined) return undefined;
       const range = this.#ranges.get(criteria);
-      if (range !== undefined && !(range.isVague && unitOf(criteria) === undefined)) return undefined;
+      if (range !== undefined && !(range.isVague && this.#unitNames(criteria).length === 0)) return undefined;
     }
     const [condition, ...others] = conditionsOf(criteria, this.#scope).map((one) => withOwnScan(one, this.#scope));
     const isShort = condition?.direct === true || this.index.size <= MAX_SWEPT;
@@ -259,13 +276,11 @@ export class ConditionSets implements KnownSets {
     return this.#scanned.get(criteria);
   }
 
-  /** The resources in a range, among those with the unit where many have it. */
+  /** The resources in a range, among those with the unit. */
   #inUnit(criteria: MatchCriteria): ConditionSet | undefined {
     const found = this.#ranges.get(criteria)?.find();
-    const unit = unitOf(criteria);
-    if (found === undefined || found.exact || unit === undefined) return found;
-    const set = this.index.setOf(this.#keyOf(criteria.parameter)!, unit);
-    return set === undefined ? found : { ...found, set: found.set.intersect(set) };
+    const sets = this.#unitSets(criteria);
+    return sets === undefined ? found : setInUnit(found, ...sets);
   }
 }
 
@@ -279,11 +294,6 @@ function namesOfValue({ shared, group }: Condition): readonly RowName[] {
   if (shared === undefined) return ofGroup;
   const { parameter: subject, value } = shared;
   return [{ sort: SETS, subject, value: valueName(String(value)) }, ...orderNames(subject), ...ofGroup];
-}
-
-/** The name of the set of resources with the unit of a test. */
-function unitOf({ test }: MatchCriteria): string | undefined {
-  return test.kind === 'quantity' && test.code !== undefined ? valueName(uuidText(textKey(test.code))) : undefined;
 }
 
 /** Resources of a type whose values are all read for a set. */

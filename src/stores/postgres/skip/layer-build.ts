@@ -1,8 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import type { ValueTable } from '../../sql/index-tables.js';
 import { setBytes } from '../../sql/skip/key-bytes.js';
 import { KeySet } from '../../sql/skip/key-set.js';
-import { sql, type Sql } from '../../sql/sql.js';
+import { sql } from '../../sql/sql.js';
 import { arrayText } from '../array.js';
 import { projectKey } from '../keys.js';
 import type { Runner } from '../meta.js';
@@ -14,6 +13,7 @@ import { numbers, numbersIn, type Row, textOf } from './number-texts.js';
 import { orderNames } from './skip-rows.js';
 import { BY_SMALLEST, ORDER, PRESENCE, SETS, SEVERAL, valueName } from './skip-row.js';
 import { rowsOfTokens, type TokenRow } from './token-rows.js';
+import { numbersByUnit, type UnitNumbers } from './unit-numbers.js';
 
 /**
  * Makes the rows of a layer without its mark, and without its keys: see skip-row.ts.
@@ -38,7 +38,8 @@ export class LayerBuilder {
     await below.load(sorts.flatMap((sort) => orderNames(sort)));
     yield* this.#presence();
     yield* this.#tokens(known.sets);
-    yield* this.#frequent(known.sets);
+    yield* this.#targets(known.sets);
+    yield* this.#units(known.sets);
     for await (const [parameter, values] of this.#orders.values(known.orders)) {
       yield* this.#orders.order(parameter, values);
     }
@@ -101,23 +102,35 @@ export class LayerBuilder {
     }
   }
 
-  /** The sets of units and targets that the oldest layer has. */
-  async *#frequent(known: ReadonlySet<string>): AsyncGenerator<Row> {
-    const found: readonly (readonly [ValueTable, Sql, Sql])[] = [
-      ['quantity', sql`u.unit`, sql`u.unit IS NOT NULL`],
-      ['reference', sql`w.target`, sql`TRUE`],
-    ];
-    for (const [table, value, where] of found) {
-      const units = table === 'quantity' ? sql`CROSS JOIN LATERAL (VALUES (w.code), (w.unit)) u (unit)` : sql``;
-      for (const some of this.#tables.together(this.#tables.of(table))) {
-        const rows = await this.#run(sql`SELECT x.parameter, x.v::text, ${numbers(sql`m.n`)}
-          FROM fhirgraph_number m ${this.#tables.rowsOf(table, some, sql`${value} AS v`, sql`${where} AND w.grp = 0`, units)}
-          GROUP BY x.parameter, x.v`);
-        for (const [parameter, one, data] of rows as readonly (readonly [unknown, string, string])[]) {
-          const name = valueName(one);
-          if (known.has(`${Number(parameter)} ${name}`)) yield this.#set(Number(parameter), name, numbersIn(data));
+  /** The sets of targets that the oldest layer has. */
+  async *#targets(known: ReadonlySet<string>): AsyncGenerator<Row> {
+    for (const some of this.#tables.together(this.#tables.of('reference'))) {
+      const rows = await this.#run(sql`SELECT x.parameter, x.target::text, ${numbers(sql`m.n`)}
+        FROM fhirgraph_number m ${this.#tables.rowsOf('reference', some, sql`w.target`, sql`w.grp = 0`)}
+        GROUP BY x.parameter, x.target`);
+      for (const [parameter, one, data] of rows as readonly (readonly [unknown, string, string])[]) {
+        const name = valueName(one);
+        if (known.has(`${Number(parameter)} ${name}`)) yield this.#set(Number(parameter), name, numbersIn(data));
+      }
+      await turn();
+    }
+  }
+
+  /** The sets of units that the oldest layer has. */
+  async *#units(known: ReadonlySet<string>): AsyncGenerator<Row> {
+    for (const some of this.#tables.together(this.#tables.of('quantity'))) {
+      const columns = sql`w.system, w.code, w.unit`;
+      const rows = await this
+        .#run(sql`SELECT x.parameter, x.system::text, x.code::text, x.unit::text, ${numbers(sql`m.n`)}
+        FROM fhirgraph_number m ${this.#tables.rowsOf('quantity', some, columns, sql`w.grp = 0 AND w.system IS NOT NULL`)}
+        GROUP BY x.parameter, x.system, x.code, x.unit`);
+      for (const [parameter, own] of Map.groupBy(rows, ([one]) => Number(one))) {
+        const units = own.map(([, ...row]) => row) as unknown as readonly UnitNumbers[];
+        const isKnown = (name: string): boolean => known.has(`${parameter} ${valueName(name)}`);
+        const keep = (all: ReadonlyMap<string, unknown>): readonly string[] => [...all.keys()].filter(isKnown);
+        for (const [name, found] of await numbersByUnit(units, this.#source.layer, keep)) {
+          if (isKnown(name)) yield this.#set(parameter, valueName(name), found);
         }
-        await turn();
       }
     }
   }

@@ -49,8 +49,8 @@ export class LayerTables {
   }
 
   /** Joins the rows `x` of a resource. PERF: OFFSET keeps the planner from reading those of others. */
-  rowsOf(table: ValueTable, parameters: readonly number[], columns: Sql, where: Sql, join = sql``): Sql {
-    return sql`CROSS JOIN LATERAL (SELECT w.parameter, ${columns} FROM ${TABLE_NAMES[table]} w ${join}
+  rowsOf(table: ValueTable, parameters: readonly number[], columns: Sql, where: Sql): Sql {
+    return sql`CROSS JOIN LATERAL (SELECT w.parameter, ${columns} FROM ${TABLE_NAMES[table]} w
       WHERE w.project = ${projectKey(this.#scope.project)} AND w.resource = m.resource
         AND w.parameter = ANY (${arrayText(parameters)}::bigint[]) AND ${where} OFFSET 0) x`;
   }

@@ -6,6 +6,7 @@ import { tablesOf } from '../../sql/index-tables.js';
 import { isCurrent, parameterKey, rowScope, type RowScope } from '../../sql/rows.js';
 import { setBytes } from '../../sql/skip/key-bytes.js';
 import { KeySet } from '../../sql/skip/key-set.js';
+import { keptUnits } from '../../sql/skip/unit-sets.js';
 import { FALSE, type Sql, sql, type SqlValue } from '../../sql/sql.js';
 import { arrayText } from '../array.js';
 import { postgresDialect } from '../dialect.js';
@@ -18,6 +19,7 @@ import { numbers, numbersIn, textOf } from './number-texts.js';
 import { referenceRows } from './reference-rows.js';
 import { RowWriter } from './row-writer.js';
 import { tokenRows } from './token-rows.js';
+import { numbersByUnit, type UnitNumbers } from './unit-numbers.js';
 import {
   BY_LARGEST,
   BY_SMALLEST,
@@ -192,7 +194,7 @@ class SkipBuilder {
     return true;
   }
 
-  /** The sets of frequent codes, units and targets. */
+  /** The sets of frequent codes and targets, and of units. */
   async #values(parameters: ReadonlyMap<string, number>): Promise<void> {
     const project = projectKey(this.#type.project);
     const of = (table: string): readonly number[] =>
@@ -201,10 +203,22 @@ class SkipBuilder {
       for await (const row of tokenRows(this.#runner, sql`${project}`, parameter, this.#all))
         await this.#writer.add(row);
     }
-    const units = sql`quantity x CROSS JOIN LATERAL (VALUES (x.code), (x.unit)) u (unit)`;
-    const hasUnit = sql`x.project = ${project} AND x.grp = 0 AND u.unit IS NOT NULL`;
-    await this.#frequent(of('quantity'), sql`u.unit`, units, hasUnit);
+    for (const parameter of of('quantity')) await this.#units(parameter);
     await this.#frequent(of('reference'), sql`x.target`, sql`reference x`, sql`x.project = ${project} AND x.grp = 0`);
+  }
+
+  async #units(parameter: number): Promise<void> {
+    const rows = await this.#run(sql`SELECT x.system::text, x.code::text, x.unit::text, ${numbers(sql`m.n`)}
+      FROM quantity x JOIN fhirgraph_number m ON m.resource = x.resource
+      WHERE x.project = ${projectKey(this.#type.project)} AND x.parameter = ${parameter}::bigint AND x.grp = 0 AND x.system IS NOT NULL
+      GROUP BY x.system, x.code, x.unit`);
+    const units = rows as unknown as readonly UnitNumbers[];
+    for (const [name, found] of await numbersByUnit(units, { first: 0, size: this.#all.size }, keptUnits)) {
+      const set = this.#emptySet();
+      for (const number of found) set.add(number);
+      await this.#addSet(parameter, valueName(name), set);
+      await turn();
+    }
   }
 
   #isIn(table: string, code: string): boolean {

@@ -21,7 +21,9 @@ import { parameterKey, type RowScope } from '../../sql/rows.js';
  * 0       parameter   'j'       the systems of all values
  * 0       parameter   'w' uuid code   the resources with this frequent code of this system
  * 0       parameter   'w' uuid  the resources with a value of this system
- * 0       parameter   'v' uuid  the resources with a reference to this one, or with this unit
+ * 0       parameter   'v' uuid  the resources with a reference to this one
+ * 0       parameter   'v' unit  the resources with a quantity in this unit, in another one, or in several: see
+ *                               sql/skip/unit-sets.ts
  * order   0           'o'       the order: see SkipOrder
  * order   0           '0' …     its granules, some in a row: about five hundred neighbors each; the last granule has the
  *                               resources without a value
@@ -70,7 +72,7 @@ export interface SkipLayer {
   readonly size: number;
 }
 
-export const FORMAT = 8;
+export const FORMAT = 9;
 
 /** The systems of a code or of a parameter, if they are few: keys as the database writes them, in order. */
 export interface SystemsOf {
@@ -134,7 +136,7 @@ export const BY_SMALLEST = 0;
 export const BY_LARGEST = 1;
 export const TARGETS = 2;
 
-/** The row of a code, or of the uuid of a target. */
+/** The row of a code, of the uuid of a target, or of a unit. */
 export function valueName(value: string): string {
   return `v${value}`;
 }

@@ -11,17 +11,16 @@ import {
   type KnownSets,
   type MemberCondition,
   setOfCriteria,
-  sureOf,
   union,
 } from '../../sql/skip/condition-set.js';
 import type { KeySet } from '../../sql/skip/key-set.js';
+import { askedUnit, inAnyUnit, setInUnit, SEVERAL_UNITS } from '../../sql/skip/unit-sets.js';
 import { type FindsSets, LinkedSets } from './linked-sets.js';
 import { OtherSets, type Target } from './other-sets.js';
 import { RangeSets } from './range-sets.js';
 import { MAX_SCANNED, ScannedSets } from './scanned-sets.js';
 import type { SkipIndex } from './skip-index.js';
 import { SKIP_TUNING } from './skip-row.js';
-import { askedUnit, SEVERAL_UNITS } from './unit-sets.js';
 
 /** Finds the sets of conditions: those that the skip index keeps, parts of its orders, and scans. */
 export class ConditionSets implements FindsSets {
@@ -169,12 +168,8 @@ export class ConditionSets implements FindsSets {
     const held = unit === undefined ? undefined : this.index.setOf(key, unit);
     const several = held && this.index.setOf(key, SEVERAL_UNITS);
     if (held === undefined || several === undefined) return undefined;
-    const { prefix, low, high } = test;
-    const inAny = this.#ranges.of({ kind, parameter, test: { kind: 'quantity', prefix, low, high } }, parameter, limit);
-    if (inAny === undefined) return { set: held, exact: false };
-    const found = intersection([inAny, { set: held, exact: true }])!;
-    const sure = sureOf(found)?.copy().subtract(several);
-    return found.exact && sure!.count === found.set.count ? found : { set: found.set, exact: false, sure };
+    const inAny = this.#ranges.of({ kind, parameter, test: inAnyUnit(test) }, parameter, limit);
+    return setInUnit(inAny, { set: held, exact: true }, several);
   }
 
   #valuesOf(asked: AskedValues): readonly (string | number | undefined)[] {

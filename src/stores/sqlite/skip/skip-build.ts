@@ -9,6 +9,7 @@ import type { Statements } from '../statements.js';
 import { LAST_KEY } from '../versions.js';
 import { listBytes, listsBytes, setBytes } from '../../sql/skip/key-bytes.js';
 import { KeySet } from '../../sql/skip/key-set.js';
+import { keptUnits } from '../../sql/skip/unit-sets.js';
 import { granulesOf, type KnownGranules } from './granules.js';
 import { longEnds } from './long-ends.js';
 import { ReferenceOrders, readStoredReferences } from './reference-order.js';
@@ -33,7 +34,7 @@ import {
   orderOfIds,
 } from './skip-row.js';
 import { isOfReferences } from './skip-order.js';
-import { keptUnits, resourcesByUnit } from './unit-sets.js';
+import { resourcesByUnit } from './unit-sets.js';
 
 /**
  * Builds the rows of the table `skip` for a type of a project, as of this transaction; none if it has few resources.

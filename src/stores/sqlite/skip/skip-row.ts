@@ -14,7 +14,7 @@ import type { Statements } from '../statements.js';
  * 0       parameter   0        the resources with a value
  * 0       parameter   -1       of a date or number: the resources with several
  * 0       parameter   code     the resources with this frequent code
- * 0       parameter   unit     the resources with a quantity in this unit, or in several units: see unit-sets.ts
+ * 0       parameter   unit     the resources with a quantity in this unit, or in several units: see sql/skip/unit-sets.ts
  * 0       parameter   target   the resources with a reference to this one
  * order   0           -1       the order: see SkipOrder
  * order   0           0, 1 …   its granules, some in a row: about five hundred neighbors each; the last granule has the
