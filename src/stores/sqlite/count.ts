@@ -1,11 +1,10 @@
 import type { Criteria, MatchCriteria } from '../../search/criteria/criteria.js';
-import type { TokenTest, ValueTest } from '../../search/criteria/value-test.js';
+import type { ValueTest } from '../../search/criteria/value-test.js';
 import { TABLE_NAMES } from '../sql/index-tables.js';
 import type { Lookup } from '../sql/lookup.js';
 import { lookupsByTable } from '../sql/match-sql.js';
 import { inTime, ofParameter, parameterKey, type RowScope } from '../sql/rows.js';
 import { allOf, anyOf, type Sql, sql, TRUE, unionAll } from '../sql/sql.js';
-import { isOfCode } from './pages/own-scans.js';
 import { countOfCollection, countOfShapes } from './shapes.js';
 
 /** Whether some resource has several values of a parameter. */
@@ -57,11 +56,7 @@ function countOfMatches(
     return undefined;
   // With a base, a resource may be found in either of two tables, or in both.
   if (scope.baseUrl !== undefined && matches.some(({ test }) => test.kind === 'reference')) return undefined;
-  const [match] = matches as readonly [MatchCriteria];
-  if (matches.length === 1 && isOtherCode(match.test)) return countOfOtherCodes(match.test, key as number, scope);
   const several = repeats(parameter);
-  const codes = several ? codesOf(matches) : undefined;
-  if (codes !== undefined) return countOfCodes(codes, key as number, scope);
   const always = [ofParameter(X, key, scope), sql`x.grp = 0`, inTime(sql`x.resource`, scope)];
   const once: Sql[] = [];
   const repeated: Sql[] = [];
@@ -86,50 +81,6 @@ function countOfMatches(
   const [only] = repeated;
   if (only !== undefined) once.push(sql`SELECT count(*) FROM (SELECT DISTINCT * FROM (${unionAll(repeated)}))`);
   return once.length === 0 ? sql`SELECT 0` : sum(once);
-}
-
-/** Tests that some value is another code. */
-function isOtherCode(test: ValueTest): test is TokenTest & { readonly code: string } {
-  if (test.kind !== 'token' || test.negated !== true || test.code === undefined) return false;
-  // A resource may have the code and its folded form, and no other.
-  if (test.folded !== undefined && test.folded !== test.code) return false;
-  return test.system === undefined && test.noSystem !== true && test.below !== true && test.except === undefined;
-}
-
-/** Resources with values, minus those that have no other value: one row of each is marked. */
-function countOfOtherCodes({ code }: TokenTest & { readonly code: string }, key: number, scope: RowScope): Sql {
-  const only = sql`SELECT count(*) FROM (${rowsOfCode(code, key, scope)} AND ${FIRST})`;
-  return sql`SELECT (${countOfShapes(scope.collection as number, key, 'some')}) - (${only})`;
-}
-
-/** The codes of tests that only ask for one of several codes; undefined for other tests. */
-function codesOf(matches: readonly MatchCriteria[]): readonly string[] | undefined {
-  if (!matches.every(isOfCode)) return undefined;
-  const codes = matches.flatMap(({ test }) => {
-    const { code, folded } = test as TokenTest & { readonly code: string };
-    return codesWithFolded(code, folded);
-  });
-  const distinct = [...new Set(codes)];
-  return distinct.length > 1 && distinct.length <= MAX_MERGED ? distinct : undefined;
-}
-
-/** Codes whose rows are merged: each is compared with the next of every other. */
-const MAX_MERGED = 8;
-
-function codesWithFolded(code: string, folded: string | undefined): readonly string[] {
-  return folded === undefined || folded === code ? [code] : [code, folded];
-}
-
-/** PERF: rows of one code are in the order of their resources, so a merge finds repetitions without a list of all. */
-function countOfCodes(codes: readonly string[], key: number, scope: RowScope): Sql {
-  const arms = codes.map((code) => rowsOfCode(code, key, scope));
-  const merged = arms.reduce((all, one) => sql`${all} UNION ${one}`);
-  return sql`SELECT count(*) FROM (${merged} ORDER BY 1)`;
-}
-
-function rowsOfCode(code: string, key: number, scope: RowScope): Sql {
-  return sql`SELECT x.resource FROM token x INDEXED BY token_by_value
-    WHERE ${ofParameter(X, key, scope)} AND x.grp = 0 AND x.code = ${code} AND ${inTime(sql`x.resource`, scope)}`;
 }
 
 /** The tests compare codes only, and more than one code can match: a single one is already in the order of its index. */

@@ -5,7 +5,7 @@ import type { ReferenceTarget } from '../../store/resource-key.js';
 import type { SearchQuery } from '../../store/search-query.js';
 import { chooseScan } from './choose-scan.js';
 import { countInSets } from './count-sets.js';
-import { ConjunctionCount } from './count-conjunction.js';
+import { countOfConditions } from './count-conjunction.js';
 import type { SqlDialect } from '../sql/dialect.js';
 import { planRows } from '../sql/plan.js';
 import { inPlan, parameterKey, type RowPlan, rowScope, type RowScope } from '../sql/rows.js';
@@ -116,7 +116,7 @@ export class Searches {
       const key = parameterKey(scope, parameter) as number;
       return this.#statements.get(countOfShapes(collection as number, key, 'several'))![0] !== 0;
     };
-    return new ConjunctionCount(scope, probes, repeats).statement([...among, ...conditions]);
+    return countOfConditions([...among, ...conditions], scope, probes, repeats);
   }
 
   /** The first match as `Type/id`; undefined for none. */

@@ -1,7 +1,7 @@
 import { KnownShapes } from './known-shapes.js';
 import { shapeText } from '../sql/shape-text.js';
 import type { MarkedEntries } from '../sql/extremes.js';
-import { allOf, type Sql, sql } from '../sql/sql.js';
+import { type Sql, sql } from '../sql/sql.js';
 import type { Dictionaries } from './dictionary.js';
 import { isInTime } from './guard.js';
 import type { Statements } from './statements.js';
@@ -86,15 +86,6 @@ export function countOfShapes(collection: number, parameter: number, occurrence:
 export function shapeScan(collection: number, parameter: number, occurrence: Occurrence): Sql {
   return sql`SELECT y.key FROM resource y INDEXED BY resource_by_shape
     WHERE y.shape IN (SELECT s.key FROM shape s WHERE ${withOccurrence(collection, parameter, occurrence)}) AND ${isInTime(Y)}`;
-}
-
-/** The keys of the resources that have values of some parameters and none of others. */
-export function scanOfShapes(collection: number, present: ReadonlyMap<number, boolean>): Sql {
-  const conditions = [...present].map(([parameter, isPresent]) =>
-    withOccurrence(collection, parameter, isPresent ? 'some' : 'none'),
-  );
-  return sql`SELECT y.key FROM resource y INDEXED BY resource_by_shape
-    WHERE y.shape IN (SELECT s.key FROM shape s WHERE ${allOf(conditions)}) AND ${isInTime(Y)}`;
 }
 
 const Y = sql`y.key`;

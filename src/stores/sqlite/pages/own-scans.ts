@@ -4,10 +4,9 @@ import { TABLE_NAMES } from '../../sql/index-tables.js';
 import { lookupsByTable, matchesByParameter } from '../../sql/match-sql.js';
 import { codeRows } from '../../sql/pages/code-scan.js';
 import type { Condition } from '../../sql/pages/condition.js';
-import { neededPresences } from '../../sql/pages/presence.js';
 import { inTime, ofParameter, parameterKey, type RowScope } from '../../sql/rows.js';
-import { allOf, anyOf, Sql, sql, TRUE, unionAll } from '../../sql/sql.js';
-import { countOfCollection, countOfShapes, scanOfShapes } from '../shapes.js';
+import { allOf, anyOf, Sql, sql, unionAll } from '../../sql/sql.js';
+import { countOfCollection, countOfShapes } from '../shapes.js';
 import { asksForUnit } from '../../sql/skip/range-tests.js';
 import type { Statements } from '../statements.js';
 
@@ -135,12 +134,6 @@ function sweepOfParameter(parameter: string, matches: readonly MatchCriteria[], 
       WHERE ${allOf([ofParameter(X, key, scope), sql`x.grp = 0`, passes, inTime(sql`x.resource`, scope)])}`;
   });
   return scans.length === 0 ? undefined : unionAll(scans);
-}
-
-/** The resources of the shapes with all these parameters: none if the conditions exclude each other by their parameters. */
-export function presenceScan(conditions: readonly Condition[], scope: RowScope): Condition | undefined {
-  const needed = neededPresences(conditions, scope) as ReadonlyMap<number, boolean> | undefined;
-  return needed && { scan: scanOfShapes(scope.collection as number, needed), test: TRUE, direct: true };
 }
 
 const X = sql`x`;

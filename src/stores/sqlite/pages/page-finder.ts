@@ -122,7 +122,7 @@ export class PageFinder {
   ): Finding {
     if (need <= 0 || conditions.some(({ test }) => test === FALSE)) return [];
     const walk = wayOf(this.#walk(level, conditions, need, place));
-    const ownScans = conditions.filter(({ scan }) => scan !== undefined);
+    const scans = conditions.filter(({ scan }) => scan !== undefined);
     let skips: { readonly way: Way | undefined } | undefined;
     for (const look of TUNING.looks) {
       const isLast = look === Infinity;
@@ -131,14 +131,12 @@ export class PageFinder {
         const found = yield* until(look * TUNING.skippedPerScanned, skips.way);
         if (found !== undefined) return found;
       }
-      const presence = look < TUNING.presenceFrom ? undefined : this.#search.presence;
-      const scans = presence === undefined ? ownScans : [...ownScans, presence];
       const shortest = isLast ? undefined : this.#search.probes.shortestUnder(look, scans.filter(isWorth(look)));
       if (shortest !== undefined || (isLast && walk === undefined)) {
         yield shortest?.rows ?? 0;
         if (shortest?.rows === 0) return [];
-        this.#guard.expect(shortest?.rows ?? (ownScans.length === 0 ? 0 : MANY));
-        return this.#collect(level, conditions, shortest?.condition ?? ownScans[0], need, place);
+        this.#guard.expect(shortest?.rows ?? (scans.length === 0 ? 0 : MANY));
+        return this.#collect(level, conditions, shortest?.condition ?? scans[0], need, place);
       }
       const walked = yield* until(look * TUNING.walkedPerScanned, walk);
       if (walked !== undefined) return walked;

@@ -5,7 +5,7 @@ import { chooseScan } from '../choose-scan.js';
 import { Guard } from '../guard.js';
 import type { Statements } from '../statements.js';
 import { type Condition, conditionsOf, leavesOf } from '../../sql/pages/condition.js';
-import { presenceScan, withOwnScan } from './own-scans.js';
+import { withOwnScan } from './own-scans.js';
 import { Probes } from './probe.js';
 import { type ConditionSets, conditionSets } from '../skip/condition-sets.js';
 import { SkipCache } from '../skip/skip-cache.js';
@@ -19,7 +19,6 @@ export class PreparedSearch {
   readonly probes: Probes;
   readonly #statements: Statements;
   #conditions: readonly Condition[] | undefined;
-  #presence: { readonly scan: Condition | undefined } | undefined;
   readonly #skipSource: SkipSource;
   #skips: { readonly sets: ConditionSets | undefined } | undefined;
 
@@ -43,12 +42,6 @@ export class PreparedSearch {
   /** PERF: computed on demand, since a plain page by id never needs them. */
   get conditions(): readonly Condition[] {
     return (this.#conditions ??= this.#makeConditions());
-  }
-
-  /** The resources with values of all parameters; undefined for one parameter. Only long searches use it. */
-  get presence(): Condition | undefined {
-    this.#presence ??= { scan: presenceScan(this.conditions, this.scope) };
-    return this.#presence.scan;
   }
 
   /** The sets of conditions; undefined if the file has no valid skip index. Only long searches use them. */

@@ -25,17 +25,6 @@ export class Probes {
     return shortest && { condition: shortest, rows: fewest };
   }
 
-  /** The number of rows of a scan, if it was counted to its end. */
-  rowsOf(condition: Condition): number | undefined {
-    const known = this.#counts.get(condition);
-    return known?.isWhole === true ? known.rows : undefined;
-  }
-
-  /** Whether the scan of a condition has at most so many rows. */
-  hasAtMost(rows: number, condition: Condition): boolean {
-    return this.#countUpTo(rows + 1, condition) <= rows;
-  }
-
   #countUpTo(limit: number, condition: Condition): number {
     const known = this.#counts.get(condition);
     if (known !== undefined && (known.isWhole || known.rows >= limit)) return known.rows;

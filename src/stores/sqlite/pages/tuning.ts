@@ -9,8 +9,6 @@ export const TUNING = {
   indirectFrom: 6_400,
   /** Rows that may be walked for each row that a scan would give: testing one takes about as long as sorting one. */
   walkedPerScanned: 1,
-  /** The number of rows from which the resources with values of all parameters are looked at. */
-  presenceFrom: 6_400,
   /** Rows that an indirect scan may read for each row that it may give. */
   readPerScanned: 8,
   /** The longest page that the database sorts: it ends at no deadline while it does. */
