@@ -8,6 +8,9 @@ import { inAscii } from './in-ascii.mjs';
 /** Entries that use little of the engine, and so load little. */
 const LIGHT = ['client', 'types', 'mail', 'store', 'telemetry', 'terminology', 'access'];
 
+/** Those that load no search either. The client is for browsers too, so it is left as small as it is. */
+const LIGHTEST = ['mail', 'telemetry', 'terminology', 'fhir-package', 'audit-journal'];
+
 /** Entries that are loaded beside the main one before its first query. */
 const STORES = ['sqlite', 'postgres'];
 
@@ -42,8 +45,9 @@ export async function mergeChunks(folder, entries) {
 }
 
 /**
- * What the first query loads, what the first write loads, and what the other functions of the main entry load, together:
- * see lazy-exports.mjs.
+ * What most entries share, what those with searches share, what the first query loads, what the SQL stores share, what the first
+ * write loads, and what the other functions of the main entry load, together: see lazy-exports.mjs. No part imports a later one,
+ * so they never load in a circle.
  */
 function partsOf(fileOf, getModuleInfo) {
   const index = fileOf('index');
@@ -51,13 +55,25 @@ function partsOf(fileOf, getModuleInfo) {
   const write = [...reachable].find((id) => includes(getModuleInfo, id, 'src/access/write/commit-guarded.ts'));
   const operations = new Set();
   for (const id of getModuleInfo(index).dynamicallyImportedIds) reach(id, getModuleInfo, operations);
-  const loaded = ['index', ...STORES, ...LIGHT].map((name) => reach(fileOf(name), getModuleInfo));
+  const reached = (name) => reach(fileOf(name), getModuleInfo);
+  const loaded = ['index', ...STORES, ...LIGHT].map(reached);
+  const base = unionOf(LIGHTEST.map(reached));
+  const search = unionOf([reached('access').intersection(reached('store')), reached('testing')]);
+  const [sqlite, postgres] = STORES.map(reached);
+  const stores = without(sqlite.intersection(postgres), [reached('index'), reach(write, getModuleInfo)]);
   const writing = without(reach(write, getModuleInfo), loaded);
   return [
+    { name: 'base', ids: base },
+    { name: 'search', ids: search },
     { name: 'core', ids: coreOf(fileOf, getModuleInfo) },
+    { name: 'stores', ids: stores },
     { name: 'writing', ids: writing },
     { name: 'operations', ids: without(operations, [...loaded, writing]) },
   ];
+}
+
+function unionOf(sets) {
+  return sets.reduce((all, set) => all.union(set));
 }
 
 function without(ids, sets) {
