@@ -1,5 +1,5 @@
 import type { Bundle, Patient, ResourceType } from '@medplum/fhirtypes';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { systemCaller, type Caller } from '../../src/access/caller.js';
 import { signIn } from '../../src/access/sign-in/sign-in.js';
 import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
@@ -48,15 +48,6 @@ const SECRET = 'Verborgen';
 let store: SqliteStore;
 let caller: Caller;
 let repository: Repository;
-
-beforeEach(async () => {
-  store = new SqliteStore(':memory:');
-  for (const project of PROJECTS) await fill(store, project, contentOf(project));
-  caller = systemCaller('alpha');
-  repository = createRepository({ store, caller });
-});
-
-afterEach(() => store.close());
 
 /** Of the second project nothing may ever come out. */
 function contentOf(project: string): Parameters<typeof fill>[2] {
@@ -192,6 +183,15 @@ describe.each([
   ['SQL', SQL],
   ['FHIRPath', FHIRPATH],
 ])('%s is text', (_, texts) => {
+  // One store for all: each test shows at its end that all is there as before.
+  beforeAll(async () => {
+    store = new SqliteStore(':memory:');
+    for (const project of PROJECTS) await fill(store, project, contentOf(project));
+    caller = systemCaller('alpha');
+    repository = createRepository({ store, caller });
+    return () => store.close();
+  });
+
   test.each(Object.entries(PLACES))('as %s', async (place, send) => {
     const before = await everything();
     for (const text of texts) {
