@@ -65,17 +65,14 @@ async function pageTexts(
 ): Promise<readonly string[]> {
   const { epoch, run, snapshot } = index;
   const scope = scopeOf(model, query);
-  const { offset, limit } = pageOf(query);
+  const { offset } = pageOf(query);
   const conditions = [...among, ...conditionsIn(query, scope)];
   if (isPlain(query, conditions)) {
     return (await run(plainPage(query, scope, epoch))).map(([content]) => content as string);
   }
-  const finder = finderOf(query, scope, epoch, skipsOf(index));
-  const need = offset + limit!;
-  const position = pageEdgeOf(model, query)?.position;
+  const finder = finderOf(query, model, scope, epoch, skipsOf(index));
   const found =
-    (await finder.few(conditions, need, position, run)) ??
-    (await snapshot((inSnapshot) => finder.find(conditions, need, position, inSnapshot)));
+    (await finder.few(conditions, run)) ?? (await snapshot((inSnapshot) => finder.find(conditions, inSnapshot)));
   return found.slice(offset).map(({ content }) => content);
 }
 
@@ -83,9 +80,19 @@ function conditionsIn({ criteria }: SearchQuery, scope: RowScope): readonly Cond
   return conditionsOf(criteria, scope).map((one) => withOwnScan(one, scope));
 }
 
-function finderOf(query: SearchQuery, scope: RowScope, epoch: string, skips?: SkipSource): PageFinder {
+function finderOf(
+  query: SearchQuery,
+  model: FhirModel,
+  scope: RowScope,
+  epoch: string,
+  skips: SkipSource | undefined,
+): PageFinder {
+  const { sort = [], before } = query;
+  const { offset, limit } = pageOf(query);
+  const position = pageEdgeOf(model, query)?.position;
   const holds = epochHolds(epoch, SERIALLY);
-  return new PageFinder(scope, query.sort ?? [], query.before !== undefined, holds, pageOf(query).offset, skips);
+  const need = offset + limit!;
+  return new PageFinder({ scope, sort, backwards: before !== undefined, position, need, offset, holds, skips });
 }
 
 /** One statement reads all matches, or walks the index by id. */
@@ -204,14 +211,12 @@ export function searchStatements(
   epoch: string,
 ): { readonly pages: readonly Sql[]; readonly counts: readonly Sql[] } {
   const scope = scopeOf(model, query);
-  const { offset, limit } = pageOf(query);
   const conditions = conditionsIn(query, scope);
   const counts = counter(scope, epoch).statements(query.criteria, conditions);
   if (isPlain(query, conditions)) {
     return { pages: [plainPage(query, scope, epoch)], counts };
   }
-  const position = pageEdgeOf(model, query)?.position;
-  return { pages: finderOf(query, scope, epoch).statements(conditions, offset + limit!, position), counts };
+  return { pages: finderOf(query, model, scope, epoch, undefined).statements(conditions), counts };
 }
 
 /** The number of resources that meet conditions. */

@@ -1,7 +1,6 @@
 import type { SortKey } from '../../../search/criteria/criteria.js';
 import type { SearchPosition } from '../../../search/evaluate/sort.js';
 import { type Condition, testsOf } from '../../sql/pages/condition.js';
-import type { PageOrder } from '../../sql/pages/page-order.js';
 import type { RowScope } from '../../sql/rows.js';
 import { FALSE, type Sql, sql, type SqlValue } from '../../sql/sql.js';
 import type { Run } from '../run.js';
@@ -21,8 +20,26 @@ import { scansWithin } from './scans-within.js';
 import { type Skipping, SkipWalker } from './skip-walk.js';
 import { walked } from './stretch.js';
 import { TUNING } from './tuning.js';
-import type { Bounds } from '../../sql/pages/walk-bounds.js';
 import { boundsOf } from './walk-bounds.js';
+import { type PartOfWay, until, type Way, wayOf } from './way.js';
+
+/** A page to be found. */
+export interface PageRequest {
+  readonly scope: RowScope;
+  readonly sort: readonly SortKey[];
+  /** True if the page is found from its end. */
+  readonly backwards: boolean;
+  /** The page begins after it, or (backwards) ends before it. */
+  readonly position: SearchPosition | undefined;
+  /** Matches on the page and before it. */
+  readonly need: number;
+  /** The first matches that are not shown: they have empty texts. */
+  readonly offset: number;
+  /** Ends a statement where the index has changed. */
+  readonly holds: Sql;
+  /** Undefined: without skip indexes. */
+  readonly skips: SkipSource | undefined;
+}
 
 /**
  * Finds one page of a search.
@@ -36,73 +53,49 @@ import { boundsOf } from './walk-bounds.js';
  * - **skip**: intersect the sets of resources that can meet the conditions, and read the order's granules for what is left; see
  *   skip-walk.ts. It costs the page where the sets are exact, and takes the place of the walk.
  *
- * The store does not guess: it tries two ways in turn, each with ten times as many rows as before, until one ends. Each try is one statement,
- * which reads a bounded number of rows. See stores/sqlite/pages for the same over SQLite, where a statement costs nothing.
+ * Each step is one statement, which reads a bounded number of rows. Where neither the conditions nor the sets say which way
+ * is short, two of them take turns, each with ten times as many rows as before, until one ends. See stores/sqlite/pages for
+ * the same over SQLite, where a statement costs nothing.
  */
 export class PageFinder {
-  readonly #order: PageOrder;
-  readonly #keys: DecidingKeys;
+  readonly #asked: Asked;
   readonly #outlook: Outlook;
-  readonly #holds: Sql;
-  readonly #offset: number;
   readonly #range: RangeWalk;
   readonly #skips: SkipSource | undefined;
+  /** No resource has what the position has: it comes before all. */
+  readonly #isEmpty: boolean;
   #skipWalker: Promise<SkipWalker | undefined> | undefined;
 
-  /**
-   * @param backwards the page is found from its end
-   * @param holds ends a statement where the index has changed
-   * @param offset the first matches that are not shown: they have empty texts
-   * @param skips undefined: without skip indexes
-   */
-  constructor(
-    scope: RowScope,
-    sort: readonly SortKey[],
-    backwards: boolean,
-    holds: Sql,
-    offset: number,
-    skips?: SkipSource,
-  ) {
-    this.#holds = holds;
-    this.#offset = offset;
+  constructor({ scope, sort, backwards, position, need, offset, holds, skips }: PageRequest) {
+    const keys = new DecidingKeys(sort, scope);
+    const isAfterAll = keys.isAfterAll(position);
+    const place = position === undefined || isAfterAll ? undefined : keys.placeOf(position);
+    this.#asked = { order: { scope, keys: keys.keys, backwards }, level: 0, need, shown: need - offset, place, holds };
+    this.#isEmpty = isAfterAll && backwards;
     this.#skips = skips;
     this.#range = new RangeWalk({
-      group: (...group) => this.#group(...group),
-      outside: (...outside) => this.#outside(...outside),
+      group: (...of) => this.#group(...of),
+      outside: (...of) => this.#outside(...of),
     });
-    this.#keys = new DecidingKeys(sort, scope);
-    this.#order = { scope, keys: this.#keys.keys, backwards };
     this.#outlook = new Outlook(scope, skips);
   }
 
   /** The page among the matches of the narrowest condition, by one statement. Undefined if they are many, or it may take long. */
-  async few(
-    conditions: readonly Condition[],
-    need: number,
-    position: SearchPosition | undefined,
-    run: Run,
-  ): Promise<readonly FoundText[] | undefined> {
-    if (this.#keys.isAfterAll(position)) return this.#order.backwards ? [] : this.few(conditions, need, undefined, run);
-    if (conditions.some(({ test }) => test === FALSE)) return [];
+  async few(conditions: readonly Condition[], run: Run): Promise<readonly FoundText[] | undefined> {
+    if (this.#isEmpty || isNever(conditions)) return [];
     const [look] = TUNING.looks as readonly [number];
     if (look === Infinity || this.#skipsFirst(conditions)) return undefined;
-    return this.#few(this.#asked(need, position), conditions, look, run);
+    return this.#few(this.#asked, conditions, look, run);
   }
 
   #skipsFirst(conditions: readonly Condition[]): boolean {
-    return this.#skips !== undefined && (areSparse(conditions) || lackScans(conditions, this.#order.scope));
+    return this.#skips !== undefined && (areSparse(conditions) || lackScans(conditions, this.#asked.order.scope));
   }
 
-  /** The first matches after a position, or (backwards) the last before it, from there on. @param run in one snapshot */
-  async find(
-    conditions: readonly Condition[],
-    need: number,
-    position: SearchPosition | undefined,
-    run: Run,
-  ): Promise<readonly FoundText[]> {
-    if (this.#keys.isAfterAll(position))
-      return this.#order.backwards ? [] : this.find(conditions, need, undefined, run);
-    const finding = this.#find(this.#asked(need, position), conditions, run, !this.#skipsFirst(conditions));
+  /** The page where {@link few} does not find it, in its order or (backwards) reversed. @param run in one snapshot */
+  async find(conditions: readonly Condition[], run: Run): Promise<readonly FoundText[]> {
+    if (this.#isEmpty) return [];
+    const finding = this.#find(this.#asked, conditions, run, !this.#skipsFirst(conditions));
     for (;;) {
       const step = await finding.next();
       if (step.done === true) return step.value;
@@ -110,19 +103,14 @@ export class PageFinder {
   }
 
   /** The statements of both ways: one that collects, and one stretch of a walk. For people. */
-  statements(conditions: readonly Condition[], need: number, position: SearchPosition | undefined): readonly Sql[] {
-    const asked = this.#asked(need, position);
+  statements(conditions: readonly Condition[]): readonly Sql[] {
+    const asked = this.#asked;
     const [look] = TUNING.looks as readonly [number];
     const collected = this.#collected(asked, conditions, scansFor(look, conditions), look);
     const index = this.#indexOf(asked);
     if (index === undefined) return [collected];
     const stretch = stretchOf(asked, index, { valued: true });
     return [collected, walked(asked, index, stretch, testsOf(conditions), TUNING.stretch)];
-  }
-
-  #asked(need: number, position: SearchPosition | undefined): Asked {
-    const place = position && this.#keys.placeOf(position);
-    return { order: this.#order, level: 0, need, shown: need - this.#offset, place, holds: this.#holds };
   }
 
   #indexOf({ order, level, need }: Asked): OrderIndex | undefined {
@@ -137,54 +125,68 @@ export class PageFinder {
     return row![0] === 1 ? undefined : index;
   }
 
-  /** @param knownLong no scan is as short as the first look */
-  async *#find(asked: Asked, conditions: readonly Condition[], run: Run, knownLong = false): Finding {
-    if (asked.need <= 0 || conditions.some(({ test }) => test === FALSE)) return [];
+  /** @param isKnownLong no scan is as short as the first look */
+  async *#find(asked: Asked, conditions: readonly Condition[], run: Run, isKnownLong = false): Finding {
+    if (asked.need <= 0 || isNever(conditions)) return [];
     const index = await this.#wholeIndex(asked, run);
-    const ordered = index && this.#walk(asked, index, conditions, run);
-    const isLate = isDeep(asked);
-    // PERF: without conditions a walk leaves nothing out.
-    if (ordered !== undefined && conditions.length === 0 && !isLate) return yield* ordered;
+    const walk = wayOf(index && this.#walk(asked, index, conditions, run));
+    const first = yield* this.#withoutSets(asked, conditions, walk);
+    if (first !== undefined) return first;
+    const skipping = await this.#skipping(asked, index, conditions, run);
+    return (
+      (yield* this.#bySets(asked, conditions, walk, skipping)) ??
+      (yield* this.#inTurns(asked, conditions, wayOf(skipping?.finding) ?? walk, isKnownLong, run))
+    );
+  }
+
+  /** Walks to the page if nothing is left out before it, and a little if the first rows are likely to fill it. */
+  async *#withoutSets(asked: Asked, conditions: readonly Condition[], walk: Way | undefined): PartOfWay {
+    if (walk === undefined || isDeep(asked)) return undefined;
+    if (conditions.length === 0) return yield* until(Infinity, walk);
     // PERF: a page that the first rows fill needs no sets.
     const isLong = this.#skips !== undefined && haveLongSets(conditions) && !areSparse(conditions);
-    const isFirst = isLong && !isLate && this.#outlook.isFilled(asked, conditions);
-    const before = isFirst ? TUNING.walkedFirst : 0;
-    for (let rows = 0; ordered !== undefined && rows < before;) {
-      const step = await ordered.next();
-      if (step.done === true) return step.value;
-      rows += step.value;
-      yield step.value;
-    }
-    const skipping = await this.#skipping(asked, index, conditions, run);
-    if (ordered !== undefined && conditions.length === 0) return yield* skipping?.finding ?? ordered;
+    return isLong && this.#outlook.isFilled(asked, conditions) ? yield* until(TUNING.walkedFirst, walk) : undefined;
+  }
+
+  /** Skips to the page if testing the members of the sets takes no longer than another way. */
+  async *#bySets(
+    asked: Asked,
+    conditions: readonly Condition[],
+    walk: Way | undefined,
+    skipping: Skipping | undefined,
+  ): PartOfWay {
+    if (skipping === undefined) return conditions.length === 0 ? yield* until(Infinity, walk) : undefined;
+    const { exact, share } = skipping;
     // PERF: of a value that most resources have, a granule has many more than a page.
-    const isBroad = skipping !== undefined && skipping.share >= TUNING.mostShare;
-    const isTested = !(skipping?.exact === true && areReferred(conditions));
-    const isUntried = ordered !== undefined && !isFirst && !isLate;
-    if (isUntried && isBroad && isTested && this.#outlook.isFilled(asked, conditions, skipping.share)) {
-      const step = await ordered.next();
-      if (step.done === true) return step.value;
-      yield step.value;
+    const isBroad = share >= TUNING.mostShare && !(exact && areReferred(conditions));
+    const isUntried = walk?.looked === 0 && !isDeep(asked);
+    if (isUntried && isBroad && this.#outlook.isFilled(asked, conditions, share)) {
+      const found = yield* until(TUNING.walkedFirst, walk);
+      if (found !== undefined) return found;
     }
-    // To test the members of sets takes no longer than to find them in another way.
-    if (skipping !== undefined && (skipping.exact || areSparse(conditions))) return yield* skipping.finding;
-    const walk = skipping?.finding ?? ordered;
+    return exact || areSparse(conditions) ? yield* skipping.finding : undefined;
+  }
+
+  /** Collects matches and walks, each further than before; with sets it skips instead of walking. */
+  async *#inTurns(
+    asked: Asked,
+    conditions: readonly Condition[],
+    walk: Way | undefined,
+    isKnownLong: boolean,
+    run: Run,
+  ): Finding {
     const isWalked = walk !== undefined && this.#skips !== undefined && lackScans(conditions, asked.order.scope);
-    const firstLook = isWalked ? TUNING.indirectFrom : knownLong ? TUNING.looks[0]! + 1 : 0;
-    let walkedRows = 0;
+    const firstLook = isWalked ? TUNING.indirectFrom : isKnownLong ? TUNING.looks[0]! + 1 : 0;
+    const before = walk?.looked ?? 0;
     for (const look of TUNING.looks) {
-      if (walk !== undefined && look > TUNING.maxCollected) return yield* walk;
-      if (look === Infinity ? walk === undefined : look >= firstLook) {
+      const isLast = walk !== undefined && look > TUNING.maxCollected;
+      if (!isLast && look >= firstLook) {
         yield 0;
-        const found = await this.#few(asked, conditions, look, run);
-        if (found !== undefined) return found;
+        const collected = await this.#few(asked, conditions, look, run);
+        if (collected !== undefined) return collected;
       }
-      while (walk !== undefined && walkedRows < look * TUNING.walkedPerScanned) {
-        const step = await walk.next();
-        if (step.done === true) return step.value;
-        walkedRows += step.value;
-        yield step.value;
-      }
+      const found = yield* until(isLast ? Infinity : before + look * TUNING.walkedPerScanned, walk);
+      if (found !== undefined) return found;
     }
     throw new Error('A walk ends');
   }
@@ -203,7 +205,7 @@ export class PageFinder {
   }
 
   async #openSkips(skips: SkipSource, run: Run): Promise<SkipWalker | undefined> {
-    const sets = await openConditionSets(this.#order.scope, skips, run);
+    const sets = await openConditionSets(this.#asked.order.scope, skips, run);
     return sets && new SkipWalker(sets, run);
   }
 
@@ -215,7 +217,7 @@ export class PageFinder {
   ): Promise<readonly FoundText[] | undefined> {
     const reach = areFar(conditions) ? Math.ceil(look / TUNING.rowsPerFar) : look;
     const short = this.#outlook.maybeShort(look, conditions);
-    const scans = await scansWithin(look, short, this.#skips !== undefined, this.#order.scope, (known) =>
+    const scans = await scansWithin(look, short, this.#skips !== undefined, asked.order.scope, (known) =>
       this.#range.shortest(look, known, run),
     );
     if (scans.length === 0 && this.#outlook.isLongerThan(look)) return undefined;
@@ -231,7 +233,7 @@ export class PageFinder {
     look: number,
     testOf = ({ test }: Condition): Sql => test,
   ): Sql {
-    const starts = scans.length === 0 ? [allOfType(this.#order.scope)] : look === Infinity ? scans.slice(0, 1) : scans;
+    const starts = scans.length === 0 ? [allOfType(asked.order.scope)] : look === Infinity ? scans.slice(0, 1) : scans;
     const tests = conditions.filter((one) => !starts.includes(one));
     return collection(asked, starts, tests.map(testOf), look, testOf);
   }
@@ -240,13 +242,15 @@ export class PageFinder {
   async *#walk(asked: Asked, index: OrderIndex, conditions: readonly Condition[], run: Run): Finding {
     const { order, level, need } = asked;
     const bounds = await boundsOf(order.keys[level]!, index, conditions, order.scope, run);
+    const { missing } = index;
     const { before, after } = bounds;
     const parts: ((left: Asked) => Finding)[] = [];
     if (before !== undefined) parts.push((left) => this.#outside(left, before, conditions, run));
     if (bounds.empty !== true) parts.push((left) => this.#range.find(left, index, bounds, conditions, run));
     if (after !== undefined) parts.push((left) => this.#outside(left, after, conditions, run));
-    const { missing } = index;
-    if (missing !== undefined) parts.push((left) => this.#missing(left, bounds, missing, conditions, run));
+    if (missing !== undefined && !bounds.valued) {
+      parts.push((left) => this.#group(left, null, missing, conditions, run));
+    }
     if (order.backwards) parts.reverse();
     const found: FoundText[] = [];
     for (const part of parts) {
@@ -255,19 +259,9 @@ export class PageFinder {
     return found;
   }
 
-  async *#missing(
-    asked: Asked,
-    bounds: Bounds,
-    missing: Condition,
-    conditions: readonly Condition[],
-    run: Run,
-  ): Finding {
-    return !bounds.valued ? yield* this.#group(asked, null, missing, conditions, run) : [];
-  }
-
+  /** Its test says more than its scan. */
   async *#outside(asked: Asked, outside: Condition, conditions: readonly Condition[], run: Run): Finding {
     yield 0;
-    // Its test says more than its scan.
     const rows = await run(collection(asked, [outside], [...testsOf(conditions), outside.test], Infinity));
     return foundTexts(rows, 1);
   }
@@ -287,6 +281,10 @@ export class PageFinder {
     const rest = isHere ? { values: place.values.slice(1), id: place.id } : undefined;
     return yield* this.#find({ ...asked, level: level + 1, place: rest }, [...conditions, condition], run);
   }
+}
+
+function isNever(conditions: readonly Condition[]): boolean {
+  return conditions.some(({ test }) => test === FALSE);
 }
 
 /** @param ofIndex a number may be in the form of the database */

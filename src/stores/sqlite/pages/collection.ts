@@ -1,7 +1,8 @@
 import { beyond, orderBy, orderTerms } from '../../sql/order.js';
 import { inTime, isCurrent } from '../../sql/rows.js';
 import { allOf, list, Sql, sql } from '../../sql/sql.js';
-import type { PageOrder, PagePosition } from '../../sql/pages/page-order.js';
+import type { PageOrder } from '../../sql/pages/page-order.js';
+import type { Asked } from './finding.js';
 import { TUNING } from './tuning.js';
 
 /**
@@ -12,11 +13,9 @@ import { TUNING } from './tuning.js';
  */
 export function collection(
   order: PageOrder,
-  level: number,
+  { level, need, place }: Pick<Asked, 'level' | 'need' | 'place'>,
   scan: Sql | undefined,
   tests: readonly Sql[],
-  need: number,
-  place: PagePosition | undefined,
 ): Sql {
   const terms = orderTerms(order.keys.slice(level), order.scope);
   const from = scan === undefined ? isCurrent(order.scope) : sql`r0.key IN (${scan})`;

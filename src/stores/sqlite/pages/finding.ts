@@ -1,17 +1,16 @@
 import type { Condition } from '../../sql/pages/condition.js';
 import type { FoundRow } from '../../sql/pages/found-row.js';
 import type { PagePosition } from '../../sql/pages/page-order.js';
-import type { OrderIndex } from './order-index.js';
-import type { Bounds } from '../../sql/pages/walk-bounds.js';
+
+/** Rows to be found: those that meet conditions, from some key of the order on. */
+export interface Asked {
+  /** The first key of the order that counts: the keys before it are equal. */
+  readonly level: number;
+  readonly conditions: readonly Condition[];
+  readonly need: number;
+  /** Where the rows begin. Its values begin with that key. */
+  readonly place: PagePosition | undefined;
+}
 
 /** Yields the number of rows read since the last step, and returns the matches. */
 export type Finding = Generator<number, readonly FoundRow[]>;
-
-/** The part of an order in which the matches have values within bounds. */
-export interface WalkedRange {
-  readonly level: number;
-  readonly index: OrderIndex;
-  readonly bounds: Bounds;
-  readonly conditions: readonly Condition[];
-  readonly place: PagePosition | undefined;
-}

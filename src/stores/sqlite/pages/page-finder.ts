@@ -14,9 +14,10 @@ import { SkipWalker } from './skip-walk.js';
 import { sortedRows } from './sorted-rows.js';
 import { inStretch, stretchOf } from './stretch.js';
 import { TUNING } from './tuning.js';
-import type { Finding } from './finding.js';
-import { type OtherWays, Walker } from './walk.js';
+import type { Asked, Finding } from './finding.js';
+import { Walker } from './walk.js';
 import { boundsOf } from './walk-bounds.js';
+import { type PartOfWay, until, type Way, wayOf } from './way.js';
 
 /**
  * Finds one page of a search.
@@ -27,12 +28,11 @@ import { boundsOf } from './walk-bounds.js';
  * - **walk**: read the index of the first sort key in its order and test each row until the page is full. The cost is the
  *   number of rows up to there. Where many rows have the same value, they are a page of their own, in the order of the next key; the ids
  *   are the last key.
+ * - **skip**: intersect the sets of resources that can meet the conditions, and read the order's granules for what is left; see
+ *   skip-walk.ts. It is bounded by the length of the order: a granule takes as long as four rows of a walk.
  *
- * - **skip**: intersect the sets of resources that can meet the conditions, and read the order's parts for what is left; see
- *   skip-walk.ts. It is bounded by the length of the order: a granule takes as long as ten rows of a walk.
- *
- * They are tried in turn, each a little further than the other before, until one ends. So a page costs at most a few times
- * as much as the shorter way alone. Every statement reads a few thousand rows at most, except those that count and collect.
+ * They take turns, each a little further than before, until one ends. So a page costs at most a few times as much as the
+ * shortest way alone. Every statement reads a few thousand rows at most, except those that count and collect.
  */
 export class PageFinder {
   readonly #search: PreparedSearch;
@@ -58,21 +58,18 @@ export class PageFinder {
     this.#guard = guard;
     this.#order = { scope, keys: deciding.map(([, key]) => key), backwards: search.isBackwards };
     this.#positions = deciding.map(([position]) => position);
-    const otherWays = {
-      find: (...from: Parameters<OtherWays['find']>) => this.#find(...from),
-      collect: (...from: Parameters<OtherWays['collect']>) => this.#collect(...from),
-    };
-    this.#walker = new Walker(statements, this.#order, otherWays);
+    this.#walker = new Walker(statements, this.#order, {
+      find: (asked) => this.#find(asked),
+      sorted: (asked, start) => this.#sorted(asked, start),
+    });
   }
 
   /** The page; from its end backwards where it ends at a position. @param among further conditions on its matches */
   find(among: readonly Condition[] = []): readonly FoundRow[] {
-    const { offset, edge } = this.#search.page;
-    const conditions = [...among, ...this.#search.conditions];
-    const finding = this.#find(0, conditions, this.#need, this.#placeAt(edge?.position));
+    const finding = this.#find(this.#asked([...among, ...this.#search.conditions]));
     for (;;) {
       const step = finding.next();
-      if (step.done === true) return step.value.slice(offset);
+      if (step.done === true) return step.value.slice(this.#search.page.offset);
       this.#looked += step.value;
       this.#guard.check();
     }
@@ -85,24 +82,24 @@ export class PageFinder {
 
   /** The statements of both ways: one that collects, and one stretch of a walk. For people. */
   statements(): readonly Sql[] {
-    const { conditions, probes, page } = this.#search;
-    const place = this.#placeAt(page.edge?.position);
+    const { conditions, probes } = this.#search;
+    const asked = this.#asked(conditions);
     const scans = conditions.filter(({ scan }) => scan !== undefined);
     const start = probes.shortestUnder(MANY, scans)?.condition ?? scans[0];
     const tests = conditions.filter((one) => one !== start).map(({ test }) => test);
-    const collect = collection(this.#order, 0, start?.scan, tests, this.#need, place);
+    const collect = collection(this.#order, asked, start?.scan, tests);
     const [key] = this.#order.keys as readonly [SortKey];
     const index = orderIndexOf(key, this.#order.scope);
     if (index === undefined) return [collect];
     const bounds = boundsOf(key, index, conditions, this.#order.scope, this.#statements);
-    const stretch = stretchOf(this.#order, key, index, bounds, place?.values[0] ?? undefined);
+    const stretch = stretchOf(this.#order, key, index, bounds, asked.place?.values[0] ?? undefined);
     const walk = inStretch(this.#order, 0, index, stretch, conditions, undefined);
     return start === undefined ? [walk] : [collect, walk];
   }
 
-  get #need(): number {
-    const { offset, limit = Infinity } = this.#search.page;
-    return offset + limit;
+  #asked(conditions: readonly Condition[]): Asked {
+    const { offset, limit = Infinity, edge } = this.#search.page;
+    return { level: 0, conditions, need: offset + limit, place: this.#placeAt(edge?.position) };
   }
 
   /** The id is a key like the others, whether or not it was asked for. */
@@ -112,100 +109,60 @@ export class PageFinder {
     return { values: this.#positions.map((index) => (index < values.length ? values[index]! : id)), id };
   }
 
-  /** From one key of the sort on, among what meets the conditions. */
-  *#find(
-    level: number,
-    conditions: readonly Condition[],
-    need: number,
-    place: PagePosition | undefined,
-    bySets = true,
-  ): Finding {
+  /** Tries the ways in turn: sets, what conditions find, the order. Each goes further in each round. */
+  *#find(asked: Asked, bySets = true): Finding {
+    const { conditions, need } = asked;
     if (need <= 0 || conditions.some(({ test }) => test === FALSE)) return [];
-    const walk = wayOf(this.#walk(level, conditions, need, place));
-    const scans = conditions.filter(({ scan }) => scan !== undefined);
-    let skips: { readonly way: Way | undefined } | undefined;
+    const walk = wayOf(this.#walk(asked));
+    let skip: { readonly way: Way | undefined } | undefined;
     for (const look of TUNING.looks) {
-      const isLast = look === Infinity;
-      if (bySets && (look >= TUNING.skipFrom || conditions.some(isDear))) {
-        skips ??= { way: this.#skipWay(level, conditions, need, place) };
-        const found = yield* until(look * TUNING.skippedPerScanned, skips.way);
-        if (found !== undefined) return found;
-      }
-      const shortest = isLast ? undefined : this.#search.probes.shortestUnder(look, scans.filter(isWorth(look)));
-      if (shortest !== undefined || (isLast && walk === undefined)) {
-        yield shortest?.rows ?? 0;
-        if (shortest?.rows === 0) return [];
-        this.#guard.expect(shortest?.rows ?? (scans.length === 0 ? 0 : MANY));
-        return this.#collect(level, conditions, shortest?.condition ?? scans[0], need, place);
-      }
-      const walked = yield* until(look * TUNING.walkedPerScanned, walk);
-      if (walked !== undefined) return walked;
+      if (bySets && (look >= TUNING.skipFrom || conditions.some(isDear))) skip ??= { way: this.#skip(asked) };
+      const found =
+        (yield* until(look * TUNING.skippedPerScanned, skip?.way)) ??
+        (yield* this.#few(look, asked, walk === undefined)) ??
+        (yield* until(look * TUNING.walkedPerScanned, walk));
+      if (found !== undefined) return found;
     }
     throw new Error('A walk ends');
   }
 
+  /** Sorts the rows of the shortest scan if it has fewer than a look. @param isOnly there is no walk: in the end all are sorted */
+  *#few(look: number, asked: Asked, isOnly: boolean): PartOfWay {
+    const isLast = look === Infinity;
+    const scans = asked.conditions.filter(({ scan }) => scan !== undefined);
+    const shortest = isLast ? undefined : this.#search.probes.shortestUnder(look, scans.filter(isWorth(look)));
+    if (shortest === undefined && !(isLast && isOnly)) return undefined;
+    yield shortest?.rows ?? 0;
+    if (shortest?.rows === 0) return [];
+    this.#guard.expect(shortest?.rows ?? (scans.length === 0 ? 0 : MANY));
+    return this.#sorted(asked, shortest?.condition ?? scans[0]);
+  }
+
   /** @param start its scan is where rows come from; undefined: all of the type */
-  #collect(
-    level: number,
-    conditions: readonly Condition[],
-    start: Condition | undefined,
-    need: number,
-    place: PagePosition | undefined,
-  ): readonly FoundRow[] {
-    const tests = conditions.filter((one) => one !== start).map(({ test }) => test);
-    const statement = collection(this.#order, level, start?.scan, tests, need, place);
-    return sortedRows(statement, this.#statements, this.#order, level, need, this.#guard);
+  #sorted(asked: Asked, start: Condition | undefined): readonly FoundRow[] {
+    const tests = asked.conditions.filter((one) => one !== start).map(({ test }) => test);
+    const statement = collection(this.#order, asked, start?.scan, tests);
+    return sortedRows(statement, this.#statements, this.#order, asked, this.#guard);
   }
 
   /** Without a condition nothing can be left out, but an order that no index has. */
-  #skipWay(
-    level: number,
-    conditions: readonly Condition[],
-    need: number,
-    place: PagePosition | undefined,
-  ): Way | undefined {
+  #skip(asked: Asked): Way | undefined {
     const { skips } = this.#search;
+    const { level, conditions } = asked;
     const hasOrder = orderIndexOf(this.#order.keys[level]!, this.#order.scope) !== undefined;
     if (skips === undefined || (hasOrder && conditions.length === 0)) return undefined;
     this.#skipWalker ??= new SkipWalker(skips, this.#statements, this.#order);
-    const walk = this.#skipWalker.walk(level, conditions, need, place);
-    if (walk !== undefined || conditions.length === 0) return wayOf(walk);
+    const found = this.#skipWalker.walk(asked);
+    if (found !== undefined || conditions.length === 0) return wayOf(found);
     const fewer = this.#skipWalker.among(conditions);
-    return fewer && wayOf(this.#find(level, fewer, need, place, false));
+    return fewer && wayOf(this.#find({ ...asked, conditions: fewer }, false));
   }
 
   /** Undefined where no index has the order. */
-  #walk(
-    level: number,
-    conditions: readonly Condition[],
-    need: number,
-    place: PagePosition | undefined,
-  ): Finding | undefined {
-    const key = this.#order.keys[level]!;
-    const index = orderIndexOf(key, this.#order.scope);
-    return index && this.#walker.walk(level, index, conditions, need, place);
+  #walk(asked: Asked): Finding | undefined {
+    const index = orderIndexOf(this.#order.keys[asked.level]!, this.#order.scope);
+    return index && this.#walker.walk(asked, index);
   }
-}
-
-/** A way to find rows, gone a part at a time. */
-interface Way {
-  readonly finding: Finding;
-  looked: number;
-}
-
-function wayOf(finding: Finding | undefined): Way | undefined {
-  return finding && { finding, looked: 0 };
-}
-
-/** Continues until so many rows were looked at. @returns what was found, at the end of the way */
-function* until(rows: number, way: Way | undefined): Generator<number, readonly FoundRow[] | undefined> {
-  while (way !== undefined && way.looked < rows) {
-    const step = way.finding.next();
-    if (step.done === true) return step.value;
-    way.looked += step.value;
-    yield step.value;
-  }
-  return undefined;
 }
 
 /** Rows of a scan that are looked at to explain a search. */

@@ -1,6 +1,6 @@
 import type { Condition } from '../../sql/pages/condition.js';
 import type { FoundRow } from '../../sql/pages/found-row.js';
-import type { PageOrder, PagePosition } from '../../sql/pages/page-order.js';
+import type { PageOrder } from '../../sql/pages/page-order.js';
 import { isBefore, partWith } from '../../sql/pages/value-range.js';
 import { orderTerms } from '../../sql/order.js';
 import { allOf, type Sql, sql, type SqlValue } from '../../sql/sql.js';
@@ -9,7 +9,7 @@ import type { ConditionSets } from '../skip/condition-sets.js';
 import type { SkipIndex, SkipOrderKeys } from '../skip/skip-index.js';
 import type { Statements } from '../statements.js';
 import { collection } from './collection.js';
-import type { Finding } from './finding.js';
+import type { Asked, Finding } from './finding.js';
 import { inOrder, sortedRows } from './sorted-rows.js';
 import { TUNING } from './tuning.js';
 
@@ -31,17 +31,12 @@ export class SkipWalker {
     this.#order = order;
   }
 
-  /** Finds rows from one key of the order on; undefined if the index does not have that key. */
-  walk(
-    level: number,
-    conditions: readonly Condition[],
-    need: number,
-    place: PagePosition | undefined,
-  ): Finding | undefined {
+  /** Undefined if the index does not have the order of the key. */
+  walk(asked: Asked): Finding | undefined {
     // Without a limit there is no page to fill.
-    if (need === Infinity) return undefined;
-    const keys = this.#index.order(this.#order.keys[level]!, this.#order.scope);
-    return keys && this.#find(keys, { level, conditions, place }, need);
+    if (asked.need === Infinity) return undefined;
+    const keys = this.#index.order(this.#order.keys[asked.level]!, this.#order.scope);
+    return keys && this.#find(keys, asked);
   }
 
   /**
@@ -75,27 +70,29 @@ export class SkipWalker {
     return sql`+r0.collection = ${this.#order.scope.collection!} AND +r0.content IS NOT NULL`;
   }
 
-  *#find(keys: SkipOrderKeys, part: Part, need: number): Finding {
+  *#find(keys: SkipOrderKeys, asked: Asked): Finding {
+    const { need } = asked;
     const { pending } = this.#index;
-    const known = intersection(part.conditions.map((one) => this.#sets.of(one)));
+    const known = intersection(asked.conditions.map((one) => this.#sets.of(one)));
     const set = known?.set ?? this.#index.all.copy();
     for (const key of pending) set.delete(key);
     yield TUNING.setsCost + pending.length;
-    const written = this.#rows(pending, part, need);
+    const written = this.#rows(pending, asked);
     const count = set.count;
     if (count <= need + TUNING.fewTogether) {
       yield count;
-      return this.#merged(this.#membersAmong(set.keys(), part, need), written, part, need);
+      return this.#merged(this.#membersAmong(set.keys(), asked), written, asked);
     }
     const found: FoundRow[] = [];
     let batch: number[] = [];
     let wanted = Math.min(need + TUNING.firstChunk, TUNING.maxChunk);
+    const left = (): Asked => ({ ...asked, need: need - found.length });
     const flush = (): void => {
-      const rows = batch.length === 0 ? [] : this.#membersAmong(batch, part, need - found.length);
+      const rows = batch.length === 0 ? [] : this.#membersAmong(batch, left());
       for (const row of rows) found.push(row);
       batch = [];
     };
-    for (const granule of this.#granules(keys, part)) {
+    for (const granule of this.#granules(keys, asked)) {
       const matching = keys.keysOf(granule, set);
       yield GRANULE_COST;
       const { starts, ties } = keys;
@@ -103,7 +100,7 @@ export class SkipWalker {
         flush();
         if (found.length >= need) break;
         const value = starts[granule] ?? null;
-        for (const row of yield* this.#group(value, matching, part, need - found.length)) found.push(row);
+        for (const row of yield* this.#group(value, matching, left())) found.push(row);
       } else {
         for (const key of matching) batch.push(key);
         if (batch.length < wanted) continue;
@@ -114,11 +111,11 @@ export class SkipWalker {
       if (found.length >= need) break;
     }
     flush();
-    return this.#merged(found, written, part, need);
+    return this.#merged(found, written, asked);
   }
 
   /** The granules from a position on, in the order of the page. */
-  #granules({ starts, ties }: SkipOrderKeys, { level, place }: Part): readonly number[] {
+  #granules({ starts, ties }: SkipOrderKeys, { level, place }: Asked): readonly number[] {
     const { keys, backwards } = this.#order;
     const granules = [...starts.keys()];
     const falling = keys[level]!.descending !== backwards;
@@ -136,7 +133,7 @@ export class SkipWalker {
   }
 
   /** Resources with one value, or with none, in the order of the next key. */
-  *#group(value: SqlValue, matching: readonly number[], { level, conditions, place }: Part, need: number): Finding {
+  *#group(value: SqlValue, matching: readonly number[], { level, conditions, need, place }: Asked): Finding {
     const { keys, scope } = this.#order;
     const [term] = orderTerms(keys.slice(level, level + 1), scope);
     const members = this.#index.emptySet();
@@ -146,49 +143,37 @@ export class SkipWalker {
     const rest = isHere ? { values: place.values.slice(1), id: place.id } : undefined;
     const all = [...conditions, condition];
     const next = this.#index.order(keys[level + 1]!, scope);
-    const part = { level: level + 1, conditions: all, place: rest };
-    const rows = next === undefined ? this.#all(matching, part, need) : yield* this.#find(next, part, need);
+    const asked: Asked = { level: level + 1, conditions: all, need, place: rest };
+    const rows = next === undefined ? this.#all(matching, asked) : yield* this.#find(next, asked);
     return rows.map((row) => ({ ...row, values: [value, ...row.values] }));
   }
 
-  #all(matching: readonly number[], part: Part, need: number): readonly FoundRow[] {
-    const written = this.#rows(this.#index.pending, part, need);
-    return this.#merged(this.#membersAmong(matching, part, need), written, part, need);
+  #all(matching: readonly number[], asked: Asked): readonly FoundRow[] {
+    const written = this.#rows(this.#index.pending, asked);
+    return this.#merged(this.#membersAmong(matching, asked), written, asked);
   }
 
   /** The matches among members of the sets, in order. */
-  #membersAmong(keys: readonly number[], part: Part, need: number): readonly FoundRow[] {
-    const conditions = part.conditions.filter((one) => this.#sets.of(one)?.exact !== true);
-    return this.#rows(keys, { ...part, conditions }, need);
+  #membersAmong(keys: readonly number[], asked: Asked): readonly FoundRow[] {
+    const conditions = asked.conditions.filter((one) => this.#sets.of(one)?.exact !== true);
+    return this.#rows(keys, { ...asked, conditions });
   }
 
   /** The matches among some resources, in order. */
-  #rows(keys: readonly number[], { level, conditions, place }: Part, need: number): readonly FoundRow[] {
+  #rows(keys: readonly number[], asked: Asked): readonly FoundRow[] {
     if (keys.length === 0) return [];
     const scan = sql`SELECT value FROM json_each(${JSON.stringify(keys)})`;
-    const tests = [this.#isCurrent, ...conditions.map(({ test }) => test)];
-    const statement = collection(this.#order, level, scan, tests, need, place);
-    return sortedRows(statement, this.#statements, this.#order, level, need, this.#index);
+    const tests = [this.#isCurrent, ...asked.conditions.map(({ test }) => test)];
+    const statement = collection(this.#order, asked, scan, tests);
+    return sortedRows(statement, this.#statements, this.#order, asked, this.#index);
   }
 
   /** Resources written since can also be in the sets, as members of a group. */
-  #merged(
-    found: readonly FoundRow[],
-    written: readonly FoundRow[],
-    { level }: Part,
-    need: number,
-  ): readonly FoundRow[] {
-    if (written.length === 0) return found.slice(0, need);
+  #merged(found: readonly FoundRow[], written: readonly FoundRow[], asked: Asked): readonly FoundRow[] {
+    if (written.length === 0) return found.slice(0, asked.need);
     const byId = new Map([...found, ...written].map((row) => [row.id, row]));
-    return inOrder([...byId.values()], this.#order, level, need, this.#index);
+    return inOrder([...byId.values()], this.#order, asked, this.#index);
   }
-}
-
-/** The part of the order to search: from one key on, after a position. */
-interface Part {
-  readonly level: number;
-  readonly conditions: readonly Condition[];
-  readonly place: PagePosition | undefined;
 }
 
 /** What a granule costs in rows. */

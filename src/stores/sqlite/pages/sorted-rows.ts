@@ -2,6 +2,7 @@ import { compareRows, type FoundRow, foundRow } from '../../sql/pages/found-row.
 import type { PageOrder } from '../../sql/pages/page-order.js';
 import type { Sql } from '../../sql/sql.js';
 import type { Statements } from '../statements.js';
+import type { Asked } from './finding.js';
 import { type Clock, sortInTime } from './sort-in-time.js';
 import { TUNING } from './tuning.js';
 
@@ -10,20 +11,18 @@ export function sortedRows(
   statement: Sql,
   statements: Statements,
   order: PageOrder,
-  level: number,
-  need: number,
+  asked: Pick<Asked, 'level' | 'need'>,
   clock: Clock,
 ): readonly FoundRow[] {
   const rows = statements.all(statement).map(foundRow);
-  return need <= TUNING.maxSorted ? rows : inOrder(rows, order, level, need, clock);
+  return asked.need <= TUNING.maxSorted ? rows : inOrder(rows, order, asked, clock);
 }
 
 /** The first rows in the order of the keys from a level on. */
 export function inOrder(
   rows: readonly FoundRow[],
   { keys, backwards }: PageOrder,
-  level: number,
-  need: number,
+  { level, need }: Pick<Asked, 'level' | 'need'>,
   clock: Clock,
 ): readonly FoundRow[] {
   const compare = compareRows(

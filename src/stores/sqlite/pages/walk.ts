@@ -4,25 +4,19 @@ import type { Statements } from '../statements.js';
 import type { Condition } from '../../sql/pages/condition.js';
 import { compareRows, type FoundRow, foundRow } from '../../sql/pages/found-row.js';
 import type { OrderIndex } from './order-index.js';
-import type { PageOrder, PagePosition } from '../../sql/pages/page-order.js';
+import type { PageOrder } from '../../sql/pages/page-order.js';
 import { beyondRow, beyondValue, endOfStretch, inStretch, type Stretch, stretchOf } from './stretch.js';
 import { TUNING } from './tuning.js';
-import type { Finding, WalkedRange } from './finding.js';
-import { isWithin } from '../../sql/pages/walk-bounds.js';
+import type { Asked, Finding } from './finding.js';
+import { type Bounds, isWithin } from '../../sql/pages/walk-bounds.js';
 import { boundsOf } from './walk-bounds.js';
 
 /** The other ways to find rows, for the parts of an order that are not walked. */
 export interface OtherWays {
   /** Finds rows in the order of the keys from a level on, by the shortest way. */
-  find(level: number, conditions: readonly Condition[], need: number, place: PagePosition | undefined): Finding;
+  find(asked: Asked): Finding;
   /** Sorts the rows of a scan that meet the conditions. */
-  collect(
-    level: number,
-    conditions: readonly Condition[],
-    start: Condition | undefined,
-    need: number,
-    place: PagePosition | undefined,
-  ): readonly FoundRow[];
+  sorted(asked: Asked, start: Condition): readonly FoundRow[];
 }
 
 /** Reads the index of a key in its order and tests each row, until the page is full. */
@@ -38,64 +32,48 @@ export class Walker {
   }
 
   /** Reads the matches before the range, in it, after it, and those without a value; backwards in the opposite order. */
-  *walk(
-    level: number,
-    index: OrderIndex,
-    conditions: readonly Condition[],
-    need: number,
-    place: PagePosition | undefined,
-  ): Finding {
-    const key = this.#order.keys[level]!;
-    const bounds = boundsOf(key, index, conditions, this.#order.scope, this.#statements);
+  *walk(asked: Asked, index: OrderIndex): Finding {
+    const { level, conditions, need } = asked;
+    const bounds = boundsOf(this.#order.keys[level]!, index, conditions, this.#order.scope, this.#statements);
     const { missing } = index;
-    const parts: ((need: number) => Finding)[] = [];
     const { before, after } = bounds;
-    if (before !== undefined) parts.push((left) => this.#outside(level, conditions, before, left, place));
-    const range = { level, index, bounds, conditions, place };
-    if (bounds.empty !== true) parts.push((left) => this.#range(range, left));
-    if (after !== undefined) parts.push((left) => this.#outside(level, conditions, after, left, place));
+    const parts: ((left: Asked) => Finding)[] = [];
+    if (before !== undefined) parts.push((left) => this.#outside(left, before));
+    if (bounds.empty !== true) parts.push((left) => this.#range(left, index, bounds));
+    if (after !== undefined) parts.push((left) => this.#outside(left, after));
     if (missing !== undefined && !bounds.valued) {
-      const condition = { ...missing, direct: true };
-      parts.push((left) => this.#group(level, null, condition, conditions, left, place));
+      parts.push((left) => this.#group(left, null, { ...missing, direct: true }));
     }
     if (this.#order.backwards) parts.reverse();
     const found: FoundRow[] = [];
     for (const part of parts) {
-      if (found.length < need) found.push(...(yield* part(need - found.length)));
+      if (found.length < need) found.push(...(yield* part({ ...asked, need: need - found.length })));
     }
     return found;
   }
 
-  *#outside(
-    level: number,
-    conditions: readonly Condition[],
-    outside: Condition,
-    need: number,
-    place: PagePosition | undefined,
-  ): Finding {
-    // The test is narrower than the scan.
-    const conditionsOutside = [...conditions, { test: outside.test }];
+  *#outside(asked: Asked, outside: Condition): Finding {
     yield TUNING.firstChunk;
-    return this.#ways.collect(level, conditionsOutside, outside, need, place);
+    // The test is narrower than the scan.
+    return this.#ways.sorted({ ...asked, conditions: [...asked.conditions, { test: outside.test }] }, outside);
   }
 
   /** Resources with one value, in the order of the next key. */
-  *#group(
-    level: number,
-    value: SqlValue,
-    condition: Condition,
-    conditions: readonly Condition[],
-    need: number,
-    place: PagePosition | undefined,
-  ): Finding {
+  *#group({ level, conditions, need, place }: Asked, value: SqlValue, condition: Condition): Finding {
     const isHere = place !== undefined && place.values[0] === value;
     if (place !== undefined && !isHere && (value === null) === this.#order.backwards) return [];
     const rest = isHere ? { values: place.values.slice(1), id: place.id } : undefined;
-    const rows = yield* this.#ways.find(level + 1, [...conditions, condition], need, rest);
+    const rows = yield* this.#ways.find({
+      level: level + 1,
+      conditions: [...conditions, condition],
+      need,
+      place: rest,
+    });
     return rows.map((row) => ({ ...row, values: [value, ...row.values] }));
   }
 
-  *#range({ level, index, bounds, conditions, place }: WalkedRange, need: number): Finding {
+  *#range(asked: Asked, index: OrderIndex, bounds: Bounds): Finding {
+    const { level, conditions, need, place } = asked;
     const key = this.#order.keys[level]!;
     const compare = compareRows(
       this.#order.keys.slice(level).map(({ descending }) => descending),
@@ -106,7 +84,7 @@ export class Walker {
     if (at === null && !this.#order.backwards) return [];
     if (at !== undefined && at !== null && !index.unique && isWithin(at, bounds)) {
       const condition = this.#isValue(index, at);
-      found.push(...(yield* this.#group(level, at, condition, conditions, need, place)));
+      found.push(...(yield* this.#group(asked, at, condition)));
     }
     let stretch = stretchOf(this.#order, key, index, bounds, at ?? undefined);
     let pending: FoundRow[] = [];
@@ -129,8 +107,8 @@ export class Walker {
       const start = isLong ? stretch.start : beyondRow(index, last, stretch.falling, false);
       if (isLong) {
         pending = [];
-        const condition = this.#isValue(index, value!);
-        found.push(...(yield* this.#group(level, value!, condition, conditions, need - found.length, undefined)));
+        const left: Asked = { ...asked, need: need - found.length, place: undefined };
+        found.push(...(yield* this.#group(left, value!, this.#isValue(index, value!))));
         stretch = { ...stretch, start: beyondValue(index, value!, stretch.falling) };
         lastValue = undefined;
       } else {
