@@ -139,6 +139,31 @@ describe('_lastUpdated', () => {
   });
 });
 
+describe('lists of ids', () => {
+  const ids = Array.from({ length: 1_000 }, (_, index) => `p${index}`);
+
+  it('of alternatives are one', () => {
+    const filter = ids.map((id) => `_id eq ${id}`).join(' or ');
+    expect(parseSearch(R4, 'Patient', { _filter: filter }).criteria).toEqual({ kind: 'id', ids });
+    const both = parseSearch(R4, 'Patient', { _filter: '_id eq a or gender eq male or _id eq b or _id eq a' }).criteria;
+    expect(both).toMatchObject({ kind: 'or', of: [{ kind: 'id', ids: ['a', 'b'] }, { kind: 'match' }] });
+  });
+
+  it('are looked through once for all resources', () => {
+    let looks = 0;
+    const watched = new Proxy(ids, {
+      get: (target, name) => {
+        if (typeof name === 'string' && /^\d+$/.test(name)) looks += 1;
+        return Reflect.get(target, name) as unknown;
+      },
+    });
+    const criteria: Criteria = { kind: 'id', ids: watched };
+    const found = [...ids, 'other'].filter((id) => matches(criteria, { ...ann, id }, EMPTY_WORLD));
+    expect(found).toEqual(ids);
+    expect(looks).toBe(ids.length);
+  });
+});
+
 describe('hostile input', () => {
   it('refuses criteria nested too deep instead of overflowing', () => {
     let deep: Criteria = { kind: 'id', ids: ['x'] };

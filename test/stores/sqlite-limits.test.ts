@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { Criteria } from '../../src/search/criteria/criteria.js';
 import { checksum } from '../../src/stores/sqlite/checksum.js';
 import { Contents } from '../../src/stores/sqlite/contents.js';
-import { Guard } from '../../src/stores/sqlite/guard.js';
+import { Guard, guardOf, TOO_LONG } from '../../src/stores/sqlite/guard.js';
 import { MAX_STATEMENTS, Statements } from '../../src/stores/sqlite/statements.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { keyOf, putAll, queryOf, resourceOf } from '../../src/testing/conformance-case.js';
@@ -15,6 +15,17 @@ test('prepared statements are bounded, whatever shapes come', () => {
   const statements = new Statements(new Database(':memory:'));
   for (let n = 0; n < MAX_STATEMENTS * 2; n++) statements.read(`SELECT ${n}`).get();
   expect(statements.size).toBe(MAX_STATEMENTS);
+});
+
+test('a long statement is not prepared where others wait for the event loop', () => {
+  const database = new Database(':memory:');
+  const statements = new Statements(database);
+  const long = `SELECT 1 WHERE 1 IN (${'0, '.repeat(10_000)}1)`;
+  const read = (): unknown => statements.read(long).get();
+  expect(guardOf(database).briefly(1e9, read)).toBe(TOO_LONG);
+  expect(guardOf(database).briefly(1e9, () => statements.read('SELECT 1').get())).toEqual([1]);
+  // As in a thread, and in a store that has none.
+  expect(guardOf(database).run(undefined, read)).toEqual([1]);
 });
 
 test('criteria nested beyond all reason are too costly, and the store goes on', async () => {

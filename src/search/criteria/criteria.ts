@@ -151,11 +151,20 @@ export function and(criteria: readonly Criteria[]): Criteria {
   return of.length === 0 ? ALL : of.length === 1 ? of[0]! : { kind: 'and', of };
 }
 
-/** Disjunction, simplified: nested `or`s are flattened, `none` drops out, an `all` makes the whole `all`. */
+/** Disjunction, simplified: nested `or`s are flattened, lists of ids joined, `none` drops out, an `all` makes the whole `all`. */
 export function or(criteria: readonly Criteria[]): Criteria {
   const of = criteria.flatMap((one) => (one.kind === 'or' ? one.of : one.kind === 'none' ? [] : [one]));
   if (of.some((one) => one.kind === 'all')) return ALL;
-  return of.length === 0 ? NONE : of.length === 1 ? of[0]! : { kind: 'or', of };
+  const distinct = withOneIdList(of);
+  return distinct.length === 0 ? NONE : distinct.length === 1 ? distinct[0]! : { kind: 'or', of: distinct };
+}
+
+/** PERF: thousands of ids are one look-up. */
+function withOneIdList(alternatives: readonly Criteria[]): readonly Criteria[] {
+  const lists = alternatives.filter((one) => one.kind === 'id');
+  if (lists.length < 2) return alternatives;
+  const ids = [...new Set(lists.flatMap((one) => one.ids))];
+  return [{ kind: 'id', ids }, ...alternatives.filter((one) => one.kind !== 'id')];
 }
 
 /** Negation, simplified: a double negation cancels, `all` and `none` swap. */

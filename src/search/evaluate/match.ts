@@ -1,5 +1,6 @@
 import { FhirError } from '../../fhir/error.js';
 import type { ChainCriteria, CompositeCriteria, Criteria, HasCriteria } from '../criteria/criteria.js';
+import { getOrCreate } from '../../platform/maps.js';
 import { insideSubjects } from './inside-subject.js';
 import type { SearchSubject, SearchWorld } from './search-subject.js';
 import { fitsDate, testValue } from './test-value.js';
@@ -36,7 +37,7 @@ function holds(criteria: Criteria, subject: SearchSubject, world: SearchWorld, d
     case 'not':
       return !holds(criteria.of, subject, world, depth + 1);
     case 'id':
-      return subject.container === undefined && criteria.ids.includes(subject.id);
+      return subject.container === undefined && isAmong(criteria.ids, subject.id);
     case 'last-updated':
       // Instants are stored to the millisecond and last one millisecond.
       return fitsDate(criteria.test, subject.lastUpdated, subject.lastUpdated + 1);
@@ -52,6 +53,14 @@ function holds(criteria: Criteria, subject: SearchSubject, world: SearchWorld, d
       return isPointedToByMatch(criteria, subject, world, depth);
   }
 }
+
+/** PERF: a long list is looked through once, for all resources. */
+function isAmong(ids: readonly string[], id: string): boolean {
+  return ids.length < LONG_LIST ? ids.includes(id) : getOrCreate(ID_SETS, ids, () => new Set(ids)).has(id);
+}
+
+const LONG_LIST = 32;
+const ID_SETS = new WeakMap<readonly string[], ReadonlySet<string>>();
 
 /** All components must pass within the same group, such as one component of an Observation. */
 function holdsInOneGroup({ parameter, tests }: CompositeCriteria, { entries }: SearchSubject): boolean {

@@ -42,7 +42,7 @@ export function assertAffordable(
  * | a condition | 1 |
  * | `:text`, which reads the stored resource on some stores | 10 |
  * | a composite | 1 per component |
- * | alternatives for one parameter | the first, and 1/50 for each further one, as they are one look; codes and ids are a list: 1/500 |
+ * | alternatives for one parameter | the first, and 1/50 for each further one, as they are one look; codes and references are a list: 1/500 |
  * | a chain | 2, and its criteria |
  * | alternatives of one reference, by type (`subject:Patient…` or `subject:Group…`) | 0.6 each, the dearest of their criteria, and a tenth of all, as a reference is of one type |
  * | a `_has`, which looks at many resources | 4, and its criteria |
@@ -69,7 +69,6 @@ function newCostOf(criteria: Criteria, known: Map<Criteria, number>): number {
       return (
         alternativesCost(criteria.of.filter(({ kind }) => kind === 'match') as readonly MatchCriteria[]) +
         chainsCost(criteria.of.filter(({ kind }) => kind === 'chain') as readonly ChainCriteria[], known) +
-        idsCost(criteria.of.filter(({ kind }) => kind === 'id').length) +
         sum(criteria.of, (one) => (COSTED_TOGETHER.has(one.kind) ? 0 : costOf(one, known)))
       );
     case 'not':
@@ -106,11 +105,7 @@ function alternativesCost(matches: readonly MatchCriteria[]): number {
   });
 }
 
-const COSTED_TOGETHER: ReadonlySet<Criteria['kind']> = new Set(['match', 'chain', 'id']);
-
-function idsCost(lists: number): number {
-  return lists === 0 ? 0 : 1 + (lists - 1) * LISTED_COST;
-}
+const COSTED_TOGETHER: ReadonlySet<Criteria['kind']> = new Set(['match', 'chain']);
 
 /** Of the chains over one reference at most one leads on, for a reference is of one type. */
 function chainsCost(chains: readonly ChainCriteria[], known: Map<Criteria, number>): number {

@@ -59,7 +59,12 @@ export class Guard {
    * PERF: brief work that would not end in time gives up before the statement, and SQLite checks nothing while it sorts.
    */
   expect(rows: number): void {
-    if (rows > MAX_BRIEF_ROWS && this.#pause !== Infinity) throw TOO_LONG;
+    if (rows > MAX_BRIEF_ROWS) this.assertPatient();
+  }
+
+  /** Announces what takes long without a row: brief work gives up. */
+  assertPatient(): void {
+    if (this.#pause !== Infinity) throw TOO_LONG;
   }
 
   /** Milliseconds until the deadline; infinite without one. */

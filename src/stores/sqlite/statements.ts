@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { guardOf } from './guard.js';
 import { type SqliteDatabase, type SqliteStatement } from './driver.js';
 import { type Sql, type SqlValue } from '../sql/sql.js';
 
@@ -50,6 +51,7 @@ export class Statements {
   }
 
   #prepare(text: string): SqliteStatement {
+    if (text.length > LONG_TEXT) guardOf(this.#database).assertPatient();
     return this.#database.prepare(plannedOnce(text)).safeIntegers(false);
   }
 
@@ -69,6 +71,9 @@ export class Statements {
 function plannedOnce(text: string): string {
   return text.replaceAll('?', '+?');
 }
+
+/** SQLite takes 10 ms or more to prepare what is longer, in characters. */
+const LONG_TEXT = 20_000;
 
 /** Prepared statements kept at most. One costs about 5 KB. */
 export const MAX_STATEMENTS = 500;
