@@ -199,6 +199,29 @@ test('a first look reads no scan that has to find all resources at the other end
   await store.close();
 });
 
+test('a count tests what refers to a resource on few rows, and on more by sets', async () => {
+  const pool = await postgresPool();
+  const statements: string[] = [];
+  const store = new PostgresStore(noting(pool, statements));
+  const all = await write(store, linkedResources(150, createRandom(SEED)));
+  await build(pool, LINKED);
+  const reference = new ReferenceSearch(store.model, all);
+  const has: Criteria = { kind: 'has', type: 'Observation', parameter: 'subject', of: match('status', 'final') };
+  const criteria: Criteria = { kind: 'and', of: [match('gender', 'female'), has] };
+  for (const [look, isSnapshot] of [
+    [400, false],
+    [120, true],
+  ] as const) {
+    Object.assign(TUNING, { looks: [look, ...DEFAULTS.looks.slice(1)] });
+    statements.length = 0;
+    const query = { project: PROJECT, type: 'Patient', criteria, limit: 0, total: true } as const;
+    expect((await store.search(query)).total).toBe(reference.search(query).total);
+    // The women are more than an eighth of the second look.
+    expect([look, statements.some((text) => text.startsWith('BEGIN'))]).toEqual([look, isSnapshot]);
+  }
+  await store.close();
+});
+
 test('chains look into contained resources where some resource of the type has one', async () => {
   const pool = await postgresPool();
   const statements: string[] = [];

@@ -8,7 +8,7 @@ import { CountLists } from './count-lists.js';
 import { countInSets } from './count-sets.js';
 import { allOfType, CountTrees, longestFirst } from './count-trees.js';
 import type { Reader, Run } from './run.js';
-import { areSparse, isBrief } from './pages/far.js';
+import { areFar, areSparse, isBrief } from './pages/far.js';
 import { presenceScan } from './pages/own-scans.js';
 import { looksAtRow, oneResourceOf } from './pages/page-statement.js';
 import type { SkipSource } from './skip/skip-state.js';
@@ -65,7 +65,8 @@ export class ConjunctionCount {
     const scans = directScans(this.#skips === undefined ? conditions : conditions.filter(isBrief));
     const [look] = TUNING.looks as readonly [number];
     if (scans.length === 0 || look === Infinity) return undefined;
-    const [row] = await run(this.#ofFew(scans, conditions, look));
+    const reach = areFar(conditions) ? Math.ceil(look / TUNING.rowsPerFar) : look;
+    const [row] = await run(this.#ofFew(scans, conditions, reach));
     return row![0] === null ? undefined : Number(row![0]);
   }
 
