@@ -31,6 +31,12 @@ const not = (of: Criteria): Criteria => ({ kind: 'not', of });
 const or = (...of: readonly Criteria[]): Criteria => ({ kind: 'or', of });
 const hasSubject = (missing: boolean): Criteria => ({ kind: 'missing', parameter: 'subject', missing });
 
+const inUnknownUnit: Criteria = {
+  kind: 'match',
+  parameter: 'value-quantity',
+  test: { kind: 'quantity', prefix: 'gt', low: 0, high: 0, code: 'unknown' },
+};
+
 describe('after a search', () => {
   let pool: PostgresPool;
   const memory = new MemoryStore();
@@ -53,6 +59,7 @@ describe('after a search', () => {
     ['a range', above(120), 2 * GRANULE],
     ['a range without matches', above(10_000), 2 * GRANULE],
     ['no range', not(above(120)), 2 * GRANULE],
+    ['a range in a unit that no resource has', inUnknownUnit, 2],
   ])('the share of the resources with %s is known', async (_, criteria, most = 0) => {
     const [[epoch]] = (await rowsOf(pool, "SELECT value FROM fhirgraph_meta WHERE name = 'index_epoch'")) as [[string]];
     const scope = rowScope({ project: PROJECT, dialect: postgresDialect(R4) }, 'Observation');

@@ -5,7 +5,8 @@ import type { RowScope } from '../../sql/rows.js';
 import { askedValues } from '../../sql/skip/asked-values.js';
 import { KeySet } from '../../sql/skip/key-set.js';
 import { equalTestOf } from '../../sql/skip/other-values.js';
-import { resourceKey, textKey, uuidText } from '../keys.js';
+import { askedUnit } from '../../sql/skip/unit-sets.js';
+import { resourceKey, uuidText } from '../keys.js';
 import { ABSENT, type Kept, type SkipCache } from './skip-cache.js';
 import {
   BY_SMALLEST,
@@ -107,7 +108,8 @@ export class LikelyShares {
         return this.#ofSet(parameter, valueName(uuidText(resourceKey(this.#scope.project, type, id))));
       }
       case 'quantity': {
-        const ofUnit = test.code === undefined ? 1 : this.#ofSet(parameter, valueName(uuidText(textKey(test.code))));
+        const unit = askedUnit(test, this.#scope);
+        const ofUnit = unit === undefined ? 1 : this.#ofSet(parameter, valueName(unit));
         return least([this.#ofRange(criteria, parameter), ofUnit]);
       }
       default:
