@@ -9,8 +9,8 @@ import { createRandom, oneOf } from '../../src/testing/random.js';
 import { cases, SEED } from '../support/chance.js';
 import { noting, postgresPool } from './postgres-pool.js';
 import { buildSkips, rowsOf } from './postgres-skip-build.js';
-import { write } from './skip-cases.js';
-import { answerOf, observations, randomUnitQuery, UCUM } from './unit-cases.js';
+import { answerOf, write } from './skip-cases.js';
+import { observations, randomUnitQuery, UCUM } from './unit-cases.js';
 
 const [TUNED, SKIPS] = [{ ...TUNING }, { ...SKIP_TUNING }];
 // Few resources are many granules, and few writes a layer.

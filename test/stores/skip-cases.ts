@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import type { Criteria, SortKey } from '../../src/search/criteria/criteria.js';
+import type { SearchQuery } from '../../src/store/search-query.js';
 import type { ResourceStore } from '../../src/store/store.js';
 import { PROJECT, put } from '../../src/testing/conformance-case.js';
 
@@ -36,4 +37,10 @@ export async function assertTextsAfterCodes(store: ResourceStore): Promise<void>
     const { matches } = await store.search(query);
     expect(matches.map(({ resource }) => resource.id)).toEqual(['o1', 'o3', 'o5', 'o0', 'o2', 'o4']);
   }
+}
+
+/** What a store answers to a query. */
+export async function answerOf(store: ResourceStore, query: SearchQuery): Promise<unknown> {
+  const { matches, total } = await store.search(query);
+  return [query.criteria, total, matches.map(({ resource }) => resource.id)];
 }

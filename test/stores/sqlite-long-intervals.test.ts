@@ -1,9 +1,7 @@
 import Database from 'better-sqlite3';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
-import type { AnyResource } from '../../src/fhir/resource.js';
 import type { Criteria } from '../../src/search/criteria/criteria.js';
 import type { Prefix } from '../../src/search/criteria/value-test.js';
-import type { ResourceStore } from '../../src/store/store.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { COUNTING_SETS } from '../../src/stores/sqlite/count-sets.js';
 import { TUNING } from '../../src/stores/sqlite/pages/tuning.js';
@@ -11,9 +9,10 @@ import { SKIP_TUNING } from '../../src/stores/sqlite/skip/skip-row.js';
 import { Statements } from '../../src/stores/sqlite/statements.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { keyOf, PROJECT } from '../../src/testing/conformance-case.js';
-import { below, createRandom, oneOf } from '../../src/testing/random.js';
+import { createRandom, oneOf } from '../../src/testing/random.js';
 import { cases, SEED } from '../support/chance.js';
-import { by, match, write } from './skip-cases.js';
+import { DAY, daysOf, openEncounters, randomPeriodQuery, resourcesWithPeriods, START } from './period-cases.js';
+import { answerOf, match, write } from './skip-cases.js';
 import { buildSkips } from './sqlite-skip-build.js';
 
 const [TUNED, COUNTS, SKIPS] = [{ ...TUNING }, { ...COUNTING_SETS }, { ...SKIP_TUNING }];
@@ -34,71 +33,6 @@ function ordersByEnd(database: Database.Database): number {
     .get() as number;
 }
 
-const DAY = 86_400_000;
-const START = Date.UTC(2020, 0, 1);
-const SPAN = 200;
-
-/** Most have no end, some end in the same moment, some last hours. */
-function period(random: () => number): object {
-  const start = START + below(SPAN * 24, random) * 3_600_000;
-  const ends = [undefined, undefined, undefined, start + below(90, random) * DAY, START + 150 * DAY, start + 3_600_000];
-  const end = oneOf(ends, random);
-  const text = (instant: number): string => new Date(instant).toISOString();
-  return { start: text(start), ...(end !== undefined && { end: text(Math.max(start, end)) }) };
-}
-
-/** Encounters have one period, Compositions have several, and RiskAssessments have Ranges of numbers. */
-function resourcesWithPeriods(count: number, random: () => number, prefix = ''): AnyResource[] {
-  return Array.from({ length: count }, (_, index) => {
-    const status = oneOf(['finished', 'finished', 'planned'], random);
-    const id = `${prefix}${(index * 7919) % 1_003}`;
-    if (index % 3 === 0) {
-      const event = Array.from({ length: oneOf([1, 1, 2, 3], random) }, () => ({ period: period(random) }));
-      return { resourceType: 'Composition', id, status, event };
-    }
-    if (index % 3 === 1) {
-      const low = below(20, random) / 40;
-      const range = { low: { value: low }, high: { value: oneOf([1, low + below(20, random) / 40], random) } };
-      const prediction = [random() < 0.6 ? { probabilityRange: range } : { probabilityDecimal: low }];
-      return { resourceType: 'RiskAssessment', id, status, prediction };
-    }
-    return { resourceType: 'Encounter', id, status, ...(random() < 0.05 ? {} : { period: period(random) }) };
-  });
-}
-
-function randomCriteria(random: () => number): { readonly type: string; readonly criteria: Criteria } {
-  const [type, parameter] = oneOf(
-    [
-      ['Encounter', 'date'],
-      ['Composition', 'period'],
-      ['RiskAssessment', 'probability'],
-    ] as const,
-    random,
-  );
-  const prefix = oneOf<Prefix>(['eq', 'gt', 'lt', 'ge', 'le', 'sa', 'eb', 'ap', 'po'], random);
-  const range = (): Criteria => {
-    if (type === 'RiskAssessment') {
-      const low = below(20, random) / 40;
-      const high = ['eq', 'ap', 'po'].includes(prefix) ? low + oneOf([0, 0.2], random) : low;
-      return { kind: 'match', parameter, test: { kind: 'number', prefix, low, high } };
-    }
-    const low = START + below(SPAN, random) * DAY;
-    const high = low + oneOf([1, DAY, 30 * DAY], random);
-    return { kind: 'match', parameter, test: { kind: 'date', prefix, low, high } };
-  };
-  const criteria = oneOf<Criteria>(
-    [
-      range(),
-      range(),
-      { kind: 'not', of: range() },
-      { kind: 'and', of: [range(), match('status', 'finished')] },
-      { kind: 'or', of: [range(), range()] },
-    ],
-    random,
-  );
-  return { type, criteria };
-}
-
 test(`ranges among periods without an end find what a memory store finds, also after writes, seed ${SEED}`, async () => {
   const random = createRandom(SEED);
   const [database, memory] = [new Database(':memory:'), new MemoryStore()];
@@ -116,14 +50,8 @@ test(`ranges among periods without an end find what a memory store finds, also a
         maxTied: oneOf([0, 20, 8_192], random),
       });
       Object.assign(TUNING, { looks: oneOf([[Infinity], TUNED.looks], random), skipFrom: 0 });
-      const { type, criteria } = randomCriteria(random);
-      const sort = random() < 0.5 ? undefined : [by('_id', random() < 0.5)];
-      const query = { project: PROJECT, type, criteria, sort, limit: oneOf([0, 10], random), total: true };
-      const idsOf = async (from: ResourceStore): Promise<unknown> => {
-        const { matches, total } = await from.search(query);
-        return [total, matches.map(({ resource }) => resource.id)];
-      };
-      expect([criteria, await idsOf(store)]).toEqual([criteria, await idsOf(memory)]);
+      const query = randomPeriodQuery(random);
+      expect(await answerOf(store, query)).toEqual(await answerOf(memory, query));
     }
     const later = [...resourcesWithPeriods(20, random), ...resourcesWithPeriods(9, random, `n${step}-`)];
     const gone = oneOf(
@@ -143,23 +71,9 @@ test(`ranges among periods without an end find what a memory store finds, also a
 test('ranges read none of the many periods that reach into them or out of them', async () => {
   const database = new Database(':memory:');
   const store = new SqliteStore(database);
-  const encounters = Array.from({ length: 600 }, (_, index) => {
-    const start = new Date(START + index * DAY).toISOString();
-    return {
-      resourceType: 'Encounter',
-      id: `e${index}`,
-      status: 'planned',
-      period: { start },
-    } as unknown as AnyResource;
-  });
-  await write(store, encounters);
+  await write(store, openEncounters(600));
   const count = async (prefix: Prefix): Promise<number> => {
-    const low = START + 300 * DAY;
-    const test = { kind: 'date', prefix, low, high: low + 30 * DAY } as const;
-    const criteria: Criteria = {
-      kind: 'and',
-      of: [{ kind: 'match', parameter: 'date', test }, match('status', 'planned')],
-    };
+    const criteria: Criteria = { kind: 'and', of: [daysOf(prefix), match('status', 'planned')] };
     return (await store.search({ project: PROJECT, type: 'Encounter', criteria, limit: 0, total: true })).total!;
   };
   buildSkips(database);

@@ -9,9 +9,9 @@ import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { keyOf } from '../../src/testing/conformance-case.js';
 import { createRandom, oneOf } from '../../src/testing/random.js';
 import { cases, SEED } from '../support/chance.js';
-import { write } from './skip-cases.js';
+import { answerOf, write } from './skip-cases.js';
 import { buildSkips } from './sqlite-skip-build.js';
-import { answerOf, observations, randomUnitQuery, UCUM } from './unit-cases.js';
+import { observations, randomUnitQuery, UCUM } from './unit-cases.js';
 
 const [TUNED, COUNTS, SKIPS] = [{ ...TUNING }, { ...COUNTING_SETS }, { ...SKIP_TUNING }];
 // Few resources are many granules.

@@ -2,7 +2,6 @@ import type { AnyResource } from '../../src/fhir/resource.js';
 import type { Criteria } from '../../src/search/criteria/criteria.js';
 import type { Prefix } from '../../src/search/criteria/value-test.js';
 import type { SearchQuery } from '../../src/store/search-query.js';
-import type { ResourceStore } from '../../src/store/store.js';
 import { PROJECT } from '../../src/testing/conformance-case.js';
 import { below, oneOf } from '../../src/testing/random.js';
 import { by, match } from './skip-cases.js';
@@ -68,10 +67,4 @@ export function randomUnitQuery(random: () => number): SearchQuery {
   );
   const sort = oneOf([undefined, [by('_id', random() < 0.5)], [by('value-quantity', random() < 0.5)]], random);
   return { project: PROJECT, type: 'Observation', criteria, sort, limit: oneOf([0, 10], random), total: true };
-}
-
-/** What a store answers to a query. */
-export async function answerOf(store: ResourceStore, query: SearchQuery): Promise<unknown> {
-  const { matches, total } = await store.search(query);
-  return [query.criteria, total, matches.map(({ resource }) => resource.id)];
 }

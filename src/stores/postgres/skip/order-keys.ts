@@ -55,3 +55,16 @@ export function orderKeys(
     },
   };
 }
+
+/** Of resources without a value. */
+export function orderWithoutValues(all: KeySet): SkipOrderKeys {
+  return {
+    // What was written since may have values, which are before this type's last granule.
+    starts: [''],
+    ties: [],
+    several: false,
+    keysOf: (granule, among) => (granule === 0 ? [] : among.keys()),
+    addTo: (set, granule) => void (granule === 0 || set.unite(all)),
+    rowsOf: () => [],
+  };
+}

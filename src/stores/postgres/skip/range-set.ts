@@ -4,6 +4,7 @@ import type { ConditionSet } from '../../sql/skip/condition-set.js';
 import type { KeySet } from '../../sql/skip/key-set.js';
 import { sql, type Sql } from '../../sql/sql.js';
 import {
+  asksForUnit,
   failsSurely,
   isByStart,
   isOpenAbove,
@@ -12,11 +13,12 @@ import {
   matchesSurely,
   type RangeCriteria,
 } from '../../sql/skip/range-tests.js';
+import { LongIntervals } from './long-intervals.js';
 import { rangeValues, type RangeValues } from './range-values.js';
 import type { SkipIndex } from './skip-index.js';
 import type { SkipOrderKeys } from './order-keys.js';
-import { orderNames, type RowName } from './skip-rows.js';
-import { SETS, SEVERAL, SKIP_TUNING, subjectOf } from './skip-row.js';
+import { orderName, orderNames, type RowName } from './skip-rows.js';
+import { BY_END, SETS, SEVERAL, SKIP_TUNING, subjectOf } from './skip-row.js';
 
 /** The lookups that the server makes. */
 export interface RangeReads {
@@ -45,10 +47,10 @@ export class RangeSet {
   readonly #several: KeySet;
   /** From the first granule to the last one with values that may match. */
   readonly #span: readonly [from: number, to: number];
-  /** Long intervals that begin before the range and match. */
-  #reaching: KeySet | undefined;
-  /** Those that begin in the range and do not match. */
-  #leaving: KeySet | undefined;
+  /** The range has an upper end. */
+  readonly #isCut: boolean;
+  readonly #reaching: LongIntervals;
+  readonly #leaving: LongIntervals;
   /** For each tested granule a character for each resource. */
   readonly #tested = new Map<number, string>();
   /** The resources of the index that were not written since. */
@@ -65,7 +67,13 @@ export class RangeSet {
     const { starts } = order;
     const from = low === undefined ? 0 : partWith(starts, low);
     this.#span = [from, high === undefined ? starts.length - 1 : partWith(starts, high)];
-    [this.#reaching, this.#leaving] = [index.emptySet(), index.emptySet()];
+    this.#isCut = high !== undefined;
+    const ends = asksForUnit(criteria.test) ? undefined : index.ends(subjectOf(parameter, scope)!);
+    const { reaching, leaving } = this.#values;
+    [this.#reaching, this.#leaving] = [reaching, leaving].map((long) => new LongIntervals(long, index, ends)) as [
+      LongIntervals,
+      LongIntervals,
+    ];
     this.#current = index.all;
   }
 
@@ -73,7 +81,9 @@ export class RangeSet {
   static namesOf(criteria: RangeCriteria, scope: RowScope): readonly RowName[] {
     const parameter = parameterOf(criteria);
     const subject = parameter.includes('$') ? undefined : subjectOf(parameter, scope);
-    return subject === undefined ? [] : [{ sort: SETS, subject, value: SEVERAL }, ...orderNames(subject)];
+    return subject === undefined
+      ? []
+      : [{ sort: SETS, subject, value: SEVERAL }, ...orderNames(subject), orderName(subject, BY_END)];
   }
 
   /** Undefined where no order has matches as a range. Its rows are loaded. */
@@ -86,7 +96,12 @@ export class RangeSet {
 
   /** The granules and lookups that the set needs. */
   get granules(): readonly RowName[] {
-    return this.#order.rowsOf(...this.#span);
+    const [from, to] = this.#span;
+    return [
+      ...this.#order.rowsOf(from, this.#cuts ? this.#order.starts.length - 1 : to),
+      ...this.#reaching.granules,
+      ...this.#leaving.granules,
+    ];
   }
 
   /** Many resources may match by another value than the one in the order. */
@@ -100,12 +115,8 @@ export class RangeSet {
       this.#current = this.#index.all.copy();
       for (const number of written) this.#current.delete(number);
     }
-    const { reaching, leaving } = this.#values;
     return {
-      scans: [
-        ...(reaching === undefined ? [] : [{ scan: reaching, keep: (set?: KeySet) => void (this.#reaching = set) }]),
-        ...(leaving === undefined ? [] : [{ scan: leaving, keep: (set?: KeySet) => void (this.#leaving = set) }]),
-      ],
+      scans: [...this.#reaching.scans, ...this.#leaving.scans],
       texts: this.#toTest().map((granule) => ({
         text: this.#testOf(granule),
         keep: (text) => void this.#tested.set(granule, text),
@@ -115,21 +126,23 @@ export class RangeSet {
 
   /** Once all is read. Undefined where too many long intervals match. */
   find(): ConditionSet | undefined {
-    if (this.#reaching === undefined) return undefined;
+    const [reaching, leaving] = [this.#reaching.find(), this.#leaving.find()];
+    if (reaching === undefined) return undefined;
+    if (this.#cuts) reaching.subtract(this.#beginningAfter()).subtract(this.#several);
     const [sure, open, failing] = [this.#index.emptySet(), this.#index.emptySet(), this.#index.emptySet()];
     this.#eachGranule((granule, passes) => {
-      if (passes === 'short') this.#order.addTo(this.#leaving === undefined ? open : sure, granule);
+      if (passes === 'short') this.#order.addTo(leaving === undefined ? open : sure, granule);
     });
-    if (this.#leaving !== undefined) {
-      sure.subtract(this.#leaving);
-      failing.unite(this.#leaving);
+    if (leaving !== undefined) {
+      sure.subtract(leaving);
+      failing.unite(leaving);
     }
     this.#eachGranule((granule, passes) => {
       if (passes === 'short') return;
       if (passes === 'all') this.#order.addTo(sure, granule);
       else if (!this.#addTested(granule, sure, failing)) this.#order.addTo(open, granule);
     });
-    sure.unite(this.#reaching);
+    sure.unite(reaching);
     // Those whose value in the order does not match may have another one.
     if (!this.#isOpen) open.unite(this.#several);
     else if (!isByStart(this.#criteria.test)) open.unite(failing.intersect(this.#several));
@@ -142,6 +155,18 @@ export class RangeSet {
   /** The order has what decides for all values. */
   get #isOpen(): boolean {
     return isOpenAbove(this.#criteria.test) || isOpenBelow(this.#criteria.test);
+  }
+
+  /** What begins after the range ends after it, too. */
+  get #cuts(): boolean {
+    return this.#isCut && this.#reaching.areOrdered;
+  }
+
+  /** Also those of the last granule of the range, which are tested. */
+  #beginningAfter(): KeySet {
+    const found = this.#index.emptySet();
+    for (let granule = this.#span[1]; granule < this.#order.starts.length; granule++) this.#order.addTo(found, granule);
+    return found;
   }
 
   /** Granules at the ends of the range, if they are few. */

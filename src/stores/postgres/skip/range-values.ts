@@ -3,6 +3,7 @@ import { LARGEST, SMALLEST } from '../../sql/extremes.js';
 import { TABLE_NAMES } from '../../sql/index-tables.js';
 import { lookupsByTable } from '../../sql/match-sql.js';
 import { rangeOf } from '../../sql/pages/value-range.js';
+import { isLong } from '../../sql/pages/walk-bounds.js';
 import { isCurrent, ofParameter, parameterKey, type RowScope } from '../../sql/rows.js';
 import { anyOf, Sql, sql } from '../../sql/sql.js';
 import { intervalScan } from '../pages/walk-bounds.js';
@@ -17,10 +18,19 @@ export interface RangeValues {
   readonly value: Sql;
   /** It is in the range. */
   readonly test: Sql;
-  /** Selects the resources with long intervals that begin before the range and match. */
-  readonly reaching?: Sql | undefined;
-  /** Selects those with long intervals that begin in the range and do not match because of their end. */
-  readonly leaving?: Sql | undefined;
+  /** Those with long intervals that begin before the range and match. */
+  readonly reaching?: LongScan | undefined;
+  /** Those with long intervals that begin in the range and do not match because of their end. */
+  readonly leaving?: LongScan | undefined;
+}
+
+/** How the resources with long intervals are found. */
+export interface LongScan {
+  /** None of their intervals ends before it. All that end after it are such intervals, if they begin before the range ends. */
+  readonly bound: number;
+  readonly scan: Sql;
+  /** Selects those that end before the next value, wherever they begin. */
+  before(next: number | undefined): Sql;
 }
 
 const X = sql`x`;
@@ -44,18 +54,27 @@ export function rangeValues(criteria: RangeCriteria, scope: RowScope): RangeValu
   const reaching =
     low === undefined || intervalsAfter === undefined ? undefined : intervalScan(low, intervalsAfter, parameter, scope);
   const end = endOfShort(criteria.test);
-  // As in the index of long intervals.
-  const isLong = table === 'date' ? sql`x.high - x.low > 86400000` : sql`x.high > x.low`;
+  const failing = sql`(${test}) IS NOT TRUE`;
   const begins = low === undefined ? sql`` : sql`AND x.low >= ${low}`;
+  const longFrom = (bound: number, next?: number): Sql =>
+    sql`SELECT x.resource FROM ${values} AND ${isLong(table as 'date' | 'quantity')} AND x.high >= ${bound} ${next === undefined ? sql`` : sql`AND x.high < ${next}`}`;
   return {
     from: (largest) => sql`${values} AND x.extreme & ${mark(largest)} <> 0`,
     key: sql`x.resource`,
     value: sql`x.low`,
     test,
-    reaching: reaching && sql`${reaching} AND (${test})`,
+    reaching: reaching && {
+      bound: intervalsAfter!,
+      scan: sql`${reaching} AND (${test})`,
+      before: (next) => sql`${longFrom(intervalsAfter!, next)} AND (${test})`,
+    },
     leaving:
       end === undefined
         ? undefined
-        : sql`SELECT x.resource FROM ${values} AND ${isLong} AND x.high >= ${end} AND x.low <= ${end} ${begins} AND (${test}) IS NOT TRUE`,
+        : {
+            bound: end,
+            scan: sql`${longFrom(end)} AND x.low <= ${end} ${begins} AND ${failing}`,
+            before: (next) => sql`${longFrom(end, next)} AND ${failing}`,
+          },
   };
 }

@@ -14,6 +14,7 @@ import { projectKey } from '../keys.js';
 import type { Runner } from '../meta.js';
 import { type OrderIndex, orderIndexOf } from '../pages/order-index.js';
 import { granuleRows } from './granule-rows.js';
+import { longEnds, type MadeOrder } from './long-ends.js';
 import { createMadeRows } from './made-rows.js';
 import { numbers, numbersIn, textOf } from './number-texts.js';
 import { referenceRows } from './reference-rows.js';
@@ -21,6 +22,7 @@ import { RowWriter } from './row-writer.js';
 import { tokenRows } from './token-rows.js';
 import { numbersByUnit, type UnitNumbers } from './unit-numbers.js';
 import {
+  BY_END,
   BY_LARGEST,
   BY_SMALLEST,
   FORMAT,
@@ -163,6 +165,8 @@ class SkipBuilder {
     const several = row !== undefined;
     const isMade = await this.#granules(index, BY_SMALLEST, several);
     if (several && isMade) await this.#granules(falling, BY_LARGEST, several);
+    const ends = isMade ? await longEnds(parameter, this.#scope, (statement) => this.#run(statement)) : undefined;
+    if (ends !== undefined) await this.#granules(ends, BY_END, false);
   }
 
   async #lacks({ lacks }: OrderIndex): Promise<boolean> {
@@ -177,7 +181,7 @@ class SkipBuilder {
    *
    * @returns false where none has a value
    */
-  async #granules(index: OrderIndex, subject: number, several: boolean): Promise<boolean> {
+  async #granules(index: MadeOrder, subject: number, several: boolean): Promise<boolean> {
     const { granule } = SKIP_TUNING;
     const { from, where, key, value, isNumber } = index;
     const rows = await this.#run(sql`SELECT min(q.v), q.tie, ${NUMBERS} FROM (
@@ -190,7 +194,9 @@ class SkipBuilder {
     });
     if (granules.length === 0) return false;
     const order = { sort: index.skip, subject, several };
-    for await (const row of granuleRows(order, granules, this.#all)) await this.#writer.add(row);
+    // Of an order by ends nobody asks what it lacks.
+    const all = subject === BY_END ? this.#emptySet() : this.#all;
+    for await (const row of granuleRows(order, granules, all)) await this.#writer.add(row);
     return true;
   }
 

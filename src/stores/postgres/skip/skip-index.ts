@@ -7,9 +7,10 @@ import type { Run } from '../run.js';
 import { inKeyOrder, keysOfLayers, placesIn } from './layer-keys.js';
 import { LayerRows } from './layer-rows.js';
 import { OrderView } from './order-view.js';
-import { orderKeys, type SkipOrderKeys } from './order-keys.js';
+import { orderKeys, orderWithoutValues, type SkipOrderKeys } from './order-keys.js';
 import { ABSENT, type Kept, type SkipCache } from './skip-cache.js';
 import {
+  BY_END,
   BY_LARGEST,
   BY_SMALLEST,
   IDS,
@@ -191,21 +192,25 @@ export class SkipIndex {
     return (this.#rows.row(orderName(sort, BY_SMALLEST)) as SkipOrder).several;
   }
 
+  /**
+   * The resources with long intervals of a parameter by the end of the last one. Undefined where they are few, and where there are
+   * layers, which have no such order.
+   */
+  ends(sort: number): SkipOrderKeys | undefined {
+    const name = orderName(sort, BY_END);
+    const order = this.isLayered ? ABSENT : this.#rows.row(name);
+    if (order === ABSENT) return undefined;
+    const view = this.#rows.combined(`order ${sort} ${BY_END}`, () => OrderView.of(order as SkipOrder));
+    return orderKeys(view, name, view.starts.length, (row) => this.#rows.row(row) as Uint8Array);
+  }
+
   /** The order by a parameter that no resource has a value of. Undefined where one has: load its presence first. */
   orderWithoutValues(parameter: number): SkipOrderKeys | undefined {
     const name = presenceName(parameter);
     const hasValues = ({ mark }: LayerRows): boolean =>
       this.#rows.row({ ...name, value: mark + name.value }) !== ABSENT;
     if (this.layers.some(hasValues)) return undefined;
-    return {
-      // What was written since may have values, which are before this type's last granule.
-      starts: [''],
-      ties: [],
-      several: false,
-      keysOf: (granule, among) => (granule === 0 ? [] : among.keys()),
-      addTo: (set, granule) => void (granule === 0 || set.unite(this.all)),
-      rowsOf: () => [],
-    };
+    return orderWithoutValues(this.all);
   }
 
   /** Whether some resource may have several values of a parameter. Load the order first. */

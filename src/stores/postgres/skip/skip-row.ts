@@ -28,6 +28,7 @@ import { parameterKey, type RowScope } from '../../sql/rows.js';
  * order   0           '0' …     its granules, some in a row: about five hundred neighbors each; the last granule has the
  *                               resources without a value
  * order   1           …         the same by the largest value of each resource, where some have several
+ * order   3           …         those with long intervals by the end of their last one, where they are many
  * param.  2           'o'       the references of a parameter: see ReferencesHead
  * param.  2           'k00000' …  the keys of their targets, in order
  * param.  2           '0' …     the references themselves: see references.ts. A target is its place among the keys
@@ -135,6 +136,7 @@ export const ORDER = 'o';
 export const BY_SMALLEST = 0;
 export const BY_LARGEST = 1;
 export const TARGETS = 2;
+export const BY_END = 3;
 
 /** The row of a code, of the uuid of a target, or of a unit. */
 export function valueName(value: string): string {

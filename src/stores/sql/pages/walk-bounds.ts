@@ -101,11 +101,14 @@ export function longIntervals(
 ): Sql | undefined {
   const [table] = tablesOf(scope.dialect.model, scope.type, parameter);
   if (table !== 'date' && table !== 'quantity') return undefined;
-  // As in the index.
-  const isLong = table === 'date' ? sql`x.high - x.low > 86400000` : sql`x.high > x.low`;
   const ofKey = ofParameter(sql`x`, parameterKey(scope, parameter)!, scope);
   return sql`SELECT x.resource FROM ${from(table)}
-    WHERE ${allOf([ofKey, sql`x.grp = 0`, isLong, sql`x.high >= ${after}`, sql`x.low <= ${low}`, inTime(sql`x.resource`, scope)])}`;
+    WHERE ${allOf([ofKey, sql`x.grp = 0`, isLong(table), sql`x.high >= ${after}`, sql`x.low <= ${low}`, inTime(sql`x.resource`, scope)])}`;
+}
+
+/** As in the index by end: the row `x` has a long interval. */
+export function isLong(table: 'date' | 'quantity'): Sql {
+  return table === 'date' ? sql`x.high - x.low > 86400000` : sql`x.high > x.low`;
 }
 
 function known(bounds: Bounds): BoundsPlan {

@@ -42,12 +42,15 @@ export function matchesSurely(test: ValueTest, start: number, next?: number): bo
   }
 }
 
-/** The same for every short interval: see sql/intervals.ts. A short date ends a day later at most, another value is a point. */
+/**
+ * The same for every short interval: see sql/intervals.ts. A short date ends a day later at most, another value is a point. False
+ * where long ones that end after the asked period match, too: what begins before it does for `le`.
+ */
 export function matchesIfShort(test: ValueTest, start: number, next?: number): boolean {
   const end = endOfShort(test);
   if (end === undefined) return false;
   const { prefix, low } = test as DateTest | NumberTest | QuantityTest;
-  if (prefix === 'eq' && start < low) return false;
+  if ((prefix === 'eq' || (prefix === 'le' && test.kind === 'date')) && start < low) return false;
   if (test.kind === 'date') return (next === undefined ? start : next - 1) + DAY <= end;
   if (prefix === 'eq' && low === end) return next === undefined && start === low;
   return next === undefined ? start < end : next <= end;

@@ -42,8 +42,6 @@ function passes({ kind, test }: RangeCriteria, start: number, next: number | und
     return isWithin ? 'all' : 'some';
   }
   if (matchesSurely(test, start, next)) return 'all';
-  // What begins before the asked period matches, wherever it ends.
-  if (test.kind === 'date' && test.prefix === 'le' && start < test.low) return 'some';
   return matchesIfShort(test, start, next) ? 'short' : 'some';
 }
 

@@ -1,0 +1,88 @@
+import type { AnyResource } from '../../src/fhir/resource.js';
+import type { Criteria } from '../../src/search/criteria/criteria.js';
+import type { Prefix } from '../../src/search/criteria/value-test.js';
+import type { SearchQuery } from '../../src/store/search-query.js';
+import { PROJECT } from '../../src/testing/conformance-case.js';
+import { below, oneOf } from '../../src/testing/random.js';
+import { by, match } from './skip-cases.js';
+
+export const DAY = 86_400_000;
+export const START = Date.UTC(2020, 0, 1);
+const SPAN = 200;
+
+/** Most have no end, some end in the same moment, some last hours. */
+function period(random: () => number): object {
+  const start = START + below(SPAN * 24, random) * 3_600_000;
+  const ends = [undefined, undefined, undefined, start + below(90, random) * DAY, START + 150 * DAY, start + 3_600_000];
+  const end = oneOf(ends, random);
+  const text = (instant: number): string => new Date(instant).toISOString();
+  return { start: text(start), ...(end !== undefined && { end: text(Math.max(start, end)) }) };
+}
+
+/** Encounters have one period, Compositions have several, and RiskAssessments have Ranges of numbers. */
+export function resourcesWithPeriods(count: number, random: () => number, prefix = ''): AnyResource[] {
+  return Array.from({ length: count }, (_, index) => {
+    const status = oneOf(['finished', 'finished', 'planned'], random);
+    const id = `${prefix}${(index * 7919) % 1_003}`;
+    if (index % 3 === 0) {
+      const event = Array.from({ length: oneOf([1, 1, 2, 3], random) }, () => ({ period: period(random) }));
+      return { resourceType: 'Composition', id, status, event };
+    }
+    if (index % 3 === 1) {
+      const low = below(20, random) / 40;
+      const range = { low: { value: low }, high: { value: oneOf([1, low + below(20, random) / 40], random) } };
+      const prediction = [random() < 0.6 ? { probabilityRange: range } : { probabilityDecimal: low }];
+      return { resourceType: 'RiskAssessment', id, status, prediction };
+    }
+    return { resourceType: 'Encounter', id, status, ...(random() < 0.05 ? {} : { period: period(random) }) };
+  });
+}
+
+/** Asks for a range of them, alone or with other conditions. */
+export function randomPeriodQuery(random: () => number): SearchQuery {
+  const [type, parameter] = oneOf(
+    [
+      ['Encounter', 'date'],
+      ['Composition', 'period'],
+      ['RiskAssessment', 'probability'],
+    ] as const,
+    random,
+  );
+  const prefix = oneOf<Prefix>(['eq', 'gt', 'lt', 'ge', 'le', 'sa', 'eb', 'ap', 'po'], random);
+  const range = (): Criteria => {
+    if (type === 'RiskAssessment') {
+      const low = below(20, random) / 40;
+      const high = ['eq', 'ap', 'po'].includes(prefix) ? low + oneOf([0, 0.2], random) : low;
+      return { kind: 'match', parameter, test: { kind: 'number', prefix, low, high } };
+    }
+    const low = START + below(SPAN, random) * DAY;
+    const high = low + oneOf([1, DAY, 30 * DAY], random);
+    return { kind: 'match', parameter, test: { kind: 'date', prefix, low, high } };
+  };
+  const criteria = oneOf<Criteria>(
+    [
+      range(),
+      range(),
+      { kind: 'not', of: range() },
+      { kind: 'and', of: [range(), match('status', 'finished')] },
+      { kind: 'or', of: [range(), range()] },
+    ],
+    random,
+  );
+  const sort = random() < 0.5 ? undefined : [by('_id', random() < 0.5)];
+  return { project: PROJECT, type, criteria, sort, limit: oneOf([0, 10], random), total: true };
+}
+
+/** Encounters without an end, one a day. */
+export function openEncounters(count: number): AnyResource[] {
+  return Array.from({ length: count }, (_, index) => {
+    const period = { start: new Date(START + index * DAY).toISOString() };
+    return { resourceType: 'Encounter', id: `e${index}`, status: 'planned', period };
+  });
+}
+
+/** Thirty days of them, of which the first is the 300th. */
+export function daysOf(prefix: Prefix): Criteria {
+  const low = START + 300 * DAY;
+  return { kind: 'match', parameter: 'date', test: { kind: 'date', prefix, low, high: low + 30 * DAY } };
+}
