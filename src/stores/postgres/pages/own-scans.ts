@@ -2,12 +2,13 @@ import type { Criteria, MatchCriteria } from '../../../search/criteria/criteria.
 import { rowCondition } from '../../sql/conditions.js';
 import { TABLE_NAMES } from '../../sql/index-tables.js';
 import type { IndexTable } from '../../sql/lookup.js';
-import { lookupsByTable, matchesByParameter } from '../../sql/match-sql.js';
 import { codeRows } from '../../sql/pages/code-scan.js';
 import { type Condition, isOfOneTarget } from '../../sql/pages/condition.js';
 import { neededPresence, neededPresences } from '../../sql/pages/presence.js';
+import { ScannedCondition } from '../../sql/pages/scanned-condition.js';
+import { sweepOf } from '../../sql/pages/sweep.js';
 import { isCurrent, ofParameter, parameterKey, type RowScope } from '../../sql/rows.js';
-import { allOf, anyOf, Sql, sql, type SqlValue, TRUE, unionAll } from '../../sql/sql.js';
+import { allOf, Sql, sql, type SqlValue, TRUE } from '../../sql/sql.js';
 import { isNotWhole, isWhole } from '../dialect.js';
 import { shapesWithAll, shapeScan } from './shapes.js';
 import { TUNING } from './tuning.js';
@@ -25,39 +26,21 @@ export function withOwnScan(condition: Condition, scope: RowScope): Condition {
   if (criteria === undefined) return condition;
   if (condition.scan !== undefined) {
     const codes = codeScan(criteria, scope);
+    const unique = codes === undefined ? isOfOneTarget(criteria) : isOfCode(criteria);
     const direct = condition.direct === true;
-    if (codes !== undefined) return new OwnScan(condition, criteria, codes, { direct, unique: isOfCode(criteria) });
-    return new OwnScan(condition, criteria, condition.scan, { direct, unique: isOfOneTarget(criteria) });
+    return new ScannedCondition(condition, criteria, { scan: codes ?? condition.scan, direct, unique });
   }
-  const direct = updatedScan(criteria, scope) ?? missingScan(criteria, scope);
-  if (direct !== undefined) return new OwnScan(condition, criteria, direct, { direct: true, unique: true });
-  const sweep = sweepOf(criteria, scope);
-  return sweep === undefined ? condition : new OwnScan(condition, criteria, sweep, { direct: false, unique: false });
-}
-
-class OwnScan implements Condition {
-  readonly scan: Sql;
-  readonly direct: boolean;
-  readonly unique: boolean;
-  readonly criteria: Criteria;
-  readonly #condition: Condition;
-
-  constructor(
-    condition: Condition,
-    criteria: Criteria,
-    scan: Sql,
-    { direct, unique }: { readonly direct: boolean; readonly unique: boolean },
-  ) {
-    this.#condition = condition;
-    this.criteria = criteria;
-    this.scan = scan;
-    this.direct = direct;
-    this.unique = unique;
-  }
-
-  get test(): Sql {
-    return this.#condition.test;
-  }
+  const range = updatedScan(criteria, scope) ?? missingScan(criteria, scope);
+  if (range !== undefined)
+    return new ScannedCondition(condition, criteria, { scan: range, direct: true, unique: true });
+  const sweep = sweepOf(criteria, scope, (table, where) =>
+    INDEXES[table]?.map(
+      (ofIndex) => sql`SELECT x.resource FROM ${TABLE_NAMES[table]} x WHERE ${allOf([where, ofIndex])}`,
+    ),
+  );
+  return sweep === undefined
+    ? condition
+    : new ScannedCondition(condition, criteria, { scan: sweep.scan, direct: false });
 }
 
 const X = sql`x`;
@@ -94,38 +77,12 @@ function missingScan(criteria: Criteria, scope: RowScope): Sql | undefined {
   return shapeScan(scope.project, scope.collection!, key, presence.present ? 'some' : 'none');
 }
 
-/** All values of the parameters. */
-function sweepOf(criteria: Criteria, scope: RowScope): Sql | undefined {
-  const matches = criteria.kind === 'or' ? criteria.of : [criteria];
-  if (matches.length === 0 || !matches.every((one) => one.kind === 'match')) return undefined;
-  const scans = [...matchesByParameter(matches)].map(([parameter, group]) => sweepOfParameter(parameter, group, scope));
-  return scans.every((scan) => scan !== undefined) ? unionAll(scans) : undefined;
-}
-
-function sweepOfParameter(parameter: string, matches: readonly MatchCriteria[], scope: RowScope): Sql | undefined {
-  const key = parameterKey(scope, parameter);
-  // Components of composites are in no index by value, texts of tokens and references in none by parameter.
-  if (key === undefined || parameter.includes('$') || matches.some(({ test }) => test.kind === 'text'))
-    return undefined;
-  const scans: Sql[] = [];
-  for (const [table, lookups] of lookupsByTable(matches, scope)) {
-    const indexes = INDEXES[table];
-    if (indexes === undefined) return undefined;
-    const passes = anyOf(lookups.map(({ condition }) => condition));
-    for (const ofIndex of indexes) {
-      const where = allOf([ofParameter(X, key, scope), sql`x.grp = 0`, passes, ofIndex]);
-      scans.push(sql`SELECT x.resource FROM ${TABLE_NAMES[table]} x WHERE ${where}`);
-    }
-  }
-  return scans.length === 0 ? undefined : unionAll(scans);
-}
-
 /** Conditions that say which of the indexes by value holds a row of a table. */
 export function indexesOf(table: IndexTable): readonly Sql[] {
   return INDEXES[table] ?? [TRUE];
 }
 
-/** Which rows each index by parameter and value holds; see schema.ts. */
+/** Which rows each index by parameter and value holds; see schema.ts. References have none by parameter. */
 const INDEXES: { readonly [Table in IndexTable]?: readonly Sql[] } = {
   token: [isWhole(sql`x.code`), isNotWhole(sql`x.code`)],
   string: [isWhole(sql`x.folded`), isNotWhole(sql`x.folded`)],
