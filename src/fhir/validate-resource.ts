@@ -8,8 +8,8 @@ import {
   type JsonObject,
   MAX_RESOURCE_DEPTH,
 } from './resource.js';
-import { isLong } from './json/parts.js';
-import { checkingResource } from './validation/check-in-steps.js';
+import { isLong, PARTS } from './json/parts.js';
+import { checkingResource, isShort } from './validation/check-in-steps.js';
 import { checkResource } from './validation/check-resource.js';
 import { Findings, kindOf } from './validation/findings.js';
 import { checkingJsonSafety, checkJsonSafety } from './validation/json-safety.js';
@@ -96,7 +96,7 @@ export function* validatingStorable(
   resource: AnyResource,
   { maxIssues = MAX_ISSUES }: Pick<ValidationOptions, 'maxIssues'> = {},
 ): Generator<void, OutcomeIssue[]> {
-  if (!isLong(resource)) return validateStorable(model, resource, { maxIssues });
+  if (isShort(resource, PARTS.long)) return validateStorable(model, resource, { maxIssues });
   const findings = new Findings(Math.max(1, maxIssues));
   findings.enter(resource.resourceType);
   yield* checkingResource(model, elementsOf(resource), findings);

@@ -85,6 +85,7 @@ function* checkResource(
   if (walk.resource === walk.rootResource) yield* checkExtensions(resource, walk);
   for (const { resource: one, steps, isEntry, open } of inner) {
     if (walk.isSpent()) return;
+    yield;
     const asked = choices.isOptional ? claimedProfiles(one) : isEntry ? knownProfilesFor(model, one, urls) : [];
     walk.enter(steps);
     yield* checkResource(one, asked.slice(0, MAX_PROFILES), open(), choices);

@@ -16,13 +16,18 @@ export function isPart(value: unknown): boolean {
   return typeof value !== 'object' || value === null || sizeOf(value, PARTS.size) < PARTS.size;
 }
 
-/** Counts the values in a value, up to a bound. */
-export function sizeOf(value: unknown, bound: number): number {
+/**
+ * Counts the values in a value, up to a bound.
+ *
+ * @param perText how many characters of a text count as a value more. Default: a text is one value, however long
+ */
+export function sizeOf(value: unknown, bound: number, perText = Infinity): number {
   const open: unknown[] = [value];
   let size = 0;
   while (open.length > 0 && size < bound) {
     const next = open.pop();
     size += 1;
+    if (typeof next === 'string') size += next.length / perText;
     if (typeof next !== 'object' || next === null) continue;
     if (Array.isArray(next)) {
       if (next.length >= bound) return bound;

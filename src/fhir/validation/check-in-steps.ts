@@ -1,11 +1,20 @@
 import type { FhirModel } from '../model/fhir-model.js';
-import { isPart } from '../json/parts.js';
+import { PARTS, sizeOf } from '../json/parts.js';
 import { isJsonObject, type JsonObject } from '../resource.js';
-import { checkElement, checkValue, hasKnownType, isToBeChecked, Members, walkThrough } from './check-resource.js';
+import {
+  checkElement,
+  checkValue,
+  endPrimitive,
+  hasKnownType,
+  isToBeChecked,
+  Members,
+  walkThrough,
+} from './check-resource.js';
 import { checkContainedResources } from './contained.js';
 import type { Findings } from './findings.js';
 import { type ElementPlan, type TypePlan, typePlan } from './type-plan.js';
 import type { Walk } from './walk.js';
+import { checkingXhtml } from './xhtml.js';
 
 /** `checkResource` in steps: what is short enough to be a part is one. */
 export function* checkingResource(
@@ -19,11 +28,18 @@ export function* checkingResource(
   checkContainedResources(resource, walk);
 }
 
+/** Whether a value is shorter than so many values. A narrative has no values but its markup. */
+export function isShort(value: unknown, bound: number): boolean {
+  return sizeOf(value, bound, CHARACTERS_PER_VALUE) < bound;
+}
+
+const CHARACTERS_PER_VALUE = 4;
+
 /** `checkObject` in steps. */
 function* checkingObject(object: JsonObject, plan: TypePlan, walk: Walk): Generator<void> {
   const members = new Members(object, plan, walk, false);
   for (const name in object) {
-    const element = isPart(object[name]) ? undefined : plan.elements.get(name);
+    const element = isShort(object[name], PARTS.size) ? undefined : plan.elements.get(name);
     if (element === undefined) members.check(name);
     else {
       members.note(name, element);
@@ -46,7 +62,7 @@ function* checkingElement(element: ElementPlan, value: unknown, owner: JsonObjec
       yield;
       if (!isToBeChecked(element, value, index, owner)) continue;
       findings.enter(index);
-      if (isPart(value[index])) checkValue(element, value[index], walk);
+      if (isShort(value[index], PARTS.size)) checkValue(element, value[index], walk);
       else yield* checkingValue(element, value[index], walk);
       findings.leave();
     }
@@ -54,8 +70,11 @@ function* checkingElement(element: ElementPlan, value: unknown, owner: JsonObjec
   findings.leave();
 }
 
-/** `checkValue` in steps, of an object longer than a part. */
+/** `checkValue` in steps, of what is longer than a part. */
 function* checkingValue(element: ElementPlan, value: unknown, walk: Walk): Generator<void> {
+  if (element.type === 'xhtml' && typeof value === 'string') {
+    return endPrimitive(element, value, yield* checkingXhtml(value), walk);
+  }
   const plan = element.check === undefined && isJsonObject(value) ? typePlan(walk.model, element.type) : undefined;
   if (plan === undefined || (plan.isResource && !hasKnownType(value as JsonObject, walk))) {
     return checkValue(element, value, walk);

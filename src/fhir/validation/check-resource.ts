@@ -3,6 +3,7 @@ import { isJsonObject, type JsonObject } from '../resource.js';
 import { expectedCodes } from './bindings.js';
 import { checkContainedResources } from './contained.js';
 import { type Findings, kindOf, namedStep } from './findings.js';
+import type { PrimitiveProblem } from './primitive-problem.js';
 import { type ElementPlan, type TypePlan, typePlan } from './type-plan.js';
 import { containerScope, type Walk } from './walk.js';
 
@@ -142,7 +143,7 @@ function hasSiblingAt(element: ElementPlan, index: number, owner: JsonObject): b
 }
 
 export function checkValue(element: ElementPlan, value: unknown, walk: Walk): void {
-  if (element.check !== undefined) return checkPrimitive(element, value, walk);
+  if (element.check !== undefined) return endPrimitive(element, value, element.check(value), walk);
   if (!isJsonObject(value)) {
     return walk.findings.error(
       'structure',
@@ -155,8 +156,13 @@ export function checkValue(element: ElementPlan, value: unknown, walk: Walk): vo
   element.rule?.(value as never, walk);
 }
 
-function checkPrimitive(element: ElementPlan, value: unknown, walk: Walk): void {
-  const problem = element.check!(value);
+/** @param problem what the check of the element found */
+export function endPrimitive(
+  element: ElementPlan,
+  value: unknown,
+  problem: PrimitiveProblem | undefined,
+  walk: Walk,
+): void {
   if (problem !== undefined) {
     const [code, found] = typeof value === 'object' ? ['structure', `, not ${kindOf(value)}`] : [problem.code, ''];
     return walk.findings.error(code, `${element.name} must be ${problem.expectation}${found}`);
