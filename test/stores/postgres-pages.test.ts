@@ -31,7 +31,7 @@ describe('every way to a page and a count gives it', () => {
       maxListed: 5,
     },
     'walked a little, then collected': { looks: [2, 20, Infinity], stretch: 4, growth: 2, indirectFrom: 20 },
-    'counted by lists': { looks: [1, Infinity], maxCollected: 0, countLook: 5, manyMatches: 0 },
+    'counted by lists': { looks: [1, Infinity], maxCollected: 0, countLook: 5 },
     'counted by joins': { looks: [1, Infinity], maxCollected: 0, countLook: 5, maxCountList: 20 },
   };
 
@@ -100,7 +100,7 @@ test('a count of what does not refer to a URL counts what refers to resources', 
   );
   const refers: Criteria = { kind: 'match', parameter: 'patient', test: { kind: 'reference', url: references[0]! } };
   const query = queryOf('Encounter', { kind: 'not', of: refers }, { limit: 0, total: true });
-  Object.assign(TUNING, { looks: [1, Infinity], maxCollected: 0, manyMatches: 0 });
+  Object.assign(TUNING, { looks: [1, Infinity], maxCollected: 0 });
   expect((await store.search(query)).total).toBe(2);
   await store.close();
 });

@@ -1,16 +1,13 @@
 import type { Criteria, MatchCriteria } from '../../search/criteria/criteria.js';
 import type { TokenTest, ValueTest } from '../../search/criteria/value-test.js';
-import { TABLE_NAMES, tablesOf } from '../sql/index-tables.js';
+import { TABLE_NAMES } from '../sql/index-tables.js';
 import type { IndexTable, Lookup } from '../sql/lookup.js';
 import { lookupsByTable } from '../sql/match-sql.js';
 import { isCurrent, ofParameter, parameterKey, type RowScope } from '../sql/rows.js';
 import { allOf, anyOf, type Sql, sql, type SqlValue, TRUE, unionAll } from '../sql/sql.js';
 import { isOfOneTarget } from '../sql/pages/condition.js';
 import { firstOfCodes, indexesOf, isOfCode } from './pages/own-scans.js';
-import { isNotWhole, isWhole } from './dialect.js';
 import { shapeScan, shapesWith } from './pages/shapes.js';
-import { TUNING } from './pages/tuning.js';
-import { IN_FIRST_PROCESS } from './serially.js';
 
 /**
  * The expression that counts matches without reading resources: from the index of one parameter, or that of shapes.
@@ -25,9 +22,7 @@ export function countExpression(criteria: Criteria, scope: RowScope): Sql | unde
       return countOfAll(scope);
     case 'not': {
       const inner = countExpression(criteria.of, scope);
-      if (inner === undefined) return undefined;
-      const difference = sql`(${countOfAll(scope)} - ${inner})`;
-      return criteria.of.kind === 'match' ? countOfOthers(criteria.of, difference, scope) : difference;
+      return inner && sql`(${countOfAll(scope)} - ${inner})`;
     }
     case 'missing': {
       const key = parameterKey(scope, criteria.parameter);
@@ -82,75 +77,12 @@ function countOfMatches(parameter: string, matches: readonly MatchCriteria[], sc
   }
   const isOfOneCode = only?.kind === 'token' && isOneCode(only);
   if (!matches.every((one) => isOfCode(one))) {
-    if (!isOfOneCode) return countInOnePass(ranges, distinct(TRUE));
+    if (!isOfOneCode) return distinct(TRUE);
     const repeated = anyOf(ranges.map((range) => sql`EXISTS (SELECT 1 ${range(REPEATED)})`));
     return sql`(CASE WHEN ${repeated} THEN ${distinct(TRUE)} ELSE ${each(TRUE)} END)`;
   }
   if (isOfOneCode) return each(FIRST);
   return sql`(${each(sql`x.extreme < 4`)} + (CASE WHEN ${repeats} THEN ${distinct(sql`x.extreme >= 4 AND x.extreme < 8`)} ELSE 0 END))`;
-}
-
-/**
- * Adds up the rows of resources with one code, unless one of them repeats its code, and deduplicates the others.
- *
- * @param distinct counts distinct resources, without this shortcut
- */
-function countInOnePass(ranges: readonly ((which: Sql) => Sql)[], distinct: Sql): Sql {
-  const rows = unionAll(ranges.map((range) => sql`SELECT x.resource, x.extreme ${range(TRUE)}`));
-  return sql`(SELECT CASE WHEN repeated = 0 THEN alone + several ELSE ${distinct} END FROM (
-    SELECT count(*) FILTER (WHERE x.extreme < 4) AS alone, count(DISTINCT x.resource) FILTER (WHERE x.extreme & 4 <> 0) AS several,
-      count(*) FILTER (WHERE x.extreme >= 8 AND x.extreme & 4 = 0) AS repeated FROM (${rows}) x) p)`;
-}
-
-/**
- * Counts what does not match. If many resources match, and none has several values, it does not read their rows, or those of
- * resources without a value.
- *
- * @param difference the difference of two counts, without this shortcut
- */
-function countOfOthers({ parameter, test }: MatchCriteria, difference: Sql, scope: RowScope): Sql {
-  const key = parameterKey(scope, parameter);
-  const tables = lookupsByTable([{ kind: 'match', parameter, test }], scope);
-  const [[table, lookups]] = tables as readonly [readonly [IndexTable, readonly Lookup[]]];
-  // A resource may have references in another table.
-  const isInOne = tablesOf(scope.dialect.model, scope.type, parameter).length === 1;
-  if (key === undefined || tables.length !== 1 || !isInOne) return difference;
-  // A code may be repeated with another system.
-  if (table === 'token' && !isCodeTest(test)) return difference;
-  const ofKey = allOf([ofParameter(X, key, scope), sql`x.grp = 0`]);
-  const matching = rangesOf(table, lookups).map(
-    (range) => sql`SELECT 1 FROM ${TABLE_NAMES[table]} x WHERE ${ofKey} AND ${range}`,
-  );
-  const others = isCodeTest(test)
-    ? otherCodes(test.code)
-    : indexesOf(table).map(
-        (ofIndex) => sql`${ofIndex} AND (${anyOf(lookups.map(({ condition }) => condition))}) IS NOT TRUE`,
-      );
-  const first = table === 'token' ? sql`x.extreme < 4` : TRUE;
-  const counts = others.map(
-    (range) => sql`(SELECT count(*) FROM ${TABLE_NAMES[table]} x WHERE ${allOf([ofKey, range, first])})`,
-  );
-  const without = sql`(SELECT count(*) FROM (${shapeScan(scope.project, scope.collection!, key, 'none')}) s)`;
-  const repeats = sql`EXISTS (${shapesWith(scope.project, scope.collection!, key, 'several')})`;
-  return sql`(CASE WHEN ${isMany(unionAll(matching))} AND NOT ${repeats} THEN ${sum([without, ...counts])} ELSE ${difference} END)`;
-}
-
-function isMany(rows: Sql): Sql {
-  return sql`EXISTS (SELECT 1 FROM (${rows}) m WHERE ${IN_FIRST_PROCESS} OFFSET ${TUNING.manyMatches} LIMIT 1)`;
-}
-
-/** Ranges of the indexes of codes that have all others. */
-function otherCodes(code: string): readonly Sql[] {
-  const column = sql`x.code`;
-  return [
-    sql`${column} < ${code} AND ${isWhole(column)}`,
-    sql`${column} > ${code} AND ${isWhole(column)}`,
-    sql`${isNotWhole(column)} AND ${column} IS DISTINCT FROM ${code}`,
-  ];
-}
-
-function isCodeTest(test: ValueTest): test is TokenTest & { readonly code: string } {
-  return test.kind === 'token' && isOfCode({ kind: 'match', parameter: '', test });
 }
 
 /** True if the test accepts one code, which its rows have. */
@@ -165,22 +97,11 @@ function isOtherCode(test: ValueTest): test is TokenTest & { readonly code: stri
   return folded === undefined && system === undefined && noSystem !== true && below !== true && except === undefined;
 }
 
-/**
- * Counts resources with values, minus those that have no other value: one row of each is marked. If most have the code, counts
- * the rows of the others.
- */
+/** Counts resources with values, minus those that have no other value: one row of each is marked. */
 function countOfOtherCodes({ code }: { readonly code: string }, key: SqlValue, scope: RowScope): Sql {
   const rows = firstOfCodes(scope.dialect.codes.isOneOf(sql`x.code`, [code]), key, scope);
   const some = sql`(SELECT count(*) FROM (${shapeScan(scope.project, scope.collection!, key, 'some')}) s)`;
-  const others = otherCodes(code).map((range) => (which: Sql): Sql => {
-    return sql`FROM token x WHERE ${allOf([ofParameter(X, key, scope), sql`x.grp = 0`, range, which])}`;
-  });
-  const alone = others.map((range) => sql`(SELECT count(*) ${range(sql`x.extreme < 4`)})`);
-  const several = unionAll(others.map((range) => sql`SELECT x.resource ${range(SEVERAL)}`));
-  const repeats = sql`EXISTS (${shapesWith(scope.project, scope.collection!, key, 'several')})`;
-  const ofSeveral = sql`(CASE WHEN ${repeats} THEN (SELECT count(*) FROM (SELECT DISTINCT d.resource FROM (${several}) d) e) ELSE 0 END)`;
-  return sql`(CASE WHEN ${isMany(rows)} THEN ${sum([...alone, ofSeveral])}
-    ELSE ${some} - (SELECT count(*) FROM (${rows} AND x.extreme < 4) o) END)`;
+  return sql`(${some} - (SELECT count(*) FROM (${rows} AND x.extreme < 4) o))`;
 }
 
 // See extremes.ts for the bits.

@@ -5,6 +5,3 @@ import { sql } from '../sql/sql.js';
  * them takes longer than a bounded look, and the planner, which believes a scan to be short, would.
  */
 export const SERIALLY = sql`set_config('fhirgraph.serially', '', TRUE) = ''`;
-
-/** The same for one part of a statement: this function may run in its first process only. */
-export const IN_FIRST_PROCESS = sql`pg_backend_pid() IS NOT NULL`;

@@ -33,8 +33,6 @@ export const TUNING = {
   listedPerWalked: 4,
   /** The longest list. One row takes about 50 bytes of the server's memory. */
   maxListed: 400_000,
-  /** Matches from which the rows of others are counted, where that is enough. */
-  manyMatches: 100_000,
   /** How far scans are read to find the longest, of which each row is counted that is in the lists of the others. */
   countLook: 40_000,
   /** The longest list of a count. One row takes about 100 bytes of the server's memory. */
