@@ -10,7 +10,7 @@ import { Oracle, type Interaction } from './oracle.js';
 import { enrol, member, type MemberSetup } from './policies.js';
 import { QUESTIONS } from './questions.js';
 import { ALL_KEYS, fill, plain, projectContent, snapshot, type Json } from './world.js';
-import { cases, IS_LONG, IS_WHOLE, SEED } from '../support/chance.js';
+import { cases, IS_LONG, IS_WHOLE, SEED, someOf } from '../support/chance.js';
 import { tallyOf } from '../support/long-report.js';
 
 const tally = tallyOf('Non-interference of what is unseen');
@@ -24,10 +24,12 @@ const questions = fc.subarray([...QUESTIONS], { minLength: 4, maxLength: 10 });
 const setup = fc.oneof(member({ writes: false }), member({ writes: true }));
 
 /** The stores, each with cases of its own. */
-describe.each([
-  ['memory', SEED, () => sparingStore(new MemoryStore({ clock }))],
+const STORES: readonly (readonly [name: string, seed: number, open: () => ResourceStore])[] = [
   ['SQLite', SEED + 1, () => new SqliteStore(':memory:', { clock })],
-] as const)('on a %s store', (_, seed, open) => {
+  ['memory', SEED, () => sparingStore(new MemoryStore({ clock }))],
+];
+
+describe.each(someOf(STORES, 1))('on a %s store', (_, seed, open) => {
   const closing = async (stores: readonly ResourceStore[], work: () => Promise<void>): Promise<void> => {
     try {
       await work();

@@ -271,7 +271,7 @@ test('however the source is cut into chunks, the result is the same', async () =
         expect(expected.bytes).toBe(Buffer.byteLength(whole));
       },
     ),
-    { numRuns: cases(60, 20) },
+    { numRuns: cases(60, 10) },
   );
 });
 

@@ -6,6 +6,7 @@ import { TUNING } from '../../src/stores/postgres/pages/tuning.js';
 import { FORMAT, SKIP_TUNING } from '../../src/stores/postgres/skip/skip-row.js';
 import { PostgresStore } from '../../src/stores/postgres/store.js';
 import { queryOf } from '../../src/testing/conformance-case.js';
+import { IS_WHOLE } from '../support/chance.js';
 import { noting, postgresPool } from './postgres-pool.js';
 import { buildSkips } from './postgres-skip-build.js';
 import { match, write } from './skip-cases.js';
@@ -29,7 +30,7 @@ const METHODS = [
 const UNUSED = 'data-absent-reason';
 
 /** Codes of one system, of several or of very many, with or without others, and none. */
-const RESOURCES = Array.from({ length: 500 }, (_, index) => ({
+const RESOURCES = Array.from({ length: IS_WHOLE ? 500 : 250 }, (_, index) => ({
   resourceType: 'Observation',
   id: `o${index}`,
   status: index % 3 === 0 ? 'amended' : 'final',

@@ -9,7 +9,7 @@ import { tallyOf } from '../support/long-report.js';
 import { temporaryFolder } from './temporary-folder.js';
 
 const fileNamed = temporaryFolder();
-const TRIALS = IS_WHOLE ? 60 : 25;
+const TRIALS = IS_WHOLE ? 60 : 12;
 const tally = tallyOf('damaged files, SQLite (a few)');
 
 test('damage anywhere in a file is reported, found by verify, or without effect; npm run test:long has thousands', async () => {
