@@ -1,71 +1,24 @@
 import Database from 'better-sqlite3';
-import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import type { Criteria } from '../../src/search/criteria/criteria.js';
 import type { Prefix } from '../../src/search/criteria/value-test.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
 import { COUNTING_SETS } from '../../src/stores/sqlite/count-sets.js';
-import { TUNING } from '../../src/stores/sqlite/pages/tuning.js';
 import { SKIP_TUNING } from '../../src/stores/sqlite/skip/skip-row.js';
 import { Statements } from '../../src/stores/sqlite/statements.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
-import { keyOf, PROJECT } from '../../src/testing/conformance-case.js';
-import { createRandom, oneOf } from '../../src/testing/random.js';
-import { cases, SEED } from '../support/chance.js';
+import { PROJECT } from '../../src/testing/conformance-case.js';
+import { createRandom } from '../../src/testing/random.js';
+import { SEED } from '../support/chance.js';
 import { DAY, daysOf, openEncounters, randomPeriodQuery, resourcesWithPeriods, START } from './period-cases.js';
-import { answerOf, match, write } from './skip-cases.js';
+import { match, write } from './skip-cases.js';
+import { assertAnswersOfMemory, useSmallGranules } from './sqlite-compared.js';
 import { buildSkips } from './sqlite-skip-build.js';
 
-const [TUNED, COUNTS, SKIPS] = [{ ...TUNING }, { ...COUNTING_SETS }, { ...SKIP_TUNING }];
-// Few resources are many granules.
-beforeAll(() => void Object.assign(SKIP_TUNING, { granule: 8, minGranules: 3, minHolders: 2 }));
-afterAll(() => void Object.assign(SKIP_TUNING, SKIPS));
-afterEach(() => {
-  Object.assign(TUNING, TUNED);
-  Object.assign(COUNTING_SETS, COUNTS);
-  Object.assign(SKIP_TUNING, { maxLookedUp: SKIPS.maxLookedUp, maxTested: SKIPS.maxTested, maxTied: SKIPS.maxTied });
-  vi.restoreAllMocks();
-});
-
-function ordersByEnd(database: Database.Database): number {
-  return database
-    .prepare('SELECT count(*) FROM skip WHERE sort <> 0 AND subject = 3 AND value = -1')
-    .pluck()
-    .get() as number;
-}
+useSmallGranules();
+afterEach(() => void vi.restoreAllMocks());
 
 test(`ranges among periods without an end find what a memory store finds, also after writes, seed ${SEED}`, async () => {
-  const random = createRandom(SEED);
-  const [database, memory] = [new Database(':memory:'), new MemoryStore()];
-  const store = new SqliteStore(database);
-  const resources = resourcesWithPeriods(400, random);
-  for (const one of [store, memory]) await write(one, resources);
-  buildSkips(database);
-  expect(ordersByEnd(database)).toBe(3);
-  for (let step = 0; step < 4; step++) {
-    Object.assign(COUNTING_SETS, { minRows: 0 });
-    for (let trial = 0; trial < cases(150, 20); trial++) {
-      Object.assign(SKIP_TUNING, {
-        maxLookedUp: oneOf([0, 20], random),
-        maxTested: oneOf([1, 64], random),
-        maxTied: oneOf([0, 20, 8_192], random),
-      });
-      Object.assign(TUNING, { looks: oneOf([[Infinity], TUNED.looks], random), skipFrom: 0 });
-      const query = randomPeriodQuery(random);
-      expect(await answerOf(store, query)).toEqual(await answerOf(memory, query));
-    }
-    const later = [...resourcesWithPeriods(20, random), ...resourcesWithPeriods(9, random, `n${step}-`)];
-    const gone = oneOf(
-      resources.filter(({ resourceType }) => resourceType === 'Encounter'),
-      random,
-    );
-    for (const one of [store, memory]) {
-      await write(one, later);
-      await one.commit([{ kind: 'delete', key: keyOf('Encounter', gone.id!) }]);
-    }
-    // Every second time the index says nothing of what was written.
-    if (step % 2 === 0) buildSkips(database);
-    expect((await store.verify()).problems).toEqual([]);
-  }
+  await assertAnswersOfMemory(resourcesWithPeriods, randomPeriodQuery, createRandom(SEED));
 });
 
 test('ranges read none of the many periods that reach into them or out of them', async () => {
