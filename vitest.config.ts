@@ -20,6 +20,7 @@ const SELDOM = [
   'test/bench/variants.test.ts',
   'test/bench/random-questions.test.ts',
   'test/bench/skewed-lines.test.ts',
+  'test/mutation/process-groups.test.ts',
   // Programs that run in processes of their own.
   'test/examples/quickstart.test.ts',
   'test/examples/mail.test.ts',
@@ -28,8 +29,12 @@ const SELDOM = [
   'test/stores/sqlite-bundled.test.ts',
   'test/stores/sqlite-crash.test.ts',
   'test/stores/sqlite-processes.test.ts',
+  // `npm test` opens what older versions wrote with SQLite.
+  'test/upgrades/postgres.test.ts',
   // Each way of PostgreSQL to a page. Other files compare pages of its skip indexes with those of a memory store.
+  'test/stores/postgres-granules.test.ts',
   'test/stores/postgres-linked-sets.test.ts',
+  'test/stores/postgres-long-intervals.test.ts',
   'test/stores/postgres-plans.test.ts',
   'test/stores/postgres-skip.test.ts',
   'test/stores/postgres-skip-layers.test.ts',
