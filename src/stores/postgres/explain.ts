@@ -2,7 +2,8 @@ import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { StatementPlan, StoreCall } from '../../store/store.js';
 import { type Sql, sql } from '../sql/sql.js';
 import { currentStatement } from './reads.js';
-import { byReferenceStatement, type SearchIndex, searchStatements } from './search.js';
+import { type SearchIndex, searchStatements } from './search.js';
+import { byReferenceStatement } from './search-by-reference.js';
 import { toStatement } from './statements.js';
 
 /** The statements behind a call and PostgreSQL's plan for each. See https://www.postgresql.org/docs/current/using-explain.html. */

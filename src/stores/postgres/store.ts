@@ -35,7 +35,8 @@ import type { NoteStale } from './skip/skip-state.js';
 import { SmallCommits } from './small-commits.js';
 import { SmallReads } from './small-reads.js';
 import { Statistics } from './statistics.js';
-import { search, type SearchIndex, searchByReference } from './search.js';
+import { search, type SearchIndex } from './search.js';
+import { searchByReference } from './search-by-reference.js';
 import { typeHistory } from './type-history.js';
 import { untilDeadline, writtenUntilDeadline } from './until-deadline.js';
 
