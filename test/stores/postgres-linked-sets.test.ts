@@ -184,7 +184,14 @@ test('a first look reads no scan that has to find all resources at the other end
   const has: Criteria = { kind: 'has', type: 'Observation', parameter: 'subject', of: without };
   const text: ValueTest = { kind: 'string', comparator: 'contains', text: 'a' };
   const family: Criteria = { kind: 'match', parameter: 'family', test: text };
-  for (const criteria of [has, family, { kind: 'and', of: [has, family] } as const]) {
+  const value: ValueTest = { kind: 'quantity', prefix: 'gt', low: 12, high: 12 };
+  const pair: Criteria = {
+    kind: 'composite',
+    parameter: 'code-value-quantity',
+    tests: [{ kind: 'token', code: 'c1' }, value],
+  };
+  const hasPair: Criteria = { kind: 'has', type: 'Observation', parameter: 'subject', of: pair };
+  for (const criteria of [has, hasPair, family, { kind: 'and', of: [has, family] } as const]) {
     statements.length = 0;
     const query = { project: PROJECT, type: 'Patient', criteria, sort: [by('birthdate')], limit: 5 };
     const ids = (await store.search(query)).matches.map(({ resource }) => resource.id);

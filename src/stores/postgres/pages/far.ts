@@ -70,7 +70,11 @@ function isLongSet(criteria: Criteria): boolean {
 }
 
 function isSparse({ criteria }: Condition): boolean {
-  return criteria !== undefined && leavesOf(criteria).some((one) => one.kind === 'composite' || hasUnit(one));
+  return criteria !== undefined && isSparseIn(criteria);
+}
+
+function isSparseIn(criteria: Criteria): boolean {
+  return leavesOf(criteria).some((one) => one.kind === 'composite' || hasUnit(one));
 }
 
 function hasUnit(criteria: Criteria): boolean {
@@ -78,9 +82,9 @@ function hasUnit(criteria: Criteria): boolean {
   return criteria.test.code !== undefined || criteria.test.system !== undefined;
 }
 
-/** Selects the resources at the other end of a chain or a `_has`. Undefined where no range of an index is that. */
+/** Selects the resources at the other end of a chain or a `_has`. Undefined where no range of an index is that, or it is sparse. */
 export function otherEnd({ criteria }: Condition, scope: RowScope): Sql | undefined {
-  if (criteria?.kind !== 'chain' && criteria?.kind !== 'has') return undefined;
+  if ((criteria?.kind !== 'chain' && criteria?.kind !== 'has') || isSparseIn(criteria.of)) return undefined;
   const inner = criteria.kind === 'has' ? innerScope(scope, criteria.type) : chainScope(scope, criteria.type);
   const { scan, residual } = planRows(criteria.of, inner);
   return isDirect(criteria.of) && residual === TRUE ? scan : undefined;
