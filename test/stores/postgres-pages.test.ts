@@ -120,3 +120,28 @@ test('a page without conditions is walked, and not collected from all resources'
   expect(scans.map((text) => / u LIMIT \d+/.exec(text)![0])).toEqual([' u LIMIT 6']);
   await store.close();
 });
+
+test('a walk that has most of a page goes on by as many rows, and otherwise by more', async () => {
+  const statements: string[] = [];
+  const store = new PostgresStore(noting(await postgresPool(), statements));
+  const patients = Array.from({ length: 100 }, (_, index) =>
+    put(resourceOf('Patient', `p${index + 100}`, { gender: index % 2 === 0 ? 'male' : 'female' })),
+  );
+  await store.commit(patients);
+  Object.assign(TUNING, { looks: [Infinity], stretch: 16 * DEFAULTS.rowsPerFar, listedFrom: 100 });
+  const criteria: Criteria = { kind: 'match', parameter: 'gender', test: { kind: 'token', code: 'male' } };
+  const sort = [{ parameter: '_id', descending: false }];
+  for (const [limit, grows] of [
+    [10, false],
+    [40, true],
+  ] as const) {
+    statements.length = 0;
+    const { matches } = await store.search(queryOf('Patient', criteria, { sort, limit }));
+    expect(matches.map(({ resource }) => resource.id)).toEqual(
+      Array.from({ length: limit }, (_, index) => `p${2 * index + 100}`),
+    );
+    // Many rows are tested by a list.
+    expect(statements.some((text) => text.includes('IN (SELECT u.*'))).toBe(grows);
+  }
+  await store.close();
+});

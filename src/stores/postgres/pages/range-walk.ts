@@ -41,15 +41,19 @@ export class RangeWalk {
     const found: FoundText[] = [];
     let stretch = stretchOf(asked, index, bounds);
     const growth = areFar(conditions) ? TUNING.farGrowth : TUNING.growth;
-    for (let size = firstRows(conditions, order.keys[asked.level]!.parameter); ; size *= growth) {
+    let size = firstRows(conditions, order.keys[asked.level]!.parameter);
+    for (let wasNear = false; ;) {
       const left: Asked = { ...asked, need: need - found.length };
       const testOf = await this.testOf(size, conditions, run);
       const rows = await run(walked(left, index, stretch, conditions.map(testOf), Math.max(2, Math.ceil(size))));
       const [end, first] = rows[0] as readonly [string | null, string | null];
       append(found, foundTexts(rows, 2));
       if (end === null || found.length >= need) break;
-      // PERF: what comes next fills the page, and the walk ends there.
-      if (found.length * TUNING.nearPage < need) yield size;
+      // PERF: what comes next fills the page, and the walk ends there. As many rows are likely to be enough.
+      const isNear = found.length * TUNING.nearPage >= need;
+      if (!isNear) yield size;
+      if (!isNear || wasNear) size *= growth;
+      wasNear = isNear;
       if (end === first) {
         // All of the stretch had this value, and there is more.
         const ofValue = { ...asked, need: need - found.length };
