@@ -21,6 +21,12 @@ export class LocalWorld implements SearchWorld {
     return subject === undefined ? undefined : localized(subject, this.baseUrl);
   }
 
+  /** As `ProjectData.withCode`. */
+  withCode(type: string, parameter: string, codes: readonly string[]): Iterable<SearchSubject> | undefined {
+    const found = this.data.withCode(type, parameter, codes);
+    return found && [...found].map((subject) => localized(subject, this.baseUrl));
+  }
+
   referencing(type: string, parameter: string, target: ReferenceTarget): Iterable<SearchSubject> {
     const relative = this.data.referencing(type, parameter, target);
     if (this.baseUrl === undefined) return relative;

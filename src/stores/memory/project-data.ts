@@ -44,8 +44,10 @@ export class ProjectData implements SearchWorld {
   /** All versions of a type by instant, the oldest first. */
   readonly #timelines = new Map<string, TimelineEntry[]>();
   #lastSequence = 0;
-  /** Current resources by ascending id; made when asked for, dropped when a type changes. */
-  readonly #ordered = new Map<string, readonly SearchSubject[]>();
+  /** Current resources by ascending id; made when asked for. */
+  readonly #ordered = new Map<string, SearchSubject[]>();
+  /** By type, parameter and code, the current resources with such a token; made for parameters that are asked for. */
+  readonly #byCode = new Map<string, Map<string, SubjectsByCode>>();
 
   holding(type: string, id: string): Holding | undefined {
     return this.#byType.get(type)?.get(id);
@@ -137,6 +139,24 @@ export class ProjectData implements SearchWorld {
     return this.#referring.get(url)?.get(linkName(type, parameter)) ?? [];
   }
 
+  /**
+   * The current resources of a type with one of the codes.
+   *
+   * @returns undefined if they are so many that reading the type in order takes no longer
+   */
+  withCode(type: string, parameter: string, codes: readonly string[]): Iterable<SearchSubject> | undefined {
+    const holdings = this.#byType.get(type);
+    if (holdings === undefined) return [];
+    const byParameter = getOrCreate(this.#byCode, type, () => new Map<string, SubjectsByCode>());
+    const byCode = getOrCreate(byParameter, parameter, () => {
+      const made: SubjectsByCode = new Map();
+      for (const { subject } of holdings.values()) if (subject !== undefined) addCodes(made, parameter, subject);
+      return made;
+    });
+    const found = new Set(codes.flatMap((code) => [...(byCode.get(code) ?? [])]));
+    return found.size * FEW <= holdings.size ? found : undefined;
+  }
+
   uniqueHolder(text: string): Holding | undefined {
     return this.#uniqueHolders.get(text);
   }
@@ -144,15 +164,31 @@ export class ProjectData implements SearchWorld {
   /** Changes what a resource can be found by; undefined takes it out of all searches. */
   setSubject(holding: Holding, subject: SearchSubject | undefined): void {
     const before = holding.subject;
-    this.#ordered.delete(holding.type);
-    if (before !== undefined)
+    if (before !== undefined) {
       for (const [target, link] of links(before)) this.#referring.get(target)?.get(link)?.delete(before);
+      for (const [parameter, byCode] of this.#byCode.get(holding.type) ?? []) removeCodes(byCode, parameter, before);
+    }
+    this.#reorder(holding, subject);
     holding.subject = subject;
     if (subject === undefined) return;
     for (const [target, link] of links(subject)) {
       const referring = getOrCreate(this.#referring, target, () => new Map<string, Set<SearchSubject>>());
       getOrCreate(referring, link, () => new Set<SearchSubject>()).add(subject);
     }
+    for (const [parameter, byCode] of this.#byCode.get(holding.type) ?? []) addCodes(byCode, parameter, subject);
+  }
+
+  /** PERF: a transaction may search after each of its writes, and sorting takes longer than a search. */
+  #reorder({ type, id, subject: before }: Holding, subject: SearchSubject | undefined): void {
+    const ordered = this.#ordered.get(type);
+    if (ordered === undefined) return;
+    let [low, high] = [0, ordered.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (ordered[middle]!.id < id) low = middle + 1;
+      else high = middle;
+    }
+    ordered.splice(low, before === undefined ? 0 : 1, ...(subject === undefined ? [] : [subject]));
   }
 
   /** Changes the unique texts that a resource holds. */
@@ -160,6 +196,30 @@ export class ProjectData implements SearchWorld {
     for (const text of holding.unique) this.#uniqueHolders.delete(text);
     holding.unique = texts;
     for (const text of texts) this.#uniqueHolders.set(text, holding);
+  }
+}
+
+type SubjectsByCode = Map<string, Set<SearchSubject>>;
+
+/** One of so many resources of a type has a code that few have. */
+const FEW = 8;
+
+function addCodes(byCode: SubjectsByCode, parameter: string, subject: SearchSubject): void {
+  for (const code of codesOf(subject, parameter))
+    getOrCreate(byCode, code, () => new Set<SearchSubject>()).add(subject);
+}
+
+function removeCodes(byCode: SubjectsByCode, parameter: string, subject: SearchSubject): void {
+  for (const code of codesOf(subject, parameter)) {
+    const having = byCode.get(code);
+    having?.delete(subject);
+    if (having?.size === 0) byCode.delete(code);
+  }
+}
+
+function* codesOf({ entries }: SearchSubject, parameter: string): Iterable<string> {
+  for (const { value } of entries.get(parameter) ?? []) {
+    if (value.kind === 'token' && value.code !== undefined) yield value.code;
   }
 }
 

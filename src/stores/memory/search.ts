@@ -52,11 +52,18 @@ function select(from: Iterable<SearchSubject>, data: LocalWorld, criteria: Crite
   return found;
 }
 
-/** Resources that may match, if a conjunct limits them by id or reference; undefined: any of the type. */
+/** Resources that may match, if a conjunct limits them by id, code or reference; undefined: any of the type. */
 function candidates(data: LocalWorld, type: string, criteria: Criteria): Iterable<SearchSubject> | undefined {
   for (const one of criteria.kind === 'and' ? criteria.of : [criteria]) {
     if (one.kind === 'id') return [...new Set(one.ids)].flatMap((id) => data.find(type, id) ?? []);
-    if (one.kind !== 'match' || one.test.kind !== 'reference' || one.test.negated) continue;
+    if (one.kind !== 'match') continue;
+    if (one.test.kind === 'token') {
+      const { code, folded, below, negated } = one.test;
+      if (code === undefined || below === true || negated === true) continue;
+      const few = data.withCode(type, one.parameter, folded === undefined ? [code] : [code, folded]);
+      if (few !== undefined) return few;
+    }
+    if (one.test.kind !== 'reference' || one.test.negated) continue;
     const { types, id } = one.test;
     if (id === undefined || types === undefined) continue;
     return new Set(types.flatMap((target) => [...data.referencing(type, one.parameter, { type: target, id })]));
