@@ -1,6 +1,9 @@
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import type { AnyResource } from '../../src/fhir/resource.js';
+import { SEVERAL_UNITS, type StoredUnit } from '../../src/stores/sql/skip/unit-sets.js';
+import { sql } from '../../src/stores/sql/sql.js';
+import { resourcesByUnit } from '../../src/stores/sqlite/skip/unit-sets.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { createRandom } from '../../src/testing/random.js';
 import { SEED } from '../support/chance.js';
@@ -36,4 +39,30 @@ test('a skip index keeps the resources of each unit, with and without its system
     .all();
   const system = database.prepare('SELECT key FROM system WHERE uri = ?').pluck().get(UCUM) as number;
   expect(values).toEqual(['', `${system}|g`, `${system}|mg`, '|g', '|mg', '|one g', '|one mg'].toSorted());
+});
+
+test('only resources with values in different units have several, however many values they have', () => {
+  const rows: readonly (readonly [resource: number, unit: StoredUnit])[] = [
+    [1, [7, 'mg', 'mg']],
+    [2, [7, 'mg', 'mg']],
+    [1, [7, 'mg', 'mg']],
+    [3, [7, 'g', 'gram']],
+    [2, [7, 'g', 'gram']],
+    [4, [null, null, null]],
+  ];
+  const byUnit = (some: typeof rows): unknown => {
+    const columns = [some.map(([resource]) => resource), some.map(([, unit]) => JSON.stringify(unit))];
+    return resourcesByUnit(sql``, () => columns.shift()!);
+  };
+  expect(byUnit(rows)).toEqual(
+    new Map([
+      ['7|mg', [1, 2, 1]],
+      ['|mg', [1, 2, 1]],
+      ['7|g', [3, 2]],
+      ['|g', [3, 2]],
+      ['|gram', [3, 2]],
+      [SEVERAL_UNITS, [2]],
+    ]),
+  );
+  expect(byUnit(rows.slice(-1))).toEqual(new Map());
 });
