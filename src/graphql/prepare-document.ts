@@ -13,6 +13,7 @@ import type { PreparedDocument } from './prepared-document.js';
 import { QUERY } from './schema/fields.js';
 import { validateDocument } from './validate-document.js';
 import { getOrCreate } from '../platform/maps.js';
+import { Pace } from '../platform/pace.js';
 
 /** Documents by root type and text. A token of a parsed document takes about 430 bytes, so all of them at most 43 MB. */
 const BY_TEXT = perModel(
@@ -69,8 +70,10 @@ async function validateNew(
   root: string,
   observer: Observer | undefined,
 ): Promise<PreparedDocument> {
+  const pace = new Pace();
   const document =
     typeof query === 'string' ? inSpan(observer, 'fhirgraph.parse', () => parseQuery(query, limits)) : query;
+  if (pace.isSpent) await pace.next();
   const validate = typeof query === 'string' ? validateDocument : validateForeign;
   return inSpan(observer, 'fhirgraph.validate', () => validate(model, document, limits, dialect, root));
 }

@@ -36,7 +36,9 @@ export function validateDocument(
   const tokens = assertDocumentSize(written, limits);
   const prepare = (document: DocumentNode): PreparedDocument => preparedOf(document, { model, tokens, root, dialect });
   if (isPlainDocument(model, written, root)) return prepare(written);
-  return loadRules().then(({ checkByRules }) => prepare(checkByRules(model, written, dialect, root)));
+  return loadRules()
+    .then(({ checkByRules }) => checkByRules(model, written, dialect, root))
+    .then(prepare);
 }
 
 /** PERF: a process with plain documents alone does without this code. */
