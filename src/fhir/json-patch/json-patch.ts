@@ -2,6 +2,7 @@ import { quote } from '../messages/quote.js';
 import { FhirError } from '../error.js';
 import { copyFromHost } from '../json/copy-json.js';
 import { hasDecimalText } from '../json/stringify-json.js';
+import { sizeOf } from '../json/parts.js';
 import { sameJson } from '../json/same-json.js';
 import { withDecimalTexts, withWrittenDecimals, WrittenDecimal } from '../json/written-decimal.js';
 import { isJsonObject, type AnyResource, MAX_RESOURCE_DEPTH } from '../resource.js';
@@ -14,7 +15,7 @@ export type JsonPatchOperation =
   | { readonly op: 'remove'; readonly path: string }
   | { readonly op: 'move' | 'copy'; readonly from: string; readonly path: string };
 
-/** In characters of JSON, for all `copy` operations of a patch; repeated doubling would exhaust the memory. */
+/** In characters of JSON, and 100 more for each value, for all `copy` operations of a patch; repeated doubling would exhaust the memory. */
 const MAX_COPIED = 5 * 1024 * 1024;
 
 /** Of the list of operations, and of one of them. */
@@ -37,7 +38,7 @@ export function applyJsonPatch(resource: AnyResource, operations: unknown): AnyR
   const patched = (movesTexts ? withWrittenDecimals(resource) : copyFromHost(resource)) as AnyResource;
   let copied = 0;
   for (const [index, operation] of readJsonPatch(operations).entries()) {
-    if (operation.op === 'copy') copied += JSON.stringify(valueAt(patched, operation.from) ?? null).length;
+    if (operation.op === 'copy') copied += costOfCopy(valueAt(patched, operation.from));
     if (copied > MAX_COPIED) throw new FhirError('too-costly', `The patch copies more than ${MAX_COPIED} characters`);
     for (const step of stepsOf(patched, operation, index)) applyStep(patched, step, index);
   }
@@ -45,6 +46,11 @@ export function applyJsonPatch(resource: AnyResource, operations: unknown): AnyR
     throw new FhirError('invalid', 'A patch cannot change resourceType or id');
   }
   return movesTexts ? (withDecimalTexts(patched) as AnyResource) : patched;
+}
+
+/** In characters. A value takes as long as a hundred of them. */
+function costOfCopy(value: unknown): number {
+  return JSON.stringify(value ?? null).length + 100 * sizeOf(value, MAX_COPIED / 100);
 }
 
 type Step = Exclude<ReadOperation, { op: 'move' | 'copy' }>;
