@@ -146,8 +146,12 @@ describe.skipIf(PROGRAMS === undefined)('calls ended by their signal on a real P
     await locking.query('BEGIN; LOCK TABLE resource IN EXCLUSIVE MODE');
     const controller = new AbortController();
     const { signal } = controller;
+    // Smaller ones share a connection.
     const commits = Array.from({ length: 2 * MAX }, (_, index) =>
-      store.commit([put(resourceOf('Patient', `p${index}`))], { signal }),
+      store.commit(
+        Array.from({ length: 9 }, (_, part) => put(resourceOf('Patient', `p${index}-${part}`))),
+        { signal },
+      ),
     );
     await until(async () => (await waitingForLocks()) === MAX);
     controller.abort();

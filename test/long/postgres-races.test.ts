@@ -119,6 +119,8 @@ describe.skipIf(programs === undefined)('on a real PostgreSQL server', () => {
     const locking = await pool.connect();
     await locking.query('BEGIN; LOCK TABLE resource IN ACCESS EXCLUSIVE MODE');
     const waiting = async (): Promise<number> => {
+      // A transaction knows only the connections that were there when it first looked.
+      await locking.query('SELECT pg_stat_clear_snapshot()');
       const { rows } = await locking.query<{ n: number }>(
         "SELECT count(*)::int AS n FROM pg_stat_activity WHERE wait_event_type = 'Lock'",
       );
