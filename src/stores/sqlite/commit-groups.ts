@@ -120,7 +120,7 @@ export class CommitGroups {
 
   #settle({ task }: WaitingCommit, done: Promise<Committed>): void {
     // From here on its end is that of the work.
-    task.onCancel = () => undefined;
+    task.onCancel = nothing;
     done.then(
       (committed) => task.resolve(committed),
       (error: unknown) => task.reject(error),
@@ -146,3 +146,6 @@ export class CommitGroups {
 /** Writes of a group: some milliseconds of the event loop. */
 const MAX_WRITES = 32;
 const MIN_WRITES = 4;
+
+/** PERF: V8 makes a function that is written to a property at once in old space, where it keeps its commit alive. */
+const nothing = (): void => undefined;
