@@ -15,8 +15,14 @@ export type JsonPatchOperation =
   | { readonly op: 'remove'; readonly path: string }
   | { readonly op: 'move' | 'copy'; readonly from: string; readonly path: string };
 
-/** In characters of JSON, and 100 more for each value, for all `copy` operations of a patch; repeated doubling would exhaust the memory. */
+/**
+ * For all `copy` operations of a patch, in characters of JSON and {@link PER_VALUE} more for each value; repeated doubling would
+ * exhaust the memory.
+ */
 const MAX_COPIED = 5 * 1024 * 1024;
+
+/** PERF: in characters. To copy a value takes as long as a text of so many. */
+const PER_VALUE = 100;
 
 /** Of the list of operations, and of one of them. */
 const OPERATION_LEVELS = 2;
@@ -39,7 +45,10 @@ export function applyJsonPatch(resource: AnyResource, operations: unknown): AnyR
   let copied = 0;
   for (const [index, operation] of readJsonPatch(operations).entries()) {
     if (operation.op === 'copy') copied += costOfCopy(valueAt(patched, operation.from));
-    if (copied > MAX_COPIED) throw new FhirError('too-costly', `The patch copies more than ${MAX_COPIED} characters`);
+    if (copied > MAX_COPIED) {
+      const rule = `where each value counts ${PER_VALUE} more`;
+      throw new FhirError('too-costly', `The patch copies more than ${MAX_COPIED} characters, ${rule}`);
+    }
     for (const step of stepsOf(patched, operation, index)) applyStep(patched, step, index);
   }
   if (patched.resourceType !== resource.resourceType || patched.id !== resource.id) {
@@ -48,9 +57,8 @@ export function applyJsonPatch(resource: AnyResource, operations: unknown): AnyR
   return movesTexts ? (withDecimalTexts(patched) as AnyResource) : patched;
 }
 
-/** In characters. A value takes as long as a hundred of them. */
 function costOfCopy(value: unknown): number {
-  return JSON.stringify(value ?? null).length + 100 * sizeOf(value, MAX_COPIED / 100);
+  return JSON.stringify(value ?? null).length + PER_VALUE * sizeOf(value, MAX_COPIED / PER_VALUE);
 }
 
 type Step = Exclude<ReadOperation, { op: 'move' | 'copy' }>;
