@@ -14,13 +14,14 @@ import { temporaryFolder } from '../stores/temporary-folder.js';
 const fileNamed = temporaryFolder();
 const SOURCE = pathToFileURL(`${import.meta.dirname}/../../src/`).href;
 
-/** Deletes the project and says so after each step. */
+/** Deletes the project and says so after each step that has removed resources. */
 const program = (file: string): string => `
   const { SqliteStore } = await import('${SOURCE}stores/sqlite/store.js');
   const { serverCaller } = await import('${SOURCE}access/caller.js');
   const { deleteProject } = await import('${SOURCE}projects/project/delete-project.js');
   const store = new SqliteStore(${JSON.stringify(file)});
-  await deleteProject('clinic', { name: 'Clinic', onProgress: () => console.log('step') }, { store, caller: serverCaller() });
+  const onProgress = ({ resources }) => resources > 0 && console.log('step');
+  await deleteProject('clinic', { name: 'Clinic', onProgress }, { store, caller: serverCaller() });
 `;
 
 test('the deletion of a project goes on after its process was killed', async () => {
