@@ -40,6 +40,24 @@ async function build(pool: PostgresPool, types: readonly string[]): Promise<void
 
 const LINKED = ['Observation', 'Encounter', 'Patient'];
 
+/** A store with skip indexes of linked types. */
+async function indexedStore(resources: readonly AnyResource[]): Promise<IndexedStore> {
+  const pool = await postgresPool();
+  const statements: string[] = [];
+  const store = new PostgresStore(noting(pool, statements));
+  const all = await write(store, resources);
+  await build(pool, LINKED);
+  return { statements, store, reference: new ReferenceSearch(store.model, all) };
+}
+
+interface IndexedStore {
+  /** What the server was sent. */
+  readonly statements: string[];
+  readonly store: PostgresStore;
+  /** The same resources. */
+  readonly reference: ReferenceSearch;
+}
+
 describe('conditions on other resources are found by skip indexes', () => {
   const ways: readonly (readonly [string, Partial<typeof TUNING>, readonly string[], number])[] = [
     ['of all types, part by part', { fewTogether: -1, firstBatch: 0, maxBatch: 1 }, LINKED, 256],
@@ -87,12 +105,7 @@ describe('conditions on other resources are found by skip indexes', () => {
 });
 
 test('exact sets leave nothing to test of what refers to a resource, in pages and in counts of alternatives', async () => {
-  const pool = await postgresPool();
-  const statements: string[] = [];
-  const store = new PostgresStore(noting(pool, statements));
-  const all = await write(store, linkedResources(150, createRandom(SEED)));
-  await build(pool, LINKED);
-  const reference = new ReferenceSearch(store.model, all);
+  const { statements, store, reference } = await indexedStore(linkedResources(150, createRandom(SEED)));
   const has: Criteria = { kind: 'has', type: 'Observation', parameter: 'subject', of: match('status', 'final') };
   const family: ValueTest = { kind: 'string', comparator: 'contains', text: 'a' };
   const others: readonly Criteria[] = [
@@ -174,12 +187,7 @@ describe('of small types', () => {
 });
 
 test('a first look reads no scan that has to find all resources at the other end, or all values, first', async () => {
-  const pool = await postgresPool();
-  const statements: string[] = [];
-  const store = new PostgresStore(noting(pool, statements));
-  const all = await write(store, linkedResources(150, createRandom(SEED)));
-  await build(pool, LINKED);
-  const reference = new ReferenceSearch(store.model, all);
+  const { statements, store, reference } = await indexedStore(linkedResources(150, createRandom(SEED)));
   const without: Criteria = { kind: 'missing', parameter: 'date', missing: true };
   const has: Criteria = { kind: 'has', type: 'Observation', parameter: 'subject', of: without };
   const text: ValueTest = { kind: 'string', comparator: 'contains', text: 'a' };
@@ -207,12 +215,7 @@ test('a first look reads no scan that has to find all resources at the other end
 });
 
 test('a count tests what refers to a resource on few rows, and on more by sets', async () => {
-  const pool = await postgresPool();
-  const statements: string[] = [];
-  const store = new PostgresStore(noting(pool, statements));
-  const all = await write(store, linkedResources(150, createRandom(SEED)));
-  await build(pool, LINKED);
-  const reference = new ReferenceSearch(store.model, all);
+  const { statements, store, reference } = await indexedStore(linkedResources(150, createRandom(SEED)));
   const has: Criteria = { kind: 'has', type: 'Observation', parameter: 'subject', of: match('status', 'final') };
   const criteria: Criteria = { kind: 'and', of: [match('gender', 'female'), has] };
   for (const [look, isSnapshot] of [

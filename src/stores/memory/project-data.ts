@@ -4,6 +4,7 @@ import { referenceTo } from '../../fhir/reference.js';
 import { compareSubjects } from '../../search/evaluate/sort.js';
 import type { ReferenceTarget } from '../../store/resource-key.js';
 import { getOrCreate } from '../../platform/maps.js';
+import { firstPlace } from './first-place.js';
 
 /** One resource with everything that ever was under its id. */
 export interface Holding {
@@ -182,13 +183,8 @@ export class ProjectData implements SearchWorld {
   #reorder({ type, id, subject: before }: Holding, subject: SearchSubject | undefined): void {
     const ordered = this.#ordered.get(type);
     if (ordered === undefined) return;
-    let [low, high] = [0, ordered.length];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (ordered[middle]!.id < id) low = middle + 1;
-      else high = middle;
-    }
-    ordered.splice(low, before === undefined ? 0 : 1, ...(subject === undefined ? [] : [subject]));
+    const place = firstPlace(ordered.length, (one) => ordered[one]!.id < id);
+    ordered.splice(place, before === undefined ? 0 : 1, ...(subject === undefined ? [] : [subject]));
   }
 
   /** Changes the unique texts that a resource holds. */

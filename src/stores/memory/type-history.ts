@@ -1,6 +1,7 @@
 import { timeWindowOf } from '../../store/guards.js';
 import type { TypeHistoryEntry, TypeHistoryQuery } from '../../store/history.js';
 import { deletionOf, storedVersion } from './commit.js';
+import { firstPlace } from './first-place.js';
 import type { ProjectData, TimelineEntry } from './project-data.js';
 
 /** A page of the versions of a type, newest first: by instant, then by the order in which they were written. */
@@ -37,14 +38,7 @@ function isCurrent({ holding, version }: TimelineEntry): boolean {
 
 /** The number of versions up to the instant. */
 function endOf(timeline: readonly TimelineEntry[], until: number): number {
-  let low = 0;
-  let high = timeline.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (timeline[middle]!.version.updated <= until) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+  return firstPlace(timeline.length, (place) => timeline[place]!.version.updated <= until);
 }
 
 function toEntry({ holding, version }: TimelineEntry): TypeHistoryEntry {

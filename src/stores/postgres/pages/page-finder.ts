@@ -21,7 +21,8 @@ import { type Skipping, SkipWalker } from './skip-walk.js';
 import { walked } from './stretch.js';
 import { TUNING } from './tuning.js';
 import { boundsOf } from './walk-bounds.js';
-import { type PartOfWay, until, type Way, wayOf } from './way.js';
+import { type Way, wayOf } from '../../sql/pages/way.js';
+import { type PartOfWay, until } from './way.js';
 
 /** A page to be found. */
 export interface PageRequest {
@@ -140,7 +141,7 @@ export class PageFinder {
   }
 
   /** Walks to the page if nothing is left out before it, and a little if the first rows are likely to fill it. */
-  async *#withoutSets(asked: Asked, conditions: readonly Condition[], walk: Way | undefined): PartOfWay {
+  async *#withoutSets(asked: Asked, conditions: readonly Condition[], walk: Way<Finding> | undefined): PartOfWay {
     if (walk === undefined || isDeep(asked)) return undefined;
     if (conditions.length === 0) return yield* until(Infinity, walk);
     // PERF: a page that the first rows fill needs no sets.
@@ -152,7 +153,7 @@ export class PageFinder {
   async *#bySets(
     asked: Asked,
     conditions: readonly Condition[],
-    walk: Way | undefined,
+    walk: Way<Finding> | undefined,
     skipping: Skipping | undefined,
   ): PartOfWay {
     if (skipping === undefined) return conditions.length === 0 ? yield* until(Infinity, walk) : undefined;
@@ -171,7 +172,7 @@ export class PageFinder {
   async *#inTurns(
     asked: Asked,
     conditions: readonly Condition[],
-    walk: Way | undefined,
+    walk: Way<Finding> | undefined,
     isKnownLong: boolean,
     run: Run,
   ): Finding {

@@ -19,7 +19,7 @@ export class LongIntervals {
   /** What was read; undefined: too many. */
   #read: KeySet | undefined;
 
-  /** @param long undefined: there are none */
+  /** @param long undefined where the range has no long intervals */
   constructor(long: LongScan | undefined, index: SkipIndex, ends: SkipOrderKeys | undefined) {
     this.#long = long;
     this.#ends = ends;

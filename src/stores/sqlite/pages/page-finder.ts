@@ -17,7 +17,8 @@ import { TUNING } from './tuning.js';
 import type { Asked, Finding } from './finding.js';
 import { Walker } from './walk.js';
 import { boundsOf } from './walk-bounds.js';
-import { type PartOfWay, until, type Way, wayOf } from './way.js';
+import { type Way, wayOf } from '../../sql/pages/way.js';
+import { type PartOfWay, until } from './way.js';
 
 /**
  * Finds one page of a search.
@@ -114,7 +115,7 @@ export class PageFinder {
     const { conditions, need } = asked;
     if (need <= 0 || conditions.some(({ test }) => test === FALSE)) return [];
     const walk = wayOf(this.#walk(asked));
-    let skip: { readonly way: Way | undefined } | undefined;
+    let skip: { readonly way: Way<Finding> | undefined } | undefined;
     for (const look of TUNING.looks) {
       if (bySets && (look >= TUNING.skipFrom || conditions.some(isDear))) skip ??= { way: this.#skip(asked) };
       const found =
@@ -146,7 +147,7 @@ export class PageFinder {
   }
 
   /** Without a condition nothing can be left out, but an order that no index has. */
-  #skip(asked: Asked): Way | undefined {
+  #skip(asked: Asked): Way<Finding> | undefined {
     const { skips } = this.#search;
     const { level, conditions } = asked;
     const hasOrder = orderIndexOf(this.#order.keys[level]!, this.#order.scope) !== undefined;
