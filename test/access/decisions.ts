@@ -1,4 +1,5 @@
 import { LENIENT } from '../../src/access/write/validate-writes.js';
+import type { FhirModel } from '../../src/fhir/model/fhir-model.js';
 import { R4 } from '../../src/fhir/r4.js';
 import { memberCaller, type MemberCaller } from '../../src/access/caller.js';
 import type { GuardedWrite } from '../../src/access/contract.js';
@@ -25,7 +26,7 @@ export const rule = (criteria: Criteria, ...interactions: readonly Interaction[]
 
 type RulesByType = { readonly [type: string]: readonly (Criteria | AccessRule)[] };
 
-export function caller(rules: RulesByType): MemberCaller {
+export function caller(rules: RulesByType, model: FhirModel = R4): MemberCaller {
   return memberCaller({
     project: 'clinic',
     membership: 'm',
@@ -35,7 +36,7 @@ export function caller(rules: RulesByType): MemberCaller {
     superAdmin: false,
     powers: undefined,
     bound: true,
-    rules: { model: R4, rulesFor: rulesByType(rules) },
+    rules: { model, rulesFor: rulesByType(rules) },
   });
 }
 

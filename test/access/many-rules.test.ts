@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
-import { memberCaller, type Caller } from '../../src/access/caller.js';
+import type { Caller } from '../../src/access/caller.js';
 import { maskFound } from '../../src/access/evaluate/granting-rules.js';
 import { hiddenByAll } from '../../src/access/fields/mask-resource.js';
 import { guardStore } from '../../src/access/guarded-store.js';
@@ -12,6 +12,7 @@ import type { StoredResource } from '../../src/store/stored-resource.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { ManualClock, executeBy } from '../graphql/manual-clock.js';
 import { countTurns } from '../support/count-turns.js';
+import { caller as memberOf } from './decisions.js';
 
 const { turnMs } = PACE;
 afterEach(() => void (PACE.turnMs = turnMs));
@@ -28,19 +29,7 @@ function observation(id: number): AnyResource {
   return { resourceType: 'Observation', id: `o${id}`, ...{ status: 'final', code: { coding: [{ code: '0' }] } } };
 }
 
-function under(rules: readonly AccessRule[], model: FhirModel = R4): Caller {
-  return memberCaller({
-    project: 'clinic',
-    membership: 'm',
-    user: 'User/u',
-    profile: 'Practitioner/dr',
-    admin: false,
-    superAdmin: false,
-    powers: undefined,
-    bound: true,
-    rules: { model, rulesFor: (type) => (type === 'Observation' ? rules : []) },
-  });
-}
+const under = (rules: readonly AccessRule[], model?: FhirModel): Caller => memberOf({ Observation: rules }, model);
 
 const putOf = (resource: AnyResource) =>
   ({ kind: 'put', key: { type: 'Observation', id: resource.id! }, resource }) as const;

@@ -1,6 +1,5 @@
-import { R4 } from '../../src/fhir/r4.js';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { memberCaller, serverCaller, systemCaller, type Caller } from '../../src/access/caller.js';
+import { serverCaller, systemCaller, type Caller } from '../../src/access/caller.js';
 import { historyVisible, readVisible } from '../../src/access/read/visible-reads.js';
 import { unrestrictedRule, type AccessRule, type Interaction } from '../../src/access/rule.js';
 import { ALL, type Criteria } from '../../src/search/criteria/criteria.js';
@@ -9,6 +8,7 @@ import type { ResourceKey } from '../../src/store/resource-key.js';
 import type { ResourceStore } from '../../src/store/store.js';
 import type { ReadResult } from '../../src/store/stored-resource.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
+import { caller as member } from './decisions.js';
 import { plain } from './world.js';
 
 const rule = (criteria: Criteria, hidden: string[] = [], interactions?: Interaction[]): AccessRule => ({
@@ -18,20 +18,6 @@ const rule = (criteria: Criteria, hidden: string[] = [], interactions?: Interact
 });
 const female: Criteria = { kind: 'match', parameter: 'gender', test: { kind: 'token', code: 'female' } };
 const chained = { kind: 'chain', parameter: 'organization', type: 'Organization', of: ALL } as const;
-
-function member(rules: { readonly [type: string]: readonly AccessRule[] }): Caller {
-  return memberCaller({
-    project: 'clinic',
-    membership: 'm',
-    user: 'User/u',
-    profile: 'Practitioner/dr',
-    admin: false,
-    superAdmin: false,
-    powers: undefined,
-    bound: true,
-    rules: { model: R4, rulesFor: (type) => rules[type] ?? [] },
-  });
-}
 
 let memory: MemoryStore;
 /** What the store is asked. */
