@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import type { FhirError } from '../../src/fhir/error.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import { PACE } from '../../src/platform/pace.js';
@@ -13,7 +13,10 @@ import { SEED } from '../support/chance.js';
 import { countTurns } from '../support/count-turns.js';
 
 const { turnMs } = PACE;
-afterEach(() => void (PACE.turnMs = turnMs));
+afterEach(() => {
+  PACE.turnMs = turnMs;
+  vi.unstubAllGlobals();
+});
 
 const store = (): MemoryStore => new MemoryStore({ clock: () => new Date(0) });
 const put = (resource: AnyResource): Write => ({
@@ -94,6 +97,7 @@ test('what waits for a long commit ends with its own call', async () => {
   const writes = patients(300).map((write) => ({ ...write, kind: 'delete' }) as Write);
   const commit = one.commit(writes);
   for (let turn = 0; turn < 310; turn++) await nextTurn();
+  const resume = holdTurns();
   const late = one.read([patientKey(0)], { deadline: performance.now() });
   await expect(late).rejects.toMatchObject({ code: 'aborted', details: { deadline: true } });
   const control = new AbortController();
@@ -102,9 +106,20 @@ test('what waits for a long commit ends with its own call', async () => {
   await expect(cancelled).rejects.toMatchObject({ code: 'aborted' });
   const closed = one.close();
   await expect(one.read([patientKey(0)])).rejects.toMatchObject({ code: 'unavailable' });
+  resume();
   expect(await commit).toHaveLength(300);
   await closed;
 });
+
+/** Keeps work that gives other work a turn from going on, until the function it answers is called. */
+function holdTurns(): () => void {
+  const held: (() => void)[] = [];
+  vi.stubGlobal('setImmediate', (callback: () => void) => void held.push(callback));
+  return () => {
+    vi.unstubAllGlobals();
+    for (const callback of held) callback();
+  };
+}
 
 test('a long commit fails at the first write that fails, and leaves nothing', async () => {
   const circular: Record<string, unknown> = { resourceType: 'Patient', id: 'p250' };
