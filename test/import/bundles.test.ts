@@ -144,6 +144,24 @@ test('of many Bundles few are in memory at a time', async () => {
   expect(counts.most).toBeLessThanOrEqual(4);
 });
 
+test('while one takes long, no more are taken than may be under way: their results wait for its own', async () => {
+  const { context, begun, end } = heldContext();
+  const held = context.store.commit;
+  const { store } = memoryContext();
+  // Only the first one is held.
+  context.store.commit = (...args) => (begun.length === 0 ? held(...args) : store.commit(...args));
+  let taken = 0;
+  const source = function* (): Generator<object> {
+    for (; taken < 50; taken++) yield patient(`p${taken}`);
+  };
+  const imported = importBundles(source(), context);
+  await turns();
+  await turns();
+  expect(taken).toBeLessThanOrEqual(4);
+  await end();
+  expect(await imported).toMatchObject({ bundles: 50, created: 50 });
+});
+
 const [A, B] = ['a', 'b'].map((id) => ({ resourceType: 'Patient', id })) as [{ resourceType: string }, object];
 
 test.each<[string, object, Partial<BundlesContext>]>([

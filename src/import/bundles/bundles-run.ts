@@ -51,7 +51,7 @@ export class BundlesRun {
     const position = this.#bundles++;
     const place = this.#line.enter(sizeOf(bundle));
     const result = this.#import(bundle, place).finally(() => place.end());
-    const reported = this.#report(result, position, this.#reported);
+    const reported = this.#report(result, position, this.#reported).finally(() => place.leave());
     // Those that wait for it receive its failure.
     reported.catch(() => (this.#hasFailed = true));
     this.#reported = reported;

@@ -4,7 +4,7 @@ import { decidesAccess } from '../../store/access-epoch.js';
 import type { BundleContent, BundleEntry } from '../entries/bundle-entries.js';
 import { ownIdOf } from '../entries/identify.js';
 
-/** The Bundles under way, in order. */
+/** The Bundles of which the result is not reported yet, in order. */
 export class Line {
   readonly #places = new Set<PlaceInLine>();
   #onLeave: (() => void) | undefined;
@@ -24,7 +24,7 @@ export class Line {
   /** The places before one that are not over. */
   before(place: PlaceInLine): readonly PlaceInLine[] {
     const all = [...this.#places];
-    return all.slice(0, Math.max(0, all.indexOf(place)));
+    return all.slice(0, Math.max(0, all.indexOf(place))).filter(({ isOver }) => !isOver);
   }
 
   /** Settles when another Bundle may begin beside those under way, if they have handed over. */
@@ -56,6 +56,7 @@ export const LINE_TUNING = {
 export class PlaceInLine {
   readonly #line: Line;
   readonly size: number;
+  isOver = false;
   readonly #handedOver = Promise.withResolvers<undefined>();
   readonly #over = Promise.withResolvers<undefined>();
   /** The resources it names; undefined: it may concern any. */
@@ -78,9 +79,14 @@ export class PlaceInLine {
   }
 
   end(): void {
-    this.#line.leave(this);
+    this.isOver = true;
     this.#over.resolve(undefined);
     this.#handedOver.resolve(undefined);
+  }
+
+  /** Its result is reported. Until then it keeps its room: results wait for those before them, in memory. */
+  leave(): void {
+    this.#line.leave(this);
   }
 
   /**
