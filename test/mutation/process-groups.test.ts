@@ -6,8 +6,8 @@ import { ROOT } from '../support/compile.js';
 /** Starts a child, with a child of its own, both of which would go on to say so. */
 const PARENT = `
   import { spawnGroup } from './scripts/mutation/process-groups.mjs';
-  const inner = "require('node:child_process').spawn('sh', ['-c', 'sleep 20; echo went on'], { stdio: 'inherit' })";
-  const code = \`\${inner}.on('spawn', () => console.log('both run')); setTimeout(() => console.log('went on'), 20_000)\`;
+  const inner = "require('node:child_process').spawn('sh', ['-c', 'sleep 200; echo went on'], { stdio: 'inherit' })";
+  const code = \`\${inner}.on('spawn', () => console.log('both run')); setTimeout(() => console.log('went on'), 200_000)\`;
   spawnGroup(process.execPath, ['-e', code], { stdio: ['ignore', 'inherit', 'inherit'] });`;
 
 test.each([

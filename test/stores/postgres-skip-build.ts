@@ -6,7 +6,7 @@ import { PROJECT } from '../../src/testing/conformance-case.js';
 
 /** Brings the skip indexes of some types up to date. */
 export async function buildSkips(pool: PostgresPool, types: Iterable<string>): Promise<void> {
-  const connections = new Connections(pool, { connectionWait: 5_000, cancelWait: 2_000 });
+  const connections = new Connections(pool, { connectionWait: 600_000, cancelWait: 2_000 });
   const skips = new SkipIndexes(connections, R4);
   await skips.make([...types].map((type) => ({ project: PROJECT, type, isUnused: true })));
   connections.close();

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import type { Criteria, SortKey } from '../../src/search/criteria/criteria.js';
 import type { PostgresPool, PostgresStatement } from '../../src/stores/postgres/driver.js';
@@ -19,6 +19,7 @@ import { randomResources } from '../../src/testing/random-resources.js';
 import { skewedResources } from '../../src/testing/skewed-resources.js';
 import { assertSearches } from '../../src/testing/suites/random-searches.js';
 import { cases, SEED, someOf } from '../support/chance.js';
+import { until } from '../support/until.js';
 import { correlatedObservations } from './correlated-observations.js';
 import { noting, postgresPool } from './postgres-pool.js';
 import { buildSkips, rowsOf } from './postgres-skip-build.js';
@@ -508,7 +509,7 @@ describe('skip indexes', () => {
     await write(store, correlatedObservations(100));
     Object.assign(TUNING, { looks: [Infinity], stretch: 5 });
     await store.search(queryOf('Observation', match('status', 'corrected'), { sort: [by('date', true)], limit: 10 }));
-    await vi.waitFor(async () => expect(await countRows(pool)).toBeGreaterThan(20), 5_000);
+    await until(async () => (await countRows(pool)) > 20);
     await store.close();
   });
 

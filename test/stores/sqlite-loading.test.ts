@@ -153,7 +153,7 @@ test('a search finds what a load has written between its look at the indexes and
 
 test('a search waits for the indexes until its deadline, and others go on waiting', async () => {
   const file = fileNamed('waiting.db');
-  const store = new SqliteStore(file, { readers: 1, busyTimeout: 5_000 });
+  const store = new SqliteStore(file, { readers: 1, busyTimeout: 600_000 });
   await store.commit(PATIENTS.map((patient) => put(patient)));
   const other = new Database(file);
   other.exec('BEGIN IMMEDIATE');

@@ -27,6 +27,7 @@ import { randomResources } from '../../src/testing/random-resources.js';
 import { skewedResources } from '../../src/testing/skewed-resources.js';
 import { assertSearches } from '../../src/testing/suites/random-searches.js';
 import { cases, SEED } from '../support/chance.js';
+import { until } from '../support/until.js';
 import { correlatedObservations } from './correlated-observations.js';
 import { temporaryFolder } from './temporary-folder.js';
 import { randomRange, rangedResources } from './ranged-resources.js';
@@ -652,7 +653,7 @@ describe('a store with threads', () => {
     const second = new SqliteStore(file);
     const query = { project: PROJECT, type: 'Observation', criteria: match('status', 'corrected'), limit: 3 };
     await second.search({ ...query, sort: [by('date', true)] });
-    await vi.waitFor(() => expect(countRows(database)).toBe(made), 5_000);
+    await until(() => countRows(database) === made);
     await second.close();
     database.close();
   });

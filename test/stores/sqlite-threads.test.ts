@@ -333,7 +333,7 @@ describe('what leaves the event loop', () => {
   });
 
   test('making the rows of a project again waits for another process, and others go on', async () => {
-    const store = storeInLoop();
+    const store = storeInLoop({ busyTimeout: 600_000 });
     await store.commit(patients(10).map((resource) => put(resource)));
     const other = new Database(databaseOf(store));
     other.exec('BEGIN IMMEDIATE');
