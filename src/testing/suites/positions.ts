@@ -70,6 +70,27 @@ export const positionSuite: ConformanceSuite = {
       },
     },
     {
+      name: 'may have values of keys that no resource has one of',
+      async run(store) {
+        const named = (id: string, name?: string): AnyResource =>
+          resourceOf('Location', id, name === undefined ? {} : { name });
+        await putAll(store, named('a', 'x'), named('b', 'y'), named('c', 'y'), named('d', 'z'), named('e'));
+        for (const descending of [false, true]) {
+          // A place has no order, and no location here has an address.
+          for (const parameter of ['near', 'address']) {
+            const sort = ['name', parameter].map((one) => ({ parameter: one, descending }));
+            const position = { values: ['y', 'm'], id: 'b' };
+            const ask = (page: Partial<SearchQuery>): Promise<unknown> =>
+              idsOf(store, queryOf('Location', undefined, { sort, limit: 9, ...page }));
+            // What has the name has no value of the other key, and so comes after the position.
+            const [first, last] = descending ? ['d', 'a'] : ['a', 'd'];
+            assert.deepEqual(await ask({ before: position }), [first], parameter);
+            assert.deepEqual(await ask({ after: position }), ['b', 'c', last, 'e'], parameter);
+          }
+        }
+      },
+    },
+    {
       name: 'hold per target of a search by reference, and leave the total alone',
       async run(store) {
         const observations = ['a', 'b'].flatMap((patient) =>

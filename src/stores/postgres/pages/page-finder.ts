@@ -1,6 +1,7 @@
 import type { SortKey } from '../../../search/criteria/criteria.js';
 import type { SearchPosition } from '../../../search/evaluate/sort.js';
 import { type Condition, testsOf } from '../../sql/pages/condition.js';
+import { DecidingKeys } from '../../sql/pages/deciding-keys.js';
 import type { RowScope } from '../../sql/rows.js';
 import { FALSE, type Sql, sql, type SqlValue } from '../../sql/sql.js';
 import type { Run } from '../run.js';
@@ -10,7 +11,6 @@ import type { SkipSource } from '../skip/skip-state.js';
 import { prepared } from '../statements.js';
 import { collection } from './collection.js';
 import { areFar, areReferred, areSparse, haveLongSets, lackScans } from './far.js';
-import { DecidingKeys } from './deciding-keys.js';
 import { type OrderIndex, orderIndexOf } from './order-index.js';
 import { Outlook } from './outlook.js';
 import { allOfType, scansFor } from './own-scans.js';
@@ -63,16 +63,12 @@ export class PageFinder {
   readonly #outlook: Outlook;
   readonly #range: RangeWalk;
   readonly #skips: SkipSource | undefined;
-  /** No resource has what the position has: it comes before all. */
-  readonly #isEmpty: boolean;
   #skipWalker: Promise<SkipWalker | undefined> | undefined;
 
   constructor({ scope, sort, backwards, position, need, offset, holds, skips }: PageRequest) {
-    const keys = new DecidingKeys(sort, scope);
-    const isAfterAll = keys.isAfterAll(position);
-    const place = position === undefined || isAfterAll ? undefined : keys.placeOf(position);
+    const keys = new DecidingKeys(sort, position, scope);
+    const place = keys.placeOf(position);
     this.#asked = { order: { scope, keys: keys.keys, backwards }, level: 0, need, shown: need - offset, place, holds };
-    this.#isEmpty = isAfterAll && backwards;
     this.#skips = skips;
     this.#range = new RangeWalk({
       group: (...of) => this.#group(...of),
@@ -83,7 +79,7 @@ export class PageFinder {
 
   /** The page among the matches of the narrowest condition, by one statement. Undefined if they are many, or it may take long. */
   async few(conditions: readonly Condition[], run: Run): Promise<readonly FoundText[] | undefined> {
-    if (this.#isEmpty || isNever(conditions)) return [];
+    if (isNever(conditions)) return [];
     const [look] = TUNING.looks as readonly [number];
     if (look === Infinity || this.#skipsFirst(conditions)) return undefined;
     return this.#few(this.#asked, conditions, look, run);
@@ -95,7 +91,6 @@ export class PageFinder {
 
   /** The page where {@link few} does not find it, in its order or (backwards) reversed. @param run in one snapshot */
   async find(conditions: readonly Condition[], run: Run): Promise<readonly FoundText[]> {
-    if (this.#isEmpty) return [];
     const finding = this.#find(this.#asked, conditions, run, !this.#skipsFirst(conditions));
     for (;;) {
       const step = await finding.next();

@@ -1,11 +1,10 @@
 import type { SortKey } from '../../../search/criteria/criteria.js';
-import type { SearchPosition } from '../../../search/evaluate/sort.js';
-import { parameterKey, type RowScope } from '../../sql/rows.js';
 import { FALSE, type Sql } from '../../sql/sql.js';
 import type { Guard } from '../guard.js';
 import type { Statements } from '../statements.js';
 import { collection } from './collection.js';
 import { type Condition, leavesOf } from '../../sql/pages/condition.js';
+import { DecidingKeys } from '../../sql/pages/deciding-keys.js';
 import type { FoundRow } from '../../sql/pages/found-row.js';
 import { orderIndexOf } from './order-index.js';
 import type { PageOrder, PagePosition } from '../../sql/pages/page-order.js';
@@ -41,24 +40,19 @@ export class PageFinder {
   readonly #guard: Guard;
   readonly #order: PageOrder;
   readonly #walker: Walker;
-  /** The indexes of the sort values in a position. */
-  readonly #positions: readonly number[];
+  readonly #place: PagePosition | undefined;
   #skipWalker: SkipWalker | undefined;
   #looked = 0;
 
   constructor(search: PreparedSearch, statements: Statements, guard: Guard) {
     const { scope, page } = search;
-    const { sort, edge } = page;
-    const id = sort.findIndex(({ parameter }) => parameter === '_id');
-    // No key after the id can decide, nor a key that no resource has a value for.
-    const keys = id < 0 ? [...sort, BY_ID] : sort.slice(0, id + 1);
-    const hasPlace = (index: number): boolean => (edge?.position.values[index] ?? null) !== null;
-    const deciding = [...keys.entries()].filter(([index, key]) => hasValues(key, scope) || hasPlace(index));
+    const position = page.edge?.position;
+    const deciding = new DecidingKeys(page.sort, position, scope);
     this.#search = search;
     this.#statements = statements;
     this.#guard = guard;
-    this.#order = { scope, keys: deciding.map(([, key]) => key), backwards: search.isBackwards };
-    this.#positions = deciding.map(([position]) => position);
+    this.#order = { scope, keys: deciding.keys, backwards: search.isBackwards };
+    this.#place = deciding.placeOf(position);
     this.#walker = new Walker(statements, this.#order, {
       find: (asked) => this.#find(asked),
       sorted: (asked, start) => this.#sorted(asked, start),
@@ -99,15 +93,8 @@ export class PageFinder {
   }
 
   #asked(conditions: readonly Condition[]): Asked {
-    const { offset, limit = Infinity, edge } = this.#search.page;
-    return { level: 0, conditions, need: offset + limit, place: this.#placeAt(edge?.position) };
-  }
-
-  /** The id is a key like the others, whether or not it was asked for. */
-  #placeAt(position: SearchPosition | undefined): PagePosition | undefined {
-    if (position === undefined) return undefined;
-    const { values, id } = position;
-    return { values: this.#positions.map((index) => (index < values.length ? values[index]! : id)), id };
+    const { offset, limit = Infinity } = this.#search.page;
+    return { level: 0, conditions, need: offset + limit, place: this.#place };
   }
 
   /** Tries the ways in turn: sets, what conditions find, the order. Each goes further in each round. */
@@ -168,12 +155,6 @@ export class PageFinder {
 
 /** Rows of a scan that are looked at to explain a search. */
 const MANY = 10_000;
-
-const BY_ID: SortKey = { parameter: '_id', descending: false };
-
-function hasValues({ parameter }: SortKey, scope: RowScope): boolean {
-  return parameter === '_id' || parameter === '_lastUpdated' || parameterKey(scope, parameter) !== undefined;
-}
 
 /** Its test may look at many other resources, which takes longer than its set. */
 function isDear({ criteria }: Condition): boolean {

@@ -1,7 +1,7 @@
 import type { SortKey } from '../../../search/criteria/criteria.js';
 import type { SearchPosition } from '../../../search/evaluate/sort.js';
-import type { PagePosition } from '../../sql/pages/page-order.js';
-import { parameterKey, type RowScope } from '../../sql/rows.js';
+import { parameterKey, type RowScope } from '../rows.js';
+import type { PagePosition } from './page-order.js';
 
 /** The keys of a sort that decide. The id is the last one. */
 export class DecidingKeys {
@@ -9,28 +9,22 @@ export class DecidingKeys {
   /** Their indexes in the sort, and so in the values of a position. */
   readonly #positions: readonly number[];
 
-  constructor(sort: readonly SortKey[], scope: RowScope) {
+  constructor(sort: readonly SortKey[], position: SearchPosition | undefined, scope: RowScope) {
     const id = sort.findIndex(({ parameter }) => parameter === '_id');
     // Nothing after the id can still decide.
     const keys = id < 0 ? [...sort, BY_ID] : sort.slice(0, id + 1);
-    // Nor can a key that no resource has a value of.
-    const deciding = [...keys.entries()].filter(([, key]) => hasValues(key, scope));
+    // Nor can a key that neither a resource nor the position has a value of.
+    const hasPlace = (index: number): boolean => (position?.values[index] ?? null) !== null;
+    const deciding = [...keys.entries()].filter(([index, key]) => hasValues(key, scope) || hasPlace(index));
     this.keys = deciding.map(([, key]) => key);
     this.#positions = deciding.map(([position]) => position);
   }
 
   /** The id is a key like the others, whether or not it was asked for. */
-  placeOf({ values, id }: SearchPosition): PagePosition {
+  placeOf(position: SearchPosition | undefined): PagePosition | undefined {
+    if (position === undefined) return undefined;
+    const { values, id } = position;
     return { values: this.#positions.map((index) => (index < values.length ? values[index]! : id)), id };
-  }
-
-  /** No resource has a value, and the position has: it comes before all. */
-  isAfterAll(position: SearchPosition | undefined): boolean {
-    return position?.values.some((value, index) => value !== null && this.#isDropped(index)) === true;
-  }
-
-  #isDropped(index: number): boolean {
-    return index < (this.#positions.at(-1) ?? 0) && !this.#positions.includes(index);
   }
 }
 
