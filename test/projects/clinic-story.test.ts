@@ -7,6 +7,7 @@ import { signIn } from '../../src/access/sign-in/sign-in.js';
 import type { ResourceStore } from '../../src/store/store.js';
 import { PostgresStore } from '../../src/stores/postgres/store.js';
 import { postgresPool } from '../stores/postgres-pool.js';
+import { IS_WHOLE, someOf } from '../support/chance.js';
 import { LOADER } from '../support/load-typescript.js';
 import { contents, countOf, stores } from './harness.js';
 
@@ -21,7 +22,7 @@ const ALL_STORES: readonly (readonly [name: string, make: () => ResourceStore | 
   ['PostgreSQL', async () => new PostgresStore(await postgresPool())],
 ];
 
-describe.each(ALL_STORES)('the story of a clinic on %s', (_name, makeStore) => {
+describe.each(someOf(ALL_STORES, stores.length))('the story of a clinic on %s', (_name, makeStore) => {
   test('goes as the service document tells it', async () => {
     const store = await makeStore();
     const lines: string[] = [];
@@ -76,7 +77,7 @@ describe.each(ALL_STORES)('the story of a clinic on %s', (_name, makeStore) => {
   });
 });
 
-test('the example runs', async () => {
+test.runIf(IS_WHOLE)('the example runs', async () => {
   const root = join(import.meta.dirname, '../..');
   const command = ['--import', LOADER, 'examples/clinic.ts'];
   const { stdout, stderr } = await promisify(execFile)(process.execPath, command, { cwd: root });

@@ -6,14 +6,9 @@ import { postgresPool } from './postgres-pool.js';
 // One file runs them all: each would start a PostgreSQL of its own, which takes longer than its tests.
 import './postgres/changing-models.js';
 import './postgres/concepts.js';
-import './postgres/copy.js';
-import './postgres/decimals.js';
 import './postgres/limits.js';
 import './postgres/maintenance.js';
-import './postgres/own-parameters.js';
-import './postgres/partitions.js';
 import './postgres/reindex.js';
-import './postgres/statistics.js';
 
 describe('PostgreSQL in this process', () => {
   storeConformance({ describe, test }, async () => new PostgresStore(await postgresPool()), {
