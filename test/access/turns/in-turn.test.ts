@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { systemCaller } from '../../../src/access/caller.js';
 import { signIn } from '../../../src/access/sign-in/sign-in.js';
 import { maskError } from '../../../src/fhir/error.js';
@@ -10,12 +10,15 @@ import { importBundle } from '../../../src/import/bundle/import-bundle.js';
 import { importNdjson } from '../../../src/import/ndjson/import-ndjson.js';
 import { initialize } from '../../../src/projects/clients/initialize.js';
 import { searchMembers } from '../../../src/projects/members/search-members.js';
+import { PACE } from '../../../src/platform/pace.js';
 import { createRepository } from '../../../src/repository/create-repository.js';
 import type { ResourceStore } from '../../../src/store/store.js';
 import { MemoryStore } from '../../../src/stores/memory/store.js';
 import { SqliteStore } from '../../../src/stores/sqlite/store.js';
 import { stopClock } from '../../support/stop-clock.js';
 import { storeWith } from '../../support/store-with.js';
+
+const TURN_MS = PACE.turnMs;
 
 /** A store whose searches and reads wait until they are released, with the order in which they came. */
 function held(inner: ResourceStore = new MemoryStore()) {
@@ -277,18 +280,27 @@ describe('requests with limits of concurrency', () => {
 });
 
 test('a greedy project over SQLite does not keep twenty modest ones waiting', async () => {
+  PACE.turnMs = 1e9;
+  onTestFinished(() => void (PACE.turnMs = TURN_MS));
   const store = new SqliteStore(':memory:');
   const projects = ['greedy', ...Array.from({ length: 20 }, (_, index) => `m${index}`)];
   for (const project of projects) {
     await createRepository({ store, caller: systemCaller(project) }).create({ resourceType: 'Patient', active: true });
   }
   const limits = { concurrency: { total: 2, project: 1, queue: 200 } };
+  // The query is known from then on.
+  await executeFhirGraphql(LIST, { store, caller: systemCaller('greedy') });
+  const gate = Promise.withResolvers<undefined>();
+  const held = storeWith(store, { search: (...call) => gate.promise.then(() => store.search(...call)) });
   const order: string[] = [];
   const ask = (project: string): Promise<unknown> =>
-    executeFhirGraphql(LIST, { store, caller: systemCaller(project), limits }).then(() => order.push(project));
+    executeFhirGraphql(LIST, { store: held, caller: systemCaller(project), limits }).then(() => order.push(project));
   // A hundred of the greedy one were there first.
   const all = Array.from({ length: 100 }, () => ask('greedy'));
   for (const project of projects.slice(1)) all.push(ask(project));
+  // However slow the machine is, none has ended before all of them are in line.
+  await settled();
+  gate.resolve(undefined);
   await Promise.all(all);
   const lastModest = Math.max(...projects.slice(1).map((project) => order.indexOf(project)));
   expect(order).toHaveLength(120);
