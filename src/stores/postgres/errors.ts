@@ -18,7 +18,7 @@ export function storeError(error: unknown): FhirError {
   }
   const known = FAULTS.find(([start]) => state.startsWith(start));
   return known === undefined
-    ? new FhirError('internal', INTERNAL, { cause: error })
+    ? new FhirError('internal', `${INTERNAL} (SQLSTATE ${state})`, { cause: error })
     : new FhirError(known[1], known[2], { cause: error });
 }
 
@@ -77,6 +77,7 @@ const FAULTS: readonly (readonly [start: string, code: ErrorCode, message: strin
   ['22012', 'conflict', OVERTAKEN],
   ['55P03', 'unavailable', 'The database is locked by another connection; try again'],
   ['42P07', 'conflict', 'The schema of PostgreSQL belongs to another application; name one of its own in search_path'],
+  ['42P01', 'corrupt', 'The schema lacks a table of the store: it was dropped, or search_path names another schema'],
   ['22P02', 'invalid', 'A position of the search does not fit its sort'],
   ['22003', 'invalid', 'A number of the search is out of range'],
   ['57014', 'unavailable', 'PostgreSQL ended the statement, as it took too long'],
@@ -87,6 +88,7 @@ const FAULTS: readonly (readonly [start: string, code: ErrorCode, message: strin
   ['25006', 'unavailable', 'PostgreSQL takes no writes now'],
   ['28', 'unavailable', 'PostgreSQL refused the connection'],
   ['3D', 'unavailable', 'There is no such database'],
+  ['3F', 'unavailable', 'There is no schema of the search_path'],
   ['42501', 'unavailable', 'PostgreSQL refused the access'],
   ['53', 'unavailable', 'PostgreSQL is out of connections, memory or disk space'],
   ['57P', 'unavailable', UNREACHABLE],

@@ -1,6 +1,7 @@
 import { BackgroundWork, type StepResult } from '../sql/background-work.js';
 import { type Sql, sql } from '../sql/sql.js';
 import type { Connections } from './connections.js';
+import { storeError } from './errors.js';
 import { GROWING_TABLES } from './table-names.js';
 
 /** Only tests change it. */
@@ -35,6 +36,7 @@ export class Statistics {
         await this.#gather(signal);
         return 'done';
       },
+      storeError,
     );
   }
 

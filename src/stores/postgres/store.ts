@@ -11,7 +11,7 @@ import type { SearchPage, SearchQuery } from '../../store/search-query.js';
 import type { ResourceStore, StatementPlan, StoreCall } from '../../store/store.js';
 import type { ReadResult } from '../../store/stored-resource.js';
 import type { Change, Write, WriteResult } from '../../store/write.js';
-import { BackgroundWork } from '../sql/background-work.js';
+import { BackgroundWork, type StepResult } from '../sql/background-work.js';
 import type { ReindexOptions } from '../sql/reindex.js';
 import { readAccessEpoch } from './access-epoch.js';
 import { Commits } from './commit.js';
@@ -100,10 +100,11 @@ export class PostgresStore implements ResourceStore {
     this.#status = new IndexStatus(writer, this.model);
     this.#commits = new Commits(writer, this.#config, this.#status);
     this.#work = new IndexWork(writer, this.#status, this.model, this.#config.attempts);
-    this.#background = new BackgroundWork('Re-indexing failed', async (signal) => {
+    const reindexed = async (signal: AbortSignal): Promise<StepResult> => {
       const result = await this.#work.step(signal);
       return typeof result === 'string' ? result : 'more';
-    });
+    };
+    this.#background = new BackgroundWork('Re-indexing failed', reindexed, storeError);
     this.#preparation = new Preparation(writer, this.#config, this.#status, this.#work, this.#background);
     this.#statistics = new Statistics(writer);
     this.#skips = new SkipIndexes(writer, this.model, this.#skipCache);

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type FhirError, maskError } from '../../fhir/error.js';
+import type { FhirError } from '../../fhir/error.js';
 
 /** The result of a step: more work remains, the rest must wait for another process, or all is done. */
 export type StepResult = 'more' | 'later' | 'done';
@@ -16,14 +16,19 @@ export class BackgroundWork {
   readonly #controller = new AbortController();
   readonly #name: string;
   readonly #step: Step;
+  readonly #faultOf: (error: unknown) => FhirError;
   #running: Promise<void> | undefined;
   /** Why the last step failed; undefined if it succeeded. */
   #lastError: FhirError | undefined;
 
-  /** @param name the work that the warning reports as failed */
-  constructor(name: string, step: Step) {
+  /**
+   * @param name the work that the warning reports as failed
+   * @param faultOf what an error means to the store
+   */
+  constructor(name: string, step: Step, faultOf: (error: unknown) => FhirError) {
     this.#name = name;
     this.#step = step;
+    this.#faultOf = faultOf;
   }
 
   /** Starts, unless already running. */
@@ -53,7 +58,7 @@ export class BackgroundWork {
         this.#lastError = undefined;
       } catch (error) {
         if (signal.aborted) return;
-        this.#report(maskError(error));
+        this.#report(this.#faultOf(error));
         pause = Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** failures++);
       }
     }

@@ -14,7 +14,7 @@ export class Reindexing {
   constructor(database: SqliteDatabase, work: IndexWork) {
     this.#database = database;
     this.#work = work;
-    this.#background = new BackgroundWork('Re-indexing failed', () => this.#stepBeside());
+    this.#background = new BackgroundWork('Re-indexing failed', () => this.#stepBeside(), storeError);
   }
 
   /** Starts remaining work, if any: an up-to-date file is opened without the write lock. */

@@ -1,8 +1,9 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import type { AnyResource } from '../../../src/fhir/resource.js';
 import { rowsOf } from '../../../src/stores/postgres/array.js';
 import { deleteOf } from '../../../src/stores/postgres/by-key.js';
 import { projectKey, resourceKey } from '../../../src/stores/postgres/keys.js';
+import type { PostgresStatement } from '../../../src/stores/postgres/driver.js';
 import type { Row } from '../../../src/stores/postgres/lent-connection.js';
 import { pglitePool } from '../../../src/stores/postgres/pglite-pool.js';
 import { ProjectWrites } from '../../../src/stores/postgres/project-writes.js';
@@ -14,6 +15,7 @@ import { type Sql, sql } from '../../../src/stores/sql/sql.js';
 import { PROJECT, putAll, resourceOf } from '../../../src/testing/conformance-case.js';
 import { until } from '../../support/until.js';
 import { bareDatabase } from '../postgres-pool.js';
+import { buildSkips } from '../postgres-skip-build.js';
 
 /** Statistics of small loads. */
 function ofSmallLoads(quiet: number): void {
@@ -73,6 +75,35 @@ test('statistics are gathered when a bulk load has ended, before it has doubled'
   await write(9);
   await write(1);
   await until(async () => (await known('resource')) === 30);
+  await store.close();
+});
+
+test('warnings about work in the background say that the schema was dropped', async () => {
+  ofSmallLoads(LONG_MS);
+  const database = await bareDatabase();
+  const pool = pglitePool(database);
+  const store = new PostgresStore({
+    async connect() {
+      const client = await pool.connect();
+      return {
+        async query(statement: PostgresStatement) {
+          if (/^VACUUM/.test(statement.text)) await database.exec('DROP SCHEMA public CASCADE; CREATE SCHEMA public');
+          return client.query(statement);
+        },
+        release: (broken) => client.release(broken),
+      };
+    },
+  });
+  const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
+  onTestFinished(() => warn.mockRestore());
+  await putAll(store, ...Array.from({ length: 10 }, (_, index) => resourceOf('Patient', `p${index}`)));
+  await until(() => warn.mock.calls.length > 0);
+  await buildSkips(pool, ['Patient']);
+  const lost = 'The schema lacks a table of the store: it was dropped, or search_path names another schema';
+  expect(warn.mock.calls.map(([text]) => text)).toEqual([
+    `The statistics of PostgreSQL are not renewed: ${lost}`,
+    `Skip indexes of PostgreSQL are not made: ${lost}`,
+  ]);
   await store.close();
 });
 

@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { maskError } from '../../../fhir/error.js';
 import type { FhirModel } from '../../../fhir/model/fhir-model.js';
 import type { Change } from '../../../store/write.js';
 import { sql, TRUE } from '../../sql/sql.js';
@@ -197,7 +196,7 @@ async function untilWritersEnd(connection: Connection, signal: AbortSignal): Pro
 }
 
 function warn(error: unknown): void {
-  const { message } = maskError(storeError(error));
+  const { message } = storeError(error);
   process.emitWarning(`Skip indexes of PostgreSQL are not made: ${message}`, { code: 'FHIRGRAPH_INDEX' });
 }
 
