@@ -69,9 +69,9 @@ export const COMMON = {
   ],
   setupFiles: ['test/support/setup.ts'],
   globalSetup: ['test/support/temporary-in-memory.ts'],
-  // Ends a test that hangs. A machine under load takes ten times as long as a quiet one, which is not the test's fault.
-  testTimeout: 300_000,
-  hookTimeout: 300_000,
+  // Ends a test that hangs. A machine under load takes a hundred times as long as a quiet one, which is not the test's fault.
+  testTimeout: 1_800_000,
+  hookTimeout: 1_800_000,
 };
 
 // graphql 17 has a build of its own for the condition `development`, whose types libraries outside of Vite do not know.

@@ -25,6 +25,6 @@ export default defineConfig({
     // As in `npm test`: Vitest would leave one of two cores to itself.
     maxWorkers: '100%',
     testTimeout: 1_800_000,
-    hookTimeout: 300_000,
+    hookTimeout: 1_800_000,
   },
 });

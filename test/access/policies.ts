@@ -260,5 +260,6 @@ export async function enrol(store: ResourceStore, project: string, setup: Member
       resource,
     })),
   );
-  return signIn(store, { membership });
+  // A check in between would be one more call of the store: after five seconds, which a busy machine may take.
+  return signIn(store, { membership }, { recheckAfter: Infinity });
 }

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 
 /** After this long, in milliseconds, an input will never end, however busy the machine is. */
-const NEVER = 240_000;
+const NEVER = 900_000;
 
 /**
  * Ends what does not end by itself. An endless loop blocks the thread that it is in, timers and all, so another thread

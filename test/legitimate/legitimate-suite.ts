@@ -5,9 +5,6 @@ import type { Role } from './operation.js';
 import { ROLES } from './roles.js';
 import { openWorld, type World } from './world.js';
 
-/** In milliseconds, for stores that take long to start. */
-const START_TIMEOUT = 120_000;
-
 /** Everything that each role does every day, over one kind of store. */
 export function legitimateSuite(openStore: () => ResourceStore | Promise<ResourceStore>): void {
   describe.each(ROLES)('$role', ({ who, operations }: Role) => {
@@ -16,7 +13,7 @@ export function legitimateSuite(openStore: () => ResourceStore | Promise<Resourc
       const store = await openStore();
       world = await openWorld(store, who);
       return () => store.close();
-    }, START_TIMEOUT);
+    });
 
     test.each(operations)('%s', async (_purpose, ask, expected) => {
       const answer = await carryOut(world, ask).catch((error: unknown) => {

@@ -216,4 +216,4 @@ test('no role changes programs past the operations, those with super-admin power
   );
   // Both outcomes are common, or the test would show little.
   expect(Math.min(seen.done, seen.refused)).toBeGreaterThan(5);
-}, 600_000);
+});

@@ -168,7 +168,7 @@ async function oracle(repository: Repository, type: Type, edges: readonly Edge[]
   return included;
 }
 
-test('includes bring what a caller finds by itself, one resource after the other', { timeout: 300_000 }, () =>
+test('includes bring what a caller finds by itself, one resource after the other', () =>
   fc.assert(
     fc.asyncProperty(
       fc.uniqueArray(aResource, { minLength: 4, maxLength: 12, selector: keyOf }),
@@ -192,5 +192,4 @@ test('includes bring what a caller finds by itself, one resource after the other
       },
     ),
     { numRuns: cases(400, 60) },
-  ),
-);
+  ));

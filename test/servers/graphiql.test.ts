@@ -8,7 +8,7 @@ const CHROMIUM = findChromium();
 if (CHROMIUM === undefined) console.warn('GraphiQL is not tested: no Chromium here, and FHIRGRAPH_CHROMIUM names none');
 
 /** For a busy machine. */
-const PATIENCE = 240_000;
+const PATIENCE = 900_000;
 
 describe.skipIf(CHROMIUM === undefined)('GraphiQL in a browser', () => {
   let yoga: OpenYoga;

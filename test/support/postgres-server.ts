@@ -115,7 +115,7 @@ function makeCluster(programs: string, folder: string, data: string): void {
 const DEBIAN = '/usr/lib/postgresql';
 const USER = 'fhirgraph';
 /** For a busy machine that recovers from a crash. */
-const PATIENCE = 240_000;
+const PATIENCE = 900_000;
 
 /** PostgreSQL does not run as root; then another user of the machine does it. */
 export function ownerOfServers(): { readonly uid: number; readonly gid: number } | undefined {

@@ -8,9 +8,6 @@ export interface MigratedStore extends ResourceStore {
   verify(): Promise<{ readonly resources: number; readonly problems: readonly string[] }>;
 }
 
-/** In milliseconds: PGlite takes seconds to start, and longer on a busy machine. */
-const START_TIMEOUT = 120_000;
-
 /** Opens what each version wrote, as an upgrade does, and asks it everything. */
 export function upgradeSuite<Content>(
   fixtures: readonly Fixture<Content>[],
@@ -23,7 +20,7 @@ export function upgradeSuite<Content>(
       store = await open(content);
       clinic = { store, facts };
       return () => store.close();
-    }, START_TIMEOUT);
+    });
 
     const assertSound = async (): Promise<void> => {
       const { resources, problems } = await store.verify();
