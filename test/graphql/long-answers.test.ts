@@ -133,6 +133,21 @@ test.each([
   expect(turns).toBeGreaterThanOrEqual(PATIENTS);
 });
 
+test('the expressions of a resource are compiled in turns with other work', async () => {
+  const store = await clinic();
+  const clock = new ManualClock((one) => one.pass(5));
+  const fields = Array.from({ length: 50 }, (_, n) => `a${n}: name(fhirpath: "family = 'Lee${n}'") { family }`);
+  const query = `{ Patient(id: "p7") { id ${fields.join(' ')} gender } }`;
+  const { result, turns } = await countTurns(() =>
+    executeBy(clock, query, { store, caller: systemCaller(PROJECT), limits: { timeout: 1e9 } }),
+  );
+  expect(result.errors).toEqual([]);
+  const { Patient } = result.data as { Patient: object };
+  expect(Object.keys(Patient)).toEqual(['id', ...fields.map((_, n) => `a${n}`), 'gender']);
+  expect(Patient).toMatchObject({ a6: [], a7: [{ family: 'Lee7' }] });
+  expect(turns).toBeGreaterThanOrEqual(fields.length);
+});
+
 test('slices of many resources are evaluated in turns with other work', async () => {
   const store = await clinic();
   const clock = new ManualClock((one) => one.pass(5));

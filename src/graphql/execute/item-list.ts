@@ -20,7 +20,7 @@ export function compileItems(field: ObjectField | InlineResourceField, write: It
       set(out, value === undefined ? null : writeAll(value, write, out, container, run));
       return;
     }
-    if (areTestedInTurns(field, value)) {
+    if (areTestedInTurns(field, value, run)) {
       // The key keeps its place in the answer.
       out[key] = null;
       run.longLists.push(() => fillLongList(field, value, write, out, container, run));

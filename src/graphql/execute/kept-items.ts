@@ -29,10 +29,18 @@ export function keptItems(
   }
 }
 
-/** Whether the items are tested in turns with other work: by FHIRPath, which may take milliseconds for one of them. */
-export function areTestedInTurns(field: ObjectField | InlineResourceField, value: unknown): value is unknown[] {
-  const isTested = field.filter?.fhirpath !== undefined || field.shaping?.slice !== undefined;
-  return isTested && Array.isArray(value) && value.length > LONG;
+/**
+ * Whether the items are tested in turns with other work: by FHIRPath, which may take milliseconds to compile and for each
+ * of them.
+ */
+export function areTestedInTurns(
+  { filter, shaping }: ObjectField | InlineResourceField,
+  value: unknown,
+  run: Run,
+): value is unknown[] {
+  if ((filter?.fhirpath === undefined && shaping?.slice === undefined) || !Array.isArray(value)) return false;
+  const isNew = filter?.fhirpath !== undefined && !run.filters.has(filter);
+  return isNew || value.length > LONG || run.deadline.isTurnOver;
 }
 
 /** {@link keptItems} in turns with other work. */
@@ -44,6 +52,7 @@ export async function keptItemsInTurns(
   run: Run,
 ): Promise<readonly unknown[] | null> {
   const type = field.kind === 'object' ? field.selection.type : RESOURCE;
+  if (run.deadline.isTurnOver) await run.deadline.yieldIfLong();
   try {
     const kept = field.filter === undefined ? items : await filterInTurns(items, filterOf(field, run), container, run);
     return await shapeItemsInTurns(field, type, kept, out, container, run);

@@ -93,7 +93,7 @@ export class Run extends Spending {
   /** Places of the response that may not be null. */
   readonly required = new RequiredPlaces();
   #reported: Set<unknown> | undefined;
-  /** Fills long lists whose items are tested by FHIRPath, in turns with other work, before the next level. */
+  /** Fills lists whose items are tested by FHIRPath, in turns with other work, before the next level. */
   readonly longLists: (() => Promise<void>)[] = [];
   /** True once a mutation has changed something. */
   written = false;

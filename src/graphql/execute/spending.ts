@@ -1,4 +1,5 @@
 import { compilationSteps, type StepMeter } from '../../fhirpath/step-budget.js';
+import { assertFewNumbers } from '../../fhirpath/syntax-tree.js';
 import { LimitError, type Limits, tooCostly } from '../limits.js';
 import { CALL_COST, LOOKUP_COST, weightOf } from '../plan/estimate-cost.js';
 import type { Selection } from '../plan/plan.js';
@@ -103,11 +104,13 @@ export class Spending implements StepMeter {
    * Counts an expression once, even if it is cached: the answer must not depend on the cache.
    *
    * @throws as {@link spend}
+   * @throws FhirError `too-costly` - it would take long to parse
    */
   spendExpression(expression: string): void {
     this.#expressions ??= new Set();
     if (this.#expressions.has(expression)) return;
     this.#expressions.add(expression);
+    assertFewNumbers(expression);
     this.spend(compilationSteps(expression));
   }
 

@@ -98,6 +98,9 @@ export const HOSTILE_EXPRESSIONS: readonly HostileDocument[] = [
   onTree('2,000 negations', `${'-'.repeat(2000)}1 < 1`, 'too-costly'),
   onTree('4,000 characters of function calls', `item${'.first()'.repeat(490)}.exists()`, 'answered'),
   onTree('4,000 characters of alternatives', `${'true or '.repeat(490)}true`, 'answered'),
+  onTree('65 numbers', `${'1 + '.repeat(64)}1 > 1`, 'too-costly'),
+  onTree('1,000 numbers to sort by', `item.sort(${'-1, '.repeat(1000)}-1).exists()`, 'too-costly'),
+  onTree('digits of 100 texts, dates and names', `${"a1 = '1, 1' or b2 = @2012 or ".repeat(100)}true`, 'answered'),
   onTree('95,000 characters', `${'1 + '.repeat(23_000)}1 > 1`, 'too-costly'),
 
   {
