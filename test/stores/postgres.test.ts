@@ -7,8 +7,6 @@ import { postgresPool } from './postgres-pool.js';
 import './postgres/changing-models.js';
 import './postgres/concepts.js';
 import './postgres/limits.js';
-import './postgres/maintenance.js';
-import './postgres/reindex.js';
 
 describe('PostgreSQL in this process', () => {
   storeConformance({ describe, test }, async () => new PostgresStore(await postgresPool()), {
