@@ -513,6 +513,17 @@ describe('skip indexes', () => {
     await store.close();
   });
 
+  test('are made before a store closes whose search began with them', async () => {
+    const pool = await postgresPool();
+    await write(new PostgresStore(pool), correlatedObservations(100));
+    const store = new PostgresStore({ ...pool, options: {} });
+    Object.assign(TUNING, { looks: [Infinity], stretch: 5 });
+    Object.assign(SKIP_TUNING, { lastWait: 600_000 });
+    await store.search(queryOf('Observation', match('status', 'corrected'), { sort: [by('date', true)], limit: 10 }));
+    await store.close();
+    expect(await countRows(pool)).toBeGreaterThan(20);
+  });
+
   test('that searches do without, or soon will, are made again sooner than others', async () => {
     const scope = { project: PROJECT, type: 'Observation' } as RowScope;
     const notes = async (written: number, header?: object): Promise<readonly StaleType[]> => {

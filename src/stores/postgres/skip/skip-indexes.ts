@@ -71,11 +71,16 @@ export class SkipIndexes {
     if (due.length > 0) this.#work = this.make(due);
   }
 
-  /** Builds the skip indexes of the types that this process has loaded. */
+  /**
+   * Builds the skip indexes of the types that this process has loaded. What it builds for its searches has some time to end:
+   * processes that live as long as one search would never have any.
+   */
   async finish(): Promise<void> {
     const loaded = [...this.#written.values()].filter(({ count }) => count >= SKIP_TUNING.minLoad);
-    if (loaded.length === 0) this.#controller.abort();
+    const abort = (): void => this.#controller.abort();
+    const timer = loaded.length === 0 ? setTimeout(abort, SKIP_TUNING.lastWait) : undefined;
     await this.#work;
+    clearTimeout(timer);
     await this.make(loaded);
   }
 

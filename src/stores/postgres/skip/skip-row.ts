@@ -207,4 +207,6 @@ export const SKIP_TUNING = {
   abandoned: 40_000,
   /** After so many writes to a type, a store builds its skip index before it closes. Smaller types wait for a search. */
   minLoad: 20_000,
+  /** Milliseconds for which a store that closes waits for what it builds: long enough for 20,000 resources. */
+  lastWait: 3_000,
 };
