@@ -8,11 +8,11 @@ import {
   type JsonObject,
   MAX_RESOURCE_DEPTH,
 } from './resource.js';
-import { isLong, PARTS } from './json/parts.js';
+import { PARTS } from './json/parts.js';
 import { checkingResource, isShort } from './validation/check-in-steps.js';
 import { checkResource } from './validation/check-resource.js';
 import { Findings, kindOf } from './validation/findings.js';
-import { checkingJsonSafety, checkJsonSafety } from './validation/json-safety.js';
+import { checkingJsonSafety, checkJsonSafety, checkShortJsonSafety } from './validation/json-safety.js';
 import { checkStorableShape } from './validation/storable-shape.js';
 
 export interface ValidationOptions {
@@ -66,11 +66,15 @@ export function* validatingResource(
   resource: unknown,
   { maxIssues = MAX_ISSUES, maxBytes = DEFAULT_RESOURCE_BYTES }: Omit<ValidationOptions, 'strict'>,
 ): Generator<void, OutcomeIssue[]> {
-  if (!isLong(resource)) return validateResource(model, resource, { maxIssues, maxBytes });
-  const findings = new Findings(Math.max(1, maxIssues));
+  const limits = { maxBytes, maxDepth: MAX_RESOURCE_DEPTH };
+  let findings = new Findings(Math.max(1, maxIssues));
   if (!hasKnownType(model, resource, findings)) return findings.issues;
   findings.enter(resource.resourceType);
-  yield* checkingJsonSafety(resource, { maxBytes, maxDepth: MAX_RESOURCE_DEPTH }, findings);
+  if (!checkShortJsonSafety(resource, limits, findings)) {
+    findings = new Findings(Math.max(1, maxIssues));
+    findings.enter(resource.resourceType);
+    yield* checkingJsonSafety(resource, limits, findings);
+  }
   if (!findings.any) checkStorableShape(resource, findings);
   return findings.issues;
 }

@@ -1,9 +1,15 @@
 import { FhirError } from '../fhir/error.js';
 import { noteDecimals } from '../fhir/json/note-decimals.js';
 import { decimalTextsOf } from '../fhir/json/decimal-texts.js';
-import { isLong, isPart } from '../fhir/json/parts.js';
+import { isPart } from '../fhir/json/parts.js';
 import { writingJson } from '../fhir/json/stringify-in-turns.js';
-import { elementText, hasDecimalText, hasOwnJson, textWithDecimals } from '../fhir/json/stringify-json.js';
+import {
+  elementText,
+  hasDecimalText,
+  hasDecimalTextUnlessLong,
+  hasOwnJson,
+  textWithDecimals,
+} from '../fhir/json/stringify-json.js';
 import { type AnyResource, DEFAULT_RESOURCE_BYTES, elementsOf } from '../fhir/resource.js';
 import { assertWholeNumber } from '../fhir/whole-number.js';
 import { byteLength } from '../platform/byte-length.js';
@@ -56,7 +62,12 @@ export function jsonLines(resource: AnyResource): string {
 
 /** {@link jsonLines} in steps: a long resource is written in parts. */
 export function* writingJsonLines(resource: AnyResource): Generator<void, string> {
-  if (hasOwnJson(resource) || !isLong(resource)) return jsonLines(resource);
+  if (hasOwnJson(resource)) return jsonText(resource);
+  const hasTexts = hasDecimalTextUnlessLong(resource);
+  if (hasTexts !== undefined) {
+    const text = unlessUnwritable(resource, () => linesOf(resource, hasTexts));
+    return unlessTooLarge(resource, text);
+  }
   try {
     return unlessTooLarge(resource, yield* writingLines(resource));
   } catch (cause) {
@@ -64,11 +75,11 @@ export function* writingJsonLines(resource: AnyResource): Generator<void, string
   }
 }
 
-function linesOf(resource: AnyResource): string {
+function linesOf(resource: AnyResource, hasTexts?: boolean): string {
   const elements = elementsOf(resource);
   // Written before decimals are looked for: that search never ends in a circular value, which JSON.stringify rejects.
   const plain = linesBy(Object.keys(elements), (name) => plainText(elements[name]));
-  if (!hasDecimalText(resource)) return plain;
+  if (!(hasTexts ?? hasDecimalText(resource))) return plain;
   return DECIMALS_MARK + linesBy(Object.keys(elements), (name) => elementText(elements, name));
 }
 

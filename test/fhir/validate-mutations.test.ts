@@ -218,13 +218,14 @@ describe('validation of mutated resources', () => {
         wrong,
         fc.integer({ min: 2, max: 9 }),
         fc.constantFrom(1, 2, 100),
-        (one, two, junk, size, maxIssues) => {
+        fc.constantFrom(1, 20, 100),
+        (one, two, junk, size, maxIssues, long) => {
           const once = changed(one.resource, one.place, (holder, key) => void (holder[key] = junk));
           const isTwice = one.resource === two.resource && !two.place.location.startsWith(one.place.location);
           const mutated = isTwice ? changed(once, two.place, (holder, key) => void (holder[key] = junk)) : once;
           const storable = validateResource(R4, mutated, { maxIssues });
           const strict = storable.length > 0 ? [] : validateStorable(R4, mutated as AnyResource, { maxIssues });
-          Object.assign(PARTS, { long: 1, size });
+          Object.assign(PARTS, { long, size });
           expect(inOneGo(validatingResource(R4, mutated, { maxIssues }))).toEqual(storable);
           if (storable.length === 0) {
             expect(inOneGo(validatingStorable(R4, mutated as AnyResource, { maxIssues }))).toEqual(strict);

@@ -4,11 +4,11 @@ import { isAboveProjects } from '../fields/administrative-types.js';
 
 /** Sets the author and project of a write: Medplum's `meta.author` and `meta.project`. */
 export function stamp(resource: AnyResource, caller: Caller): AnyResource {
-  const meta = {
+  const meta: AnyResource['meta'] & { project?: string; author?: { readonly reference: string } } = {
     ...resource.meta,
-    ...(isAboveProjects(resource.resourceType) ? {} : { project: caller.project }),
-    ...(caller.kind === 'member' ? { author: { reference: caller.profile } } : {}),
   };
+  if (!isAboveProjects(resource.resourceType)) meta.project = caller.project;
+  if (caller.kind === 'member') meta.author = { reference: caller.profile };
   return { ...resource, meta };
 }
 

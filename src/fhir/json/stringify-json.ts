@@ -1,5 +1,6 @@
 import type { JsonObject } from '../resource.js';
 import { decimalText, decimalTextsOf } from './decimal-texts.js';
+import { PARTS } from './parts.js';
 
 /**
  * `JSON.stringify` that writes decimals as they were written in the text that `parseJson` read (`1.00`), in resources,
@@ -76,6 +77,34 @@ export function hasDecimalText(root: unknown): boolean {
     }
   }
   return false;
+}
+
+/**
+ * {@link hasDecimalText}; undefined if the value is long: see `isLong`.
+ *
+ * PERF: one walk for both; only what has numbers, or lists of them, has texts.
+ */
+export function hasDecimalTextUnlessLong(root: object): boolean | undefined {
+  const open: object[] = [root];
+  let left = PARTS.long;
+  let found = false;
+  for (let value = open.pop(); value !== undefined; value = open.pop()) {
+    if (Array.isArray(value)) {
+      left -= value.length;
+      if (left < 0) return undefined;
+      for (const item of value as readonly unknown[]) if (typeof item === 'object' && item !== null) open.push(item);
+      continue;
+    }
+    let hasNumbers = false;
+    for (const name in value) {
+      if (--left < 0) return undefined;
+      const inner = (value as JsonObject)[name];
+      if (typeof inner === 'number' || Array.isArray(inner)) hasNumbers = true;
+      if (typeof inner === 'object' && inner !== null) open.push(inner);
+    }
+    if (hasNumbers && decimalTextsOf(value) !== undefined) found = true;
+  }
+  return found;
 }
 
 function writeDecimals(value: unknown, space = 0): string {

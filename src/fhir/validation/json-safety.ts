@@ -35,8 +35,27 @@ const MAX_NUMBER_LENGTH = 25;
  * heavily shared objects cost no more than a legitimate resource of that size.
  */
 export function checkJsonSafety(resource: object, limits: SizeLimits, findings: Findings): void {
-  const walk = new SafetyWalk(limits, findings);
+  const walk = new SafetyWalk(limits, findings, limits.maxBytes);
   walk.object(resource, 1);
+  reportIfLong(resource, walk, limits, findings);
+}
+
+/**
+ * {@link checkJsonSafety} of a resource that is short enough for one step. PERF: one walk finds what is unsafe and whether it is.
+ *
+ * @returns false if it is too long; the findings may be incomplete then
+ */
+export function checkShortJsonSafety(resource: object, limits: SizeLimits, findings: Findings): boolean {
+  // A value takes two units at least.
+  const most = 2 * PARTS.long;
+  const walk = new SafetyWalk(limits, findings, Math.min(most, limits.maxBytes));
+  walk.object(resource, 1);
+  if (walk.units > most) return false;
+  reportIfLong(resource, walk, limits, findings);
+  return true;
+}
+
+function reportIfLong(resource: object, walk: SafetyWalk, limits: SizeLimits, findings: Findings): void {
   if (walk.units > limits.maxBytes || (!findings.any && inOneGo(isLongText(resource, walk.units, limits)))) {
     reportLength(limits, findings);
   }
@@ -44,7 +63,7 @@ export function checkJsonSafety(resource: object, limits: SizeLimits, findings: 
 
 /** {@link checkJsonSafety} in steps. */
 export function* checkingJsonSafety(resource: object, limits: SizeLimits, findings: Findings): Generator<void> {
-  const walk = new SafetyWalk(limits, findings);
+  const walk = new SafetyWalk(limits, findings, limits.maxBytes);
   yield* walk.objectInParts(resource, 1);
   if (walk.units > limits.maxBytes || (!findings.any && (yield* isLongText(resource, walk.units, limits)))) {
     reportLength(limits, findings);
@@ -59,13 +78,16 @@ class SafetyWalk {
   /** Lower bound of the JSON text's length so far, in UTF-16 units. */
   units = 0;
   ended = false;
-  readonly #limits: SizeLimits;
+  readonly #maxDepth: number;
+  readonly #mostUnits: number;
   readonly #findings: Findings;
   /** Where the walk is. PERF: a place is written as FHIRPath only where something is found. */
   readonly #path: (string | number)[] = [];
 
-  constructor(limits: SizeLimits, findings: Findings) {
-    this.#limits = limits;
+  /** @param mostUnits after which it ends */
+  constructor({ maxDepth }: SizeLimits, findings: Findings, mostUnits: number) {
+    this.#maxDepth = maxDepth;
+    this.#mostUnits = mostUnits;
     this.#findings = findings;
   }
 
@@ -101,7 +123,7 @@ class SafetyWalk {
 
   *#memberInParts(value: unknown, step: string | number, depth: number): Generator<void> {
     yield;
-    if (isPart(value) || depth >= this.#limits.maxDepth) return this.#member(value, step, depth);
+    if (isPart(value) || depth >= this.#maxDepth) return this.#member(value, step, depth);
     this.#path.push(step);
     yield* Array.isArray(value) ? this.#listInParts(value, depth + 1) : this.objectInParts(value as object, depth + 1);
     this.#path.pop();
@@ -147,7 +169,7 @@ class SafetyWalk {
       case 'object': {
         if (value === null) return this.#count(4);
         this.#path.push(step);
-        if (depth >= this.#limits.maxDepth) this.#endTooDeep();
+        if (depth >= this.#maxDepth) this.#endTooDeep();
         else if (Array.isArray(value)) this.#array(value, depth + 1);
         else this.object(value, depth + 1);
         this.#path.pop();
@@ -162,7 +184,7 @@ class SafetyWalk {
 
   #count(units: number): void {
     this.units += units;
-    if (this.units > this.#limits.maxBytes) this.ended = true;
+    if (this.units > this.#mostUnits) this.ended = true;
   }
 
   #refuse(message: string): void {
@@ -171,7 +193,7 @@ class SafetyWalk {
   }
 
   #endTooDeep(): void {
-    this.#report(`nesting is deeper than ${this.#limits.maxDepth} levels`);
+    this.#report(`nesting is deeper than ${this.#maxDepth} levels`);
     this.ended = true;
   }
 

@@ -1,7 +1,7 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { AnyResource, JsonObject } from '../../fhir/resource.js';
 
-/** Maps a link to its replacement; undefined leaves it unchanged. */
+/** Maps a link to its replacement; undefined leaves it unchanged. What replaces a `uri` replaces a `url`, too. */
 export type LinkLookup = (link: string, kind: LinkKind) => string | undefined;
 
 /**
@@ -42,7 +42,7 @@ interface Walk {
 function rewriteObject(object: JsonObject, walk: Walk): JsonObject {
   let copy: { [key: string]: unknown } | undefined;
   const depth = walk.objects.push(object) - 1;
-  for (const name of Object.keys(object)) {
+  for (const name in object) {
     const value = object[name];
     let replaced: unknown;
     if (typeof value === 'string') {
@@ -84,8 +84,8 @@ function rewriteText(text: string, name: string, walk: Walk): string {
   // All string elements of this name are literal references or, in three types, uris that FHIR treats the same way.
   if (name === 'reference') return walk.lookup(text, 'reference') ?? text;
   if (name === 'div') return rewriteNarrative(text, walk.lookup);
-  // PERF: types are looked up only for the few texts to be replaced.
-  const replaced = walk.lookup(text, 'uri') ?? walk.lookup(text, 'url');
+  // PERF: types are looked up only for the few texts to be replaced. What is one for a uri is one for a url, too.
+  const replaced = walk.lookup(text, 'url');
   if (replaced === undefined) return text;
   switch (elementType(name, walk)) {
     case 'uri':
@@ -93,7 +93,7 @@ function rewriteText(text: string, name: string, walk: Walk): string {
     case 'url':
     case 'oid':
     case 'uuid':
-      return walk.lookup(text, 'url') ?? text;
+      return replaced;
     default:
       return text;
   }

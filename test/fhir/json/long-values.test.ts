@@ -33,8 +33,13 @@ test(`copies and texts made in parts are those made at once (seed ${SEED})`, asy
       expect(copied).toStrictEqual(copy);
       expect(stringifyJson(copied)).toBe(stringifyJson(copy));
       expect(inOneGo(writingJsonLines(resource))).toBe(lines);
-      Object.assign(PARTS, DEFAULTS);
     }
+    // From some number of values on it is long.
+    for (const long of [10, 20, 40, DEFAULTS.long]) {
+      Object.assign(PARTS, { long, size: 8 });
+      expect(inOneGo(writingJsonLines(resource))).toBe(lines);
+    }
+    Object.assign(PARTS, DEFAULTS);
   }
 });
 

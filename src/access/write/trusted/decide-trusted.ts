@@ -96,25 +96,21 @@ function decidePut(
 ): DecidedWrite<TrustedState> {
   const { caller } = state;
   const { type, id } = write.key;
-  const key: ResourceKey = { ...write.key, project: homeOf(type, caller) };
+  const key: ResourceKey = { project: homeOf(type, caller), type, id };
   if (write.resource.resourceType === 'AccessPolicy')
     assertPolicyWrite(state.model, write.resource, state.hasTerminology);
-  const { keepSecrets: _, generatedId: _g, records = [], ...put } = write;
   const stored = state.stored.get(referenceTo(type, id));
   const { resource: settled, expect } = withWhatStays(caller, write, stored);
   const resource = stamp(settled, caller);
-  const unique = [...(write.unique ?? []), ...uniqueKeysOf(resource)];
+  const own = uniqueKeysOf(resource);
+  const unique = write.unique === undefined ? own : [...write.unique, ...own];
+  const ready: ReadyWrite[] = [
+    ...sideWritesOfPut(key, from, resource),
+    { role: 'own', write: { kind: 'put', key, resource, expect, unique }, from, readRules: readRulesOf(type) },
+  ];
+  for (const record of write.records ?? []) ready.push({ role: 'added', write: record, from });
   return {
-    ready: [
-      ...sideWritesOfPut(key, from, resource),
-      {
-        role: 'own',
-        write: { ...put, key, resource, expect, unique },
-        from,
-        readRules: readRulesOf(type),
-      },
-      ...records.map((record) => ({ role: 'added', write: record, from }) as const),
-    ],
+    ready,
     state: { ...state, written: state.written.with(type, id, resource) },
   };
 }
