@@ -1,4 +1,5 @@
 import { countValues } from '../fhir/count-values.js';
+import { isPlainObject } from '../fhir/json/plain-object.js';
 
 /** The number of values inside the elements of one evaluation; each element is counted once. */
 export class ElementWeights {
@@ -13,7 +14,8 @@ export class ElementWeights {
     if (!isElement(value)) return 0;
     let weight = this.#known.get(value);
     if (weight === undefined) {
-      weight = countValues(value);
+      // A quantity, date or time that fhirpath.js made has all of the library inside.
+      weight = Array.isArray(value) || isPlainObject(value) ? countValues(value) : 1;
       this.#known.set(value, weight);
     }
     return weight;

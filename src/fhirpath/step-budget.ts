@@ -35,6 +35,9 @@ const COMPARING_OPERATORS: ReadonlySet<string> = new Set(['EqualityExpression', 
 /** For a quantity, date or time that fhirpath.js makes: its arithmetic reads units and calendars. */
 const STEPS_PER_MADE_VALUE = 15;
 
+/** Functions that read the units of quantities: each takes 40 steps for an element. */
+const CONVERTING_FUNCTIONS: ReadonlySet<string> = new Set(['sum', 'avg', 'min', 'max', 'sort']);
+
 /** Functions that take longer than a step; they read units. */
 const SLOW_FUNCTIONS: ReadonlyMap<string, number> = new Map([['toQuantity', 40]]);
 
@@ -85,6 +88,7 @@ export class StepBudget {
     if (node.type === 'Functn') {
       if (Array.isArray(focus) && COMPARING_FUNCTIONS.has(node.text ?? ''))
         cost += comparisons(focus, 4) + this.#weights.of(focus) / 5;
+      if (Array.isArray(focus) && CONVERTING_FUNCTIONS.has(node.text ?? '')) cost += 40 * elementsIn(focus);
       if (node.text === 'repeat') {
         this.#watch(node);
         if (Array.isArray(focus)) cost += this.#weights.of(focus);
@@ -136,8 +140,12 @@ function singleCost(item: unknown): number {
  * @param perPair steps for each pair of elements
  */
 function comparisons(items: readonly unknown[], perPair: number): number {
-  const elements = items.reduce<number>((count, item) => count + (isElement(item) ? 1 : 0), 0);
+  const elements = elementsIn(items);
   return (items.length * items.length) / 50 + elements * elements * perPair;
+}
+
+function elementsIn(items: readonly unknown[]): number {
+  return items.reduce<number>((count, item) => count + (isElement(item) ? 1 : 0), 0);
 }
 
 /** Creates the error for an expression that exceeds its budget. */

@@ -17,6 +17,7 @@ const names = Array.from({ length: 8000 }, (_, index) => ({
 }));
 const contained = Array.from({ length: 200 }, (_, index) => ({
   resourceType: 'Observation',
+  valueQuantity: { value: index, unit: 'mg', system: 'http://unitsofmeasure.org', code: 'mg' },
   component: Array.from({ length: 60 }, (_unused, at) => ({
     code: { text: `c${at}`, coding: [{ system: 's', code: 'c', display: 'd' }] },
     valueString: at === 59 ? `v${index}` : 'x',
@@ -46,6 +47,8 @@ describe('steps of an evaluation', () => {
       'all inside an element for each item',
     ],
     ['name.take(600).repeat(children()).count()', 'values that are compared with all before them'],
+    ["name.select(1 'mg').sum() > 1 'g'", 'a sum of units'],
+    ["name.select(1 'mg').sort().count()", 'units in order'],
   ])('%s is refused: %s', (expression) => {
     expect(failureOf(expression)).toMatchObject({ code: 'too-costly', details: { max: 250_000 } });
   });
@@ -61,6 +64,10 @@ describe('steps of an evaluation', () => {
     ['contained.repeat(component).count()', 200],
     ['name.take(50).repeat(children()).count()', 8000],
     ['name.take(2000).descendants().count()', 8000],
+    ["name.where(1 'mg' = 2 'g').exists()", 8000],
+    ["contained.where(value = 5 'g' or value ~ 5 'mg').exists()", 200],
+    ["contained.where(value in (5 'g' | 5 'mg')).exists()", 200],
+    ['contained.value.sum() = contained.value.sort().last()', 200],
     ['contained.where($this = %resource.contained.last()).exists()', 200],
   ])('%s is answered', (expression, items) => {
     const input = items === 8000 ? { ...patient, name: names.slice(0, 2000) } : patient;
