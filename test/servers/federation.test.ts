@@ -65,7 +65,8 @@ test('_service makes the SDL in turns with other work, and once', async () => {
   PACE.turnMs = 0;
   try {
     const types = ['Group', 'Location'];
-    const other = createFhirGraphql({ store: counting.store, federation: true, introspection: { types } });
+    const limits = { timeout: Infinity };
+    const other = createFhirGraphql({ store: counting.store, federation: true, introspection: { types }, limits });
     const ask = () => countTurns(() => other.execute('{ _service { sdl } }', { caller }));
     const first = await ask();
     const sdl = other.printSchema({ federation: true });
