@@ -86,21 +86,21 @@ export class Contents {
   /** The resource of a version from its loaded text, without a cache. */
   fromText(kept: KeptText, elements: readonly string[] | undefined): StoredResource {
     this.#guard.check();
-    this.#noteLength(kept.text);
+    this.#noteLength(kept[3]);
     return parseKept(kept, elements);
   }
 
   #parse(key: number, kept: KeptText | undefined, elements: readonly string[] | undefined): StoredResource {
     if (kept === undefined) throw textLost();
     this.#guard.check();
-    this.#noteLength(kept.text);
+    this.#noteLength(kept[3]);
     const shared = this.#shared!;
     const isToBeShared = this.#seen.has(key);
     const stored = parseKept(kept, isToBeShared ? undefined : elements);
     this.#seen.add(key);
     if (isToBeShared) {
       if (shared.size === 0) this.onFilled?.();
-      shared.set(key, deepFreeze(stored), { size: kept.text!.length });
+      shared.set(key, deepFreeze(stored), { size: kept[3]!.length });
     }
     return stored;
   }
@@ -116,17 +116,12 @@ export class Contents {
     if (keys.length === 1) return [this.#textOf(key!)];
     const texts: (KeptText | undefined)[] = new Array<undefined>(keys.length);
     const rows = this.#statements.read(TEXTS).all(JSON.stringify(keys)) as readonly TextRow[];
-    for (const [position, resource, version, updated, text, sum] of rows) {
-      texts[position] = { resource, version, updated, text, sum };
-    }
+    for (const row of rows) texts[row[5]] = row;
     return texts;
   }
 
   #textOf(key: number): KeptText | undefined {
-    const row = this.#statements.read(ONE_TEXT).get(key);
-    if (row === undefined) return undefined;
-    const [resource, version, updated, text, sum] = row as OneTextRow;
-    return { resource, version, updated, text, sum };
+    return this.#statements.read(ONE_TEXT).get(key) as KeptText | undefined;
   }
 }
 
@@ -142,16 +137,21 @@ const FIRST_LENGTH = 8 * 1024;
 const TEXTS_PER_PARSED = 8;
 
 /** Texts of versions by their keys, a JSON list. */
-export const TEXTS = `SELECT j.key, v.resource, v.version, v.updated, v.text, v.sum
+export const TEXTS = `SELECT v.resource, v.version, v.updated, v.text, v.sum, j.key
   FROM json_each(?) j CROSS JOIN version v
   WHERE v.key = j.value AND v.text IS NOT NULL`;
 
 /** PERF: by itself, without the list, it takes half the time. */
 export const ONE_TEXT = 'SELECT resource, version, updated, text, sum FROM version WHERE key = ? AND text IS NOT NULL';
 
-type OneTextRow = readonly [resource: number, version: number, updated: number, text: string, sum: number | null];
-
-type TextRow = readonly [position: number, ...OneTextRow];
+type TextRow = readonly [
+  resource: number,
+  version: number,
+  updated: number,
+  text: string,
+  sum: number | null,
+  position: number,
+];
 
 /** Recently requested keys: at least the last 32,768, at most twice as many. */
 class RecentKeys {

@@ -20,7 +20,7 @@ export function* currentResources(statements: Statements): Iterable<CurrentResou
     const rows = statements.read(NEXT_RESOURCES).all(last) as readonly CurrentRow[];
     if (rows.length === 0) return;
     for (const [key, collection, id, version, updated, project, type, text, sum] of rows) {
-      const kept = { resource: key, version, updated, text, sum };
+      const kept: KeptText = [key, version, updated, text, sum];
       yield { key, collection, id, version, project, type, kept };
       last = key;
     }

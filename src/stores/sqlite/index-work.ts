@@ -129,7 +129,7 @@ export class IndexWork {
     parameterKeys: readonly number[],
     [key, , version, updated, text, sum, shape]: ResourceRow,
   ): void {
-    const { resource } = parseKept({ resource: key, version, updated, text, sum });
+    const { resource } = parseKept([key, version, updated, text, sum]);
     const marked = markEntries(indexEntries(this.model, resource));
     this.#shapes.set(key, shape, this.#shapes.of(collection, marked));
     if (isWhole(parameters)) {

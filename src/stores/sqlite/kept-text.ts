@@ -1,13 +1,26 @@
 import { FhirError } from '../../fhir/error.js';
 import type { StoredResource } from '../../store/stored-resource.js';
 import { parseElements, parseStored } from '../sql/parse-stored.js';
-import { checksum, type VersionContent } from './checksum.js';
+import { checksum } from './checksum.js';
 
-/** A row of `version` with its stored checksum. */
-export interface KeptText extends VersionContent {
+/**
+ * The columns of a row of `version` that its checksum covers, and the stored checksum.
+ *
+ * PERF: rows as SQLite gives them, with what else their statement reads behind it. An object for each takes longer, and V8
+ * may keep it with its text until a full collection: see `LoadedResource`.
+ */
+export type KeptText = readonly [
+  /** Key of the `resource` row. */
+  resource: number,
+  version: number,
+  /** Milliseconds since 1970. */
+  updated: number,
+  /** Null: a deletion, or lost. */
+  text: string | null,
   /** Null if lost. */
-  readonly sum: number | null;
-}
+  sum: number | null,
+  ...others: unknown[],
+];
 
 /**
  * Parses a version's text after verifying its checksum.
@@ -17,14 +30,15 @@ export interface KeptText extends VersionContent {
  */
 export function parseKept(kept: KeptText, elements?: readonly string[]): StoredResource {
   assertWhole(kept);
-  const { text, version, updated } = kept;
+  const [, version, updated, text] = kept;
   if (text === null) throw textLost();
   return elements === undefined ? parseStored(text) : parseElements(text, elements, version, updated);
 }
 
 /** @throws FhirError `corrupt` - the row is not what was written */
-export function assertWhole(kept: KeptText): void {
-  if (checksum(kept) !== kept.sum) throw new FhirError('corrupt', 'The database holds a version that was damaged');
+export function assertWhole([resource, version, updated, text, sum]: KeptText): void {
+  if (checksum(resource, version, updated, text) !== sum)
+    throw new FhirError('corrupt', 'The database holds a version that was damaged');
 }
 
 /** The error for a missing version. */

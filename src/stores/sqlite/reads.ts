@@ -1,10 +1,11 @@
 import { FhirError } from '../../fhir/error.js';
+import type { AnyResource } from '../../fhir/resource.js';
 import { pageOf } from '../../store/guards.js';
 import { erasureOf } from '../../store/erasure.js';
 import type { HistoryEntry } from '../../store/history.js';
 import type { ResourceKey } from '../../store/resource-key.js';
 import type { Deletion, ReadResult, StoredResource } from '../../store/stored-resource.js';
-import { assertWhole, parseKept, textLost } from './kept-text.js';
+import { assertWhole, type KeptText, parseKept, textLost } from './kept-text.js';
 import { Sql } from '../sql/sql.js';
 import { type Contents, type ElementsAt, ONE_TEXT, TEXTS } from './contents.js';
 import type { Dictionaries } from './dictionary.js';
@@ -47,7 +48,7 @@ export class Reads {
     const states = keys.map((): KeptState | undefined => undefined);
     const { text, values } = ofKeys(WITH_TEXTS, keys, collections);
     const rows = this.#statements.read(text).all(...values) as readonly KeptState[];
-    for (const row of rows) states[row[0]] = row;
+    for (const row of rows) states[row[5]] = row;
     return states;
   }
 
@@ -55,12 +56,11 @@ export class Reads {
   resultsOfTexts(keys: readonly ResourceKey[], states: readonly (KeptState | undefined)[]): readonly ReadResult[] {
     return states.map((state, index): ReadResult => {
       if (state === undefined) return { status: 'missing' };
-      const [, version, updated, content, erased, resource, text, sum] = state;
+      const [, version, updated, , , , content, erased] = state;
       if (content === null) return goneResult({ version, updated, content, erased });
       const key = keys[index]!;
       // With the version and the owner of the state, the checksum covers whether the text belongs to it.
-      const kept = { resource, version, updated, text, sum };
-      return foundResult(this.#contents.fromText(kept, key.elements), key, version);
+      return foundResult(this.#contents.fromText(state, key.elements), key, version);
     });
   }
 
@@ -134,8 +134,8 @@ export class Reads {
     }
     const row = (this.#oneText ??= this.#statements.read(ONE_RESOURCE)).get(collection, id);
     if (row === undefined) return this.#readDeleted(collection, id);
-    const [resource, version, updated, text, sum] = row as OneRow;
-    return foundResult(this.#contents.fromText({ resource, version, updated, text, sum }, key.elements), key, version);
+    const kept = row as KeptText;
+    return foundResult(this.#contents.fromText(kept, key.elements), key, kept[1]);
   }
 
   /** The result for a resource without a text. */
@@ -204,16 +204,17 @@ export interface FoundContents {
 
 type StateRow = [version: number, updated: number, content: number | null, erased: string | null];
 
-/** The state of the key at a position, with the key of its resource and its text. */
+/** The state of the key at a position, with its text. */
 export type KeptState = readonly [
-  position: number,
-  ...state: StateRow,
   resource: number,
+  version: number,
+  updated: number,
   text: string | null,
   sum: number | null,
+  position: number,
+  content: number | null,
+  erased: string | null,
 ];
-
-type OneRow = [resource: number, version: number, updated: number, text: string, sum: number | null];
 
 type VersionRow = readonly [version: number, updated: number, text: string | null, sum: number | null];
 
@@ -226,7 +227,7 @@ const STATES = {
   texts: '',
 };
 const WITH_TEXTS = {
-  columns: `${STATES.columns}, r.key, v.text, v.sum`,
+  columns: 'r.key, r.version, r.updated, v.text, v.sum, j.key, r.content, r.erased',
   texts: 'LEFT JOIN version v ON v.key = r.content',
 };
 const VERSION_STATE = `SELECT v.version, v.updated, CASE WHEN v.text IS NULL THEN NULL ELSE v.key END, r.erased
@@ -271,7 +272,18 @@ function foundResult(stored: StoredResource, { type, id }: ResourceKey, version:
   if (resource.id !== id || resource.resourceType !== type || versionId !== String(version)) {
     throw new FhirError('corrupt', 'The database holds the text of one version in the place of another');
   }
-  return { status: 'found', versionId, lastUpdated, resource };
+  return new FoundResult(versionId, lastUpdated, resource);
+}
+
+/** PERF: an instance of a class, as `LoadedResource` is. */
+class FoundResult implements StoredResource {
+  readonly status = 'found';
+
+  constructor(
+    readonly versionId: string,
+    readonly lastUpdated: string,
+    readonly resource: AnyResource,
+  ) {}
 }
 
 function historyEntry(
@@ -279,7 +291,7 @@ function historyEntry(
   [version, updated, text, sum]: VersionRow,
   erased: string | null,
 ): HistoryEntry {
-  const kept = { resource, version, updated, text, sum };
+  const kept: KeptText = [resource, version, updated, text, sum];
   if (text !== null) return { kind: 'put', ...parseKept(kept) };
   assertWhole(kept);
   return { kind: 'delete', ...deletionOf({ version, updated, erased }) };

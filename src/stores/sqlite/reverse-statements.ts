@@ -38,7 +38,7 @@ export class ReverseStatements {
   }
 
   /**
-   * The page of one target with its texts: per match its key, its text and the columns around the text. It has no rows if so
+   * The page of one target with its texts: per match its text, the columns around the text, and its key. It has no rows if so
    * many resources refer to the target that its page should be a search of its own.
    *
    * PERF: 83 µs for 50 matches, where a list of keys and a second statement take 109.
@@ -48,7 +48,7 @@ export class ReverseStatements {
     const found = this.#referringTo(sql`${targetKey}`, query, parameter, scope);
     if (found === undefined) return undefined;
     const page = pageOfMatches(query, sql`${found.referring} AND ${found.isNarrow}`, scope);
-    return sql`SELECT p.content, v.resource, v.version, v.updated, v.text, v.sum
+    return sql`SELECT v.resource, v.version, v.updated, v.text, v.sum, p.content
       FROM (${page}) p LEFT JOIN version v ON v.key = p.content`;
   }
 

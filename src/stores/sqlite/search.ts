@@ -168,10 +168,8 @@ export class Searches {
     const rows = (statement === undefined ? [] : this.#statements.all(statement)) as readonly PageRow[];
     if (rows.length === 0) return undefined;
     const inOrder = pageEdgeOf(this.#dialect.model, query)?.before === true ? rows.toReversed() : rows;
-    const texts = inOrder.map(([, resource, version, updated, text, sum]) =>
-      text === null ? undefined : { resource: resource!, version: version!, updated: updated!, text, sum },
-    );
-    return { keys: inOrder.map(([key]) => key), texts };
+    const texts = inOrder.map((row) => (row[3] === null ? undefined : (row as KeptText)));
+    return { keys: inOrder.map((row) => row[5]), texts };
   }
 
   /** The pages of a statement, by the keys or positions of targets; undefined for a target that is a search of its own. */
@@ -211,13 +209,14 @@ export class Searches {
   }
 }
 
+/** A match with its text; null where that is lost. */
 type PageRow = readonly [
-  key: number,
   resource: number | null,
   version: number | null,
   updated: number | null,
   text: string | null,
   sum: number | null,
+  key: number,
 ];
 
 function refersTo(parameter: number, target: number): Condition {

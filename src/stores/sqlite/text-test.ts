@@ -36,8 +36,7 @@ function textTest(model: FhirModel) {
     text: string | null,
     sum: number | null,
   ): number => {
-    const kept = { resource: owner, version, updated, text, sum };
-    const { resource, lastUpdated } = parsingAtOnce(() => parseKept(kept));
+    const { resource, lastUpdated } = parsingAtOnce(() => parseKept([owner, version, updated, text, sum]));
     const criteria = JSON.parse(criteriaText) as Criteria;
     const whole = createSubject(model, resource, lastUpdated);
     const subject = inside === 0 ? whole : insideSubject(whole, type, inside);

@@ -3,7 +3,7 @@ import { timeWindowOf } from '../../store/guards.js';
 import type { TypeHistoryEntry, TypeHistoryQuery } from '../../store/history.js';
 import type { Contents } from './contents.js';
 import type { Dictionaries } from './dictionary.js';
-import { assertWhole, textLost } from './kept-text.js';
+import { assertWhole, type KeptText, textLost } from './kept-text.js';
 import type { Statements } from './statements.js';
 
 /** The keys of a page of the versions of a type, newest first: by instant, then by the order in which they were written. */
@@ -54,7 +54,7 @@ function toEntry(
   [id, created, resource, version, updated, text, sum, erased]: VersionRow,
   contents: Contents,
 ): TypeHistoryEntry {
-  const kept = { resource, version, updated, text, sum };
+  const kept: KeptText = [resource, version, updated, text, sum];
   if (text !== null) return { kind: 'put', id, created: created === 1, ...contents.fromText(kept, undefined) };
   assertWhole(kept);
   const lastUpdated = new Date(updated).toISOString();

@@ -139,7 +139,7 @@ export class Versions {
   }
 
   #write(owner: number, collection: number, version: number, updated: number, text: string | null): NewVersion {
-    const sum = checksum({ resource: owner, version, updated, text });
+    const sum = checksum(owner, version, updated, text);
     this.#statements.write(ADD_VERSION).run(this.#nextKey++, owner, version, updated, text, sum);
     return { owner, collection, versionId: String(version), lastUpdated: this.#instantOf(updated), text };
   }
