@@ -124,6 +124,23 @@ test.each<[string, readonly string[], Partial<NdjsonContext>]>([
   await imported;
 });
 
+test('a batch that waits for an earlier one is passed by those that concern neither', async () => {
+  const { context, begun, end } = heldContext();
+  const told: number[] = [];
+  const again = '{"resourceType":"Patient","id":"a","active":true}\n';
+  const lines = [line('a'), line('b'), again, line('c'), line('d'), line('e'), line('a'), line('f')];
+  const imported = importNdjson(lines, { ...context, onProgress: (progress) => told.push(progress.lines) });
+  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+  expect(begun.toSorted()).toEqual(['a,b', 'd,e']);
+  await end();
+  expect([begun.at(-1), told]).toEqual(['a,c', [2]]);
+  await end();
+  expect([begun.at(-1), told]).toEqual(['a,f', [2, 4]]);
+  for (let left = 2; left > 0; left--) await end();
+  expect(await imported).toMatchObject({ created: 6, updated: 2, lines: 8 });
+  expect((await contents(context.store))['Patient/a']).not.toHaveProperty('active');
+});
+
 test('an import that fails is over: the batches under way have ended, and the error says that something may be written', async () => {
   const { context, end } = heldContext();
   let isOver = false;

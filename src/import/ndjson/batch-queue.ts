@@ -6,8 +6,8 @@ interface Batch {
 }
 
 /**
- * Writes batches in order, a few at once: the process makes the rows of some while the database writes those of another. Batches that
- * concern the same resources follow each other.
+ * Writes batches in order, a few at once: the process makes the rows of some while the database writes those of another. A batch
+ * waits for those before it that concern the same resources, and is passed by others meanwhile.
  */
 export class BatchQueue {
   /** In order; each is done after those before it. */
@@ -24,16 +24,16 @@ export class BatchQueue {
    * Starts a batch. Resolves when there is room for another one.
    *
    * @param keys the resources that it concerns; undefined: it is written alone
-   * @param write gets the end of the batches before it
+   * @param write gets the end of the batches before it, and of the last one that it must follow
    * @throws the error of this batch, or of one before it
    */
   async start(
     keys: ReadonlySet<string> | undefined,
     bytes: number,
-    write: (before: Promise<void>) => Promise<void>,
+    write: (before: Promise<void>, concerned: Promise<void>) => Promise<void>,
   ): Promise<void> {
-    if (keys === undefined || this.#hasFailed || this.#isConcerned(keys)) await this.settle();
-    const done = write(this.#open.at(-1)?.done ?? Promise.resolve());
+    if (keys === undefined || this.#hasFailed) await this.settle();
+    const done = write(endOf(this.#open.at(-1)), endOf(this.#lastOf(keys)));
     if (keys === undefined) return done;
     // Those that wait for it receive its failure.
     done.catch(() => (this.#hasFailed = true));
@@ -56,9 +56,14 @@ export class BatchQueue {
     return this.#open.length >= (bytes > this.#mostBytes ? 2 : MOST_BATCHES);
   }
 
-  #isConcerned(keys: ReadonlySet<string>): boolean {
-    return this.#open.some((batch) => [...keys].some((key) => batch.keys.has(key)));
+  /** The last batch under way that concerns one of these resources. */
+  #lastOf(keys: ReadonlySet<string> = new Set()): Batch | undefined {
+    return this.#open.findLast((batch) => [...keys].some((key) => batch.keys.has(key)));
   }
+}
+
+function endOf(batch: Batch | undefined): Promise<void> {
+  return batch?.done ?? Promise.resolve();
 }
 
 /** Under way at a time. */

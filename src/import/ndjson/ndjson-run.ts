@@ -112,7 +112,7 @@ export class NdjsonRun {
     const bytes = this.#heldBytes;
     this.#heldLines = 0;
     this.#heldBytes = 0;
-    await this.#batches.start(this.#keysOf(batch), bytes, (before) => this.#write(batch, before));
+    await this.#batches.start(this.#keysOf(batch), bytes, (before, concerned) => this.#write(batch, before, concerned));
     await nextTurn();
   }
 
@@ -121,10 +121,10 @@ export class NdjsonRun {
     return this.#batches.settle();
   }
 
-  /** Commits a batch, and reports it after those before it. */
-  async #write({ wanted, bad, end }: Batch, before: Promise<void>): Promise<void> {
+  /** Commits a batch after the last one that it must follow, and reports it after those before it. */
+  async #write({ wanted, bad, end }: Batch, before: Promise<void>, concerned: Promise<void>): Promise<void> {
     const tally = newTally();
-    const writing = wanted.length > 0 ? this.#writeAudited(wanted, tally) : Promise.resolve([]);
+    const writing = wanted.length > 0 ? concerned.then(() => this.#writeAudited(wanted, tally)) : Promise.resolve([]);
     // A batch that fails is over when those before it are.
     const [earlier, own] = await Promise.allSettled([before, writing]);
     if (earlier.status === 'rejected') throw earlier.reason;
