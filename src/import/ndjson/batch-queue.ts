@@ -7,7 +7,7 @@ interface Batch {
 
 /**
  * Writes batches in order, a few at once: the process makes the rows of some while the database writes those of another. A batch
- * waits for those before it that concern the same resources, and is passed by others meanwhile.
+ * waits for those before it that concern the same resources, and others may pass it.
  */
 export class BatchQueue {
   /** In order; each is done after those before it. */

@@ -8,14 +8,15 @@ import { openDatabase } from '../driver.js';
 import { storeError } from '../errors.js';
 import { Guard, setGuard } from '../guard.js';
 import type { OpenCommit } from '../commit.js';
+import { CallState } from './call-state.js';
 import type { Answer, Request, ThreadCall, ThreadData, WritePart, WrittenRow } from './protocol.js';
 import { setPatience } from '../transaction.js';
 import { sendError } from './sent-error.js';
 import { readPart, writtenRow } from './text-writes.js';
 
-const { base, file, definitions, needsFhirPath, writes, busyTimeout, cancelled } = workerData as ThreadData;
+const { base, file, definitions, needsFhirPath, writes, busyTimeout, calls: memory } = workerData as ThreadData;
 const port = parentPort!;
-const cancelledCall = new Int32Array(cancelled);
+const calls = new CallState(memory);
 let running = 0;
 let now = 0;
 /** The commit that parts belong to, until its call comes. */
@@ -40,7 +41,7 @@ function connect(model: FhirModel): Connection {
     synchronous: writes,
   });
   setPatience(database, busyTimeout);
-  setGuard(database, new Guard(() => Atomics.load(cancelledCall, 0) === running));
+  setGuard(database, new Guard(() => calls.isCancelled(running)));
   Connection.prepare(model, database);
   // The event loop has the cache of resources: a thread finds keys.
   const connection = new Connection(model, database, {
@@ -65,6 +66,7 @@ function serve(connection: Connection, request: Request): void {
     receive(connection, request.part, deadline);
     return;
   }
+  calls.begin(id);
   let reply: Answer;
   try {
     reply = { id, result: connection.guard.run(deadline, () => answer(connection, request.call)) };

@@ -9,7 +9,7 @@ import { Thread, threadDied, type ThreadOwner } from './thread.js';
 export class NoThreads extends Error {}
 
 /** Makes what a thread is started with. PERF: not before there is one. */
-export type NewThreadData = () => Omit<ThreadData, 'cancelled'>;
+export type NewThreadData = () => Omit<ThreadData, 'calls'>;
 
 /** Threads of one kind, started when they are needed. Tasks wait in the order in which they came. */
 export class ThreadPool implements ThreadOwner {

@@ -22,8 +22,8 @@ export interface ThreadData {
   /** The synchronous mode of a thread that writes; undefined for a reader. */
   readonly writes: 'full' | 'normal' | 'off' | undefined;
   readonly busyTimeout: number;
-  /** One integer: the number of the call that is cancelled. */
-  readonly cancelled: SharedArrayBuffer;
+  /** See `CallState`. */
+  readonly calls: SharedArrayBuffer;
 }
 
 /** The calls that a thread answers, with their results. Resources stay in the database: pages are keys of versions. */

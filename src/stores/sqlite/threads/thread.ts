@@ -1,6 +1,7 @@
 import type { Worker } from 'node:worker_threads';
 import { FhirError } from '../../../fhir/error.js';
 import { inDoubt } from '../../../fhir/in-doubt.js';
+import { CallState } from './call-state.js';
 import { sizeOf } from './made-ahead.js';
 import type { Answer, Request, ThreadData } from './protocol.js';
 import { receiveError } from './sent-error.js';
@@ -23,35 +24,35 @@ export interface ThreadOwner {
 interface Taken {
   readonly task: Task;
   readonly id: number;
+  /** Runs out when the thread should have ended it. */
+  timer: NodeJS.Timeout | undefined;
 }
 
 /**
  * One worker thread with a connection of its own; it works on one task at a time.
  *
- * PERF: while it ends a commit, it receives the parts of the next one, so that it has work before the event loop has heard of the
- * end. The call after these parts is sent only then, so what becomes of the second commit does not depend on the first one.
+ * PERF: while it ends a commit, it receives the next one, so that it continues before the event loop has heard of the end. Where it
+ * has not begun with that one, it can still be cancelled, and another thread can make it: see {@link CallState}.
  */
 export class Thread {
   readonly #worker: Worker;
   readonly #owner: ThreadOwner;
-  readonly #cancelled: Int32Array;
+  readonly #calls: CallState;
   /** What it works on. */
   #first: Taken | undefined;
-  /** What it has parts of. */
+  /** The commit after it. */
   #second: Taken | undefined;
   /** Continues with what was the second one. */
   #goOn: (() => void) | undefined;
-  #timer: NodeJS.Timeout | undefined;
   #lastId = 0;
   #started = false;
   #hasEnded = false;
   #cause: unknown;
 
-  constructor(program: string, data: Omit<ThreadData, 'cancelled'>, owner: ThreadOwner) {
-    const cancelled = new SharedArrayBuffer(4);
-    const workerData: ThreadData = { ...data, cancelled };
+  constructor(program: string, data: Omit<ThreadData, 'calls'>, owner: ThreadOwner) {
+    const workerData: ThreadData = { ...data, calls: CallState.newMemory() };
     this.#owner = owner;
-    this.#cancelled = new Int32Array(cancelled);
+    this.#calls = new CallState(workerData.calls);
     // Loaders and variables of the host are not the thread's.
     // PERF: not imported, since most processes that start ask no thread for a while: it takes 1 ms.
     const { Worker } = process.getBuiltinModule('node:worker_threads');
@@ -74,7 +75,7 @@ export class Thread {
 
   /** Works on a task. It keeps the process alive as long. */
   take(task: Task): void {
-    const taken: Taken = { task, id: (this.#lastId += 1) };
+    const taken: Taken = { task, id: (this.#lastId += 1), timer: undefined };
     if (this.#first === undefined) this.#first = taken;
     else this.#second = taken;
     this.#worker.ref();
@@ -113,8 +114,7 @@ export class Thread {
     } catch (error) {
       task.reject(error);
     }
-    if (this.#second === taken) await this.#untilFirst();
-    if (this.#first !== taken) return;
+    if (this.#first !== taken && this.#second !== taken) return;
     // Where it is not needed any more, the thread takes back what it did with the parts.
     const call = task.isSettled ? ({ kind: 'nothing' } as const) : task.call;
     task.isSent = true;
@@ -140,16 +140,17 @@ export class Thread {
     if (task === undefined) return;
     if ('result' in answer) task.resolve(answer.result);
     // A thread knows that its call was cancelled, but not why.
-    else if (Atomics.load(this.#cancelled, 0) === answer.id && answer.error.code === 'aborted') {
+    else if (this.#calls.isCancelled(answer.id) && answer.error.code === 'aborted') {
       task.reject(task.ending());
     } else task.reject(receiveError(answer.error));
     if (this.isIdle) this.#owner.onIdle(this);
+    else if (this.canReceive) this.#owner.onSent();
   }
 
   /** The first task is over. */
   #release(): Task | undefined {
     const task = this.#first?.task;
-    clearTimeout(this.#timer);
+    clearTimeout(this.#first?.timer);
     this.#first = this.#second;
     this.#second = undefined;
     if (this.#first === undefined) this.#worker.unref();
@@ -161,19 +162,16 @@ export class Thread {
   /** Asks the thread to end its task, and gives the thread up where it does not. */
   #cancel(taken: Taken): void {
     const { task, id } = taken;
-    // There is room for the number of one call.
-    if (this.#first === taken) Atomics.store(this.#cancelled, 0, id);
-    if (!task.isSent) {
+    this.#calls.cancel(id);
+    if (!task.isSent || (task.writes && !this.#calls.hasBegun(id))) {
       task.reject(task.ending());
       return;
     }
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#giveUp(taken), THREAD_TUNING.graceMs);
+    clearTimeout(taken.timer);
+    taken.timer = setTimeout(() => this.#giveUp(taken), THREAD_TUNING.graceMs);
   }
 
-  #giveUp(taken: Taken): void {
-    if (this.#first !== taken) return;
-    const { task } = taken;
+  #giveUp({ task }: Taken): void {
     if (task.writes) {
       // A thread that writes may be waiting for the disk, so what becomes of it stays open.
       task.reject(inDoubt(task.ending()));
@@ -187,9 +185,13 @@ export class Thread {
 
   #onExit(): void {
     this.#hasEnded = true;
-    const tasks = [this.#first, this.#second].flatMap((taken) => taken?.task ?? []);
+    const tasks = [this.#first, this.#second].flatMap((taken) => {
+      if (taken === undefined) return [];
+      clearTimeout(taken.timer);
+      taken.task.isSent &&= this.#calls.hasBegun(taken.id);
+      return taken.task;
+    });
     this.#first = this.#second = undefined;
-    clearTimeout(this.#timer);
     this.#owner.onEnd(this, tasks, this.#started, this.#cause);
   }
 }
