@@ -188,7 +188,7 @@ describe('the text of an explanation', () => {
          SEARCH r0 USING INTEGER PRIMARY KEY (rowid=?)
          USE TEMP B-TREE FOR ORDER BY
        SCAN (subquery-2)
-   SELECT j.key, v.resource, v.version, v.updated, v.text, v.sum FROM json_each(?) j CROSS JOIN version v WHERE v.key = j.value AND v.text IS NOT NULL
+   SELECT v.resource, v.version, v.updated, v.text, v.sum, j.key FROM json_each(?) j CROSS JOIN version v WHERE v.key = j.value AND v.text IS NOT NULL
      SCAN j VIRTUAL TABLE INDEX 1:
      SEARCH v USING INTEGER PRIMARY KEY (rowid=?)
 `);
