@@ -72,8 +72,9 @@ export class ConditionSets implements KnownSets {
   /** Those of each condition. Undefined where they take too long to find. */
   async prepare(conditions: readonly Condition[]): Promise<readonly (ConditionSet | undefined)[]> {
     const unknown = conditions.filter((one) => !this.#known.has(one));
-    const leaves = unknown.flatMap(({ criteria }) => (criteria === undefined ? [] : this.#made.leavesOf(criteria)));
-    await this.index.load([...unknown.flatMap(namesOfValue), ...leaves.flatMap((one) => this.#namesOf(one))]);
+    const all = unknown.map(({ criteria }) => (criteria === undefined ? [] : this.#made.leavesOf(criteria)));
+    await this.index.load([...unknown.flatMap(namesOfValue), ...all.flat().flatMap((one) => this.#namesOf(one))]);
+    const leaves = this.#fewOf(all);
     const groups = unknown.flatMap((one) => this.#groupOf(one) ?? []);
     for (const one of leaves) this.#addRange(one);
     await this.index.load([
@@ -87,6 +88,17 @@ export class ConditionSets implements KnownSets {
     }
     for (const one of unknown) this.#known.set(one, this.#find(one));
     return conditions.map((one) => this.#known.get(one));
+  }
+
+  /** Without those of a condition that has too many to read each; it gets no set then, or that of a unit. */
+  #fewOf(all: readonly (readonly Criteria[])[]): readonly Criteria[] {
+    let left = MAX_LEAVES;
+    return all.flatMap((leaves) => {
+      const read = leaves.filter((one) => one.kind === 'match' && this.#held(one) === undefined).length;
+      if (read > left) return [];
+      left -= read;
+      return leaves;
+    });
   }
 
   /** Once it is prepared. */
@@ -295,6 +307,12 @@ function namesOfValue({ shared, group }: Condition): readonly RowName[] {
   const { parameter: subject, value } = shared;
   return [{ sort: SETS, subject, value: valueName(String(value)) }, ...orderNames(subject), ...ofGroup];
 }
+
+/**
+ * Conditions whose sets one statement reads. It has several columns for each, and PostgreSQL allows 1,664. Planning takes the
+ * longer the more there are: a list of a thousand codes is found faster by its index.
+ */
+const MAX_LEAVES = 64;
 
 /** Resources of a type whose values are all read for a set. */
 const MAX_SWEPT = 65_536;
