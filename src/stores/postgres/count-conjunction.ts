@@ -1,6 +1,5 @@
 import type { Criteria } from '../../search/criteria/criteria.js';
 import type { Condition } from '../sql/pages/condition.js';
-import { isDirect } from '../sql/plan.js';
 import type { RowScope } from '../sql/rows.js';
 import { allOf, anyOf, FALSE, list, Sql, sql, TRUE, unionAll } from '../sql/sql.js';
 import { countExpression } from './count.js';
@@ -21,8 +20,8 @@ import { TUNING } from './pages/tuning.js';
  * - **few**: where a scan finds few rows, the others are tested on each of them. The first such look is one statement.
  * - **sets**: the skip index has the resources of each condition: see count-sets.ts.
  * - **short**: one index has the number.
- * - **joined**: the lists of what each condition finds are joined, each read from one index, in its order. No row of a table
- *   is read for it: in another order than its own that takes a hundred times as long.
+ * - **listed**: each row of what one condition finds is looked up in lists of what the others find: see count-lists.ts. No row
+ *   of a table is read for it: in another order than its own that takes a hundred times as long.
  */
 export class ConjunctionCount {
   readonly #scope: RowScope;
@@ -85,9 +84,9 @@ export class ConjunctionCount {
     if (compared.length > 1) await this.#sizes.upTo(TUNING.countLook, compared, run);
     const counted = countOf(await run(this.#listed(conditions)));
     if (counted !== null) return counted;
-    // The planner knows nothing of how values go together, and would look up each row of one list in the other.
-    if (conditions.every((one) => one.criteria === undefined || isDirect(one.criteria))) await run(WITHOUT_LOOPS);
-    return countOf(await run(this.#joined(conditions)))!;
+    // Such lists would take too much of the server's memory.
+    const { start = { scan: allOfType(this.#scope), test: TRUE } } = longestFirst(conditions, this.#sizes);
+    return countOf(await run(this.#ofFew([start], conditions, Infinity)))!;
   }
 
   #short(criteria: Criteria | undefined): Sql | undefined {
@@ -137,19 +136,6 @@ export class ConjunctionCount {
     return lists.around(counted, this.#holds.one);
   }
 
-  /** The same as a join, which the server can do in parts. */
-  #joined(conditions: readonly Condition[]): Sql {
-    const { start, others, rest } = longestFirst(conditions, this.#sizes);
-    const joins = others.map(({ scan }) => sql`r0.key IN (${scan!})`);
-    const kept = rest.map((one) => {
-      const without = this.#without(one);
-      return without === undefined
-        ? one.test
-        : sql`NOT EXISTS (SELECT 1 FROM (${without}) n (key) WHERE n.key = r0.key)`;
-    });
-    return this.#counted(start, allOf([...joins, ...kept, this.#holds.many]));
-  }
-
   #counted(start: Condition | undefined, where: Sql): Sql {
     const keys = sql`(${start?.scan ?? allOfType(this.#scope)})`;
     const row = looksAtRow(where)
@@ -158,14 +144,7 @@ export class ConjunctionCount {
     if (start === undefined || start.unique === true) return sql`SELECT count(*) FROM ${row} WHERE ${where}`;
     return sql`SELECT count(*) FROM (SELECT DISTINCT r0.key FROM ${row} WHERE ${where}) d`;
   }
-
-  /** The resources that a negation excludes, where a scan finds them. */
-  #without({ criteria }: Condition): Sql | undefined {
-    return criteria?.kind === 'not' ? this.#trees.single(criteria.of)?.scan : undefined;
-  }
 }
-
-const WITHOUT_LOOPS = sql`SET LOCAL enable_nestloop = off`;
 
 function directScans(conditions: readonly Condition[]): readonly Condition[] {
   return conditions.filter((one) => one.scan !== undefined && one.direct === true);
