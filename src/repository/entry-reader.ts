@@ -6,6 +6,7 @@ import type { GuardedSession } from '../interactions/interaction-session.js';
 import { historyBundle } from './history-bundle.js';
 import { historyParameters, typeHistoryParameters } from './history-parameters.js';
 import type { RepositoryContext, RepositorySession } from './repository-context.js';
+import { parseQueryString } from '../search/parse/search-pairs.js';
 import { readSubset } from './search/result-parameters.js';
 import { subsetOf } from './search/subset.js';
 import { searchBundle } from './search-bundle.js';
@@ -23,13 +24,13 @@ export function entryReader({ extendedMeta, resolveIdentifiers }: RepositoryCont
   return {
     search: async (type, query, session) => made(await searchBundle(type, query, open(session))),
     async history(type, id, query, session) {
-      const parameters = new URLSearchParams(query);
+      const parameters = parseQueryString(query);
       if (id === undefined)
         return made(await typeHistoryBundle(type, typeHistoryParameters(parameters), open(session)));
       return made(await historyBundle({ type, id }, historyParameters(parameters), open(session)));
     },
     reduce(resource, query, { store: { model } }) {
-      const subset = readSubset(model, resource.resourceType, new URLSearchParams(query));
+      const subset = readSubset(model, resource.resourceType, parseQueryString(query));
       return subset === undefined ? resource : subsetOf(model, resource, subset);
     },
   };

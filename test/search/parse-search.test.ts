@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Criteria } from '../../src/search/criteria/criteria.js';
 import { parseSearch } from '../../src/search/parse/parse-search.js';
 import { parseSort } from '../../src/search/parse/parse-sort.js';
+import { searchPairs } from '../../src/search/parse/search-pairs.js';
 import { refusal } from './harness.js';
 
 const token = (parameter: string, code: string): Criteria => ({
@@ -106,7 +107,22 @@ describe('parseSearch', () => {
       details: { max: 10_000, value: 11_000 },
     });
   });
+
+  it.each([
+    ['a text', many(10_000), 'invalid'],
+    ['parameters', new URLSearchParams(many(10_000)), 'invalid'],
+    ['a text of more parameters', many(30_000), 'too-costly'],
+    ['more parameters', new URLSearchParams(many(30_000)), 'too-costly'],
+  ])('reads at most 10,000 parameters: %s', (_, query, code) => {
+    expect(refusal(() => parseSearch(R4, 'Patient', query)).code).toBe(code);
+    if (code === 'invalid') expect(searchPairs(query)).toHaveLength(10_000);
+    else expect(refusal(() => searchPairs(query))).toMatchObject({ code, details: { max: 10_000 } });
+  });
 });
+
+function many(count: number): string {
+  return Array(count).fill('unknown=1').join('&');
+}
 
 describe('parseSort', () => {
   it('reads keys in order, a minus descends', () => {

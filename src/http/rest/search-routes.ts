@@ -1,6 +1,7 @@
 import { trimBaseUrl } from '../../fhir/reference.js';
 import { searchMembers } from '../../projects/members/search-members.js';
 import { repositoryOf } from '../../repository/create-repository.js';
+import { parseQueryString } from '../../search/parse/search-pairs.js';
 import type { Answer } from '../exchange/answer.js';
 import { type CallerExchange, contextOf, repositoryFor } from '../exchange/exchange.js';
 import { withBody } from '../exchange/read-request-body.js';
@@ -24,7 +25,7 @@ export const SEARCH_ROUTES: readonly Route[] = [
     async answer(exchange) {
       requireMediaType(exchange.request, ['application/x-www-form-urlencoded']);
       const body = bodyText(await withBody(exchange)) ?? '';
-      return search(exchange, new URLSearchParams([...exchange.url.searchParams, ...new URLSearchParams(body)]));
+      return search(exchange, new URLSearchParams([...exchange.url.searchParams, ...parseQueryString(body)]));
     },
   },
 ];

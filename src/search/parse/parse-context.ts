@@ -21,7 +21,7 @@ export const MAX_VALUE_LENGTH = 10_000;
 /** Maximum number of steps of one chain, including `_has`. */
 export const MAX_CHAIN = 8;
 /** Maximum number of comparisons of one search, over all target types of its chains. */
-const MAX_COMPARISONS = 10_000;
+export const MAX_COMPARISONS = 10_000;
 
 /** The options of one search with defaults, and its remaining budget. */
 export interface ParseContext {

@@ -7,6 +7,7 @@ import { parseParameterIn } from './parse-parameter.js';
 import { parseSort } from './parse-sort.js';
 import { orList, quote } from '../../fhir/messages/quote.js';
 import { requireResourceType } from './require-parameter.js';
+import { searchPairs } from './search-pairs.js';
 
 /** A parsed search request: criteria and result options. Options not given are absent. */
 export interface SearchRequest {
@@ -106,8 +107,7 @@ const UNSUPPORTED: ReadonlySet<string> = new Set([
 ]);
 
 function* parametersOf(query: SearchInput): Iterable<readonly [string, string]> {
-  if (typeof query === 'string') yield* new URLSearchParams(query);
-  else if (query instanceof URLSearchParams) yield* query;
+  if (typeof query === 'string' || query instanceof URLSearchParams) yield* searchPairs(query);
   else {
     for (const [name, value] of Object.entries(query)) {
       for (const one of typeof value === 'string' ? [value] : (value ?? [])) yield [name, one];

@@ -1,6 +1,7 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { FhirError } from '../../fhir/error.js';
 import { isJsonObject } from '../../fhir/resource.js';
+import { MAX_COMPARISONS, tooCostly } from './parse-context.js';
 
 /** A search parameter as given, with modifiers and chains in its name. */
 export type SearchPair = readonly [name: string, value: string];
@@ -11,9 +12,14 @@ export type SearchPair = readonly [name: string, value: string];
  *
  * @param hint completes the message about a non-string value, for parameters with their own form
  * @throws FhirError `invalid` - anything else
+ * @throws FhirError `too-costly` - as {@link parseQueryString}
  */
 export function searchPairs(query: unknown, hint: (name: string) => string = () => ''): SearchPair[] {
-  if (typeof query === 'string' || query instanceof URLSearchParams) return [...new URLSearchParams(query)];
+  if (typeof query === 'string') return [...parseQueryString(query)];
+  if (query instanceof URLSearchParams) {
+    assertFewParameters(query.size);
+    return [...query];
+  }
   // A Map has no properties: it would be read as a search without parameters and match everything.
   if (!isJsonObject(query) || Symbol.iterator in query) {
     throw new FhirError('invalid', `A search is a query string, parameters or an object of these${hint('')}`);
@@ -27,6 +33,21 @@ export function searchPairs(query: unknown, hint: (name: string) => string = () 
       );
     }),
   );
+}
+
+/**
+ * Reads a query string whose parameters are counted first: reading them is one turn of the event loop.
+ *
+ * @throws FhirError `too-costly` - more parameters than a search may have comparisons
+ */
+export function parseQueryString(text: string): URLSearchParams {
+  let count = 1;
+  for (let at = text.indexOf('&'); at >= 0; at = text.indexOf('&', at + 1)) assertFewParameters(++count);
+  return new URLSearchParams(text);
+}
+
+function assertFewParameters(count: number): void {
+  if (count > MAX_COMPARISONS) throw tooCostly('parameters in one search', MAX_COMPARISONS, count, 'ask in parts');
 }
 
 /**

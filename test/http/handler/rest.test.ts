@@ -120,6 +120,8 @@ describe('reading', () => {
     expect([posted.status, (posted.body as Bundle).entry]).toEqual([200, (got.body as Bundle).entry]);
     expect((await call('POST', 'Patient/_search', { body: {} })).status).toBe(415);
     expect((await call('GET', 'Patient?nothing=1')).status).toBe(400);
+    const long = { body: 'family=a&'.repeat(20_000), headers: form };
+    expect((await call('POST', 'Patient/_search', long)).status).toBe(422);
   });
 });
 
