@@ -11,9 +11,10 @@ import type { SkipIndex } from '../skip/skip-index.js';
 import { orderNames, presenceName } from '../skip/skip-rows.js';
 import { collection } from './collection.js';
 import { DenseGranules, pageOfGranule } from './granule-page.js';
+import { type Batch, Gathered } from './gathered.js';
 import { GranulesAhead, granulesFrom } from './granules-ahead.js';
 import { orderIndexOf, type SkipKey } from './order-index.js';
-import { type Asked, isDeep, passedIn } from './page-statement.js';
+import { type Asked, isDeep } from './page-statement.js';
 import { append, CUT, type Finding, type FoundText, foundTexts } from './range-walk.js';
 import { TUNING } from './tuning.js';
 import { keysIn, matching, type Placed, placed, writtenKeys } from './written-keys.js';
@@ -63,20 +64,18 @@ export class SkipWalker {
   }
 
   async *#find(part: Part, known: ConditionSet): Finding {
-    const { asked, index, order } = part;
-    const { need } = asked;
+    const { asked, order } = part;
+    const { need, shown } = asked;
     const tests = this.#testsOf(part.conditions);
     const isPassing = part.isTested && tests.length === 0 && isDeep(asked);
     const set = isPassing ? await this.#current(known.set) : known.set;
     const count = set.count;
-    if (count <= (isPassing ? asked.shown : need) + TUNING.fewTogether) {
+    if (count <= (isPassing ? shown : need) + TUNING.fewTogether) {
       yield count;
       return this.#collected(part, tests, { numbers: set.keys(), keys: part.written }, need);
     }
     const places = Map.groupBy(await placed(part, this.#run), ({ granule }) => granule);
-    const found: FoundText[] = [];
-    let batch = emptyBatch();
-    let wanted = need + TUNING.firstBatch;
+    const gathered = new Gathered(need, (batch, left) => this.#collected(part, tests, batch, left));
     const granules = granulesFrom(asked, order);
     const ahead = new GranulesAhead(this.#index, order, granules);
     const ties = new Set(order.ties);
@@ -86,47 +85,45 @@ export class SkipWalker {
       // PERF: a page may come after a thousand granules without a match, so nothing waits between those of one row.
       if (ahead.lacks(position)) yield await ahead.load(position);
       const written = places.get(granule) ?? [];
-      const value = order.starts[granule] ?? null;
-      const isTie = granule === order.starts.length || ties.has(granule);
-      const members = isTie && !isCutShort(index, value) ? this.#membersOf(order, granule, set) : undefined;
-      if (isPassed) {
-        // PERF: all of the granule match, and come before the page.
-        const size = (members?.count ?? order.keysOf(granule, set).length) + written.length;
-        isPassed = size <= passedIn({ need: need - found.length, shown: asked.shown });
-        if (isPassed) {
-          for (let passed = 0; passed < size; passed++) found.push(PASSED);
-          continue;
+      const members = this.#tied(part, granule, ties, set);
+      // PERF: all of the granule match, and come before the page.
+      isPassed &&= gathered.passes((members?.count ?? order.keysOf(granule, set).length) + written.length, shown);
+      if (isPassed) continue;
+      if (members !== undefined && members.count > gathered.left + TUNING.fewTogether) {
+        await gathered.look();
+        if (gathered.left > 0) {
+          const value = order.starts[granule] ?? null;
+          append(gathered.found, yield* this.#group(part, value, members, written, gathered.left));
         }
-        wanted = need - found.length + TUNING.firstBatch;
-      }
-      if (members !== undefined && members.count > need - found.length + TUNING.fewTogether) {
-        append(found, await this.#collected(part, tests, batch, need - found.length));
-        batch = emptyBatch();
-        if (found.length >= need) break;
-        append(found, yield* this.#group(part, value, members, written, need - found.length));
-        if (found.length >= need) break;
-        continue;
-      }
-      const numbers = members?.keys() ?? order.keysOf(granule, set);
-      if (numbers.length >= TUNING.denseGranule && written.length === 0) {
-        yield batch.numbers.length + numbers.length;
-        append(found, await this.#collected(part, tests, batch, need - found.length));
-        batch = emptyBatch();
-        if (found.length >= need) break;
-        append(found, await this.#ofGranule(part, tests, granule, numbers, need - found.length));
       } else {
-        for (const number of numbers) batch.numbers.push(number);
-        for (const { key } of written) batch.keys.push(key);
-        if (batch.numbers.length + batch.keys.length < wanted) continue;
-        yield batch.numbers.length + batch.keys.length;
-        append(found, await this.#collected(part, tests, batch, need - found.length));
-        batch = emptyBatch();
-        wanted = Math.min(2 * wanted, TUNING.maxBatch);
+        const numbers = members?.keys() ?? order.keysOf(granule, set);
+        if (numbers.length >= TUNING.denseGranule && written.length === 0) {
+          yield gathered.size + numbers.length;
+          await gathered.look();
+          if (gathered.left > 0) {
+            append(gathered.found, await this.#ofGranule(part, tests, granule, numbers, gathered.left));
+          }
+        } else if (gathered.takes(numbers, written)) {
+          yield gathered.size;
+          await gathered.lookFurther();
+        }
       }
-      if (found.length >= need) break;
+      if (gathered.left <= 0) break;
     }
-    if (found.length < need) append(found, await this.#collected(part, tests, batch, need - found.length));
-    return found;
+    if (gathered.left > 0) await gathered.look();
+    return gathered.found;
+  }
+
+  /**
+   * The members of a granule of one value, or of none; undefined for other granules. PERF: a value may have most resources of a
+   * type, so that no number is listed.
+   */
+  #tied({ index, order }: Part, granule: number, ties: ReadonlySet<number>, set: KeySet): KeySet | undefined {
+    const isTie = granule === order.starts.length || ties.has(granule);
+    if (!isTie || isCutShort(index, order.starts[granule] ?? null)) return undefined;
+    const members = this.#index.emptySet();
+    order.addTo(members, granule);
+    return members.intersect(set);
   }
 
   /** Without resources written since. */
@@ -172,13 +169,6 @@ export class SkipWalker {
       if (Number(rows[0]![0]) === dense.size) return foundTexts(rows, 1);
     }
     return this.#collected(part, tests, { numbers, keys: [] }, need);
-  }
-
-  /** PERF: a value may have most resources of a type, so that no number is listed. */
-  #membersOf(order: SkipOrderKeys, granule: number, set: KeySet): KeySet {
-    const members = this.#index.emptySet();
-    order.addTo(members, granule);
-    return members.intersect(set);
   }
 
   /** Resources with one value, or with none, in the order of the next key. */
@@ -252,18 +242,6 @@ interface Part {
   readonly written: readonly string[];
   /** Those are known to match. */
   readonly isTested: boolean;
-}
-
-interface Batch {
-  readonly numbers: readonly number[];
-  readonly keys: readonly string[];
-}
-
-/** A match before the page. */
-const PASSED: FoundText = { content: '', id: '' };
-
-function emptyBatch(): { readonly numbers: number[]; readonly keys: string[] } {
-  return { numbers: [], keys: [] };
 }
 
 /** All resources with the value of a granule come before the position. Its value was written since. */
