@@ -74,7 +74,7 @@ export class ConditionSets implements KnownSets {
     const unknown = conditions.filter((one) => !this.#known.has(one));
     const all = unknown.map(({ criteria }) => (criteria === undefined ? [] : this.#made.leavesOf(criteria)));
     await this.index.load([...unknown.flatMap(namesOfValue), ...all.flat().flatMap((one) => this.#namesOf(one))]);
-    const leaves = this.#fewOf(all);
+    const leaves = await this.#fewOf(all);
     const groups = unknown.flatMap((one) => this.#groupOf(one) ?? []);
     for (const one of leaves) this.#addRange(one);
     await this.index.load([
@@ -91,7 +91,9 @@ export class ConditionSets implements KnownSets {
   }
 
   /** Without those of a condition that has too many to read each; it gets no set then, or that of a unit. */
-  #fewOf(all: readonly (readonly Criteria[])[]): readonly Criteria[] {
+  async #fewOf(all: readonly (readonly Criteria[])[]): Promise<readonly Criteria[]> {
+    if (all.flat().length <= MAX_LEAVES) return all.flat();
+    await this.index.load(all.flat().flatMap((one) => this.#tokens.furtherNames(one)));
     let left = MAX_LEAVES;
     return all.flatMap((leaves) => {
       const read = leaves.filter((one) => one.kind === 'match' && this.#held(one) === undefined).length;
