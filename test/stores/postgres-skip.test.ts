@@ -1,6 +1,9 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { setImmediate as turn } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { R4 } from '../../src/fhir/r4.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import type { Criteria, SortKey } from '../../src/search/criteria/criteria.js';
+import type { Connections } from '../../src/stores/postgres/connections.js';
 import type { PostgresPool, PostgresStatement } from '../../src/stores/postgres/driver.js';
 import { projectKey } from '../../src/stores/postgres/keys.js';
 import { TUNING } from '../../src/stores/postgres/pages/tuning.js';
@@ -8,7 +11,7 @@ import type { Row } from '../../src/stores/postgres/lent-connection.js';
 import { createSkipCache } from '../../src/stores/postgres/skip/skip-cache.js';
 import { SkipIndex } from '../../src/stores/postgres/skip/skip-index.js';
 import type { StaleType } from '../../src/stores/postgres/skip/skip-state.js';
-import { pauseAfter } from '../../src/stores/postgres/skip/skip-indexes.js';
+import { pauseAfter, SkipIndexes } from '../../src/stores/postgres/skip/skip-indexes.js';
 import type { RowScope } from '../../src/stores/sql/rows.js';
 import { FORMAT, SKIP_TUNING } from '../../src/stores/postgres/skip/skip-row.js';
 import { COPY } from '../../src/stores/postgres/copy-text.js';
@@ -546,6 +549,39 @@ describe('skip indexes', () => {
     expect([pauseAfter(40_000, false), pauseAfter(40_000, true), pauseAfter(1, true)]).toEqual([
       160_000, 40_000, 1_000,
     ]);
+  });
+
+  test('of types that had them before are brought up to date beside long work, over a pool of four or more', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    for (const [size, isOne, isBeside] of [
+      [1, 0, 0],
+      [3, 1, 0],
+      [4, 1, 1],
+    ] as const) {
+      const working: (() => void)[] = [];
+      const use = (): Promise<boolean> => new Promise((resolve) => working.push(() => resolve(false)));
+      const skips = new SkipIndexes({ size, use } as unknown as Connections, R4);
+      const begin = async (...types: readonly string[]): Promise<number> => {
+        const before = working.length;
+        for (const type of types) skips.noteStale({ project: PROJECT, type, isUnused: false });
+        skips.begin();
+        await turn();
+        return working.length - before;
+      };
+      for (const type of ['B', 'C']) {
+        expect(await begin(type)).toBe(isOne);
+        working.at(-1)?.();
+        await turn();
+      }
+      vi.advanceTimersByTime(60_000);
+      expect(await begin('A')).toBe(isOne);
+      expect(await begin('D')).toBe(0);
+      expect(await begin('B')).toBe(isBeside);
+      expect(await begin('C')).toBe(0);
+      for (const end of working) end();
+      await skips.finish();
+    }
   });
 
   test('of other definitions are not used, and of few resources not made', async () => {

@@ -40,9 +40,9 @@ export class Connections {
     unsubscribe(this.#pool);
   }
 
-  /** A call gets a connection while another one is lent. */
-  get areSeveral(): boolean {
-    return (this.#pool.options as { readonly max?: unknown } | undefined)?.max !== 1;
+  /** How many connections can be lent at a time. */
+  get size(): number {
+    return (this.#pool.options as { readonly max?: number } | undefined)?.max ?? DEFAULT_SIZE;
   }
 
   /** Runs one statement on a connection of its own. */
@@ -121,6 +121,9 @@ export class Connections {
 
 const BEGIN_SNAPSHOT = sql`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL enable_seqscan = off;
   SET LOCAL enable_bitmapscan = off; SET LOCAL jit = off; SET LOCAL work_mem = '64MB'`;
+
+/** Of a Pool of `pg`. */
+const DEFAULT_SIZE = 10;
 
 /** The longest `statement_timeout`, in milliseconds. */
 const MAX_TIMEOUT = 0x7fffffff;

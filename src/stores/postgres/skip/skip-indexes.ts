@@ -29,8 +29,8 @@ export class SkipIndexes {
   readonly #last = new Map<string, { readonly end: number; readonly duration: number }>();
   readonly #written = new Map<string, StaleType & { count: number }>();
   readonly #controller = new AbortController();
-  #work: Promise<void> = Promise.resolve();
-  #isWorking = false;
+  #work: Promise<unknown> = Promise.resolve();
+  #working = 0;
 
   constructor(connections: Connections, model: FhirModel, cache = createSkipCache()) {
     this.#connections = connections;
@@ -61,14 +61,19 @@ export class SkipIndexes {
   /**
    * Starts the work that searches have noted. PERF: searches rarely note any.
    *
-   * A pool of one connection starts nothing: its calls would have no other.
+   * A pool of one connection starts nothing: its calls would have no other. Over a pool of four or more, types that this process
+   * has built before continue beside other work: they mostly need a layer, and to build all of another type can take a minute.
    */
   begin(): void {
-    if (this.#stale.size === 0 || this.#isWorking || !this.#connections.areSeveral) return;
+    const { size } = this.#connections;
+    const isBeside = this.#working > 0;
+    if (this.#stale.size === 0 || size === 1 || (isBeside && (size < MIN_BESIDE || this.#working > 1))) return;
     const now = performance.now();
-    const due = [...this.#stale].filter(([name, stale]) => now >= this.#next(name, stale)).map(([, stale]) => stale);
+    const due = [...this.#stale]
+      .filter(([name, stale]) => now >= this.#next(name, stale) && (!isBeside || this.#last.has(name)))
+      .map(([, stale]) => stale);
     this.#stale.clear();
-    if (due.length > 0) this.#work = this.make(due);
+    if (due.length > 0) this.#work = Promise.all([this.#work, this.make(due)]);
   }
 
   /**
@@ -86,14 +91,14 @@ export class SkipIndexes {
 
   /** Builds the noted ones. */
   async make(types: readonly StaleType[]): Promise<void> {
-    this.#isWorking = true;
+    this.#working += 1;
     try {
       for (const one of types) await this.#makeOne(one);
     } catch (error) {
       // Searches work without it.
       if (!this.#controller.signal.aborted && !isRetryable(error)) warn(error);
     } finally {
-      this.#isWorking = false;
+      this.#working -= 1;
     }
   }
 
@@ -205,6 +210,8 @@ function warn(error: unknown): void {
   process.emitWarning(`Skip indexes of PostgreSQL are not made: ${message}`, { code: 'FHIRGRAPH_INDEX' });
 }
 
+/** Connections of a pool that works on two types at a time. */
+const MIN_BESIDE = 4;
 /** The most types that are remembered. */
 const MAX_NOTED = 1_000;
 /**
