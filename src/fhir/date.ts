@@ -26,6 +26,22 @@ const DATE =
  * @returns undefined for anything that is not a date, including days and hours that do not exist (`2021-02-30`).
  */
 export function parseDate(text: string): DateInterval | undefined {
+  // PERF: resources of one encounter have the same few dates: three of four were read before.
+  let interval = LATEST.get(text);
+  if (interval === undefined) {
+    interval = readDate(text);
+    if (interval === undefined) return undefined;
+    if (LATEST.size === MOST_LATEST) LATEST.clear();
+    LATEST.set(text, interval);
+  }
+  return interval;
+}
+
+/** Some of the dates that were read last. */
+const LATEST = new Map<string, DateInterval>();
+const MOST_LATEST = 64;
+
+function readDate(text: string): DateInterval | undefined {
   const match = DATE.exec(text);
   if (match === null) return undefined;
   const [, year, month, day, hour, minute, second, fraction, zone] = match;

@@ -31,9 +31,10 @@ export async function mapInTurns<Item, Result>(
   map: (item: Item, index: number) => Result,
 ): Promise<Result[]> {
   const results: Result[] = [];
-  for (const [index, item] of items.entries()) {
+  // PERF: `entries()` makes three objects for each item.
+  for (let index = 0; index < items.length; index++) {
     if (pace.isSpent) await pace.next();
-    results.push(map(item, index));
+    results.push(map(items[index]!, index));
   }
   return results;
 }

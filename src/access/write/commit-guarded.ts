@@ -45,8 +45,9 @@ export async function commitGuarded(
   // A member's write is validated after its hidden fields are restored.
   const asked = caller.kind === 'member' ? LENIENT : validation;
   const pace = new CallPace(options);
-  for (const [index, write] of writes.entries()) {
+  for (let index = 0; index < writes.length; index++) {
     if (pace.isSpent) await pace.next();
+    const write = writes[index]!;
     if (write.kind !== 'put') continue;
     const validating = validatingWrite(store.model, write, index, asked, store.maxResourceBytes);
     // PERF: most resources take one step, and no promise.
@@ -86,12 +87,12 @@ export async function commitGuarded(
 
 /** Only the audit log writes to its project. @throws FhirError `forbidden` */
 function assertNotAuditLog(caller: Caller, writes: readonly GuardedWrite[]): void {
-  for (const [index, write] of writes.entries()) {
-    if (write.kind === 'assert-no-match') continue;
-    const { type, id } = write.key;
-    if (!isOfAuditLog({ project: homeOf(type, caller), type, id })) continue;
-    throw withIndex(new FhirError('forbidden', 'The audit log cannot be changed'), index);
-  }
+  const index = writes.findIndex(
+    (write) =>
+      write.kind !== 'assert-no-match' &&
+      isOfAuditLog({ project: homeOf(write.key.type, caller), type: write.key.type, id: write.key.id }),
+  );
+  if (index !== -1) throw withIndex(new FhirError('forbidden', 'The audit log cannot be changed'), index);
 }
 
 async function answersOf(

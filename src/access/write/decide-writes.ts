@@ -43,7 +43,7 @@ export async function decideTrustedWrites(
   writes: readonly GuardedWrite[],
   options: CallOptions | undefined,
 ): Promise<readonly ReadyWrite[]> {
-  for (const [from, write] of writes.entries()) assertWithinReach(caller, write, from);
+  writes.forEach((write, from) => assertWithinReach(caller, write, from));
   const loaded = await loadTrusted(store, caller, writes, options);
   const state: TrustedState = {
     model: store.model,
@@ -64,10 +64,10 @@ async function decideInOrder<State>(
   const ready: ReadyWrite[] = [];
   let state = first;
   const pace = new CallPace(options);
-  for (const [from, write] of writes.entries()) {
+  for (let from = 0; from < writes.length; from++) {
     if (pace.isSpent) await pace.next();
     try {
-      const deciding = decide(state, write, from);
+      const deciding = decide(state, writes[from]!, from);
       // PERF: what is decided at once does not wait for a turn of promises.
       const decided = deciding instanceof Promise ? await deciding : deciding;
       ready.push(...decided.ready);

@@ -62,9 +62,9 @@ export async function readBundle(
   const faults = new EntryFaults();
   const entries: BundleEntry[] = [];
   const pace = new CallPace(options);
-  for (const [index, value] of entry.entries()) {
+  for (let index = 0; index < entry.length; index++) {
     if (pace.isSpent) await pace.next();
-    faults.guard(index, () => entries.push(readEntry(model, value, index, baseUrl)));
+    faults.guard(index, () => entries.push(readEntry(model, entry[index], index, baseUrl)));
   }
   refuseSharedFullUrls(entries, faults);
   return { type, size: entry.length, entries: entries.filter(({ index }) => !faults.has(index)), faults };

@@ -45,8 +45,8 @@ export function* partOf(
     return [key.project, key.type, key.id, text, expect, unique];
   };
   const sent: SentWrite[] = [];
-  for (const [index, write] of writes.entries()) {
-    sent.push(yield* preparing(write, index));
+  for (let index = 0; index < writes.length; index++) {
+    sent.push(yield* preparing(writes[index]!, index));
     if (isEnough()) break;
   }
   return { now, load, writes: sent, entries: packer.take() };
