@@ -7,12 +7,19 @@ import { LimitError, type Limits } from './limits.js';
  * Rejects variables that are too large or nest too deep, before other code walks them.
  *
  * @returns for long variables, a promise: other work has its turn between their parts
- * @throws LimitError `variablesSize` - characters of texts and names, and values, together
+ * @throws LimitError `variablesSize` - characters of texts and names, and values, together; the number of variables
  */
 export function assertVariablesSize(variables: object, limits: Limits): Promise<void> | undefined {
+  if (Object.keys(variables).length > MAX_VARIABLES) {
+    const message = `There are more than ${MAX_VARIABLES} variables; send those that the query names`;
+    throw new LimitError('variablesSize', MAX_VARIABLES, message);
+  }
   const measuring = new Measurement(limits).measuring(variables, MAX_RESOURCE_DEPTH + 1);
   return measuring.next().done === true ? undefined : inTurns(measuring, new Pace());
 }
+
+/** Maximum number of variables; a document has room for fewer. */
+const MAX_VARIABLES = 10_000;
 
 /** Measures with each value before it is opened. */
 class Measurement {

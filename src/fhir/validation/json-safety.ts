@@ -24,6 +24,9 @@ function isPolluting(key: string): boolean {
 /** One UTF-16 unit takes at most six bytes of JSON text (`\u0001`). */
 const MAX_BYTES_PER_UNIT = 6;
 
+/** Maximum number of names of one object; an element of FHIR has fewer than a hundred. More take long to list and copy. */
+const MAX_NAMES = 10_000;
+
 /** Longest text of a number of JavaScript. */
 const MAX_NUMBER_LENGTH = 25;
 
@@ -93,7 +96,9 @@ class SafetyWalk {
 
   object(value: object, depth: number): void {
     if (!this.#isPlain(value)) return;
+    let names = 0;
     for (const key in value) {
+      if (++names > MAX_NAMES) return this.#endTooWide();
       const member = (value as Record<string, unknown>)[key];
       if (member === undefined) continue;
       if (this.#isAllowed(key)) this.#member(member, key, depth);
@@ -104,7 +109,9 @@ class SafetyWalk {
   /** The same in steps. */
   *objectInParts(value: object, depth: number): Generator<void> {
     if (!this.#isPlain(value)) return;
+    let names = 0;
     for (const key in value) {
+      if (++names > MAX_NAMES) return this.#endTooWide();
       const member = (value as Record<string, unknown>)[key];
       if (member === undefined) continue;
       if (this.#isAllowed(key)) yield* this.#memberInParts(member, key, depth);
@@ -192,15 +199,20 @@ class SafetyWalk {
     if (this.#findings.full) this.ended = true;
   }
 
+  #endTooWide(): void {
+    this.#report(`an object has more than ${MAX_NAMES} names`, undefined, 'too-costly');
+    this.ended = true;
+  }
+
   #endTooDeep(): void {
     this.#report(`nesting is deeper than ${this.#maxDepth} levels`);
     this.ended = true;
   }
 
   /** Reports a finding where the walk is, or one step below. */
-  #report(message: string, below?: string): void {
+  #report(message: string, below?: string, code: 'structure' | 'too-costly' = 'structure'): void {
     for (const step of this.#path) this.#findings.enter(typeof step === 'number' ? step : namedStep(step));
-    this.#findings.error('structure', message, below);
+    this.#findings.error(code, message, below);
     for (const _ of this.#path) this.#findings.leave();
   }
 }

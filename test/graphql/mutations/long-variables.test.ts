@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { PARTS } from '../../../src/fhir/json/parts.js';
 import { R4 } from '../../../src/fhir/r4.js';
+import { validateResource } from '../../../src/fhir/validate-resource.js';
 import { Deadline } from '../../../src/graphql/execute/deadline.js';
 import { readInput } from '../../../src/graphql/execute/read-input.js';
 import { PACE, Pace, inOneGo } from '../../../src/platform/pace.js';
@@ -112,6 +113,22 @@ test('the limits hold in variables that are measured in parts', async () => {
   expect(await refused({ many: Array<number>(10_000).fill(0) })).toContain('more than 10000 characters and values');
   expect(await refused({ many: Array<number>(50).fill(0), text: 'x'.repeat(10_000) })).toContain('more than 10000');
   expect(await refused({ many: Array<number>(50).fill(0), ['x'.repeat(10_000)]: 1 })).toContain('more than 10000');
+});
+
+test('a request has at most 10,000 variables, and an object of a resource as many names', async () => {
+  const many = (count: number): object => Object.fromEntries(Array.from({ length: count }, (_, n) => [`u${n}`, 1]));
+  const ask = async (count: number): Promise<unknown> => {
+    const { errors } = await clinic.ask('{ PatientList { id } }', { ...many(count) });
+    return errors?.[0]?.extensions.details;
+  };
+  expect(await ask(10_000)).toBeUndefined();
+  expect(await ask(10_001)).toMatchObject({ limit: 'variablesSize', max: 10_000 });
+  const issues = (count: number): unknown =>
+    validateResource(R4, { resourceType: 'Basic', extension: [many(count)] }).filter(
+      ({ code }) => code === 'too-costly',
+    );
+  expect(issues(10_000)).toEqual([]);
+  expect(issues(10_001)).toMatchObject([{ expression: ['Basic.extension[0]'] }]);
 });
 
 test('lists of scalars hold 100,000 values together', async () => {
