@@ -23,7 +23,8 @@ describe('the cost of criteria', () => {
     ['Patient', '_has:Observation:subject:status=final', 5],
     ['Observation', 'subject._id=x', 4 * 0.6 + 1 + 0.4],
     ['Observation', `code=${Array.from({ length: 501 }, (_, n) => n).join()}`, 2],
-    ['Observation', `date=${Array.from({ length: 51 }, (_, n) => 2000 + n).join()}`, 2],
+    ['Patient', `family=${Array.from({ length: 51 }, (_, n) => 2000 + n).join()}`, 2],
+    ['Observation', `date=${Array.from({ length: 51 }, (_, n) => 2000 + n).join()}`, 13.5],
   ])('%s?%s', (type, search, cost) => {
     expect(costOf(type, search)).toBeCloseTo(cost);
   });
@@ -42,6 +43,16 @@ describe('the limit', () => {
   test('lets lists of a thousand values through', () => {
     const thousand = Array.from({ length: 1_000 }, (_, n) => `v${n}`).join();
     expect(costOf('Observation', `code=${thousand}&subject=${thousand}`)).toBeLessThan(MAX_SEARCH_COST);
+  });
+
+  test('lets two hundred dates, numbers or quantities through, and no thousands', () => {
+    const days = (count: number): string =>
+      Array.from({ length: count }, (_, n) => new Date(n * 86_400_000).toISOString().slice(0, 10)).join();
+    expect(costOf('Observation', `date=${days(200)}`)).toBeLessThan(MAX_SEARCH_COST);
+    const { criteria } = parseSearch(R4, 'Observation', `date=${days(300)}`);
+    expect(() => assertAffordable({ criteria })).toThrow(/At most 64 look-ups per resource in one search/);
+    const urls = Array.from({ length: 1_000 }, (_, n) => `urn:${n}`).join();
+    expect(costOf('ValueSet', `url=${urls}`)).toBeLessThan(4);
   });
 
   test('names itself, the value and the way out', () => {

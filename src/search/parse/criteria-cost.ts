@@ -42,7 +42,7 @@ export function assertAffordable(
  * | a condition | 1 |
  * | `:text`, which reads the stored resource on some stores | 10 |
  * | a composite | 1 per component |
- * | alternatives for one parameter | the first, and 1/50 for each further one, as they are one look; codes and references are a list: 1/500 |
+ * | alternatives for one parameter | the first, and 1/50 for each further one, as they are one look; codes, references and uris are a list: 1/500; of dates and numbers, which SQLite prepares in the square of their number, 1/4 |
  * | a chain | 2, and its criteria |
  * | alternatives of one reference, by type (`subject:Patient…` or `subject:Group…`) | 0.6 each, the dearest of their criteria, and a tenth of all, as a reference is of one type |
  * | a `_has`, which looks at many resources | 4, and its criteria |
@@ -94,6 +94,7 @@ const TYPED_CHAIN_COST = 0.6;
 const HAS_COST = 4;
 const ALTERNATIVE_COST = 1 / 50;
 const LISTED_COST = 1 / 500;
+const INTERVAL_COST = 1 / 4;
 
 function alternativesCost(matches: readonly MatchCriteria[]): number {
   const parameters = new Set<string>();
@@ -101,9 +102,12 @@ function alternativesCost(matches: readonly MatchCriteria[]): number {
     const isFirst = !parameters.has(one.parameter);
     parameters.add(one.parameter);
     if (isFirst || one.test.kind === 'text') return matchCost(one);
-    return isListed(one) ? LISTED_COST : ALTERNATIVE_COST;
+    if (isListed(one)) return LISTED_COST;
+    return INTERVALS.has(one.test.kind) ? INTERVAL_COST : ALTERNATIVE_COST;
   });
 }
+
+const INTERVALS: ReadonlySet<string> = new Set(['date', 'number', 'quantity']);
 
 const COSTED_TOGETHER: ReadonlySet<Criteria['kind']> = new Set(['match', 'chain']);
 
@@ -117,9 +121,10 @@ function chainsCost(chains: readonly ChainCriteria[], known: Map<Criteria, numbe
   });
 }
 
-/** Stores make one list of what differs in its code or id alone. */
+/** Stores make one list of what differs in its code, id or uri alone. */
 function isListed({ test }: MatchCriteria): boolean {
   if (test.kind === 'token') return test.code !== undefined && test.negated !== true && test.below !== true;
+  if (test.kind === 'uri') return test.comparator === 'equals';
   return test.kind === 'reference' && test.id !== undefined && test.negated !== true;
 }
 

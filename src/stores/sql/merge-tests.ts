@@ -10,6 +10,7 @@ export function mergeTests(tests: readonly IndexedTest[]): readonly IndexedTest[
   const merged: IndexedTest[] = [];
   const tokens = new Map<string, { readonly test: TokenTest; readonly codes: string[] }>();
   const references = new Map<string, { readonly test: ReferenceTest; readonly ids: string[] }>();
+  const uris: string[] = [];
   for (const test of tests) {
     if (test.kind === 'token' && test.code !== undefined && !test.negated && !test.below) {
       const { code, folded, ...rest } = test;
@@ -24,11 +25,14 @@ export function mergeTests(tests: readonly IndexedTest[]): readonly IndexedTest[
       const set = references.get(shape);
       if (set === undefined) references.set(shape, { test: rest, ids: [id] });
       else set.ids.push(id);
+    } else if (test.kind === 'uri' && test.comparator === 'equals') {
+      uris.push(test.value);
     } else {
       merged.push(test);
     }
   }
   for (const set of tokens.values()) merged.push({ kind: 'token-set', ...set });
   for (const set of references.values()) merged.push({ kind: 'reference-set', ...set });
+  if (uris.length > 0) merged.push({ kind: 'uri-set', uris });
   return merged;
 }

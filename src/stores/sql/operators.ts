@@ -18,7 +18,7 @@ import { dateLookup, numberLookup } from './intervals.js';
 import { allOf, anyOf, FALSE, negation, type Sql, sql, TRUE } from './sql.js';
 
 /** Tests that SQL can express, sets of alike ones included. `text` tests are only where texts are indexed. */
-export type IndexedTest = ValueTest | TokenSet | ReferenceSet;
+export type IndexedTest = ValueTest | TokenSet | ReferenceSet | UriSet;
 
 /** Any of the codes, with the other conditions of the test. */
 export interface TokenSet {
@@ -32,6 +32,12 @@ export interface ReferenceSet {
   readonly kind: 'reference-set';
   readonly test: ReferenceTest;
   readonly ids: readonly string[];
+}
+
+/** Equal to any of the uris. */
+export interface UriSet {
+  readonly kind: 'uri-set';
+  readonly uris: readonly string[];
 }
 
 /**
@@ -66,6 +72,8 @@ export function lookupsFor(test: IndexedTest, x: Sql, scope: SearchScope): reado
       return localReferenceLookups(test.test, test.ids, x, scope);
     case 'uri':
       return [uriLookup(test, x, scope)];
+    case 'uri-set':
+      return [ranged('uri', scope.dialect.indexed.isOneOf(sql`${x}.value`, test.uris))];
   }
 }
 
