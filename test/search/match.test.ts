@@ -1,6 +1,9 @@
 import { R4 } from '../../src/fhir/r4.js';
 import { describe, expect, it } from 'vitest';
 import type { Criteria } from '../../src/search/criteria/criteria.js';
+import type { ValueTest } from '../../src/search/criteria/value-test.js';
+import { createRandom } from '../../src/testing/random.js';
+import { SEED } from '../support/chance.js';
 import type { IndexEntry, IndexValue } from '../../src/search/index/index-entry.js';
 import { matches } from '../../src/search/evaluate/match.js';
 import { parseFilter } from '../../src/search/parse/filter/parse-filter.js';
@@ -182,4 +185,47 @@ describe('hostile input', () => {
     const criteria: Criteria = { kind: 'match', parameter: '__proto__', test: { kind: 'token', code: 'x' } };
     expect(matches(criteria, ann, world)).toBe(false);
   });
+});
+
+it(`finds what passes one of many alternatives as each of them says (seed ${SEED})`, () => {
+  const random = createRandom(SEED);
+  const below = (limit: number): number => Math.floor(random() * limit);
+  const values: readonly (() => IndexValue)[] = [
+    () => ({ kind: 'token', code: `c${below(60)}`, ...(below(2) === 0 ? {} : { system: `s${below(2)}` }) }),
+    () => ({ kind: 'token', system: 's0' }),
+    () => local(`${below(2) === 0 ? 'Patient' : 'Group'}/c${below(60)}`),
+    () => ({ kind: 'reference', url: `c${below(60)}` }),
+    () => ({ kind: 'uri', value: `c${below(60)}` }),
+    () => ({ kind: 'string', text: `C${below(60)}`, folded: `c${below(60)}` }),
+  ];
+  const tests: readonly ((text: string) => ValueTest)[] = [
+    (text) => ({ kind: 'token', code: text }),
+    (text) => ({ kind: 'token', code: `x${text}`, folded: text }),
+    (text) => ({ kind: 'token', code: text, system: `s${below(2)}` }),
+    (text) => ({ kind: 'token', code: text, noSystem: true }),
+    (text) => ({ kind: 'token', code: text, negated: below(9) === 0 }),
+    (text) => ({ kind: 'reference', types: ['Patient'], id: text }),
+    (text) => ({ kind: 'reference', id: text }),
+    (text) => ({ kind: 'reference', url: text }),
+    (text) => ({ kind: 'uri', comparator: 'equals', value: text }),
+    (text) => ({ kind: 'string', comparator: 'equals', text }),
+    (text) => ({ kind: 'string', comparator: 'exact', text: text.toUpperCase() }),
+  ];
+  const parameters = ['a', 'b', 'c'];
+  for (let round = 0; round < 300; round++) {
+    const [one] = [tests[below(tests.length)]!];
+    const of = Array.from({ length: 28 + below(12) }, (): Criteria => {
+      const testOf = below(4) === 0 ? tests[below(tests.length)]! : one;
+      return { kind: 'match', parameter: parameters[below(3)]!, test: testOf(`c${below(60)}`) };
+    });
+    for (let each = 0; each < 10; each++) {
+      const entries = Array.from({ length: 1 + below(2) }, () => [
+        parameters[below(3)]!,
+        [values[below(values.length)]!()],
+      ]);
+      const resource = subject('Patient/ann', Object.fromEntries(entries) as Parameters<typeof subject>[1]);
+      const expected = of.some((alternative) => matches(alternative, resource, EMPTY_WORLD));
+      expect([of, entries, matches({ kind: 'or', of }, resource, EMPTY_WORLD)]).toEqual([of, entries, expected]);
+    }
+  }
 });

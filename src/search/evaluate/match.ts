@@ -2,6 +2,7 @@ import { FhirError } from '../../fhir/error.js';
 import type { ChainCriteria, CompositeCriteria, Criteria, HasCriteria } from '../criteria/criteria.js';
 import { getOrCreate } from '../../platform/maps.js';
 import { insideSubjects } from './inside-subject.js';
+import { LongAlternatives } from './long-alternatives.js';
 import type { SearchSubject, SearchWorld } from './search-subject.js';
 import { fitsDate, testValue } from './test-value.js';
 
@@ -33,7 +34,7 @@ function holds(criteria: Criteria, subject: SearchSubject, world: SearchWorld, d
     case 'and':
       return criteria.of.every((one) => holds(one, subject, world, depth + 1));
     case 'or':
-      return criteria.of.some((one) => holds(one, subject, world, depth + 1));
+      return someHolds(criteria.of, subject, world, depth + 1);
     case 'not':
       return !holds(criteria.of, subject, world, depth + 1);
     case 'id':
@@ -59,7 +60,14 @@ function isAmong(ids: readonly string[], id: string): boolean {
   return ids.length < LONG_LIST ? ids.includes(id) : getOrCreate(ID_SETS, ids, () => new Set(ids)).has(id);
 }
 
+function someHolds(of: readonly Criteria[], subject: SearchSubject, world: SearchWorld, depth: number): boolean {
+  if (of.length < LONG_LIST) return of.some((one) => holds(one, subject, world, depth));
+  const alternatives = getOrCreate(ALTERNATIVES, of, () => new LongAlternatives(of));
+  return alternatives.somePasses(subject) || alternatives.others.some((one) => holds(one, subject, world, depth));
+}
+
 const LONG_LIST = 32;
+const ALTERNATIVES = new WeakMap<readonly Criteria[], LongAlternatives>();
 const ID_SETS = new WeakMap<readonly string[], ReadonlySet<string>>();
 
 /** All components must pass within the same group, such as one component of an Observation. */
