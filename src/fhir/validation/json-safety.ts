@@ -25,7 +25,7 @@ function isPolluting(key: string): boolean {
 const MAX_BYTES_PER_UNIT = 6;
 
 /** Maximum number of names of one object; an element of FHIR has fewer than a hundred. More take long to list and copy. */
-const MAX_NAMES = 10_000;
+export const MAX_NAMES = 10_000;
 
 /** Longest text of a number of JavaScript. */
 const MAX_NUMBER_LENGTH = 25;

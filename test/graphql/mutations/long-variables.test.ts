@@ -5,6 +5,7 @@ import { R4 } from '../../../src/fhir/r4.js';
 import { validateResource } from '../../../src/fhir/validate-resource.js';
 import { Deadline } from '../../../src/graphql/execute/deadline.js';
 import { readInput } from '../../../src/graphql/execute/read-input.js';
+import { assertResource } from '../../../src/interactions/assert-resource.js';
 import { PACE, Pace, inOneGo } from '../../../src/platform/pace.js';
 import { MemoryStore } from '../../../src/stores/memory/store.js';
 import { cases } from '../../support/chance.js';
@@ -129,6 +130,9 @@ test('a request has at most 10,000 variables, and an object of a resource as man
     );
   expect(issues(10_000)).toEqual([]);
   expect(issues(10_001)).toMatchObject([{ expression: ['Basic.extension[0]'] }]);
+  // With its type it has one more.
+  expect(() => assertResource(R4, { resourceType: 'Basic', ...many(9_999) })).not.toThrow();
+  expect(() => assertResource(R4, { resourceType: 'Basic', ...many(10_000) })).toThrow('more than 10000 elements');
 });
 
 test('lists of scalars hold 100,000 values together', async () => {
