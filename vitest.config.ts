@@ -30,22 +30,22 @@ const SELDOM = [
   'test/graphql/plain-loading.test.ts',
   'test/access/sessions-processes.test.ts',
   'test/audit/killed-log.test.ts',
-  'test/stores/sqlite-bundled.test.ts',
-  'test/stores/sqlite-crash.test.ts',
-  'test/stores/sqlite-processes.test.ts',
+  'test/stores/sqlite/bundled.test.ts',
+  'test/stores/sqlite/crash.test.ts',
+  'test/stores/sqlite/processes.test.ts',
   // `npm test` opens what older versions wrote with SQLite.
   'test/upgrades/postgres.test.ts',
   // Its conformance tests are in `npm test`.
-  'test/stores/postgres-details.test.ts',
+  'test/stores/postgres/details.test.ts',
   // Each way of PostgreSQL to a page. Other files compare pages of its skip indexes with those of a memory store.
-  'test/stores/postgres-deep-pages.test.ts',
-  'test/stores/postgres-granules.test.ts',
-  'test/stores/postgres-linked-sets.test.ts',
-  'test/stores/postgres-long-intervals.test.ts',
-  'test/stores/postgres-plans.test.ts',
-  'test/stores/postgres-skip.test.ts',
-  'test/stores/postgres-skip-layers.test.ts',
-  'test/stores/postgres-systems.test.ts',
+  'test/stores/postgres/deep-pages.test.ts',
+  'test/stores/postgres/granules.test.ts',
+  'test/stores/postgres/linked-sets.test.ts',
+  'test/stores/postgres/long-intervals.test.ts',
+  'test/stores/postgres/plans.test.ts',
+  'test/stores/postgres/skip.test.ts',
+  'test/stores/postgres/skip-layers.test.ts',
+  'test/stores/postgres/systems.test.ts',
 ];
 
 if (!hasShared) {

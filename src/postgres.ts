@@ -1,4 +1,4 @@
-export type { PostgresStoreOptions } from './stores/postgres/config.js';
+export type { PostgresStoreOptions } from './stores/postgres/database/config.js';
 export type {
   PoolListening,
   PostgresAnswer,
@@ -6,9 +6,9 @@ export type {
   PostgresPool,
   PostgresScriptStatement,
   PostgresStatement,
-} from './stores/postgres/driver.js';
-export { type PgliteDatabase, pglitePool } from './stores/postgres/pglite-pool.js';
+} from './stores/postgres/database/driver.js';
+export { type PgliteDatabase, pglitePool } from './stores/postgres/database/pglite-pool.js';
 export type { ReindexMode, ReindexOptions, ReindexProgress } from './stores/sql/reindex.js';
-export type { PostgresVerification } from './stores/postgres/maintenance.js';
-export type { PostgresPools } from './stores/postgres/routes.js';
+export type { PostgresVerification } from './stores/postgres/maintenance/maintenance.js';
+export type { PostgresPools } from './stores/postgres/database/routes.js';
 export { PostgresStore } from './stores/postgres/store.js';

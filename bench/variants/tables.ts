@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 
-/** Prepared access to the tables of SqliteStore (src/stores/sqlite/schema.ts), each in the cheapest form that orders by id. */
+/** Prepared access to the tables of SqliteStore (src/stores/sqlite/schema/schema.ts), each in the cheapest form that orders by id. */
 export class Tables {
   readonly #database: Database.Database;
   readonly #project: string;

@@ -6,8 +6,9 @@ import { importChain, importedFile, importGraph } from './import-graph.mjs';
  * like values: a file that needs a type from above gets it carved out below.
  *
  * Options: `[{ source, layers, rooms }]`. `source` is the absolute path of src. `layers` names, per folder, the folders it
- * may import from besides itself. `rooms` lists, per folder, its parts from the bottom to the top: subfolders (`policy/`)
- * and files (`caller.ts`). A part may import the parts before it; files that are not listed stand on top. Reported are
+ * may import from besides itself. `rooms` lists, per folder (`access`, `stores/sqlite`), its parts from the bottom to the
+ * top: subfolders (`policy/`, `skip/read/`) and files (`caller.ts`). A part may import the parts before it; files that are
+ * not listed stand on top. Reported are
  * - `upward`: an import from a layer that the matrix does not name;
  * - `part`: an import from a part of the same folder that stands higher;
  * - `circle`: an import that leads back to the file itself;
@@ -40,13 +41,20 @@ export const importLayers = {
       return parts[0] === '..' ? undefined : { folders: parts.slice(0, -1), file: parts.at(-1) };
     }
 
-    /** The height of a file in its folder; undefined where the folder has no order. */
+    /** The folder with an order that a file is in, and the file's height there; undefined where no folder has an order. */
     function heightOf({ folders, file }) {
-      const room = rooms[folders[0]];
-      if (room === undefined) return undefined;
-      const part = folders.length > 1 ? `${folders[1]}/` : file.replace(/\.js$/, '.ts');
-      const height = room.indexOf(part);
-      return { part, height: height < 0 ? room.length : height };
+      const path = [...folders, file.replace(/\.js$/, '.ts')];
+      const depth = folders.findLastIndex((_, index) => rooms[path.slice(0, index + 1).join('/')] !== undefined) + 1;
+      if (depth === 0) return undefined;
+      const room = path.slice(0, depth).join('/');
+      const names = path.slice(depth).map((_, index, rest) => rest.slice(0, index + 1).join('/'));
+      const parts = names.map((name, index) => (index === names.length - 1 ? name : `${name}/`));
+      const part = parts.findLast((name) => rooms[room].includes(name));
+      return {
+        room,
+        part: part ?? parts[0],
+        height: part === undefined ? rooms[room].length : rooms[room].indexOf(part),
+      };
     }
 
     function problemOf(specifier) {
@@ -60,8 +68,8 @@ export const importLayers = {
       if (from === 'stores' && to === 'stores' && toStore !== undefined && fromStore !== toStore && toStore !== 'sql') {
         return { messageId: 'sibling', data: { from: fromStore, to: toStore } };
       }
-      const [here, there] = from === to ? [heightOf(own), heightOf(target)] : [];
-      if (here !== undefined && here.part !== there.part && here.height < there.height) {
+      const [here, there] = [heightOf(own), heightOf(target)];
+      if (here !== undefined && here.room === there?.room && here.height < there.height) {
         return { messageId: 'part', data: { from: here.part, to: there.part } };
       }
       const chain = importChain(importGraph(source), importedFile(context.filename, specifier), context.filename);

@@ -151,4 +151,12 @@ export const ROOMS = {
       'create-fhir-graphql.ts',
     ],
   ],
+  'stores/sqlite': [
+    ...['database/', 'rows/', 'schema/', 'scans/', 'skip/read/', 'skip/build/', 'skip/sets/', 'skip/', 'pages/'],
+    ...['search/', 'commit/', 'maintenance/', 'connection.ts', 'threads/'],
+  ],
+  'stores/postgres': [
+    ...['database/', 'rows/', 'schema/', 'scans/', 'skip/format/', 'skip/read/', 'skip/build/', 'skip/sets/'],
+    ...['skip/layers/', 'skip/', 'pages/', 'search/', 'maintenance/', 'commit/'],
+  ],
 };

@@ -24,7 +24,7 @@ export const PHASES = [
     'test/access/{access-matrix,break-glass,check-policies,commit-guarded,current-caller,explain-access,mask-resource}.test.ts',
     'test/access/{policy-typos,related-person,restrict,sessions,type-history}.test.ts',
     'test/access/turns/*.test.ts',
-    'test/stores/memory-store.test.ts',
+    'test/stores/memory/store.test.ts',
   ],
   ['test/repository/{audit,history,isolation,patch,transaction,interactions,search-bundle,rights}.test.ts'],
   [

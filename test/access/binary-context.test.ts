@@ -9,7 +9,7 @@ import type { ResourceStore } from '../../src/store/store.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { PostgresStore } from '../../src/stores/postgres/store.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
-import { postgresPool } from '../stores/postgres-pool.js';
+import { postgresPool } from '../stores/postgres/pool.js';
 import { enrol, type RuleJson } from './policies.js';
 import { someOf } from '../support/chance.js';
 import { fill, plain } from './world.js';

@@ -17,7 +17,7 @@ import { MemoryStore } from '../../src/stores/memory/store.js';
 import { PostgresStore } from '../../src/stores/postgres/store.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { codeOf, faultOf, overStores, repositoryOf, signedIn, system } from '../repository/harness.js';
-import { postgresPool } from '../stores/postgres-pool.js';
+import { postgresPool } from '../stores/postgres/pool.js';
 import { cases, IS_LONG, IS_WHOLE, SEED } from '../support/chance.js';
 import { QUESTIONS, SORTS } from './questions.js';
 import { ALL_KEYS, fill, projectContent, SAMPLE_TYPES } from './world.js';

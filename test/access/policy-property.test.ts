@@ -21,7 +21,7 @@ import { Oracle } from './oracle.js';
 import { enrol, member, type MemberSetup } from './policies.js';
 import { QUESTIONS, SORTS, type Question } from './questions.js';
 import { ALL_KEYS, fill, projectContent, SAMPLE_TYPES, type Json, type SampleType } from './world.js';
-import { postgresPool } from '../stores/postgres-pool.js';
+import { postgresPool } from '../stores/postgres/pool.js';
 import { cases, IS_LONG, IS_WHOLE, SEED } from '../support/chance.js';
 import { tallyOf } from '../support/long-report.js';
 

@@ -11,7 +11,7 @@ import { PostgresStore } from '../../src/stores/postgres/store.js';
 import type { ResourceStore } from '../../src/store/store.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { codeOf, faultOf, overStores, repositoryOf, signedIn, system } from '../repository/harness.js';
-import { postgresPool } from '../stores/postgres-pool.js';
+import { postgresPool } from '../stores/postgres/pool.js';
 import { storeWith } from '../support/store-with.js';
 
 const START = Date.parse('2030-01-01T00:00:00.000Z');

@@ -13,7 +13,7 @@ import { Oracle } from './oracle.js';
 import { enrol, member } from './policies.js';
 import { ALL_KEYS, fill, plain, projectContent, resourceOf, snapshot, type Json } from './world.js';
 import { outcomeOfPut, resultOfPut, type Writer } from './write-oracle.js';
-import { postgresPool } from '../stores/postgres-pool.js';
+import { postgresPool } from '../stores/postgres/pool.js';
 import { cases, IS_LONG, IS_WHOLE, SEED } from '../support/chance.js';
 import { tallyOf } from '../support/long-report.js';
 

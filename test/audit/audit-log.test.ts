@@ -12,7 +12,7 @@ import { createRepository } from '../../src/repository/create-repository.js';
 import type { ResourceStore } from '../../src/store/store.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { codeOf, overStores } from '../repository/harness.js';
-import { postgresStore } from '../stores/postgres-store.js';
+import { postgresStore } from '../stores/postgres/store.js';
 import { storeWith } from '../support/store-with.js';
 import { readOf } from './audit-record.js';
 import { eventsIn } from './events-in.js';

@@ -8,7 +8,7 @@ import { SERVER_SCOPE } from '../../src/store/resource-key.js';
 import type { ResourceStore } from '../../src/store/store.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { keyOf, put, resourceOf } from '../../src/testing/conformance-case.js';
-import { postgresStore } from '../stores/postgres-store.js';
+import { postgresStore } from '../stores/postgres/store.js';
 
 const { turnMs } = PACE;
 

@@ -12,7 +12,7 @@ const ENTRIES = [
   'profiles/validate-resource.ts',
   'store.ts',
   'stores/memory/store.ts',
-  'stores/postgres/config.ts',
+  'stores/postgres/database/config.ts',
   'stores/sqlite/config.ts',
 ];
 
@@ -31,5 +31,5 @@ test('the definitions of R4 have one reader', () => {
 });
 
 test('nothing loads a module behind the back of bundlers, but for the native driver of SQLite', () => {
-  expect(filesThat(/\bcreateRequire\b/)).toEqual(['stores/sqlite/driver.ts']);
+  expect(filesThat(/\bcreateRequire\b/)).toEqual(['stores/sqlite/database/driver.ts']);
 });

@@ -41,6 +41,18 @@ test('a part of a folder may not import from a part that stands above it', async
   expect(await brokenRules('src/access/policy/parameters.ts', downward)).toEqual([]);
 });
 
+test('the parts of a store have an order of their own, parts of parts as well', async () => {
+  const value = (file: string): string => `export { one } from '${file}.js';\n`;
+  expect(await brokenRules('src/stores/sqlite/rows/checksum.ts', value('../search/search'))).toEqual([
+    'local/import-layers',
+  ]);
+  expect(await brokenRules('src/stores/sqlite/skip/read/skip-cache.ts', value('../sets/range-sets'))).toEqual([
+    'local/import-layers',
+  ]);
+  expect(await brokenRules('src/stores/sqlite/threads/pool.ts', value('../store'))).toEqual(['local/import-layers']);
+  expect(await brokenRules('src/stores/sqlite/search/search.ts', value('../skip/sets/range-sets'))).toEqual([]);
+});
+
 test('every folder of src stands in the matrix', async () => {
   const folders = (await readdir(`${root}/src`, { withFileTypes: true })).filter((one) => one.isDirectory());
   const config = (await eslint.calculateConfigForFile(`${root}/src/fhir/date.ts`)) as Linter.Config;

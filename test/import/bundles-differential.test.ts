@@ -12,7 +12,7 @@ import type { ImportResult } from '../../src/import/entries/entry-outcome.js';
 import type { ResourceStore } from '../../src/store/store.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
-import { THREAD_TUNING } from '../../src/stores/sqlite/threads/tuning.js';
+import { THREAD_TUNING } from '../../src/stores/sqlite/database/tuning.js';
 import { cases, IS_WHOLE, SEED } from '../support/chance.js';
 import { emptySqliteFile } from '../support/empty-sqlite-file.js';
 import { ask, batch, type Json, post, PROJECT, put, transaction } from './harness.js';

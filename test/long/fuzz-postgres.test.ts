@@ -4,7 +4,7 @@ import { afterAll, beforeAll, vi } from 'vitest';
 import { PostgresStore } from '../../src/stores/postgres/store.js';
 import { fuzzSurfaces } from '../fuzz/fuzz-surfaces.js';
 import { clock, STORES } from '../fuzz/world.js';
-import { postgresPool } from '../stores/postgres-pool.js';
+import { postgresPool } from '../stores/postgres/pool.js';
 import { cases } from '../support/chance.js';
 import { tallyOf } from '../support/long-report.js';
 

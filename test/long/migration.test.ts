@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3';
 import { copyFileSync, rmSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { SCHEMA_VERSION } from '../../src/stores/sqlite/prepare-schema.js';
+import { SCHEMA_VERSION } from '../../src/stores/sqlite/schema/prepare-schema.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { put } from '../../src/testing/conformance-case.js';
 import { createRandom } from '../../src/testing/random.js';

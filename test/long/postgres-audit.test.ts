@@ -3,11 +3,11 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { FileAuditJournal } from '../../src/audit-journal/file-audit-journal.js';
-import { pglitePool } from '../../src/stores/postgres/pglite-pool.js';
+import { pglitePool } from '../../src/stores/postgres/database/pglite-pool.js';
 import { PostgresStore } from '../../src/stores/postgres/store.js';
 import { inspect, MARK } from '../audit/inspection.js';
 import { testLog } from '../audit/log-suite.js';
-import { postgresStore } from '../stores/postgres-store.js';
+import { postgresStore } from '../stores/postgres/store.js';
 import { temporaryFolder } from '../stores/temporary-folder.js';
 
 describe('the audit log over PostgreSQL', () => testLog(() => postgresStore()));

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Write } from '../../src/store/write.js';
-import { COPY } from '../../src/stores/postgres/copy-text.js';
+import { COPY } from '../../src/stores/postgres/database/copy-text.js';
 import { PostgresStore } from '../../src/stores/postgres/store.js';
 import { put, putAll, queryOf, resourceOf } from '../../src/testing/conformance-case.js';
 import { createRandom } from '../../src/testing/random.js';

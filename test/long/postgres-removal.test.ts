@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { AnyResource } from '../../src/fhir/resource.js';
-import { pglitePool } from '../../src/stores/postgres/pglite-pool.js';
+import { pglitePool } from '../../src/stores/postgres/database/pglite-pool.js';
 import { PostgresStore } from '../../src/stores/postgres/store.js';
 import { keyOf, put, resourceOf } from '../../src/testing/conformance-case.js';
 import { temporaryFolder } from '../stores/temporary-folder.js';

@@ -20,7 +20,7 @@ import { indexEntries } from '../../src/search/index/index-resource.js';
 import { valueTraits } from '../../src/search/index/value-traits.js';
 import { parameterFingerprints } from '../../src/search/index/parameter-fingerprints.js';
 import { SERVER_SCOPE } from '../../src/store/resource-key.js';
-import { postgresDialect } from '../../src/stores/postgres/dialect.js';
+import { postgresDialect } from '../../src/stores/postgres/rows/dialect.js';
 import { otherModel } from './other-model.js';
 
 type Elements = { readonly [name: string]: unknown };

@@ -6,7 +6,7 @@ import { type StoryResult, tellStory } from '../../examples/clinic/story.js';
 import { signIn } from '../../src/access/sign-in/sign-in.js';
 import type { ResourceStore } from '../../src/store/store.js';
 import { PostgresStore } from '../../src/stores/postgres/store.js';
-import { postgresPool } from '../stores/postgres-pool.js';
+import { postgresPool } from '../stores/postgres/pool.js';
 import { IS_WHOLE, someOf } from '../support/chance.js';
 import { LOADER } from '../support/load-typescript.js';
 import { contents, countOf, stores } from './harness.js';

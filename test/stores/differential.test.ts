@@ -7,7 +7,7 @@ import { put } from '../../src/testing/conformance-case.js';
 import { createRandom } from '../../src/testing/random.js';
 import { assertSearches } from '../../src/testing/suites/random-searches.js';
 import { cases, IS_WHOLE, SEED } from '../support/chance.js';
-import { postgresPool } from './postgres-pool.js';
+import { postgresPool } from './postgres/pool.js';
 import { syntheaResources } from './shared-data.js';
 
 describe('random searches over Synthea data', () => {

@@ -3,7 +3,7 @@ import { R4 } from '../../src/fhir/r4.js';
 import { indexEntries } from '../../src/search/index/index-resource.js';
 import { type MarkedEntries, markEntries } from '../../src/stores/sql/extremes.js';
 import { shapeText } from '../../src/stores/sql/shape-text.js';
-import { KnownShapes } from '../../src/stores/sqlite/known-shapes.js';
+import { KnownShapes } from '../../src/stores/sqlite/rows/known-shapes.js';
 import { createRandom } from '../../src/testing/random.js';
 import { randomResources } from '../../src/testing/random-resources.js';
 import { cases, SEED } from '../support/chance.js';

@@ -8,7 +8,7 @@ import { keyOf, put, queryOf, resourceOf } from '../../src/testing/conformance-c
 import { storeConformance } from '../../src/testing/store-conformance.js';
 import { onceTestEnds } from '../support/after-tests.js';
 import { IS_LONG, IS_WHOLE, SEED } from '../support/chance.js';
-import { postgresStore } from './postgres-store.js';
+import { postgresStore } from './postgres/store.js';
 import { temporaryFolder } from './temporary-folder.js';
 
 // Every text counts as long, and is parsed in parts of a few characters.

@@ -2,13 +2,13 @@ import { afterEach, beforeAll, expect, test } from 'vitest';
 import type { Criteria } from '../../src/search/criteria/criteria.js';
 import type { ValueTest } from '../../src/search/criteria/value-test.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
-import { TUNING } from '../../src/stores/postgres/pages/tuning.js';
-import { SKIP_TUNING } from '../../src/stores/postgres/skip/skip-row.js';
+import { TUNING } from '../../src/stores/postgres/scans/tuning.js';
+import { SKIP_TUNING } from '../../src/stores/postgres/rows/skip-row.js';
 import { PostgresStore } from '../../src/stores/postgres/store.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { queryOf } from '../../src/testing/conformance-case.js';
-import { postgresPool } from './postgres-pool.js';
-import { buildSkips } from './postgres-skip-build.js';
+import { postgresPool } from './postgres/pool.js';
+import { buildSkips } from './postgres/skip-build.js';
 import { match, write } from './skip-cases.js';
 
 const DEFAULTS = { ...TUNING };

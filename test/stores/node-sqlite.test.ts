@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
 import type { AnyResource } from '../../src/fhir/resource.js';
-import type { NodeSqliteDatabase } from '../../src/stores/sqlite/node-sqlite.js';
+import type { NodeSqliteDatabase } from '../../src/stores/sqlite/database/node-sqlite.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { put } from '../../src/testing/conformance-case.js';
 import { createRandom } from '../../src/testing/random.js';

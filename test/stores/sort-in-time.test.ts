@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Guard } from '../../src/stores/sqlite/guard.js';
+import type { Guard } from '../../src/stores/sqlite/database/guard.js';
 import { sortInTime } from '../../src/stores/sqlite/pages/sort-in-time.js';
 import { createRandom } from '../../src/testing/random.js';
 

@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events';
 import { expect, test } from 'vitest';
 import { assertNotAborted } from '../../src/store/guards.js';
-import { untilDeadline } from '../../src/stores/postgres/until-deadline.js';
+import { untilDeadline } from '../../src/stores/postgres/database/until-deadline.js';
 import { stopClock } from '../support/stop-clock.js';
 
 const later = (): number => performance.now() + 60_000;

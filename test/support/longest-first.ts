@@ -3,14 +3,14 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Begins with these. Vitest knows how long files take from the last run, but not in a fresh clone. */
 const LONGEST = [
-  'test/stores/postgres.test.ts',
+  'test/stores/postgres/postgres.test.ts',
   'test/frame/compiled.test.ts',
-  'test/stores/postgres-skip.test.ts',
+  'test/stores/postgres/skip.test.ts',
   'test/graphql/hostile/hostile-corpus.test.ts',
   'test/examples/quickstart.test.ts',
-  'test/stores/postgres-pages.test.ts',
-  'test/stores/sqlite-threads.test.ts',
-  'test/stores/sqlite-store.test.ts',
+  'test/stores/postgres/pages.test.ts',
+  'test/stores/sqlite/threads.test.ts',
+  'test/stores/sqlite/store.test.ts',
   'test/access/non-interference.test.ts',
 ];
 

@@ -2,10 +2,10 @@
 // Arguments: the configuration of a pool, the tuning, and the number of the statement after which it stops, and how long the
 // server bears with that, as JSON.
 import pg from 'pg';
-import type { PostgresPool } from '../../src/stores/postgres/driver.js';
-import { SILENCE } from '../../src/stores/postgres/silence.js';
-import { SKIP_TUNING } from '../../src/stores/postgres/skip/skip-row.js';
-import { buildSkips } from '../stores/postgres-skip-build.js';
+import type { PostgresPool } from '../../src/stores/postgres/database/driver.js';
+import { SILENCE } from '../../src/stores/postgres/database/silence.js';
+import { SKIP_TUNING } from '../../src/stores/postgres/rows/skip-row.js';
+import { buildSkips } from '../stores/postgres/skip-build.js';
 
 const [connection, tuning, stopAt, silence] = JSON.parse(process.argv[2]!) as [
   pg.PoolConfig,

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { erasePatient, eraseResource, removeMember, systemCaller } from 'fhirgraph';
 import { SqliteStore } from 'fhirgraph/sqlite';
 import { expect, test } from 'vitest';
-import { SCHEMA_VERSION } from '../../src/stores/sqlite/prepare-schema.js';
+import { SCHEMA_VERSION } from '../../src/stores/sqlite/schema/prepare-schema.js';
 import { temporaryFolder } from '../stores/temporary-folder.js';
 import { useRealScrypt } from '../support/cheap-scrypt.js';
 import { writeClinic } from './clinic.js';

@@ -1,10 +1,10 @@
 import type { BackgroundWork } from '../sql/background-work.js';
 import { AT_ONCE } from '../sql/reindex.js';
-import type { PostgresStoreConfig } from './config.js';
-import type { Connections } from './connections.js';
-import type { IndexStatus } from './index-status.js';
-import type { IndexWork } from './index-work.js';
-import { prepareSchema } from './prepare-schema.js';
+import type { PostgresStoreConfig } from './database/config.js';
+import type { Connections } from './database/connections.js';
+import type { IndexStatus } from './maintenance/index-status.js';
+import type { IndexWork } from './maintenance/index-work.js';
+import { prepareSchema } from './schema/prepare-schema.js';
 
 /** What the first call of a store waits for: the tables, and index rows that are rebuilt at once if they are few. */
 export class Preparation {

@@ -1,8 +1,8 @@
 import { FhirError } from '../../fhir/error.js';
 import { assertWholeNumber } from '../../fhir/whole-number.js';
-import { assertDatabaseFile, isFile, withPath } from './database-file.js';
-import { openDatabase, type SqliteDatabase, type SqliteStatement } from './driver.js';
-import { storeError } from './errors.js';
+import { assertDatabaseFile, isFile, withPath } from './database/database-file.js';
+import { openDatabase, type SqliteDatabase, type SqliteStatement } from './database/driver.js';
+import { storeError } from './database/errors.js';
 
 /** How a `SqliteAuditJournal` behaves. */
 export interface SqliteAuditJournalOptions {

@@ -4,17 +4,17 @@ import type { CallOptions } from '../../store/call-options.js';
 import type { Write } from '../../store/write.js';
 import type { Committed } from '../sql/commit-results.js';
 import { CommitGroups, type CommitRunner } from './commit-groups.js';
-import { CHECKPOINT_PAGES } from './configure.js';
+import { CHECKPOINT_PAGES } from './database/configure.js';
 import type { Connection } from './connection.js';
-import { storeError } from './errors.js';
-import { TOO_LONG, TooLong } from './guard.js';
+import { storeError } from './database/errors.js';
+import { TOO_LONG, TooLong } from './database/guard.js';
 import { NoThreads } from './threads/pool.js';
 import type { ResultOf, ThreadCall } from './threads/protocol.js';
 import { isLarge } from './threads/text-writes.js';
 import type { Threads } from './threads/threads.js';
-import { THREAD_TUNING } from './threads/tuning.js';
+import { THREAD_TUNING } from './database/tuning.js';
 import { Turn } from './threads/turn.js';
-import { isBusy } from './transaction.js';
+import { isBusy } from './database/transaction.js';
 
 /**
  * Decides where the work of a call runs. Without threads it all runs in the event loop. With threads it begins there, and

@@ -2,7 +2,7 @@ import type { CallOptions } from '../../store/call-options.js';
 import type { Write } from '../../store/write.js';
 import type { FhirError } from '../../fhir/error.js';
 import type { Committed } from '../sql/commit-results.js';
-import { TooLong } from './guard.js';
+import { TooLong } from './database/guard.js';
 import { noParts, Task } from './threads/task.js';
 
 /** Where the commits of a group run. */

@@ -1,9 +1,9 @@
 import type { StatementPlan, StoreCall } from '../../store/store.js';
 import type { Connection } from './connection.js';
-import { TEXTS } from './contents.js';
-import { readsTogether } from './reverse-statements.js';
+import { TEXTS } from './rows/contents.js';
+import { readsTogether } from './search/reverse-statements.js';
 import { Sql } from '../sql/sql.js';
-import type { Statements } from './statements.js';
+import type { Statements } from './database/statements.js';
 
 /**
  * The statements behind a call and SQLite's plan for each: the lines of `EXPLAIN QUERY PLAN`, indented by their nesting.

@@ -9,15 +9,15 @@ import { LONG_TEXT, unlessLong, whenParsed } from '../../store/long-texts.js';
 import { ATTEMPTS } from '../../store/with-retries.js';
 import type { CallRunner } from './call-runner.js';
 import type { Connection } from './connection.js';
-import type { Contents, ElementsAt } from './contents.js';
+import type { Contents, ElementsAt } from './rows/contents.js';
 import type { IndexesOnDemand } from './indexes-on-demand.js';
-import { isTextLost } from './kept-text.js';
-import type { KeyPage } from './search.js';
-import type { SkipRefresh } from './skip/skip-refresh.js';
-import { THREAD_TUNING } from './threads/tuning.js';
-import { asOfNow } from './transaction.js';
-import { typeHistoryKeys, versionsOf } from './type-history.js';
-import { isIndexDropped } from './value-indexes.js';
+import { isTextLost } from './rows/kept-text.js';
+import type { KeyPage } from './search/search.js';
+import type { SkipRefresh } from './skip-refresh.js';
+import { THREAD_TUNING } from './database/tuning.js';
+import { asOfNow } from './database/transaction.js';
+import { typeHistoryKeys, versionsOf } from './search/type-history.js';
+import { isIndexDropped } from './schema/value-indexes.js';
 
 /** Reads and searches of the store: statements find versions, and their texts are parsed in slices. */
 export class ReadCalls {

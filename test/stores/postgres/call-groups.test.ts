@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { FhirError } from '../../../src/fhir/error.js';
 import { inDoubt } from '../../../src/fhir/in-doubt.js';
-import { CallGroups } from '../../../src/stores/postgres/call-groups.js';
+import { CallGroups } from '../../../src/stores/postgres/database/call-groups.js';
 
 type Outcome = PromiseWithResolvers<readonly string[]>;
 

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { pglitePool } from '../../../src/stores/postgres/pglite-pool.js';
+import { pglitePool } from '../../../src/stores/postgres/database/pglite-pool.js';
 import { PostgresStore } from '../../../src/stores/postgres/store.js';
 import { createRandom } from '../../../src/testing/random.js';
 import { cases, IS_LONG, SEED } from '../../support/chance.js';
 import { changeModelsAtRandom, type ReindexedStore } from '../changing-models.js';
-import { bareDatabase } from '../postgres-pool.js';
+import { bareDatabase } from './pool.js';
 
 // `npm test` changes the models of SQLite files, which share the plan of the work.
 test.runIf(IS_LONG).each(Array.from({ length: cases(20, 1) }, (_, n) => SEED + n))(

@@ -4,7 +4,7 @@ import { projectTerminology, withTerminology } from '../../../src/terminology.js
 import { IS_LONG } from '../../support/chance.js';
 import { addLargeSet, CONCEPT_SEARCHES, fill, idsOf } from '../../terminology/concept-cases.js';
 import { SETS } from '../../terminology/resources.js';
-import { postgresPool } from '../postgres-pool.js';
+import { postgresPool } from './pool.js';
 
 test('value sets and hierarchies of codes find what they find in other stores', async () => {
   const store = withTerminology(new PostgresStore(await postgresPool()), projectTerminology());

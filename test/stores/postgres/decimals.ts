@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { PostgresStore } from '../../../src/stores/postgres/store.js';
 import { bringAll, caller, samples, WAYS_OUT } from '../../repository/decimal-ways.js';
 import { SEED } from '../../support/chance.js';
-import { postgresPool } from '../postgres-pool.js';
+import { postgresPool } from './pool.js';
 
 test('decimals come through PostgreSQL as they were written', async () => {
   const store = new PostgresStore(await postgresPool());

@@ -1,15 +1,15 @@
 import type { Pool } from 'pg';
 import { expect, expectTypeOf, test } from 'vitest';
 import { PACE } from '../../../src/platform/pace.js';
-import { Connections } from '../../../src/stores/postgres/connections.js';
-import type { PostgresPool } from '../../../src/stores/postgres/driver.js';
-import { pglitePool } from '../../../src/stores/postgres/pglite-pool.js';
+import { Connections } from '../../../src/stores/postgres/database/connections.js';
+import type { PostgresPool } from '../../../src/stores/postgres/database/driver.js';
+import { pglitePool } from '../../../src/stores/postgres/database/pglite-pool.js';
 import { PostgresStore } from '../../../src/stores/postgres/store.js';
-import { inTransaction } from '../../../src/stores/postgres/transaction.js';
+import { inTransaction } from '../../../src/stores/postgres/database/transaction.js';
 import { sql } from '../../../src/stores/sql/sql.js';
 import { idsOf, keyOf, put, putAll, queryOf, resourceOf } from '../../../src/testing/conformance-case.js';
 import { expectFewResources } from '../most-resources.js';
-import { bareDatabase, postgresPool } from '../postgres-pool.js';
+import { bareDatabase, postgresPool } from './pool.js';
 
 test('a Pool of pg fits', () => {
   expectTypeOf<Pool>().toExtend<PostgresPool>();

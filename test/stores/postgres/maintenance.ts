@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import { pglitePool } from '../../../src/stores/postgres/pglite-pool.js';
+import { pglitePool } from '../../../src/stores/postgres/database/pglite-pool.js';
 import { PostgresStore } from '../../../src/stores/postgres/store.js';
 import { keyOf, put, putAll, queryOf } from '../../../src/testing/conformance-case.js';
 import { createRandom } from '../../../src/testing/random.js';
 import { randomResources } from '../../../src/testing/random-resources.js';
 import { assertSearches } from '../../../src/testing/suites/random-searches.js';
 import { SEED } from '../../support/chance.js';
-import { newDatabase } from '../postgres-pool.js';
+import { newDatabase } from './pool.js';
 
 const INDEX = ['token', 'string', 'date', 'quantity', 'reference', 'uri', 'display'];
 

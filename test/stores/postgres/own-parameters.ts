@@ -3,7 +3,7 @@ import { PostgresStore } from '../../../src/stores/postgres/store.js';
 import { describeNewParameters } from '../../definitions/reindex-cases.js';
 import { searchByRandomParameters } from '../../definitions/random-searches.js';
 import { SEED } from '../../support/chance.js';
-import { postgresPool } from '../postgres-pool.js';
+import { postgresPool } from './pool.js';
 
 test(`random searches by random own parameters (seed ${SEED})`, async () => {
   await searchByRandomParameters(async (model) => new PostgresStore(await postgresPool(), { model }), 10);

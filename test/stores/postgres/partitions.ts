@@ -2,15 +2,15 @@ import { expect, test } from 'vitest';
 import { systemCaller } from '../../../src/access/caller.js';
 import { executeFhirGraphql } from '../../../src/graphql/execute-fhir-graphql.js';
 import type { Criteria } from '../../../src/search/criteria/criteria.js';
-import { COPY } from '../../../src/stores/postgres/copy-text.js';
-import { type PgliteDatabase, pglitePool } from '../../../src/stores/postgres/pglite-pool.js';
-import { projectKey } from '../../../src/stores/postgres/keys.js';
+import { COPY } from '../../../src/stores/postgres/database/copy-text.js';
+import { type PgliteDatabase, pglitePool } from '../../../src/stores/postgres/database/pglite-pool.js';
+import { projectKey } from '../../../src/stores/postgres/rows/keys.js';
 import { PostgresStore } from '../../../src/stores/postgres/store.js';
 import { keyOf, put } from '../../../src/testing/conformance-case.js';
 import { createRandom } from '../../../src/testing/random.js';
 import { randomResources } from '../../../src/testing/random-resources.js';
 import { SEED } from '../../support/chance.js';
-import { bareDatabase } from '../postgres-pool.js';
+import { bareDatabase } from './pool.js';
 
 const PARTITIONS = 5;
 

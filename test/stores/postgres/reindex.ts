@@ -1,15 +1,15 @@
 import type { PGlite } from '@electric-sql/pglite';
 import { describe, expect, test, vi } from 'vitest';
 import type { Criteria } from '../../../src/search/criteria/criteria.js';
-import type { PostgresPool } from '../../../src/stores/postgres/driver.js';
-import { parameterKey } from '../../../src/stores/postgres/keys.js';
-import { pglitePool } from '../../../src/stores/postgres/pglite-pool.js';
+import type { PostgresPool } from '../../../src/stores/postgres/database/driver.js';
+import { parameterKey } from '../../../src/stores/postgres/rows/keys.js';
+import { pglitePool } from '../../../src/stores/postgres/database/pglite-pool.js';
 import { PostgresStore } from '../../../src/stores/postgres/store.js';
 import type { ReindexProgress } from '../../../src/stores/sql/reindex.js';
 import { idsOf, keyOf, put, putAll, queryOf, resourceOf } from '../../../src/testing/conformance-case.js';
 import { until } from '../../support/until.js';
 import { modelWith } from '../models.js';
-import { newDatabase } from '../postgres-pool.js';
+import { newDatabase } from './pool.js';
 
 const MANUAL = { reindex: 'manual' } as const;
 const MALE: Criteria = { kind: 'match', parameter: 'gender', test: { kind: 'token', code: 'male' } };

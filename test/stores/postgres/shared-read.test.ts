@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { SharedRead } from '../../../src/stores/postgres/shared-read.js';
+import { SharedRead } from '../../../src/stores/postgres/search/shared-read.js';
 
 /** A read whose answers come when the test says so: the number of the read. */
 function held() {

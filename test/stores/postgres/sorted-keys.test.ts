@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { SortedKeys } from '../../../src/stores/postgres/skip/sorted-keys.js';
+import { SortedKeys } from '../../../src/stores/postgres/skip/format/sorted-keys.js';
 import { KeySet } from '../../../src/stores/sql/skip/key-set.js';
 
 const bytes = (...keys: readonly string[]): Buffer => Buffer.from(keys.join(''), 'hex');

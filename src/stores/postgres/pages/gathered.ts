@@ -1,6 +1,6 @@
-import { passedIn } from './page-statement.js';
-import { append, type FoundText } from './range-walk.js';
-import { TUNING } from './tuning.js';
+import { passedIn } from '../scans/page-statement.js';
+import { append, type FoundText } from '../scans/range-walk.js';
+import { TUNING } from '../scans/tuning.js';
 import type { Placed } from './written-keys.js';
 
 /** Resources that may match. */

@@ -1,10 +1,10 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { partWith } from '../../sql/pages/value-range.js';
-import type { SkipOrderKeys } from '../skip/order-keys.js';
-import type { SkipIndex } from '../skip/skip-index.js';
-import { GRANULES_IN_ROW } from '../skip/skip-row.js';
-import type { Asked } from './page-statement.js';
-import { TUNING } from './tuning.js';
+import type { SkipOrderKeys } from '../skip/read/order-keys.js';
+import type { SkipIndex } from '../skip/read/skip-index.js';
+import { GRANULES_IN_ROW } from '../rows/skip-row.js';
+import type { Asked } from '../scans/page-statement.js';
+import { TUNING } from '../scans/tuning.js';
 
 /** Loads the rows of granules that are read one after the other, more and more of them at a time. */
 export class GranulesAhead {

@@ -1,11 +1,11 @@
 import type { Condition } from '../../sql/pages/condition.js';
 import { rangeOf } from '../../sql/pages/value-range.js';
 import type { RowScope } from '../../sql/rows.js';
-import { LikelyShares } from '../skip/likely-shares.js';
-import type { SkipSource } from '../skip/skip-state.js';
-import { firstRows } from './far.js';
-import type { Asked } from './page-statement.js';
-import { TUNING } from './tuning.js';
+import { LikelyShares } from '../skip/sets/likely-shares.js';
+import type { SkipSource } from '../skip/read/skip-state.js';
+import { firstRows } from '../scans/far.js';
+import type { Asked } from '../scans/page-statement.js';
+import { TUNING } from '../scans/tuning.js';
 
 /** Which ways to a page are likely to be in vain, by what searches have read lately. Where nothing is known, none is. */
 export class Outlook {

@@ -1,9 +1,9 @@
 import type { Condition } from '../../sql/pages/condition.js';
 import type { RowScope } from '../../sql/rows.js';
 import { TRUE } from '../../sql/sql.js';
-import { areFar, isBrief, isFar, otherEnd } from './far.js';
-import { scansFor } from './own-scans.js';
-import { TUNING } from './tuning.js';
+import { areFar, isBrief, isFar, otherEnd } from '../scans/far.js';
+import { scansFor } from '../scans/own-scans.js';
+import { TUNING } from '../scans/tuning.js';
 
 /**
  * The conditions whose scans a look of some rows can begin with. Of a chain or a `_has` the database first finds all resources

@@ -1,5 +1,5 @@
 import type { Way } from '../../sql/pages/way.js';
-import type { Finding, FoundText } from './range-walk.js';
+import type { Finding, FoundText } from '../scans/range-walk.js';
 
 /** Yields like a {@link Finding}. Returns undefined where the way has not ended. */
 export type PartOfWay = AsyncGenerator<number, readonly FoundText[] | undefined>;

@@ -1,11 +1,11 @@
 import { partWith } from '../../sql/pages/value-range.js';
 import { allOf, sql, type Sql, type SqlValue } from '../../sql/sql.js';
-import { arrayText } from '../array.js';
-import type { Run } from '../run.js';
-import type { SkipOrderKeys } from '../skip/order-keys.js';
-import type { SkipIndex } from '../skip/skip-index.js';
-import type { SkipKey } from './order-index.js';
-import { type Asked, oneResource } from './page-statement.js';
+import { arrayText } from '../rows/array.js';
+import type { Run } from '../database/run.js';
+import type { SkipOrderKeys } from '../skip/read/order-keys.js';
+import type { SkipIndex } from '../skip/read/skip-index.js';
+import type { SkipKey } from '../scans/order-index.js';
+import { type Asked, oneResource } from '../scans/page-statement.js';
 
 /** A resource that was written since the skip index was built, with its place now. */
 export interface Placed {

@@ -2,16 +2,16 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { FhirModel } from '../../../fhir/model/fhir-model.js';
 import type { Change } from '../../../store/write.js';
 import { sql, TRUE } from '../../sql/sql.js';
-import type { Connections } from '../connections.js';
-import { isRetryable, storeError } from '../errors.js';
-import { projectKey } from '../keys.js';
-import type { Connection } from '../lent-connection.js';
-import { beginMaking, publishMadeRows } from './made-rows.js';
-import { buildSkipIndex } from './skip-build.js';
-import { createSkipCache, type SkipCache } from './skip-cache.js';
-import type { StaleType } from './skip-state.js';
-import { addLayer } from './skip-layers.js';
-import { FORMAT, HEADER, IDS, SETS, SKIP_TUNING } from './skip-row.js';
+import type { Connections } from '../database/connections.js';
+import { isRetryable, storeError } from '../database/errors.js';
+import { projectKey } from '../rows/keys.js';
+import type { Connection } from '../database/lent-connection.js';
+import { beginMaking, publishMadeRows } from './build/made-rows.js';
+import { buildSkipIndex } from './build/skip-build.js';
+import { createSkipCache, type SkipCache } from './read/skip-cache.js';
+import type { StaleType } from './read/skip-state.js';
+import { addLayer } from './layers/skip-layers.js';
+import { FORMAT, HEADER, IDS, SETS, SKIP_TUNING } from '../rows/skip-row.js';
 
 /**
  * Builds skip indexes: after searches that had none, and for loaded types before the store closes.

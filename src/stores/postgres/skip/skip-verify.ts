@@ -1,14 +1,14 @@
 import type { FhirModel } from '../../../fhir/model/fhir-model.js';
 import { rowScope } from '../../sql/rows.js';
 import { sql } from '../../sql/sql.js';
-import type { Connections } from '../connections.js';
-import { postgresDialect } from '../dialect.js';
-import { projectKey } from '../keys.js';
-import type { Connection } from '../lent-connection.js';
-import { countWrongLayerRows } from './layer-verify.js';
-import { beginMaking } from './made-rows.js';
-import { buildSkipIndex } from './skip-build.js';
-import { FORMAT, HEADER, IDS, SETS, type SkipHeader } from './skip-row.js';
+import type { Connections } from '../database/connections.js';
+import { postgresDialect } from '../rows/dialect.js';
+import { projectKey } from '../rows/keys.js';
+import type { Connection } from '../database/lent-connection.js';
+import { countWrongLayerRows } from './layers/layer-verify.js';
+import { beginMaking } from './build/made-rows.js';
+import { buildSkipIndex } from './build/skip-build.js';
+import { FORMAT, HEADER, IDS, SETS, type SkipHeader } from '../rows/skip-row.js';
 
 /**
  * Compares skip indexes with the resources: each is built again, in temporary tables or as one more layer. It leaves out types with writes since

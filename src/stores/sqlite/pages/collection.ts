@@ -3,7 +3,7 @@ import { inTime, isCurrent } from '../../sql/rows.js';
 import { allOf, list, Sql, sql } from '../../sql/sql.js';
 import type { PageOrder } from '../../sql/pages/page-order.js';
 import type { Asked } from './finding.js';
-import { TUNING } from './tuning.js';
+import { TUNING } from '../scans/tuning.js';
 
 /**
  * Tests and sorts the rows of a scan, from one key of the order on. A page longer than {@link TUNING}.maxSorted is neither

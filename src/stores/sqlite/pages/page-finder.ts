@@ -1,21 +1,21 @@
 import type { SortKey } from '../../../search/criteria/criteria.js';
 import { FALSE, type Sql } from '../../sql/sql.js';
-import type { Guard } from '../guard.js';
-import type { Statements } from '../statements.js';
+import type { Guard } from '../database/guard.js';
+import type { Statements } from '../database/statements.js';
 import { collection } from './collection.js';
 import { type Condition, leavesOf } from '../../sql/pages/condition.js';
 import { DecidingKeys } from '../../sql/pages/deciding-keys.js';
 import type { FoundRow } from '../../sql/pages/found-row.js';
-import { orderIndexOf } from './order-index.js';
+import { orderIndexOf } from '../scans/order-index.js';
 import type { PageOrder, PagePosition } from '../../sql/pages/page-order.js';
 import type { PreparedSearch } from './prepared-search.js';
 import { SkipWalker } from './skip-walk.js';
 import { sortedRows } from './sorted-rows.js';
 import { inStretch, stretchOf } from './stretch.js';
-import { TUNING } from './tuning.js';
+import { TUNING } from '../scans/tuning.js';
 import type { Asked, Finding } from './finding.js';
 import { Walker } from './walk.js';
-import { boundsOf } from './walk-bounds.js';
+import { boundsOf } from '../scans/walk-bounds.js';
 import { type Way, wayOf } from '../../sql/pages/way.js';
 import { type PartOfWay, until } from './way.js';
 

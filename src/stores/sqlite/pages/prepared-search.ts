@@ -1,15 +1,15 @@
 import type { SearchQuery } from '../../../store/search-query.js';
 import { type RequestedPage, requestedPage } from '../../sql/page.js';
 import type { RowScope } from '../../sql/rows.js';
-import { chooseScan } from '../choose-scan.js';
-import { Guard } from '../guard.js';
-import type { Statements } from '../statements.js';
+import { chooseScan } from './choose-scan.js';
+import { Guard } from '../database/guard.js';
+import type { Statements } from '../database/statements.js';
 import { type Condition, conditionsOf, leavesOf } from '../../sql/pages/condition.js';
-import { withOwnScan } from './own-scans.js';
+import { withOwnScan } from '../scans/own-scans.js';
 import { Probes } from './probe.js';
-import { type ConditionSets, conditionSets } from '../skip/condition-sets.js';
-import { SkipCache } from '../skip/skip-cache.js';
-import { SkipIndex, type SkipSource } from '../skip/skip-index.js';
+import { type ConditionSets, conditionSets } from '../skip/sets/condition-sets.js';
+import { SkipCache } from '../skip/read/skip-cache.js';
+import { SkipIndex, type SkipSource } from '../skip/read/skip-index.js';
 
 /** A search, its conditions and the known lengths of their scans: the starting point of every way to its page. */
 export class PreparedSearch {

@@ -1,5 +1,5 @@
 import { sql } from '../../sql/sql.js';
-import type { Statements } from '../statements.js';
+import type { Statements } from '../database/statements.js';
 import type { Condition } from '../../sql/pages/condition.js';
 
 /** Counts the rows of scans up to a limit. It remembers counts, so a search asks nothing twice. */

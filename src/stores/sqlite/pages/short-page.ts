@@ -2,9 +2,9 @@ import { pageStatement } from '../../sql/page.js';
 import { inTime, isCurrent } from '../../sql/rows.js';
 import { allOf, type Sql, sql } from '../../sql/sql.js';
 import { compareTexts } from '../../sql/texts.js';
-import type { Statements } from '../statements.js';
+import type { Statements } from '../database/statements.js';
 import type { PreparedSearch } from './prepared-search.js';
-import { TUNING } from './tuning.js';
+import { TUNING } from '../scans/tuning.js';
 
 /**
  * The versions of a page of the type in order of the ids, or of a page that one condition finds few rows for; in reverse

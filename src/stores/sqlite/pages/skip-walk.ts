@@ -5,13 +5,13 @@ import { isBefore, partWith } from '../../sql/pages/value-range.js';
 import { orderTerms } from '../../sql/order.js';
 import { allOf, type Sql, sql, type SqlValue } from '../../sql/sql.js';
 import { intersection, type MemberCondition } from '../../sql/skip/condition-set.js';
-import type { ConditionSets } from '../skip/condition-sets.js';
-import type { SkipIndex, SkipOrderKeys } from '../skip/skip-index.js';
-import type { Statements } from '../statements.js';
+import type { ConditionSets } from '../skip/sets/condition-sets.js';
+import type { SkipIndex, SkipOrderKeys } from '../skip/read/skip-index.js';
+import type { Statements } from '../database/statements.js';
 import { collection } from './collection.js';
 import type { Asked, Finding } from './finding.js';
 import { inOrder, sortedRows } from './sorted-rows.js';
-import { TUNING } from './tuning.js';
+import { TUNING } from '../scans/tuning.js';
 
 /**
  * Finds a page among the resources that can meet all conditions, by the skip index: the sets of the conditions are

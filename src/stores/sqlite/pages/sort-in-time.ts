@@ -1,4 +1,4 @@
-import type { Guard } from '../guard.js';
+import type { Guard } from '../database/guard.js';
 
 /**
  * The items in order. Ends at the deadline of the call: the database looks at no clock while it sorts.

@@ -1,10 +1,10 @@
 import { compareRows, type FoundRow, foundRow } from '../../sql/pages/found-row.js';
 import type { PageOrder } from '../../sql/pages/page-order.js';
 import type { Sql } from '../../sql/sql.js';
-import type { Statements } from '../statements.js';
+import type { Statements } from '../database/statements.js';
 import type { Asked } from './finding.js';
 import { type Clock, sortInTime } from './sort-in-time.js';
-import { TUNING } from './tuning.js';
+import { TUNING } from '../scans/tuning.js';
 
 /** The rows of a {@link collection} in order, from one key of the order on: those of a long page are sorted here. */
 export function sortedRows(

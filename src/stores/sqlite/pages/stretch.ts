@@ -3,7 +3,7 @@ import { orderTerms } from '../../sql/order.js';
 import { inTime, type RowScope } from '../../sql/rows.js';
 import { allOf, list, Sql, sql, type SqlValue, TRUE, unionAll } from '../../sql/sql.js';
 import type { Condition } from '../../sql/pages/condition.js';
-import type { OrderIndex } from './order-index.js';
+import type { OrderIndex } from '../scans/order-index.js';
 import type { PageOrder } from '../../sql/pages/page-order.js';
 import { isBefore } from '../../sql/pages/value-range.js';
 import type { Bounds } from '../../sql/pages/walk-bounds.js';

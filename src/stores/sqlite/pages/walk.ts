@@ -1,15 +1,15 @@
 import { inTime } from '../../sql/rows.js';
 import { allOf, sql, type SqlValue } from '../../sql/sql.js';
-import type { Statements } from '../statements.js';
+import type { Statements } from '../database/statements.js';
 import type { Condition } from '../../sql/pages/condition.js';
 import { compareRows, type FoundRow, foundRow } from '../../sql/pages/found-row.js';
-import type { OrderIndex } from './order-index.js';
+import type { OrderIndex } from '../scans/order-index.js';
 import type { PageOrder } from '../../sql/pages/page-order.js';
 import { beyondRow, beyondValue, endOfStretch, inStretch, type Stretch, stretchOf } from './stretch.js';
-import { TUNING } from './tuning.js';
+import { TUNING } from '../scans/tuning.js';
 import type { Asked, Finding } from './finding.js';
 import { type Bounds, isWithin } from '../../sql/pages/walk-bounds.js';
-import { boundsOf } from './walk-bounds.js';
+import { boundsOf } from '../scans/walk-bounds.js';
 
 /** The other ways to find rows, for the parts of an order that are not walked. */
 export interface OtherWays {

@@ -1,18 +1,18 @@
 import type { FhirModel } from '../../../fhir/model/fhir-model.js';
 import { rowScope } from '../../sql/rows.js';
-import { sqliteDialect } from '../dialect.js';
-import type { Dictionaries } from '../dictionary.js';
-import type { SqliteDatabase } from '../driver.js';
-import type { Guard } from '../guard.js';
-import { REMOVAL_EPOCH } from '../removal-epoch.js';
-import { countOfCollection } from '../shapes.js';
-import type { Statements } from '../statements.js';
-import { asOfNow, inTransaction } from '../transaction.js';
-import { buildSkipRows } from './skip-build.js';
-import { readHeader, writtenSince } from './skip-header.js';
-import { type PackedRows, packRows, unpackRows } from './packed-rows.js';
-import { updatedSkipRows } from './skip-update.js';
-import { removeSkipRows, SKIP_TUNING, type SkipSizes } from './skip-row.js';
+import { sqliteDialect } from '../rows/dialect.js';
+import type { Dictionaries } from '../rows/dictionary.js';
+import type { SqliteDatabase } from '../database/driver.js';
+import type { Guard } from '../database/guard.js';
+import { REMOVAL_EPOCH } from '../rows/removal-epoch.js';
+import { countOfCollection } from '../rows/shapes.js';
+import type { Statements } from '../database/statements.js';
+import { asOfNow, inTransaction } from '../database/transaction.js';
+import { buildSkipRows } from './build/skip-build.js';
+import { readHeader, writtenSince } from './read/skip-header.js';
+import { type PackedRows, packRows, unpackRows } from './build/packed-rows.js';
+import { updatedSkipRows } from './build/skip-update.js';
+import { removeSkipRows, SKIP_TUNING, type SkipSizes } from '../rows/skip-row.js';
 
 /** The skip indexes of a type of a project, built but not written. */
 export interface BuiltSkipIndexes {

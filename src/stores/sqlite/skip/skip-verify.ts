@@ -1,9 +1,9 @@
 import type { SqlDialect } from '../../sql/dialect.js';
 import { rowScope } from '../../sql/rows.js';
-import type { Statements } from '../statements.js';
-import { buildSkipRows, type KnownRows } from './skip-build.js';
-import { readHeader, writtenSince } from './skip-header.js';
-import { HEADER, ORDER, PRESENCE, SETS, SEVERAL, SKIP_TUNING, type SkipOrder, orderOfIds } from './skip-row.js';
+import type { Statements } from '../database/statements.js';
+import { buildSkipRows, type KnownRows } from './build/skip-build.js';
+import { readHeader, writtenSince } from './read/skip-header.js';
+import { HEADER, ORDER, PRESENCE, SETS, SEVERAL, SKIP_TUNING, type SkipOrder, orderOfIds } from '../rows/skip-row.js';
 
 /**
  * Counts the wrong rows of skip indexes. It leaves out types with writes since their index was built: a search does not

@@ -1,5 +1,5 @@
 import type { SentWrite, WritePart } from './protocol.js';
-import { THREAD_TUNING } from './tuning.js';
+import { THREAD_TUNING } from '../database/tuning.js';
 
 /**
  * The parts of a commit that waits for its thread: the first ones are made while it waits, so that the thread need not wait for

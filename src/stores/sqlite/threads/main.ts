@@ -2,15 +2,15 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { FhirModel } from '../../../fhir/model/fhir-model.js';
 import { loadFhirPath } from '../../../fhirpath/library.js';
-import { configureConnection } from '../configure.js';
+import { configureConnection } from '../database/configure.js';
 import { Connection } from '../connection.js';
-import { openDatabase } from '../driver.js';
-import { storeError } from '../errors.js';
-import { Guard, setGuard } from '../guard.js';
-import type { OpenCommit } from '../commit.js';
+import { openDatabase } from '../database/driver.js';
+import { storeError } from '../database/errors.js';
+import { Guard, setGuard } from '../database/guard.js';
+import type { OpenCommit } from '../commit/commit.js';
 import { CallState } from './call-state.js';
 import type { Answer, Request, ThreadCall, ThreadData, WritePart, WrittenRow } from './protocol.js';
-import { setPatience } from '../transaction.js';
+import { setPatience } from '../database/transaction.js';
 import { sendError } from './sent-error.js';
 import { readPart, writtenRow } from './text-writes.js';
 

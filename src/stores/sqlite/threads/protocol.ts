@@ -4,12 +4,12 @@ import type { ReferenceTarget } from '../../../store/resource-key.js';
 import type { SearchQuery } from '../../../store/search-query.js';
 import type { Expectation, Write } from '../../../store/write.js';
 import type { ReindexProgress } from '../../sql/reindex.js';
-import type { RemovedPart } from '../removal.js';
-import type { KeyPage } from '../search.js';
+import type { RemovedPart } from '../maintenance/removal.js';
+import type { KeyPage } from '../search/search.js';
 import type { PackedEntries } from './packed-entries.js';
 import type { BuiltSkipIndexes } from '../skip/skip-indexes.js';
-import type { SkipSizes } from '../skip/skip-row.js';
-import type { Verification } from '../verify.js';
+import type { SkipSizes } from '../rows/skip-row.js';
+import type { Verification } from '../maintenance/verify.js';
 
 /** What a thread is started with. */
 export interface ThreadData {

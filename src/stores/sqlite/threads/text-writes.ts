@@ -11,8 +11,8 @@ import type { ResourceKey } from '../../../store/resource-key.js';
 import type { Change, Expectation, Write, WriteResult } from '../../../store/write.js';
 import { changeOf, type Committed } from '../../sql/commit-results.js';
 import { type MarkedEntries, markEntries } from '../../sql/extremes.js';
-import type { FirstText, PreparedPut, PreparedWrite } from '../prepared-write.js';
-import { THREAD_TUNING } from './tuning.js';
+import type { FirstText, PreparedPut, PreparedWrite } from '../rows/prepared-write.js';
+import { THREAD_TUNING } from '../database/tuning.js';
 import { EntryPacker, EntryReader } from './packed-entries.js';
 import type { SentPut, SentWrite, WritePart, WrittenRow } from './protocol.js';
 

@@ -6,7 +6,7 @@ import { sizeOf } from './made-ahead.js';
 import type { Answer, Request, ThreadData } from './protocol.js';
 import { receiveError } from './sent-error.js';
 import type { Task } from './task.js';
-import { THREAD_TUNING } from './tuning.js';
+import { THREAD_TUNING } from '../database/tuning.js';
 
 /** The reports of a thread to its pool. */
 export interface ThreadOwner {

@@ -3,13 +3,13 @@ import { inTurns } from '../../../platform/pace.js';
 import type { CallOptions } from '../../../store/call-options.js';
 import type { Write } from '../../../store/write.js';
 import type { Committed } from '../../sql/commit-results.js';
-import { isLoad } from '../commit.js';
-import { driverBase } from '../driver.js';
+import { isLoad } from '../commit/commit.js';
+import { driverBase } from '../database/driver.js';
 import { madeAhead } from './made-ahead.js';
 import { type NewThreadData, ThreadPool } from './pool.js';
 import type { ResultOf, SentWrite, ThreadCall, WritePart } from './protocol.js';
 import { committedOf, partOf } from './text-writes.js';
-import { THREAD_TUNING } from './tuning.js';
+import { THREAD_TUNING } from '../database/tuning.js';
 import type { Turn } from './turn.js';
 
 /** What threads over a file are made with. */

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { THREAD_TUNING } from './tuning.js';
+import { THREAD_TUNING } from '../database/tuning.js';
 
 /**
  * The current turn of the event loop.

@@ -1,0 +1,225 @@
+import type { FhirModel } from '../../../fhir/model/fhir-model.js';
+import { referenceTo } from '../../../fhir/reference.js';
+import { inTurns, Pace } from '../../../platform/pace.js';
+import { parametersOf } from '../../../search/criteria/parameters-of.js';
+import type { IndexEntry } from '../../../search/index/index-entry.js';
+import { indexEntriesInTurns } from '../../../search/index/index-resource.js';
+import { matchFound } from '../../../store/conflicts.js';
+import { decidesAccess } from '../../../store/access-epoch.js';
+import { assertNotAborted, assertPutMatchesKey } from '../../../store/guards.js';
+import { assertErasureReason, erasedForGood } from '../../../store/erasure.js';
+import type {
+  Change,
+  DeleteWrite,
+  EraseWrite,
+  PutWrite,
+  NoMatchAssertion,
+  Write,
+  WriteResult,
+} from '../../../store/write.js';
+import { assertExpected, changeOf, type Committed, putResult } from '../../sql/commit-results.js';
+import { nextAccessEpoch } from '../rows/access-epoch.js';
+import type { PostgresStoreConfig } from '../database/config.js';
+import type { Connections } from '../database/connections.js';
+import type { IndexStatus } from '../maintenance/index-status.js';
+import { resourceKey } from '../rows/keys.js';
+import { MissingKeys } from '../rows/missing-keys.js';
+import { ProjectWrites, type ResourceState } from './project-writes.js';
+import { firstMatchStatement } from '../search/search.js';
+import { inTransaction, type Transaction } from '../database/transaction.js';
+
+/**
+ * Applies writes, each list in one transaction.
+ *
+ * Writes are based on versions read before; each is written only if that version is still current, otherwise the commit
+ * starts over. This, and unique keys, work at the default isolation level. Only a check that nothing matches needs a
+ * serializable transaction: another commit may be about to write a match that nobody can see yet.
+ */
+export class Commits {
+  readonly #connections: Connections;
+  readonly #config: PostgresStoreConfig;
+  readonly #status: IndexStatus;
+
+  /** What reads did not find. */
+  readonly missing = new MissingKeys();
+
+  constructor(connections: Connections, config: PostgresStoreConfig, status: IndexStatus) {
+    this.#connections = connections;
+    this.#config = config;
+    this.#status = status;
+  }
+
+  async commit(writes: readonly Write[], signal: AbortSignal | undefined): Promise<Committed> {
+    if (writes.length === 0) return { results: [], changes: [] };
+    // Extraction needs no transaction, so it comes before.
+    const prepared: PreparedWrite[] = [];
+    const pace = new Pace();
+    for (const [index, write] of writes.entries()) {
+      if (pace.isSpent) await nextUnlessAborted(pace, signal);
+      prepared.push(await prepare(this.#config.model, write, index, this.missing, pace));
+    }
+    const serializable = writes.some(({ kind }) => kind === 'assert-no-match');
+    const { attempts, clock } = this.#config;
+    await this.#status.refresh();
+    const beforeRetry = (): Promise<unknown> => this.#status.load();
+    const options = { serializable, attempts, signal, beforeRetry };
+    return inTransaction(this.#connections, options, (transaction, attempt) =>
+      // PERF: a commit that lost one race may lose again, so its retries take locks and wait in line.
+      new Commit(this.#config.model, transaction, this.#status, clock().getTime(), {
+        locks: attempt > 1,
+        guesses: attempt === 1 && attempts > 1,
+      }).apply(prepared, signal),
+    );
+  }
+}
+
+type PreparedWrite =
+  | {
+      readonly write: PutWrite | DeleteWrite | EraseWrite;
+      readonly key: string;
+      readonly entries: readonly IndexEntry[];
+      /** The id is probably not taken. */
+      readonly isNew: boolean;
+    }
+  | { readonly write: NoMatchAssertion };
+
+async function prepare(
+  model: FhirModel,
+  write: Write,
+  index: number,
+  missing: MissingKeys,
+  pace: Pace,
+): Promise<PreparedWrite> {
+  if (write.kind === 'assert-no-match') return { write };
+  if (write.kind === 'put') assertPutMatchesKey(write, index);
+  if (write.kind === 'erase') assertErasureReason(write, index);
+  const { project, type, id } = write.key;
+  const entries = write.kind === 'put' ? await indexEntriesInTurns(model, write.resource, pace) : [];
+  const isNew = write.kind === 'put' && isProbablyNew(write, missing);
+  return { write, key: resourceKey(project, type, id), entries, isNew };
+}
+
+/** A commit may have any number of writes. */
+async function nextUnlessAborted(pace: Pace, signal: AbortSignal | undefined): Promise<void> {
+  await pace.next();
+  assertNotAborted({ signal });
+}
+
+/** How an attempt differs from others. */
+interface AttemptOptions {
+  /** It holds the resources from the start, so that no other commit changes them. */
+  readonly locks: boolean;
+  /** It does not look whether new ids are taken: see {@link isProbablyNew}. */
+  readonly guesses: boolean;
+}
+
+/** One attempt. */
+class Commit {
+  readonly #transaction: Transaction;
+  readonly #status: IndexStatus;
+  readonly #now: number;
+  readonly #how: AttemptOptions;
+  readonly #projects = new Map<string, ProjectWrites>();
+  readonly #changes: Change[] = [];
+
+  constructor(
+    private readonly model: FhirModel,
+    transaction: Transaction,
+    status: IndexStatus,
+    now: number,
+    how: AttemptOptions,
+  ) {
+    this.#transaction = transaction;
+    this.#status = status;
+    this.#now = now;
+    this.#how = how;
+  }
+
+  async apply(writes: readonly PreparedWrite[], signal: AbortSignal | undefined): Promise<Committed> {
+    this.#status.assertOurs();
+    await this.#load(writes);
+    const results: WriteResult[] = [];
+    const pace = new Pace();
+    for (const [index, one] of writes.entries()) {
+      if (pace.isSpent) await nextUnlessAborted(pace, signal);
+      results.push('key' in one ? await this.#write(one, index, pace) : await this.#check(one.write, index));
+    }
+    const isDeciding = this.#changes.some(decidesAccess);
+    await this.#flush(!isDeciding);
+    // Last, so that nothing is waited for while others wait for this row.
+    if (isDeciding) await this.#transaction.run(nextAccessEpoch());
+    return { results, changes: this.#changes };
+  }
+
+  /** At most three statements per project. */
+  async #load(writes: readonly PreparedWrite[]): Promise<void> {
+    const wanted = new Map<string, { readonly keys: string[]; readonly texts: string[] }>();
+    for (const one of writes) {
+      if (!('key' in one)) continue;
+      const { project } = one.write.key;
+      const ofProject = wanted.get(project) ?? { keys: [], texts: [] };
+      wanted.set(project, ofProject);
+      if (!this.#how.guesses || !one.isNew) ofProject.keys.push(one.key);
+      if (one.write.kind === 'put') ofProject.texts.push(...(one.write.unique ?? []));
+    }
+    // All commits use the same order, so that they never deadlock.
+    for (const [project, { keys, texts }] of [...wanted].sort(([a], [b]) => (a < b ? -1 : 1))) {
+      const known = new ProjectWrites(project, this.#now, this.#status.known.generation);
+      if (this.#how.locks) await known.lock(this.#transaction, keys);
+      if (keys.length > 0 || texts.length > 0) await known.load(this.#transaction, keys, texts);
+      this.#projects.set(project, known);
+    }
+  }
+
+  async #write(
+    { write, key, entries }: Extract<PreparedWrite, { readonly key: string }>,
+    index: number,
+    pace: Pace,
+  ): Promise<WriteResult> {
+    const known = this.#projects.get(write.key.project)!;
+    if (known.isPending(key) || known.size > MAX_ROWS) await known.flush(this.#transaction, false);
+    const before = known.stateOf(key);
+    if (write.kind === 'put' && before.erased !== null) throw erasedForGood(index, write.key);
+    assertExpected(write.key, write.expect, before, index);
+    if (write.kind === 'erase') return this.#erase(known, key, write, before);
+    if (write.kind === 'delete' && !before.exists) return { kind: 'delete', versionId: null };
+    const resource = write.kind === 'put' ? write.resource : null;
+    const version = await inTurns(known.adding(key, write.key, resource, entries), pace);
+    known.setUnique(key, write.key, new Set(write.kind === 'put' ? write.unique : []), index);
+    this.#changes.push(changeOf(write.kind, write.key, version));
+    return write.kind === 'put' ? putResult(!before.exists, version) : { kind: 'delete', versionId: version.versionId };
+  }
+
+  #erase(known: ProjectWrites, key: string, write: EraseWrite, before: ResourceState): WriteResult {
+    if (before.version === 0) return { kind: 'erase', versionId: null, versions: 0 };
+    if (before.erased !== null) return { kind: 'erase', versionId: String(before.version), versions: 0 };
+    const { versionId } = known.erase(key, write.key, write.reason);
+    this.#changes.push(changeOf('erase', write.key, { versionId }));
+    return { kind: 'erase', versionId, versions: before.version - before.purged };
+  }
+
+  async #check({ query }: NoMatchAssertion, index: number): Promise<WriteResult> {
+    await this.#flush(false);
+    const { project, type, criteria } = query;
+    await this.#status.assertSearchable(project, parametersOf(type, criteria), this.#transaction);
+    const [row] = await this.#transaction.run(firstMatchStatement(this.model, query, this.#status.known.epoch));
+    if (row !== undefined) throw matchFound(index, referenceTo(query.type, row[0] as string));
+    return { kind: 'assert-no-match' };
+  }
+
+  async #flush(last: boolean): Promise<void> {
+    const alone = last && this.#projects.size === 1;
+    for (const known of this.#projects.values()) await known.flush(this.#transaction, alone);
+  }
+}
+
+/**
+ * A write that expects no version before, or whose resource a read did not find a moment ago. PERF: its id is nearly always new, so it is
+ * not looked up. If the id is taken, the statement that writes fails, and the next attempt looks.
+ */
+function isProbablyNew({ key, expect }: PutWrite, missing: MissingKeys): boolean {
+  return expect === undefined ? missing.take(key) : expect.version === null;
+}
+
+/** Maximum number of buffered rows, at about 200 bytes each. */
+const MAX_ROWS = 50_000;

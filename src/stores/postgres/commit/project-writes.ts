@@ -1,0 +1,270 @@
+import { referenceTo } from '../../../fhir/reference.js';
+import type { AnyResource } from '../../../fhir/resource.js';
+import type { IndexEntry } from '../../../search/index/index-entry.js';
+import { uniqueKeyTaken } from '../../../store/conflicts.js';
+import { inOneGo } from '../../../platform/pace.js';
+import { writingJsonLines } from '../../../store/json-text.js';
+import type { ResourceKey } from '../../../store/resource-key.js';
+import { nextInstant, withVersion } from '../../../store/versioned.js';
+import { TABLE_NAMES } from '../../sql/index-tables.js';
+import type { WrittenVersion } from '../../sql/commit-results.js';
+import { Sql, sql } from '../../sql/sql.js';
+import { arrayText, rowsOf } from '../rows/array.js';
+import { byKey, deleteOf, isOfProject } from '../rows/by-key.js';
+import { COPY, copyInto } from '../database/copy-text.js';
+import { rollbackUnless } from '../database/errors.js';
+import { ALL_INDEX_TABLES, IndexRows } from '../rows/index-rows.js';
+import { projectKey } from '../rows/keys.js';
+import { withLiterals } from '../database/literals.js';
+import { copyOf, type PendingVersion, upsert } from './pending-version.js';
+import { removeSkipRows } from '../rows/remove-skip-rows.js';
+import { prepared } from '../database/statements.js';
+import type { Transaction } from '../database/transaction.js';
+
+/** The known state of a resource. */
+export interface ResourceState {
+  /** The newest version, a deletion included; 0 if never written. */
+  readonly version: number;
+  /** When it was written. Milliseconds since 1970. */
+  readonly updated: number;
+  /** The newest version is not a deletion. */
+  readonly exists: boolean;
+  /** How many of the oldest versions were removed. */
+  readonly purged: number;
+  /** Why it was erased; null: it was not. */
+  readonly erased: string | null;
+}
+
+/**
+ * The state of a project in a commit and its pending changes. Versions are computed here and written together by {@link
+ * flush}: a commit of any size takes a few statements.
+ */
+export class ProjectWrites {
+  readonly #shard: string;
+  readonly #now: number;
+  readonly #generation: number;
+  readonly #states = new Map<string, ResourceState>();
+  /** Who holds a unique text, as of now. */
+  readonly #holders = new Map<string, Holder>();
+  /** The known holders of unique keys in the database. */
+  readonly #heldThere = new Map<string, string>();
+  #pending = new Map<string, PendingVersion>();
+  #rows: IndexRows;
+
+  /**
+   * @param now the instant of all versions to come. Milliseconds since 1970.
+   * @param generation of the definitions that the rows are made with
+   */
+  constructor(project: string, now: number, generation: number) {
+    this.#shard = projectKey(project);
+    this.#now = now;
+    this.#generation = generation;
+    this.#rows = new IndexRows(this.#shard);
+  }
+
+  /** Locks these resources, if they exist, in the order of keys like {@link flush}. */
+  async lock(transaction: Transaction, keys: readonly string[]): Promise<void> {
+    const sorted = arrayText(keys.toSorted((a, b) => (a < b ? -1 : 1)));
+    await transaction.run(sql`SELECT 1 FROM unnest(${sorted}::uuid[]) AS k(key)
+      CROSS JOIN LATERAL (${byKey(this.#shard, sql`k.key`)} FOR UPDATE) r`);
+  }
+
+  /** Reads the state of these resources and the holders of these unique texts. */
+  async load(transaction: Transaction, keys: readonly string[], texts: readonly string[]): Promise<void> {
+    const rows = await transaction.readAlone(
+      prepared(sql`SELECT replace(r.key::text, '-', ''), r.type, r.id, r.version, r.updated,
+        r.content IS NOT NULL, r.purged, r.erased, (SELECT json_agg(u.text)::text FROM unique_key u WHERE ${isOfProject(sql`u.project`, this.#shard)} AND u.resource = r.key)
+      FROM ${rowsOf(keys)} AS k(key) CROSS JOIN LATERAL (${byKey(this.#shard, sql`k.key`)}) r`),
+    );
+    for (const [key, type, id, version, updated, exists, purged, erased, held] of rows as readonly StateRow[]) {
+      this.#states.set(key, { version, updated: Number(updated), exists, purged, erased });
+      for (const text of JSON.parse(held ?? '[]') as string[]) this.#hold(text, { key, type, id });
+    }
+    if (texts.length === 0) return;
+    const holders = await transaction.readAlone(sql`SELECT u.text, replace(u.resource::text, '-', ''), r.type, r.id
+      FROM unique_key u CROSS JOIN LATERAL (${byKey(this.#shard, sql`u.resource`)}) r
+      WHERE u.project = ${this.#shard} AND u.text = ANY (${arrayText(texts)})`);
+    for (const [text, key, type, id] of holders as readonly string[][]) {
+      this.#hold(text!, { key: key!, type: type!, id: id! });
+    }
+  }
+
+  stateOf(key: string): ResourceState {
+    return this.#states.get(key) ?? NEVER;
+  }
+
+  /** The resource has an unwritten version, which must be written before the next one. */
+  isPending(key: string): boolean {
+    return this.#pending.has(key);
+  }
+
+  /** Rows to be written. */
+  get size(): number {
+    return this.#pending.size + this.#rows.size;
+  }
+
+  /** Adds the version after the newest one, in steps of some milliseconds. @param resource null: a deletion. */
+  *adding(
+    key: string,
+    { type, id }: ResourceKey,
+    resource: AnyResource | null,
+    entries: readonly IndexEntry[],
+  ): Generator<void, WrittenVersion> {
+    const before = this.stateOf(key);
+    const version = before.version + 1;
+    const updated = nextInstant(this.#now, before.version === 0 ? undefined : before.updated);
+    const versionId = String(version);
+    const lastUpdated = new Date(updated).toISOString();
+    const text = resource === null ? null : yield* writingJsonLines(withVersion(resource, versionId, lastUpdated));
+    const shape = text === null ? null : yield* this.#rows.adding(key, type, entries);
+    if (text === null) this.#rows.addDeletion(key, type);
+    const { purged, erased } = before;
+    this.#pending.set(key, { key, type, id, version, updated, text, shape, wasIndexed: before.exists, erased: null });
+    this.#states.set(key, { version, updated, exists: text !== null, purged, erased });
+    return { versionId, lastUpdated, text };
+  }
+
+  /** Removes all versions of a resource that was written, and adds the one that is left of it. */
+  erase(key: string, name: ResourceKey, reason: string): WrittenVersion {
+    const purged = this.stateOf(key).version;
+    const left = inOneGo(this.adding(key, name, null, []));
+    for (const [text, holder] of this.#holders) if (holder.key === key) this.#holders.delete(text);
+    this.#pending.set(key, { ...this.#pending.get(key)!, erased: reason });
+    this.#states.set(key, { ...this.stateOf(key), purged, erased: reason });
+    return left;
+  }
+
+  /** Replaces the unique texts of the resource. @throws FhirError `conflict` */
+  setUnique(key: string, { type, id }: ResourceKey, texts: ReadonlySet<string>, index: number): void {
+    for (const [text, holder] of this.#holders) if (holder.key === key) this.#holders.delete(text);
+    for (const text of texts) {
+      const holder = this.#holders.get(text);
+      if (holder !== undefined) throw uniqueKeyTaken(index, { type, id }, referenceTo(holder.type, holder.id));
+      this.#holders.set(text, { key, type, id });
+    }
+  }
+
+  /**
+   * Writes all pending changes. Fails if one of the resources has changed concurrently.
+   *
+   * @param alone true if the transaction writes nothing else.
+   */
+  async flush(transaction: Transaction, alone: boolean): Promise<void> {
+    if (this.#pending.size === 0) return;
+    const freed = [...this.#heldThere].filter(([text, key]) => this.#holders.get(text)?.key !== key);
+    if (freed.length > 0) {
+      // Resources are always locked before their unique texts.
+      await this.lock(transaction, [...this.#pending.keys()]);
+      await transaction.run(sql`DELETE FROM unique_key
+        WHERE project = ${this.#shard} AND text = ANY (${arrayText(freed.map(([text]) => text))})`);
+      for (const [text] of freed) this.#heldThere.delete(text);
+    }
+    const erased = new Set([...this.#pending.values()].filter((one) => one.erased !== null).map(({ type }) => type));
+    for (const type of erased) {
+      for (const statement of removeSkipRows(this.#shard, type)) await transaction.run(statement);
+    }
+    if (transaction.copies && this.size >= COPY.fromRows) await this.#copy(transaction, alone);
+    else {
+      const statement = prepared(this.#statement(this.#rows.inserts()));
+      await (alone ? transaction.writeAlone(statement) : transaction.run(statement));
+    }
+    for (const [text, { key }] of this.#holders) this.#heldThere.set(text, key);
+    this.#pending = new Map();
+    this.#rows = new IndexRows(this.#shard);
+  }
+
+  /**
+   * The same with COPY for the index rows, and for resources and unique texts if all resources are new: one that another commit
+   * has added is an error of the table's primary key.
+   *
+   * Resources come first, then what they share, then their texts: the order in which all commits lock them.
+   */
+  async #copy(transaction: Transaction, alone: boolean): Promise<void> {
+    const shard = this.#shard;
+    const versions = [...this.#pending.values()];
+    const areNew = versions.every(({ version }) => version === 1);
+    if (!areNew) await transaction.run(this.#statement(this.#rows.sharedInserts()));
+    const taken = this.#taken();
+    const ofResources = [
+      { text: withLiterals(sql`SELECT ${rollbackUnless(this.#isOfGeneration())}`) },
+      copyOf(shard, versions),
+      ...this.#rows.sharedInserts().map((insert) => ({ text: withLiterals(insert) })),
+      ...(taken.length === 0 ? [] : [copyInto(sql`unique_key`, sql`project, text, resource`, shard, taken)]),
+    ];
+    await transaction.copy([...(areNew ? ofResources : []), ...this.#rows.copies()], alone);
+  }
+
+  /**
+   * One statement for all tables. Each part sees the database as it was before the statement.
+   *
+   * @param inserts the statements that write the index rows
+   */
+  #statement(inserts: readonly Sql[]): Sql {
+    const shard = this.#shard;
+    const versions = [...this.#pending.values()];
+    const kept = versions.filter(({ version, erased }) => version > 1 && erased === null);
+    const erased = versions.filter((version) => version.erased !== null).map(({ key }) => key);
+    const indexed = versions.filter(({ wasIndexed }) => wasIndexed).map(({ key }) => key);
+    const taken = this.#taken();
+    const parts: Sql[] = [];
+    if (kept.length > 0) {
+      parts.push(sql`INSERT INTO version (project, type, resource, version, updated, content)
+        SELECT r.project, r.type, r.key, r.version, r.updated, r.content
+        FROM ${rowsOf(kept.map(({ key }) => key))} AS k(key) CROSS JOIN LATERAL (${byKey(shard, sql`k.key`)}) r`);
+    }
+    if (erased.length > 0) {
+      parts.push(deleteOf(sql`version`, shard, rowsOf(erased)));
+    }
+    if (indexed.length > 0) {
+      const rows = rowsOf(indexed);
+      for (const table of ALL_INDEX_TABLES) {
+        parts.push(deleteOf(TABLE_NAMES[table], shard, rows));
+      }
+    }
+    parts.push(...inserts);
+    if (taken.length > 0) {
+      parts.push(sql`INSERT INTO unique_key (project, text, resource) SELECT ${shard}::uuid, u.*
+        FROM unnest(${arrayText(taken.map(([text]) => text))}::text[], ${arrayText(taken.map(([, key]) => key))}::uuid[]) AS u`);
+    }
+    const withParts = parts.map((part, index) => sql`${new Sql(`w${index}`, [])} AS (${part}), `);
+    const before = withParts.reduce((all, part) => sql`${all}${part}`, sql``);
+    return sql`WITH ${before}saved AS (${upsert(shard, versions)})
+      SELECT ${rollbackUnless(sql`count(*) = ${versions.length} AND ${this.#isOfGeneration()}`)}
+      FROM saved`;
+  }
+
+  /** Unique texts that the database does not have yet, with the keys of their resources. */
+  #taken(): readonly (readonly [text: string, key: string])[] {
+    return [...this.#holders].flatMap(([text, { key }]) => (this.#heldThere.has(text) ? [] : [[text, key] as const]));
+  }
+
+  /** The rows are made with the definitions of the database. Reading the table blocks a takeover until the commit is done. */
+  #isOfGeneration(): Sql {
+    return sql`(SELECT generation FROM fhirgraph_writer) = ${this.#generation}`;
+  }
+
+  #hold(text: string, holder: Holder): void {
+    this.#holders.set(text, holder);
+    this.#heldThere.set(text, holder.key);
+  }
+}
+
+interface Holder {
+  readonly key: string;
+  readonly type: string;
+  readonly id: string;
+}
+
+type StateRow = readonly [
+  key: string,
+  type: string,
+  id: string,
+  version: number,
+  updated: string | number,
+  exists: boolean,
+  purged: number,
+  erased: string | null,
+  held: string | null,
+];
+
+const NEVER: ResourceState = { version: 0, updated: 0, exists: false, purged: 0, erased: null };

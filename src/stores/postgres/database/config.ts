@@ -1,0 +1,86 @@
+import { assertWholeNumber } from '../../../fhir/whole-number.js';
+import type { FhirModel } from '../../../fhir/model/fhir-model.js';
+import { resourceBytes } from '../../../store/json-text.js';
+import { R4 } from '../../../fhir/r4.js';
+import { type ReindexMode, reindexMode } from '../../sql/reindex.js';
+
+/** How a `PostgresStore` behaves. */
+export interface PostgresStoreOptions {
+  /** The definitions. Default: FHIR R4 with Medplum's types. */
+  readonly model?: FhirModel | undefined;
+  /** Longest wait for a connection of the pool, in milliseconds; then calls reject with `unavailable`. Default 5000. */
+  readonly connectionWait?: number | undefined;
+  /**
+   * How long a statement may take to end after its signal is aborted, in milliseconds; then its connection is closed.
+   * Default 2000.
+   */
+  readonly cancelWait?: number | undefined;
+  /**
+   * Whether connections keep the statements prepared that are asked often: each up to 50, or 100,000 characters of them, which
+   * take about 15 MB of the server's memory. The server spends half as much time on them. `false` is for
+   * poolers that share connections among sessions without knowing names of statements, as PgBouncer before 1.21 does in
+   * transaction mode. Default true.
+   */
+  readonly preparedStatements?: boolean | undefined;
+  /** How often a commit is tried under concurrent writes before it rejects with `conflict`. Default 20. */
+  readonly attempts?: number | undefined;
+  /**
+   * How long after a commit the reads of its projects go to the writer, in milliseconds; only with readers. Longer than
+   * replicas lag behind, so that this process reads its own writes. Default 10000.
+   */
+  readonly readOwnWrites?: number | undefined;
+  /**
+   * Into how many tables each table is split by project when the database is prepared. Default 0: not split. Permanent;
+   * later values are ignored.
+   */
+  readonly partitions?: number | undefined;
+  /**
+   * Who re-indexes after other definitions or an older version of the library wrote the database. Default
+   * `background`: every store, in batches of 200 resources; for at most 2,000, with its first call.
+   * `manual`: the host, by `reindex({ pendingOnly: true })`. Until then, searches by affected parameters reject with
+   * `unavailable`.
+   */
+  readonly reindex?: ReindexMode | undefined;
+  /**
+   * Largest resource that may be written, in bytes of its JSON text as UTF-8; larger ones are refused with `too-costly`.
+   * Default 16 MiB, at most 128 MiB.
+   */
+  readonly maxResourceBytes?: number | undefined;
+  /** The clock for `meta.lastUpdated`. Default: the system's clock. */
+  readonly clock?: (() => Date) | undefined;
+}
+
+/** The options with their defaults filled in. */
+export interface PostgresStoreConfig {
+  readonly model: FhirModel;
+  readonly maxResourceBytes: number;
+  readonly connectionWait: number;
+  readonly cancelWait: number;
+  readonly preparedStatements: boolean;
+  readonly attempts: number;
+  readonly readOwnWrites: number;
+  readonly partitions: number;
+  readonly reindex: ReindexMode;
+  readonly clock: () => Date;
+}
+
+/** @throws FhirError `invalid` - an option is out of its range. */
+export function resolveConfig(options: PostgresStoreOptions): PostgresStoreConfig {
+  return {
+    model: options.model ?? R4,
+    maxResourceBytes: resourceBytes(options.maxResourceBytes),
+    connectionWait: count('connectionWait', options.connectionWait ?? 5_000, 0, 0x7fffffff),
+    cancelWait: count('cancelWait', options.cancelWait ?? 2_000, 0, 0x7fffffff),
+    preparedStatements: options.preparedStatements ?? true,
+    attempts: count('attempts', options.attempts ?? 20, 1, 1_000),
+    readOwnWrites: count('readOwnWrites', options.readOwnWrites ?? 10_000, 0, Number.MAX_SAFE_INTEGER),
+    partitions: count('partitions', options.partitions ?? 0, 0, 1_024),
+    reindex: reindexMode(options.reindex),
+    clock: options.clock ?? (() => new Date()),
+  };
+}
+
+function count(name: string, value: number, min: number, max: number): number {
+  assertWholeNumber(name, value, min, max);
+  return value;
+}

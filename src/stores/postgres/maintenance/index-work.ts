@@ -1,0 +1,218 @@
+import { Pace } from '../../../platform/pace.js';
+import type { FhirModel } from '../../../fhir/model/fhir-model.js';
+import { indexEntriesInTurns } from '../../../search/index/index-resource.js';
+import { indexTakenOver } from '../../../store/index-state.js';
+import { type Codes, EVERY, isMadeAgain, isWhole, readCodes, REMAKE } from '../../sql/index-changes.js';
+import { TABLE_NAMES } from '../../sql/index-tables.js';
+import { parseStored } from '../../sql/parse-stored.js';
+import { doneBeforeEnd, type ReindexProgress } from '../../sql/reindex.js';
+import { Sql, sql } from '../../sql/sql.js';
+import { arrayText } from '../rows/array.js';
+import type { Connections } from '../database/connections.js';
+import { ALL_INDEX_TABLES, IndexRows } from '../rows/index-rows.js';
+import type { IndexStatus } from './index-status.js';
+import { addWork, endWork } from '../schema/index-takeover.js';
+import { parameterKey, plainKey, projectKey } from '../rows/keys.js';
+import { inTransaction, type Transaction } from '../database/transaction.js';
+
+/**
+ * Re-indexes rows made with other definitions, in batches.
+ *
+ * A batch locks its work item and the resources it reads, and writes their rows and its position in one transaction. So
+ * nothing is lost when a process ends, and several processes can work on different types and projects concurrently.
+ */
+export class IndexWork {
+  readonly #connections: Connections;
+  readonly #status: IndexStatus;
+  readonly #model: FhirModel;
+  readonly #attempts: number;
+
+  constructor(connections: Connections, status: IndexStatus, model: FhirModel, attempts: number) {
+    this.#connections = connections;
+    this.#status = status;
+    this.#model = model;
+    this.#attempts = attempts;
+  }
+
+  /** The number of resources to re-index, up to the limit. */
+  async countUpTo(limit: number): Promise<number> {
+    const [row] = await this.#connections.run(sql`SELECT count(*) FROM (SELECT 1 FROM fhirgraph_index_work w
+      JOIN resource r ON r.project = w.project AND r.type = w.type WHERE r.content IS NOT NULL LIMIT ${limit}) AS r`);
+    return Number(row![0]);
+  }
+
+  /** Queues all rows of one or all projects for re-indexing. They stay complete throughout. */
+  async askAgain(project: string | undefined, signal: AbortSignal | undefined): Promise<void> {
+    await this.#inTransaction(signal, async (transaction) => {
+      await this.#assertOurs(transaction);
+      await addWork(transaction, { [EVERY]: [REMAKE] }, project === undefined ? undefined : projectKey(project));
+    });
+  }
+
+  /**
+   * Does the next batch, of one type in one project.
+   *
+   * @returns the batch; `done` if nothing is left, `later` if other processes work on the rest
+   * @throws FhirError `unavailable` - another process has taken the database over
+   * @throws FhirError `corrupt` - the text of a resource is damaged
+   */
+  async step(signal: AbortSignal | undefined, project?: string): Promise<BatchResult | 'later' | 'done'> {
+    return this.#inTransaction(signal, (transaction) => this.#step(transaction, project));
+  }
+
+  async #step(transaction: Transaction, project: string | undefined): Promise<BatchResult | 'later' | 'done'> {
+    await this.#assertOurs(transaction);
+    const ofProject = project === undefined ? sql`TRUE` : sql`w.project = ${projectKey(project)}`;
+    const [row] = await transaction.run(sql`SELECT w.project, w.type, w.parameters, w.cursor, w.done, w.total
+      FROM fhirgraph_index_work w WHERE ${ofProject}
+      ORDER BY w.urgent DESC, w.project, w.type LIMIT 1 FOR UPDATE OF w SKIP LOCKED`);
+    if (row === undefined) {
+      const left = await transaction.run(sql`SELECT 1 FROM fhirgraph_index_work w WHERE ${ofProject} LIMIT 1`);
+      return left.length > 0 ? 'later' : 'done';
+    }
+    const [shardKey, type, codes, cursor, done, counted] = row as WorkRow;
+    const shard = plainKey(shardKey);
+    const total = counted ?? (await countResources(transaction, shard, type));
+    const resources = await readBatch(transaction, shard, type, cursor);
+    const held = await transaction.run(
+      sql`SELECT 1 FROM fhirgraph_inside WHERE project = ${shard} AND type = ${type} LIMIT 1`,
+    );
+    // The rows of resources inside depend on each other, and the keys of their parameters cannot be mapped back.
+    const scope: Codes = held.length > 0 ? [EVERY] : readCodes(codes);
+    const keys = await this.#replaceRows(transaction, shard, type, scope, resources);
+    const progress = { project: nameOf(shard, resources) ?? project ?? shard, type, total };
+    if (resources.length < BATCH) {
+      await endWork(transaction, shard, type);
+      return { resources: keys, progress: { ...progress, done: total } };
+    }
+    const now = doneBeforeEnd(done + keys, total);
+    await transaction.run(sql`UPDATE fhirgraph_index_work SET cursor = ${resources.at(-1)!.id}, done = ${done + keys}, total = ${total}
+      WHERE project = ${shard} AND type = ${type}`);
+    return { resources: keys, progress: { ...progress, done: now } };
+  }
+
+  async #replaceRows(
+    transaction: Transaction,
+    shard: string,
+    type: string,
+    codes: Codes,
+    resources: readonly BatchResource[],
+  ): Promise<number> {
+    if (resources.length === 0) return 0;
+    const rows = new IndexRows(shard);
+    const shapes: { readonly key: string; readonly shape: string }[] = [];
+    const parameters = new Set<number>();
+    const pace = new Pace();
+    for (const { key, content } of resources) {
+      if (pace.isSpent) await pace.next();
+      if (content === null) continue;
+      const all = await indexEntriesInTurns(this.#model, parseStored(content).resource, pace);
+      const entries = all.filter(({ parameter }) => isMadeAgain(codes, parameter));
+      for (const { parameter } of entries) parameters.add(parameterKey(type, parameter));
+      shapes.push({ key, shape: rows.add(key, type, entries, all) });
+    }
+    const all = arrayText(resources.map(({ key }) => key));
+    const ofCodes = isWhole(codes)
+      ? sql`TRUE`
+      : sql`parameter = ANY (${arrayText([...new Set([...parameters, ...formsOf(type, codes)])])})`;
+    const parts = [
+      ...ALL_INDEX_TABLES.map(
+        (table) =>
+          sql`DELETE FROM ${TABLE_NAMES[table]} WHERE project = ${shard} AND resource = ANY (${all}) AND ${ofCodes}`,
+      ),
+      ...rows.inserts(),
+      sql`UPDATE resource r SET shape = u.shape
+        FROM unnest(${arrayText(shapes.map(({ key }) => key))}::uuid[], ${arrayText(shapes.map(({ shape }) => shape))}::uuid[]) AS u(key, shape)
+        WHERE r.project = ${shard} AND r.key = u.key AND r.shape IS DISTINCT FROM u.shape`,
+    ];
+    const withParts = parts.map((part, index) => sql`${new Sql(`w${index}`, [])} AS (${part})`);
+    const joined = withParts.reduce((before, part) => sql`${before}, ${part}`);
+    await transaction.run(sql`WITH ${joined} SELECT 1`);
+    return shapes.length;
+  }
+
+  /** Reads `fhirgraph_writer`, which blocks a takeover until the transaction ends. */
+  async #assertOurs(transaction: Transaction): Promise<void> {
+    const [row] = await transaction.run(sql`SELECT generation FROM fhirgraph_writer`);
+    if (Number(row?.[0]) !== this.#status.known.generation) await this.#status.load(transaction);
+    this.#status.assertOurs();
+    if (Number(row?.[0]) !== this.#status.known.generation) throw indexTakenOver();
+  }
+
+  async #inTransaction<Result>(
+    signal: AbortSignal | undefined,
+    action: (transaction: Transaction) => Promise<Result>,
+  ): Promise<Result> {
+    return inTransaction(this.#connections, { serializable: false, attempts: this.#attempts, signal }, action);
+  }
+}
+
+/** The result of a batch. */
+export interface BatchResult {
+  /** Current resources. */
+  readonly resources: number;
+  readonly progress: ReindexProgress;
+}
+
+interface BatchResource {
+  readonly key: string;
+  readonly id: string;
+  /** Null: deleted. */
+  readonly content: string | null;
+}
+
+type WorkRow = readonly [string, string, string, string, number, number | null];
+
+async function countResources(transaction: Transaction, shard: string, type: string): Promise<number> {
+  const [row] = await transaction.run(
+    sql`SELECT count(*) FROM resource WHERE project = ${shard} AND type = ${type} AND content IS NOT NULL`,
+  );
+  return Number(row![0]);
+}
+
+/** Reads the next resources by id and locks them in the order of keys, like commits. */
+async function readBatch(
+  transaction: Transaction,
+  shard: string,
+  type: string,
+  after: string,
+): Promise<readonly BatchResource[]> {
+  const rows = await transaction.run(sql`WITH next AS MATERIALIZED (
+      SELECT n.key FROM resource n WHERE n.project = ${shard} AND n.type = ${type} AND n.content IS NOT NULL AND n.id > ${after}
+      ORDER BY n.id LIMIT ${BATCH})
+    SELECT r.key, r.id, r.content FROM resource r WHERE r.project = ${shard} AND r.key IN (SELECT key FROM next)
+    ORDER BY r.key FOR UPDATE OF r`);
+  return rows
+    .map((row) => {
+      const [key, id, content] = row as readonly [string, string, string | null];
+      return { key: plainKey(key), id, content };
+    })
+    .sort((one, other) => Buffer.compare(Buffer.from(one.id), Buffer.from(other.id)));
+}
+
+/** Keys of every form in which older definitions may have indexed these parameters. See index-entry.ts. */
+function formsOf(type: string, codes: Codes): readonly number[] {
+  return codes
+    .filter((code) => !code.startsWith('#'))
+    .flatMap((code) => [code, ...SUFFIXES.map((suffix) => `${code}${suffix}`)])
+    .map((code) => parameterKey(type, code));
+}
+
+const SUFFIXES = [
+  ...[':identifier', ':labels', ':of-type', ':present', ':words'],
+  // Components of composites.
+  ...Array.from({ length: 10 }, (_, index) => `$${index}`),
+];
+
+/** The name of the project, read from one of its resources. */
+function nameOf(shard: string, resources: readonly BatchResource[]): string | undefined {
+  if (projectKey('') === shard) return '';
+  for (const { content } of resources) {
+    const meta = content === null ? undefined : parseStored(content).resource.meta;
+    const project = meta && (meta as { readonly project?: unknown }).project;
+    if (typeof project === 'string') return projectKey(project) === shard ? project : undefined;
+  }
+  return undefined;
+}
+
+const BATCH = 200;

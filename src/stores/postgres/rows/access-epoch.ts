@@ -1,0 +1,28 @@
+import { type Sql, sql } from '../../sql/sql.js';
+import { arrayText } from './array.js';
+import type { Run } from '../database/run.js';
+import { prepared } from '../database/statements.js';
+
+/**
+ * The epoch is the sum of several rows, of which a commit raises one: commits that change access at the same time seldom
+ * wait for each other. Rows are raised in the transaction of the write, so nobody sees one without the other.
+ */
+const ROWS = 16;
+const PREFIX = 'access_epoch_';
+
+/** Raises the epoch in a commit. */
+export function nextAccessEpoch(): Sql {
+  const name = `${PREFIX}${Math.floor(Math.random() * ROWS)}`;
+  return sql`INSERT INTO fhirgraph_meta (name, value) VALUES (${name}, '1')
+    ON CONFLICT (name) DO UPDATE SET value = (fhirgraph_meta.value::bigint + 1)::text`;
+}
+
+const NAMES = Array.from({ length: ROWS }, (_, index) => `${PREFIX}${index}`);
+
+const READ_EPOCH = prepared(sql`SELECT coalesce(sum(value::bigint), 0)::text
+  FROM fhirgraph_meta WHERE name = ANY (${arrayText(NAMES)})`);
+
+export async function readAccessEpoch(run: Run): Promise<string> {
+  const [row] = await run(READ_EPOCH);
+  return row![0] as string;
+}

@@ -1,0 +1,32 @@
+import { type Sql, sql, type SqlValue } from '../../sql/sql.js';
+
+/**
+ * The text of an array. PERF: one text per column is what the driver would make too, element by element.
+ * See https://www.postgresql.org/docs/current/arrays.html#ARRAYS-IO.
+ */
+export function arrayText(values: readonly SqlValue[]): string {
+  return `{${values.map(elementText).join(',')}}`;
+}
+
+function elementText(value: SqlValue): string {
+  if (typeof value !== 'string') return value === null ? 'NULL' : String(value);
+  // PERF: two passes with fixed texts take a quarter of the time of one with an expression, for most texts.
+  return `"${value.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
+}
+
+/**
+ * The text of an array of numbers or keys. PERF: nothing in them is escaped, and most columns of index rows are such.
+ *
+ * @param values texts are UUIDs
+ */
+export function plainArrayText(values: readonly SqlValue[]): string {
+  return `{${values.map((value) => value ?? 'NULL').join(',')}}`;
+}
+
+/**
+ * The rows of an array of keys. PERF: the planner expects ten of any array that comes from a query, so that a plan for all arrays looks
+ * as good to it as one for this array; see PreparedSql.
+ */
+export function rowsOf(keys: readonly string[]): Sql {
+  return sql`unnest((SELECT ${plainArrayText(keys)}::uuid[]))`;
+}

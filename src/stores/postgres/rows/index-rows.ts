@@ -1,0 +1,230 @@
+import { collationKey, fold } from '../../../search/index/fold.js';
+import type { IndexEntry } from '../../../search/index/index-entry.js';
+import { markEntries } from '../../sql/extremes.js';
+import { insideType } from '../../sql/index-changes.js';
+import { INDEX_TABLES, TABLE_NAMES } from '../../sql/index-tables.js';
+import type { IndexTable } from '../../sql/lookup.js';
+import { shapeText } from '../../sql/shape-text.js';
+import { list, Sql, sql, type SqlValue } from '../../sql/sql.js';
+import { inOneGo } from '../../../platform/pace.js';
+import { arrayText, plainArrayText } from './array.js';
+import { copyInto } from '../database/copy-text.js';
+import { NO_SYSTEM } from './dialect.js';
+import type { PostgresScriptStatement } from '../database/driver.js';
+import { parameterKey, resourceKeyIn, shapeKey, textKey } from './keys.js';
+
+/** Every table with rows of current resources. */
+export const ALL_INDEX_TABLES: readonly IndexTable[] = [...INDEX_TABLES, 'display'];
+
+/** Entries whose rows are added in one step. */
+const STEP = 512;
+
+/** Collects rows of one project for the index tables. */
+export class IndexRows {
+  readonly #shard: string;
+  /** The columns after `project`, as in {@link COLUMNS}. */
+  readonly #rows = new Map<IndexTable, (readonly SqlValue[])[]>();
+  /** Types of resources inside, by the type that holds them. */
+  readonly #inside = new Map<string, Set<string>>();
+  readonly #shapes = new Map<string, { readonly type: string; readonly text: string }>();
+  readonly #owners: (readonly [key: string, type: string])[] = [];
+  #size = 0;
+
+  /** @param shard the key of the project. */
+  constructor(shard: string) {
+    this.#shard = shard;
+  }
+
+  /** Number of rows. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /**
+   * Adds the index entries of a resource.
+   *
+   * @param all all that the resource has, where others are left as they are
+   * @returns the key of its shape
+   */
+  add(key: string, type: string, entries: readonly IndexEntry[], all = entries): string {
+    return inOneGo(this.adding(key, type, entries, all));
+  }
+
+  /** {@link add} in steps of about a millisecond. */
+  *adding(key: string, type: string, entries: readonly IndexEntry[], all = entries): Generator<void, string> {
+    const texts = new Set<string>();
+    const marked = markEntries(entries);
+    const { marks } = marked;
+    for (const [index, { parameter, group, value }] of entries.entries()) {
+      if ((index + 1) % STEP === 0) yield;
+      const mark = marks[index]!;
+      const inside = insideType(parameter);
+      if (inside !== undefined) this.#addInside(type, inside);
+      const owner: Owner = [key, parameterKey(type, parameter), group];
+      switch (value.kind) {
+        case 'token':
+          this.#push('token', owner, value.code ?? null, systemKey(value.system), mark);
+          for (const text of value.texts ?? []) this.#addText(owner, fold(text), texts);
+          break;
+        case 'string': {
+          const order = collationKey(value.text);
+          this.#push('string', owner, value.folded, value.text, order === value.folded ? null : order, mark);
+          break;
+        }
+        case 'date':
+          this.#push('date', owner, value.low, value.high, mark);
+          break;
+        case 'number':
+          this.#push('quantity', owner, value.low, value.high, null, null, null, mark);
+          break;
+        case 'quantity': {
+          const { low, high, system, code, unit } = value;
+          this.#push('quantity', owner, low, high, systemKey(system), unitKey(code), unitKey(unit), mark);
+          break;
+        }
+        case 'reference':
+          if ('url' in value) this.#push('uri', owner, value.url, mark);
+          else this.#push('reference', owner, resourceKeyIn(this.#shard, value.type, value.id), value.type, value.id);
+          break;
+        case 'uri':
+          this.#push('uri', owner, value.value, mark);
+      }
+    }
+    if (entries.length >= STEP) yield;
+    const text = shapeText(all === entries ? marked : markEntries(all), (code) => parameterKey(type, code));
+    const shape = shapeKey(type, text);
+    this.#shapes.set(shape, { type, text });
+    this.#owners.push([key, type]);
+    return shape;
+  }
+
+  /** Notes that a resource has no rows any more. */
+  addDeletion(key: string, type: string): void {
+    this.#owners.push([key, type]);
+  }
+
+  /** The statements that write the rows: one per table that has any. */
+  inserts(): readonly Sql[] {
+    // In one order, so that there are few texts to prepare.
+    const inserts = ALL_INDEX_TABLES.filter((table) => this.#rows.has(table)).map(
+      (table) => sql`INSERT INTO ${TABLE_NAMES[table]} (project, ${COLUMNS[table].names})
+        SELECT ${this.#shard}::uuid, u.* FROM ${this.#rowsOf(table)}`,
+    );
+    return [...inserts, ...this.sharedInserts()];
+  }
+
+  /** Those of {@link inserts} for tables whose rows are shared by resources, and for what skip indexes do not know of. */
+  sharedInserts(): readonly Sql[] {
+    return [
+      ...(this.#shapes.size === 0 ? [] : [this.#insertShapes()]),
+      ...(this.#owners.length === 0 ? [] : [this.#noteWritten()]),
+      ...(this.#inside.size === 0 ? [] : [this.#insertInside()]),
+    ];
+  }
+
+  /** The others of {@link inserts}, by COPY. */
+  copies(): readonly PostgresScriptStatement[] {
+    return [...this.#rows].map(([table, rows]) =>
+      copyInto(TABLE_NAMES[table], sql`project, ${COLUMNS[table].names}`, this.#shard, rows),
+    );
+  }
+
+  /** Finds the resources whose rows in a table differ from these. */
+  differences(table: IndexTable, keys: readonly string[]): Sql {
+    const there = sql`SELECT ${COLUMNS[table].names} FROM ${TABLE_NAMES[table]}
+      WHERE project = ${this.#shard} AND resource = ANY (${arrayText(keys)})`;
+    const here = sql`SELECT u.* FROM ${this.#rowsOf(table)}`;
+    return sql`SELECT d.resource FROM ((${there} EXCEPT ALL ${here}) UNION ALL (${here} EXCEPT ALL ${there})) AS d`;
+  }
+
+  #rowsOf(table: IndexTable): Sql {
+    const { types } = COLUMNS[table];
+    const rows = this.#rows.get(table) ?? [];
+    const columns = types.map((type, index) => {
+      const values = rows.map((row) => row[index]!);
+      return sql`${type === TEXTS ? arrayText(values) : plainArrayText(values)}${type}`;
+    });
+    return sql`unnest(${list(columns)}) AS u`;
+  }
+
+  #addInside(type: string, inside: string): void {
+    const known = this.#inside.get(type);
+    if (known === undefined) this.#inside.set(type, new Set([inside]));
+    else known.add(inside);
+  }
+
+  #insertShapes(): Sql {
+    // All commits use the same order, so that they never deadlock.
+    const shapes = [...this.#shapes].sort(([one], [other]) => (one < other ? -1 : 1));
+    const texts = arrayText(shapes.map(([, { text }]) => `{${text.slice(1, -1)}}`));
+    return sql`INSERT INTO fhirgraph_shape (project, key, type, parameters) SELECT ${this.#shard}::uuid, u.key, u.type, u.parameters::bigint[]
+      FROM unnest(${arrayText(shapes.map(([key]) => key))}::uuid[], ${arrayText(shapes.map(([, { type }]) => type))}::text[], ${texts}::text[])
+        AS u(key, type, parameters)
+      ON CONFLICT DO NOTHING`;
+  }
+
+  /** What skip indexes do not know of: see skip-indexes.ts. */
+  #noteWritten(): Sql {
+    const [keys, types] = [0, 1].map((column) => arrayText(this.#owners.map((owner) => owner[column]!)));
+    const ofCommit = arrayText([...new Set(this.#owners.map(([, type]) => type))]);
+    return sql`INSERT INTO fhirgraph_skip_written (project, type, resource)
+      SELECT t.project, t.type, u.key FROM unnest(${keys!}::uuid[], ${types!}::text[]) AS u(key, type)
+        JOIN fhirgraph_skip_type t ON t.project = ${this.#shard} AND t.type = ANY (${ofCommit}) AND t.type = u.type`;
+  }
+
+  #insertInside(): Sql {
+    const pairs = [...this.#inside].flatMap(([type, held]) => [...held].map((inside) => [type, inside] as const));
+    // All commits use the same order, so that they never deadlock.
+    pairs.sort((one, other) => (String(one) < String(other) ? -1 : 1));
+    return sql`INSERT INTO fhirgraph_inside (project, type, inside) SELECT ${this.#shard}::uuid, u.*
+      FROM unnest(${arrayText(pairs.map(([type]) => type))}::text[], ${arrayText(pairs.map(([, inside]) => inside))}::text[]) AS u
+      ON CONFLICT DO NOTHING`;
+  }
+
+  /** Codings of one concept share its text. */
+  #addText(owner: Owner, folded: string, seen: Set<string>): void {
+    // Parameter and group are numbers, so the name is unambiguous for any text.
+    const name = `${owner[1]} ${owner[2]} ${folded}`;
+    if (seen.has(name)) return;
+    seen.add(name);
+    this.#push('display', owner, folded);
+  }
+
+  #push(table: IndexTable, owner: Owner, ...values: readonly SqlValue[]): void {
+    this.#size++;
+    const rows = this.#rows.get(table);
+    const row = [...owner, ...values];
+    if (rows === undefined) this.#rows.set(table, [row]);
+    else rows.push(row);
+  }
+}
+
+function systemKey(system: string | undefined): string {
+  return system === undefined ? NO_SYSTEM : textKey(system);
+}
+
+function unitKey(text: string | undefined): string | null {
+  return text === undefined ? null : textKey(text);
+}
+
+type Owner = readonly [resource: string, parameter: number, group: number];
+
+const TEXTS = new Sql('::text[]', []);
+
+/** The columns of a table after `project`, and their array types. */
+function columns(names: string, ...types: readonly string[]): { readonly names: Sql; readonly types: readonly Sql[] } {
+  return {
+    names: new Sql(`resource, parameter, grp, ${names}`, []),
+    types: ['uuid', 'bigint', 'int', ...types].map((type) => (type === 'text' ? TEXTS : new Sql(`::${type}[]`, []))),
+  };
+}
+
+const COLUMNS: { readonly [Table in IndexTable]: ReturnType<typeof columns> } = {
+  token: columns('code, system, extreme', 'text', 'uuid', 'smallint'),
+  string: columns('folded, text, "collation", extreme', 'text', 'text', 'text', 'smallint'),
+  date: columns('low, high, extreme', 'bigint', 'bigint', 'smallint'),
+  quantity: columns('low, high, system, code, unit, extreme', 'float8', 'float8', 'uuid', 'uuid', 'uuid', 'smallint'),
+  reference: columns('target, target_type, target_id', 'uuid', 'text', 'text'),
+  uri: columns('value, extreme', 'text', 'smallint'),
+  display: columns('folded', 'text'),
+};

@@ -1,0 +1,17 @@
+import { TABLE_NAMES } from '../../sql/index-tables.js';
+import { type Sql, sql } from '../../sql/sql.js';
+import { ALL_INDEX_TABLES } from './index-rows.js';
+
+/** Every table that grows with the resources. */
+export const GROWING_TABLES: readonly Sql[] = [
+  ...[
+    sql`resource`,
+    sql`version`,
+    sql`unique_key`,
+    sql`fhirgraph_shape`,
+    sql`fhirgraph_skip`,
+    sql`fhirgraph_skip_key`,
+    sql`fhirgraph_skip_written`,
+  ],
+  ...ALL_INDEX_TABLES.map((table) => TABLE_NAMES[table]),
+];

@@ -1,0 +1,112 @@
+import { beyond, orderBy, type OrderTerm, orderTerms } from '../../sql/order.js';
+import type { PageOrder, PagePosition } from '../../sql/pages/page-order.js';
+import { allOf, list, Sql, sql, TRUE } from '../../sql/sql.js';
+import type { RowScope } from '../../sql/rows.js';
+import { projectKey } from '../rows/keys.js';
+import { TUNING } from './tuning.js';
+
+/** The parameters of a statement that finds a page, from some key of the order on. */
+export interface Asked {
+  readonly order: PageOrder;
+  /** The first key of the order that counts: the keys before it are equal. */
+  readonly level: number;
+  readonly need: number;
+  /** How many of these are shown: the last ones. The others are passed, with empty texts. */
+  readonly shown: number;
+  /** Its values begin with that key. */
+  readonly place: PagePosition | undefined;
+  /** Ends the statement if the index has changed; see {@link epochHolds}. */
+  readonly holds: Sql;
+}
+
+const ID = sql`m.id`;
+
+/**
+ * The page among resources whose first value is known: those on it, with their texts, as `p` with `content`, `id` and the
+ * place `n`.
+ *
+ * PERF: texts are read for the page alone, and later values for what can be on it.
+ *
+ * @param found a table with `key` and the first value `v`
+ * @param isCut `v` is only the beginning of the value
+ */
+export function pageOf(asked: Asked, found: Sql, isCut: boolean): Sql {
+  const { order, level } = asked;
+  const isById = order.keys[level]!.parameter === '_id' && !isCut;
+  const sorted = sql`SELECT q.key, q.id, row_number() OVER () AS n FROM (${isById ? sortedById(asked, found) : sortedByKeys(asked, found, isCut)}) q`;
+  const ofRow = [sql`y.project = ${projectKey(order.scope.project)}`, sql`y.key = s.key`];
+  const content = (where: readonly Sql[]): Sql => sql`SELECT y.content FROM resource y WHERE ${allOf(where)} OFFSET 0`;
+  const passed = passedIn(asked);
+  if (passed === 0) {
+    return sql`(SELECT c.content, s.id, s.n FROM (${sorted}) s CROSS JOIN LATERAL (${content(ofRow)}) c) p`;
+  }
+  const shown = content([...ofRow, sql`s.n > ${passed}`]);
+  return sql`(SELECT coalesce(c.content, '') AS content, s.id, s.n FROM (${sorted}) s LEFT JOIN LATERAL (${shown}) c ON TRUE) p`;
+}
+
+/** How many of the needed matches come before the page. */
+export function passedIn({ need, shown }: Pick<Asked, 'need' | 'shown'>): number {
+  return Math.max(0, need - shown);
+}
+
+/** So many come before the page that they are better counted than found. */
+export function isDeep(asked: Pick<Asked, 'need' | 'shown'>): boolean {
+  return passedIn(asked) > TUNING.deep;
+}
+
+/** PERF: the first value is the id, and nothing comes after it, so that the resources need not be read for it. */
+function sortedById({ order, level, need }: Asked, found: Sql): Sql {
+  const direction = order.keys[level]!.descending === order.backwards ? sql`ASC` : sql`DESC`;
+  return sql`SELECT t.key, t.v AS id FROM ${found} t ORDER BY t.v ${direction} ${limited(need)}`;
+}
+
+function sortedByKeys({ order, level, need }: Asked, found: Sql, isCut: boolean): Sql {
+  const { scope, keys, backwards } = order;
+  const row = { ...scope, row: sql`m` };
+  const first: OrderTerm = { value: sql`q.v`, descending: keys[level]!.descending };
+  const later = orderTerms(keys.slice(level), row).slice(isCut ? 0 : 1);
+  const by = orderBy([first, ...named(later)], sql`q.id`, backwards);
+  const values = later.map(({ value }, index) => sql`${value} AS ${new Sql(`k${index}`, [])}`);
+  const rows = sql`SELECT ${list([sql`m.key`, ID, sql`t.v`, ...values])} FROM ${found} t ${oneResource(sql`m`, sql`t.key`, order)}`;
+  return sql`SELECT q.key, q.id FROM (${rows}) q ORDER BY ${by} ${limited(need)}`;
+}
+
+/** Joins the resource with a key. PERF: OFFSET keeps the planner from reading others. */
+export function oneResource(row: Sql, key: Sql, { scope }: PageOrder): Sql {
+  return oneResourceOf(scope, row, key);
+}
+
+export function oneResourceOf(scope: RowScope, row: Sql, key: Sql): Sql {
+  return sql`CROSS JOIN LATERAL (SELECT * FROM resource y WHERE y.project = ${projectKey(scope.project)} AND y.key = ${key} OFFSET 0) ${row}`;
+}
+
+/** The resource with a key comes after the position, or before it. */
+export function isBeyond({ order, level, place }: Asked, key: Sql): Sql {
+  if (place === undefined) return TRUE;
+  const row = { ...order.scope, row: sql`m` };
+  const terms = orderTerms(order.keys.slice(level), row);
+  const is = beyond(terms, ID, { position: place, before: order.backwards });
+  return sql`EXISTS (SELECT 1 FROM resource m WHERE ${allOf([sql`m.project = ${projectKey(order.scope.project)}`, sql`m.key = ${key}`, is])} OFFSET 0)`;
+}
+
+/** The rows of the first values, up to as many as are needed and all that are equal to the last of them. */
+export function firstWithTies({ order, level, need }: Asked, value: Sql): Sql {
+  if (need === Infinity) return sql``;
+  const { descending } = order.keys[level]!;
+  const direction = descending === order.backwards ? sql`ASC` : sql`DESC`;
+  const nulls = order.backwards ? sql`FIRST` : sql`LAST`;
+  return sql`ORDER BY ${value} ${direction} NULLS ${nulls} FETCH FIRST ${need} ROWS WITH TIES`;
+}
+
+export function limited(need: number): Sql {
+  return need === Infinity ? sql`` : sql`LIMIT ${need}`;
+}
+
+function named(terms: readonly OrderTerm[]): readonly OrderTerm[] {
+  return terms.map((term, index) => ({ ...term, value: new Sql(`q.k${index}`, []) }));
+}
+
+/** True if a test needs more of the resource `r0` than its key. */
+export function looksAtRow(test: Sql): boolean {
+  return /\br0\.(?!key\b)/.test(test.text);
+}

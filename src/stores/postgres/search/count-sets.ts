@@ -1,0 +1,79 @@
+import type { Criteria } from '../../../search/criteria/criteria.js';
+import { type Condition, leavesOf } from '../../sql/pages/condition.js';
+import type { RowScope } from '../../sql/rows.js';
+import { intersection } from '../../sql/skip/condition-set.js';
+import { allOf, type Sql, sql } from '../../sql/sql.js';
+import { oneResourceOf } from '../scans/page-statement.js';
+import { TUNING } from '../scans/tuning.js';
+import type { Run } from '../database/run.js';
+import { openConditionSets } from '../skip/sets/open-condition-sets.js';
+import type { SkipSource } from '../skip/read/skip-state.js';
+
+/**
+ * Counts the resources that meet several conditions by intersecting sets of the skip index. Resources that the sets leave
+ * open, mainly at the ends of ranges, and those written since are tested row by row. Undefined if there are no sets, or they
+ * leave too much open.
+ *
+ * PERF: a resource in a set takes some nanoseconds, one that is looked up in a list of others 0.3 µs, a test up to 40 µs.
+ *
+ * @param holds ends a statement if the index has changed
+ * @param run runs statements in one snapshot
+ */
+export async function countInSets(
+  conditions: readonly Condition[],
+  scope: RowScope,
+  skips: SkipSource,
+  holds: Sql,
+  run: Run,
+): Promise<number | undefined> {
+  const [first, second] = conditions;
+  if (first !== undefined && second === undefined && !mayBeSet(first)) return undefined;
+  const sets = await openConditionSets(scope, skips, run);
+  if (sets === undefined || sets.index.pending > TUNING.maxTested) return undefined;
+  const { index } = sets;
+  const found = first === undefined ? { set: index.all, exact: true } : intersection(await sets.prepare(conditions));
+  if (found === undefined) return undefined;
+  const matching = (found.exact ? found.set : (found.sure ?? index.emptySet())).copy();
+  const open = found.set.copy().subtract(matching);
+  for (const number of await index.writtenNumbers()) {
+    matching.delete(number);
+    open.delete(number);
+  }
+  const numbers = open.keys();
+  if (numbers.length + index.pending > TUNING.maxTested) return undefined;
+  // PERF: members of exact sets need no test.
+  const inexact = conditions.filter((one) => sets.of(one)?.exact !== true);
+  const counts = [
+    ...(numbers.length === 0 ? [] : [matchesAmong(index.keysOf(numbers), inexact, scope)]),
+    ...(index.pending === 0
+      ? []
+      : [matchesAmong(sql`SELECT DISTINCT w.resource FROM (${index.written}) w`, conditions, scope)]),
+  ];
+  const [row] = await run(sql`SELECT ${counts.reduce((sum, count) => sql`${sum} + ${count}`, sql`0`)} WHERE ${holds}`);
+  return matching.count + Number(row![0]);
+}
+
+function matchesAmong(keys: Sql, conditions: readonly Condition[], scope: RowScope): Sql {
+  const tests = allOf([sql`r0.content IS NOT NULL`, ...conditions.map(({ test }) => test)]);
+  return sql`(SELECT count(*) FROM (${keys}) k (key) ${oneResourceOf(scope, sql`r0`, sql`k.key`)} WHERE ${tests})`;
+}
+
+/** Whether the skip index has sets for some of the criteria. Others are counted in the index by value. */
+function mayBeSet({ criteria, shared }: Condition): boolean {
+  return shared !== undefined || (criteria !== undefined && leavesOf(criteria).some(isOfSets));
+}
+
+function isOfSets(criteria: Criteria): boolean {
+  switch (criteria.kind) {
+    case 'match':
+      return criteria.test.kind !== 'string' && criteria.test.kind !== 'uri' && criteria.test.kind !== 'text';
+    case 'missing':
+    case 'composite':
+    case 'has':
+    case 'chain':
+    case 'last-updated':
+      return true;
+    default:
+      return false;
+  }
+}

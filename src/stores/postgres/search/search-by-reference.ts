@@ -1,0 +1,158 @@
+import type { FhirModel } from '../../../fhir/model/fhir-model.js';
+import { referenceTo } from '../../../fhir/reference.js';
+import type { CallOptions } from '../../../store/call-options.js';
+import { assertFewResources, pageEdgeOf, pageOf } from '../../../store/guards.js';
+import type { ReferenceTarget } from '../../../store/resource-key.js';
+import type { SearchPage, SearchQuery } from '../../../store/search-query.js';
+import { rowCondition } from '../../sql/conditions.js';
+import { pageOfMatches } from '../../sql/page.js';
+import type { Condition } from '../../sql/pages/condition.js';
+import { parseStoredParts } from '../../sql/parse-stored.js';
+import { isFound, ofParameter, parameterKey, valuesOf } from '../../sql/rows.js';
+import { allOf, exists, FALSE, type Sql, sql } from '../../sql/sql.js';
+import { arrayText, rowsOf } from '../rows/array.js';
+import { resourceKey, uuidText } from '../rows/keys.js';
+import type { Row } from '../database/lent-connection.js';
+import { areFar } from '../scans/far.js';
+import { TUNING } from '../scans/tuning.js';
+import type { Run } from '../database/run.js';
+import { conditionsIn, countOf, epochHolds, pageTexts, scopeOf, type SearchIndex } from './search.js';
+import { prepared } from '../database/statements.js';
+
+/** One page per target. */
+export async function searchByReference(
+  model: FhirModel,
+  query: SearchQuery,
+  parameter: string,
+  targets: readonly ReferenceTarget[],
+  index: SearchIndex,
+  options?: CallOptions,
+): Promise<readonly SearchPage[]> {
+  const { epoch } = index;
+  const keys = targets.map(({ type, id }) => referenceTo(type, id));
+  const byName = new Map(targets.map((target, index) => [keys[index]!, target]));
+  const wanted = [...byName.keys()];
+  const statement = byReferenceStatement(model, query, parameter, [...byName.values()], epoch);
+  const select = (run: Run): Promise<readonly Row[]> => run(prepared(cutRows(statement!, wanted, options)));
+  // PERF: conditions on other resources look costly to the server. Outside of a snapshot it would compile the statement, which
+  // takes a hundred times as long as the statement itself.
+  const isFar = areFar(conditionsIn(query, scopeOf(model, query)));
+  const isEmpty = wanted.length === 0 || statement === undefined;
+  const rows = isEmpty ? [] : await (isFar ? index.snapshot(select) : select(index.run));
+  assertFewResources(
+    rows.reduce((sum, [, content]) => (content === null ? sum : sum + 1), 0),
+    options,
+  );
+  const texts = new Map<string, TargetPage>();
+  for (const [position, content, total, isBroad] of rows) {
+    const target = wanted[Number(position) - 1]!;
+    if (isBroad === true) {
+      texts.set(target, await ofBroadTarget(model, query, parameter, byName.get(target)!, index));
+      continue;
+    }
+    const page = texts.get(target) ?? { contents: [], total: 0 };
+    texts.set(target, page);
+    if (content !== null) page.contents.push(content as string);
+    page.total = total === null ? page.contents.length : Number(total);
+  }
+  const backwards = pageEdgeOf(model, query)?.before === true;
+  const pages = keys.map((key) => texts.get(key) ?? { contents: [], total: 0 });
+  const resources = await parseStoredParts(
+    pages.flatMap(({ contents }) => contents),
+    query.elements,
+  );
+  let start = 0;
+  return pages.map(({ contents, total }) => {
+    const matches = resources.slice(start, (start += contents.length));
+    if (backwards) matches.reverse();
+    return query.total === true ? { matches, total } : { matches };
+  });
+}
+
+interface TargetPage {
+  readonly contents: string[];
+  total: number;
+}
+
+/** A target that so many refer to that its page is worth a search of its own. */
+async function ofBroadTarget(
+  model: FhirModel,
+  query: SearchQuery,
+  parameter: string,
+  target: ReferenceTarget,
+  index: SearchIndex,
+): Promise<TargetPage> {
+  const scope = scopeOf(model, query);
+  const key = parameterKey(scope, parameter)! as number;
+  const targetKey = resourceKey(query.project, target.type, target.id);
+  const isTarget = sql`x.target = ${targetKey}`;
+  const ofRow = valuesOf('reference', X, sql`r0.key`, key, scope);
+  const refers: Condition = {
+    test: exists(ofRow.from, allOf([ofRow.where, isTarget, sql`x.grp = 0`])),
+    scan: sql`SELECT x.resource FROM reference x WHERE ${ofParameter(X, key, scope)} AND ${isTarget} AND x.grp = 0`,
+    direct: true,
+    unique: true,
+    shared: { parameter: key, value: uuidText(targetKey), suffices: true },
+  };
+  const [contents, counted] = await Promise.all([
+    query.limit === 0 ? [] : pageTexts(model, query, [refers], index),
+    query.total === true ? countOf(model, query, [refers], index) : undefined,
+  ]);
+  return { contents: [...contents], total: counted ?? 0 };
+}
+
+/** One row more than the call may return shows that there are too many. A target without matches has a row, too. */
+function cutRows(statement: Sql, targets: readonly string[], options: CallOptions | undefined): Sql {
+  const max = options?.maxResources;
+  return max === undefined || !Number.isFinite(max) ? statement : sql`${statement} LIMIT ${max + targets.length + 1}`;
+}
+
+/**
+ * The one statement behind {@link searchByReference}: a page per target, searched separately, so that the limit applies
+ * to each and no further rows are read. Rows are the target's position from 1 up, the content, the total, and whether so
+ * many refer to the target that its page is left out. Content and total are null if not requested or absent. In the order
+ * of each page.
+ */
+export function byReferenceStatement(
+  model: FhirModel,
+  query: SearchQuery,
+  parameter: string,
+  targets: readonly ReferenceTarget[],
+  epoch: string,
+): Sql | undefined {
+  const { offset, limit } = pageOf(query);
+  const scope = scopeOf(model, query);
+  const key = parameterKey(scope, parameter);
+  const condition = rowCondition(query.criteria, scope);
+  if (key === undefined || condition === FALSE) return undefined;
+  const { project, baseUrl } = query;
+  const isPart = limit !== undefined || offset !== 0 || pageEdgeOf(model, query) !== undefined;
+  const found = allOf([isFound(scope), condition, sql`NOT b.broad`]);
+  const byReference = sql`${ofParameter(X, key, scope)} AND x.target = j.target AND x.grp = 0`;
+  const referring =
+    baseUrl === undefined
+      ? sql`FROM reference x JOIN resource r0 ON r0.key = x.resource WHERE ${byReference} AND ${found}`
+      : sql`FROM resource r0 WHERE r0.key IN (SELECT x.resource FROM reference x WHERE ${byReference}
+          UNION ALL SELECT x.resource FROM uri x WHERE ${ofParameter(X, key, scope)} AND x.grp = 0
+            AND ${scope.dialect.indexed.equals(sql`x.value`, sql`j.url`)})
+          AND ${found}`;
+  const page = sql`SELECT q.content, row_number() OVER () AS place FROM (${pageOfMatches(query, referring, scope)}) AS q`;
+  const keys = targets.map(({ type, id }) => resourceKey(project, type, id));
+  const urls = arrayText(targets.map(({ type, id }) => `${baseUrl!}/${referenceTo(type, id)}`));
+  const from =
+    baseUrl === undefined
+      ? sql`${rowsOf(keys)} WITH ORDINALITY AS j(target, position)`
+      : sql`unnest(${arrayText(keys)}::uuid[], ${urls}::text[]) WITH ORDINALITY AS j(target, url, position)`;
+  const last = sql`SELECT 1 FROM reference x WHERE ${byReference} LIMIT 1 OFFSET ${TUNING.broadTarget - 1}`;
+  const isBroad = limit === undefined || baseUrl !== undefined ? FALSE : sql`(${last}) IS NOT NULL`;
+  const targetsWithBreadth = sql`${from} CROSS JOIN LATERAL (SELECT ${isBroad} AS broad OFFSET 0) b`;
+  if (query.total !== true || !isPart) {
+    return sql`SELECT j.position, p.content, NULL, b.broad FROM ${targetsWithBreadth} LEFT JOIN LATERAL (${page}) AS p ON TRUE
+      WHERE ${epochHolds(epoch)} ORDER BY j.position, p.place`;
+  }
+  return sql`SELECT j.position, p.content, t.total, b.broad FROM ${targetsWithBreadth}
+    CROSS JOIN LATERAL (SELECT count(*) AS total ${referring}) AS t LEFT JOIN LATERAL (${page}) AS p ON TRUE
+    WHERE ${epochHolds(epoch)} ORDER BY j.position, p.place`;
+}
+
+const X = sql`x`;

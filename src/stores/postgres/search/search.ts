@@ -1,0 +1,153 @@
+import type { FhirModel } from '../../../fhir/model/fhir-model.js';
+import { pageEdgeOf, pageOf } from '../../../store/guards.js';
+import type { SearchPage, SearchQuery } from '../../../store/search-query.js';
+import { pageOfMatches } from '../../sql/page.js';
+import { type Condition, conditionsOf } from '../../sql/pages/condition.js';
+import { parseStoredParts } from '../../sql/parse-stored.js';
+import { planRows } from '../../sql/plan.js';
+import { inPlan, rowScope, type RowScope } from '../../sql/rows.js';
+import { allOf, type Sql, sql, TRUE } from '../../sql/sql.js';
+import { ConjunctionCount } from './count-conjunction.js';
+import { postgresDialect } from '../rows/dialect.js';
+import { rollbackUnless } from '../database/errors.js';
+import { withOwnScan } from '../scans/own-scans.js';
+import { PageFinder } from '../pages/page-finder.js';
+import { TUNING } from '../scans/tuning.js';
+import type { Reader } from '../database/run.js';
+import { SERIALLY } from '../database/serially.js';
+import type { SkipCache } from '../skip/read/skip-cache.js';
+import type { NoteStale, SkipSource } from '../skip/read/skip-state.js';
+
+/** The state of the index seen by a search. */
+export interface SearchIndex extends Reader {
+  /** In what epoch its statements may run; see {@link epochHolds}. */
+  readonly epoch: string;
+  /** Called with each type that lacks a skip index. */
+  readonly noteStale?: NoteStale | undefined;
+  /** Undefined: without skip indexes. */
+  readonly skips?: SkipCache | undefined;
+}
+
+/** One page of the matches. The count does not wait for the page. */
+export async function search(model: FhirModel, query: SearchQuery, index: SearchIndex): Promise<SearchPage> {
+  const { offset, limit } = pageOf(query);
+  const edge = pageEdgeOf(model, query);
+  // PERF: the length of an uncut page is the total.
+  const isWhole = edge === undefined && limit === undefined && offset === 0;
+  const [texts, counted] = await Promise.all([
+    limit === 0 ? [] : pageTexts(model, query, [], index),
+    query.total === true && !isWhole ? countOf(model, query, [], index) : undefined,
+  ]);
+  const matches = await parseStoredParts(texts, query.elements);
+  if (edge?.before === true) matches.reverse();
+  if (query.total !== true) return { matches };
+  return { matches, total: counted ?? matches.length };
+}
+
+/** The texts of a page of matches: by one statement where few match or their order is that of an index by id. */
+export async function pageTexts(
+  model: FhirModel,
+  query: SearchQuery,
+  among: readonly Condition[],
+  index: SearchIndex,
+): Promise<readonly string[]> {
+  const { epoch, run, snapshot } = index;
+  const scope = scopeOf(model, query);
+  const { offset } = pageOf(query);
+  const conditions = [...among, ...conditionsIn(query, scope)];
+  if (isPlain(query, conditions)) {
+    return (await run(plainPage(query, scope, epoch))).map(([content]) => content as string);
+  }
+  const finder = finderOf(query, model, scope, epoch, skipsOf(index));
+  const found =
+    (await finder.few(conditions, run)) ?? (await snapshot((inSnapshot) => finder.find(conditions, inSnapshot)));
+  return found.slice(offset).map(({ content }) => content);
+}
+
+export function conditionsIn({ criteria }: SearchQuery, scope: RowScope): readonly Condition[] {
+  return conditionsOf(criteria, scope).map((one) => withOwnScan(one, scope));
+}
+
+function finderOf(
+  query: SearchQuery,
+  model: FhirModel,
+  scope: RowScope,
+  epoch: string,
+  skips: SkipSource | undefined,
+): PageFinder {
+  const { sort = [], before } = query;
+  const { offset, limit } = pageOf(query);
+  const position = pageEdgeOf(model, query)?.position;
+  const holds = epochHolds(epoch, SERIALLY);
+  const need = offset + limit!;
+  return new PageFinder({ scope, sort, backwards: before !== undefined, position, need, offset, holds, skips });
+}
+
+/** One statement reads all matches, or walks the index by id. */
+function isPlain(query: SearchQuery, conditions: readonly Condition[]): boolean {
+  const { offset, limit } = pageOf(query);
+  return limit === undefined || (conditions.length === 0 && (query.sort ?? []).length === 0 && offset <= TUNING.deep);
+}
+
+function plainPage(query: SearchQuery, scope: RowScope, epoch: string): Sql {
+  return pageOfMatches(query, sql`FROM resource r0 WHERE ${whereOf(query, scope)} AND ${epochHolds(epoch)}`, scope);
+}
+
+/**
+ * True if the index is in this epoch; otherwise the whole statement fails, and index-status.ts runs it again. The
+ * condition has no columns, so it reads a single row, once.
+ *
+ * @param serially {@link SERIALLY}, for statements that read a bounded number of rows
+ */
+export function epochHolds(epoch: string, serially = TRUE): Sql {
+  const now = sql`SELECT m.value FROM fhirgraph_meta m WHERE ${allOf([sql`m.name = 'index_epoch'`, serially])}`;
+  return sql`1 = ${rollbackUnless(sql`(${now}) = ${epoch}`)}`;
+}
+
+/** The statements behind {@link search}: those of each way to find the page, and the count. */
+export function searchStatements(
+  model: FhirModel,
+  query: SearchQuery,
+  epoch: string,
+): { readonly pages: readonly Sql[]; readonly counts: readonly Sql[] } {
+  const scope = scopeOf(model, query);
+  const conditions = conditionsIn(query, scope);
+  const counts = counter(scope, epoch).statements(query.criteria, conditions);
+  if (isPlain(query, conditions)) {
+    return { pages: [plainPage(query, scope, epoch)], counts };
+  }
+  return { pages: finderOf(query, model, scope, epoch, undefined).statements(conditions), counts };
+}
+
+/** The number of resources that meet conditions. */
+export function countOf(
+  model: FhirModel,
+  query: SearchQuery,
+  among: readonly Condition[],
+  index: SearchIndex,
+): Promise<number> {
+  const scope = scopeOf(model, query);
+  const criteria = among.length === 0 ? query.criteria : undefined;
+  return counter(scope, index.epoch, skipsOf(index)).count(criteria, [...among, ...conditionsIn(query, scope)], index);
+}
+
+function counter(scope: RowScope, epoch: string, skips?: SkipSource): ConjunctionCount {
+  return new ConjunctionCount(scope, { one: epochHolds(epoch, SERIALLY), many: epochHolds(epoch) }, skips);
+}
+
+function skipsOf({ epoch, skips, noteStale }: SearchIndex): SkipSource | undefined {
+  return skips && { epoch, cache: skips, noteStale };
+}
+
+/** The id of the first match. */
+export function firstMatchStatement(model: FhirModel, query: SearchQuery, epoch: string): Sql {
+  return sql`SELECT r0.id FROM resource r0 WHERE ${whereOf(query, scopeOf(model, query))} AND ${epochHolds(epoch)} ORDER BY r0.id LIMIT 1`;
+}
+
+export function scopeOf(model: FhirModel, { project, type, baseUrl }: SearchQuery): RowScope {
+  return rowScope({ project, dialect: postgresDialect(model), baseUrl }, type);
+}
+
+function whereOf({ criteria }: SearchQuery, scope: RowScope): Sql {
+  return inPlan(planRows(criteria, scope), scope);
+}

@@ -1,0 +1,37 @@
+import type { ResourceKey } from '../../../store/resource-key.js';
+import type { ReadResult } from '../../../store/stored-resource.js';
+import { CallGroups } from '../database/call-groups.js';
+
+type Keys = readonly ResourceKey[];
+
+/** Runs a read in statements of its own. */
+type Read = (keys: Keys, signal: AbortSignal | undefined) => Promise<readonly ReadResult[]>;
+
+/** Runs small reads that come at the same time as one. */
+export class SmallReads {
+  readonly #read: Read;
+  readonly #groups: CallGroups<Keys, readonly ReadResult[]>;
+
+  constructor(read: Read) {
+    this.#read = read;
+    this.#groups = new CallGroups({
+      alone: read,
+      together: (lists) => this.#together(lists),
+      fitting: () => () => true,
+      ended: (error) => error,
+    });
+  }
+
+  run(keys: Keys, signal: AbortSignal | undefined): Promise<readonly ReadResult[]> {
+    return keys.length <= MAX_KEYS ? this.#groups.run(keys, signal) : this.#read(keys, signal);
+  }
+
+  async #together(lists: readonly Keys[]): Promise<readonly (readonly ReadResult[])[]> {
+    const results = await this.#read(lists.flat(), undefined);
+    let start = 0;
+    return lists.map((keys) => results.slice(start, (start += keys.length)));
+  }
+}
+
+/** Others should not wait for the resources of a large read. */
+const MAX_KEYS = 4;

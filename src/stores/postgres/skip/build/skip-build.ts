@@ -1,0 +1,293 @@
+import { randomUUID } from 'node:crypto';
+import { setImmediate as turn } from 'node:timers/promises';
+import type { FhirModel } from '../../../../fhir/model/fhir-model.js';
+import { LARGEST, SMALLEST } from '../../../sql/extremes.js';
+import { tablesOf } from '../../../sql/index-tables.js';
+import { isCurrent, parameterKey, rowScope, type RowScope } from '../../../sql/rows.js';
+import { setBytes } from '../../../sql/skip/key-bytes.js';
+import { KeySet } from '../../../sql/skip/key-set.js';
+import { keptUnits } from '../../../sql/skip/unit-sets.js';
+import { FALSE, type Sql, sql, type SqlValue } from '../../../sql/sql.js';
+import { arrayText } from '../../rows/array.js';
+import { postgresDialect } from '../../rows/dialect.js';
+import { projectKey } from '../../rows/keys.js';
+import type { Runner } from '../../rows/meta.js';
+import { type OrderIndex, orderIndexOf } from '../../scans/order-index.js';
+import { granuleRows } from '../format/granule-rows.js';
+import { longEnds, type MadeOrder } from './long-ends.js';
+import { createMadeRows } from './made-rows.js';
+import { numbers, numbersIn, textOf } from '../format/number-texts.js';
+import { referenceRows } from './reference-rows.js';
+import { RowWriter } from './row-writer.js';
+import { tokenRows } from './token-rows.js';
+import { numbersByUnit, type UnitNumbers } from '../format/unit-numbers.js';
+import {
+  BY_END,
+  BY_LARGEST,
+  BY_SMALLEST,
+  FORMAT,
+  HEADER,
+  IDS,
+  keyNames,
+  KEYS_IN_ROW,
+  KEYS_TOGETHER,
+  PRESENCE,
+  SETS,
+  SEVERAL,
+  SKIP_TUNING,
+  type SkipHeader,
+  valueName,
+} from '../../rows/skip-row.js';
+
+/** A type of a project, and the entry `index_epoch` of `fhirgraph_meta`. */
+export interface SkippedType {
+  readonly project: string;
+  readonly type: string;
+  readonly epoch: string;
+}
+
+/**
+ * Makes the rows of the skip index of a type of a project, inside a transaction that sees one moment's state: see skip-row.ts
+ * and made-rows.ts.
+ *
+ * PERF: the server gathers the numbers of resources, four bytes each, and this process turns them into lists and sets: 0.01 µs
+ * per number, some milliseconds at a time.
+ */
+export async function buildSkipIndex(runner: Runner, model: FhirModel, type: SkippedType): Promise<void> {
+  await new SkipBuilder(runner, model, type).build();
+}
+
+class SkipBuilder {
+  readonly #runner: Runner;
+  readonly #type: SkippedType;
+  readonly #scope: RowScope;
+  readonly #writer: RowWriter;
+  #all = new KeySet(0, 0);
+
+  constructor(runner: Runner, model: FhirModel, type: SkippedType) {
+    this.#runner = runner;
+    this.#type = type;
+    this.#scope = rowScope({ project: type.project, dialect: postgresDialect(model) }, type.type);
+    this.#writer = new RowWriter(runner, type);
+  }
+
+  async build(): Promise<void> {
+    await createMadeRows(this.#runner);
+    await this.#number();
+    const parameters = await this.#presence();
+    for (const code of ['_id', '_lastUpdated', ...parameters.keys()]) await this.#order(code);
+    await this.#values(parameters);
+    await this.#references(parameters);
+    const { epoch, project } = this.#type;
+    const header: SkipHeader = {
+      format: FORMAT,
+      id: randomUUID(),
+      epoch,
+      size: this.#all.size,
+      project,
+      layers: [],
+      next: 1,
+    };
+    await this.#writer.add({ sort: SETS, subject: IDS, value: HEADER, data: JSON.stringify(header) });
+    await this.#writer.flush();
+  }
+
+  /** Numbers the resources in the order of their keys. */
+  async #number(): Promise<void> {
+    const y = sql`y`;
+    const project = sql`${projectKey(this.#type.project)}::uuid, ${this.#type.type}::text`;
+    await this.#run(
+      sql`CREATE TEMP TABLE fhirgraph_number (resource uuid NOT NULL, n int NOT NULL, shape uuid NOT NULL) ON COMMIT DROP`,
+    );
+    await this
+      .#run(sql`INSERT INTO fhirgraph_number SELECT y.key, (row_number() OVER (ORDER BY y.key) - 1)::int, y.shape
+      FROM resource y WHERE ${isCurrent({ ...this.#scope, row: y })}`);
+    await this.#run(sql`ANALYZE fhirgraph_number`);
+    const [[count]] = (await this.#run(
+      sql`WITH i AS (INSERT INTO fhirgraph_made_key SELECT ${project}, n & ${-KEYS_IN_ROW}::int, array_agg(resource ORDER BY n)
+        FROM fhirgraph_number GROUP BY 3 RETURNING cardinality(keys) AS n) SELECT coalesce(sum(n), 0) FROM i`,
+    )) as [[unknown]];
+    this.#all = new KeySet(0, Number(count)).fill();
+    await this.#keys(project);
+  }
+
+  async #keys(project: Sql): Promise<void> {
+    for (const [row, name] of keyNames(this.#all.size).entries()) {
+      const from = row * KEYS_TOGETHER;
+      await this.#run(sql`INSERT INTO fhirgraph_made (project, type, sort, subject, value, data)
+        SELECT ${project}, ${SETS}::bigint, ${IDS}::bigint, ${name}::text, encode(string_agg(uuid_send(resource), '' ORDER BY n), 'base64')
+        FROM fhirgraph_number WHERE n >= ${from}::int AND n < ${from + KEYS_TOGETHER}::int`);
+    }
+  }
+
+  /**
+   * The sets of resources with values, and with several. Resources of one shape have values of the same parameters.
+   *
+   * @returns the parameters with values, by code
+   */
+  async #presence(): Promise<ReadonlyMap<string, number>> {
+    const rows = await this.#run(sql`SELECT array_to_string(s.parameters, ','), m.data
+      FROM (SELECT shape, ${NUMBERS} AS data FROM fhirgraph_number GROUP BY shape) m
+      JOIN fhirgraph_shape s ON s.key = m.shape WHERE s.project = ${projectKey(this.#type.project)} AND s.type = ${this.#type.type}`);
+    const sets = new Map<number, { readonly present: KeySet; readonly several: KeySet }>();
+    for (const [text, data] of rows as readonly (readonly [string, string])[]) {
+      const numbers = numbersIn(data);
+      for (const signed of text === '' ? [] : text.split(',').map(Number)) {
+        const parameter = Math.abs(signed);
+        const { present, several } = sets.get(parameter) ?? { present: this.#emptySet(), several: this.#emptySet() };
+        sets.set(parameter, { present, several });
+        for (const number of numbers) present.add(number);
+        if (signed < 0) for (const number of numbers) several.add(number);
+      }
+      await turn();
+    }
+    for (const [subject, { present, several }] of sets) {
+      await this.#addSet(subject, PRESENCE, present);
+      await this.#addSet(subject, SEVERAL, several);
+    }
+    const codes = [...this.#scope.dialect.model.searchParameters(this.#type.type).keys()];
+    return new Map(
+      codes.flatMap((code) => {
+        const key = parameterKey(this.#scope, code) as number | undefined;
+        return key !== undefined && sets.has(key) ? [[code, key] as const] : [];
+      }),
+    );
+  }
+
+  async #order(parameter: string): Promise<void> {
+    const index = orderIndexOf({ parameter, descending: false }, this.#scope);
+    if (index === undefined || (await this.#lacks(index))) return;
+    const falling = orderIndexOf({ parameter, descending: true }, this.#scope)!;
+    const [row] =
+      index.missing === undefined
+        ? []
+        : await this.#run(sql`SELECT 1 FROM ${falling.from} WHERE ${otherLargest(falling)} LIMIT 1`);
+    const several = row !== undefined;
+    const isMade = await this.#granules(index, BY_SMALLEST, several);
+    if (several && isMade) await this.#granules(falling, BY_LARGEST, several);
+    const ends = isMade ? await longEnds(parameter, this.#scope, (statement) => this.#run(statement)) : undefined;
+    if (ends !== undefined) await this.#granules(ends, BY_END, false);
+  }
+
+  async #lacks({ lacks }: OrderIndex): Promise<boolean> {
+    if (lacks === FALSE) return false;
+    const [row] = await this.#run(sql`SELECT 1 WHERE ${lacks}`);
+    return row !== undefined;
+  }
+
+  /**
+   * The granules of an order. Equal values are never in two granules, and a value that many resources have gets a granule of
+   * its own.
+   *
+   * @returns false where none has a value
+   */
+  async #granules(index: MadeOrder, subject: number, several: boolean): Promise<boolean> {
+    const { granule } = SKIP_TUNING;
+    const { from, where, key, value, isNumber } = index;
+    const rows = await this.#run(sql`SELECT min(q.v), q.tie, ${NUMBERS} FROM (
+        SELECT v, n, tie, sum(tie::int) OVER (ORDER BY v) AS part, rank() OVER (ORDER BY v) / ${granule}::int AS place FROM (
+          SELECT v, n, count(*) OVER (PARTITION BY v) >= ${Math.ceil(granule / 2)} AS tie FROM (
+            SELECT ${value} AS v, m.n FROM ${from} JOIN fhirgraph_number m ON m.resource = ${key} WHERE ${where}) x) y) q
+      GROUP BY q.part, q.tie, CASE WHEN q.tie THEN 0 ELSE q.place END ORDER BY 1`);
+    const granules = (rows as readonly (readonly [SqlValue, boolean, string])[]).map(([start, isTie, data]) => {
+      return { start: isNumber ? Number(start) : start, isTie, numbers: numbersIn(data) };
+    });
+    if (granules.length === 0) return false;
+    const order = { sort: index.skip, subject, several };
+    // Of an order by ends nobody asks what it lacks.
+    const all = subject === BY_END ? this.#emptySet() : this.#all;
+    for await (const row of granuleRows(order, granules, all)) await this.#writer.add(row);
+    return true;
+  }
+
+  /** The sets of frequent codes and targets, and of units. */
+  async #values(parameters: ReadonlyMap<string, number>): Promise<void> {
+    const project = projectKey(this.#type.project);
+    const of = (table: string): readonly number[] =>
+      [...parameters].filter(([code]) => this.#isIn(table, code)).map(([, key]) => key);
+    for (const parameter of of('token')) {
+      for await (const row of tokenRows(this.#runner, sql`${project}`, parameter, this.#all))
+        await this.#writer.add(row);
+    }
+    for (const parameter of of('quantity')) await this.#units(parameter);
+    await this.#frequent(of('reference'), sql`x.target`, sql`reference x`, sql`x.project = ${project} AND x.grp = 0`);
+  }
+
+  async #units(parameter: number): Promise<void> {
+    const rows = await this.#run(sql`SELECT x.system::text, x.code::text, x.unit::text, ${numbers(sql`m.n`)}
+      FROM quantity x JOIN fhirgraph_number m ON m.resource = x.resource
+      WHERE x.project = ${projectKey(this.#type.project)} AND x.parameter = ${parameter}::bigint AND x.grp = 0 AND x.system IS NOT NULL
+      GROUP BY x.system, x.code, x.unit`);
+    const units = rows as unknown as readonly UnitNumbers[];
+    for (const [name, found] of await numbersByUnit(units, { first: 0, size: this.#all.size }, keptUnits)) {
+      const set = this.#emptySet();
+      for (const number of found) set.add(number);
+      await this.#addSet(parameter, valueName(name), set);
+      await turn();
+    }
+  }
+
+  #isIn(table: string, code: string): boolean {
+    return tablesOf(this.#scope.dialect.model, this.#type.type, code).some((one) => one === table);
+  }
+
+  /** The references of resources. */
+  async #references(parameters: ReadonlyMap<string, number>): Promise<void> {
+    const keys = [...parameters].filter(([code]) => this.#isIn('reference', code)).map(([, key]) => key);
+    const project = sql`${projectKey(this.#type.project)}`;
+    const of = sql`${project}::uuid, ${this.#type.type}::text`;
+    for (const some of this.#together(keys)) {
+      for await (const row of referenceRows(this.#runner, project, of, some, this.#all)) {
+        await this.#writer.add(row);
+        await turn();
+      }
+    }
+  }
+
+  async #frequent(parameters: readonly number[], value: Sql, from: Sql, where: Sql): Promise<void> {
+    for (const some of this.#together(parameters)) {
+      const keys = arrayText(some);
+      const rows = await this.#run(sql`SELECT x.parameter, ${value}::text, ${NUMBERS} FROM ${from}
+        JOIN fhirgraph_number m ON m.resource = x.resource WHERE ${where} AND x.parameter = ANY (${keys}::bigint[])
+        GROUP BY x.parameter, ${value} HAVING count(*) >= ${SKIP_TUNING.minHolders}`);
+      for (const [subject, code, data] of rows as readonly (readonly [unknown, string, string])[]) {
+        await this.#addSet(Number(subject), valueName(code), this.#setOf(data));
+        await turn();
+      }
+    }
+  }
+
+  /** Parameters that are read at once. */
+  *#together(parameters: readonly number[]): Generator<readonly number[]> {
+    const together = Math.max(1, Math.floor(MAX_NUMBERS / Math.max(1, this.#all.size)));
+    for (let start = 0; start < parameters.length; start += together) yield parameters.slice(start, start + together);
+  }
+
+  #emptySet(): KeySet {
+    return new KeySet(0, this.#all.size);
+  }
+
+  #setOf(data: string): KeySet {
+    const set = this.#emptySet();
+    for (const number of numbersIn(data)) set.add(number);
+    return set;
+  }
+
+  async #addSet(subject: number, value: string, set: KeySet): Promise<void> {
+    await this.#writer.add({ sort: SETS, subject, value, data: textOf(setBytes(set, this.#all)) });
+  }
+
+  #run(statement: Sql): ReturnType<Runner['run']> {
+    return this.#runner.run(statement);
+  }
+}
+
+const NUMBERS = numbers(sql`n`);
+
+/** Resources whose largest and smallest value differ. */
+function otherLargest({ where }: Pick<OrderIndex, 'where'>): Sql {
+  return sql`${where} AND w.extreme & ${SMALLEST | LARGEST}::int = ${LARGEST}::int`;
+}
+
+/** Numbers that are read together, at most about four times as many bytes. */
+const MAX_NUMBERS = 4_000_000;

@@ -1,0 +1,38 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { listBytes, listsBytes } from '../../../sql/skip/key-bytes.js';
+import type { KeySet } from '../../../sql/skip/key-set.js';
+import type { SqlValue } from '../../../sql/sql.js';
+import { type Row, textOf } from './number-texts.js';
+import { GRANULES_IN_ROW, ORDER, type SkipOrder } from '../../rows/skip-row.js';
+
+/** A granule: neighbors in an order. */
+export interface Granule {
+  /** Its first value. */
+  readonly start: SqlValue;
+  /** True if it has no other value. */
+  readonly isTie: boolean;
+  /** The resources with these values. */
+  readonly numbers: Int32Array;
+}
+
+/** The rows of an order. @param several some resources have several values */
+export async function* granuleRows(
+  { sort, subject, several }: { readonly sort: number; readonly subject: number; readonly several: boolean },
+  granules: readonly Granule[],
+  all: KeySet,
+): AsyncGenerator<Row> {
+  const starts = granules.map(({ start }) => start);
+  const ties = [...granules.keys()].filter((place) => granules[place]!.isTie);
+  const order: SkipOrder = { starts, ties, several };
+  yield { sort, subject, value: ORDER, data: JSON.stringify(order) };
+  const missing = all.copy();
+  for (let first = 0; first <= granules.length; first += GRANULES_IN_ROW) {
+    const lists = granules.slice(first, first + GRANULES_IN_ROW).map(({ numbers }) => {
+      for (const number of numbers) missing.delete(number);
+      return listBytes(numbers.sort(), 0);
+    });
+    if (first + GRANULES_IN_ROW > granules.length) lists.push(listBytes(missing.keys(), 0));
+    yield { sort, subject, value: String(first / GRANULES_IN_ROW), data: textOf(listsBytes(lists)) };
+    await turn();
+  }
+}

@@ -1,0 +1,50 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { getOrCreate } from '../../../../platform/maps.js';
+import { namesOfUnit, SEVERAL_UNITS } from '../../../sql/skip/unit-sets.js';
+import { plainKey } from '../../rows/keys.js';
+import { numbersIn } from './number-texts.js';
+import type { SkipLayer } from '../../rows/skip-row.js';
+
+/** Keys of a unit, and the numbers of the resources with such a value. */
+export type UnitNumbers = readonly [system: string, code: string | null, unit: string | null, data: string];
+
+/** Names the set of the resources with a unit that has no set of its own. */
+export const OTHER_UNITS = '|';
+
+/**
+ * The resources by the names of the sets of their units.
+ *
+ * @param rows those of one parameter, each unit once
+ * @param keep chooses the units that have sets
+ */
+export async function numbersByUnit(
+  rows: readonly UnitNumbers[],
+  { first, size }: Pick<SkipLayer, 'first' | 'size'>,
+  keep: (found: ReadonlyMap<string, readonly number[]>) => readonly string[],
+): Promise<ReadonlyMap<string, readonly number[]>> {
+  const found = new Map<string, number[]>();
+  const several: number[] = [];
+  // For each resource the place of its unit among the rows, from 1 up.
+  const placeOf = new Int32Array(size);
+  for (const [place, [system, code, unit, data]] of rows.entries()) {
+    const [keyOfCode, keyOfUnit] = [code, unit].map((key) => key && plainKey(key));
+    const names = namesOfUnit([plainKey(system), keyOfCode ?? null, keyOfUnit ?? null]);
+    const lists = names.map((name) => getOrCreate(found, name, () => []));
+    for (const number of numbersIn(data)) {
+      for (const list of lists) list.push(number);
+      const other = placeOf[number - first]!;
+      if (other === 0) placeOf[number - first] = place + 1;
+      else if (other !== place + 1) several.push(number);
+    }
+    await turn();
+  }
+  if (found.size === 0) return found;
+  const kept = new Set(keep(found));
+  const others: number[] = [];
+  for (const [name, own] of found) {
+    if (kept.has(name)) continue;
+    for (const number of own) others.push(number);
+    found.delete(name);
+  }
+  return found.set(SEVERAL_UNITS, several).set(OTHER_UNITS, others);
+}

@@ -1,0 +1,66 @@
+import { tablesOf, TABLE_NAMES, type ValueTable } from '../../../sql/index-tables.js';
+import { parameterKey, type RowScope } from '../../../sql/rows.js';
+import type { KeySet } from '../../../sql/skip/key-set.js';
+import { sql, type Sql } from '../../../sql/sql.js';
+import { arrayText } from '../../rows/array.js';
+import { projectKey } from '../../rows/keys.js';
+import type { Runner } from '../../rows/meta.js';
+import type { SkipIndex } from '../read/skip-index.js';
+import type { SkipLayer } from '../../rows/skip-row.js';
+
+/** The tables that a layer is made from. */
+export interface LayerSource {
+  readonly runner: Runner;
+  readonly scope: RowScope;
+  /** The layers below. */
+  readonly below: SkipIndex;
+  /** Their numbers that the layer does not take the place of. */
+  readonly left: KeySet;
+  /** The layer; the temporary table `fhirgraph_number` has its resources. */
+  readonly layer: SkipLayer;
+  /** Granules that become twice as large as others are divided. */
+  readonly divides: boolean;
+}
+
+/**
+ * How the index rows of a layer's resources are read.
+ *
+ * PERF: the server finds those of a resource one after the other, so a layer takes the time of its own resources, wherever
+ * their values are.
+ */
+export class LayerTables {
+  /** The parameters of the type by their keys. */
+  readonly codes: ReadonlyMap<number, string>;
+  readonly #scope: RowScope;
+  readonly #size: number;
+
+  constructor({ scope, layer }: LayerSource) {
+    const codes = [...scope.dialect.model.searchParameters(scope.type).keys()];
+    this.codes = new Map(codes.map((code) => [Number(parameterKey(scope, code)), code]));
+    this.#scope = scope;
+    this.#size = layer.size;
+  }
+
+  /** The parameters with rows in a table. */
+  of(table: ValueTable): readonly number[] {
+    const scope = this.#scope;
+    const isIn = (code: string): boolean => tablesOf(scope.dialect.model, scope.type, code).includes(table);
+    return [...this.codes].filter(([, code]) => isIn(code)).map(([key]) => key);
+  }
+
+  /** Joins the rows `x` of a resource. PERF: OFFSET keeps the planner from reading those of others. */
+  rowsOf(table: ValueTable, parameters: readonly number[], columns: Sql, where: Sql): Sql {
+    return sql`CROSS JOIN LATERAL (SELECT w.parameter, ${columns} FROM ${TABLE_NAMES[table]} w
+      WHERE w.project = ${projectKey(this.#scope.project)} AND w.resource = m.resource
+        AND w.parameter = ANY (${arrayText(parameters)}::bigint[]) AND ${where} OFFSET 0) x`;
+  }
+
+  /** Parameters that are read at once. */
+  *together(parameters: readonly number[]): Generator<readonly number[]> {
+    const together = Math.max(1, Math.floor(MAX_VALUES / Math.max(1, this.#size)));
+    for (let start = 0; start < parameters.length; start += together) yield parameters.slice(start, start + together);
+  }
+}
+
+/** Values that are read at once, about a hundred bytes each. */
+const MAX_VALUES = 100_000;

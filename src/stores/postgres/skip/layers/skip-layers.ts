@@ -1,0 +1,145 @@
+import type { FhirModel } from '../../../../fhir/model/fhir-model.js';
+import { isCurrent, type RowScope, rowScope } from '../../../sql/rows.js';
+import { listBytes } from '../../../sql/skip/key-bytes.js';
+import type { KeySet } from '../../../sql/skip/key-set.js';
+import { sql, type Sql } from '../../../sql/sql.js';
+import { arrayText } from '../../rows/array.js';
+import { postgresDialect } from '../../rows/dialect.js';
+import { projectKey } from '../../rows/keys.js';
+import type { Runner } from '../../rows/meta.js';
+import { LayerBuilder } from './layer-build.js';
+import { createMadeRows, type Replaced } from '../build/made-rows.js';
+import { textOf } from '../format/number-texts.js';
+import { RowWriter } from '../build/row-writer.js';
+import type { SkippedType } from '../build/skip-build.js';
+import type { SkipCache } from '../read/skip-cache.js';
+import { SkipIndex } from '../read/skip-index.js';
+import {
+  HEADER,
+  IDS,
+  keyNames,
+  KEYS_IN_ROW,
+  KEYS_TOGETHER,
+  REPLACED,
+  SETS,
+  SKIP_TUNING,
+  type SkipHeader,
+  type SkipLayer,
+} from '../../rows/skip-row.js';
+import { skipState } from '../read/skip-state.js';
+
+/**
+ * Takes what was written since into a layer of its own, together with layers that are not much larger: so a resource is taken
+ * in a few times, each time together with several times as many others. Runs inside a transaction that sees one moment's
+ * state.
+ *
+ * @returns what the made rows take the place of. Undefined where all has to be rebuilt: there is no valid skip index, or layers
+ * have become large
+ */
+export async function addLayer(
+  runner: Runner,
+  model: FhirModel,
+  { project, type, epoch }: SkippedType,
+  cache: SkipCache,
+): Promise<Replaced | undefined> {
+  const run = (statement: Sql): ReturnType<Runner['run']> => runner.run(statement);
+  const scope = rowScope({ project, dialect: postgresDialect(model) }, type);
+  const { header } = await skipState(scope, epoch, run);
+  if (header === undefined) return undefined;
+  const of = sql`s.project = ${projectKey(project)} AND s.type = ${type}`;
+  const written = await writtenKeys(runner, of);
+  const kept = keptLayers(header, written.length / KEY_BYTES);
+  if (kept === undefined) return undefined;
+  const below = await SkipIndex.of({ ...header, layers: kept }, 0, scope, run, cache);
+  const first = Math.ceil(below.size / KEYS_IN_ROW) * KEYS_IN_ROW;
+  const mark = `+${header.next} `;
+  const absorbed = header.layers.slice(kept.length);
+  const replaced = await replacedNumbers(header, absorbed, below, written, { scope, runner, cache });
+  const size = await numberResources(runner, scope, of, first);
+  const layer: SkipLayer = { mark, first, size };
+  await createMadeRows(runner);
+  await writeKeys(runner, scope, layer);
+  const writer = new RowWriter(runner, { project, type }, mark);
+  await writer.add({ sort: SETS, subject: IDS, value: REPLACED, data: textOf(listBytes(replaced.keys(), 0)) });
+  const left = below.all.copy().subtract(replaced);
+  for await (const row of new LayerBuilder({ runner, scope, below, left, layer, divides: true }).rows())
+    await writer.add(row);
+  await writer.flush();
+  const changed: SkipHeader = { ...header, layers: [...kept, layer], next: header.next + 1 };
+  const whole = new RowWriter(runner, { project, type });
+  await whole.add({ sort: SETS, subject: IDS, value: HEADER, data: JSON.stringify(changed) });
+  await whole.flush();
+  const marks = arrayText(absorbed.map((one) => one.mark));
+  return {
+    rows: sql`(s.sort = ${SETS}::bigint AND s.subject = ${IDS}::bigint AND s.value = ${HEADER}
+      OR s.value LIKE '+%' AND split_part(s.value, ' ', 1) || ' ' = ANY (${marks}::text[]))`,
+    keys: sql`s.first >= ${first}::int`,
+  };
+}
+
+/** The keys of what was written since, one after the other. */
+async function writtenKeys(runner: Runner, of: Sql): Promise<Buffer> {
+  const [[text]] = (await runner.run(sql`SELECT encode(string_agg(uuid_send(w.resource), ''), 'base64')
+    FROM (SELECT DISTINCT s.resource FROM fhirgraph_skip_written s WHERE ${of}) w`)) as [[string | null]];
+  return Buffer.from(text ?? '', 'base64');
+}
+
+const KEY_BYTES = 16;
+
+/** The layers that stay as they are. Undefined where all has to be rebuilt. */
+function keptLayers({ layers, size }: SkipHeader, written: number): readonly SkipLayer[] | undefined {
+  const { layerGrowth, maxLayered } = SKIP_TUNING;
+  let kept = layers.length;
+  let total = written;
+  while (kept > 0 && layers[kept - 1]!.size < layerGrowth * total) total += layers[--kept]!.size;
+  const layered = layers.slice(0, kept).reduce((sum, one) => sum + one.size, total);
+  return layered > maxLayered * size ? undefined : layers.slice(0, kept);
+}
+
+/** The numbers below that no longer count: of what was written since, and of what the absorbed layers replaced. */
+async function replacedNumbers(
+  header: SkipHeader,
+  absorbed: readonly SkipLayer[],
+  below: SkipIndex,
+  written: Buffer,
+  { scope, runner, cache }: { readonly scope: RowScope; readonly runner: Runner; readonly cache: SkipCache },
+): Promise<KeySet> {
+  const replaced = below.emptySet();
+  for (const number of await below.placesOf(written)) replaced.add(number);
+  if (absorbed.length > 0) {
+    const whole = await SkipIndex.of(header, 0, scope, (statement) => runner.run(statement), cache);
+    for (const number of below.all.copy().keys()) if (!whole.all.has(number)) replaced.add(number);
+  }
+  return replaced.intersect(below.all);
+}
+
+/** Numbers the resources of a layer in the order of their keys. */
+async function numberResources(runner: Runner, scope: RowScope, of: Sql, first: number): Promise<number> {
+  await runner.run(
+    sql`CREATE TEMP TABLE fhirgraph_number (resource uuid NOT NULL, n int NOT NULL, shape uuid NOT NULL) ON COMMIT DROP`,
+  );
+  const row = sql`z`;
+  const keys = sql`SELECT s.resource AS key FROM fhirgraph_skip_written s WHERE ${of}
+    UNION SELECT unnest(s.keys) FROM fhirgraph_skip_key s WHERE ${of} AND s.first >= ${first}::int`;
+  const [[count]] = (await runner.run(sql`WITH i AS (INSERT INTO fhirgraph_number
+    SELECT y.key, (row_number() OVER (ORDER BY y.key) - 1)::int + ${first}::int, y.shape
+    FROM (${keys}) w CROSS JOIN LATERAL (SELECT z.key, z.shape FROM resource z
+      WHERE z.key = w.key AND ${isCurrent({ ...scope, row })} OFFSET 0) y RETURNING 1) SELECT count(*) FROM i`)) as [
+    [unknown],
+  ];
+  await runner.run(sql`ANALYZE fhirgraph_number`);
+  return Number(count);
+}
+
+/** Writes the keys of a layer: see skip-row.ts. */
+async function writeKeys(runner: Runner, { project, type }: RowScope, { mark, first, size }: SkipLayer): Promise<void> {
+  const of = sql`${projectKey(project)}::uuid, ${type}::text`;
+  await runner.run(sql`INSERT INTO fhirgraph_made_key SELECT ${of}, n & ${-KEYS_IN_ROW}::int, array_agg(resource ORDER BY n)
+    FROM fhirgraph_number GROUP BY 3`);
+  for (const [row, name] of keyNames(size).entries()) {
+    const from = first + row * KEYS_TOGETHER;
+    await runner.run(sql`INSERT INTO fhirgraph_made (project, type, sort, subject, value, data)
+      SELECT ${of}, ${SETS}::bigint, ${IDS}::bigint, ${mark + name}::text, encode(string_agg(uuid_send(resource), '' ORDER BY n), 'base64')
+      FROM fhirgraph_number WHERE n >= ${from}::int AND n < ${from + KEYS_TOGETHER}::int`);
+  }
+}

@@ -1,0 +1,229 @@
+import { partWith, rangeOf } from '../../../sql/pages/value-range.js';
+import type { RowScope } from '../../../sql/rows.js';
+import type { ConditionSet } from '../../../sql/skip/condition-set.js';
+import type { KeySet } from '../../../sql/skip/key-set.js';
+import { sql, type Sql } from '../../../sql/sql.js';
+import {
+  asksForUnit,
+  failsSurely,
+  isByStart,
+  isOpenAbove,
+  isOpenBelow,
+  matchesIfShort,
+  matchesSurely,
+  type RangeCriteria,
+} from '../../../sql/skip/range-tests.js';
+import { LongIntervals } from './long-intervals.js';
+import { rangeValues, type RangeValues } from '../format/range-values.js';
+import type { SkipIndex } from '../read/skip-index.js';
+import type { SkipOrderKeys } from '../read/order-keys.js';
+import { orderName, orderNames, type RowName } from '../read/skip-rows.js';
+import { BY_END, SETS, SEVERAL, SKIP_TUNING, subjectOf } from '../../rows/skip-row.js';
+
+/** The lookups that the server makes. */
+export interface RangeReads {
+  /** Selects of keys; undefined is kept where they are too many. */
+  readonly scans: readonly { readonly scan: Sql; keep(set: KeySet | undefined): void }[];
+  /** Expressions of texts. */
+  readonly texts: readonly { readonly text: Sql; keep(text: string): void }[];
+}
+
+/**
+ * The resources with a value in a range, by the granules of an order.
+ *
+ * All of a granule within the range match. At the ends of the range the server tests the values of a granule, in the order of
+ * the numbers that the granule has. Long intervals are few: those that match although they begin before the range, and those
+ * that do not because they end after it, are read beside that.
+ *
+ * Of a resource with several values an order has one. The largest one shows whether any is in a range without an upper end, the
+ * smallest one whether any is in a range without a lower end.
+ */
+export class RangeSet {
+  readonly #criteria: RangeCriteria;
+  readonly #index: SkipIndex;
+  readonly #order: SkipOrderKeys;
+  readonly #values: RangeValues;
+  /** The resources with several values. */
+  readonly #several: KeySet;
+  /** From the first granule to the last one with values that may match. */
+  readonly #span: readonly [from: number, to: number];
+  /** The range has an upper end. */
+  readonly #isCut: boolean;
+  readonly #reaching: LongIntervals;
+  readonly #leaving: LongIntervals;
+  /** For each tested granule a character for each resource. */
+  readonly #tested = new Map<number, string>();
+  /** The resources of the index that were not written since. */
+  #current: KeySet;
+
+  private constructor(criteria: RangeCriteria, index: SkipIndex, order: SkipOrderKeys, scope: RowScope) {
+    const parameter = parameterOf(criteria);
+    this.#criteria = criteria;
+    this.#index = index;
+    this.#order = order;
+    this.#values = rangeValues(criteria, scope);
+    this.#several = index.setOf(subjectOf(parameter, scope)!, SEVERAL) ?? index.emptySet();
+    const { low, high } = rangeOf(criteria, parameter)!;
+    const { starts } = order;
+    const from = low === undefined ? 0 : partWith(starts, low);
+    this.#span = [from, high === undefined ? starts.length - 1 : partWith(starts, high)];
+    this.#isCut = high !== undefined;
+    const ends = asksForUnit(criteria.test) ? undefined : index.ends(subjectOf(parameter, scope)!);
+    const { reaching, leaving } = this.#values;
+    [this.#reaching, this.#leaving] = [reaching, leaving].map((long) => new LongIntervals(long, index, ends)) as [
+      LongIntervals,
+      LongIntervals,
+    ];
+    this.#current = index.all;
+  }
+
+  /** The names of the rows of an order of the values. */
+  static namesOf(criteria: RangeCriteria, scope: RowScope): readonly RowName[] {
+    const parameter = parameterOf(criteria);
+    const subject = parameter.includes('$') ? undefined : subjectOf(parameter, scope);
+    return subject === undefined
+      ? []
+      : [{ sort: SETS, subject, value: SEVERAL }, ...orderNames(subject), orderName(subject, BY_END)];
+  }
+
+  /** Undefined where no order has matches as a range. Its rows are loaded. */
+  static of(criteria: RangeCriteria, index: SkipIndex, scope: RowScope): RangeSet | undefined {
+    const [name] = RangeSet.namesOf(criteria, scope);
+    if (name === undefined || rangeOf(criteria, parameterOf(criteria)) === undefined) return undefined;
+    const order = index.order(name.subject, isOpenAbove(criteria.test));
+    return order && new RangeSet(criteria, index, order, scope);
+  }
+
+  /** The granules and lookups that the set needs. */
+  get granules(): readonly RowName[] {
+    const [from, to] = this.#span;
+    return [
+      ...this.#order.rowsOf(from, this.#cuts ? this.#order.starts.length - 1 : to),
+      ...this.#reaching.granules,
+      ...this.#leaving.granules,
+    ];
+  }
+
+  /** Many resources may match by another value than the one in the order. */
+  get isVague(): boolean {
+    return !this.#isOpen && this.#several.count > MANY_SEVERAL;
+  }
+
+  /** Once the granules are loaded. @param written the numbers of what was written since */
+  reads(written: readonly number[]): RangeReads {
+    if (written.length > 0) {
+      this.#current = this.#index.all.copy();
+      for (const number of written) this.#current.delete(number);
+    }
+    return {
+      scans: [...this.#reaching.scans, ...this.#leaving.scans],
+      texts: this.#toTest().map((granule) => ({
+        text: this.#testOf(granule),
+        keep: (text) => void this.#tested.set(granule, text),
+      })),
+    };
+  }
+
+  /** Once all is read. Undefined where too many long intervals match. */
+  find(): ConditionSet | undefined {
+    const [reaching, leaving] = [this.#reaching.find(), this.#leaving.find()];
+    if (reaching === undefined) return undefined;
+    if (this.#cuts) reaching.subtract(this.#beginningAfter()).subtract(this.#several);
+    const [sure, open, failing] = [this.#index.emptySet(), this.#index.emptySet(), this.#index.emptySet()];
+    this.#eachGranule((granule, passes) => {
+      if (passes === 'short') this.#order.addTo(leaving === undefined ? open : sure, granule);
+    });
+    if (leaving !== undefined) {
+      sure.subtract(leaving);
+      failing.unite(leaving);
+    }
+    this.#eachGranule((granule, passes) => {
+      if (passes === 'short') return;
+      if (passes === 'all') this.#order.addTo(sure, granule);
+      else if (!this.#addTested(granule, sure, failing)) this.#order.addTo(open, granule);
+    });
+    sure.unite(reaching);
+    // Those whose value in the order does not match may have another one.
+    if (!this.#isOpen) open.unite(this.#several);
+    else if (!isByStart(this.#criteria.test)) open.unite(failing.intersect(this.#several));
+    open.subtract(sure);
+    if (this.#index.isLayered) for (const set of [sure, open]) set.intersect(this.#index.all);
+    if (open.count === 0) return { set: sure, exact: true };
+    return { set: open.unite(sure), exact: false, sure };
+  }
+
+  /** The order has what decides for all values. */
+  get #isOpen(): boolean {
+    return isOpenAbove(this.#criteria.test) || isOpenBelow(this.#criteria.test);
+  }
+
+  /** What begins after the range ends after it, too. */
+  get #cuts(): boolean {
+    return this.#isCut && this.#reaching.areOrdered;
+  }
+
+  /** Also those of the last granule of the range, which are tested. */
+  #beginningAfter(): KeySet {
+    const found = this.#index.emptySet();
+    for (let granule = this.#span[1]; granule < this.#order.starts.length; granule++) this.#order.addTo(found, granule);
+    return found;
+  }
+
+  /** Granules at the ends of the range, if they are few. */
+  #toTest(): readonly number[] {
+    const granules: number[] = [];
+    this.#eachGranule((granule, passes) => {
+      if (passes === 'some') granules.push(granule);
+    });
+    const most = SKIP_TUNING.maxTested;
+    if (granules.length > most) return [];
+    const count = granules.reduce((sum, granule) => sum + this.#numbersOf(granule).length, 0);
+    return count > most * SKIP_TUNING.granule ? [] : granules;
+  }
+
+  /** The granules of the range that have matches or may have some. */
+  #eachGranule(visit: (granule: number, passes: 'all' | 'short' | 'some') => void): void {
+    const { starts, ties } = this.#order;
+    const { test } = this.#criteria;
+    const isTie = new Set(ties);
+    const [from, to] = this.#span;
+    for (let granule = from; granule <= to; granule++) {
+      const start = Number(starts[granule]);
+      const end = granule + 1 === starts.length ? Infinity : Number(starts[granule + 1]);
+      const next = isTie.has(granule) ? undefined : end;
+      if (matchesSurely(test, start, next)) visit(granule, 'all');
+      else if (matchesIfShort(test, start, next)) visit(granule, 'short');
+      else if (!isTie.has(granule) || !failsSurely(test, start)) visit(granule, 'some');
+    }
+  }
+
+  #numbersOf(granule: number): readonly number[] {
+    return this.#order.keysOf(granule, this.#current);
+  }
+
+  #testOf(granule: number): Sql {
+    const { starts } = this.#order;
+    const { from, key, value, test } = this.#values;
+    const end = granule + 1 === starts.length ? sql`` : sql`AND ${value} < ${starts[granule + 1]!}`;
+    const old = this.#index.pending === 0 ? sql`` : sql`AND ${key} NOT IN (${this.#index.written})`;
+    return sql`(SELECT string_agg(CASE WHEN ${test} THEN '1' ELSE '0' END, '' ORDER BY ${key})
+      FROM ${from(isOpenAbove(this.#criteria.test))} AND ${value} >= ${starts[granule]!} ${end} ${old})`;
+  }
+
+  /** @returns false where the granule was not tested */
+  #addTested(granule: number, sure: KeySet, failing: KeySet): boolean {
+    const text = this.#tested.get(granule);
+    const numbers = text === undefined ? [] : this.#numbersOf(granule);
+    if (text?.length !== numbers.length) return false;
+    for (const [place, number] of this.#index.inKeyOrder(numbers).entries())
+      (text[place] === '1' ? sure : failing).add(number);
+    return true;
+  }
+}
+
+function parameterOf(criteria: RangeCriteria): string {
+  return criteria.kind === 'match' ? criteria.parameter : '_lastUpdated';
+}
+
+/** Resources with several values from which a range with two ends is scanned. */
+const MANY_SEVERAL = 2_048;

@@ -1,0 +1,121 @@
+import { FhirError } from '../../../fhir/error.js';
+import { inDoubt } from '../../../fhir/in-doubt.js';
+import type { SqliteDatabase } from './driver.js';
+import { storeError } from './errors.js';
+import { guardOf } from './guard.js';
+
+/**
+ * Runs a write action atomically.
+ *
+ * The lock is taken at the start, so two processes wait for each other instead of failing half-way.
+ *
+ * @param settle called at the end with whether the transaction was committed.
+ * @throws FhirError `unavailable` - the connection came from the host and has a transaction open already.
+ */
+export function inTransaction<Result>(
+  database: SqliteDatabase,
+  action: () => Result,
+  settle: (committed: boolean) => void = () => undefined,
+): Result {
+  const transaction = new OpenTransaction(database, settle);
+  const result = transaction.run(action);
+  transaction.commit();
+  return result;
+}
+
+/** A write transaction whose work comes in several parts. See {@link inTransaction}. */
+export class OpenTransaction {
+  readonly #database: SqliteDatabase;
+  readonly #settle: (committed: boolean) => void;
+
+  constructor(database: SqliteDatabase, settle: (committed: boolean) => void) {
+    begin(database, 'BEGIN IMMEDIATE');
+    this.#database = database;
+    this.#settle = settle;
+  }
+
+  /** Does a part of the work. An error rolls the transaction back and ends it. */
+  run<Result>(action: () => Result): Result {
+    try {
+      return action();
+    } catch (error) {
+      this.rollback();
+      throw error;
+    }
+  }
+
+  commit(): void {
+    try {
+      this.#database.exec('COMMIT');
+      this.#settle(true);
+    } catch (error) {
+      this.rollback();
+      throw isDiskFault(error) ? inDoubt(storeError(error)) : error;
+    }
+  }
+
+  rollback(): void {
+    this.#settle(false);
+    // SQLite ends the transaction itself if the disk fails.
+    if (this.#database.inTransaction) this.#database.exec('ROLLBACK');
+  }
+}
+
+/**
+ * The log may hold the whole transaction although it may not be on disk. This process continues without it; after a power
+ * cut it may reappear.
+ */
+function isDiskFault(error: unknown): boolean {
+  return String((error as { readonly code?: unknown }).code).startsWith('SQLITE_IOERR');
+}
+
+/** Runs a read-only action on a consistent snapshot, while other connections may write. */
+export function inSnapshot<Result>(database: SqliteDatabase, action: () => Result): Result {
+  begin(database, 'BEGIN');
+  try {
+    return action();
+  } finally {
+    if (database.inTransaction) database.exec('ROLLBACK');
+  }
+}
+
+/** Like {@link inSnapshot}, but reads within the host's transaction if one is open. */
+export function asOfNow<Result>(database: SqliteDatabase, action: () => Result): Result {
+  return database.inTransaction ? action() : inSnapshot(database, action);
+}
+
+function begin(database: SqliteDatabase, statement: 'BEGIN' | 'BEGIN IMMEDIATE'): void {
+  if (database.inTransaction) {
+    throw new FhirError('unavailable', "The host's connection has a transaction open; it must end first");
+  }
+  untilUnlocked(database, () => database.exec(statement));
+}
+
+/** Runs an action that needs a lock, again and again within the patience of the connection. */
+export function untilUnlocked(database: SqliteDatabase, action: () => void): void {
+  const end = performance.now() + (patience.get(database) ?? 0);
+  for (;;) {
+    try {
+      action();
+      return;
+    } catch (error) {
+      if (!isBusy(error) || performance.now() >= end) throw error;
+      guardOf(database).check();
+    }
+  }
+}
+
+const patience = new WeakMap<SqliteDatabase, number>();
+
+/**
+ * Sets how long transactions of a connection wait for another's lock, in steps of its own busy timeout, so that the wait
+ * ends at the deadline of the call. Milliseconds.
+ */
+export function setPatience(database: SqliteDatabase, milliseconds: number): void {
+  patience.set(database, milliseconds);
+}
+
+/** Another connection holds the lock. */
+export function isBusy(error: unknown): boolean {
+  return (error as { readonly code?: unknown }).code === 'SQLITE_BUSY';
+}

@@ -1,0 +1,73 @@
+import { BackgroundWork, type StepResult } from '../../sql/background-work.js';
+import { AT_ONCE } from '../../sql/reindex.js';
+import type { SqliteDatabase } from '../database/driver.js';
+import { storeError } from '../database/errors.js';
+import type { BatchResult, IndexWork } from './index-work.js';
+import { isBusy } from '../database/transaction.js';
+
+/** Schedules re-indexing: immediately if there is little to do, otherwise in the background or on request. */
+export class Reindexing {
+  readonly #database: SqliteDatabase;
+  readonly #work: IndexWork;
+  readonly #background: BackgroundWork;
+
+  constructor(database: SqliteDatabase, work: IndexWork) {
+    this.#database = database;
+    this.#work = work;
+    this.#background = new BackgroundWork('Re-indexing failed', () => this.#stepBeside(), storeError);
+  }
+
+  /** Starts remaining work, if any: an up-to-date file is opened without the write lock. */
+  begin(): void {
+    if (this.#work.countUpTo(AT_ONCE + 1) > AT_ONCE) {
+      this.#background.start();
+      return;
+    }
+    try {
+      while (this.#work.isLeft) this.#work.step(() => true);
+    } catch (error) {
+      if (!isBusy(error)) throw error;
+      this.#background.start();
+    }
+  }
+
+  /** Queues all rows of a project for re-indexing. They stay complete throughout. */
+  askAgain(project: string): void {
+    this.#work.askAgain(project);
+  }
+
+  /** Does the next batch. @returns undefined if nothing is left to do */
+  step(project: string | undefined): BatchResult | undefined {
+    return this.#work.step(forSomeTime(), project);
+  }
+
+  async stop(): Promise<void> {
+    await this.#background.stop();
+  }
+
+  /** Never waits for another process's lock: everything else in this one would wait too. */
+  #stepBeside(): StepResult {
+    // The connection is the host's, or has been closed by it.
+    if (!this.#database.open) return 'done';
+    if (this.#database.inTransaction) return 'later';
+    const timeout = Number(this.#database.pragma('busy_timeout', { simple: true }));
+    this.#database.pragma('busy_timeout = 0');
+    try {
+      return this.#work.step(forSomeTime()) === undefined ? 'done' : 'more';
+    } catch (error) {
+      if (isBusy(error)) return 'later';
+      throw storeError(error);
+    } finally {
+      this.#database.pragma(`busy_timeout = ${timeout}`);
+    }
+  }
+}
+
+/** The duration of a batch. */
+const BATCH_MS = 8;
+
+/** One resource may take as long as a thousand others. */
+function forSomeTime(): () => boolean {
+  const end = performance.now() + BATCH_MS;
+  return () => performance.now() < end;
+}

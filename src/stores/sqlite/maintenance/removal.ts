@@ -1,0 +1,197 @@
+import { purgeBoundsOf } from '../../../store/erasure.js';
+import type { PurgeRequest, PurgeStep, RemovalStep } from '../../../store/removal.js';
+import type { Change } from '../../../store/write.js';
+import { INDEX_TABLES } from '../../sql/index-tables.js';
+import { raiseAccessEpoch } from '../rows/access-epoch.js';
+import { type Dictionaries, forgetAll } from '../rows/dictionary.js';
+import type { SqliteDatabase } from '../database/driver.js';
+import type { Guard } from '../database/guard.js';
+import type { IndexStatus } from '../schema/index-status.js';
+import { endWork } from '../schema/index-takeover.js';
+import { assertNotOvertaken } from '../schema/prepare-schema.js';
+import { keepVersionKeys, noteRemoval } from '../rows/removal-epoch.js';
+import { removeVersions } from '../rows/remove-versions.js';
+import { removeSkipRows } from '../rows/skip-row.js';
+import type { Statements } from '../database/statements.js';
+import { inTransaction } from '../database/transaction.js';
+
+/** A step of removing a project, with the changes that listeners receive. */
+export interface RemovedPart {
+  readonly step: RemovalStep;
+  readonly changes: readonly Change[];
+}
+
+/** Removes earlier versions and whole projects, step by step, each step in one transaction. */
+export class Removal {
+  readonly #database: SqliteDatabase;
+  readonly #statements: Statements;
+  readonly #dictionaries: Dictionaries;
+  readonly #status: IndexStatus;
+  readonly #guard: Guard;
+
+  constructor(
+    database: SqliteDatabase,
+    statements: Statements,
+    dictionaries: Dictionaries,
+    status: IndexStatus,
+    guard: Guard,
+  ) {
+    this.#database = database;
+    this.#statements = statements;
+    this.#dictionaries = dictionaries;
+    this.#status = status;
+    this.#guard = guard;
+  }
+
+  purgeHistory(request: PurgeRequest): PurgeStep {
+    const bounds = purgeBoundsOf(request);
+    const [collection, id] = JSON.parse(request.after ?? '[0,""]') as [number, string];
+    return this.#inTransaction(() => {
+      let versions = 0;
+      let examined = 0;
+      const note = (removed: number, from: number): void => {
+        if (removed > 0) removeSkipRows(this.#statements, from);
+        versions += removed;
+      };
+      let place = { collection, id };
+      for (const [key] of this.#collections(request.project, collection, request.type)) {
+        if (key !== place.collection) place = { collection: key, id: '' };
+        for (;;) {
+          const rows = this.#statements.read(NEXT_RESOURCES).all(key, place.id, AT_ONCE) as readonly PurgedRow[];
+          for (const row of rows) {
+            this.#guard.check();
+            const { removed, isWhole } = this.#purge(key, row, bounds);
+            note(removed, key);
+            examined += 1;
+            if (isWhole) place = { collection: key, id: row[1] };
+            if (!isWhole || examined >= RESOURCES || versions >= VERSIONS) {
+              return { versions, next: JSON.stringify([place.collection, place.id]) };
+            }
+          }
+          if (rows.length < AT_ONCE) break;
+        }
+      }
+      return { versions };
+    });
+  }
+
+  removeProject(project: string): RemovedPart {
+    const part = this.#inTransaction(() => {
+      keepVersionKeys(this.#statements);
+      raiseAccessEpoch(this.#statements);
+      const changes: Change[] = [];
+      let examined = 0;
+      let versions = 0;
+      for (const [collection, type] of this.#collections(project, 0, undefined)) {
+        removeSkipRows(this.#statements, collection);
+        for (;;) {
+          const rows = this.#nextOf(collection);
+          for (const row of rows) {
+            this.#guard.check();
+            const [, id, version] = row;
+            const { removed, isWhole } = this.#remove(collection, row);
+            versions += removed;
+            examined += 1;
+            if (isWhole && version > 0) {
+              changes.push({ kind: 'erase', key: { project, type, id }, versionId: String(version) });
+            }
+            if (!isWhole || examined >= RESOURCES || versions >= VERSIONS) {
+              return { step: { resources: changes.length, versions, done: false }, changes };
+            }
+          }
+          if (rows.length === 0) break;
+        }
+        this.#statements.write('DELETE FROM shape WHERE collection = ?').run(collection);
+        endWork(this.#statements, collection, type);
+      }
+      this.#statements.write('DELETE FROM system WHERE project = ?').run(project);
+      return { step: { resources: changes.length, versions, done: true }, changes };
+    });
+    forgetAll(this.#dictionaries);
+    return part;
+  }
+
+  /**
+   * PERF: in the order of their writing, in which the rows of most tables lie together. By id each resource of a large
+   * project is in pages of its own, and every step writes them all.
+   */
+  #nextOf(collection: number): readonly PurgedRow[] {
+    const current = this.#statements.read(NEXT_CURRENT).all(collection, AT_ONCE) as readonly PurgedRow[];
+    if (current.length > 0) return current;
+    return this.#statements.read(NEXT_RESOURCES).all(collection, '', AT_ONCE) as readonly PurgedRow[];
+  }
+
+  #inTransaction<Result>(work: () => Result): Result {
+    try {
+      return inTransaction(this.#database, () => {
+        assertNotOvertaken(this.#statements, this.#status);
+        noteRemoval(this.#database, this.#statements);
+        return work();
+      });
+    } finally {
+      this.#status.forgetRemovals();
+    }
+  }
+
+  /** The types of a project, from one of them on. They keep their numbers when all their resources are removed. */
+  #collections(project: string, from: number, type: string | undefined): readonly (readonly [number, string])[] {
+    const rows = this.#statements.read(LIST_COLLECTIONS).all(project, from) as readonly (readonly [number, string])[];
+    return type === undefined ? rows : rows.filter((row) => row[1] === type);
+  }
+
+  /** Removes the oldest versions of a resource, as many as a step may. */
+  #purge(
+    collection: number,
+    [key, , version, purged]: PurgedRow,
+    { replacedBefore, keep }: { readonly replacedBefore: number; readonly keep: number },
+  ): Purged {
+    if (version - purged <= keep) return NOTHING;
+    const [last] = this.#statements.read(LAST_REPLACED).get(key, version - keep + 1, replacedBefore) as [number | null];
+    if (last === null || last <= purged) return NOTHING;
+    return this.#removeVersions(collection, key, purged, last);
+  }
+
+  #remove(collection: number, [key, , version, purged]: PurgedRow): Purged {
+    if (version - purged > VERSIONS) {
+      return { ...this.#removeVersions(collection, key, purged, version - 1), isWhole: false };
+    }
+    removeVersions(this.#statements, { collection, owner: key }, version);
+    for (const table of INDEX_TABLES) this.#statements.write(`DELETE FROM ${table} WHERE resource = ?`).run(key);
+    this.#statements.write('DELETE FROM unique_key WHERE resource = ?').run(key);
+    this.#statements.write(LEAVE_SHAPE).run(key);
+    this.#statements.write('DELETE FROM resource WHERE key = ?').run(key);
+    return { removed: version - purged, isWhole: true };
+  }
+
+  #removeVersions(collection: number, key: number, purged: number, last: number): Purged {
+    const end = Math.min(last, purged + VERSIONS);
+    removeVersions(this.#statements, { collection, owner: key }, end);
+    this.#statements.write('UPDATE resource SET purged = ? WHERE key = ?').run(end, key);
+    return { removed: end - purged, isWhole: end === last };
+  }
+}
+
+interface Purged {
+  readonly removed: number;
+  /** Nothing is left to do for this resource. */
+  readonly isWhole: boolean;
+}
+
+const NOTHING: Purged = { removed: 0, isWhole: true };
+
+/** A row of `resource`; a mere target of references has version 0. */
+type PurgedRow = readonly [key: number, id: string, version: number, purged: number];
+
+/** Resources and versions of a step: about 10 ms. */
+const RESOURCES = 500;
+const VERSIONS = 1_000;
+const AT_ONCE = 100;
+
+const LIST_COLLECTIONS = 'SELECT key, type FROM collection WHERE project = ? AND key >= ? ORDER BY key';
+const NEXT_RESOURCES =
+  'SELECT key, id, version, purged FROM resource WHERE collection = ? AND id > ? ORDER BY id LIMIT ?';
+const NEXT_CURRENT = `SELECT key, id, version, purged FROM resource INDEXED BY resource_by_updated
+  WHERE collection = ? AND content IS NOT NULL ORDER BY updated LIMIT ?`;
+/** The newest version whose successor is early enough. */
+const LAST_REPLACED = 'SELECT max(version) - 1 FROM version WHERE resource = ? AND version <= ? AND updated < ?';
+const LEAVE_SHAPE = 'UPDATE shape SET resources = resources - 1 WHERE key = (SELECT shape FROM resource WHERE key = ?)';

@@ -1,0 +1,239 @@
+import type { FhirModel } from '../../../fhir/model/fhir-model.js';
+import { FhirError } from '../../../fhir/error.js';
+import { referenceTo } from '../../../fhir/reference.js';
+import { indexEntries } from '../../../search/index/index-resource.js';
+import { type MarkedEntries, markEntries } from '../../sql/extremes.js';
+import type { SqlValue } from '../../sql/sql.js';
+import { type CurrentResource, currentResources } from '../rows/current-resources.js';
+import { CONTRADICTIONS } from './contradictions.js';
+import { createDictionaries, type Dictionaries } from '../rows/dictionary.js';
+import type { SqliteDatabase } from '../database/driver.js';
+import { storeError } from '../database/errors.js';
+import type { SqlDialect } from '../../sql/dialect.js';
+import { sqliteDialect } from '../rows/dialect.js';
+import { countWrongSkipRows } from '../skip/skip-verify.js';
+import { INDEX_TABLES, type ValueTable } from '../../sql/index-tables.js';
+import { type Codes, EVERY, isMadeAgain } from '../../sql/index-changes.js';
+import { addIndexRows, INDEX_COLUMNS, type IndexOwner, type Names, type RowSink } from '../rows/index-rows.js';
+import type { IndexStatus } from '../schema/index-status.js';
+import { LIST_PARAMETERS } from './index-work.js';
+import { parseKept } from '../rows/kept-text.js';
+import { shapeText } from '../../sql/shape-text.js';
+import type { Statements } from '../database/statements.js';
+import { inSnapshot } from '../database/transaction.js';
+
+/** The findings of a verification. */
+export interface Verification {
+  /** Number of current resources checked. */
+  readonly resources: number;
+  /** One line per contradiction, the first 100; empty if all is well. Lines name resources by type and id only. */
+  readonly problems: readonly string[];
+}
+
+/**
+ * Checks consistency at every level: SQLite's pages and indexes, the tables with each other, texts with their
+ * checksums, index rows with resources. It only reads, and concurrent writes are possible. Parameters that are being
+ * re-indexed are skipped.
+ *
+ * @throws FhirError `unavailable` - the file cannot be read; damage is reported, not thrown
+ */
+export function verifyDatabase(
+  model: FhirModel,
+  database: SqliteDatabase,
+  statements: Statements,
+  status: IndexStatus,
+): Verification {
+  return inSnapshot(database, () => new Verifier(model, database, statements, status).run());
+}
+
+class Verifier {
+  readonly #statements: Statements;
+  readonly #status: IndexStatus;
+  /** Of each collection: the parameters that are not looked at, and the numbers of those that are. */
+  readonly #pending = new Map<number, Codes>();
+  readonly #names: Names;
+  readonly #dialect: SqlDialect;
+  readonly #problems: string[] = [];
+  #resources = 0;
+
+  constructor(
+    private readonly model: FhirModel,
+    database: SqliteDatabase,
+    statements: Statements,
+    status: IndexStatus,
+  ) {
+    this.#statements = statements;
+    this.#status = status;
+    // The store's cached dictionaries would hide lost rows.
+    const dictionaries = createDictionaries(database, statements);
+    this.#names = knownNames(dictionaries);
+    this.#dialect = sqliteDialect(model, dictionaries);
+  }
+
+  run(): Verification {
+    this.#try('file', () => this.#checkFile());
+    for (const { problem, count } of CONTRADICTIONS) this.#try(problem, () => this.#checkCount(problem, count));
+    this.#try('skip', () => {
+      const wrong = countWrongSkipRows(this.#dialect, this.#statements);
+      if (wrong > 0) this.#report(`skip: rows that are wrong: ${wrong}`);
+    });
+    this.#try('resources', () => {
+      for (const resource of currentResources(this.#statements)) this.#checkResource(resource);
+    });
+    return { resources: this.#resources, problems: this.#problems };
+  }
+
+  #checkFile(): void {
+    for (const [line] of this.#statements.read('PRAGMA integrity_check(20)').all() as readonly [string][]) {
+      if (line !== 'ok') this.#report(`file: ${line}`);
+    }
+  }
+
+  #checkCount(problem: string, text: string): void {
+    const [count] = this.#statements.read(text).get() as [number];
+    if (count > 0) this.#report(`${problem}: ${count}`);
+  }
+
+  #checkResource(resource: CurrentResource): void {
+    this.#resources++;
+    const name = referenceTo(resource.type, resource.id);
+    this.#try(name, () => {
+      const problem = this.#problemOf(resource);
+      if (problem !== undefined) this.#report(`${name}: ${problem}`);
+    });
+  }
+
+  #problemOf({ project, collection, type, id, key, version, kept }: CurrentResource): string | undefined {
+    let resource;
+    try {
+      const stored = parseKept(kept);
+      resource = stored.resource;
+      if (resource.resourceType !== type || resource.id !== id) return 'its text is of another resource';
+      if (stored.versionId !== String(version)) return 'its text is of another version';
+    } catch (error) {
+      return error instanceof FhirError ? error.message : 'its text cannot be read';
+    }
+    const pending = this.#pendingOf(collection, project, type);
+    if (pending[0] === EVERY) return undefined;
+    const all = indexEntries(this.model, resource);
+    const entries = pending.length === 0 ? all : all.filter(({ parameter }) => !isMadeAgain(pending, parameter));
+    const rows = rightRows({ project, collection, resource: key }, markEntries(entries), this.#names);
+    const left = this.#parametersOf(collection, pending);
+    const same = INDEX_TABLES.every((table) => this.#storedRows(table, key, left) === textOf(rows[table]));
+    if (!same) return 'its index rows are not what it says';
+    if (pending.length > 0) return undefined;
+    const shape = shapeText(markEntries(all), (code) => this.#names.parameters.intern(collection, code));
+    const [stored] = (this.#statements.read(SHAPE).get(key) ?? []) as readonly unknown[];
+    return stored === shape ? undefined : 'its shape is not what it says';
+  }
+
+  #storedRows(table: ValueTable, resource: number, leftOut: ReadonlySet<SqlValue>): string {
+    const rows = this.#statements.read(ROWS[table]).all(resource) as SqlRow[];
+    return textOf(leftOut.size === 0 ? rows : rows.filter(([, parameter]) => !leftOut.has(parameter!)));
+  }
+
+  #pendingOf(collection: number, project: string, type: string): Codes {
+    let codes = this.#pending.get(collection);
+    if (codes === undefined) this.#pending.set(collection, (codes = this.#status.pendingCodes(project, type)));
+    return codes;
+  }
+
+  /** The numbers of the skipped parameters. */
+  #parametersOf(collection: number, codes: Codes): ReadonlySet<SqlValue> {
+    if (codes.length === 0) return NO_PARAMETERS;
+    const rows = this.#statements.read(LIST_PARAMETERS).all(collection) as readonly (readonly [number, string])[];
+    return new Set(rows.filter(([, code]) => isMadeAgain(codes, code)).map(([key]) => key));
+  }
+
+  /** Reports a part of the file that SQLite cannot read as a finding. */
+  #try(what: string, check: () => void): void {
+    try {
+      check();
+    } catch (error) {
+      const fault = storeError(error);
+      if (fault.code !== 'corrupt' && !isOfSize(error)) throw fault;
+      this.#report(`${what}: ${fault.message}`);
+    }
+  }
+
+  #report(problem: string): void {
+    if (this.#problems.length < MAX_PROBLEMS) this.#problems.push(problem);
+  }
+}
+
+/** A damaged length makes SQLite ask for more memory than there is, or for a longer value than there can be. */
+function isOfSize(error: unknown): boolean {
+  const { code } = error as { readonly code?: unknown };
+  return code === 'SQLITE_NOMEM' || code === 'SQLITE_TOOBIG';
+}
+
+/** The names with a number; unknown names get one that represents none. */
+function knownNames({ collections, parameters, resources, systems }: Dictionaries): Names {
+  return {
+    collections: { intern: (project, type) => collections.find(project, type) ?? UNKNOWN },
+    parameters: { intern: (collection, code) => parameters.find(collection, code) ?? UNKNOWN },
+    resources: { intern: (collection, id) => resources.find(collection, id) ?? UNKNOWN },
+    systems: { intern: (project, uri) => systems.find(project, uri) ?? UNKNOWN },
+  };
+}
+
+const UNKNOWN = -1;
+
+function rightRows(
+  owner: IndexOwner,
+  marked: MarkedEntries,
+  names: Names,
+): { readonly [Table in ValueTable]: SqlRow[] } {
+  const rows: { readonly [Table in ValueTable]: SqlRow[] } = {
+    token: [],
+    string: [],
+    date: [],
+    quantity: [],
+    reference: [],
+    uri: [],
+  };
+  const sink = (table: ValueTable): RowSink => ({
+    next: () => {
+      const row: SqlRow = [];
+      rows[table].push(row);
+      return row;
+    },
+  });
+  addIndexRows(owner, marked, names, {
+    token: sink('token'),
+    string: sink('string'),
+    date: sink('date'),
+    quantity: sink('quantity'),
+    reference: sink('reference'),
+    uri: sink('uri'),
+  });
+  return rows;
+}
+
+type SqlRow = SqlValue[];
+
+/**
+ * Rows as a text to compare: in order of parameter, group and ordinal, without the ordinal. Where only some parameters were
+ * made again, it counts on from other values.
+ */
+function textOf(rows: readonly SqlRow[]): string {
+  const order = (one: SqlRow, other: SqlRow): number =>
+    Number(one[1]) - Number(other[1]) || Number(one[2]) - Number(other[2]) || Number(one[3]) - Number(other[3]);
+  return JSON.stringify(rows.toSorted(order).map((row) => row.toSpliced(3, 1).map(asStored)));
+}
+
+/** UTF-8 cannot encode lone surrogates. */
+function asStored(value: SqlValue): SqlValue {
+  return typeof value === 'string' ? value.toWellFormed() : value;
+}
+
+const NO_PARAMETERS: ReadonlySet<SqlValue> = new Set();
+
+const MAX_PROBLEMS = 100;
+
+const ROWS = Object.fromEntries(
+  INDEX_TABLES.map((table) => [table, `SELECT ${INDEX_COLUMNS[table].join(', ')} FROM ${table} WHERE resource = ?`]),
+) as { readonly [Table in ValueTable]: string };
+
+const SHAPE = `SELECT s.parameters FROM resource r CROSS JOIN shape s ON s.key = r.shape AND s.collection = r.collection
+  WHERE r.key = ?`;

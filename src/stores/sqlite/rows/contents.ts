@@ -1,0 +1,172 @@
+import { LRUCache } from 'lru-cache';
+import { deepFreeze } from '../../../store/deep-freeze.js';
+import type { StoredResource } from '../../../store/stored-resource.js';
+import type { Guard } from '../database/guard.js';
+import { type KeptText, parseKept, textLost } from './kept-text.js';
+import { type Statements } from '../database/statements.js';
+import { THREAD_TUNING } from '../database/tuning.js';
+
+/**
+ * Resources by `version.key`, parsed.
+ *
+ * A version key never changes its meaning, so what is cached under it stays valid forever and in every process. The first
+ * read of a version returns an object that the caller owns, and only the key is remembered: a cold read pays for no
+ * freezing. The second read freezes, caches and shares the object; later reads do not even load its text.
+ */
+export class Contents {
+  readonly #statements: Statements;
+  readonly #guard: Guard;
+  readonly #shared: LRUCache<number, StoredResource> | undefined;
+  readonly #seen = new RecentKeys();
+  /** Length of a text, as learned from those that were read. */
+  #textLength = FIRST_LENGTH;
+  /** Called when the first object is cached. */
+  onFilled: (() => void) | undefined;
+
+  /** @param cacheBytes maximum JSON text of the cached objects; 0 disables the cache. */
+  constructor(statements: Statements, cacheBytes: number, guard: Guard) {
+    this.#statements = statements;
+    this.#guard = guard;
+    this.#shared = cacheBytes > 0 ? new LRUCache({ maxSize: cacheBytes }) : undefined;
+  }
+
+  /** JSON text of the cached objects, in UTF-16 code units (bytes for ASCII). */
+  get cachedBytes(): number {
+    return this.#shared?.calculatedSize ?? 0;
+  }
+
+  /** How many resources are read and parsed in some milliseconds. */
+  get slice(): number {
+    return Math.max(1, Math.floor(SLICE_LENGTH / this.#textLength));
+  }
+
+  /** How many texts a statement reads in some milliseconds; they are parsed in slices. */
+  get textsAtOnce(): number {
+    return TEXTS_PER_PARSED * this.slice;
+  }
+
+  /** How many texts are read with the page that they belong to. With a cache, only those are read that it lacks. */
+  get textsWithPage(): number {
+    return this.isCaching ? 0 : Math.min(THREAD_TUNING.slice, this.slice);
+  }
+
+  get isCaching(): boolean {
+    return this.#shared !== undefined;
+  }
+
+  /** Drops all objects, as some of them may have been removed from the file. */
+  forget(): void {
+    this.#shared?.clear();
+  }
+
+  /**
+   * The resources of these versions, in order. Repeated keys give objects of their own, or shared frozen ones.
+   *
+   * @param elements those that are needed of the resource at a position
+   */
+  load(keys: readonly number[], elements: ElementsAt = ALL_ELEMENTS): StoredResource[] {
+    const shared = this.#shared;
+    if (shared === undefined) return this.parse(this.textsOf(keys), elements);
+    const results = keys.map((key) => shared.get(key));
+    const missing = keys.filter((_, index) => results[index] === undefined);
+    if (missing.length === 0) return results as StoredResource[];
+    const texts = this.textsOf(missing);
+    let next = 0;
+    return results.map((found, index) => found ?? this.#parse(keys[index]!, texts[next++], elements(index)));
+  }
+
+  /** The resources of loaded texts, without a cache. @throws FhirError `corrupt` */
+  parse(texts: readonly (KeptText | undefined)[], elements: ElementsAt): StoredResource[] {
+    return texts.map((kept, index) => {
+      if (kept === undefined) throw textLost();
+      return this.fromText(kept, elements(index));
+    });
+  }
+
+  /** The resource of a version from its loaded text, without a cache. */
+  fromText(kept: KeptText, elements: readonly string[] | undefined): StoredResource {
+    this.#guard.check();
+    this.#noteLength(kept[3]);
+    return parseKept(kept, elements);
+  }
+
+  #parse(key: number, kept: KeptText | undefined, elements: readonly string[] | undefined): StoredResource {
+    if (kept === undefined) throw textLost();
+    this.#guard.check();
+    this.#noteLength(kept[3]);
+    const shared = this.#shared!;
+    const isToBeShared = this.#seen.has(key);
+    const stored = parseKept(kept, isToBeShared ? undefined : elements);
+    this.#seen.add(key);
+    if (isToBeShared) {
+      if (shared.size === 0) this.onFilled?.();
+      shared.set(key, deepFreeze(stored), { size: kept[3]!.length });
+    }
+    return stored;
+  }
+
+  /** Long texts are expected at once, and forgotten bit by bit. */
+  #noteLength(text: string | null): void {
+    this.#textLength = Math.max(text?.length ?? 0, this.#textLength * 0.9, 1);
+  }
+
+  /** PERF: one statement for all; each statement by itself takes and releases SQLite's read lock, at 2 µs a time. */
+  textsOf(keys: readonly number[]): readonly (KeptText | undefined)[] {
+    const [key] = keys;
+    if (keys.length === 1) return [this.#textOf(key!)];
+    const texts: (KeptText | undefined)[] = new Array<undefined>(keys.length);
+    const rows = this.#statements.read(TEXTS).all(JSON.stringify(keys)) as readonly TextRow[];
+    for (const row of rows) texts[row[5]] = row;
+    return texts;
+  }
+
+  #textOf(key: number): KeptText | undefined {
+    return this.#statements.read(ONE_TEXT).get(key) as KeptText | undefined;
+  }
+}
+
+/** The elements that are needed of the resource at a position; undefined: all. */
+export type ElementsAt = (position: number) => readonly string[] | undefined;
+
+const ALL_ELEMENTS: ElementsAt = () => undefined;
+
+/** Of the texts that are read at once, in UTF-16 code units. */
+const SLICE_LENGTH = 512 * 1024;
+const FIRST_LENGTH = 8 * 1024;
+/** To read a text takes an eighth of the time of reading and parsing it. */
+const TEXTS_PER_PARSED = 8;
+
+/** Texts of versions by their keys, a JSON list. */
+export const TEXTS = `SELECT v.resource, v.version, v.updated, v.text, v.sum, j.key
+  FROM json_each(?) j CROSS JOIN version v
+  WHERE v.key = j.value AND v.text IS NOT NULL`;
+
+/** PERF: by itself, without the list, it takes half the time. */
+export const ONE_TEXT = 'SELECT resource, version, updated, text, sum FROM version WHERE key = ? AND text IS NOT NULL';
+
+type TextRow = readonly [
+  resource: number,
+  version: number,
+  updated: number,
+  text: string,
+  sum: number | null,
+  position: number,
+];
+
+/** Recently requested keys: at least the last 32,768, at most twice as many. */
+class RecentKeys {
+  #current = new Set<number>();
+  #previous = new Set<number>();
+
+  has(key: number): boolean {
+    return this.#current.has(key) || this.#previous.has(key);
+  }
+
+  add(key: number): void {
+    if (this.#current.size >= 32_768) {
+      this.#previous = this.#current;
+      this.#current = new Set();
+    }
+    this.#current.add(key);
+  }
+}

@@ -1,0 +1,106 @@
+import { collationKey } from '../../../search/index/fold.js';
+import type { MarkedEntries } from '../../sql/extremes.js';
+import type { ValueTable } from '../../sql/index-tables.js';
+import type { SqlValue } from '../../sql/sql.js';
+import { NO_SYSTEM } from './dialect.js';
+
+/** The resource that index rows belong to. */
+export interface IndexOwner {
+  readonly project: string;
+  readonly collection: number;
+  /** Key of the `resource` row. */
+  readonly resource: number;
+}
+
+/** Where the numbers of names come from. */
+export interface Names {
+  readonly collections: NumberOf<string>;
+  readonly parameters: NumberOf<number>;
+  readonly resources: NumberOf<number>;
+  readonly systems: NumberOf<string>;
+}
+
+interface NumberOf<Owner> {
+  intern(owner: Owner, name: string): number;
+}
+
+/** What takes the rows of a table. */
+export interface RowSink {
+  /** Where to add the values of one row: those of {@link INDEX_COLUMNS}, in this order. */
+  next(): SqlValue[];
+}
+
+export type RowSinks = { readonly [Table in ValueTable]: RowSink };
+
+const OF_ALL = ['resource', 'parameter', 'grp', 'ordinal'] as const;
+
+/** The columns of the index tables. */
+export const INDEX_COLUMNS: { readonly [Table in ValueTable]: readonly string[] } = {
+  token: [...OF_ALL, 'code', 'system', 'extreme'],
+  string: [...OF_ALL, 'folded', 'text', 'collation', 'extreme'],
+  date: [...OF_ALL, 'low', 'high', 'extreme'],
+  quantity: [...OF_ALL, 'low', 'high', 'system', 'code', 'unit', 'extreme'],
+  reference: [...OF_ALL, 'target'],
+  uri: [...OF_ALL, 'value', 'extreme'],
+};
+
+/** Makes the rows of a resource, one per entry, in the order of `ordinal`. */
+export function addIndexRows(owner: IndexOwner, { entries, marks }: MarkedEntries, names: Names, rows: RowSinks): void {
+  const { project, collection, resource } = owner;
+  let code: string | undefined;
+  let parameter = 0;
+  // PERF: this makes about 15 rows per resource, so no arrays are made for their parts.
+  for (let ordinal = 0; ordinal < entries.length; ordinal++) {
+    const { parameter: next, group, value } = entries[ordinal]!;
+    if (next !== code) parameter = names.parameters.intern(collection, (code = next));
+    const extreme = marks[ordinal]!;
+    switch (value.kind) {
+      case 'token': {
+        const system = systemOf(names, project, value.system);
+        rows.token.next().push(resource, parameter, group, ordinal, value.code ?? null, system, extreme);
+        break;
+      }
+      case 'string': {
+        const { folded, text } = value;
+        const key = collationKey(text);
+        const collation = key === folded ? null : key;
+        rows.string.next().push(resource, parameter, group, ordinal, folded, text, collation, extreme);
+        break;
+      }
+      case 'date':
+        rows.date.next().push(resource, parameter, group, ordinal, value.low, value.high, extreme);
+        break;
+      case 'number': {
+        const { low, high } = value;
+        rows.quantity.next().push(resource, parameter, group, ordinal, low, high, null, null, null, extreme);
+        break;
+      }
+      case 'quantity': {
+        const { low, high, unit = null } = value;
+        const system = systemOf(names, project, value.system);
+        const unitCode = value.code ?? null;
+        rows.quantity.next().push(resource, parameter, group, ordinal, low, high, system, unitCode, unit, extreme);
+        break;
+      }
+      case 'reference':
+        if ('url' in value) {
+          rows.uri.next().push(resource, parameter, group, ordinal, value.url, extreme);
+        } else {
+          const target = targetOf(names, project, value.type, value.id);
+          rows.reference.next().push(resource, parameter, group, ordinal, target);
+        }
+        break;
+      case 'uri':
+        rows.uri.next().push(resource, parameter, group, ordinal, value.value, extreme);
+    }
+  }
+}
+
+function systemOf(names: Names, project: string, uri: string | undefined): number {
+  return uri === undefined ? NO_SYSTEM : names.systems.intern(project, uri);
+}
+
+/** Reference targets have a number even if they do not exist. */
+function targetOf(names: Names, project: string, type: string, id: string): number {
+  return names.resources.intern(names.collections.intern(project, type), id);
+}

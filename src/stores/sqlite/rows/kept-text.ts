@@ -1,0 +1,56 @@
+import { FhirError } from '../../../fhir/error.js';
+import type { StoredResource } from '../../../store/stored-resource.js';
+import { parseElements, parseStored } from '../../sql/parse-stored.js';
+import { checksum } from './checksum.js';
+
+/**
+ * The columns of a row of `version` that its checksum covers, and the stored checksum.
+ *
+ * PERF: rows as SQLite gives them, with what else their statement reads behind it. An object for each takes longer, and V8
+ * may keep it with its text until a full collection: see `LoadedResource`.
+ */
+export type KeptText = readonly [
+  /** Key of the `resource` row. */
+  resource: number,
+  version: number,
+  /** Milliseconds since 1970. */
+  updated: number,
+  /** Null: a deletion, or lost. */
+  text: string | null,
+  /** Null if lost. */
+  sum: number | null,
+  ...others: unknown[],
+];
+
+/**
+ * Parses a version's text after verifying its checksum.
+ *
+ * @param elements those that are needed. Default: all
+ * @throws FhirError `corrupt` - it is not what was written
+ */
+export function parseKept(kept: KeptText, elements?: readonly string[]): StoredResource {
+  assertWhole(kept);
+  const [, version, updated, text] = kept;
+  if (text === null) throw textLost();
+  return elements === undefined ? parseStored(text) : parseElements(text, elements, version, updated);
+}
+
+/** @throws FhirError `corrupt` - the row is not what was written */
+export function assertWhole([resource, version, updated, text, sum]: KeptText): void {
+  if (checksum(resource, version, updated, text) !== sum)
+    throw new FhirError('corrupt', 'The database holds a version that was damaged');
+}
+
+/** The error for a missing version. */
+export function textLost(): FhirError {
+  const error = new FhirError('corrupt', 'The database has lost the text of a version');
+  LOST.add(error);
+  return error;
+}
+
+/** True for {@link textLost}: a removal between two statements of a call has the same effect. */
+export function isTextLost(error: unknown): boolean {
+  return LOST.has(error as object);
+}
+
+const LOST = new WeakSet<object>();

@@ -1,0 +1,32 @@
+import type { SqliteDatabase } from '../database/driver.js';
+import type { Statements } from '../database/statements.js';
+
+// What connections remember of the file (parsed resources by the key of their version, numbers of names) stays true
+// while resources are written. Removals end that. So each of them raises an epoch in the file, and connections that find
+// another one forget everything.
+
+/** The entry of `meta` that rises with each removal. */
+export const REMOVAL_EPOCH = 'removal_epoch';
+
+/** The entry of `meta` with the highest key of a version that was ever removed with its project. */
+export const LAST_VERSION_KEY = 'last_version_key';
+
+/**
+ * Announces that this transaction removes content, and has SQLite overwrite it.
+ *
+ * `secure_delete` zeroes cells and pages as they are freed. It is off otherwise, because it writes pages that are free
+ * anyway; what earlier updates and moves of cells left is overwritten by `scrub`.
+ */
+export function noteRemoval(database: SqliteDatabase, statements: Statements): void {
+  database.pragma('secure_delete = ON');
+  const text = `INSERT INTO meta (name, value) VALUES ('${REMOVAL_EPOCH}', '1')
+    ON CONFLICT (name) DO UPDATE SET value = CAST(value AS INTEGER) + 1`;
+  statements.write(text).run();
+}
+
+/** Keeps the keys of all versions that there are from being used again. */
+export function keepVersionKeys(statements: Statements): void {
+  const text = `INSERT INTO meta (name, value) SELECT '${LAST_VERSION_KEY}', coalesce(max(key), 0) FROM version WHERE true
+    ON CONFLICT (name) DO UPDATE SET value = max(CAST(value AS INTEGER), CAST(excluded.value AS INTEGER))`;
+  statements.write(text).run();
+}

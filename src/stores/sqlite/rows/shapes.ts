@@ -1,0 +1,98 @@
+import { KnownShapes } from './known-shapes.js';
+import { shapeText } from '../../sql/shape-text.js';
+import type { MarkedEntries } from '../../sql/extremes.js';
+import { type Sql, sql } from '../../sql/sql.js';
+import type { Dictionaries } from './dictionary.js';
+import { isInTime } from '../database/guard.js';
+import type { Statements } from '../database/statements.js';
+
+/**
+ * Keeps the table `shape`: which sets of parameters the resources of a collection have values of, and how many
+ * resources have each. Only inside a transaction, which must end with {@link flush} or {@link clear}.
+ *
+ * ```text
+ * parameters   [3,-5,9]   values of the parameters 3, 5 and 9; of 5 several (see extremes.ts)
+ * ```
+ *
+ * Resources of a type come in a few dozen shapes, whatever their number.
+ */
+export class Shapes {
+  readonly #statements: Statements;
+  readonly #dictionaries: Dictionaries;
+  /** What is to be added to the number of resources, by shape. */
+  readonly #changes = new Map<number, number>();
+  readonly #known = new KnownShapes();
+
+  constructor(statements: Statements, dictionaries: Dictionaries) {
+    this.#statements = statements;
+    this.#dictionaries = dictionaries;
+  }
+
+  /** The number of the shape that these entries give a resource; made if need be. */
+  of(collection: number, marked: MarkedEntries): number {
+    const { parameters, shapes } = this.#dictionaries;
+    return this.#known.find(shapes.generation, collection, marked, () =>
+      shapes.intern(
+        collection,
+        shapeText(marked, (code) => parameters.intern(collection, code)),
+      ),
+    );
+  }
+
+  /** A resource changes its shape. Null: it is not there. */
+  move(from: number | null, to: number | null): void {
+    if (from === to) return;
+    if (from !== null) this.#changes.set(from, (this.#changes.get(from) ?? 0) - 1);
+    if (to !== null) this.#changes.set(to, (this.#changes.get(to) ?? 0) + 1);
+  }
+
+  /** The same for a resource without another write to its row. @param resource its key */
+  set(resource: number, from: number | null, to: number | null): void {
+    if (from === to) return;
+    this.#statements.write('UPDATE resource SET shape = ? WHERE key = ?').run(to, resource);
+    this.move(from, to);
+  }
+
+  /** Writes the numbers of resources. */
+  flush(): void {
+    for (const [shape, change] of this.#changes) {
+      if (change !== 0) this.#statements.write(CHANGE).run(change, shape);
+    }
+    this.#changes.clear();
+  }
+
+  /** Forgets them, after a rollback. */
+  clear(): void {
+    this.#changes.clear();
+  }
+}
+
+const CHANGE = 'UPDATE shape SET resources = resources + ? WHERE key = ?';
+
+/** What a resource has of a parameter. */
+export type Occurrence = 'none' | 'some' | 'several';
+
+/** The number of current resources of a collection. */
+export function countOfCollection(collection: number): Sql {
+  return sql`SELECT coalesce(sum(resources), 0) FROM shape WHERE collection = ${collection}`;
+}
+
+/** The number of current resources that have no value, some, or several of a parameter. */
+export function countOfShapes(collection: number, parameter: number, occurrence: Occurrence): Sql {
+  return sql`SELECT coalesce(sum(s.resources), 0) FROM shape s WHERE ${withOccurrence(collection, parameter, occurrence)}`;
+}
+
+/** The keys of these resources: a range of an index per shape. */
+export function shapeScan(collection: number, parameter: number, occurrence: Occurrence): Sql {
+  return sql`SELECT y.key FROM resource y INDEXED BY resource_by_shape
+    WHERE y.shape IN (SELECT s.key FROM shape s WHERE ${withOccurrence(collection, parameter, occurrence)}) AND ${isInTime(Y)}`;
+}
+
+const Y = sql`y.key`;
+
+function withOccurrence(collection: number, parameter: number, occurrence: Occurrence): Sql {
+  const several = sql`EXISTS (SELECT 1 FROM json_each(s.parameters) j WHERE j.value = ${-parameter})`;
+  const any = sql`EXISTS (SELECT 1 FROM json_each(s.parameters) j WHERE j.value IN (${parameter}, ${-parameter}))`;
+  const condition = occurrence === 'several' ? several : occurrence === 'some' ? any : sql`NOT ${any}`;
+  return sql`s.collection = ${collection} AND ${condition}`;
+}

@@ -1,0 +1,141 @@
+import type { SqlValue } from '../../sql/sql.js';
+import type { Statements } from '../database/statements.js';
+
+/**
+ * A row of the table `skip`, which holds resource keys: those of frequent values, and those of each granule of an order.
+ *
+ * A search intersects the keys of its conditions, then reads the order granule by granule for the keys that are left. So it
+ * skips what cannot match, however the order and the conditions depend on each other.
+ *
+ * ```text
+ * sort    subject     value    data
+ * 0       ids         0        the moment and the range of the keys: see SkipHeader
+ * 0       ids         1        all resources
+ * 0       parameter   0        the resources with a value
+ * 0       parameter   -1       of a date or number: the resources with several
+ * 0       parameter   code     the resources with this frequent code
+ * 0       parameter   unit     the resources with a quantity in this unit, or in several units: see sql/skip/unit-sets.ts
+ * 0       parameter   target   the resources with a reference to this one
+ * order   0           -1       the order: see SkipOrder
+ * order   0           0, 1 …   its granules, some in a row: about five hundred neighbors each; the last granule has the
+ *                              resources without a value
+ * order   1           0, 1 …   the same by the largest value of each resource, where some have several
+ * param.  2           0, 1 …   the references of a parameter: see references.ts
+ * order   3           -1       the resources with long intervals, by the end of their last one: see long-ends.ts
+ * order   3           0, 1 …   their granules
+ * ```
+ *
+ * Orders are the numbers of parameters, or those of {@link orderOfIds} and {@link orderOfInstants}; `ids` is the number of the
+ * former.
+ */
+export interface SkipRow {
+  readonly sort: number;
+  readonly subject: number;
+  readonly value: string | number;
+  readonly data: string | Uint8Array;
+}
+
+/** The number of the order of the ids of a type. */
+export function orderOfIds(collection: number): number {
+  return -2 * collection;
+}
+
+/** The same for the instants of change. */
+export function orderOfInstants(collection: number): number {
+  return -2 * collection - 1;
+}
+
+export const SETS = 0;
+export const HEADER = 0;
+export const EVERYTHING = 1;
+export const PRESENCE = 0;
+export const SEVERAL = -1;
+export const ORDER = -1;
+export const BY_SMALLEST = 0;
+export const BY_LARGEST = 1;
+export const TARGETS = 2;
+export const BY_END = 3;
+
+/** The moment that the rows of a type describe, and the range of its keys. */
+export interface SkipHeader {
+  /** Raised when the meaning of the rows changes. */
+  readonly format: number;
+  /** Identifies these rows: rows under another header may differ. */
+  readonly id: string;
+  /** The entry `index_epoch` of `meta`: rows of another one are void. */
+  readonly epoch: string | null;
+  /** The key of the newest version that is included. */
+  readonly lastVersion: number;
+  /** The smallest key. */
+  readonly first: number;
+  /** Number of keys from there to the largest one. */
+  readonly size: number;
+  /** Number of resources. */
+  readonly count: number;
+  /** The number of resources when all rows were last built. */
+  readonly built: number;
+}
+
+export const FORMAT = 7;
+
+/** Granules per row of the table: finding a row takes as long as reading several granules. */
+export const GRANULES_IN_ROW = 32;
+
+/** The granules of an order. */
+export interface SkipOrder {
+  readonly parameter: string;
+  /** The first value of each granule but the last, which is of resources without a value. */
+  readonly starts: readonly SqlValue[];
+  /** Granules of one value that many resources have. */
+  readonly ties: readonly number[];
+  /** Some resources have several values: the descending order has granules of its own. */
+  readonly several: boolean;
+  /**
+   * Of an order by ends, the id of the header under which it was last brought up to date. Under another one it is void: an
+   * earlier version of this library, which does not know it, may have updated the other rows.
+   */
+  readonly of?: string;
+}
+
+/** How large the parts of a skip index are. */
+export interface SkipSizes {
+  /** Resources of a granule. */
+  readonly granule: number;
+  /** Types of fewer granules have no skip index. */
+  readonly minGranules: number;
+  /** Codes and targets of fewer resources are looked up. */
+  readonly minHolders: number;
+}
+
+/** Only tests change it. */
+export const SKIP_TUNING = {
+  granule: 512,
+  minGranules: 16,
+  minHolders: 4_096,
+  /** The most rows of a scan that are read for a set if granules of an order could give it too. */
+  maxLookedUp: 4_096,
+  /** Granules at an end of a range whose values are tested: some milliseconds. */
+  maxTested: 64,
+  /** The most resources with one value at an end of a range that are tested for a page. */
+  maxTied: 8_192,
+  /** With more writes since, a skip index is not used. */
+  maxPending: 10_000,
+  /** With more writes since, it is brought up to date. */
+  maxFresh: 500,
+  /** With more writes since, all of it is rebuilt. */
+  maxUpdated: 100_000,
+  /** The most versions that are searched for writes since. */
+  maxVersions: 20_000,
+  /** A type whose keys are spread over a wider range has none: a set would take a megabyte. */
+  maxSpread: 64_000_000,
+  /**
+   * After so many writes, a store builds skip indexes before it closes. With fewer resources, the longest walk takes 20 ms, and
+   * the first long walk starts a build.
+   */
+  minLoad: 50_000,
+};
+
+/** Removes the skip indexes of a type of a project: they hold values of its resources. */
+export function removeSkipRows(statements: Statements, collection: number): void {
+  statements.write('DELETE FROM skip WHERE collection = ?').run(collection);
+}

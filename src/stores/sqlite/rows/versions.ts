@@ -1,0 +1,170 @@
+import type { AnyResource } from '../../../fhir/resource.js';
+import { jsonLines } from '../../../store/json-text.js';
+import type { ResourceKey } from '../../../store/resource-key.js';
+import { nextInstant, withVersion } from '../../../store/versioned.js';
+import type { WrittenVersion } from '../../sql/commit-results.js';
+import { checksum } from './checksum.js';
+import { type MarkedEntries, markEntries } from '../../sql/extremes.js';
+import { LAST_VERSION_KEY } from './removal-epoch.js';
+import { removeVersions } from './remove-versions.js';
+import type { PreparedPut } from './prepared-write.js';
+import type { Dictionaries } from './dictionary.js';
+import type { Shapes } from './shapes.js';
+import type { Statements } from '../database/statements.js';
+
+/** The state of a key in the tables `resource` and `version`. */
+export interface ResourceState {
+  /** Key of the `resource` row; undefined if absent. */
+  readonly owner: number | undefined;
+  /** The newest version, a deletion included; 0 if never written. */
+  readonly version: number;
+  /** When it was written. Milliseconds since 1970. */
+  readonly updated: number;
+  /** The newest version is not a deletion. */
+  readonly exists: boolean;
+  /** Key of the current version; null if none exists. */
+  readonly content: number | null;
+  /** The shape of the current version. */
+  readonly shape: number | null;
+  /** How many of the oldest versions were removed. */
+  readonly purged: number;
+  /** Why it was erased; null: it was not. */
+  readonly erased: string | null;
+}
+
+const NEVER: ResourceState = {
+  owner: undefined,
+  version: 0,
+  updated: 0,
+  exists: false,
+  content: null,
+  shape: null,
+  purged: 0,
+  erased: null,
+};
+
+/** A version that this commit wrote. */
+export interface NewVersion extends WrittenVersion {
+  /** Key of the `resource` row. */
+  readonly owner: number;
+  readonly collection: number;
+}
+
+/** Writes the tables `resource` and `version`. Only inside a transaction, which starts with {@link begin}. */
+export class Versions {
+  readonly #statements: Statements;
+  readonly #dictionaries: Dictionaries;
+  readonly #shapes: Shapes;
+  #now = 0;
+  /** {@link #now} as an instant. */
+  #instant = '';
+  #nextKey = 0;
+
+  constructor(statements: Statements, dictionaries: Dictionaries, shapes: Shapes) {
+    this.#statements = statements;
+    this.#dictionaries = dictionaries;
+    this.#shapes = shapes;
+  }
+
+  /** @param now the instant of all versions to come. Milliseconds since 1970. */
+  begin(now: number): void {
+    const [last] = this.#statements.read(LAST_KEY).get() as [number];
+    this.#nextKey = last + 1;
+    this.#now = now;
+    this.#instant = new Date(now).toISOString();
+  }
+
+  /** The file never held a version. */
+  get areNone(): boolean {
+    return this.#nextKey === 1;
+  }
+
+  stateOf({ project, type, id }: ResourceKey): ResourceState {
+    const collection = this.#dictionaries.collections.find(project, type);
+    const owner = collection === undefined ? undefined : this.#dictionaries.resources.find(collection, id);
+    if (owner === undefined) return NEVER;
+    const row = this.#statements.read(READ_STATE).get(owner) as StateRow;
+    const [version, updated, content, shape, purged, erased] = row;
+    return { owner, version, updated, exists: content !== null, content, shape, purged, erased };
+  }
+
+  /**
+   * Writes the first version of a resource, if its id is new.
+   *
+   * PERF: most resources of an import are new, and this takes one statement less than to look first.
+   *
+   * @returns undefined if the id has a row already
+   */
+  addFirst(write: PreparedPut): NewVersion | undefined {
+    const { key, marked, firstText } = write;
+    const { collections, resources } = this.#dictionaries;
+    const collection = collections.intern(key.project, key.type);
+    if (resources.isKnown(collection, key.id)) return undefined;
+    const shape = this.#shapes.of(collection, marked);
+    const state = { version: 1, updated: this.#now, content: this.#nextKey, shape };
+    const owner = resources.makeIfNew(collection, key.id, state);
+    if (owner === undefined) return undefined;
+    this.#shapes.move(null, shape);
+    const text =
+      firstText?.lastUpdated === this.#instant
+        ? firstText.text
+        : jsonLines(withVersion(write.resource, '1', this.#instant));
+    return this.#write(owner, collection, 1, this.#now, text);
+  }
+
+  /** Writes the version after `state`. @param resource null: a deletion. @param marked what it can be found by */
+  add(key: ResourceKey, state: ResourceState, resource: AnyResource | null, marked: MarkedEntries): NewVersion {
+    const collection = this.#dictionaries.collections.intern(key.project, key.type);
+    const version = state.version + 1;
+    const updated = nextInstant(this.#now, state.version === 0 ? undefined : state.updated);
+    const content = resource === null ? null : this.#nextKey;
+    const shape = resource === null ? null : this.#shapes.of(collection, marked);
+    this.#shapes.move(state.shape, shape);
+    const stored = { version, updated, content, shape };
+    const owner = state.owner ?? this.#dictionaries.resources.make(collection, key.id, stored);
+    if (state.content !== null) this.#statements.write(ADD_PAST).run(collection, state.updated, state.content);
+    if (resource === null) this.#statements.write(ADD_PAST).run(collection, updated, this.#nextKey);
+    if (state.owner !== undefined) this.#statements.write(SET_STATE).run(version, updated, content, shape, owner);
+    const text = resource === null ? null : jsonLines(withVersion(resource, String(version), this.#instantOf(updated)));
+    return this.#write(owner, collection, version, updated, text);
+  }
+
+  /** Removes all versions of a resource that was written, and writes the one that is left of it. */
+  erase(key: ResourceKey, state: ResourceState, reason: string): NewVersion {
+    const left = this.add(key, state, null, NO_ENTRIES);
+    // After the new version, so that its key is above all that were ever used.
+    removeVersions(this.#statements, left, state.version);
+    this.#statements.write(SET_ERASED).run(state.version, reason, left.owner);
+    return left;
+  }
+
+  #write(owner: number, collection: number, version: number, updated: number, text: string | null): NewVersion {
+    const sum = checksum(owner, version, updated, text);
+    this.#statements.write(ADD_VERSION).run(this.#nextKey++, owner, version, updated, text, sum);
+    return { owner, collection, versionId: String(version), lastUpdated: this.#instantOf(updated), text };
+  }
+
+  #instantOf(updated: number): string {
+    return updated === this.#now ? this.#instant : new Date(updated).toISOString();
+  }
+}
+
+type StateRow = [
+  version: number,
+  updated: number,
+  content: number | null,
+  shape: number | null,
+  purged: number,
+  erased: string | null,
+];
+
+const NO_ENTRIES: MarkedEntries = markEntries([]);
+
+const SET_ERASED = 'UPDATE resource SET purged = ?, erased = ? WHERE key = ?';
+const READ_STATE = 'SELECT version, updated, content, shape, purged, erased FROM resource WHERE key = ?';
+/** A key never changes its meaning, also if the rows of the last ones were removed: see removal.ts. */
+export const LAST_KEY = `SELECT max(coalesce((SELECT max(key) FROM version), 0),
+  coalesce((SELECT CAST(value AS INTEGER) FROM meta WHERE name = '${LAST_VERSION_KEY}'), 0))`;
+const SET_STATE = 'UPDATE resource SET version = ?, updated = ?, content = ?, shape = ? WHERE key = ?';
+const ADD_VERSION = 'INSERT INTO version (key, resource, version, updated, text, sum) VALUES (?, ?, ?, ?, ?, ?)';
+const ADD_PAST = 'INSERT INTO past (collection, updated, version) VALUES (?, ?, ?)';

@@ -1,0 +1,140 @@
+import type { SortKey } from '../../../search/criteria/criteria.js';
+import { LARGEST, SMALLEST } from '../../sql/extremes.js';
+import { tablesOf, type ValueTable } from '../../sql/index-tables.js';
+import { parameterKey, type RowScope } from '../../sql/rows.js';
+import { allOf, Sql, sql, type SqlValue, unionAll } from '../../sql/sql.js';
+import { shapeScan } from '../rows/shapes.js';
+import { orderOfIds, orderOfInstants } from '../rows/skip-row.js';
+
+/**
+ * An index that has resources in the order of one sort key, each once. Its row is called `w` in statements.
+ *
+ * ```text
+ * _id            resource (collection, id)
+ * _lastUpdated   resource_by_updated (collection, updated, key)
+ * date           date_by_value (parameter, low, high, resource)         of rows marked smallest, or largest
+ * string         string_by_place (parameter, sort form, resource)       likewise
+ * ```
+ */
+export interface OrderIndex {
+  readonly from: Sql;
+  /** Selects the row that represents each resource. */
+  readonly where: Sql;
+  /** Key of the resource. */
+  readonly key: Sql;
+  /** The sort value. */
+  readonly value: Sql;
+  /** True if the value is an expression, which SQLite cannot compare as part of a row value. */
+  readonly isExpression?: boolean;
+  /** The columns after the value, which make rows unique. */
+  readonly rest: readonly Sql[];
+  /** The value of the resource `r0`; null if it has none. */
+  readonly valueOf: Sql;
+  /** Condition that the resource `r0` has this value. */
+  isValue(value: SqlValue): Sql;
+  /** The number of the parameter of which the values are codes. */
+  readonly codesOf?: number | undefined;
+  /** True if no two resources have the same value. */
+  readonly unique: boolean;
+  /** Its number in the table `skip`; undefined if the table never has it. */
+  readonly skip?: number | undefined;
+  /** Selects the resources without a value; undefined if all have one. */
+  readonly missing?: { readonly scan: Sql; readonly test: Sql };
+}
+
+/** @returns undefined if no index has the order: references are ordered by a text that no column holds */
+export function orderIndexOf({ parameter, descending }: SortKey, scope: RowScope): OrderIndex | undefined {
+  const { collection, row } = scope;
+  if (parameter === '_id') {
+    return {
+      from: sql`resource w INDEXED BY sqlite_autoindex_resource_1`,
+      where: sql`w.collection = ${collection!}`,
+      key: sql`w.key`,
+      value: sql`w.id`,
+      rest: [],
+      valueOf: sql`${row}.id`,
+      isValue: (value) => sql`${row}.id = ${value}`,
+      unique: true,
+      skip: orderOfIds(collection as number),
+    };
+  }
+  if (parameter === '_lastUpdated') {
+    return {
+      from: sql`resource w INDEXED BY resource_by_updated`,
+      where: sql`w.collection = ${collection!} AND w.content IS NOT NULL`,
+      key: sql`w.key`,
+      value: sql`w.updated`,
+      rest: [sql`w.key`],
+      valueOf: sql`${row}.updated`,
+      isValue: (value) => sql`${row}.updated = ${value}`,
+      unique: false,
+      skip: orderOfInstants(collection as number),
+    };
+  }
+  const [table, other] = tablesOf(scope.dialect.model, scope.type, parameter);
+  const number = parameterKey(scope, parameter);
+  if (table === undefined || other !== undefined || table === 'reference' || number === undefined) return undefined;
+  const { columns, index, value, restriction } = WALKS[table];
+  const mark = descending ? LARGEST : SMALLEST;
+  const w = new Sql('w', []);
+  const name = new Sql(table, []);
+  const own = (x: Sql): Sql => sql`${x}.parameter = ${number} AND ${restriction(x)} AND ${x}.extreme & ${mark}`;
+  const key = new Sql(`sqlite_autoindex_${table}_1`, []);
+  return {
+    from: sql`${name} w INDEXED BY ${index}`,
+    where: own(w),
+    key: sql`w.resource`,
+    value: value(w),
+    isExpression: table === 'string',
+    rest: columns.map((column) => sql`w.${column}`),
+    valueOf: sql`(SELECT ${value(sql`x`)} FROM ${name} x INDEXED BY ${key} WHERE x.resource = ${row}.key AND ${own(sql`x`)})`,
+    isValue: (text) =>
+      sql`EXISTS (SELECT 1 FROM ${name} x INDEXED BY ${key} WHERE x.resource = ${row}.key AND ${own(sql`x`)} AND ${value(sql`x`)} = ${text})`,
+    unique: false,
+    codesOf: table === 'token' ? (number as number) : undefined,
+    skip: table === 'uri' ? undefined : (number as number),
+    missing: {
+      scan:
+        table === 'token'
+          ? unionAll([shapeScan(collection as number, number as number, 'none'), codelessScan(number, own)])
+          : shapeScan(collection as number, number as number, 'none'),
+      test: sql`NOT EXISTS (SELECT 1 FROM ${name} x INDEXED BY ${key} WHERE x.resource = ${row}.key AND ${own(sql`x`)})`,
+    },
+  };
+}
+
+/** Resources with tokens that all lack a code: they have values, but no sort value. */
+function codelessScan(parameter: SqlValue, own: (x: Sql) => Sql): Sql {
+  return sql`SELECT z.resource FROM token z INDEXED BY token_by_value
+    WHERE z.parameter = ${parameter} AND z.code IS NULL AND z.grp = 0 AND NOT EXISTS (
+      SELECT 1 FROM token x INDEXED BY sqlite_autoindex_token_1 WHERE x.resource = z.resource AND ${own(sql`x`)})`;
+}
+
+interface Walk {
+  readonly index: Sql;
+  value(x: Sql): Sql;
+  readonly columns: readonly Sql[];
+  /** As written in the index, so that SQLite uses it. */
+  restriction(x: Sql): Sql;
+}
+
+const plain = (x: Sql): Sql => sql`${x}.grp = 0`;
+const RESOURCE = sql`resource`;
+
+const WALKS: { readonly [Table in Exclude<ValueTable, 'reference'>]: Walk } = {
+  token: { index: sql`token_by_value`, value: (x) => sql`${x}.code`, columns: [RESOURCE], restriction: plain },
+  string: {
+    index: sql`string_by_place`,
+    value: (x) => sql`coalesce(${x}.collation, ${x}.folded)`,
+    columns: [RESOURCE],
+    restriction: (x) => allOf([plain(x), sql`${x}.extreme & 3 <> 0`]),
+  },
+  date: { index: sql`date_by_value`, value: (x) => sql`${x}.low`, columns: [sql`high`, RESOURCE], restriction: plain },
+  quantity: {
+    index: sql`quantity_by_value`,
+    value: (x) => sql`${x}.low`,
+    columns: [sql`high`, RESOURCE],
+    restriction: plain,
+  },
+  uri: { index: sql`uri_by_value`, value: (x) => sql`${x}.value`, columns: [RESOURCE], restriction: plain },
+};

@@ -1,0 +1,106 @@
+import type { SqliteDatabase } from '../database/driver.js';
+
+/** Migrates a file by one schema version. Runs inside a transaction, with our SQL functions registered. */
+type Migration = (database: SqliteDatabase) => void;
+
+/** One per step: the first leads from schema version 1 to 2. Released migrations never change. */
+export const MIGRATIONS: readonly Migration[] = [addChecksums, addIndexWorkShapesAndPast];
+
+/** 2: checksums. */
+function addChecksums(database: SqliteDatabase): void {
+  database.exec(`
+    ALTER TABLE version ADD COLUMN sum INTEGER;
+    ALTER TABLE resource ADD COLUMN sum INTEGER;
+    ALTER TABLE collection ADD COLUMN sum INTEGER;
+    ALTER TABLE unique_key ADD COLUMN sum INTEGER;
+    UPDATE version SET sum = fhirgraph_sum(resource, version, updated, text);
+    UPDATE resource SET sum = fhirgraph_name_sum(collection, '', id);
+    UPDATE collection SET sum = fhirgraph_name_sum(0, project, type);
+    UPDATE unique_key SET sum = fhirgraph_name_sum(resource, project, text);`);
+}
+
+/** 3: queue of index rows to re-index; shapes, marks and skip indexes; histories of types. */
+function addIndexWorkShapesAndPast(database: SqliteDatabase): void {
+  addIndexWork(database);
+  addShapesAndExtremes(database);
+  addSkipIndexes(database);
+  addPast(database);
+  addRemovals(database);
+}
+
+/** A store fills it when its searches need it. */
+function addSkipIndexes(database: SqliteDatabase): void {
+  database.exec(`
+    CREATE TABLE skip (
+      collection INTEGER NOT NULL, sort INTEGER NOT NULL, subject INTEGER NOT NULL, value NOT NULL, data TEXT NOT NULL,
+      PRIMARY KEY (sort, subject, value)) WITHOUT ROWID;
+    CREATE INDEX skip_by_collection ON skip (collection);`);
+}
+
+function addIndexWork(database: SqliteDatabase): void {
+  database.exec(`
+    CREATE TABLE index_work (
+      collection INTEGER PRIMARY KEY, rank INTEGER NOT NULL, parameters TEXT NOT NULL, cursor TEXT NOT NULL DEFAULT '',
+      done INTEGER NOT NULL DEFAULT 0, total INTEGER);
+    CREATE INDEX index_work_by_rank ON index_work (rank);`);
+}
+
+/**
+ * Shapes of resources, marks of smallest and largest values. Re-indexing sets the marks. Until then
+ * all resources of a type share one shape, so that their number is right.
+ */
+function addShapesAndExtremes(database: SqliteDatabase): void {
+  database.exec(`
+    CREATE TABLE shape (
+      key INTEGER PRIMARY KEY, collection INTEGER NOT NULL, parameters TEXT NOT NULL, resources INTEGER NOT NULL DEFAULT 0,
+      UNIQUE (collection, parameters));
+    DELETE FROM meta WHERE name = 'index_version';
+    ALTER TABLE resource ADD COLUMN shape INTEGER;
+    INSERT INTO shape (collection, parameters, resources)
+      SELECT collection, '[]', count(*) FROM resource WHERE content IS NOT NULL GROUP BY collection;
+    UPDATE resource SET shape = (SELECT s.key FROM shape s WHERE s.collection = resource.collection) WHERE content IS NOT NULL;
+    CREATE INDEX resource_by_shape ON resource (shape) WHERE shape IS NOT NULL;
+    ALTER TABLE token ADD COLUMN extreme INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE string ADD COLUMN extreme INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE date ADD COLUMN extreme INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE quantity ADD COLUMN extreme INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE uri ADD COLUMN extreme INTEGER NOT NULL DEFAULT 0;
+    DROP INDEX resource_by_updated;
+    DROP INDEX token_by_value;
+    DROP INDEX string_by_value;
+    DROP INDEX date_by_value;
+    DROP INDEX date_by_end;
+    DROP INDEX quantity_by_value;
+    DROP INDEX quantity_by_end;
+    DROP INDEX uri_by_value;
+    CREATE INDEX resource_by_updated ON resource (collection, updated, content) WHERE content IS NOT NULL;
+    CREATE INDEX token_by_value ON token (parameter, code, resource, system, extreme);
+    CREATE INDEX string_by_value ON string (parameter, folded, resource, extreme) WHERE grp = 0;
+    CREATE INDEX string_by_place ON string (parameter, coalesce(collation, folded), resource, extreme) WHERE grp = 0 AND extreme & 3 <> 0;
+    CREATE INDEX date_by_value ON date (parameter, low, high, resource, extreme) WHERE grp = 0;
+    CREATE INDEX date_by_end ON date (parameter, high, low, resource, extreme) WHERE grp = 0 AND high - low > 86400000;
+    CREATE INDEX quantity_by_value ON quantity (parameter, low, high, resource, extreme, system, code) WHERE grp = 0;
+    CREATE INDEX quantity_by_end ON quantity (parameter, high, low, resource, extreme, system, code) WHERE grp = 0 AND high > low;
+    CREATE INDEX uri_by_value ON uri (parameter, value, resource, extreme) WHERE grp = 0;`);
+}
+
+/** The versions that are not current, by type and instant. */
+function addPast(database: SqliteDatabase): void {
+  database.exec(`
+    CREATE TABLE past (
+      collection INTEGER NOT NULL, updated INTEGER NOT NULL, version INTEGER NOT NULL,
+      PRIMARY KEY (collection, updated, version)) WITHOUT ROWID;
+    ${FILL_PAST}`);
+}
+
+/** How many versions were removed, and why a resource was erased. */
+function addRemovals(database: SqliteDatabase): void {
+  database.exec(`
+    ALTER TABLE resource ADD COLUMN purged INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE resource ADD COLUMN erased TEXT;`);
+}
+
+/** Fills the empty table `past` from the versions. */
+export const FILL_PAST = `INSERT INTO past (collection, updated, version)
+  SELECT r.collection, v.updated, v.key FROM version v CROSS JOIN resource r ON r.key = v.resource
+  WHERE v.key IS NOT r.content ORDER BY 1, 2, 3;`;

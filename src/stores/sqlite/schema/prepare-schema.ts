@@ -1,0 +1,88 @@
+import { FhirError } from '../../../fhir/error.js';
+import type { SqliteDatabase } from '../database/driver.js';
+import { MIGRATIONS } from './migrations.js';
+import type { FhirModel } from '../../../fhir/model/fhir-model.js';
+import type { IndexStatus } from './index-status.js';
+import { noteDefinitions } from './index-takeover.js';
+import { APPLICATION_ID, SCHEMA } from './schema.js';
+import type { Statements } from '../database/statements.js';
+import { CREATE_VALUE_INDEXES } from './value-indexes.js';
+
+/** The schema version, kept in `PRAGMA user_version`. */
+export const SCHEMA_VERSION = 1 + MIGRATIONS.length;
+
+/**
+ * Creates the tables of a new file, or migrates those of an older one, atomically.
+ *
+ * @throws FhirError `unavailable` - a newer version of this library wrote the file.
+ * @throws FhirError `conflict` - the file belongs to another application.
+ * @throws FhirError `corrupt` - the file was a store, but its tables are missing.
+ */
+export function prepareSchema(database: SqliteDatabase, statements: Statements, model: FhirModel): void {
+  if (checkedVersion(database) === SCHEMA_VERSION) return;
+  // Another process may be at the same point: the first one to get the lock does the work.
+  database.exec('BEGIN IMMEDIATE');
+  try {
+    const version = checkedVersion(database);
+    if (version === 0) create(database, statements, model);
+    else for (const migrate of MIGRATIONS.slice(version - 1)) migrate(database);
+    database.pragma(`user_version = ${SCHEMA_VERSION}`);
+    database.exec('COMMIT');
+  } catch (error) {
+    if (database.inTransaction) database.exec('ROLLBACK');
+    throw error;
+  }
+}
+
+/**
+ * Checks a file before changing anything in it.
+ *
+ * @throws as {@link prepareSchema}
+ */
+export function assertOwnDatabase(database: SqliteDatabase): void {
+  checkedVersion(database);
+}
+
+/**
+ * Ends a write to a file that a newer version of this library, or a process with other definitions, has taken over since it
+ * was opened: rows in the old form would be missed by its searches.
+ *
+ * @throws FhirError `unavailable`
+ */
+export function assertNotOvertaken(statements: Statements, status: IndexStatus): void {
+  const [version] = statements.read('PRAGMA user_version').get() as [number];
+  if (version !== SCHEMA_VERSION) throw newer(version);
+  status.assertOurs();
+}
+
+function create(database: SqliteDatabase, statements: Statements, model: FhirModel): void {
+  database.exec(SCHEMA);
+  database.exec(CREATE_VALUE_INDEXES);
+  noteDefinitions(statements, model);
+  database.pragma(`application_id = ${APPLICATION_ID}`);
+}
+
+/** The schema version of the file; 0 for an empty one. */
+function checkedVersion(database: SqliteDatabase): number {
+  // A database of the host may return big integers.
+  const [version, application, tables] = (database.prepare(STATE).raw(true).get() as unknown[]).map(Number) as Numbers;
+  if (tables === 0 && application === APPLICATION_ID)
+    throw new FhirError('corrupt', 'The database has lost its tables');
+  if (tables === 0) return 0;
+  if (application !== APPLICATION_ID || version < 1) {
+    throw new FhirError('conflict', 'The SQLite database belongs to another application; name a file of its own');
+  }
+  if (version > SCHEMA_VERSION) throw newer(version);
+  return version;
+}
+
+function newer(version: number): FhirError {
+  const message = `The database has schema version ${version}, written by a newer fhirgraph; this one knows up to ${SCHEMA_VERSION}`;
+  return new FhirError('unavailable', message);
+}
+
+type Numbers = [version: number, application: number, tables: number];
+
+/** One statement sees one moment: another process may create the tables between two. */
+const STATE = `SELECT user_version, application_id, (SELECT count(*) FROM sqlite_schema WHERE type = 'table')
+  FROM pragma_user_version, pragma_application_id`;

@@ -1,0 +1,36 @@
+import type { Statements } from '../../database/statements.js';
+import { FORMAT, HEADER, SETS, SKIP_TUNING, type SkipHeader, orderOfIds } from '../../rows/skip-row.js';
+
+/** Undefined where the file has none that is valid. */
+export function readHeader(collection: number, statements: Statements): SkipHeader | undefined {
+  const [text, epoch] = (statements.read(READ_HEADER).get(SETS, orderOfIds(collection), HEADER) ?? []) as [
+    string?,
+    (string | null)?,
+  ];
+  if (text === undefined) return undefined;
+  const header = JSON.parse(text) as SkipHeader;
+  return header.format === FORMAT && header.epoch === epoch ? header : undefined;
+}
+
+const READ_HEADER = `SELECT data, (SELECT value FROM meta WHERE name = 'index_epoch') FROM skip
+  WHERE sort = ? AND subject = ? AND value = ?`;
+
+/**
+ * The keys of what was written since a version, up to those of one more version than may be pending. Undefined where so
+ * much was written to all types that they were not looked for.
+ */
+export function writtenSince(
+  lastVersion: number,
+  collection: number,
+  statements: Statements,
+  { maxPending, maxVersions }: { readonly maxPending: number; readonly maxVersions: number } = SKIP_TUNING,
+): readonly number[] | undefined {
+  if (statements.read(VERSION_AFTER).get(lastVersion, maxVersions) !== undefined) return undefined;
+  const rows = statements.read(WRITTEN_SINCE).all(lastVersion, collection, maxPending + 1) as [number][];
+  return [...new Set(rows.map(([key]) => key))];
+}
+
+const VERSION_AFTER = 'SELECT 1 FROM version NOT INDEXED WHERE key > ? LIMIT 1 OFFSET ?';
+// PERF: for a DISTINCT SQLite would read all versions in the order of their resources.
+const WRITTEN_SINCE = `SELECT v.resource FROM version v NOT INDEXED CROSS JOIN resource r ON r.key = v.resource
+  WHERE v.key > ? AND r.collection = ? LIMIT ?`;

@@ -1,0 +1,275 @@
+import type { SortKey } from '../../../../search/criteria/criteria.js';
+import type { RowScope } from '../../../sql/rows.js';
+import type { Guard } from '../../database/guard.js';
+import type { Statements } from '../../database/statements.js';
+import { addList, leastInList, listAt, readInto, readList } from '../../../sql/skip/key-bytes.js';
+import { KeySet, wordsOf } from '../../../sql/skip/key-set.js';
+import { shapeScan } from '../../rows/shapes.js';
+import { fewResources, rangeOfKeys, referencesOfFew, type SkipReferences } from './few-resources.js';
+import { countRows } from './reference-rows.js';
+import { addSources, addTargets, KEYS_IN_ROW, readReferences, type References } from '../../../sql/skip/references.js';
+import type { SkipCache } from './skip-cache.js';
+import { readHeader, writtenSince } from './skip-header.js';
+import { skipOrderOf } from './skip-order.js';
+import {
+  BY_END,
+  BY_LARGEST,
+  BY_SMALLEST,
+  EVERYTHING,
+  FORMAT,
+  GRANULES_IN_ROW,
+  ORDER,
+  PRESENCE,
+  SETS,
+  SKIP_TUNING,
+  type SkipHeader,
+  type SkipOrder,
+  TARGETS,
+  orderOfIds,
+} from '../../rows/skip-row.js';
+
+/** Where skip indexes come from. */
+export interface SkipSource {
+  readonly cache: SkipCache;
+  /** Asked for the time between parts of the work. */
+  readonly guard: Guard;
+  /** Called with a type of a project if its skip index is to be made, or brought up to date. */
+  readonly noteStale?: (collection: number) => void;
+}
+
+/** An order, with the keys of each part. */
+export interface SkipOrderKeys extends SkipOrder {
+  /** In ascending order. @param granule its number; that of the last one is the number of starts @param among if not all */
+  keysOf(granule: number, among?: KeySet): readonly number[];
+  addTo(set: KeySet, granule: number): void;
+  /** At least so many resources are in a granule. PERF: their keys are not read. */
+  atLeast(granule: number): number;
+}
+
+/**
+ * The skip index of a type of a project, as of the moment it was built: see skip-row.ts. A type of few resources has no rows
+ * of it: the resources and their references are read.
+ */
+export class SkipIndex {
+  readonly header: SkipHeader;
+  /** The resources that were written since, deletions included: the index knows nothing about them. */
+  readonly pending: readonly number[];
+  readonly #collection: number;
+  readonly #statements: Statements;
+  readonly #cache: SkipCache;
+  readonly #guard: Guard;
+  /** All resources, of a type of few. */
+  readonly #few: readonly number[] | undefined;
+  readonly #orders = new Map<string, SkipOrder | undefined>();
+  #all: KeySet | undefined;
+
+  private constructor(
+    header: SkipHeader,
+    pending: readonly number[],
+    collection: number,
+    statements: Statements,
+    { cache, guard }: SkipSource,
+    few: readonly number[] | undefined,
+  ) {
+    this.#few = few;
+    this.#cache = cache;
+    this.#guard = guard;
+    this.header = header;
+    this.pending = pending;
+    this.#collection = collection;
+    this.#statements = statements;
+  }
+
+  /**
+   * Undefined where the file has no valid one, or too much was written since.
+   *
+   * @param orFew reads the resources of a small type
+   */
+  static of(collection: number, statements: Statements, source: SkipSource, orFew = false): SkipIndex | undefined {
+    const header = readHeader(collection, statements);
+    const few = header === undefined && orFew ? fewResources(collection, statements) : undefined;
+    if (few !== undefined) return new SkipIndex(headerOf(few), [], collection, statements, source, few);
+    const pending = header && writtenSince(header.lastVersion, collection, statements);
+    if (pending === undefined || pending.length > SKIP_TUNING.maxFresh) source.noteStale?.(collection);
+    return pending === undefined || pending.length > SKIP_TUNING.maxPending
+      ? undefined
+      : new SkipIndex(header!, pending, collection, statements, source, undefined);
+  }
+
+  /**
+   * Ends work that takes too long: see guard.ts. Sets are made in the event loop, too, a value or a row of the index at a time.
+   *
+   * @param tests how many resources are about to be tested
+   */
+  check(tests = 0): void {
+    this.#guard.check();
+    this.#guard.expect(tests * ROWS_PER_TEST);
+  }
+
+  emptySet(): KeySet {
+    const { first, size } = this.header;
+    return new KeySet(first, size, this.#cache.allocate(wordsOf(size)), this.#cache.allocate);
+  }
+
+  /** All resources. */
+  get all(): KeySet {
+    this.#all ??=
+      this.#few === undefined
+        ? (this.#read(SETS, orderOfIds(this.#collection), EVERYTHING) ?? this.emptySet())
+        : this.#setOfKeys(this.#few);
+    return this.#all;
+  }
+
+  /** The resources with a value; undefined where that is not kept. Others may have the same set: it must not change. */
+  setOf(subject: number, value: string | number): KeySet | undefined {
+    return this.#read(SETS, subject, value);
+  }
+
+  /** The resources with a value of a parameter. It must not change. */
+  present(parameter: number): KeySet {
+    // A parameter without the row had no value in any resource.
+    if (this.#few === undefined) return this.setOf(parameter, PRESENCE) ?? this.emptySet();
+    const scan = shapeScan(this.#collection, parameter, 'some');
+    return this.#setOfKeys(this.#statements.column(scan) as readonly number[]);
+  }
+
+  /** The order of a key; undefined where none is kept. */
+  order(key: SortKey, scope: RowScope): SkipOrderKeys | undefined {
+    const { sort } = skipOrderOf(key, scope) ?? {};
+    if (sort === undefined) return undefined;
+    const smallest = this.#granules(sort, BY_SMALLEST);
+    if (smallest === undefined) return undefined;
+    const subject = key.descending && smallest.several ? BY_LARGEST : BY_SMALLEST;
+    const order = subject === BY_LARGEST ? this.#granules(sort, subject) : smallest;
+    return order && this.#withKeys(order, sort, subject);
+  }
+
+  /**
+   * The resources with long intervals of a parameter in the order of their ends, each by its last one. Undefined where
+   * that order is not kept.
+   */
+  ends(parameter: number): SkipOrderKeys | undefined {
+    const order = this.#granules(parameter, BY_END);
+    return order?.of === this.header.id ? this.#withKeys(order, parameter, BY_END) : undefined;
+  }
+
+  /** Undefined where they are not kept. */
+  references(parameter: number): SkipReferences | undefined {
+    if (this.#few !== undefined) return referencesOfFew(parameter, this.#statements);
+    const rows: References[] = [];
+    for (let row = 0; row < countRows(this.header.size); row++) {
+      const bytes = this.#bytes(parameter, TARGETS, row);
+      if (bytes === undefined) return undefined;
+      rows.push(readReferences(bytes));
+    }
+    const each = (add: (references: References, first: number) => void): void => {
+      for (const [row, references] of rows.entries()) {
+        this.check();
+        add(references, this.header.first + row * KEYS_IN_ROW);
+      }
+    };
+    return {
+      addTargets: (sources, into) => {
+        each((references, first) => addTargets(references, first, sources, into));
+      },
+      addSources: (targets, into) => {
+        each((references, first) => addSources(references, first, targets, into));
+      },
+    };
+  }
+
+  /** Whether some resource may have several values of a parameter. */
+  hasSeveral(parameter: number): boolean {
+    return this.#granules(parameter, BY_SMALLEST)?.several ?? true;
+  }
+
+  #withKeys(order: SkipOrder, sort: number, subject: number): SkipOrderKeys {
+    const list = this.#reader(sort, subject, order.starts.length + 1);
+    return {
+      ...order,
+      keysOf: (granule, among) => readList(list(granule), this.header.first, among),
+      addTo: (set, granule) => addList(set, list(granule)),
+      atLeast: (granule) => leastInList(list(granule)),
+    };
+  }
+
+  #setOfKeys(keys: readonly number[]): KeySet {
+    const set = this.emptySet();
+    for (const key of keys) set.add(key);
+    return set;
+  }
+
+  /** Neighbours are in the same row of the table. */
+  #reader(sort: number, subject: number, count: number): (granule: number) => Uint8Array {
+    let last: { readonly row: number; readonly bytes: Uint8Array | undefined } | undefined;
+    return (granule) => {
+      const row = Math.floor(granule / GRANULES_IN_ROW);
+      if (last?.row !== row) {
+        last = { row, bytes: this.#bytes(sort, subject, row) };
+      }
+      const lists = Math.min(GRANULES_IN_ROW, count - row * GRANULES_IN_ROW);
+      return last.bytes === undefined ? NOTHING : listAt(last.bytes, granule % GRANULES_IN_ROW, lists);
+    };
+  }
+
+  #granules(sort: number, subject: number): SkipOrder | undefined {
+    const name = `${sort} ${subject}`;
+    if (!this.#orders.has(name)) this.#orders.set(name, this.#readGranules(sort, subject));
+    return this.#orders.get(name);
+  }
+
+  #readGranules(sort: number, subject: number): SkipOrder | undefined {
+    if (this.#few !== undefined) return undefined;
+    const [text] = (this.#statements.read(READ).get(sort, subject, ORDER) ?? []) as [string?];
+    return text === undefined ? undefined : (JSON.parse(text) as SkipOrder);
+  }
+
+  #read(sort: number, subject: number, value: string | number): KeySet | undefined {
+    const name = `${this.#name(sort, subject, value)} set`;
+    const bytes = this.#bytes(sort, subject, value);
+    if (bytes === undefined) return undefined;
+    const readAs = (set: KeySet): KeySet => {
+      readInto(set, bytes, () => this.all);
+      return set;
+    };
+    if (!isLong(bytes)) return readAs(this.emptySet());
+    // What outlives the search has memory of its own.
+    const { first, size } = this.header;
+    return this.#cache.get(name, () => readAs(new KeySet(first, size, undefined, this.#cache.allocate)));
+  }
+
+  #bytes(sort: number, subject: number, value: string | number): Uint8Array | undefined {
+    this.check();
+    if (this.#few !== undefined) return undefined;
+    const read = (): Uint8Array | undefined => {
+      const [bytes] = (this.#statements.read(READ).get(sort, subject, value) ?? []) as [Uint8Array?];
+      // Short ones are part of memory that others are in, too.
+      return bytes && (bytes.byteOffset === 0 ? bytes : new Uint8Array(bytes));
+    };
+    return this.#cache.get(this.#name(sort, subject, value), read);
+  }
+
+  #name(sort: number, subject: number, value: string | number): string {
+    // A code may be "0", which is not the number.
+    return `${this.header.id} ${sort} ${subject} ${JSON.stringify(value)}`;
+  }
+}
+
+/** Of resources that are read. */
+function headerOf(keys: readonly number[]): SkipHeader {
+  const { first, size } = rangeOfKeys(keys);
+  const count = keys.length;
+  return { format: FORMAT, id: '', epoch: null, lastVersion: 0, first, size, count, built: count };
+}
+
+/** PERF: to read a shorter one takes less memory than the set. */
+function isLong(bytes: Uint8Array): boolean {
+  return bytes.length > 16_384 || bytes.length === 1;
+}
+
+/** The cost of a test of a resource, in sorted rows. */
+const ROWS_PER_TEST = 8;
+
+const NOTHING = new Uint8Array(0);
+
+const READ = 'SELECT data FROM skip WHERE sort = ? AND subject = ? AND value = ?';

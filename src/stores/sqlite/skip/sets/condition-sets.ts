@@ -1,0 +1,214 @@
+import type { Criteria, MatchCriteria } from '../../../../search/criteria/criteria.js';
+import type { Condition } from '../../../sql/pages/condition.js';
+import { innerRangeOf } from '../../../sql/pages/value-range.js';
+import { parameterKey, type RowScope } from '../../../sql/rows.js';
+import type { Statements } from '../../database/statements.js';
+import { type AskedValues, askedValues } from '../../../sql/skip/asked-values.js';
+import { waysOfComposite } from '../../../sql/skip/composite-parts.js';
+import {
+  type ConditionSet,
+  intersection,
+  type KnownSets,
+  type MemberCondition,
+  setOfCriteria,
+  union,
+} from '../../../sql/skip/condition-set.js';
+import type { KeySet } from '../../../sql/skip/key-set.js';
+import { askedUnit, inAnyUnit, setInUnit, SEVERAL_UNITS } from '../../../sql/skip/unit-sets.js';
+import { type FindsSets, LinkedSets } from './linked-sets.js';
+import { OtherSets, type Target } from './other-sets.js';
+import { RangeSets } from './range-sets.js';
+import { MAX_SCANNED, ScannedSets } from './scanned-sets.js';
+import type { SkipIndex } from '../read/skip-index.js';
+import { SKIP_TUNING } from '../../rows/skip-row.js';
+
+/** Finds the sets of conditions: those that the skip index keeps, parts of its orders, and scans. */
+export class ConditionSets implements FindsSets {
+  readonly index: SkipIndex;
+  readonly #scope: RowScope;
+  readonly #statements: Statements;
+  readonly #linked: LinkedSets;
+  readonly #scanned: ScannedSets;
+  readonly #ranges: RangeSets;
+  readonly #others: OtherSets;
+  readonly #known = new Map<Condition, ConditionSet | undefined>();
+
+  constructor(index: SkipIndex, scope: RowScope, statements: Statements, linked: LinkedSets) {
+    this.index = index;
+    this.#scope = scope;
+    this.#statements = statements;
+    this.#linked = linked;
+    this.#scanned = new ScannedSets(index, scope, statements);
+    this.#ranges = new RangeSets(index, scope, statements, this.#scanned);
+    this.#others = new OtherSets(index, scope, this.#scanned, (target) => this.#keyOf(target));
+  }
+
+  /** For a page. Undefined where it takes too long to find. */
+  of(condition: MemberCondition): ConditionSet | undefined {
+    if (!this.#known.has(condition)) this.#known.set(condition, this.#find(condition));
+    return this.#known.get(condition);
+  }
+
+  /** For a count: exact where reading so many rows makes it exact. Undefined where it takes too long to find. */
+  counted(condition: Condition, limit: number): ConditionSet | undefined {
+    const { criteria, shared } = condition;
+    return criteria === undefined || shared !== undefined
+      ? this.of(condition)
+      : setOfCriteria(criteria, this.#within(limit));
+  }
+
+  scanned({ scan, direct }: Condition): ConditionSet | undefined {
+    return scan === undefined || direct !== true ? undefined : this.#scanned.of(scan);
+  }
+
+  #find({ members, shared, criteria, scan, direct, reads }: MemberCondition): ConditionSet | undefined {
+    if (members !== undefined) return { set: members, exact: true };
+    const held = shared && this.index.setOf(shared.parameter, shared.value);
+    if (shared !== undefined && held !== undefined) {
+      return { set: held, exact: shared.suffices || !this.index.hasSeveral(shared.parameter) };
+    }
+    const found = criteria && setOfCriteria(criteria, this.#within(undefined));
+    if (found !== undefined || scan === undefined) return found;
+    return direct === true || (reads ?? Infinity) <= MAX_READ ? this.#scanned.of(scan) : undefined;
+  }
+
+  /** @param limit rows that may be read for an exact set; undefined: as many as a page may */
+  #within(limit: number | undefined): KnownSets {
+    return {
+      all: this.index.all,
+      emptySet: () => this.index.emptySet(),
+      present: (parameter) => this.#present(parameter),
+      setOf: (criteria) => this.#setOf(criteria, limit),
+    };
+  }
+
+  #setOf(criteria: Criteria, limit: number | undefined): ConditionSet | undefined {
+    this.index.check();
+    switch (criteria.kind) {
+      case 'match':
+        // A parameter that no resource has ever had is in no index.
+        if (parameterKey(this.#scope, criteria.parameter) === undefined) {
+          return { set: this.index.emptySet(), exact: true };
+        }
+        return limit === undefined ? this.#matching(criteria) : this.#exactly(criteria, limit);
+      case 'last-updated': {
+        const found = this.#ranges.of(criteria, '_lastUpdated');
+        if (limit === undefined || found?.exact === true) return found;
+        return this.#scanned.inValues(criteria, limit) ?? found;
+      }
+      case 'id':
+        return this.#scanned.inRanges(criteria, SKIP_TUNING.maxLookedUp);
+      case 'composite': {
+        const ways = waysOfComposite(criteria, this.#scope.dialect.model, this.#scope.type);
+        const found = union(ways.map((parts) => intersection(parts.map((one) => one && this.#setOf(one, undefined)))));
+        // The values may be in different groups, also of what surely has all of them.
+        return found && { set: found.set, exact: false };
+      }
+      case 'has':
+        return this.#linked.having(criteria, limit);
+      case 'chain':
+        return this.#linked.chained(criteria, limit);
+      default:
+        return undefined;
+    }
+  }
+
+  #matching(criteria: MatchCriteria): ConditionSet | undefined {
+    const { maxLookedUp } = SKIP_TUNING;
+    return (
+      this.#held(criteria) ??
+      this.#inUnit(criteria, undefined) ??
+      (this.#ranges.hasMore(criteria, maxLookedUp) ? undefined : this.#scanned.inRanges(criteria, maxLookedUp)) ??
+      this.#ranges.of(criteria, criteria.parameter) ??
+      this.#otherThan(criteria, undefined) ??
+      // A text within, as an alternative to another condition.
+      this.#scanned.inValues(criteria, MAX_SCANNED)
+    );
+  }
+
+  /** Exact where one of the ways to the set is. */
+  #exactly(criteria: MatchCriteria, limit: number): ConditionSet | undefined {
+    let found: ConditionSet | undefined;
+    const ways = [
+      () => this.#held(criteria),
+      () => this.#inUnit(criteria, limit),
+      () => this.#scanned.inRanges(criteria, Math.min(limit, SKIP_TUNING.maxLookedUp)),
+      // The parts of an order do not say what is in a range with two ends.
+      () => innerRangeOf(criteria.test) && this.#ranges.of(criteria, criteria.parameter, limit),
+      () => this.#otherThan(criteria, limit),
+      () => this.#scanned.inValues(criteria, limit),
+    ];
+    for (const way of ways) {
+      const set = way();
+      if (set?.exact === true) return set;
+      found ??= set;
+    }
+    return found;
+  }
+
+  /** The set of codes or a target that many resources have. */
+  #held({ parameter, test }: MatchCriteria): ConditionSet | undefined {
+    const asked = askedValues(test, this.#scope);
+    const key = parameter.includes('$') ? undefined : (parameterKey(this.#scope, parameter) as number | undefined);
+    if (asked === undefined || key === undefined) return undefined;
+    const { exact } = asked;
+    // One that is not kept is not frequent, and has to be looked up.
+    return union(
+      this.#valuesOf(asked).map((value) => {
+        const set = value === undefined ? undefined : this.index.setOf(key, value);
+        return set && { set, exact };
+      }),
+    );
+  }
+
+  /** A range of values in a unit that is kept: exact for resources whose values have one unit. */
+  #inUnit({ kind, parameter, test }: MatchCriteria, limit: number | undefined): ConditionSet | undefined {
+    if (test.kind !== 'quantity' || parameter.includes('$')) return undefined;
+    const [key, unit] = [parameterKey(this.#scope, parameter) as number, askedUnit(test, this.#scope)];
+    const held = unit === undefined ? undefined : this.index.setOf(key, unit);
+    const several = held && this.index.setOf(key, SEVERAL_UNITS);
+    if (held === undefined || several === undefined) return undefined;
+    const inAny = this.#ranges.of({ kind, parameter, test: inAnyUnit(test) }, parameter, limit);
+    return setInUnit(inAny, { set: held, exact: true }, several);
+  }
+
+  #valuesOf(asked: AskedValues): readonly (string | number | undefined)[] {
+    if ('codes' in asked) return asked.codes;
+    return [this.#keyOf(asked.target)];
+  }
+
+  #keyOf({ type, id }: Target): number | undefined {
+    const [key] = (this.#statements.read(FIND_TARGET).get(this.#scope.project, type, id) ?? []) as [number?];
+    return key;
+  }
+
+  #otherThan(criteria: MatchCriteria, limit: number | undefined): ConditionSet | undefined {
+    const present = this.#present(criteria.parameter);
+    return present && this.#others.of(criteria, present, (equal) => this.#setOf(equal, limit), limit);
+  }
+
+  #present(parameter: string): KeySet | undefined {
+    if (parameter.includes('$')) return undefined;
+    const key = parameterKey(this.#scope, parameter) as number | undefined;
+    return key === undefined ? this.index.emptySet() : this.index.present(key);
+  }
+}
+
+/** Those of a type of a project. @param indexOf undefined where a type has no valid skip index */
+export function conditionSets(
+  scope: RowScope,
+  statements: Statements,
+  indexOf: (collection: number) => SkipIndex | undefined,
+): ConditionSets | undefined {
+  const { collection } = scope;
+  const index = collection === undefined ? undefined : indexOf(collection as number);
+  if (index === undefined) return undefined;
+  const setsOf = (other: RowScope): ConditionSets | undefined => conditionSets(other, statements, indexOf);
+  return new ConditionSets(index, scope, statements, new LinkedSets(index, scope, statements, setsOf));
+}
+
+/** Rows that a scan may read even if it gives few. */
+const MAX_READ = 50_000;
+
+const FIND_TARGET = `SELECT r.key FROM collection c CROSS JOIN resource r ON r.collection = c.key
+  WHERE c.project = ? AND c.type = ? AND r.id = ?`;

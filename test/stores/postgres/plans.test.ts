@@ -1,0 +1,283 @@
+import { afterEach, beforeAll, describe, expect, test } from 'vitest';
+import type { Criteria, SortKey } from '../../../src/search/criteria/criteria.js';
+import type { SearchPosition } from '../../../src/search/evaluate/sort.js';
+import type { PostgresPool, PostgresStatement } from '../../../src/stores/postgres/database/driver.js';
+import { TUNING } from '../../../src/stores/postgres/scans/tuning.js';
+import { SKIP_TUNING } from '../../../src/stores/postgres/rows/skip-row.js';
+import { pglitePool } from '../../../src/stores/postgres/database/pglite-pool.js';
+import { PostgresStore } from '../../../src/stores/postgres/store.js';
+import { put, queryOf } from '../../../src/testing/conformance-case.js';
+import { createRandom } from '../../../src/testing/random.js';
+import { skewedResources } from '../../../src/testing/skewed-resources.js';
+import { bareDatabase } from './pool.js';
+import type { PlanNode } from '../plan-node.js';
+import { someOf } from '../../support/chance.js';
+import { buildSkips } from './skip-build.js';
+
+/** A pool that explains each search that passes through it. */
+function explaining(pool: PostgresPool, plans: PlanNode[]): PostgresPool {
+  return {
+    async connect() {
+      const client = await pool.connect();
+      return {
+        async query(statement: PostgresStatement) {
+          if (/^(?:WITH [klst]0|SELECT (?:count|\(|CASE|a\.n|r0\.key))/.test(statement.text)) {
+            const text = `EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) ${statement.text}`;
+            const { rows } = await client.query({ ...statement, text });
+            const [[answer]] = rows as [[unknown]];
+            const [{ Plan }] = (typeof answer === 'string' ? JSON.parse(answer) : answer) as [
+              { readonly Plan: PlanNode },
+            ];
+            plans.push(Plan);
+          }
+          return client.query(statement);
+        },
+        release: (broken) => client.release(broken),
+      };
+    },
+  };
+}
+
+function nodesOf(node: PlanNode): readonly PlanNode[] {
+  return [node, ...(node.Plans ?? []).flatMap(nodesOf)];
+}
+
+/** Rows of tables and indexes that were read. */
+function examined(plans: readonly PlanNode[]): number {
+  const read = plans.flatMap(nodesOf).filter((node) => 'Relation Name' in node || 'Index Name' in node);
+  return read.reduce((sum, node) => {
+    const removed = (node['Rows Removed by Filter'] ?? 0) + (node['Rows Removed by Index Recheck'] ?? 0);
+    return sum + (node['Actual Rows'] + removed) * node['Actual Loops'];
+  }, 0);
+}
+
+/** The most rows that one node sorted. */
+function sorted(plans: readonly PlanNode[]): number {
+  const sorts = plans.flatMap(nodesOf).filter((node) => node['Node Type'].endsWith('Sort'));
+  const inputs = sorts.flatMap(({ Plans = [] }) => Plans.map((node) => node['Actual Rows']));
+  return Math.max(0, ...inputs);
+}
+
+const ALL: Criteria = { kind: 'all' };
+const status = (code: string): Criteria => ({ kind: 'match', parameter: 'status', test: { kind: 'token', code } });
+const SINCE: Criteria = {
+  kind: 'match',
+  parameter: 'date',
+  test: { kind: 'date', prefix: 'ge', low: Date.UTC(2020, 9, 1), high: Date.UTC(2020, 9, 2) },
+};
+const CATEGORY: Criteria = { kind: 'match', parameter: 'category', test: { kind: 'token', code: 'laboratory' } };
+const and = (...of: readonly Criteria[]): Criteria => ({ kind: 'and', of });
+const or = (...of: readonly Criteria[]): Criteria => ({ kind: 'or', of });
+const by = (parameter: string, descending = false): SortKey => ({ parameter, descending });
+
+const DEFAULTS = { ...TUNING };
+// The store itself makes no skip index of so few resources while others are tested.
+const SKIPS = { ...Object.assign(SKIP_TUNING, { minGranules: 16 }) };
+afterEach(() => void Object.assign(TUNING, DEFAULTS));
+
+describe('a page costs its rows', () => {
+  const COUNT = 3_000;
+  const BATCH = 300;
+  const plans: PlanNode[] = [];
+  let pool: PostgresPool;
+  let store: PostgresStore;
+
+  beforeAll(async () => {
+    // What other tests left behind would count as pages.
+    pool = pglitePool(await bareDatabase());
+    let now = Date.UTC(2026, 0, 1);
+    store = new PostgresStore(explaining(pool, plans), { clock: () => new Date(now++) });
+    const writes = skewedResources(COUNT, createRandom(1)).map((one) => put(one));
+    for (let start = 0; start < COUNT; start += BATCH) await store.commit(writes.slice(start, start + BATCH));
+  });
+
+  const PAGES: readonly (readonly [string, Criteria, readonly SortKey[], number, string])[] = [
+    ['the latest', ALL, [by('date', true)], 700, 'date_by_value'],
+    ['the latest updated', ALL, [by('_lastUpdated', true)], 2_500, 'resource_by_updated'],
+    ['the last ids', ALL, [by('_id', true)], 700, 'resource_by_id'],
+    ['the latest of what nearly all are', status('final'), [by('date', true)], 3_000, 'date_by_value'],
+    ['of what nearly all are, by id', status('final'), [], 1_200, 'resource_by_id'],
+    ['what nearly all are not', { kind: 'not', of: status('amended') }, [by('date', true)], 1_200, 'date_by_value'],
+    ['by a value that few have', ALL, [by('value-string')], 900, 'string_by_place'],
+    ['by a value that nearly all share', ALL, [by('status', true)], 3_500, 'token_by_value'],
+    [
+      'by a value that nearly all share, then by date',
+      ALL,
+      [by('status', true), by('date', true)],
+      4_000,
+      'token_by_value',
+    ],
+    ['the first since a date', SINCE, [by('date')], 2_400, 'date_by_value'],
+    ['the highest values', ALL, [by('value-quantity', true)], 1_500, 'quantity_by_value'],
+  ];
+
+  async function ask(criteria: Criteria, sort: readonly SortKey[], after?: SearchPosition): Promise<void> {
+    plans.length = 0;
+    const { matches } = await store.search(
+      queryOf('Observation', criteria, { sort, limit: 10, ...(after && { after }) }),
+    );
+    expect(matches.length).toBe(10);
+  }
+
+  /** The number of matches, and the plans that found it. */
+  async function count(criteria: Criteria): Promise<number> {
+    plans.length = 0;
+    Object.assign(TUNING, { looks: [Infinity] });
+    const { total } = await store.search(queryOf('Observation', criteria, { limit: 0, total: true }));
+    return total!;
+  }
+
+  const TIMES = someOf(['without statistics', 'with statistics'], 1);
+
+  describe.each(TIMES)('%s', (when) => {
+    beforeAll(async () => {
+      if (when === 'without statistics') return;
+      const client = await pool.connect();
+      await client.query({ text: 'VACUUM (ANALYZE)', values: [], rowMode: 'array' });
+      client.release();
+    });
+
+    test.each(PAGES)('%s', async (_, criteria, sort, rows, index) => {
+      await ask(criteria, sort);
+      // Of so small a table the planner reads the whole range of a condition.
+      const ranges = when === 'with statistics' && criteria !== ALL ? 2 * COUNT : 0;
+      expect(examined(plans)).toBeLessThan(rows + ranges);
+      expect(sorted(plans)).toBeLessThan(900);
+      const names = plans.flatMap(nodesOf).map((node) => node['Index Name'] ?? '');
+      expect(names.some((name) => name.startsWith(index) || name.includes('_idx'))).toBe(true);
+    });
+
+    test.each<[string, Criteria]>([
+      ['what nearly all are', status('final')],
+      ['what nearly all are not', { kind: 'not', of: status('amended') }],
+      ['what lacks a value', { kind: 'missing', parameter: 'value-quantity', missing: true }],
+      ['values since a date', SINCE],
+    ])('the number of %s is read from an index', async (_, criteria) => {
+      plans.length = 0;
+      await store.search(queryOf('Observation', criteria, { limit: 0, total: true }));
+      const nodes = plans.flatMap(nodesOf).filter((node) => node['Actual Rows'] * node['Actual Loops'] > 0);
+      const ofResources = nodes.filter((node) => node['Relation Name']?.startsWith('resource') === true);
+      expect(ofResources.map((node) => node['Node Type'])).not.toContain('Index Scan');
+      expect(examined(plans)).toBeLessThan(2.5 * COUNT);
+    });
+
+    test.each<[string, Criteria]>([
+      ['what nearly all are and has a code', and(status('final'), CATEGORY)],
+      ['what has a code and is not what nearly all are', and(CATEGORY, { kind: 'not', of: status('final') })],
+      ['values since a date of what nearly all are', and(SINCE, status('final'))],
+      ['values since a date with a code', and(SINCE, CATEGORY, status('final'))],
+      ['what a policy of two rules shows', or(and(status('final'), CATEGORY), SINCE)],
+      [
+        'what a policy shows of what nearly all are',
+        and(status('final'), or(and(CATEGORY, { kind: 'not', of: SINCE }), { kind: 'not', of: or(SINCE, CATEGORY) })),
+      ],
+    ])('the number of %s is read from indexes alone, each once', async (_, criteria) => {
+      Object.assign(TUNING, { looks: [10, Infinity], maxCollected: 10, countLook: 100 });
+      plans.length = 0;
+      const { total } = await store.search(queryOf('Observation', criteria, { limit: 0, total: true }));
+      expect(total).toBeGreaterThan(20);
+      const tables = plans
+        .flatMap(nodesOf)
+        .filter((node) => /^(?:token|date|resource)$/.test(node['Relation Name'] ?? '') && node['Actual Loops'] > 0);
+      expect(new Set(tables.map((node) => node['Node Type']))).toEqual(new Set(['Index Only Scan']));
+      // Shapes are ranges of the index of resources.
+      const values = tables.filter((node) => node['Relation Name'] !== 'resource');
+      expect(Math.max(...values.map((node) => node['Actual Loops']))).toBe(1);
+      expect(examined(plans)).toBeLessThan(4 * COUNT);
+    });
+
+    test('a page of few matches, by id, reads their resources once and the texts of the page', async () => {
+      const few = status('amended');
+      const { total = 0 } = await store.search(queryOf('Observation', few, { limit: 0, total: true }));
+      expect(total).toBeGreaterThan(10);
+      await ask(few, []);
+      const ofResources = plans.flatMap(nodesOf).filter((node) => node['Relation Name'] === 'resource');
+      expect(ofResources.reduce((sum, node) => sum + node['Actual Rows'] * node['Actual Loops'], 0)).toBe(total + 10);
+    });
+
+    test('a page far from the start of its order tests resources by a list', async () => {
+      Object.assign(TUNING, { looks: [10, Infinity], maxCollected: 10, stretch: 40, listedFrom: 400 });
+      await ask(status('preliminary'), [by('date')]);
+      const tests = plans.flatMap(nodesOf).filter((node) => node['Index Name'] === 'token_by_resource');
+      const tested = tests.reduce((sum, node) => sum + node['Actual Loops'], 0);
+      expect(tested).toBeLessThan(120);
+    });
+
+    test('a text that no value contains costs the values', async () => {
+      const criteria: Criteria = {
+        kind: 'match',
+        parameter: 'value-string',
+        test: { kind: 'string', comparator: 'contains', text: 'nowhere' },
+      };
+      Object.assign(TUNING, { stretch: 40, indirectFrom: 100 });
+      plans.length = 0;
+      const { matches } = await store.search(queryOf('Observation', criteria, { sort: [by('date')], limit: 10 }));
+      expect(matches).toEqual([]);
+      expect(examined(plans)).toBeLessThan(1_500);
+    });
+
+    test('of a deep cursor as of the first', async () => {
+      await ask(ALL, [by('date')], { values: [Date.UTC(2020, 6, 1)], id: 'o' });
+      expect(examined(plans)).toBeLessThan(900);
+    });
+
+    test.each<[string, Criteria]>([
+      ['what nearly all are', status('final')],
+      ['a code that some repeat', CATEGORY],
+      ['what is since a date', SINCE],
+    ])('the number of %s reads an index once, without its table', async (_, criteria) => {
+      expect(await count(criteria)).toBeGreaterThan(500);
+      const nodes = plans.flatMap(nodesOf).filter((node) => node['Actual Loops'] > 0);
+      expect(nodes.map((node) => node['Node Type'])).not.toContain('Seq Scan');
+      expect(nodes.map((node) => node['Node Type'])).not.toContain('Bitmap Heap Scan');
+      expect(examined(plans)).toBeLessThan(COUNT + 500);
+    });
+  });
+
+  // After those without: the index is made for good.
+  describe.each(TIMES)('by a skip index, %s', (when) => {
+    beforeAll(async () => {
+      const client = await pool.connect();
+      const clear = async (text: string): Promise<unknown> => client.query({ text, values: [], rowMode: 'array' });
+      if (when === 'with statistics') await clear('VACUUM (ANALYZE)');
+      else await clear('DELETE FROM pg_statistic');
+      client.release();
+      if (when === 'with statistics') return;
+      Object.assign(SKIP_TUNING, { granule: 32, minHolders: 20 });
+      await buildSkips(pool, ['Observation']);
+      Object.assign(SKIP_TUNING, SKIPS);
+    });
+
+    test.each<[string, Criteria]>([
+      ['what nearly all are', status('final')],
+      ['what nearly all are not', { kind: 'not', of: status('amended') }],
+      ['what nearly all are, with a code', and(status('final'), CATEGORY)],
+      ['what nearly all are, since a date', and(status('final'), SINCE)],
+      ['one of two conditions', or(status('amended'), CATEGORY)],
+    ])('the number of %s is that of sets, and of few rows', async (_, criteria) => {
+      expect(await count(criteria)).toBeGreaterThan(500);
+      const nodes = plans.flatMap(nodesOf).filter((node) => node['Actual Loops'] > 0);
+      expect(nodes.map((node) => node['Node Type'])).not.toContain('Seq Scan');
+      expect(examined(plans)).toBeLessThan(1_000);
+    });
+
+    test.each<[string, Criteria, readonly SortKey[], number]>([
+      ['the earliest of what only new ones are', status('preliminary'), [by('date')], 400],
+      ['of what nearly all are and a code', and(status('final'), CATEGORY), [by('value-quantity', true)], 400],
+      ['what nearly all are, by a code', status('final'), [by('category')], 400],
+      ['not what nearly all are, by id', { kind: 'not', of: status('final') }, [], 400],
+      ['since a date, by value', SINCE, [by('value-quantity')], 1_200],
+      ['one of two conditions', or(status('preliminary'), CATEGORY), [by('date', true)], 400],
+      ['what a code does not exclude, by two keys', CATEGORY, [by('status'), by('date', true)], 400],
+    ])('%s', async (_, criteria, sort, rows) => {
+      Object.assign(TUNING, { looks: [Infinity], fewTogether: 8, firstBatch: 2 });
+      await ask(criteria, sort);
+      const nodes = plans.flatMap(nodesOf).filter((node) => node['Actual Loops'] > 0);
+      const ofSkips = nodes.filter((node) => node['Relation Name']?.startsWith('fhirgraph_skip') === true);
+      expect(ofSkips.length).toBeGreaterThan(0);
+      expect(ofSkips.map((node) => node['Node Type'])).not.toContain('Seq Scan');
+      expect(examined(plans)).toBeLessThan(rows);
+      expect(sorted(plans)).toBeLessThan(100);
+    });
+  });
+});

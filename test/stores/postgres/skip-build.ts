@@ -1,0 +1,23 @@
+import { R4 } from '../../../src/fhir/r4.js';
+import { Connections } from '../../../src/stores/postgres/database/connections.js';
+import type { PostgresPool } from '../../../src/stores/postgres/database/driver.js';
+import { SkipIndexes } from '../../../src/stores/postgres/skip/skip-indexes.js';
+import { PROJECT } from '../../../src/testing/conformance-case.js';
+
+/** Brings the skip indexes of some types up to date. */
+export async function buildSkips(pool: PostgresPool, types: Iterable<string>): Promise<void> {
+  const connections = new Connections(pool, { connectionWait: 600_000, cancelWait: 2_000 });
+  const skips = new SkipIndexes(connections, R4);
+  await skips.make([...types].map((type) => ({ project: PROJECT, type, isUnused: true })));
+  connections.close();
+}
+
+/** The rows of one statement. */
+export async function rowsOf(pool: PostgresPool, text: string): Promise<readonly (readonly unknown[])[]> {
+  const client = await pool.connect();
+  try {
+    return (await client.query({ text, values: [], rowMode: 'array' })).rows;
+  } finally {
+    client.release();
+  }
+}

@@ -1,0 +1,183 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import type { PostgresPool, PostgresStatement } from '../../../src/stores/postgres/database/driver.js';
+import { TUNING } from '../../../src/stores/postgres/scans/tuning.js';
+import { SKIP_TUNING, type SkipHeader } from '../../../src/stores/postgres/rows/skip-row.js';
+import { PostgresStore } from '../../../src/stores/postgres/store.js';
+import { PROJECT } from '../../../src/testing/conformance-case.js';
+import { createRandom, oneOf } from '../../../src/testing/random.js';
+import { randomResources } from '../../../src/testing/random-resources.js';
+import { skewedResources } from '../../../src/testing/skewed-resources.js';
+import { assertSearches } from '../../../src/testing/suites/random-searches.js';
+import { cases, IS_WHOLE, SEED, someOf } from '../../support/chance.js';
+import { noting, postgresPool } from './pool.js';
+import { buildSkips, rowsOf } from './skip-build.js';
+import { World } from './skip-world.js';
+
+const DEFAULTS = { ...TUNING };
+const SKIPS = { ...SKIP_TUNING };
+// Few resources are many parts, and each build takes all in.
+const SMALL = { granule: 8, minGranules: 4, minHolders: 2, maxFresh: 0, maxLayered: 100 };
+beforeAll(() => void Object.assign(SKIP_TUNING, SMALL));
+afterEach(() => {
+  Object.assign(TUNING, DEFAULTS);
+  Object.assign(SKIP_TUNING, SKIPS, SMALL);
+});
+afterAll(() => void Object.assign(SKIP_TUNING, SKIPS));
+
+/** The sizes of the layers of a type. */
+async function layersOf(pool: PostgresPool): Promise<readonly number[]> {
+  const rows = await rowsOf(
+    pool,
+    `SELECT data FROM fhirgraph_skip WHERE type = 'Observation' AND value = '' AND sort = 0`,
+  );
+  return rows.flatMap(([data]) => (JSON.parse(data as string) as SkipHeader).layers.map(({ size }) => size));
+}
+
+const WAYS = {
+  'part by part, some matches at a time': {
+    walkedFirst: 0,
+    mostShare: 2,
+    looks: [Infinity],
+    fewTogether: 4,
+    firstBatch: 4,
+  },
+  'sorted at once': { walkedFirst: 0, mostShare: 2, looks: [Infinity], fewTogether: Infinity },
+} as const;
+
+const GROWTHS: readonly (readonly [string, number])[] = [
+  ['each with as many layers as writes', 0],
+  ['with layers that take in others', 2],
+  ['with one layer for all', Infinity],
+];
+const ROUNDS = IS_WHOLE ? 3 : 2;
+
+test.each(someOf(GROWTHS, 1))('with layers every way to a page gives the page, %s', async (_, layerGrowth) => {
+  const random = createRandom(SEED);
+  const pool = await postgresPool();
+  const store = new PostgresStore(pool);
+  const world = new World(store, random);
+  await world.write([...skewedResources(IS_WHOLE ? 100 : 60, random), ...randomResources(random)]);
+  const types = IS_WHOLE ? new Set(world.all.map(({ resourceType }) => resourceType)) : ['Observation'];
+  await buildSkips(pool, types);
+  Object.assign(SKIP_TUNING, { layerGrowth });
+  const sizes: (readonly number[])[] = [];
+  for (let round = 0; round < ROUNDS; round++) {
+    await world.change(oneOf([3, 8, 30], random));
+    if (round > 0) await world.write(randomResources(random));
+    await buildSkips(pool, types);
+    sizes.push(await layersOf(pool));
+    expect((await store.verify()).problems).toEqual([]);
+    if (round === 1) await world.change(4);
+    // Layers take longer to build than pages to find, so the ways share them.
+    for (const [way, tuning] of Object.entries(WAYS)) {
+      Object.assign(TUNING, DEFAULTS, tuning);
+      expect((await rowsOf(pool, 'SELECT * FROM fhirgraph_skip_written')).length > 0).toBe(round === 1);
+      expect(await layersOf(pool)).toEqual(sizes[round]);
+      const asked = new PostgresStore(pool);
+      await assertSearches(asked, PROJECT, world.all, random, cases(12, 10)).catch((cause: unknown) => {
+        throw new Error(`${way}, round ${round}`, { cause });
+      });
+    }
+    Object.assign(TUNING, DEFAULTS);
+  }
+  expect(sizes.map(({ length }) => length)).toEqual(
+    layerGrowth === 0 ? [1, 2, 3].slice(0, ROUNDS) : layerGrowth === Infinity ? [1, 1, 1] : expect.anything(),
+  );
+  await store.close();
+});
+
+describe('layers', () => {
+  async function filled(
+    rounds: number,
+  ): Promise<{ readonly pool: PostgresPool; readonly store: PostgresStore; readonly world: World }> {
+    const random = createRandom(SEED);
+    const pool = await postgresPool();
+    const store = new PostgresStore(pool);
+    const world = new World(store, random);
+    Object.assign(SKIP_TUNING, { layerGrowth: 0 });
+    await world.write(skewedResources(100, random));
+    await buildSkips(pool, ['Observation']);
+    for (let round = 0; round < rounds; round++) {
+      await world.change(8);
+      await buildSkips(pool, ['Observation']);
+    }
+    return { pool, store, world };
+  }
+
+  test('with wrong rows are reported by verify', async () => {
+    const { pool, store } = await filled(2);
+    const wrong = async (): Promise<number> => {
+      const { problems } = await store.verify();
+      return Number(/rows that are wrong: (\d+)/.exec(problems.join())?.[1] ?? 0);
+    };
+    expect(await wrong()).toBe(0);
+    const damages = [
+      "UPDATE fhirgraph_skip SET data = 'AA==' WHERE value LIKE '+2 v%'",
+      "DELETE FROM fhirgraph_skip WHERE value LIKE '+1 p'",
+      'UPDATE fhirgraph_skip SET data = (data::jsonb || \'{"lists":"AQAAAAA="}\')::text WHERE value LIKE \'+2 o\' AND subject = 0',
+      "UPDATE fhirgraph_skip SET data = '' WHERE value LIKE '+1 0' AND subject = 2",
+      "UPDATE fhirgraph_skip SET data = 'AA==' WHERE value LIKE '+2 d'",
+    ];
+    for (const damage of damages) {
+      await rowsOf(pool, 'CREATE TABLE kept AS SELECT * FROM fhirgraph_skip');
+      expect((await rowsOf(pool, `${damage} RETURNING 1`)).length).toBeGreaterThan(0);
+      expect(await wrong()).toBeGreaterThan(0);
+      await rowsOf(pool, 'DELETE FROM fhirgraph_skip');
+      await rowsOf(pool, 'INSERT INTO fhirgraph_skip SELECT * FROM kept');
+      await rowsOf(pool, 'DROP TABLE kept');
+    }
+    expect(await wrong()).toBe(0);
+    await store.close();
+  });
+
+  test('are built together once they are large beside the oldest one', async () => {
+    const { pool, store, world } = await filled(2);
+    expect((await layersOf(pool)).length).toBe(2);
+    Object.assign(SKIP_TUNING, { maxLayered: SKIPS.maxLayered });
+    await world.change(30);
+    await buildSkips(pool, ['Observation']);
+    expect(await layersOf(pool)).toEqual([]);
+    expect((await store.verify()).problems).toEqual([]);
+    await store.close();
+  });
+
+  test('take time by what was written: a layer reads no rows of other resources', async () => {
+    const { pool, store, world } = await filled(1);
+    const statements: string[] = [];
+    await world.change(3);
+    await buildSkips(noting(pool, statements), ['Observation']);
+    const read = statements.filter((text) => /\b(?:token|string|date|quantity|reference|uri) w\b/.test(text));
+    expect(read.length).toBeGreaterThan(6);
+    for (const text of read) expect(text).toMatch(/fhirgraph_number m[^]*w\.resource = m\.resource/);
+    await store.close();
+  });
+
+  test('that a process gives up in the middle change nothing', async () => {
+    const { pool, store, world } = await filled(1);
+    await world.change(8);
+    const before = await rowsOf(pool, 'SELECT * FROM fhirgraph_skip ORDER BY type, sort, subject, value');
+    const pending = await rowsOf(pool, 'SELECT * FROM fhirgraph_skip_written ORDER BY resource');
+    for (let failing = 1; failing < 200; failing += 13) {
+      let left = failing;
+      const interrupted: PostgresPool = {
+        async connect() {
+          const client = await pool.connect();
+          return {
+            async query(statement: PostgresStatement) {
+              if (!/^ROLLBACK/.test(statement.text) && --left === 0) throw new Error('interrupted');
+              return client.query(statement);
+            },
+            release: (broken) => client.release(broken),
+          };
+        },
+      };
+      await buildSkips(interrupted, ['Observation']);
+      if (left > 0) break;
+      expect(await rowsOf(pool, 'SELECT * FROM fhirgraph_skip ORDER BY type, sort, subject, value')).toEqual(before);
+      expect(await rowsOf(pool, 'SELECT * FROM fhirgraph_skip_written ORDER BY resource')).toEqual(pending);
+    }
+    expect(await rowsOf(pool, 'SELECT * FROM fhirgraph_skip_written')).toEqual([]);
+    expect((await store.verify()).problems).toEqual([]);
+    await store.close();
+  });
+});

@@ -1,0 +1,56 @@
+import type { AnyResource } from '../../../src/fhir/resource.js';
+import type { PostgresStore } from '../../../src/stores/postgres/store.js';
+import { keyOf } from '../../../src/testing/conformance-case.js';
+import { below, oneOf } from '../../../src/testing/random.js';
+import { skewedResources } from '../../../src/testing/skewed-resources.js';
+import { write } from '../skip-cases.js';
+
+/** What a project has, and random changes of it. */
+export class World {
+  readonly current = new Map<string, AnyResource>();
+  readonly #store: PostgresStore;
+  readonly #random: () => number;
+
+  constructor(store: PostgresStore, random: () => number) {
+    this.#store = store;
+    this.#random = random;
+  }
+
+  get all(): readonly AnyResource[] {
+    return [...this.current.values()];
+  }
+
+  async write(resources: readonly AnyResource[]): Promise<void> {
+    for (const one of await write(this.#store, resources)) this.current.set(`${one.resourceType}/${one.id}`, one);
+  }
+
+  /** Deletes some, replaces some and adds some, a few of them far from the values of all others. */
+  async change(count: number): Promise<void> {
+    const gone = new Set(
+      Array.from({ length: Math.ceil(count / 4) }, () => oneOf([...this.current.keys()], this.#random)),
+    );
+    await this.#store.commit(
+      [...gone].map((name) => {
+        const { resourceType, id } = this.current.get(name)!;
+        return { kind: 'delete', key: keyOf(resourceType, id!) };
+      }),
+    );
+    for (const name of gone) this.current.delete(name);
+    const like = skewedResources(2 * count, this.#random);
+    const observations = this.all.filter(({ resourceType }) => resourceType === 'Observation');
+    const replaced = like.slice(0, count).map((one) => ({ ...one, id: oneOf(observations, this.#random).id }));
+    const later = like.slice(count).map((one, index) => ({
+      ...one,
+      id: `${oneOf(['a', 'o0050', 'z'], this.#random)}${this.current.size}-${index}`,
+      ...(below(3, this.#random) === 0 ? { effectiveDateTime: `20${30 + below(9, this.#random)}-01-01` } : {}),
+      ...(below(4, this.#random) === 0
+        ? { code: { coding: [{ code: oneOf(['a0', 'c00', 'z'], this.#random) }] } }
+        : {}),
+      ...(below(3, this.#random) === 0
+        ? { subject: { reference: `Patient/${oneOf(['a', 'mo', 'zz'], this.#random)}` } }
+        : {}),
+    }));
+    const unique = [...new Map([...replaced, ...later].map((one) => [one.id, one])).values()];
+    await this.write(unique);
+  }
+}

@@ -1,0 +1,108 @@
+import { afterEach, beforeAll, describe, expect, test } from 'vitest';
+import type { Criteria } from '../../../src/search/criteria/criteria.js';
+import type { TokenTest } from '../../../src/search/criteria/value-test.js';
+import { MemoryStore } from '../../../src/stores/memory/store.js';
+import { TUNING } from '../../../src/stores/postgres/scans/tuning.js';
+import { FORMAT, SKIP_TUNING } from '../../../src/stores/postgres/rows/skip-row.js';
+import { PostgresStore } from '../../../src/stores/postgres/store.js';
+import { queryOf } from '../../../src/testing/conformance-case.js';
+import { IS_WHOLE } from '../../support/chance.js';
+import { noting, postgresPool } from './pool.js';
+import { buildSkips } from './skip-build.js';
+import { match, write } from '../skip-cases.js';
+
+const DEFAULTS = { ...TUNING };
+beforeAll(() => void Object.assign(SKIP_TUNING, { granule: 8, minGranules: 4, minHolders: 20 }));
+afterEach(() => void Object.assign(TUNING, DEFAULTS));
+
+const TWO_SYSTEMS = ['urn:1', 'urn:2'].map((system) => ({ code: 'a', system }));
+const METHODS = [
+  ...Array.from({ length: 4 }, () => [TWO_SYSTEMS[0]]),
+  [TWO_SYSTEMS[1]],
+  TWO_SYSTEMS,
+  [TWO_SYSTEMS[0], { code: 'b', system: 'urn:1' }],
+  [{ code: 'a' }],
+  [{ code: 'b', system: 'urn:1' }],
+  [{ code: 'b', system: 'urn:2' }, { code: 'c' }],
+];
+
+/** No resource has a value of it. */
+const UNUSED = 'data-absent-reason';
+
+/** Codes of one system, of several or of very many, with or without others, and none. */
+const RESOURCES = Array.from({ length: IS_WHOLE ? 500 : 250 }, (_, index) => ({
+  resourceType: 'Observation',
+  id: `o${index}`,
+  status: index % 3 === 0 ? 'amended' : 'final',
+  code: { coding: [{ code: 'a', system: 'urn:1' }] },
+  ...(index % 7 === 6 ? {} : { method: { coding: METHODS[index % METHODS.length] } }),
+  category: [{ coding: [{ code: 'a', system: `urn:${index % 70}` }] }],
+}));
+
+const TESTS: readonly TokenTest[] = ['a', 'b', undefined].flatMap((code) =>
+  [{}, { system: 'urn:1' }, { system: 'urn:2' }, { system: 'urn:none' }, { noSystem: true }].flatMap((system) =>
+    [false, true].map((negated) => ({ kind: 'token' as const, code, ...system, negated })),
+  ),
+);
+
+describe('codes with their system', () => {
+  test('of parameters with one, several, very many and no systems are counted', async () => {
+    const pool = await postgresPool();
+    const statements: string[] = [];
+    const [store, memory] = [new PostgresStore(noting(pool, statements)), new MemoryStore()];
+    for (const one of [store, memory]) await write(one, RESOURCES);
+    await buildSkips(pool, ['Observation']);
+    for (const parameter of ['code', 'method', 'category', UNUSED]) {
+      Object.assign(TUNING, { looks: [Infinity] });
+      for (const one of TESTS) {
+        const asked: Criteria = { kind: 'match', parameter, test: one };
+        for (const each of [asked, { kind: 'not', of: asked } as const]) {
+          statements.length = 0;
+          const criteria: Criteria = { kind: 'and', of: [each, match('status', 'final')] };
+          const query = queryOf('Observation', criteria, { limit: 0, total: true });
+          const { total } = await store.search(query);
+          expect([each, total]).toEqual([each, (await memory.search(query)).total]);
+          // Sets suffice unless there are very many systems. A code that few resources have is looked up.
+          const isAny = one.code === undefined && one.system === undefined && one.noSystem !== true;
+          const isKept = parameter === UNUSED ? one.code === undefined : one.code !== 'b';
+          if (parameter !== 'category' && isKept && !isAny) {
+            expect([each, statements.filter((text) => /\btoken\b/.test(text))]).toEqual([each, []]);
+          }
+        }
+      }
+    }
+    await store.close();
+  });
+
+  test('are not in the skip indexes of older formats, which are built again', async () => {
+    const pool = await postgresPool();
+    const statements: string[] = [];
+    const store = new PostgresStore(noting(pool, statements));
+    await write(store, RESOURCES);
+    await buildSkips(pool, ['Observation']);
+    const client = await pool.connect();
+    const run = async (text: string): Promise<unknown> =>
+      (await client.query({ text, values: [], rowMode: 'array' })).rows[0]?.[0];
+    const older = `"format":${FORMAT - 1}`;
+    await run(`DELETE FROM fhirgraph_skip WHERE value LIKE 'i%' OR value LIKE 'w%' OR value = 'j'`);
+    await run(`UPDATE fhirgraph_skip SET data = replace(data, '"format":${FORMAT}', '${older}') WHERE value = ''`);
+    client.release();
+    Object.assign(TUNING, { looks: [Infinity] });
+    const one: TokenTest = { kind: 'token', code: 'a', system: 'urn:1' };
+    const query = queryOf(
+      'Observation',
+      { kind: 'and', of: [{ kind: 'match', parameter: 'method', test: one }, match('status', 'final')] },
+      { limit: 0, total: true },
+    );
+    const count = async (): Promise<readonly [total: number | undefined, isScanned: boolean]> => {
+      statements.length = 0;
+      const { total } = await store.search(query);
+      return [total, statements.some((text) => /\btoken\b/.test(text))];
+    };
+    const [total, isScanned] = await count();
+    expect([await store.verify().then(({ problems }) => problems), isScanned]).toEqual([[], true]);
+    await buildSkips(pool, ['Observation']);
+    expect(await count()).toEqual([total, false]);
+    await store.close();
+  });
+});

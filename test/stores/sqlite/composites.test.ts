@@ -1,0 +1,101 @@
+import Database from 'better-sqlite3';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { R4 } from '../../../src/fhir/r4.js';
+import type { AnyResource } from '../../../src/fhir/resource.js';
+import type { Criteria } from '../../../src/search/criteria/criteria.js';
+import type { ResourceStore } from '../../../src/store/store.js';
+import { MemoryStore } from '../../../src/stores/memory/store.js';
+import { Connection } from '../../../src/stores/sqlite/connection.js';
+import { TUNING } from '../../../src/stores/sqlite/scans/tuning.js';
+import { SKIP_TUNING } from '../../../src/stores/sqlite/rows/skip-row.js';
+import { Statements } from '../../../src/stores/sqlite/database/statements.js';
+import { SqliteStore } from '../../../src/stores/sqlite/store.js';
+import { PROJECT } from '../../../src/testing/conformance-case.js';
+import { below, createRandom, oneOf } from '../../../src/testing/random.js';
+import { cases, SEED } from '../../support/chance.js';
+import { by, write } from '../skip-cases.js';
+
+const [DEFAULTS, SKIPS] = [{ ...TUNING }, { ...SKIP_TUNING }];
+// Few resources are many granules.
+beforeAll(() => {
+  Object.assign(SKIP_TUNING, { granule: 8, minGranules: 4, minHolders: 2, maxLookedUp: 0 });
+  Object.assign(TUNING, { looks: [Infinity], skipFrom: 0, fewTogether: -1, firstChunk: 0, maxChunk: 8 });
+});
+afterAll(() => {
+  Object.assign(SKIP_TUNING, SKIPS);
+  Object.assign(TUNING, DEFAULTS);
+});
+
+function buildAll(database: Database.Database): void {
+  const { skipIndexes } = new Connection(R4, database, { cacheBytes: 0, clock: () => new Date(), ownsFile: false });
+  for (const collection of skipIndexes.listStale()) skipIndexes.write(skipIndexes.build(collection));
+}
+
+function combined(code: string, value: number, parameter = 'combo-code-value-quantity'): Criteria {
+  return {
+    kind: 'composite',
+    parameter,
+    tests: [
+      { kind: 'token', code },
+      { kind: 'quantity', prefix: 'gt', low: value, high: value },
+    ],
+  };
+}
+
+const value = (code: string, number: number): object => ({
+  code: { coding: [{ code }] },
+  valueQuantity: { value: number, unit: 'mg' },
+});
+
+test(`pages under composites are those of memory, seed ${SEED}`, async () => {
+  const random = createRandom(SEED);
+  const [database, memory] = [new Database(':memory:'), new MemoryStore()];
+  const store = new SqliteStore(database);
+  const any = (): object => ({
+    ...value(oneOf(['a', 'a', 'b', 'c'], random), below(20, random)),
+    ...(random() < 0.2 ? { valueQuantity: undefined } : {}),
+  });
+  const resources = Array.from({ length: 200 }, (_, index) => ({
+    resourceType: 'Observation',
+    id: `o${index}`,
+    status: 'final',
+    ...any(),
+    component: Array.from({ length: below(3, random) }, any),
+  })) as unknown as AnyResource[];
+  for (const one of [store, memory]) await write(one, resources);
+  buildAll(database);
+  for (let trial = 0; trial < cases(200, 60); trial++) {
+    const parameter = oneOf(['combo', 'component', 'code'], random);
+    const name = parameter === 'code' ? 'code-value-quantity' : `${parameter}-code-value-quantity`;
+    const one = combined(oneOf(['a', 'b', 'x'], random), below(20, random), name);
+    const criteria: Criteria = random() < 0.3 ? { kind: 'not', of: one } : one;
+    const sort = random() < 0.5 ? undefined : [by('value-quantity', random() < 0.5)];
+    const found = async (from: ResourceStore): Promise<unknown> => {
+      const { matches, total } = await from.search({
+        ...{ project: PROJECT, type: 'Observation', criteria, sort, limit: 10, total: true },
+      });
+      return [total, matches.map(({ resource }) => resource.id)];
+    };
+    expect([criteria, await found(store)]).toEqual([criteria, await found(memory)]);
+  }
+});
+
+test('what has a code here and a value there is not tested', async () => {
+  const database = new Database(':memory:');
+  const store = new SqliteStore(database);
+  const resources = Array.from({ length: 400 }, (_, index) => ({
+    resourceType: 'Observation',
+    id: `o${String(index).padStart(3, '0')}`,
+    status: 'final',
+    ...value('a', index < 390 ? 1 : 9),
+    component: [value('b', 9)],
+  })) as unknown as AnyResource[];
+  await write(store, resources);
+  buildAll(database);
+  const spy = vi.spyOn(Statements.prototype, 'all');
+  const query = { project: PROJECT, type: 'Observation', criteria: combined('a', 5), limit: 5 } as const;
+  const { matches } = await store.search(query);
+  expect(matches.map(({ resource }) => resource.id)).toEqual(['o390', 'o391', 'o392', 'o393', 'o394']);
+  const lists = spy.mock.calls.flatMap(([{ values }]) => values).filter((one) => String(one).startsWith('['));
+  expect(lists.flatMap((one) => JSON.parse(String(one)) as unknown[]).length).toBeLessThan(20);
+});

@@ -1,0 +1,52 @@
+import { randomUUID } from 'node:crypto';
+import { afterEach, expect, test, vi } from 'vitest';
+import type { SearchQuery } from '../../../src/store/search-query.js';
+import { Guard } from '../../../src/stores/sqlite/database/guard.js';
+import { SqliteStore } from '../../../src/stores/sqlite/store.js';
+import { THREAD_TUNING } from '../../../src/stores/sqlite/database/tuning.js';
+import { PROJECT } from '../../../src/testing/conformance-case.js';
+import { temporaryFolder } from '../temporary-folder.js';
+
+const DEFAULTS = { ...THREAD_TUNING };
+const fileNamed = temporaryFolder();
+const SEARCH: SearchQuery = { project: PROJECT, type: 'Patient', criteria: { kind: 'all' } };
+let store: SqliteStore | undefined;
+
+afterEach(async () => {
+  vi.restoreAllMocks();
+  Object.assign(THREAD_TUNING, DEFAULTS);
+  await store?.close();
+});
+
+/** How long each of the searches may hold the event loop, in milliseconds. @param takes how long each seems to take */
+async function budgetsOf(searches: number, takes: number): Promise<number[]> {
+  const budgets: number[] = [];
+  let passed = 0;
+  const now = performance.now.bind(performance);
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => now() + passed);
+  const { briefly } = Guard.prototype;
+  const spy = vi.spyOn(Guard.prototype, 'briefly').mockImplementation(function (this: Guard, milliseconds, work) {
+    budgets.push(milliseconds);
+    const result = briefly.call(this, 1e9, work);
+    passed += takes;
+    return result;
+  });
+  for (let search = 0; search < searches; search++) await store!.search(SEARCH);
+  clock.mockRestore();
+  spy.mockRestore();
+  return budgets;
+}
+
+test('three long reads of a new store may take longer in the event loop than later ones', async () => {
+  store = new SqliteStore(fileNamed(`${randomUUID()}.db`), { readers: 1 });
+  THREAD_TUNING.inlineMs = 1_000;
+  expect(await budgetsOf(4, 1)).toEqual([1_750, 1_750, 1_750, 1_750]);
+  expect(await budgetsOf(5, 3_000)).toEqual([1_750, 1_750, 1_750, 1_000, 1_000]);
+});
+
+test('once a reader is there, no read takes longer than usual', async () => {
+  store = new SqliteStore(fileNamed(`${randomUUID()}.db`), { readers: 1 });
+  Object.assign(THREAD_TUNING, { inlineMs: 1_000, smallFile: 0 });
+  await store.verify();
+  expect(await budgetsOf(2, 1)).toEqual([1_000, 1_000]);
+});

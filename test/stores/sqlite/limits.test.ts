@@ -1,0 +1,117 @@
+import Database from 'better-sqlite3';
+import { expect, test } from 'vitest';
+import type { Criteria } from '../../../src/search/criteria/criteria.js';
+import { checksum } from '../../../src/stores/sqlite/rows/checksum.js';
+import { Contents } from '../../../src/stores/sqlite/rows/contents.js';
+import { Guard, guardOf, TOO_LONG } from '../../../src/stores/sqlite/database/guard.js';
+import { MAX_STATEMENTS, Statements } from '../../../src/stores/sqlite/database/statements.js';
+import { SqliteStore } from '../../../src/stores/sqlite/store.js';
+import { keyOf, putAll, queryOf, resourceOf } from '../../../src/testing/conformance-case.js';
+import { expectFewResources } from '../most-resources.js';
+
+const MALE: Criteria = { kind: 'match', parameter: 'gender', test: { kind: 'token', code: 'male' } };
+
+test('prepared statements are bounded, whatever shapes come', () => {
+  const statements = new Statements(new Database(':memory:'));
+  for (let n = 0; n < MAX_STATEMENTS * 2; n++) statements.read(`SELECT ${n}`).get();
+  expect(statements.size).toBe(MAX_STATEMENTS);
+});
+
+test('a long statement is not prepared where others wait for the event loop', () => {
+  const database = new Database(':memory:');
+  const statements = new Statements(database);
+  const long = `SELECT 1 WHERE 1 IN (${'0, '.repeat(10_000)}1)`;
+  const read = (): unknown => statements.read(long).get();
+  expect(guardOf(database).briefly(1e9, read)).toBe(TOO_LONG);
+  expect(guardOf(database).briefly(1e9, () => statements.read('SELECT 1').get())).toEqual([1]);
+  // As in a thread, and in a store that has none.
+  expect(guardOf(database).run(undefined, read)).toEqual([1]);
+});
+
+test('criteria nested beyond all reason are too costly, and the store goes on', async () => {
+  const store = new SqliteStore(':memory:');
+  await putAll(store, resourceOf('Patient', 'a', { gender: 'male' }), resourceOf('Patient', 'b'));
+  for (const depth of [2_000, 100_000]) {
+    let nested: Criteria = MALE;
+    for (let n = 0; n < depth; n++)
+      nested = { kind: 'not', of: { kind: 'and', of: [nested, { kind: 'not', of: MALE }] } };
+    await expect(store.search(queryOf('Patient', nested))).rejects.toMatchObject({ code: 'too-costly' });
+  }
+  expect((await store.search(queryOf('Patient', MALE))).matches.length).toBe(1);
+});
+
+test('a resource nested beyond all reason is refused, and nothing of its commit is kept', async () => {
+  const store = new SqliteStore(':memory:');
+  let nested: object = {};
+  for (let n = 0; n < 100_000; n++) nested = { extension: [nested] };
+  const commit = putAll(store, resourceOf('Patient', 'a'), resourceOf('Patient', 'b', { ...nested }));
+  await expect(commit).rejects.toMatchObject({ name: 'FhirError', code: 'unprocessable' });
+  expect(await store.read([keyOf('Patient', 'a')])).toEqual([{ status: 'missing' }]);
+});
+
+test('many targets and many keys are one list, not one parameter each', async () => {
+  const store = new SqliteStore(':memory:');
+  await putAll(store, resourceOf('Observation', 'o', { subject: { reference: 'Patient/p49999' } }));
+  const ids = Array.from({ length: 50_000 }, (_, n) => `p${n}`);
+  const pages = await store.searchByReference(
+    queryOf('Observation'),
+    'subject',
+    ids.map((id) => ({ type: 'Patient', id })),
+  );
+  expect(pages.flatMap(({ matches }) => matches).length).toBe(1);
+  expect((await store.read(ids.map((id) => keyOf('Patient', id)))).every(({ status }) => status === 'missing')).toBe(
+    true,
+  );
+  expect((await store.search(queryOf('Patient', { kind: 'id', ids }))).matches).toEqual([]);
+});
+
+const VERSION_TABLE =
+  'CREATE TABLE version (key INTEGER PRIMARY KEY, resource, version, updated, text TEXT, sum INTEGER)';
+const INSERT_VERSION = 'INSERT INTO version VALUES (?, 1, 1, 0, ?, ?)';
+
+function sumOf(text: string): number {
+  return checksum(1, 1, 0, text);
+}
+
+test('a version is shared frozen from the second look on, and never without a cache', () => {
+  const database = new Database(':memory:');
+  database.exec(VERSION_TABLE);
+  const text = JSON.stringify({
+    resourceType: 'Patient',
+    id: 'a',
+    meta: { versionId: '1', lastUpdated: '2020-01-01T00:00:00.000Z' },
+  });
+  database.prepare(INSERT_VERSION).run(1, text, sumOf(text));
+  const cached = new Contents(new Statements(database), 10_000, new Guard());
+  const looks = [1, 2, 3, 4].map(() => cached.load([1])[0]!.resource);
+  expect(looks.map((one) => Object.isFrozen(one))).toEqual([false, true, true, true]);
+  expect(looks.map((one) => one === looks[1])).toEqual([false, true, true, true]);
+  const uncached = new Contents(new Statements(database), 0, new Guard());
+  const [first, second, third] = uncached.load([1, 1, 1]);
+  expect(first).toEqual(second);
+  expect(new Set([first!.resource, second!.resource, third!.resource]).size).toBe(3);
+  expect(Object.isFrozen(third!.resource)).toBe(false);
+});
+
+test('the cache keeps within its bytes', () => {
+  const database = new Database(':memory:');
+  database.exec(VERSION_TABLE);
+  const meta = { versionId: '1', lastUpdated: '2020-01-01T00:00:00.000Z' };
+  const text = (id: number): string =>
+    JSON.stringify({ resourceType: 'Patient', id: `${id}`, meta, language: 'x'.repeat(900) });
+  const insert = database.prepare(INSERT_VERSION);
+  for (let key = 1; key <= 20; key++) insert.run(key, text(key), sumOf(text(key)));
+  const contents = new Contents(new Statements(database), 5_000, new Guard());
+  const keys = Array.from({ length: 20 }, (_, index) => index + 1);
+  for (let round = 0; round < 3; round++) {
+    expect(contents.load(keys).map(({ resource }) => resource.id)).toEqual(keys.map(String));
+  }
+  expect(contents.cachedBytes).toBeLessThanOrEqual(5_000);
+  expect(contents.cachedBytes).toBeGreaterThan(3_000);
+});
+
+test('a search by reference that finds more than it may return is refused before its texts are read', async () => {
+  const store = new SqliteStore(':memory:');
+  await expectFewResources(store);
+  await store.close();
+});

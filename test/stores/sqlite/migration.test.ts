@@ -1,0 +1,122 @@
+import Database from 'better-sqlite3';
+import { copyFileSync, readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { SCHEMA_VERSION } from '../../../src/stores/sqlite/schema/prepare-schema.js';
+import { INDEX_VERSION } from '../../../src/search/index/index-version.js';
+import { SqliteStore } from '../../../src/stores/sqlite/store.js';
+import { idsOf, keyOf, put, putAll, queryOf, resourceOf } from '../../../src/testing/conformance-case.js';
+import { createRandom } from '../../../src/testing/random.js';
+import { randomResources } from '../../../src/testing/random-resources.js';
+import { copyAsSchema1 } from '../../support/sqlite-schema-1.js';
+import { temporaryFolder } from '../temporary-folder.js';
+
+const fileNamed = temporaryFolder();
+
+/** A file with many versions, deletions among them. @returns its name and that of its like of schema version 1 */
+async function makeFiles(name: string): Promise<{ readonly present: string; readonly old: string }> {
+  const [present, old] = [fileNamed(`${name}.db`), fileNamed(`${name}-1.db`)];
+  const store = new SqliteStore(present);
+  for (const seed of [1, 2]) await store.commit(randomResources(createRandom(seed)).map((resource) => put(resource)));
+  await store.commit([{ kind: 'delete', key: keyOf('Patient', 'p1') }]);
+  await store.commit([put(resourceOf('User', 'u'), { unique: ['x'] }, '')]);
+  // Shapes that nothing has any more go, and the others are numbered as in a file that is indexed anew.
+  await store.reindex();
+  await store.close();
+  copyAsSchema1(present, old);
+  return { present, old };
+}
+
+/** Shapes are numbered in the order in which they are first met, and those that nothing has any more are of no matter. */
+const ROWS: { readonly [table: string]: string } = {
+  shape: 'SELECT collection, parameters, resources FROM shape WHERE resources <> 0 ORDER BY collection, parameters',
+  resource: `SELECT r.key, r.collection, r.id, r.version, r.updated, r.content, r.sum, s.parameters
+    FROM resource r LEFT JOIN shape s ON s.key = r.shape`,
+};
+
+/** Everything in a file: the form of its tables and their rows, but not how often the state of its index has changed. */
+function contentOf(file: string): unknown {
+  const database = new Database(file, { readonly: true });
+  const tables = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name").pluck().all();
+  const content = {
+    versions: [database.pragma('user_version'), database.pragma('application_id')],
+    indexes: database.prepare("SELECT sql FROM sqlite_schema WHERE type = 'index' ORDER BY name").pluck().all(),
+    tables: (tables as string[]).map((table) => [
+      table,
+      database.pragma(`table_info(${table})`),
+      database
+        .prepare((tables.includes('shape') ? ROWS[table] : undefined) ?? `SELECT * FROM ${table}`)
+        .raw()
+        .all()
+        .filter((row) => !['access_epoch', 'index_epoch'].includes((row as readonly string[])[0]!)),
+    ]),
+  };
+  database.close();
+  return content;
+}
+
+describe('a file of an older schema', () => {
+  test('becomes when it is opened what a new one would have been', async () => {
+    const { present, old } = await makeFiles('forward');
+    expect(contentOf(old)).not.toEqual(contentOf(present));
+    const store = new SqliteStore(old);
+    const { resources, problems } = await store.verify();
+    await store.close();
+    expect([resources > 40, problems]).toEqual([true, []]);
+    expect(contentOf(old)).toEqual(contentOf(present));
+  });
+
+  test('stays as it is where the step fails', async () => {
+    const { old } = await makeFiles('undone');
+    const database = new Database(old);
+    // The step adds this column after it has begun.
+    database.exec('ALTER TABLE version ADD COLUMN sum TEXT');
+    database.close();
+    const before = contentOf(old);
+    expect(() => new SqliteStore(old)).toThrow(expect.objectContaining({ name: 'FhirError', code: 'internal' }));
+    expect(contentOf(old)).toEqual(before);
+  });
+
+  test('is brought forward once by two who open it at once', async () => {
+    const { present, old } = await makeFiles('twice');
+    const both = [new SqliteStore(old), new SqliteStore(old)];
+    for (const store of both) expect((await store.verify()).problems).toEqual([]);
+    await Promise.all(both.map((store) => store.close()));
+    expect(contentOf(old)).toEqual(contentOf(present));
+  });
+});
+
+describe('a file that a newer version', () => {
+  const CHANGES = [
+    ['gave another form', `PRAGMA user_version = ${SCHEMA_VERSION + 1}`],
+    ['indexed', `UPDATE meta SET value = '${INDEX_VERSION + 1}' WHERE name = 'index_version'`],
+  ] as const;
+
+  test.each(CHANGES)('%s is refused, and left as it is', async (name, change) => {
+    const { present } = await makeFiles(`newer ${name}`);
+    const database = new Database(present);
+    database.exec(change);
+    database.close();
+    const copy = fileNamed('newer-before.db');
+    copyFileSync(present, copy);
+    expect(() => new SqliteStore(present)).toThrow(
+      expect.objectContaining({ code: 'unavailable', message: expect.stringContaining('newer fhirgraph') }),
+    );
+    expect(readFileSync(present).equals(readFileSync(copy))).toBe(true);
+  });
+
+  test.each(CHANGES)('%s while it was open takes no more writes of ours', async (name, change) => {
+    const file = fileNamed(`overtaken ${name}.db`);
+    const store = new SqliteStore(file);
+    await putAll(store, resourceOf('Patient', 'a'));
+    const database = new Database(file);
+    database.exec(change);
+    const overtaken = { code: 'unavailable', message: expect.stringContaining('newer fhirgraph') as string };
+    await expect(putAll(store, resourceOf('Patient', 'b'))).rejects.toMatchObject(overtaken);
+    await expect(store.reindex()).rejects.toMatchObject(overtaken);
+    expect(await idsOf(store, queryOf('Patient'))).toEqual(['a']);
+    database.pragma(`user_version = ${SCHEMA_VERSION}`);
+    database.prepare("UPDATE meta SET value = ? WHERE name = 'index_version'").run(String(INDEX_VERSION));
+    database.close();
+    await store.close();
+  });
+});
