@@ -272,14 +272,13 @@ function foundResult(stored: StoredResource, { type, id }: ResourceKey, version:
   if (resource.id !== id || resource.resourceType !== type || versionId !== String(version)) {
     throw new FhirError('corrupt', 'The database holds the text of one version in the place of another');
   }
-  return new FoundResult(versionId, lastUpdated, resource);
+  return new FoundResult('found', versionId, lastUpdated, resource);
 }
 
 /** PERF: an instance of a class, as `LoadedResource` is. */
 class FoundResult implements StoredResource {
-  readonly status = 'found';
-
   constructor(
+    readonly status: 'found',
     readonly versionId: string,
     readonly lastUpdated: string,
     readonly resource: AnyResource,
