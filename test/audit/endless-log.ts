@@ -12,12 +12,18 @@ import { readOf } from './audit-record.js';
 const [, , file, journalPath, kind] = process.argv;
 const store = new SqliteStore(file!, { synchronous: 'off' });
 const journal = journalPath === undefined ? undefined : openJournal(journalPath);
-const onHead = (head: object): void => console.log(JSON.stringify(head));
+let printed: Promise<void> | undefined;
+const onHead = (head: object): void => void (printed = print(head));
 const log = createAuditLog({ store, gather: 0, journal, ...(journal === undefined ? { onHead } : {}) });
 for (let index = 0; ; index += 1) {
   await log.audit(readOf(`p${index}`));
-  if (journal !== undefined) console.log(JSON.stringify(`Patient/p${index}`));
+  await (journal === undefined ? printed : print(`Patient/p${index}`));
   await nextTurn();
+}
+
+/** Settles when the reader's pipe has the line. A kill loses lines that wait for room in it. */
+function print(line: unknown): Promise<void> {
+  return new Promise((resolve) => process.stdout.write(`${JSON.stringify(line)}\n`, () => resolve()));
 }
 
 function openJournal(path: string): AuditJournal {
