@@ -29,7 +29,7 @@ export class SkipIndexes {
   readonly #last = new Map<string, { readonly end: number; readonly duration: number }>();
   readonly #written = new Map<string, StaleType & { count: number }>();
   readonly #controller = new AbortController();
-  #work: Promise<unknown> = Promise.resolve();
+  #work: Promise<void> = Promise.resolve();
   #working = 0;
 
   constructor(connections: Connections, model: FhirModel, cache = createSkipCache()) {
@@ -73,7 +73,8 @@ export class SkipIndexes {
       .filter(([name, stale]) => now >= this.#next(name, stale) && (!isBeside || this.#last.has(name)))
       .map(([, stale]) => stale);
     this.#stale.clear();
-    if (due.length > 0) this.#work = Promise.all([this.#work, this.make(due)]);
+    // Without their results, of which each would hold those before it.
+    if (due.length > 0) this.#work = Promise.all([this.#work, this.make(due)]).then(() => undefined);
   }
 
   /**
