@@ -54,25 +54,27 @@ export function jsonText(resource: AnyResource): string {
  */
 export function jsonLines(resource: AnyResource): string {
   if (hasOwnJson(resource)) return jsonText(resource);
-  return unlessTooLarge(
-    resource,
-    unlessUnwritable(resource, () => linesOf(resource)),
-  );
+  return linesWithin(resource);
 }
 
 /** {@link jsonLines} in steps: a long resource is written in parts. */
 export function* writingJsonLines(resource: AnyResource): Generator<void, string> {
   if (hasOwnJson(resource)) return jsonText(resource);
   const hasTexts = hasDecimalTextUnlessLong(resource);
-  if (hasTexts !== undefined) {
-    const text = unlessUnwritable(resource, () => linesOf(resource, hasTexts));
-    return unlessTooLarge(resource, text);
-  }
+  if (hasTexts !== undefined) return linesWithin(resource, hasTexts);
   try {
     return unlessTooLarge(resource, yield* writingLines(resource));
   } catch (cause) {
     throw unwritable(resource, cause);
   }
+}
+
+/** @param hasTexts whether a decimal has a text of its own, if that is known */
+function linesWithin(resource: AnyResource, hasTexts?: boolean): string {
+  return unlessTooLarge(
+    resource,
+    unlessUnwritable(resource, () => linesOf(resource, hasTexts)),
+  );
 }
 
 function linesOf(resource: AnyResource, hasTexts?: boolean): string {
