@@ -5,8 +5,7 @@ import { type Asked, firstWithTies, isBeyond, looksAtRow, oneResource, pageOf } 
 
 /**
  * Reads the matches of the narrowest condition, tests the others and sorts. Its rows are the number of that condition, the
- * text and the id, in order; a single row without text and id for an empty page, and one without a number if every condition
- * finds too many.
+ * text, in order; a single row without a text for an empty page, and one without a number if every condition finds too many.
  *
  * @param starts conditions with scans
  * @param tests the other conditions
@@ -39,7 +38,7 @@ export function collection(
   return sql`WITH ${list(scans)}, z AS MATERIALIZED (${narrowest}),
     k AS MATERIALIZED (SELECT DISTINCT key FROM (${unionAll(keys)}) u),
     t AS MATERIALIZED (${found(asked, [...others, ...tests])})
-    SELECT z.c, p.content, p.id FROM z LEFT JOIN ${pageOf(asked, sql`t`, false)} ON TRUE WHERE ${asked.holds} ORDER BY p.n`;
+    SELECT z.c, p.content FROM z LEFT JOIN ${pageOf(asked, sql`t`, false)} ON TRUE WHERE ${asked.holds} ORDER BY p.n`;
 }
 
 const CHOSEN = sql`(SELECT c FROM z)`;

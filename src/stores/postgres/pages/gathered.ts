@@ -1,5 +1,5 @@
 import { passedIn } from '../scans/page-statement.js';
-import { append, type FoundText } from '../scans/range-walk.js';
+import { append } from '../scans/range-walk.js';
 import { TUNING } from '../scans/tuning.js';
 import type { Placed } from './written-keys.js';
 
@@ -11,14 +11,14 @@ export interface Batch {
 
 /** What a walk through granules has found, and the resources of the last granules that it has yet to look at, together. */
 export class Gathered {
-  readonly found: FoundText[] = [];
+  readonly found: string[] = [];
   readonly #need: number;
-  readonly #collect: (batch: Batch, need: number) => Promise<readonly FoundText[]>;
+  readonly #collect: (batch: Batch, need: number) => Promise<readonly string[]>;
   #batch = emptyBatch();
   #wanted: number;
 
   /** @param collect finds the matches among resources, in order */
-  constructor(need: number, collect: (batch: Batch, need: number) => Promise<readonly FoundText[]>) {
+  constructor(need: number, collect: (batch: Batch, need: number) => Promise<readonly string[]>) {
     this.#need = need;
     this.#collect = collect;
     this.#wanted = need + TUNING.firstBatch;
@@ -66,7 +66,7 @@ export class Gathered {
 }
 
 /** A match before the page. */
-const PASSED: FoundText = { content: '', id: '' };
+const PASSED = '';
 
 function emptyBatch(): { readonly numbers: number[]; readonly keys: string[] } {
   return { numbers: [], keys: [] };

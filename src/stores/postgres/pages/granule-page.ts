@@ -50,7 +50,7 @@ export class DenseGranules {
 
 /**
  * The matches among resources of a granule, which is a range of the index of its order. Its rows are the number of resources in
- * the range, the text and the id, in order; a single row without text and id if none matches. With another number than the
+ * the range and the text, in order; a single row without a text if none matches. With another number than the
  * granule has, the bits do not say which resources they are.
  *
  * PERF: the values are read and sorted first, and resources are tested until the page is full. To look up a resource and its
@@ -78,7 +78,7 @@ export function pageOfGranule(
   return sql`WITH g AS MATERIALIZED (SELECT x.key, x.v, row_number() OVER (ORDER BY x.key) AS n
       FROM (SELECT ${key} AS key, ${value} AS v FROM ${from} WHERE ${allOf(range)}) x),
     t AS MATERIALIZED (SELECT r0.key, r0.v FROM ${row} WHERE ${allOf([...tests, isNext])} ${firstWithTies(asked, sql`r0.v`)})
-    SELECT c.size, p.content, p.id FROM (SELECT count(*) AS size FROM g) c LEFT JOIN ${pageOf(asked, sql`t`, isCut)} ON TRUE
+    SELECT c.size, p.content FROM (SELECT count(*) AS size FROM g) c LEFT JOIN ${pageOf(asked, sql`t`, isCut)} ON TRUE
     WHERE ${asked.holds} ORDER BY p.n`;
 }
 

@@ -15,7 +15,7 @@ import { type OrderIndex, orderIndexOf } from '../scans/order-index.js';
 import { Outlook } from './outlook.js';
 import { allOfType, scansFor } from '../scans/own-scans.js';
 import { type Asked, isDeep } from '../scans/page-statement.js';
-import { append, type Finding, type FoundText, foundTexts, RangeWalk, stretchOf } from '../scans/range-walk.js';
+import { append, type Finding, foundTexts, RangeWalk, stretchOf } from '../scans/range-walk.js';
 import { scansWithin } from './scans-within.js';
 import { type Skipping, SkipWalker } from './skip-walk.js';
 import { walked } from '../scans/stretch.js';
@@ -78,7 +78,7 @@ export class PageFinder {
   }
 
   /** The page among the matches of the narrowest condition, by one statement. Undefined if they are many, or it may take long. */
-  async few(conditions: readonly Condition[], run: Run): Promise<readonly FoundText[] | undefined> {
+  async few(conditions: readonly Condition[], run: Run): Promise<readonly string[] | undefined> {
     if (isNever(conditions)) return [];
     const [look] = TUNING.looks as readonly [number];
     if (look === Infinity || this.#skipsFirst(conditions)) return undefined;
@@ -90,7 +90,7 @@ export class PageFinder {
   }
 
   /** The page where {@link few} does not find it, in its order or (backwards) reversed. @param run in one snapshot */
-  async find(conditions: readonly Condition[], run: Run): Promise<readonly FoundText[]> {
+  async find(conditions: readonly Condition[], run: Run): Promise<readonly string[]> {
     const finding = this.#find(this.#asked, conditions, run, !this.#skipsFirst(conditions));
     for (;;) {
       const step = await finding.next();
@@ -210,7 +210,7 @@ export class PageFinder {
     conditions: readonly Condition[],
     look: number,
     run: Run,
-  ): Promise<readonly FoundText[] | undefined> {
+  ): Promise<readonly string[] | undefined> {
     const reach = areFar(conditions) ? Math.ceil(look / TUNING.rowsPerFar) : look;
     const short = this.#outlook.maybeShort(look, conditions);
     const scans = await scansWithin(look, short, this.#skips !== undefined, asked.order.scope, (known) =>
@@ -248,7 +248,7 @@ export class PageFinder {
       parts.push((left) => this.#group(left, null, missing, conditions, run));
     }
     if (order.backwards) parts.reverse();
-    const found: FoundText[] = [];
+    const found: string[] = [];
     for (const part of parts) {
       if (found.length < need) append(found, yield* part({ ...asked, need: need - found.length }));
     }

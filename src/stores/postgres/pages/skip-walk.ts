@@ -15,7 +15,7 @@ import { type Batch, Gathered } from './gathered.js';
 import { GranulesAhead, granulesFrom } from './granules-ahead.js';
 import { orderIndexOf, type SkipKey } from '../scans/order-index.js';
 import { type Asked, isDeep } from '../scans/page-statement.js';
-import { append, CUT, type Finding, type FoundText, foundTexts } from '../scans/range-walk.js';
+import { append, CUT, type Finding, foundTexts } from '../scans/range-walk.js';
 import { TUNING } from '../scans/tuning.js';
 import { keysIn, matching, type Placed, placed, writtenKeys } from './written-keys.js';
 
@@ -139,7 +139,7 @@ export class SkipWalker {
     tests: readonly Sql[],
     { numbers, keys }: Batch,
     need: number,
-  ): Promise<readonly FoundText[]> {
+  ): Promise<readonly string[]> {
     const { asked } = part;
     const scans = [
       ...(numbers.length === 0 ? [] : [this.#index.keysOf(numbers)]),
@@ -160,7 +160,7 @@ export class SkipWalker {
     granule: number,
     numbers: readonly number[],
     need: number,
-  ): Promise<readonly FoundText[]> {
+  ): Promise<readonly string[]> {
     const asked = { ...part.asked, need };
     const index = orderIndexOf(asked.order.keys[asked.level]!, asked.order.scope);
     const dense = index && (await this.#dense.partOf(part.order, granule, numbers));

@@ -1,8 +1,8 @@
 import type { Way } from '../../sql/pages/way.js';
-import type { Finding, FoundText } from '../scans/range-walk.js';
+import type { Finding } from '../scans/range-walk.js';
 
 /** Yields like a {@link Finding}. Returns undefined where the way has not ended. */
-export type PartOfWay = AsyncGenerator<number, readonly FoundText[] | undefined>;
+export type PartOfWay = AsyncGenerator<number, readonly string[] | undefined>;
 
 /** Continues until so many rows were read on the way. */
 export async function* until(rows: number, way: Way<Finding> | undefined): PartOfWay {

@@ -28,16 +28,10 @@ export interface OrderIndex {
   readonly key: Sql;
   /** The expression by which the index orders. */
   readonly value: Sql;
-  /** The sort key. */
-  readonly parameter: string;
   /** The sort value of the resource `r0`. */
   readonly valueOf: Sql;
   /** True if the index holds only the first 256 characters of texts; among equal ones, whole texts decide. */
   readonly isCut: boolean;
-  /** True if no two resources have the same value. */
-  readonly unique: boolean;
-  /** The type of the value in the database. */
-  readonly type: Sql;
   /** True if the value is a JavaScript number. */
   readonly isNumber: boolean;
   /** The number of the order in the skip index. */
@@ -57,19 +51,17 @@ export type SkipKey = Pick<OrderIndex, 'valueOf' | 'isCut' | 'isNumber' | 'skip'
 const MARKS = 16;
 
 const W = sql`w`;
-const TEXT = sql`text`;
-const INTEGER = sql`bigint`;
 const X = sql`x`;
 
 /** @returns undefined if no index has the order: references are ordered by a text that no column holds */
 export function orderIndexOf(sort: SortKey, scope: RowScope): OrderIndex | undefined {
   const { parameter, descending } = sort;
-  if (parameter === '_id') return ofResources(sql`id`, TEXT, true, scope);
-  if (parameter === '_lastUpdated') return ofResources(sql`updated`, INTEGER, false, scope);
+  if (parameter === '_id') return ofResources(sql`id`, false, scope);
+  if (parameter === '_lastUpdated') return ofResources(sql`updated`, true, scope);
   const [table, other] = tablesOf(scope.dialect.model, scope.type, parameter);
   const number = parameterKey(scope, parameter);
   if (table === undefined || other !== undefined || table === 'reference' || number === undefined) return undefined;
-  const { value, restriction, isCut, type } = WALKS[table];
+  const { value, restriction, isCut, isNumber } = WALKS[table];
   const mark = descending ? LARGEST : SMALLEST;
   const isMarked = (x: Sql): Sql => sql`${restriction(x)} AND ${x}.extreme & ${new Sql(String(mark), [])} <> 0`;
   const ofRow = valuesOf(table, X, sql`${scope.row}.key`, number, scope);
@@ -87,16 +79,13 @@ export function orderIndexOf(sort: SortKey, scope: RowScope): OrderIndex | undef
     where,
     key: sql`w.resource`,
     value: value(W),
-    parameter,
     valueOf: orderTerms([sort], scope)[0]!.value,
     isCut,
-    unique: false,
-    type,
-    isNumber: type !== TEXT,
+    isNumber,
     skip: number as number,
     lacks: table === 'token' ? sql`EXISTS (${long})` : FALSE,
     isValue: (text) => ({
-      group: { order: number as number, descending, value: type === TEXT ? text : Number(text) },
+      group: { order: number as number, descending, value: isNumber ? Number(text) : text },
       test: exists(ofRow.from, sql`${ofRow.where} AND ${isMarked(X)} AND ${value(X)} = ${text}`),
       scan: sql`SELECT w.resource FROM ${from} WHERE ${ofParameter(W, number, scope)} AND ${isFirst} AND ${value(W)} = ${text}`,
       direct: true,
@@ -113,7 +102,7 @@ export function orderIndexOf(sort: SortKey, scope: RowScope): OrderIndex | undef
   };
 }
 
-function ofResources(column: Sql, type: Sql, unique: boolean, scope: RowScope): OrderIndex {
+function ofResources(column: Sql, isNumber: boolean, scope: RowScope): OrderIndex {
   const where = isCurrent({ ...scope, row: W });
   const value = sql`w.${column}`;
   return {
@@ -121,13 +110,10 @@ function ofResources(column: Sql, type: Sql, unique: boolean, scope: RowScope): 
     where,
     key: sql`w.key`,
     value,
-    parameter: unique ? '_id' : '_lastUpdated',
     valueOf: sql`r0.${column}`,
     isCut: false,
-    unique,
-    type,
-    isNumber: type !== TEXT,
-    skip: unique ? IDS : INSTANTS,
+    isNumber,
+    skip: isNumber ? INSTANTS : IDS,
     lacks: FALSE,
     isValue: (one) => ({
       test: sql`${scope.row}.${column} = ${one}`,
@@ -146,21 +132,20 @@ function codelessScan(parameter: SqlValue, scope: RowScope): Sql {
 
 /** What of the rows `w` of a table gives an order. */
 export function orderedRows(table: Exclude<ValueTable, 'reference'>): OrderedRows {
-  const { value, restriction, type, isCut } = WALKS[table];
-  return { value: value(W), restriction: restriction(W), isNumber: type !== TEXT, isCut };
+  const { value, restriction, isNumber } = WALKS[table];
+  return { value: value(W), restriction: restriction(W), isNumber };
 }
 
 export interface OrderedRows {
   readonly value: Sql;
   readonly restriction: Sql;
   readonly isNumber: boolean;
-  readonly isCut: boolean;
 }
 
 interface Walk {
   value(x: Sql): Sql;
   readonly isCut: boolean;
-  readonly type: Sql;
+  readonly isNumber: boolean;
   /** As written in the index, so that PostgreSQL uses it. */
   restriction(x: Sql): Sql;
 }
@@ -168,14 +153,14 @@ interface Walk {
 const plain = (x: Sql): Sql => sql`${x}.grp = 0`;
 
 const WALKS: { readonly [Table in Exclude<ValueTable, 'reference'>]: Walk } = {
-  token: { value: (x) => sql`${x}.code`, isCut: false, type: TEXT, restriction: (x) => isWhole(sql`${x}.code`) },
+  token: { value: (x) => sql`${x}.code`, isCut: false, isNumber: false, restriction: (x) => isWhole(sql`${x}.code`) },
   string: {
     value: (x) => sql`left(coalesce(${x}."collation", ${x}.folded), 256)`,
     isCut: true,
-    type: TEXT,
+    isNumber: false,
     restriction: (x) => allOf([plain(x), sql`${x}.extreme & 3 <> 0`]),
   },
-  date: { value: (x) => sql`${x}.low`, isCut: false, type: INTEGER, restriction: plain },
-  quantity: { value: (x) => sql`${x}.low`, isCut: false, type: sql`float8`, restriction: plain },
-  uri: { value: (x) => sql`left(${x}.value, 256)`, isCut: true, type: TEXT, restriction: plain },
+  date: { value: (x) => sql`${x}.low`, isCut: false, isNumber: true, restriction: plain },
+  quantity: { value: (x) => sql`${x}.low`, isCut: false, isNumber: true, restriction: plain },
+  uri: { value: (x) => sql`left(${x}.value, 256)`, isCut: true, isNumber: false, restriction: plain },
 };

@@ -22,8 +22,7 @@ export interface Asked {
 const ID = sql`m.id`;
 
 /**
- * The page among resources whose first value is known: those on it, with their texts, as `p` with `content`, `id` and the
- * place `n`.
+ * The page among resources whose first value is known: the texts of those on it, as `p` with `content` and the place `n`.
  *
  * PERF: texts are read for the page alone, and later values for what can be on it.
  *
@@ -33,15 +32,15 @@ const ID = sql`m.id`;
 export function pageOf(asked: Asked, found: Sql, isCut: boolean): Sql {
   const { order, level } = asked;
   const isById = order.keys[level]!.parameter === '_id' && !isCut;
-  const sorted = sql`SELECT q.key, q.id, row_number() OVER () AS n FROM (${isById ? sortedById(asked, found) : sortedByKeys(asked, found, isCut)}) q`;
+  const sorted = sql`SELECT q.key, row_number() OVER () AS n FROM (${isById ? sortedById(asked, found) : sortedByKeys(asked, found, isCut)}) q`;
   const ofRow = [sql`y.project = ${projectKey(order.scope.project)}`, sql`y.key = s.key`];
   const content = (where: readonly Sql[]): Sql => sql`SELECT y.content FROM resource y WHERE ${allOf(where)} OFFSET 0`;
   const passed = passedIn(asked);
   if (passed === 0) {
-    return sql`(SELECT c.content, s.id, s.n FROM (${sorted}) s CROSS JOIN LATERAL (${content(ofRow)}) c) p`;
+    return sql`(SELECT c.content, s.n FROM (${sorted}) s CROSS JOIN LATERAL (${content(ofRow)}) c) p`;
   }
   const shown = content([...ofRow, sql`s.n > ${passed}`]);
-  return sql`(SELECT coalesce(c.content, '') AS content, s.id, s.n FROM (${sorted}) s LEFT JOIN LATERAL (${shown}) c ON TRUE) p`;
+  return sql`(SELECT coalesce(c.content, '') AS content, s.n FROM (${sorted}) s LEFT JOIN LATERAL (${shown}) c ON TRUE) p`;
 }
 
 /** How many of the needed matches come before the page. */
@@ -57,7 +56,7 @@ export function isDeep(asked: Pick<Asked, 'need' | 'shown'>): boolean {
 /** PERF: the first value is the id, and nothing comes after it, so that the resources need not be read for it. */
 function sortedById({ order, level, need }: Asked, found: Sql): Sql {
   const direction = order.keys[level]!.descending === order.backwards ? sql`ASC` : sql`DESC`;
-  return sql`SELECT t.key, t.v AS id FROM ${found} t ORDER BY t.v ${direction} ${limited(need)}`;
+  return sql`SELECT t.key FROM ${found} t ORDER BY t.v ${direction} ${limited(need)}`;
 }
 
 function sortedByKeys({ order, level, need }: Asked, found: Sql, isCut: boolean): Sql {
@@ -68,7 +67,7 @@ function sortedByKeys({ order, level, need }: Asked, found: Sql, isCut: boolean)
   const by = orderBy([first, ...named(later)], sql`q.id`, backwards);
   const values = later.map(({ value }, index) => sql`${value} AS ${new Sql(`k${index}`, [])}`);
   const rows = sql`SELECT ${list([sql`m.key`, ID, sql`t.v`, ...values])} FROM ${found} t ${oneResource(sql`m`, sql`t.key`, order)}`;
-  return sql`SELECT q.key, q.id FROM (${rows}) q ORDER BY ${by} ${limited(need)}`;
+  return sql`SELECT q.key FROM (${rows}) q ORDER BY ${by} ${limited(need)}`;
 }
 
 /** Joins the resource with a key. PERF: OFFSET keeps the planner from reading others. */
@@ -98,7 +97,7 @@ export function firstWithTies({ order, level, need }: Asked, value: Sql): Sql {
   return sql`ORDER BY ${value} ${direction} NULLS ${nulls} FETCH FIRST ${need} ROWS WITH TIES`;
 }
 
-export function limited(need: number): Sql {
+function limited(need: number): Sql {
   return need === Infinity ? sql`` : sql`LIMIT ${need}`;
 }
 

@@ -11,14 +11,8 @@ import { isListed, type Stretch, walked } from './stretch.js';
 import { TUNING } from './tuning.js';
 import type { Bounds } from '../../sql/pages/walk-bounds.js';
 
-/** A match. */
-export interface FoundText {
-  readonly content: string;
-  readonly id: string;
-}
-
-/** Yields the number of rows read since the last step, and returns the matches. */
-export type Finding = AsyncGenerator<number, readonly FoundText[]>;
+/** Yields the number of rows read since the last step, and returns the texts of the matches. */
+export type Finding = AsyncGenerator<number, readonly string[]>;
 
 /** How to find the resources of one value, and those that are collected in addition to the walk. */
 export interface OtherWays {
@@ -38,7 +32,7 @@ export class RangeWalk {
   async *find(asked: Asked, index: OrderIndex, bounds: Bounds, conditions: readonly Condition[], run: Run): Finding {
     const { order, need, place } = asked;
     if (place?.values[0] === null && !order.backwards) return [];
-    const found: FoundText[] = [];
+    const found: string[] = [];
     let stretch = stretchOf(asked, index, bounds);
     const growth = areFar(conditions) ? TUNING.farGrowth : TUNING.growth;
     let size = firstRows(conditions, order.keys[asked.level]!.parameter);
@@ -84,14 +78,13 @@ export class RangeWalk {
 }
 
 /** Adds what may be more than a call takes as arguments. */
-export function append(found: FoundText[], more: readonly FoundText[]): void {
+export function append(found: string[], more: readonly string[]): void {
   for (const one of more) found.push(one);
 }
 
-export function foundTexts(rows: readonly Row[], column: number): readonly FoundText[] {
-  return rows
-    .filter((row) => row[column] !== null)
-    .map((row) => ({ content: row[column] as string, id: row[column + 1] as string }));
+/** The texts in a column; a page without matches has a row without one. */
+export function foundTexts(rows: readonly Row[], column: number): readonly string[] {
+  return rows.map((row) => row[column] as string | null).filter((text) => text !== null);
 }
 
 /** The range to walk. */

@@ -21,8 +21,8 @@ export function isListed({ scan }: Condition, length: number): Sql {
 }
 
 /**
- * Walks some rows of an index. Its rows are the value at which it ended, the first value of the stretch, the text and the id,
- * in order; a single row without text and id if it found nothing. Without values the page is complete: it is full, or the
+ * Walks some rows of an index. Its rows are the value at which it ended, the first value of the stretch, and the text,
+ * in order; a single row without a text if it found nothing. Without values the page is complete: it is full, or the
  * stretch has ended. With values, resources with the value at which it ended are left out.
  *
  * PERF: a page that is full ends the walk, wherever it is: the order is written as that of the index, so that nothing sorts.
@@ -46,6 +46,6 @@ export function walked(asked: Asked, index: OrderIndex, stretch: Stretch, tests:
         ORDER BY r0.v ${direction} FETCH FIRST ${asked.need} ROWS WITH TIES),
     e AS MATERIALIZED (SELECT (SELECT v FROM t0 WHERE n = ${size}) AS v),
     t AS MATERIALIZED (SELECT t0.key, t0.v FROM t0 WHERE t0.v IS DISTINCT FROM (SELECT v FROM e))
-    SELECT e.v::text, CASE WHEN e.v IS NOT NULL THEN (SELECT ${value} ${here} LIMIT 1)::text END, p.content, p.id
+    SELECT e.v::text, CASE WHEN e.v IS NOT NULL THEN (SELECT ${value} ${here} LIMIT 1)::text END, p.content
     FROM e LEFT JOIN ${pageOf(asked, sql`t`, isCut)} ON TRUE WHERE ${asked.holds} ORDER BY p.n`;
 }

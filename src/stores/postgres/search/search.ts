@@ -61,7 +61,7 @@ export async function pageTexts(
   const finder = finderOf(query, model, scope, epoch, skipsOf(index));
   const found =
     (await finder.few(conditions, run)) ?? (await snapshot((inSnapshot) => finder.find(conditions, inSnapshot)));
-  return found.slice(offset).map(({ content }) => content);
+  return found.slice(offset);
 }
 
 export function conditionsIn({ criteria }: SearchQuery, scope: RowScope): readonly Condition[] {
