@@ -1,22 +1,15 @@
 // Starts the built application on a free port of loopback, and asks the routes of the service.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { createServer } from 'node:net';
 
-const probe = createServer().listen(0, '127.0.0.1');
-await once(probe, 'listening');
-const { port } = probe.address();
-probe.close();
-await once(probe, 'close');
-const args = [process.argv[2], 'start', '--hostname', '127.0.0.1', '--port', String(port)];
+const args = [process.argv[2], 'start', '--hostname', '127.0.0.1', '--port', '0'];
 const server = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
 try {
-  for await (const text of server.stdout) if (String(text).includes('Ready')) break;
+  const address = await addressOf(server);
   const ask = async (method, path, body, type = 'application/fhir+json') => {
     const headers = { authorization: 'Bearer ann', ...(body && { 'content-type': type }) };
     const init = { method, headers, ...(body && { body: JSON.stringify(body) }) };
-    const response = await fetch(`http://127.0.0.1:${port}${path}`, init);
+    const response = await fetch(`${address}${path}`, init);
     const text = await response.text();
     return [response.status, text === '' ? undefined : JSON.parse(text), response.headers];
   };
@@ -36,8 +29,21 @@ try {
   });
   assert.equal((await ask('GET', '/admin/projects/clinic/members'))[0], 404);
   assert.equal((await ask('HEAD', '/fhir/R4/Patient'))[0], 200);
-  assert.equal((await fetch(`http://127.0.0.1:${port}/fhir/R4/Patient`)).status, 401);
+  assert.equal((await fetch(`${address}/fhir/R4/Patient`)).status, 401);
   console.log('routes answer REST, Bundles and GraphQL');
 } finally {
   server.kill();
+}
+
+/** What the server says when it is ready. Its output stays open: a program may end when it cannot write any more. */
+function addressOf({ stdout }) {
+  let output = '';
+  return new Promise((resolve, reject) => {
+    stdout.on('data', (text) => {
+      output += text;
+      const found = /(http:\/\/127\.0\.0\.1:\d+)\s[^]*Ready/.exec(output);
+      if (found !== null) resolve(found[1]);
+    });
+    stdout.on('end', () => reject(new Error(`The server ended: ${output}`)));
+  });
 }
