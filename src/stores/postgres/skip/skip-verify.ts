@@ -3,16 +3,16 @@ import { rowScope } from '../../sql/rows.js';
 import { sql } from '../../sql/sql.js';
 import type { Connections } from '../database/connections.js';
 import { postgresDialect } from '../rows/dialect.js';
-import { projectKey } from '../rows/keys.js';
 import type { Connection } from '../database/lent-connection.js';
 import { countWrongLayerRows } from './layers/layer-verify.js';
 import { beginMaking } from './build/made-rows.js';
 import { buildSkipIndex } from './build/skip-build.js';
+import { ofType } from './read/skip-state.js';
 import { FORMAT, HEADER, IDS, SETS, type SkipHeader } from '../rows/skip-row.js';
 
 /**
- * Compares skip indexes with the resources: each is built again, in temporary tables or as one more layer. It leaves out types with writes since
- * their index was built: a search does not trust their rows alone.
+ * Compares skip indexes with the resources: builds each again, in temporary tables or as one more layer. Types with writes since
+ * their index was built are left out, because a search does not trust their rows alone.
  *
  * @returns a line for each that has wrong rows
  */
@@ -54,7 +54,7 @@ async function countWrongRows(
 ): Promise<number> {
   const { project, epoch, format, id } = header;
   if (format !== FORMAT) return 0;
-  const of = sql`s.project = ${projectKey(project)} AND s.type = ${type}`;
+  const of = ofType(project, type);
   await connection.run(beginMaking());
   try {
     const [row] = await connection.run(sql`SELECT 1 FROM fhirgraph_skip s

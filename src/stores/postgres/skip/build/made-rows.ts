@@ -1,9 +1,9 @@
 import { Sql, sql } from '../../../sql/sql.js';
 import { rollbackUnless } from '../../database/errors.js';
-import { projectKey } from '../../rows/keys.js';
 import type { Connection } from '../../database/lent-connection.js';
 import { withLiterals } from '../../database/literals.js';
 import type { Runner } from '../../rows/meta.js';
+import { ofType } from '../read/skip-state.js';
 import { endsWhenSilent } from '../../database/silence.js';
 
 /** Which stored rows `s` of a type the made ones take the place of. */
@@ -48,7 +48,7 @@ export async function publishMadeRows(
   { project, type }: { readonly project: string; readonly type: string },
   { rows, keys }: Replaced,
 ): Promise<void> {
-  const of = sql`s.project = ${projectKey(project)} AND s.type = ${type}`;
+  const of = ofType(project, type);
   const statements = [
     sql`WITH mark AS (UPDATE fhirgraph_skip_type s SET built = built + 1 WHERE ${of} RETURNING 1)
       SELECT ${rollbackUnless(sql`EXISTS (SELECT 1 FROM mark)`)}`,

@@ -17,6 +17,7 @@ import { granuleRows } from '../format/granule-rows.js';
 import { longEnds, type MadeOrder } from './long-ends.js';
 import { createMadeRows } from './made-rows.js';
 import { numbers, numbersIn, textOf } from '../format/number-texts.js';
+import { numberResources, numbersByShape, parametersTogether, writeKeys } from './numbered-resources.js';
 import { referenceRows } from './reference-rows.js';
 import { RowWriter } from './row-writer.js';
 import { tokenRows } from './token-rows.js';
@@ -28,9 +29,6 @@ import {
   FORMAT,
   HEADER,
   IDS,
-  keyNames,
-  KEYS_IN_ROW,
-  KEYS_TOGETHER,
   PRESENCE,
   SETS,
   SEVERAL,
@@ -73,51 +71,18 @@ class SkipBuilder {
 
   async build(): Promise<void> {
     await createMadeRows(this.#runner);
-    await this.#number();
+    const { project, epoch } = this.#type;
+    const resources = sql`SELECT y.key, y.shape FROM resource y WHERE ${isCurrent({ ...this.#scope, row: sql`y` })}`;
+    const size = await numberResources(this.#runner, resources, 0);
+    this.#all = new KeySet(0, size).fill();
+    await writeKeys(this.#runner, this.#type, { mark: '', first: 0, size });
     const parameters = await this.#presence();
     for (const code of ['_id', '_lastUpdated', ...parameters.keys()]) await this.#order(code);
     await this.#values(parameters);
     await this.#references(parameters);
-    const { epoch, project } = this.#type;
-    const header: SkipHeader = {
-      format: FORMAT,
-      id: randomUUID(),
-      epoch,
-      size: this.#all.size,
-      project,
-      layers: [],
-      next: 1,
-    };
+    const header: SkipHeader = { format: FORMAT, id: randomUUID(), epoch, size, project, layers: [], next: 1 };
     await this.#writer.add({ sort: SETS, subject: IDS, value: HEADER, data: JSON.stringify(header) });
     await this.#writer.flush();
-  }
-
-  /** Numbers the resources in the order of their keys. */
-  async #number(): Promise<void> {
-    const y = sql`y`;
-    const project = sql`${projectKey(this.#type.project)}::uuid, ${this.#type.type}::text`;
-    await this.#run(
-      sql`CREATE TEMP TABLE fhirgraph_number (resource uuid NOT NULL, n int NOT NULL, shape uuid NOT NULL) ON COMMIT DROP`,
-    );
-    await this
-      .#run(sql`INSERT INTO fhirgraph_number SELECT y.key, (row_number() OVER (ORDER BY y.key) - 1)::int, y.shape
-      FROM resource y WHERE ${isCurrent({ ...this.#scope, row: y })}`);
-    await this.#run(sql`ANALYZE fhirgraph_number`);
-    const [[count]] = (await this.#run(
-      sql`WITH i AS (INSERT INTO fhirgraph_made_key SELECT ${project}, n & ${-KEYS_IN_ROW}::int, array_agg(resource ORDER BY n)
-        FROM fhirgraph_number GROUP BY 3 RETURNING cardinality(keys) AS n) SELECT coalesce(sum(n), 0) FROM i`,
-    )) as [[unknown]];
-    this.#all = new KeySet(0, Number(count)).fill();
-    await this.#keys(project);
-  }
-
-  async #keys(project: Sql): Promise<void> {
-    for (const [row, name] of keyNames(this.#all.size).entries()) {
-      const from = row * KEYS_TOGETHER;
-      await this.#run(sql`INSERT INTO fhirgraph_made (project, type, sort, subject, value, data)
-        SELECT ${project}, ${SETS}::bigint, ${IDS}::bigint, ${name}::text, encode(string_agg(uuid_send(resource), '' ORDER BY n), 'base64')
-        FROM fhirgraph_number WHERE n >= ${from}::int AND n < ${from + KEYS_TOGETHER}::int`);
-    }
   }
 
   /**
@@ -126,18 +91,14 @@ class SkipBuilder {
    * @returns the parameters with values, by code
    */
   async #presence(): Promise<ReadonlyMap<string, number>> {
-    const rows = await this.#run(sql`SELECT array_to_string(s.parameters, ','), m.data
-      FROM (SELECT shape, ${NUMBERS} AS data FROM fhirgraph_number GROUP BY shape) m
-      JOIN fhirgraph_shape s ON s.key = m.shape WHERE s.project = ${projectKey(this.#type.project)} AND s.type = ${this.#type.type}`);
     const sets = new Map<number, { readonly present: KeySet; readonly several: KeySet }>();
-    for (const [text, data] of rows as readonly (readonly [string, string])[]) {
-      const numbers = numbersIn(data);
-      for (const signed of text === '' ? [] : text.split(',').map(Number)) {
+    for await (const { parameters, own } of numbersByShape(this.#runner, this.#type)) {
+      for (const signed of parameters) {
         const parameter = Math.abs(signed);
         const { present, several } = sets.get(parameter) ?? { present: this.#emptySet(), several: this.#emptySet() };
         sets.set(parameter, { present, several });
-        for (const number of numbers) present.add(number);
-        if (signed < 0) for (const number of numbers) several.add(number);
+        for (const number of own) present.add(number);
+        if (signed < 0) for (const number of own) several.add(number);
       }
       await turn();
     }
@@ -210,7 +171,7 @@ class SkipBuilder {
         await this.#writer.add(row);
     }
     for (const parameter of of('quantity')) await this.#units(parameter);
-    await this.#frequent(of('reference'), sql`x.target`, sql`reference x`, sql`x.project = ${project} AND x.grp = 0`);
+    await this.#targets(of('reference'));
   }
 
   async #units(parameter: number): Promise<void> {
@@ -220,9 +181,7 @@ class SkipBuilder {
       GROUP BY x.system, x.code, x.unit`);
     const units = rows as unknown as readonly UnitNumbers[];
     for (const [name, found] of await numbersByUnit(units, { first: 0, size: this.#all.size }, keptUnits)) {
-      const set = this.#emptySet();
-      for (const number of found) set.add(number);
-      await this.#addSet(parameter, valueName(name), set);
+      await this.#addSet(parameter, valueName(name), this.#setOf(found));
       await turn();
     }
   }
@@ -231,7 +190,6 @@ class SkipBuilder {
     return tablesOf(this.#scope.dialect.model, this.#type.type, code).some((one) => one === table);
   }
 
-  /** The references of resources. */
   async #references(parameters: ReadonlyMap<string, number>): Promise<void> {
     const keys = [...parameters].filter(([code]) => this.#isIn('reference', code)).map(([, key]) => key);
     const project = sql`${projectKey(this.#type.project)}`;
@@ -244,32 +202,31 @@ class SkipBuilder {
     }
   }
 
-  async #frequent(parameters: readonly number[], value: Sql, from: Sql, where: Sql): Promise<void> {
+  /** The sets of targets to which many resources refer. */
+  async #targets(parameters: readonly number[]): Promise<void> {
     for (const some of this.#together(parameters)) {
-      const keys = arrayText(some);
-      const rows = await this.#run(sql`SELECT x.parameter, ${value}::text, ${NUMBERS} FROM ${from}
-        JOIN fhirgraph_number m ON m.resource = x.resource WHERE ${where} AND x.parameter = ANY (${keys}::bigint[])
-        GROUP BY x.parameter, ${value} HAVING count(*) >= ${SKIP_TUNING.minHolders}`);
-      for (const [subject, code, data] of rows as readonly (readonly [unknown, string, string])[]) {
-        await this.#addSet(Number(subject), valueName(code), this.#setOf(data));
+      const rows = await this.#run(sql`SELECT x.parameter, x.target::text, ${NUMBERS} FROM reference x
+        JOIN fhirgraph_number m ON m.resource = x.resource
+        WHERE x.project = ${projectKey(this.#type.project)} AND x.grp = 0 AND x.parameter = ANY (${arrayText(some)}::bigint[])
+        GROUP BY x.parameter, x.target HAVING count(*) >= ${SKIP_TUNING.minHolders}`);
+      for (const [subject, target, data] of rows as readonly (readonly [unknown, string, string])[]) {
+        await this.#addSet(Number(subject), valueName(target), this.#setOf(numbersIn(data)));
         await turn();
       }
     }
   }
 
-  /** Parameters that are read at once. */
-  *#together(parameters: readonly number[]): Generator<readonly number[]> {
-    const together = Math.max(1, Math.floor(MAX_NUMBERS / Math.max(1, this.#all.size)));
-    for (let start = 0; start < parameters.length; start += together) yield parameters.slice(start, start + together);
+  #together(parameters: readonly number[]): Generator<readonly number[]> {
+    return parametersTogether(parameters, this.#all.size, MAX_NUMBERS);
   }
 
   #emptySet(): KeySet {
     return new KeySet(0, this.#all.size);
   }
 
-  #setOf(data: string): KeySet {
+  #setOf(numbers: Iterable<number>): KeySet {
     const set = this.#emptySet();
-    for (const number of numbersIn(data)) set.add(number);
+    for (const number of numbers) set.add(number);
     return set;
   }
 

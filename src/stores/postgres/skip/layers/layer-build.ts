@@ -3,21 +3,20 @@ import { setBytes } from '../../../sql/skip/key-bytes.js';
 import { KeySet } from '../../../sql/skip/key-set.js';
 import { sql } from '../../../sql/sql.js';
 import { arrayText } from '../../rows/array.js';
-import { projectKey } from '../../rows/keys.js';
 import type { Runner } from '../../rows/meta.js';
 import { CUT } from '../../scans/range-walk.js';
 import { LayerOrders } from './layer-orders.js';
 import { extremesOf, pairRows } from './layer-references.js';
 import { type LayerSource, LayerTables } from './layer-tables.js';
 import { numbers, numbersIn, type Row, textOf } from '../format/number-texts.js';
+import { numbersByShape } from '../build/numbered-resources.js';
 import { orderNames } from '../read/skip-rows.js';
+import { ofType } from '../read/skip-state.js';
 import { BY_SMALLEST, ORDER, PRESENCE, SETS, SEVERAL, valueName } from '../../rows/skip-row.js';
 import { rowsOfTokens, type TokenRow } from '../build/token-rows.js';
 import { numbersByUnit, type UnitNumbers } from '../format/unit-numbers.js';
 
-/**
- * Makes the rows of a layer without its mark, and without its keys: see skip-row.ts.
- */
+/** Makes the rows of a layer without its mark, and without its keys: see skip-row.ts. */
 export class LayerBuilder {
   readonly #source: LayerSource;
   readonly #run: Runner['run'];
@@ -50,8 +49,7 @@ export class LayerBuilder {
   async #known(): Promise<{ readonly sets: ReadonlySet<string>; readonly orders: ReadonlySet<number> }> {
     const { project, type } = this.#source.scope;
     const rows = await this.#run(sql`SELECT s.sort, s.subject, s.value FROM fhirgraph_skip s
-      WHERE s.project = ${projectKey(project)} AND s.type = ${type}
-        AND (s.sort = ${SETS}::bigint AND s.value LIKE 'v%' OR s.subject = ${BY_SMALLEST}::bigint AND s.value = ${ORDER})`);
+      WHERE ${ofType(project, type)} AND (s.sort = ${SETS}::bigint AND s.value LIKE 'v%' OR s.subject = ${BY_SMALLEST}::bigint AND s.value = ${ORDER})`);
     const sets = new Set<string>();
     const orders = new Set<number>();
     for (const [sort, subject, value] of rows) {
@@ -63,19 +61,15 @@ export class LayerBuilder {
 
   /** The sets of resources with values, and with several. */
   async *#presence(): AsyncGenerator<Row> {
-    const { scope } = this.#source;
-    const rows = await this.#run(sql`SELECT array_to_string(s.parameters, ','), m.data
-      FROM (SELECT shape, ${NUMBERS} AS data FROM fhirgraph_number GROUP BY shape) m
-      JOIN fhirgraph_shape s ON s.key = m.shape WHERE s.project = ${projectKey(scope.project)} AND s.type = ${scope.type}`);
     const sets = new Map<string, number[]>();
     const add = (name: string, own: Int32Array): void => {
       const list = sets.get(name) ?? [];
       sets.set(name, list);
       for (const number of own) list.push(number);
     };
-    for (const [text, data] of rows as readonly (readonly [string, string])[]) {
-      const own = numbersIn(data);
-      for (const signed of text === '' ? [] : text.split(',').map(Number)) {
+    const { runner, scope } = this.#source;
+    for await (const { parameters, own } of numbersByShape(runner, scope)) {
+      for (const signed of parameters) {
         add(`${Math.abs(signed)} ${PRESENCE}`, own);
         if (signed < 0) add(`${Math.abs(signed)} ${SEVERAL}`, own);
       }
@@ -162,5 +156,3 @@ export class LayerBuilder {
     return { sort: SETS, subject, value, data: textOf(setBytes(set, new KeySet(0, size).fill())) };
   }
 }
-
-const NUMBERS = numbers(sql`n`);

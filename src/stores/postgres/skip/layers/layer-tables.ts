@@ -5,6 +5,7 @@ import { sql, type Sql } from '../../../sql/sql.js';
 import { arrayText } from '../../rows/array.js';
 import { projectKey } from '../../rows/keys.js';
 import type { Runner } from '../../rows/meta.js';
+import { parametersTogether } from '../build/numbered-resources.js';
 import type { SkipIndex } from '../read/skip-index.js';
 import type { SkipLayer } from '../../rows/skip-row.js';
 
@@ -55,10 +56,8 @@ export class LayerTables {
         AND w.parameter = ANY (${arrayText(parameters)}::bigint[]) AND ${where} OFFSET 0) x`;
   }
 
-  /** Parameters that are read at once. */
-  *together(parameters: readonly number[]): Generator<readonly number[]> {
-    const together = Math.max(1, Math.floor(MAX_VALUES / Math.max(1, this.#size)));
-    for (let start = 0; start < parameters.length; start += together) yield parameters.slice(start, start + together);
+  together(parameters: readonly number[]): Generator<readonly number[]> {
+    return parametersTogether(parameters, this.#size, MAX_VALUES);
   }
 }
 

@@ -2,14 +2,15 @@ import { isCurrent, type RowScope } from '../../../sql/rows.js';
 import { readInto } from '../../../sql/skip/key-bytes.js';
 import { KeySet } from '../../../sql/skip/key-set.js';
 import { sql, type Sql } from '../../../sql/sql.js';
-import { projectKey } from '../../rows/keys.js';
 import type { Runner } from '../../rows/meta.js';
 import { granuleLists } from '../format/granule-lists.js';
 import { LayerBuilder } from './layer-build.js';
 import type { Row } from '../format/number-texts.js';
+import { numberResources } from '../build/numbered-resources.js';
 import { createSkipCache } from '../read/skip-cache.js';
 import { SkipIndex } from '../read/skip-index.js';
 import { orderNames, type RowName } from '../read/skip-rows.js';
+import { ofType } from '../read/skip-state.js';
 import {
   BY_LARGEST,
   inSystemName,
@@ -37,7 +38,8 @@ export async function countWrongLayerRows(runner: Runner, scope: RowScope, heade
   const run = (statement: Sql): ReturnType<Runner['run']> => runner.run(statement);
   const below = await SkipIndex.of(header, 0, scope, run, createSkipCache());
   const first = Math.ceil(below.size / KEYS_IN_ROW) * KEYS_IN_ROW;
-  const size = await numberAll(runner, scope, first);
+  const all = sql`SELECT y.key, y.shape FROM resource y WHERE ${isCurrent({ ...scope, row: sql`y` })}`;
+  const size = await numberResources(runner, all, first);
   const ranks = await ranksOf(runner, below, first, size);
   if (ranks === undefined) return 1;
   const layer = { mark: '', first, size };
@@ -47,20 +49,10 @@ export async function countWrongLayerRows(runner: Runner, scope: RowScope, heade
     await checker.check(row);
   }
   const names = await run(sql`SELECT s.subject, s.value FROM fhirgraph_skip s
-    WHERE s.project = ${projectKey(scope.project)} AND s.type = ${scope.type} AND s.sort = ${SETS}::bigint AND s.value ~ '^[psv]'`);
+    WHERE ${ofType(scope.project, scope.type)} AND s.sort = ${SETS}::bigint AND s.value ~ '^[psv]'`);
   return checker.end(
     names.map(([subject, value]) => ({ sort: SETS, subject: Number(subject), value: value as string })),
   );
-}
-
-async function numberAll(runner: Runner, scope: RowScope, first: number): Promise<number> {
-  const row = sql`y`;
-  await runner.run(sql`CREATE TEMP TABLE fhirgraph_number ON COMMIT DROP AS
-    SELECT y.key AS resource, (row_number() OVER (ORDER BY y.key) - 1)::int + ${first}::int AS n, y.shape
-    FROM resource y WHERE ${isCurrent({ ...scope, row })}`);
-  await runner.run(sql`ANALYZE fhirgraph_number`);
-  const [[count]] = (await runner.run(sql`SELECT count(*) FROM fhirgraph_number`)) as [[unknown]];
-  return Number(count);
 }
 
 /** For each number of the index its rank among all resources. Undefined where it does not have each of them once. */

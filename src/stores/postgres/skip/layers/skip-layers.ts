@@ -5,10 +5,10 @@ import type { KeySet } from '../../../sql/skip/key-set.js';
 import { sql, type Sql } from '../../../sql/sql.js';
 import { arrayText } from '../../rows/array.js';
 import { postgresDialect } from '../../rows/dialect.js';
-import { projectKey } from '../../rows/keys.js';
 import type { Runner } from '../../rows/meta.js';
 import { LayerBuilder } from './layer-build.js';
 import { createMadeRows, type Replaced } from '../build/made-rows.js';
+import { numberResources, writeKeys } from '../build/numbered-resources.js';
 import { textOf } from '../format/number-texts.js';
 import { RowWriter } from '../build/row-writer.js';
 import type { SkippedType } from '../build/skip-build.js';
@@ -17,16 +17,14 @@ import { SkipIndex } from '../read/skip-index.js';
 import {
   HEADER,
   IDS,
-  keyNames,
   KEYS_IN_ROW,
-  KEYS_TOGETHER,
   REPLACED,
   SETS,
   SKIP_TUNING,
   type SkipHeader,
   type SkipLayer,
 } from '../../rows/skip-row.js';
-import { skipState } from '../read/skip-state.js';
+import { ofType, skipState } from '../read/skip-state.js';
 
 /**
  * Takes what was written since into a layer of its own, together with layers that are not much larger: so a resource is taken
@@ -46,7 +44,7 @@ export async function addLayer(
   const scope = rowScope({ project, dialect: postgresDialect(model) }, type);
   const { header } = await skipState(scope, epoch, run);
   if (header === undefined) return undefined;
-  const of = sql`s.project = ${projectKey(project)} AND s.type = ${type}`;
+  const of = ofType(project, type);
   const written = await writtenKeys(runner, of);
   const kept = keptLayers(header, written.length / KEY_BYTES);
   if (kept === undefined) return undefined;
@@ -55,7 +53,7 @@ export async function addLayer(
   const mark = `+${header.next} `;
   const absorbed = header.layers.slice(kept.length);
   const replaced = await replacedNumbers(header, absorbed, below, written, { scope, runner, cache });
-  const size = await numberResources(runner, scope, of, first);
+  const size = await numberResources(runner, resourcesOf(scope, of, first), first);
   const layer: SkipLayer = { mark, first, size };
   await createMadeRows(runner);
   await writeKeys(runner, scope, layer);
@@ -113,33 +111,10 @@ async function replacedNumbers(
   return replaced.intersect(below.all);
 }
 
-/** Numbers the resources of a layer in the order of their keys. */
-async function numberResources(runner: Runner, scope: RowScope, of: Sql, first: number): Promise<number> {
-  await runner.run(
-    sql`CREATE TEMP TABLE fhirgraph_number (resource uuid NOT NULL, n int NOT NULL, shape uuid NOT NULL) ON COMMIT DROP`,
-  );
-  const row = sql`z`;
+/** The resources of a layer: those written since, and those of the absorbed layers. */
+function resourcesOf(scope: RowScope, of: Sql, first: number): Sql {
   const keys = sql`SELECT s.resource AS key FROM fhirgraph_skip_written s WHERE ${of}
     UNION SELECT unnest(s.keys) FROM fhirgraph_skip_key s WHERE ${of} AND s.first >= ${first}::int`;
-  const [[count]] = (await runner.run(sql`WITH i AS (INSERT INTO fhirgraph_number
-    SELECT y.key, (row_number() OVER (ORDER BY y.key) - 1)::int + ${first}::int, y.shape
-    FROM (${keys}) w CROSS JOIN LATERAL (SELECT z.key, z.shape FROM resource z
-      WHERE z.key = w.key AND ${isCurrent({ ...scope, row })} OFFSET 0) y RETURNING 1) SELECT count(*) FROM i`)) as [
-    [unknown],
-  ];
-  await runner.run(sql`ANALYZE fhirgraph_number`);
-  return Number(count);
-}
-
-/** Writes the keys of a layer: see skip-row.ts. */
-async function writeKeys(runner: Runner, { project, type }: RowScope, { mark, first, size }: SkipLayer): Promise<void> {
-  const of = sql`${projectKey(project)}::uuid, ${type}::text`;
-  await runner.run(sql`INSERT INTO fhirgraph_made_key SELECT ${of}, n & ${-KEYS_IN_ROW}::int, array_agg(resource ORDER BY n)
-    FROM fhirgraph_number GROUP BY 3`);
-  for (const [row, name] of keyNames(size).entries()) {
-    const from = first + row * KEYS_TOGETHER;
-    await runner.run(sql`INSERT INTO fhirgraph_made (project, type, sort, subject, value, data)
-      SELECT ${of}, ${SETS}::bigint, ${IDS}::bigint, ${mark + name}::text, encode(string_agg(uuid_send(resource), '' ORDER BY n), 'base64')
-      FROM fhirgraph_number WHERE n >= ${from}::int AND n < ${from + KEYS_TOGETHER}::int`);
-  }
+  return sql`SELECT l.key, l.shape FROM (${keys}) w CROSS JOIN LATERAL (SELECT z.key, z.shape FROM resource z
+    WHERE z.key = w.key AND ${isCurrent({ ...scope, row: sql`z` })} OFFSET 0) l`;
 }
