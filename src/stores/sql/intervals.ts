@@ -95,7 +95,7 @@ export function numberLookup({ prefix, low, high }: NumberTest | QuantityTest, x
  * In milliseconds. Written as the literal 86400000 in the index of schema.ts and in the conditions here, so that the
  * planner matches them.
  */
-const DAY = 86_400_000;
+export const DAY = 86_400_000;
 
 function ranged(table: 'date' | 'quantity', condition: Sql): Lookup {
   return { table, condition, scans: [condition] };

@@ -11,7 +11,7 @@ import { needsTerminology } from '../../search/criteria/concept-tests.js';
 import { narrowerTypes } from '../../search/evaluate/test-value.js';
 import { fold } from '../../search/index/fold.js';
 import type { SqlDialect } from './dialect.js';
-import type { IndexTable, Lookup } from './lookup.js';
+import type { Lookup } from './lookup.js';
 import { ownUrlRanges } from './own-urls.js';
 import type { SearchScope } from './rows.js';
 import { dateLookup, numberLookup } from './intervals.js';
@@ -73,7 +73,7 @@ export function lookupsFor(test: IndexedTest, x: Sql, scope: SearchScope): reado
     case 'uri':
       return [uriLookup(test, x, scope)];
     case 'uri-set':
-      return [ranged('uri', scope.dialect.indexed.isOneOf(sql`${x}.value`, test.uris))];
+      return [inRange(scope.dialect.indexed.isOneOf(sql`${x}.value`, test.uris))];
   }
 }
 
@@ -196,7 +196,7 @@ function uriLookup({ comparator, value: searched }: UriTest, x: Sql, { dialect }
   const value = sql`${x}.value`;
   switch (comparator) {
     case 'equals':
-      return { ...ranged('uri', indexed.isOneOf(value, [searched])), isPoint: true };
+      return { ...inRange(indexed.isOneOf(value, [searched])), isPoint: true };
     case 'canonical': {
       const scans = canonicalRanges(searched, value, indexed);
       return { table: 'uri', condition: anyOf(scans), scans };
@@ -204,7 +204,7 @@ function uriLookup({ comparator, value: searched }: UriTest, x: Sql, { dialect }
     case 'not-canonical':
       return { table: 'uri', condition: negation(anyOf(canonicalRanges(searched, value, indexed))) };
     case 'starts-with':
-      return ranged('uri', indexed.startsWith(value, searched));
+      return inRange(indexed.startsWith(value, searched));
     case 'below': {
       const scans = [
         indexed.isOneOf(value, [searched]),
@@ -232,6 +232,6 @@ function inRanges(scans: readonly Sql[]): Lookup {
   return { table: 'string', condition: anyOf(scans), scans, disjoint: true };
 }
 
-function ranged(table: IndexTable, condition: Sql): Lookup {
-  return { table, condition, scans: [condition] };
+function inRange(condition: Sql): Lookup {
+  return { table: 'uri', condition, scans: [condition] };
 }

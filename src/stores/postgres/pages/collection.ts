@@ -1,7 +1,7 @@
 import { orderTerms } from '../../sql/order.js';
-import type { Condition } from '../../sql/pages/condition.js';
+import { type Condition, looksAtRow } from '../../sql/pages/condition.js';
 import { allOf, anyOf, list, Sql, sql, TRUE, unionAll } from '../../sql/sql.js';
-import { type Asked, firstWithTies, isBeyond, looksAtRow, oneResource, pageOf } from '../scans/page-statement.js';
+import { type Asked, firstWithTies, isBeyond, oneResource, pageOf } from '../scans/page-statement.js';
 
 /**
  * Reads the matches of the narrowest condition, tests the others and sorts. Its rows are the number of that condition, the

@@ -1,9 +1,10 @@
 import type { KeySet } from '../../sql/skip/key-set.js';
 import { allOf, sql, type Sql } from '../../sql/sql.js';
+import { looksAtRow } from '../../sql/pages/condition.js';
 import type { SkipOrderKeys } from '../skip/read/order-keys.js';
 import type { SkipIndex } from '../skip/read/skip-index.js';
 import type { OrderIndex } from '../scans/order-index.js';
-import { type Asked, firstWithTies, isBeyond, looksAtRow, oneResource, pageOf } from '../scans/page-statement.js';
+import { type Asked, firstWithTies, isBeyond, oneResource, pageOf } from '../scans/page-statement.js';
 import { TUNING } from '../scans/tuning.js';
 
 /** Resources of a granule. */

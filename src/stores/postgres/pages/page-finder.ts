@@ -1,6 +1,6 @@
 import type { SortKey } from '../../../search/criteria/criteria.js';
 import type { SearchPosition } from '../../../search/evaluate/sort.js';
-import { type Condition, testsOf } from '../../sql/pages/condition.js';
+import { type Condition, isOnReferrers, testsOf } from '../../sql/pages/condition.js';
 import { DecidingKeys } from '../../sql/pages/deciding-keys.js';
 import type { RowScope } from '../../sql/rows.js';
 import { FALSE, type Sql, sql, type SqlValue } from '../../sql/sql.js';
@@ -10,7 +10,7 @@ import { referenceKeyOf } from '../skip/build/reference-order.js';
 import type { SkipSource } from '../skip/read/skip-state.js';
 import { prepared } from '../database/statements.js';
 import { collection } from './collection.js';
-import { areFar, areReferred, areSparse, haveLongSets, lackScans } from '../scans/far.js';
+import { areLinked, areSparse, haveLongSets, lackScans } from '../scans/far.js';
 import { type OrderIndex, orderIndexOf } from '../scans/order-index.js';
 import { Outlook } from './outlook.js';
 import { allOfType, scansFor } from '../scans/own-scans.js';
@@ -154,7 +154,7 @@ export class PageFinder {
     if (skipping === undefined) return conditions.length === 0 ? yield* until(Infinity, walk) : undefined;
     const { exact, share } = skipping;
     // PERF: of a value that most resources have, a granule has many more than a page.
-    const isBroad = share >= TUNING.mostShare && !(exact && areReferred(conditions));
+    const isBroad = share >= TUNING.mostShare && !(exact && conditions.some(isOnReferrers));
     const isUntried = walk?.looked === 0 && !isDeep(asked);
     if (isUntried && isBroad && this.#outlook.isFilled(asked, conditions, share)) {
       const found = yield* until(TUNING.walkedFirst, walk);
@@ -211,7 +211,7 @@ export class PageFinder {
     look: number,
     run: Run,
   ): Promise<readonly string[] | undefined> {
-    const reach = areFar(conditions) ? Math.ceil(look / TUNING.rowsPerFar) : look;
+    const reach = areLinked(conditions) ? Math.ceil(look / TUNING.rowsPerFar) : look;
     const short = this.#outlook.maybeShort(look, conditions);
     const scans = await scansWithin(look, short, this.#skips !== undefined, asked.order.scope, (known) =>
       this.#range.shortest(look, known, run),

@@ -1,7 +1,7 @@
-import type { Condition } from '../../sql/pages/condition.js';
+import { type Condition, isLinked } from '../../sql/pages/condition.js';
 import type { RowScope } from '../../sql/rows.js';
 import { TRUE } from '../../sql/sql.js';
-import { areFar, isBrief, isFar, otherEnd } from '../scans/far.js';
+import { areLinked, isBrief, otherEnd } from '../scans/far.js';
 import { scansFor } from '../scans/own-scans.js';
 import { TUNING } from '../scans/tuning.js';
 
@@ -21,11 +21,11 @@ export async function scansWithin(
 ): Promise<readonly Condition[]> {
   if (look >= TUNING.indirectFrom) return scansFor(look, conditions);
   const scans = scansFor(look, isSkipped ? conditions.filter(isBrief) : conditions);
-  if (!areFar(scans)) return scans;
+  if (!areLinked(scans)) return scans;
   const ends = scans.map((one) => ({ one, scan: otherEnd(one, scope), test: TRUE }));
   const known = ends.filter(({ scan }) => scan !== undefined);
   const short = known.length === 0 ? [] : await shortest(known);
   const isRead = (end: (typeof ends)[number]): boolean =>
-    end.scan === undefined ? !isSkipped || !isFar(end.one) : short.includes(end);
+    end.scan === undefined ? !isSkipped || !isLinked(end.one) : short.includes(end);
   return ends.filter(isRead).map(({ one }) => one);
 }

@@ -1,24 +1,14 @@
 import type { Criteria } from '../../../search/criteria/criteria.js';
-import { type Condition, leavesOf } from '../../sql/pages/condition.js';
+import { type Condition, isLinked, leavesOf } from '../../sql/pages/condition.js';
 import { rangeOf } from '../../sql/pages/value-range.js';
 import { isDirect, planRows } from '../../sql/plan.js';
 import { chainScope, innerScope, type RowScope } from '../../sql/rows.js';
-import { isRange } from '../../sql/skip/range-tests.js';
+import { asksForUnit, isRange } from '../../sql/skip/range-tests.js';
 import { type Sql, TRUE } from '../../sql/sql.js';
 import { TUNING } from './tuning.js';
 
-/** A test of one of them looks at other resources, too: it takes as long as several others. */
-export function areFar(conditions: readonly Condition[]): boolean {
-  return conditions.some(isFar);
-}
-
-export function isFar({ criteria }: Condition): boolean {
-  return criteria !== undefined && leavesOf(criteria).some(({ kind }) => kind === 'chain' || kind === 'has');
-}
-
-/** A test of one of them looks at all that refers to a resource, which may be very many others. */
-export function areReferred(conditions: readonly Condition[]): boolean {
-  return conditions.some(({ criteria }) => criteria && leavesOf(criteria).some(({ kind }) => kind === 'has'));
+export function areLinked(conditions: readonly Condition[]): boolean {
+  return conditions.some(isLinked);
 }
 
 /**
@@ -32,7 +22,7 @@ export function areSparse(conditions: readonly Condition[]): boolean {
 
 /** Its scan gives its first rows at once, or finds what refers to resources that can be counted first. */
 export function isBrief(condition: Condition): boolean {
-  return isFar(condition) || (condition.direct === true && !isSparse(condition));
+  return isLinked(condition) || (condition.direct === true && !isSparse(condition));
 }
 
 /**
@@ -40,8 +30,8 @@ export function isBrief(condition: Condition): boolean {
  * find their sets.
  */
 export function lackScans(conditions: readonly Condition[], scope: RowScope): boolean {
-  const isScanned = (one: Condition): boolean => (isFar(one) ? otherEnd(one, scope) !== undefined : isBrief(one));
-  return areFar(conditions) && !conditions.some(isScanned);
+  const isScanned = (one: Condition): boolean => (isLinked(one) ? otherEnd(one, scope) !== undefined : isBrief(one));
+  return areLinked(conditions) && !conditions.some(isScanned);
 }
 
 /**
@@ -61,7 +51,7 @@ export function haveLongSets(conditions: readonly Condition[]): boolean {
 export function firstRows(conditions: readonly Condition[], parameter: string): number {
   const leaves = conditions.flatMap(({ criteria }) => (criteria === undefined ? [] : leavesOf(criteria)));
   const isTried = leaves.length > 0 && !leaves.some((one) => isRange(one) && rangeOf(one, parameter) !== undefined);
-  return areFar(conditions) || isTried ? TUNING.stretch / TUNING.rowsPerFar : TUNING.stretch;
+  return areLinked(conditions) || isTried ? TUNING.stretch / TUNING.rowsPerFar : TUNING.stretch;
 }
 
 function isLongSet(criteria: Criteria): boolean {
@@ -74,12 +64,7 @@ function isSparse({ criteria }: Condition): boolean {
 }
 
 function isSparseIn(criteria: Criteria): boolean {
-  return leavesOf(criteria).some((one) => one.kind === 'composite' || hasUnit(one));
-}
-
-function hasUnit(criteria: Criteria): boolean {
-  if (criteria.kind !== 'match' || criteria.test.kind !== 'quantity') return false;
-  return criteria.test.code !== undefined || criteria.test.system !== undefined;
+  return leavesOf(criteria).some((one) => one.kind === 'composite' || (one.kind === 'match' && asksForUnit(one.test)));
 }
 
 /** Selects the resources at the other end of a chain or a `_has`. Undefined where no range of an index is that, or it is sparse. */

@@ -104,8 +104,3 @@ function limited(need: number): Sql {
 function named(terms: readonly OrderTerm[]): readonly OrderTerm[] {
   return terms.map((term, index) => ({ ...term, value: new Sql(`q.k${index}`, []) }));
 }
-
-/** True if a test needs more of the resource `r0` than its key. */
-export function looksAtRow(test: Sql): boolean {
-  return /\br0\.(?!key\b)/.test(test.text);
-}

@@ -3,7 +3,7 @@ import { isBefore } from '../../sql/pages/value-range.js';
 import { sql, type Sql, type SqlValue, TRUE } from '../../sql/sql.js';
 import type { Row } from '../database/lent-connection.js';
 import type { Run } from '../database/run.js';
-import { areFar, firstRows } from './far.js';
+import { areLinked, firstRows } from './far.js';
 import type { OrderIndex } from './order-index.js';
 import type { Asked } from './page-statement.js';
 import { Sizes } from './sizes.js';
@@ -34,7 +34,7 @@ export class RangeWalk {
     if (place?.values[0] === null && !order.backwards) return [];
     const found: string[] = [];
     let stretch = stretchOf(asked, index, bounds);
-    const growth = areFar(conditions) ? TUNING.farGrowth : TUNING.growth;
+    const growth = areLinked(conditions) ? TUNING.farGrowth : TUNING.growth;
     let size = firstRows(conditions, order.keys[asked.level]!.parameter);
     for (let wasNear = false; ;) {
       const left: Asked = { ...asked, need: need - found.length };

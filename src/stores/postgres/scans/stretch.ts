@@ -1,8 +1,8 @@
 import type { SqlValue } from '../../sql/sql.js';
 import { allOf, sql, type Sql, TRUE } from '../../sql/sql.js';
-import type { Condition } from '../../sql/pages/condition.js';
+import { type Condition, looksAtRow } from '../../sql/pages/condition.js';
 import type { OrderIndex } from './order-index.js';
-import { type Asked, isBeyond, looksAtRow, oneResource, pageOf } from './page-statement.js';
+import { type Asked, isBeyond, oneResource, pageOf } from './page-statement.js';
 
 /** A range of an index that is left to walk. */
 export interface Stretch {

@@ -1,5 +1,5 @@
 import type { Criteria } from '../../../search/criteria/criteria.js';
-import type { Condition } from '../../sql/pages/condition.js';
+import { type Condition, looksAtRow } from '../../sql/pages/condition.js';
 import type { RowScope } from '../../sql/rows.js';
 import { allOf, anyOf, FALSE, list, Sql, sql, TRUE, unionAll } from '../../sql/sql.js';
 import { countExpression } from './count.js';
@@ -7,9 +7,9 @@ import { CountLists } from './count-lists.js';
 import { countInSets } from './count-sets.js';
 import { allOfType, CountTrees, longestFirst } from './count-trees.js';
 import type { Reader, Run } from '../database/run.js';
-import { areFar, areSparse, isBrief } from '../scans/far.js';
+import { areLinked, areSparse, isBrief } from '../scans/far.js';
 import { presenceScan } from '../scans/own-scans.js';
-import { looksAtRow, oneResourceOf } from '../scans/page-statement.js';
+import { oneResourceOf } from '../scans/page-statement.js';
 import type { SkipSource } from '../skip/read/skip-state.js';
 import { Sizes } from '../scans/sizes.js';
 import { TUNING } from '../scans/tuning.js';
@@ -64,7 +64,7 @@ export class ConjunctionCount {
     const scans = directScans(this.#skips === undefined ? conditions : conditions.filter(isBrief));
     const [look] = TUNING.looks as readonly [number];
     if (scans.length === 0 || look === Infinity) return undefined;
-    const reach = areFar(conditions) ? Math.ceil(look / TUNING.rowsPerFar) : look;
+    const reach = areLinked(conditions) ? Math.ceil(look / TUNING.rowsPerFar) : look;
     const [row] = await run(this.#ofFew(scans, conditions, reach));
     return row![0] === null ? undefined : Number(row![0]);
   }

@@ -1,11 +1,11 @@
-import type { Criteria, MatchCriteria } from '../../../search/criteria/criteria.js';
+import type { Criteria } from '../../../search/criteria/criteria.js';
 import type { TokenTest, ValueTest } from '../../../search/criteria/value-test.js';
 import { TABLE_NAMES } from '../../sql/index-tables.js';
 import type { IndexTable, Lookup } from '../../sql/lookup.js';
 import { lookupsByTable } from '../../sql/match-sql.js';
 import { isCurrent, ofParameter, parameterKey, type RowScope } from '../../sql/rows.js';
 import { allOf, anyOf, type Sql, sql, type SqlValue, TRUE, unionAll } from '../../sql/sql.js';
-import { isOfOneTarget } from '../../sql/pages/condition.js';
+import { isOfOneTarget, matchesOfOneParameter, type OneParameter } from '../../sql/pages/condition.js';
 import { firstOfCodes, indexesOf, isOfCode } from '../scans/own-scans.js';
 import { shapeScan, shapesWith } from '../scans/shapes.js';
 
@@ -31,13 +31,9 @@ export function countExpression(criteria: Criteria, scope: RowScope): Sql | unde
       return criteria.missing ? without : sql`(${countOfAll(scope)} - ${without})`;
     }
     case 'match':
-      return countOfMatches(criteria.parameter, [criteria], scope);
     case 'or': {
-      const matches = criteria.of.filter((one) => one.kind === 'match');
-      const parameter = matches[0]?.parameter;
-      if (parameter === undefined || matches.length < criteria.of.length) return undefined;
-      if (matches.some((one) => one.parameter !== parameter)) return undefined;
-      return countOfMatches(parameter, matches, scope);
+      const one = matchesOfOneParameter(criteria);
+      return one && countOfMatches(one, scope);
     }
     default:
       return undefined;
@@ -51,7 +47,7 @@ function countOfAll(scope: RowScope): Sql {
 
 const X = sql`x`;
 
-function countOfMatches(parameter: string, matches: readonly MatchCriteria[], scope: RowScope): Sql | undefined {
+function countOfMatches({ parameter, matches }: OneParameter, scope: RowScope): Sql | undefined {
   const key = parameterKey(scope, parameter);
   if (key === undefined || parameter.includes('$') || matches.some(({ test }) => test.kind === 'text'))
     return undefined;

@@ -13,7 +13,7 @@ import { allOf, exists, FALSE, type Sql, sql } from '../../sql/sql.js';
 import { arrayText, rowsOf } from '../rows/array.js';
 import { resourceKey, uuidText } from '../rows/keys.js';
 import type { Row } from '../database/lent-connection.js';
-import { areFar } from '../scans/far.js';
+import { areLinked } from '../scans/far.js';
 import { TUNING } from '../scans/tuning.js';
 import type { Run } from '../database/run.js';
 import { conditionsIn, countOf, epochHolds, pageTexts, scopeOf, type SearchIndex } from './search.js';
@@ -36,9 +36,9 @@ export async function searchByReference(
   const select = (run: Run): Promise<readonly Row[]> => run(prepared(cutRows(statement!, wanted, options)));
   // PERF: conditions on other resources look costly to the server. Outside of a snapshot it would compile the statement, which
   // takes a hundred times as long as the statement itself.
-  const isFar = areFar(conditionsIn(query, scopeOf(model, query)));
+  const isSlow = areLinked(conditionsIn(query, scopeOf(model, query)));
   const isEmpty = wanted.length === 0 || statement === undefined;
-  const rows = isEmpty ? [] : await (isFar ? index.snapshot(select) : select(index.run));
+  const rows = isEmpty ? [] : await (isSlow ? index.snapshot(select) : select(index.run));
   assertFewResources(
     rows.reduce((sum, [, content]) => (content === null ? sum : sum + 1), 0),
     options,

@@ -1,5 +1,6 @@
 import type { Criteria, MatchCriteria } from '../../../search/criteria/criteria.js';
 import { lookupsByTable } from '../match-sql.js';
+import { matchesOfOneParameter } from './condition.js';
 import { parameterKey, type RowScope } from '../rows.js';
 import { anyOf, type Sql, type SqlValue } from '../sql.js';
 
@@ -16,12 +17,10 @@ export function codeRows(
   scope: RowScope,
   isOfCode: (one: Criteria) => one is MatchCriteria,
 ): CodeRows | undefined {
-  const matches = criteria.kind === 'or' ? criteria.of : [criteria];
-  const [first] = matches;
-  if (!matches.every(isOfCode) || first?.kind !== 'match' || first.parameter.includes('$')) return undefined;
-  const { parameter } = first;
+  const { parameter, matches = [] } = matchesOfOneParameter(criteria) ?? {};
+  if (parameter === undefined || parameter.includes('$') || !matches.every(isOfCode)) return undefined;
   const key = parameterKey(scope, parameter);
-  if (key === undefined || matches.some((one) => one.parameter !== parameter)) return undefined;
+  if (key === undefined) return undefined;
   const codes = lookupsByTable(matches, scope).flatMap(([, lookups]) => lookups.map(({ condition }) => condition));
   return { key, codes: anyOf(codes) };
 }

@@ -1,4 +1,5 @@
-import type { Criteria } from '../../../search/criteria/criteria.js';
+import type { Criteria, MatchCriteria } from '../../../search/criteria/criteria.js';
+import type { ValueTest } from '../../../search/criteria/value-test.js';
 import { rowCondition } from '../conditions.js';
 import { type ChooseScan, isDirect, planRows } from '../plan.js';
 import type { RowScope } from '../rows.js';
@@ -45,11 +46,46 @@ export function leavesOf(criteria: Criteria): readonly Criteria[] {
   return criteria.kind === 'not' ? leavesOf(criteria.of) : [criteria];
 }
 
-/** A resource refers to a target once per parameter. */
+/** Whether a test looks at other resources too, so that it takes as long as several others. */
+export function isLinked({ criteria }: Condition): boolean {
+  return criteria !== undefined && leavesOf(criteria).some(({ kind }) => kind === 'chain' || kind === 'has');
+}
+
+/** Whether a test looks at all that refers to a resource, which may be very many others. */
+export function isOnReferrers({ criteria }: Condition): boolean {
+  return criteria !== undefined && leavesOf(criteria).some(({ kind }) => kind === 'has');
+}
+
+/** Whether a test needs more of the resource `r0` than its key. */
+export function looksAtRow(test: Sql): boolean {
+  return /\br0\.(?!key\b)/.test(test.text);
+}
+
+/** The one resource that a test asks for a reference to. A resource refers to it once per parameter. */
+export function targetOf(test: ValueTest): { readonly type: string; readonly id: string } | undefined {
+  if (test.kind !== 'reference') return undefined;
+  const { id, types, url, negated } = test;
+  if (id === undefined || types?.length !== 1 || url !== undefined || negated === true) return undefined;
+  return { type: types[0]!, id };
+}
+
 export function isOfOneTarget(criteria: Criteria): boolean {
-  if (criteria.kind !== 'match' || criteria.test.kind !== 'reference') return false;
-  const { id, types, url, negated } = criteria.test;
-  return id !== undefined && types?.length === 1 && url === undefined && negated !== true;
+  return criteria.kind === 'match' && targetOf(criteria.test) !== undefined;
+}
+
+/** The matches of one parameter that criteria are made of: one, or alternatives. */
+export function matchesOfOneParameter(criteria: Criteria): OneParameter | undefined {
+  const all = criteria.kind === 'or' ? criteria.of : [criteria];
+  const matches = all.filter((one) => one.kind === 'match');
+  const [first] = matches;
+  if (first === undefined || matches.length < all.length) return undefined;
+  const { parameter } = first;
+  return matches.every((one) => one.parameter === parameter) ? { parameter, matches } : undefined;
+}
+
+export interface OneParameter {
+  readonly parameter: string;
+  readonly matches: readonly MatchCriteria[];
 }
 
 export function testsOf(conditions: readonly Condition[]): readonly Sql[] {

@@ -1,5 +1,7 @@
 import type { Criteria } from '../../../search/criteria/criteria.js';
 import type { DateTest, NumberTest, QuantityTest, ValueTest } from '../../../search/criteria/value-test.js';
+import { DAY } from '../intervals.js';
+import { asksForUnit, isOfIntervals } from '../skip/range-tests.js';
 import type { SqlValue } from '../sql.js';
 import { compareValues, prefixEnd } from '../texts.js';
 
@@ -53,9 +55,6 @@ export function partWith(starts: readonly SqlValue[], value: SqlValue): number {
   }
   return low;
 }
-
-/** Milliseconds of the longest interval that is not in the index of long ones; see schema.ts. */
-const DAY = 86_400_000;
 
 function testRange(test: ValueTest): ValueRange | undefined {
   switch (test.kind) {
@@ -128,8 +127,7 @@ function numberRange({ prefix, low, high }: NumberTest | QuantityTest): ValueRan
  * a value in the range may fail the test.
  */
 export function innerRangeOf(test: ValueTest): Pick<ValueRange, 'low' | 'high'> | undefined {
-  if (test.kind !== 'date' && test.kind !== 'number' && test.kind !== 'quantity') return undefined;
-  if (test.kind === 'quantity' && (test.system !== undefined || test.code !== undefined)) return undefined;
+  if (!isOfIntervals(test) || asksForUnit(test)) return undefined;
   switch (test.prefix) {
     case 'lt':
     case 'le':
@@ -148,8 +146,8 @@ export function innerRangeOf(test: ValueTest): Pick<ValueRange, 'low' | 'high'> 
 }
 
 /** An instant lasts a millisecond, so no interval begins a day before the range. */
-function updatedRange(test: Parameters<typeof testRange>[0] & { readonly kind: 'date' }): ValueRange | undefined {
-  const range = testRange(test);
+function updatedRange(test: DateTest): ValueRange | undefined {
+  const range = dateRange(test);
   const low = test.prefix === 'gt' || test.prefix === 'sa' ? test.high : test.low;
   return range && { low: range.low === undefined ? undefined : low - 1, high: range.high };
 }

@@ -1,4 +1,5 @@
 import type { ValueTest } from '../../../search/criteria/value-test.js';
+import { targetOf } from '../pages/condition.js';
 import type { RowScope } from '../rows.js';
 
 /** The codes, or the reference target, that a test asks for. */
@@ -19,8 +20,6 @@ export function askedValues(test: ValueTest, scope: RowScope): AskedValues | und
     const codes = folded === undefined || folded === code ? [code] : [code, folded];
     return { codes, exact: system === undefined && noSystem !== true };
   }
-  if (test.kind !== 'reference' || scope.baseUrl !== undefined) return undefined;
-  const { id, types, url, negated } = test;
-  if (id === undefined || types?.length !== 1 || url !== undefined || negated === true) return undefined;
-  return { target: { type: types[0]!, id }, exact: true };
+  const target = scope.baseUrl === undefined ? targetOf(test) : undefined;
+  return target && { target, exact: true };
 }

@@ -1,4 +1,5 @@
 import type { Criteria, LastUpdatedCriteria, MatchCriteria } from '../../../search/criteria/criteria.js';
+import { DAY } from '../intervals.js';
 import type { DateTest, NumberTest, QuantityTest, ValueTest } from '../../../search/criteria/value-test.js';
 
 /** Criteria whose matches are a range of the order of a date, a number or the instant of change. */
@@ -116,6 +117,3 @@ export function isByStart(test: ValueTest): boolean {
 export function asksForUnit(test: ValueTest): boolean {
   return test.kind === 'quantity' && (test.system !== undefined || test.code !== undefined);
 }
-
-/** In milliseconds. */
-const DAY = 86_400_000;

@@ -1,5 +1,5 @@
 import type { Condition } from '../../sql/pages/condition.js';
-import type { FoundRow } from '../../sql/pages/found-row.js';
+import type { FoundRow } from './found-row.js';
 import type { PagePosition } from '../../sql/pages/page-order.js';
 
 /** Rows to be found: those that meet conditions, from some key of the order on. */

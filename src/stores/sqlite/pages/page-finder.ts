@@ -3,9 +3,9 @@ import { FALSE, type Sql } from '../../sql/sql.js';
 import type { Guard } from '../database/guard.js';
 import type { Statements } from '../database/statements.js';
 import { collection } from './collection.js';
-import { type Condition, leavesOf } from '../../sql/pages/condition.js';
+import { type Condition, isOnReferrers } from '../../sql/pages/condition.js';
 import { DecidingKeys } from '../../sql/pages/deciding-keys.js';
-import type { FoundRow } from '../../sql/pages/found-row.js';
+import type { FoundRow } from './found-row.js';
 import { orderIndexOf } from '../scans/order-index.js';
 import type { PageOrder, PagePosition } from '../../sql/pages/page-order.js';
 import type { PreparedSearch } from './prepared-search.js';
@@ -104,7 +104,7 @@ export class PageFinder {
     const walk = wayOf(this.#walk(asked));
     let skip: { readonly way: Way<Finding> | undefined } | undefined;
     for (const look of TUNING.looks) {
-      if (bySets && (look >= TUNING.skipFrom || conditions.some(isDear))) skip ??= { way: this.#skip(asked) };
+      if (bySets && (look >= TUNING.skipFrom || conditions.some(isOnReferrers))) skip ??= { way: this.#skip(asked) };
       const found =
         (yield* until(look * TUNING.skippedPerScanned, skip?.way)) ??
         (yield* this.#few(look, asked, walk === undefined)) ??
@@ -155,11 +155,6 @@ export class PageFinder {
 
 /** Rows of a scan that are looked at to explain a search. */
 const MANY = 10_000;
-
-/** Its test may look at many other resources, which takes longer than its set. */
-function isDear({ criteria }: Condition): boolean {
-  return criteria !== undefined && leavesOf(criteria).some(({ kind }) => kind === 'has');
-}
 
 /** Which scans may be read to find out whether they are shorter. */
 function isWorth(look: number): (condition: Condition) => boolean {

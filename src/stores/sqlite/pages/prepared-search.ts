@@ -4,7 +4,7 @@ import type { RowScope } from '../../sql/rows.js';
 import { chooseScan } from './choose-scan.js';
 import { Guard } from '../database/guard.js';
 import type { Statements } from '../database/statements.js';
-import { type Condition, conditionsOf, leavesOf } from '../../sql/pages/condition.js';
+import { type Condition, conditionsOf, isLinked } from '../../sql/pages/condition.js';
 import { withOwnScan } from '../scans/own-scans.js';
 import { Probes } from './probe.js';
 import { type ConditionSets, conditionSets } from '../skip/sets/condition-sets.js';
@@ -53,9 +53,9 @@ export class PreparedSearch {
   #findSkips(): ConditionSets | undefined {
     this.#skipSource.cache.begin();
     // Those of a small type pay where they spare looking at many resources of another one.
-    const isLinked = this.conditions.some(isOnOthers);
+    const readsFew = this.conditions.some(isLinked);
     return conditionSets(this.scope, this.#statements, (collection) =>
-      SkipIndex.of(collection, this.#statements, this.#skipSource, isLinked),
+      SkipIndex.of(collection, this.#statements, this.#skipSource, readsFew),
     );
   }
 
@@ -68,8 +68,4 @@ export class PreparedSearch {
   get isBackwards(): boolean {
     return this.page.edge?.before === true;
   }
-}
-
-function isOnOthers({ criteria }: Condition): boolean {
-  return criteria !== undefined && leavesOf(criteria).some(({ kind }) => kind === 'has' || kind === 'chain');
 }

@@ -1,5 +1,5 @@
 import type { Condition } from '../../sql/pages/condition.js';
-import type { FoundRow } from '../../sql/pages/found-row.js';
+import type { FoundRow } from './found-row.js';
 import type { PageOrder } from '../../sql/pages/page-order.js';
 import { isBefore, partWith } from '../../sql/pages/value-range.js';
 import { orderTerms } from '../../sql/order.js';

@@ -1,4 +1,4 @@
-import { compareRows, type FoundRow, foundRow } from '../../sql/pages/found-row.js';
+import { compareRows, type FoundRow, foundRow } from './found-row.js';
 import type { PageOrder } from '../../sql/pages/page-order.js';
 import type { Sql } from '../../sql/sql.js';
 import type { Statements } from '../database/statements.js';

@@ -2,7 +2,7 @@ import type { SortKey } from '../../../search/criteria/criteria.js';
 import { orderTerms } from '../../sql/order.js';
 import { inTime, type RowScope } from '../../sql/rows.js';
 import { allOf, list, Sql, sql, type SqlValue, TRUE, unionAll } from '../../sql/sql.js';
-import type { Condition } from '../../sql/pages/condition.js';
+import { type Condition, looksAtRow } from '../../sql/pages/condition.js';
 import type { OrderIndex } from '../scans/order-index.js';
 import type { PageOrder } from '../../sql/pages/page-order.js';
 import { isBefore } from '../../sql/pages/value-range.js';
@@ -84,11 +84,6 @@ function upToRow(index: OrderIndex, row: readonly SqlValue[], falling: boolean):
 /** The values of the keys that follow. */
 function furtherValues(order: PageOrder, level: number, scope: RowScope): readonly Sql[] {
   return orderTerms(order.keys.slice(level + 1), scope).map(({ value }) => value);
-}
-
-/** Whether a test needs more of a resource than its key. */
-export function looksAtRow(test: Sql): boolean {
-  return /\br0\.(?!key\b)/.test(test.text);
 }
 
 /** The row of an index at which a stretch of this length ends. */

@@ -2,7 +2,7 @@ import { inTime } from '../../sql/rows.js';
 import { allOf, sql, type SqlValue } from '../../sql/sql.js';
 import type { Statements } from '../database/statements.js';
 import type { Condition } from '../../sql/pages/condition.js';
-import { compareRows, type FoundRow, foundRow } from '../../sql/pages/found-row.js';
+import { compareRows, type FoundRow, foundRow } from './found-row.js';
 import type { OrderIndex } from '../scans/order-index.js';
 import type { PageOrder } from '../../sql/pages/page-order.js';
 import { beyondRow, beyondValue, endOfStretch, inStretch, type Stretch, stretchOf } from './stretch.js';

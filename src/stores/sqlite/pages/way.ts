@@ -1,4 +1,4 @@
-import type { FoundRow } from '../../sql/pages/found-row.js';
+import type { FoundRow } from './found-row.js';
 import type { Way } from '../../sql/pages/way.js';
 import type { Finding } from './finding.js';
 

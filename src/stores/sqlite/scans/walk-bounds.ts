@@ -2,7 +2,8 @@ import type { SortKey } from '../../../search/criteria/criteria.js';
 import type { Condition } from '../../sql/pages/condition.js';
 import { type Bounds, longIntervals, planBounds } from '../../sql/pages/walk-bounds.js';
 import { parameterKey, type RowScope } from '../../sql/rows.js';
-import { type Sql, sql, type SqlValue } from '../../sql/sql.js';
+import { Sql, sql, type SqlValue } from '../../sql/sql.js';
+import { TABLE_NAMES } from '../../sql/index-tables.js';
 import { countOfShapes, shapeScan } from '../rows/shapes.js';
 import type { Statements } from '../database/statements.js';
 import type { OrderIndex } from './order-index.js';
@@ -33,7 +34,10 @@ export function boundsOf(
 
 /** Resources with a long interval that begins before a value and ends after another one. */
 export function intervalScan(low: SqlValue, after: number, parameter: string, scope: RowScope): Sql | undefined {
-  return longIntervals(low, after, parameter, scope, (table) =>
-    table === 'date' ? sql`date x INDEXED BY date_by_end` : sql`quantity x INDEXED BY quantity_by_end`,
-  );
+  return longIntervals(low, after, parameter, scope, byEnd);
+}
+
+/** The long intervals `x` of a table by their end. */
+export function byEnd(table: 'date' | 'quantity'): Sql {
+  return sql`${TABLE_NAMES[table]} x INDEXED BY ${new Sql(`${table}_by_end`, [])}`;
 }

@@ -1,9 +1,8 @@
-import type { Condition } from '../../sql/pages/condition.js';
+import { type Condition, looksAtRow } from '../../sql/pages/condition.js';
 import { inTime, isCurrent, type RowScope } from '../../sql/rows.js';
 import { allOf, FALSE, type Sql, sql } from '../../sql/sql.js';
 import { countStatement, type Repeats } from './count.js';
 import type { Probes } from '../pages/probe.js';
-import { looksAtRow } from '../pages/stretch.js';
 import { countOfCollection } from '../rows/shapes.js';
 
 /**

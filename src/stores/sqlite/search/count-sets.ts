@@ -1,10 +1,9 @@
 import type { Criteria } from '../../../search/criteria/criteria.js';
-import type { Condition } from '../../sql/pages/condition.js';
+import { type Condition, looksAtRow } from '../../sql/pages/condition.js';
 import { innerRangeOf } from '../../sql/pages/value-range.js';
 import { inTime, parameterKey, type RowScope } from '../../sql/rows.js';
 import { allOf, sql } from '../../sql/sql.js';
 import type { PreparedSearch } from '../pages/prepared-search.js';
-import { looksAtRow } from '../pages/stretch.js';
 import { type ConditionSet, intersection } from '../../sql/skip/condition-set.js';
 import { equalTestOf } from '../../sql/skip/other-values.js';
 import type { Statements } from '../database/statements.js';

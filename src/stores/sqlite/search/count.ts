@@ -5,6 +5,7 @@ import type { Lookup } from '../../sql/lookup.js';
 import { lookupsByTable } from '../../sql/match-sql.js';
 import { inTime, ofParameter, parameterKey, type RowScope } from '../../sql/rows.js';
 import { allOf, anyOf, type Sql, sql, TRUE, unionAll } from '../../sql/sql.js';
+import { matchesOfOneParameter, type OneParameter } from '../../sql/pages/condition.js';
 import { countOfCollection, countOfShapes } from '../rows/shapes.js';
 
 /** Whether some resource has several values of a parameter. */
@@ -32,25 +33,16 @@ export function countStatement(criteria: Criteria, scope: RowScope, repeats: Rep
       return countOfShapes(collection, key as number, criteria.missing ? 'none' : 'some');
     }
     case 'match':
-      return countOfMatches(criteria.parameter, [criteria], scope, repeats);
     case 'or': {
-      const matches = criteria.of.filter((one) => one.kind === 'match');
-      const parameter = matches[0]?.parameter;
-      if (parameter === undefined || matches.length < criteria.of.length) return undefined;
-      if (matches.some((one) => one.parameter !== parameter)) return undefined;
-      return countOfMatches(parameter, matches, scope, repeats);
+      const one = matchesOfOneParameter(criteria);
+      return one && countOfMatches(one, scope, repeats);
     }
     default:
       return undefined;
   }
 }
 
-function countOfMatches(
-  parameter: string,
-  matches: readonly MatchCriteria[],
-  scope: RowScope,
-  repeats: Repeats,
-): Sql | undefined {
+function countOfMatches({ parameter, matches }: OneParameter, scope: RowScope, repeats: Repeats): Sql | undefined {
   const key = parameterKey(scope, parameter);
   if (key === undefined || parameter.includes('$') || matches.some(({ test }) => test.kind === 'text'))
     return undefined;

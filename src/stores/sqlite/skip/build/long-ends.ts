@@ -1,5 +1,8 @@
 import type { IndexTable } from '../../../sql/lookup.js';
 import { type Sql, sql, type SqlValue } from '../../../sql/sql.js';
+import { TABLE_NAMES } from '../../../sql/index-tables.js';
+import { isLong } from '../../../sql/pages/walk-bounds.js';
+import { byEnd } from '../../scans/walk-bounds.js';
 
 // Periods without an end are long, and some types have little else: every period of a range's past reaches into it. So a
 // skip index has the resources with long intervals in the order of their ends, too, if they are many.
@@ -8,12 +11,8 @@ import { type Sql, sql, type SqlValue } from '../../../sql/sql.js';
 export function longIntervalsOf(
   table: IndexTable | undefined,
 ): { readonly from: Sql; readonly name: Sql; readonly isLong: Sql } | undefined {
-  // As in the indexes.
-  if (table === 'date') {
-    return { from: sql`date x INDEXED BY date_by_end`, name: sql`date`, isLong: sql`x.high - x.low > 86400000` };
-  }
-  if (table !== 'quantity') return undefined;
-  return { from: sql`quantity x INDEXED BY quantity_by_end`, name: sql`quantity`, isLong: sql`x.high > x.low` };
+  if (table !== 'date' && table !== 'quantity') return undefined;
+  return { from: byEnd(table), name: TABLE_NAMES[table], isLong: isLong(table) };
 }
 
 /** The resources with long intervals in the order of the end of their last one, and these ends. */

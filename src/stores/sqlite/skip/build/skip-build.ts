@@ -10,6 +10,7 @@ import { LAST_KEY } from '../../rows/versions.js';
 import { listBytes, listsBytes, setBytes } from '../../../sql/skip/key-bytes.js';
 import { KeySet } from '../../../sql/skip/key-set.js';
 import { keptUnits } from '../../../sql/skip/unit-sets.js';
+import { rangeOfKeys } from '../read/few-resources.js';
 import { granulesOf, type KnownGranules } from './granules.js';
 import { longEnds } from './long-ends.js';
 import { ReferenceOrders, readStoredReferences } from '../read/reference-order.js';
@@ -96,11 +97,10 @@ class SkipBuilder {
     const keys = this.#column(sql`SELECT y.key FROM resource y INDEXED BY resource_by_updated
       WHERE y.collection = ${this.#collection} AND y.content IS NOT NULL`) as readonly number[];
     if (keys.length === 0 || keys.length < this.#sizes.minGranules * this.#sizes.granule) return false;
-    let [first, last] = [Infinity, 0];
-    for (const key of keys) [first, last] = [Math.min(first, key), Math.max(last, key)];
-    if (last - first >= SKIP_TUNING.maxSpread) return false;
-    const range = this.#known?.range ?? { first, size: last - first + 1 };
-    this.#all = new KeySet(range.first, range.size);
+    const own = rangeOfKeys(keys);
+    if (own.size > SKIP_TUNING.maxSpread) return false;
+    const { first, size } = this.#known?.range ?? own;
+    this.#all = new KeySet(first, size);
     for (const key of keys) this.#all.add(key);
     return true;
   }

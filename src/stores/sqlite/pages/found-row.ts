@@ -1,18 +1,18 @@
-import type { SqlValue } from '../sql.js';
-import { compareTexts, compareValues } from '../texts.js';
+import type { SqlValue } from '../../sql/sql.js';
+import { compareTexts, compareValues } from '../../sql/texts.js';
 
 /** A match on its way to a page. */
-export interface FoundRow<Content = number> {
-  /** Its version: the key or the text. */
-  readonly content: Content;
+export interface FoundRow {
+  /** The key of its version. */
+  readonly content: number;
   readonly id: string;
   /** Its sort values, from some key of the sort on. */
   readonly values: readonly SqlValue[];
 }
 
 /** Reads a row from the columns of a statement. */
-export function foundRow<Content = number>([content, id, ...values]: readonly SqlValue[]): FoundRow<Content> {
-  return { content: content as Content, id: id as string, values };
+export function foundRow([content, id, ...values]: readonly SqlValue[]): FoundRow {
+  return { content: content as number, id: id as string, values };
 }
 
 /** Compares rows, with a direction per value. @param backwards reverses the whole order: ids too, and absent values come first */
