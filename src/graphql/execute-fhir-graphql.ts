@@ -11,6 +11,7 @@ import type { OperationOutcome } from '../fhir/operation-outcome.js';
 import { reportError } from '../fhir/report-error.js';
 import { writeWarningOutcome } from '../fhir/write-warning.js';
 import { type NowOrLater, nowOrLater, ready } from '../platform/ready.js';
+import { nextTurn } from '../platform/timers.js';
 import { observerOf } from '../telemetry/with-telemetry.js';
 import type { Attributes } from '../telemetry/telemetry.js';
 import { assertStore, resolveContext, type FhirGraphqlContext } from './context.js';
@@ -200,10 +201,15 @@ function answerPrepared(
       }),
     };
   };
+  // A long plan is made in one turn and carried out in others.
+  if (asked.length === 0 && plan.size < LONG_PLAN) return execute([]);
   return asked.length === 0
-    ? execute([])
+    ? untilDeadline(nextTurn(), context, began).then(() => execute([]))
     : untilDeadline(introspections(asked, request, context), context, began).then(execute);
 }
+
+/** In selections. So many take about 5 ms to plan. */
+const LONG_PLAN = 4_000;
 
 type Introspected = readonly (readonly [key: string, value: unknown])[];
 

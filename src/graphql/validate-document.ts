@@ -37,7 +37,7 @@ export function validateDocument(
   const prepare = (document: DocumentNode): PreparedDocument => preparedOf(document, { model, tokens, root, dialect });
   if (isPlainDocument(model, written, root)) return prepare(written);
   return loadRules()
-    .then(({ checkByRules }) => checkByRules(model, written, dialect, root))
+    .then(({ checkByRules }) => checkByRules(model, written, dialect, root, tokens))
     .then(prepare);
 }
 

@@ -114,7 +114,9 @@ function freezePlan<Plan extends object>(plan: Plan): Plan {
   const open: object[] = [plan];
   for (let one = open.pop(); one !== undefined; one = open.pop()) {
     Object.freeze(one);
-    for (const [name, inner] of Object.entries(one) as [string, unknown][]) {
+    // PERF: `Object.entries` makes an array for each of thousands of members.
+    for (const name in one) {
+      const inner = (one as { readonly [name: string]: unknown })[name];
       if (typeof inner === 'object' && inner !== null && !FOREIGN.has(name) && !Object.isFrozen(inner))
         open.push(inner);
     }
