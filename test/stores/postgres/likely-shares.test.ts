@@ -125,4 +125,21 @@ describe('once a search has read the skip index', () => {
     await ids(above(20));
     expect(walks()).toBe(1);
   });
+
+  test('a walk in vain is not repeated by searches that differ in values alone, but for one now and then', async () => {
+    TUNING.walkedAgain = 6;
+    // The latest ones are high.
+    const first = await ids(not(above(50)), 2);
+    expect(walks()).toBe(1);
+    expect(await ids(not(above(50)), 2)).toEqual(first);
+    expect(walks()).toBe(0);
+    await ids(not(above(40)), 2);
+    expect(walks()).toBe(0);
+    await ids(above(20));
+    expect(walks()).toBe(1);
+    for (const most of [0, 1, 0]) {
+      await ids(not(above(50)), 2);
+      expect(walks()).toBe(most);
+    }
+  });
 });

@@ -1,11 +1,14 @@
 import type { Condition } from '../../sql/pages/condition.js';
 import { rangeOf } from '../../sql/pages/value-range.js';
+import type { Way } from '../../sql/pages/way.js';
 import type { RowScope } from '../../sql/rows.js';
 import { LikelyShares } from '../skip/sets/likely-shares.js';
 import type { SkipSource } from '../skip/read/skip-state.js';
 import { firstRows } from '../scans/far.js';
 import type { Asked } from '../scans/page-statement.js';
+import type { Finding } from '../scans/range-walk.js';
 import { TUNING } from '../scans/tuning.js';
+import { type PartOfWay, until } from './way.js';
 
 /** Which ways to a page are likely to be in vain, by what searches have read lately. Where nothing is known, none is. */
 export class Outlook {
@@ -22,10 +25,24 @@ export class Outlook {
     return (this.#shares?.size ?? 0) > look;
   }
 
-  /** The first stretch of a walk is likely to have a page. @param share of the resources that match */
-  isFilled(asked: Asked, conditions: readonly Condition[], share = this.#shareOf(asked, conditions)): boolean {
+  /**
+   * Walks a little where the first rows are likely to fill the page: what is known of the conditions does not speak against it, and
+   * the last such walk was not in vain. PERF: a walk in vain takes as long as finding the sets.
+   *
+   * @param share of the resources that match, where it is known
+   */
+  async *firstRows(walk: Way<Finding>, asked: Asked, conditions: readonly Condition[], share?: number): PartOfWay {
     const { parameter } = asked.order.keys[asked.level]!;
-    return this.#shares === undefined || share * firstRows(conditions, parameter) >= asked.need;
+    const isFilled = (share ?? this.#shareOf(asked, conditions)) * firstRows(conditions, parameter) >= asked.need;
+    if (this.#shares !== undefined && !isFilled) return undefined;
+    const name = this.#nameOf(asked, conditions);
+    const vain = this.#skips?.cache.get(name) as VainWalk | undefined;
+    if (vain !== undefined && vain.left-- > 0) return undefined;
+    const found = yield* until(TUNING.walkedFirst, walk);
+    const noted: VainWalk = { left: TUNING.walkedAgain, byteLength: 2 * name.length };
+    if (found === undefined) this.#skips?.cache.set(name, noted);
+    else this.#skips?.cache.delete(name);
+    return found;
   }
 
   /** Without those of which so many are likely to match that a look gives up. @param look the most rows of a scan */
@@ -34,6 +51,13 @@ export class Outlook {
     if (shares === undefined || look === Infinity) return conditions;
     const most = look * TUNING.surelyLonger;
     return conditions.filter((one) => (shares.ofCondition(one) ?? 0) * shares.size <= most);
+  }
+
+  /** Searches that differ only in the values that they ask for have the same name. */
+  #nameOf({ order, level }: Asked, conditions: readonly Condition[]): string {
+    const { project, type } = this.#scope;
+    const criteria = conditions.map((one) => one.criteria);
+    return `walk ${JSON.stringify([project, type, order.keys.slice(level), criteria], SHAPE).slice(0, MAX_NAME)}`;
   }
 
   #shareOf({ order, level }: Asked, conditions: readonly Condition[]): number {
@@ -47,3 +71,19 @@ export class Outlook {
     return this.#skips && LikelyShares.of(this.#scope, this.#skips);
   }
 }
+
+/** A walk of which the first rows did not fill the page. */
+interface VainWalk {
+  /** How many searches do without such a walk before it is tried again. */
+  left: number;
+  readonly byteLength: number;
+}
+
+/** What criteria and sort keys have in common if they differ only in values. */
+const SHAPE = [
+  ...['kind', 'of', 'parameter', 'descending', 'type', 'reach', 'missing'],
+  ...['test', 'tests', 'prefix', 'comparator', 'negated'],
+];
+
+/** Characters of a name: an alternative may have thousands of criteria. */
+const MAX_NAME = 2_000;

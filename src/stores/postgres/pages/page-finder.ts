@@ -141,7 +141,7 @@ export class PageFinder {
     if (conditions.length === 0) return yield* until(Infinity, walk);
     // PERF: a page that the first rows fill needs no sets.
     const isLong = this.#skips !== undefined && haveLongSets(conditions) && !areSparse(conditions);
-    return isLong && this.#outlook.isFilled(asked, conditions) ? yield* until(TUNING.walkedFirst, walk) : undefined;
+    return isLong ? yield* this.#outlook.firstRows(walk, asked, conditions) : undefined;
   }
 
   /** Skips to the page if testing the members of the sets takes no longer than another way. */
@@ -156,8 +156,8 @@ export class PageFinder {
     // PERF: of a value that most resources have, a granule has many more than a page.
     const isBroad = share >= TUNING.mostShare && !(exact && conditions.some(isOnReferrers));
     const isUntried = walk?.looked === 0 && !isDeep(asked);
-    if (isUntried && isBroad && this.#outlook.isFilled(asked, conditions, share)) {
-      const found = yield* until(TUNING.walkedFirst, walk);
+    if (isUntried && isBroad) {
+      const found = yield* this.#outlook.firstRows(walk, asked, conditions, share);
       if (found !== undefined) return found;
     }
     return exact || areSparse(conditions) ? yield* skipping.finding : undefined;

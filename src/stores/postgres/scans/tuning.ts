@@ -21,6 +21,8 @@ export const TUNING = {
   farGrowth: 2,
   /** Rows from which a walk gives way to sets that take long to find. */
   walkedFirst: 1,
+  /** How often such a walk is left out after one in vain: once or twice by each search. */
+  walkedAgain: 50,
   /** The share of the resources in the sets from which the first rows of a walk come before these. */
   mostShare: 0.1,
   /** Which part of a page a stretch has found where the next one is walked at once. */
