@@ -120,7 +120,7 @@ describe('importNdjson', () => {
     expect(commits).toBe(13);
   });
 
-  test('asks the source for more only when the batch is stored', async () => {
+  test('asks the source for more only when the batch is stored, if a bad line ends it', async () => {
     const context = memoryContext();
     let stored = 0;
     context.store.subscribe((changes) => (stored += changes.length));
@@ -132,7 +132,7 @@ describe('importNdjson', () => {
         yield `${line(`p${index}`)}\n`;
       }
     }
-    await importNdjson(source(), { ...context, batchLines: 2 });
+    await importNdjson(source(), { ...context, batchLines: 2, stopOnError: true });
     expect(storedAtPull).toEqual([0, 0, 2, 2, 4, 4]);
   });
 

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { afterEach, beforeAll, expect, test } from 'vitest';
 import type { AnyResource } from '../../../src/fhir/resource.js';
 import type { Criteria } from '../../../src/search/criteria/criteria.js';
 import type { PostgresPool, PostgresStatement } from '../../../src/stores/postgres/database/driver.js';
@@ -14,9 +14,8 @@ import { postgresPool } from './pool.js';
 import { buildSkips } from './skip-build.js';
 import { above, by, match, write } from '../skip-cases.js';
 
-const [DEFAULTS, SKIPS] = [{ ...TUNING }, { ...SKIP_TUNING }];
+const DEFAULTS = { ...TUNING };
 beforeAll(() => void Object.assign(SKIP_TUNING, { granule: 8, minGranules: 4, minHolders: 2 }));
-afterAll(() => void Object.assign(SKIP_TUNING, SKIPS));
 afterEach(() => void Object.assign(TUNING, DEFAULTS));
 
 const CRITERIA: readonly Criteria[] = [

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { afterEach, beforeAll, expect, test } from 'vitest';
 import { createSubject } from '../../../src/search/evaluate/search-subject.js';
 import { positionOf } from '../../../src/search/evaluate/sort.js';
 import type { Criteria, SortKey } from '../../../src/search/criteria/criteria.js';
@@ -15,10 +15,9 @@ import { noting, postgresPool } from './pool.js';
 import { buildSkips } from './skip-build.js';
 import { above, by, match, write } from '../skip-cases.js';
 
-const [DEFAULTS, SKIPS] = [{ ...TUNING }, { ...SKIP_TUNING }];
+const DEFAULTS = { ...TUNING };
 // Few resources are many parts.
 beforeAll(() => void Object.assign(SKIP_TUNING, { granule: 16, minGranules: 4, minHolders: 2 }));
-afterAll(() => void Object.assign(SKIP_TUNING, SKIPS));
 afterEach(() => void Object.assign(TUNING, DEFAULTS));
 
 const not = (of: Criteria): Criteria => ({ kind: 'not', of });

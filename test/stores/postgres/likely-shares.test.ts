@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { R4 } from '../../../src/fhir/r4.js';
 import type { Criteria } from '../../../src/search/criteria/criteria.js';
 import { MemoryStore } from '../../../src/stores/memory/store.js';
@@ -19,12 +19,11 @@ import { noting, postgresPool } from './pool.js';
 import { buildSkips, rowsOf } from './skip-build.js';
 import { above, by, match, write } from '../skip-cases.js';
 
-const [DEFAULTS, SKIPS] = [{ ...TUNING }, { ...SKIP_TUNING }];
+const DEFAULTS = { ...TUNING };
 const GRANULE = 8;
 const COUNT = 400;
 // Few resources are many granules.
 beforeAll(() => void Object.assign(SKIP_TUNING, { granule: GRANULE, minGranules: 4, minHolders: 2 }));
-afterAll(() => void Object.assign(SKIP_TUNING, SKIPS));
 afterEach(() => void Object.assign(TUNING, DEFAULTS));
 
 const not = (of: Criteria): Criteria => ({ kind: 'not', of });

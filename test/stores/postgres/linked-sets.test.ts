@@ -19,7 +19,6 @@ import { by, match, write } from '../skip-cases.js';
 const [DEFAULTS, SKIPS] = [{ ...TUNING }, { ...SKIP_TUNING }];
 // Few resources are many granules.
 beforeAll(() => void Object.assign(SKIP_TUNING, { granule: 8, minGranules: 4, minHolders: 2 }));
-afterAll(() => void Object.assign(SKIP_TUNING, SKIPS));
 afterEach(() => void Object.assign(TUNING, DEFAULTS));
 
 /** The types that have skip indexes. */

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { afterEach, beforeAll, expect, test } from 'vitest';
 import type { Criteria } from '../../../src/search/criteria/criteria.js';
 import type { Prefix } from '../../../src/search/criteria/value-test.js';
 import { MemoryStore } from '../../../src/stores/memory/store.js';
@@ -17,7 +17,6 @@ const [TUNED, SKIPS] = [{ ...TUNING }, { ...SKIP_TUNING }];
 const TYPES = ['Encounter', 'Composition', 'RiskAssessment'];
 // Few resources are many granules.
 beforeAll(() => void Object.assign(SKIP_TUNING, { granule: 8, minGranules: 3, minHolders: 2 }));
-afterAll(() => void Object.assign(SKIP_TUNING, SKIPS));
 afterEach(() => {
   Object.assign(TUNING, TUNED);
   Object.assign(SKIP_TUNING, {

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { PostgresPool, PostgresStatement } from '../../../src/stores/postgres/database/driver.js';
 import { TUNING } from '../../../src/stores/postgres/scans/tuning.js';
 import { SKIP_TUNING, type SkipHeader } from '../../../src/stores/postgres/rows/skip-row.js';
@@ -22,7 +22,6 @@ afterEach(() => {
   Object.assign(TUNING, DEFAULTS);
   Object.assign(SKIP_TUNING, SKIPS, SMALL);
 });
-afterAll(() => void Object.assign(SKIP_TUNING, SKIPS));
 
 /** The sizes of the layers of a type. */
 async function layersOf(pool: PostgresPool): Promise<readonly number[]> {

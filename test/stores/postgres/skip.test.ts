@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { R4 } from '../../../src/fhir/r4.js';
 import type { AnyResource } from '../../../src/fhir/resource.js';
 import type { Criteria, SortKey } from '../../../src/search/criteria/criteria.js';
@@ -32,7 +32,6 @@ const DEFAULTS = { ...TUNING };
 const SKIPS = { ...SKIP_TUNING };
 // Few resources are many parts.
 beforeAll(() => void Object.assign(SKIP_TUNING, { granule: 8, minGranules: 4, minHolders: 2 }));
-afterAll(() => void Object.assign(SKIP_TUNING, SKIPS));
 afterEach(() => void Object.assign(TUNING, DEFAULTS));
 
 async function countRows(pool: PostgresPool, table = 'fhirgraph_skip'): Promise<number> {

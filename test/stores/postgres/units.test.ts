@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { afterEach, beforeAll, expect, test } from 'vitest';
 import { MemoryStore } from '../../../src/stores/memory/store.js';
 import { parameterKey, textKey } from '../../../src/stores/postgres/rows/keys.js';
 import { TUNING } from '../../../src/stores/postgres/scans/tuning.js';
@@ -15,7 +15,6 @@ import { observations, randomUnitQuery, UCUM } from '../unit-cases.js';
 const [TUNED, SKIPS] = [{ ...TUNING }, { ...SKIP_TUNING }];
 // Few resources are many granules, and few writes a layer.
 beforeAll(() => void Object.assign(SKIP_TUNING, { granule: 8, minGranules: 3, minHolders: 2, maxFresh: 10 }));
-afterAll(() => void Object.assign(SKIP_TUNING, SKIPS));
 afterEach(() => {
   Object.assign(TUNING, TUNED);
   Object.assign(SKIP_TUNING, { maxTested: SKIPS.maxTested, maxScanned: SKIPS.maxScanned });

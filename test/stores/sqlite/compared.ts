@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3';
-import { afterAll, afterEach, beforeAll, expect } from 'vitest';
+import { afterEach, beforeAll, expect } from 'vitest';
 import type { AnyResource } from '../../../src/fhir/resource.js';
 import type { SearchQuery } from '../../../src/store/search-query.js';
 import { MemoryStore } from '../../../src/stores/memory/store.js';
@@ -19,7 +19,6 @@ const [TUNED, COUNTS, SKIPS] = [{ ...TUNING }, { ...COUNTING_SETS }, { ...SKIP_T
 export function useSmallGranules(): void {
   const small = { granule: 8, minGranules: 3, minHolders: 2 };
   beforeAll(() => void Object.assign(SKIP_TUNING, small));
-  afterAll(() => void Object.assign(SKIP_TUNING, SKIPS));
   afterEach(() => {
     Object.assign(TUNING, TUNED);
     Object.assign(COUNTING_SETS, COUNTS);

@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { beforeAll, expect, test, vi } from 'vitest';
 import { R4 } from '../../../src/fhir/r4.js';
 import type { AnyResource } from '../../../src/fhir/resource.js';
 import type { Criteria } from '../../../src/search/criteria/criteria.js';
@@ -15,15 +15,10 @@ import { below, createRandom, oneOf } from '../../../src/testing/random.js';
 import { cases, SEED } from '../../support/chance.js';
 import { by, write } from '../skip-cases.js';
 
-const [DEFAULTS, SKIPS] = [{ ...TUNING }, { ...SKIP_TUNING }];
 // Few resources are many granules.
 beforeAll(() => {
   Object.assign(SKIP_TUNING, { granule: 8, minGranules: 4, minHolders: 2, maxLookedUp: 0 });
   Object.assign(TUNING, { looks: [Infinity], skipFrom: 0, fewTogether: -1, firstChunk: 0, maxChunk: 8 });
-});
-afterAll(() => {
-  Object.assign(SKIP_TUNING, SKIPS);
-  Object.assign(TUNING, DEFAULTS);
 });
 
 function buildAll(database: Database.Database): void {

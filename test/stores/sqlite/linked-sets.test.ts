@@ -16,10 +16,9 @@ import { cases, SEED } from '../../support/chance.js';
 import { linkedIdOf as idOf, linkedResources } from '../linked-resources.js';
 import { write } from '../skip-cases.js';
 
-const [DEFAULTS, COUNTS, SKIPS] = [{ ...TUNING }, { ...COUNTING_SETS }, { ...SKIP_TUNING }];
+const [DEFAULTS, COUNTS] = [{ ...TUNING }, { ...COUNTING_SETS }];
 // Few resources are many granules.
 beforeAll(() => void Object.assign(SKIP_TUNING, { granule: 8, minGranules: 4, minHolders: 2 }));
-afterAll(() => void Object.assign(SKIP_TUNING, SKIPS));
 afterEach(() => {
   Object.assign(TUNING, DEFAULTS);
   Object.assign(COUNTING_SETS, COUNTS);

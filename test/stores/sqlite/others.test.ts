@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3';
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { R4 } from '../../../src/fhir/r4.js';
 import type { AnyResource } from '../../../src/fhir/resource.js';
 import type { Criteria } from '../../../src/search/criteria/criteria.js';
@@ -18,10 +18,9 @@ import { cases, SEED } from '../../support/chance.js';
 import { randomOther, serviceRequests, to } from '../other-values.js';
 import { by, match, write } from '../skip-cases.js';
 
-const [DEFAULTS, COUNTS, SKIPS] = [{ ...TUNING }, { ...COUNTING_SETS }, { ...SKIP_TUNING }];
+const [DEFAULTS, COUNTS] = [{ ...TUNING }, { ...COUNTING_SETS }];
 // Few resources are many granules. Some codes have a set, and others are looked up.
 beforeAll(() => void Object.assign(SKIP_TUNING, { granule: 8, minGranules: 4, minHolders: 100 }));
-afterAll(() => void Object.assign(SKIP_TUNING, SKIPS));
 afterEach(() => {
   Object.assign(TUNING, DEFAULTS);
   Object.assign(COUNTING_SETS, COUNTS);

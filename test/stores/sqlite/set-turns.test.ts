@@ -18,7 +18,7 @@ import { MemoryStore } from '../../../src/stores/memory/store.js';
 import { PROJECT } from '../../../src/testing/conformance-case.js';
 import { by, match, write } from '../skip-cases.js';
 
-const [DEFAULTS, COUNTS, SKIPS] = [{ ...TUNING }, { ...COUNTING_SETS }, { ...SKIP_TUNING }];
+const COUNTS = { ...COUNTING_SETS };
 const store = new MemoryStore();
 const database = new Database(':memory:');
 let connection: Connection;
@@ -51,11 +51,7 @@ beforeAll(async () => {
   Object.assign(TUNING, { looks: [Infinity], skipFrom: 0 });
 });
 afterEach(() => vi.restoreAllMocks());
-afterAll(() => {
-  Object.assign(SKIP_TUNING, SKIPS);
-  Object.assign(COUNTING_SETS, COUNTS);
-  Object.assign(TUNING, DEFAULTS);
-});
+afterAll(() => void Object.assign(COUNTING_SETS, COUNTS));
 
 const other = (parameter: string, code: string): Criteria => ({
   kind: 'match',

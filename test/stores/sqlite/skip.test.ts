@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3';
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { R4 } from '../../../src/fhir/r4.js';
 import type { AnyResource } from '../../../src/fhir/resource.js';
 import type { Criteria, SortKey } from '../../../src/search/criteria/criteria.js';
@@ -40,7 +40,6 @@ const [SKIPS, THREADS] = [{ ...SKIP_TUNING }, { ...THREAD_TUNING }];
 beforeAll(() => void Object.assign(SKIP_TUNING, { granule: 8, minGranules: 4, minHolders: 2, minLoad: 100 }));
 /** Ranges are found in their orders, with what is at their ends. */
 const IN_ORDERS = { maxLookedUp: 3, maxTested: 3 };
-afterAll(() => void Object.assign(SKIP_TUNING, SKIPS));
 afterEach(() => {
   Object.assign(TUNING, DEFAULTS);
   Object.assign(THREAD_TUNING, THREADS);

@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3';
-import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { R4 } from '../../../src/fhir/r4.js';
 import type { AnyResource } from '../../../src/fhir/resource.js';
 import type { Criteria } from '../../../src/search/criteria/criteria.js';
@@ -17,9 +17,8 @@ import { createRandom, oneOf } from '../../../src/testing/random.js';
 import { cases, SEED } from '../../support/chance.js';
 import { by, match, write } from '../skip-cases.js';
 
-const [DEFAULTS, COUNTS, SKIPS] = [{ ...TUNING }, { ...COUNTING_SETS }, { ...SKIP_TUNING }];
+const [DEFAULTS, COUNTS] = [{ ...TUNING }, { ...COUNTING_SETS }];
 beforeAll(() => void Object.assign(SKIP_TUNING, { granule: 4, minGranules: 4, minHolders: 30 }));
-afterAll(() => void Object.assign(SKIP_TUNING, SKIPS));
 afterEach(() => {
   Object.assign(TUNING, DEFAULTS);
   Object.assign(COUNTING_SETS, COUNTS);

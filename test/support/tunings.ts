@@ -1,0 +1,18 @@
+import { PARTS } from '../../src/fhir/json/parts.js';
+import { PACE } from '../../src/platform/pace.js';
+import { SKIP_TUNING as POSTGRES_SKIPS } from '../../src/stores/postgres/rows/skip-row.js';
+import { TUNING as POSTGRES_SCANS } from '../../src/stores/postgres/scans/tuning.js';
+import { THREAD_TUNING } from '../../src/stores/sqlite/database/tuning.js';
+import { SKIP_TUNING as SQLITE_SKIPS } from '../../src/stores/sqlite/rows/skip-row.js';
+import { TUNING as SQLITE_SCANS } from '../../src/stores/sqlite/scans/tuning.js';
+
+const TUNINGS: readonly object[] = [
+  ...[PARTS, PACE, THREAD_TUNING],
+  ...[POSTGRES_SCANS, POSTGRES_SKIPS, SQLITE_SCANS, SQLITE_SKIPS],
+];
+const DEFAULTS = TUNINGS.map((one) => ({ ...one }));
+
+/** Undoes what a file has changed for its tests: the next file of the worker has the same modules. */
+export function restoreTunings(): void {
+  for (const [index, one] of TUNINGS.entries()) Object.assign(one, DEFAULTS[index]);
+}
