@@ -1,13 +1,18 @@
 import Database from 'better-sqlite3';
-import { expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { AnyResource } from '../../../src/fhir/resource.js';
-import { SEVERAL_UNITS, type StoredUnit } from '../../../src/stores/sql/skip/unit-sets.js';
+import type { SearchQuery } from '../../../src/store/search-query.js';
+import { keptUnits, OTHER_UNITS, SEVERAL_UNITS, type StoredUnit } from '../../../src/stores/sql/skip/unit-sets.js';
 import { sql } from '../../../src/stores/sql/sql.js';
+import { Statements } from '../../../src/stores/sqlite/database/statements.js';
+import { TUNING } from '../../../src/stores/sqlite/scans/tuning.js';
+import { COUNTING_SETS } from '../../../src/stores/sqlite/search/count-sets.js';
 import { resourcesByUnit } from '../../../src/stores/sqlite/skip/build/unit-sets.js';
 import { SqliteStore } from '../../../src/stores/sqlite/store.js';
+import { PROJECT, resourceOf } from '../../../src/testing/conformance-case.js';
 import { createRandom } from '../../../src/testing/random.js';
 import { SEED } from '../../support/chance.js';
-import { write } from '../skip-cases.js';
+import { answerOf, write } from '../skip-cases.js';
 import { assertAnswersOfMemory, useSmallGranules } from './compared.js';
 import { buildSkips } from './skip-build.js';
 import { observations, randomUnitQuery, UCUM } from '../unit-cases.js';
@@ -38,7 +43,7 @@ test('a skip index keeps the resources of each unit, with and without its system
     .pluck()
     .all();
   const system = database.prepare('SELECT key FROM system WHERE uri = ?').pluck().get(UCUM) as number;
-  expect(values).toEqual(['', `${system}|g`, `${system}|mg`, '|g', '|mg', '|one g', '|one mg'].toSorted());
+  expect(values).toEqual(['', '|', `${system}|g`, `${system}|mg`, '|g', '|mg', '|one g', '|one mg'].toSorted());
 });
 
 test('only resources with values in different units have several, however many values they have', () => {
@@ -50,9 +55,9 @@ test('only resources with values in different units have several, however many v
     [2, [7, 'g', 'gram']],
     [4, [null, null, null]],
   ];
-  const byUnit = (some: typeof rows): unknown => {
+  const byUnit = (some: typeof rows, keep = keptUnits): unknown => {
     const columns = [some.map(([resource]) => resource), some.map(([, unit]) => JSON.stringify(unit))];
-    return resourcesByUnit(sql``, () => columns.shift()!);
+    return resourcesByUnit(sql``, () => columns.shift()!, keep);
   };
   expect(byUnit(rows)).toEqual(
     new Map([
@@ -62,7 +67,67 @@ test('only resources with values in different units have several, however many v
       ['|g', [3, 2]],
       ['|gram', [3, 2]],
       [SEVERAL_UNITS, [2]],
+      [OTHER_UNITS, []],
+    ]),
+  );
+  expect(byUnit(rows, () => ['|mg', '|gram'])).toEqual(
+    new Map([
+      ['|mg', [1, 2, 1]],
+      ['|gram', [3, 2]],
+      [SEVERAL_UNITS, [2]],
+      [OTHER_UNITS, [1, 2, 1, 3, 2, 3, 2]],
     ]),
   );
   expect(byUnit(rows.slice(-1))).toEqual(new Map());
+});
+
+describe('values in a unit that no resource has', () => {
+  const query: SearchQuery = {
+    project: PROJECT,
+    type: 'Observation',
+    criteria: {
+      kind: 'match',
+      parameter: 'value-quantity',
+      test: { kind: 'quantity', prefix: 'gt', low: 5, high: 5, code: 'mmol' },
+    },
+    limit: 10,
+    total: true,
+  };
+  const value = (unit: string, number = 7) => ({ valueQuantity: { value: number, system: UCUM, code: unit } });
+
+  test('are not looked for among those in other units', async () => {
+    const database = new Database(':memory:');
+    const store = new SqliteStore(database);
+    await write(
+      store,
+      Array.from({ length: 60 }, (_, index) => resourceOf('Observation', `o${index}`, value('mmol/L'))),
+    );
+    Object.assign(COUNTING_SETS, { minRows: 0 });
+    Object.assign(TUNING, { skipFrom: 0 });
+    buildSkips(database);
+    const read = vi.spyOn(Statements.prototype, 'read');
+    onTestFinished(() => read.mockRestore());
+    expect(await answerOf(store, { ...query, limit: 0 })).toEqual([query.criteria, 0, []]);
+    expect(read.mock.calls.filter(([text]) => /\bquantity x\b/.test(text))).toEqual([]);
+  });
+
+  test('are found when the index takes in resources with new units', async () => {
+    const database = new Database(':memory:');
+    const store = new SqliteStore(database);
+    await write(
+      store,
+      Array.from({ length: 60 }, (_, index) => resourceOf('Observation', `o${index}`, value('mmol/L', index))),
+    );
+    buildSkips(database);
+    await write(store, [
+      resourceOf('Observation', 'new', value('mmol')),
+      resourceOf('Observation', 'other', value('mol')),
+    ]);
+    buildSkips(database);
+    expect(database.prepare("SELECT count(*) FROM skip WHERE value = '|mmol'").pluck().get()).toBe(0);
+    Object.assign(COUNTING_SETS, { minRows: 0 });
+    Object.assign(TUNING, { skipFrom: 0 });
+    expect(await answerOf(store, query)).toEqual([query.criteria, 1, ['new']]);
+    expect((await store.verify()).problems).toEqual([]);
+  });
 });

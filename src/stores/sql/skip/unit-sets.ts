@@ -12,6 +12,9 @@ import type { KeySet } from './key-set.js';
 /** Names the set of the resources that have values in several units. Names of units contain a `|`. */
 export const SEVERAL_UNITS = '';
 
+/** Names the set of the resources with a unit that has no set of its own. */
+export const OTHER_UNITS = '|';
+
 /** The most units of a parameter that are kept, most frequent first. */
 const MAX_UNITS = 128;
 
@@ -25,13 +28,35 @@ export function namesOfUnit([system, code, unit]: StoredUnit): readonly string[]
   return unit === null || unit === code ? names : [...names, `|${unit}`];
 }
 
-/** The names of the sets to keep. @param found resources by name */
+/** The units that have sets. @param found resources by the names of their units */
 export function keptUnits(found: ReadonlyMap<string, readonly number[]>): readonly string[] {
-  const frequent = [...found]
-    .filter(([name]) => name !== SEVERAL_UNITS)
-    .sort(([a, ofA], [b, ofB]) => ofB.length - ofA.length || (a < b ? -1 : 1));
-  const kept = frequent.slice(0, MAX_UNITS).map(([name]) => name);
-  return found.has(SEVERAL_UNITS) ? [SEVERAL_UNITS, ...kept] : kept;
+  const frequent = [...found].sort(([a, ofA], [b, ofB]) => ofB.length - ofA.length || (a < b ? -1 : 1));
+  return frequent.slice(0, MAX_UNITS).map(([name]) => name);
+}
+
+/**
+ * Puts the resources with units that have no sets under {@link OTHER_UNITS}, so that a unit that none of them has is known to be in
+ * no resource.
+ */
+export function withOtherUnits(
+  found: Map<string, readonly number[]>,
+  kept: Iterable<string>,
+  several: readonly number[],
+): ReadonlyMap<string, readonly number[]> {
+  if (found.size === 0) return found;
+  const names = new Set(kept);
+  const others: number[] = [];
+  for (const [name, own] of found) {
+    if (names.has(name)) continue;
+    for (const resource of own) others.push(resource);
+    found.delete(name);
+  }
+  return found.set(SEVERAL_UNITS, several).set(OTHER_UNITS, others);
+}
+
+/** The resources that can have a value in a unit. @param own undefined: it has no set */
+export function setOfUnit(own: KeySet | undefined, others: KeySet): ConditionSet {
+  return { set: own ?? others, exact: own !== undefined || others.count === 0 };
 }
 
 /** The name of the set of a searched unit; undefined for tests without a unit, and of an unknown system. */

@@ -84,6 +84,7 @@ function mayBeSets(criteria: Criteria, scope: RowScope): boolean {
         (test.kind === 'token' && (test.code !== undefined || test.negated === true)) ||
         test.kind === 'reference' ||
         innerRangeOf(test) !== undefined ||
+        (test.kind === 'quantity' && test.code !== undefined) ||
         equalTestOf(test) !== undefined
       );
     }

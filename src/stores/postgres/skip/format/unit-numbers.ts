@@ -1,15 +1,12 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { getOrCreate } from '../../../../platform/maps.js';
-import { namesOfUnit, SEVERAL_UNITS } from '../../../sql/skip/unit-sets.js';
+import { namesOfUnit, withOtherUnits } from '../../../sql/skip/unit-sets.js';
 import { plainKey } from '../../rows/keys.js';
 import { numbersIn } from './number-texts.js';
 import type { SkipLayer } from '../../rows/skip-row.js';
 
 /** Keys of a unit, and the numbers of the resources with such a value. */
 export type UnitNumbers = readonly [system: string, code: string | null, unit: string | null, data: string];
-
-/** Names the set of the resources with a unit that has no set of its own. */
-export const OTHER_UNITS = '|';
 
 /**
  * The resources by the names of the sets of their units.
@@ -38,13 +35,5 @@ export async function numbersByUnit(
     }
     await turn();
   }
-  if (found.size === 0) return found;
-  const kept = new Set(keep(found));
-  const others: number[] = [];
-  for (const [name, own] of found) {
-    if (kept.has(name)) continue;
-    for (const number of own) others.push(number);
-    found.delete(name);
-  }
-  return found.set(SEVERAL_UNITS, several).set(OTHER_UNITS, others);
+  return withOtherUnits(found, keep(found), several);
 }

@@ -16,7 +16,7 @@ import {
 import type { KeySet } from '../../../sql/skip/key-set.js';
 import { equalTestOf, setOfOthers } from '../../../sql/skip/other-values.js';
 import { isOfIntervals, isRange } from '../../../sql/skip/range-tests.js';
-import { askedUnit, inAnyUnit, setInUnit, SEVERAL_UNITS } from '../../../sql/skip/unit-sets.js';
+import { askedUnit, inAnyUnit, OTHER_UNITS, setInUnit, setOfUnit, SEVERAL_UNITS } from '../../../sql/skip/unit-sets.js';
 import type { Sql } from '../../../sql/sql.js';
 import { resourceKey, uuidText } from '../../rows/keys.js';
 import { isOfCode, withOwnScan } from '../../scans/own-scans.js';
@@ -29,7 +29,6 @@ import type { SkipIndex } from '../read/skip-index.js';
 import { orderNames, type RowName } from '../read/skip-rows.js';
 import { PRESENCE, SETS, SEVERAL, valueName } from '../../rows/skip-row.js';
 import { onlyCode, TokenSets } from './token-sets.js';
-import { OTHER_UNITS } from '../format/unit-numbers.js';
 
 /**
  * Finds the sets of conditions: those that the skip index keeps, parts of its orders, and short scans.
@@ -183,7 +182,7 @@ export class ConditionSets implements KnownSets {
   /** Their sets; undefined where no resource had a unit. */
   #unitSets(criteria: MatchCriteria): readonly [ofUnit: ConditionSet, several: KeySet] | undefined {
     const [own, others, several] = this.#unitNames(criteria).map((one) => this.index.setOf(one.subject, one.value));
-    return others && several && [{ set: own ?? others, exact: own !== undefined }, several];
+    return others && several && [setOfUnit(own, others), several];
   }
 
   /** The row of the target that a test asks for. */

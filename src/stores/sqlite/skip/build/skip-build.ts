@@ -254,10 +254,10 @@ class SkipBuilder {
   *#units(parameter: number): Generator<SkipRow> {
     const rows = sql`FROM quantity x INDEXED BY quantity_by_value
       WHERE x.parameter = ${parameter} AND x.grp = 0 ORDER BY x.low, x.high, x.resource`;
-    const found = resourcesByUnit(rows, (query) => this.#column(query));
     const known = this.#known?.values(parameter).map(String);
-    for (const value of known ?? keptUnits(found))
-      yield this.#set(parameter, value, this.#setOf(found.get(value) ?? []));
+    const column = (query: Sql): readonly SqlValue[] => this.#column(query);
+    const found = resourcesByUnit(rows, column, known === undefined ? keptUnits : () => known);
+    for (const value of known ?? found.keys()) yield this.#set(parameter, value, this.#setOf(found.get(value) ?? []));
   }
 
   #setOf(keys: readonly SqlValue[]): KeySet {

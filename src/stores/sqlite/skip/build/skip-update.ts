@@ -138,7 +138,7 @@ function* changedSets(
   code: string,
   values: readonly (string | number)[],
 ): Generator<SkipRow> {
-  const holders = holdersOf(written, parameter, code);
+  const holders = holdersOf(written, parameter, code, values);
   for (const value of values) {
     const stored = written.read(SETS, parameter, value) as Uint8Array;
     const set = new KeySet(written.all.first, written.all.size);
@@ -151,7 +151,12 @@ function* changedSets(
 }
 
 /** The written resources by their values of a parameter. */
-function holdersOf(written: Written, parameter: number, code: string): ReadonlyMap<SqlValue, readonly number[]> {
+function holdersOf(
+  written: Written,
+  parameter: number,
+  code: string,
+  values: readonly (string | number)[],
+): ReadonlyMap<SqlValue, readonly number[]> {
   const present = sql`EXISTS (SELECT 1 FROM shape s JOIN json_each(s.parameters) p
     WHERE s.key = r0.shape AND abs(p.value) = ${parameter})`;
   const holders = new Map<SqlValue, number[]>();
@@ -166,15 +171,25 @@ function holdersOf(written: Written, parameter: number, code: string): ReadonlyM
     for (const [key, one] of rows) add(key as number, one!);
   } else if (table === 'date' || table === 'quantity') {
     for (const key of written.severalOf(parameter, table)) add(key, SEVERAL);
-    if (table === 'quantity') for (const [value, keys] of unitsOf(written, parameter)) holders.set(value, [...keys]);
+    if (table === 'quantity') {
+      for (const [value, keys] of unitsOf(written, parameter, values.map(String))) holders.set(value, [...keys]);
+    }
   }
   return holders;
 }
 
-function unitsOf(written: Written, parameter: number): ReadonlyMap<string, readonly number[]> {
+function unitsOf(
+  written: Written,
+  parameter: number,
+  known: readonly string[],
+): ReadonlyMap<string, readonly number[]> {
   const rows = sql`FROM json_each(${written.pending}) j CROSS JOIN quantity x
     ON x.resource = j.value AND x.parameter = ${parameter} AND x.grp = 0 ORDER BY x.resource, x.ordinal`;
-  return resourcesByUnit(rows, (query) => written.allOf(query).map(([value]) => value!));
+  return resourcesByUnit(
+    rows,
+    (query) => written.allOf(query).map(([value]) => value!),
+    () => known,
+  );
 }
 
 const HAS_WORK = 'SELECT 1 FROM index_work WHERE collection = ?';

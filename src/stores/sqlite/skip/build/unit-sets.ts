@@ -1,15 +1,17 @@
 import { getOrCreate } from '../../../../platform/maps.js';
-import { namesOfUnit, SEVERAL_UNITS, type StoredUnit } from '../../../sql/skip/unit-sets.js';
+import { namesOfUnit, type StoredUnit, withOtherUnits } from '../../../sql/skip/unit-sets.js';
 import { type Sql, sql, type SqlValue } from '../../../sql/sql.js';
 
 /**
  * The resources by the names of the sets of their units.
  *
  * @param from rows `x` of the table `quantity` in an order, all of one parameter
+ * @param keep chooses the units that have sets
  */
 export function resourcesByUnit(
   from: Sql,
   column: (query: Sql) => readonly SqlValue[],
+  keep: (found: ReadonlyMap<string, readonly number[]>) => Iterable<string>,
 ): ReadonlyMap<string, readonly number[]> {
   const keys = column(sql`SELECT x.resource ${from}`) as readonly number[];
   const texts = column(sql`SELECT json_array(x.system, x.code, x.unit) ${from}`) as readonly string[];
@@ -30,6 +32,5 @@ export function resourcesByUnit(
     if (other === undefined) unitOf.set(key, text);
     else if (other !== text) several.push(key);
   });
-  if (found.size > 0) found.set(SEVERAL_UNITS, several);
-  return found;
+  return withOtherUnits(found, keep(found), several);
 }

@@ -14,7 +14,7 @@ import {
   union,
 } from '../../../sql/skip/condition-set.js';
 import type { KeySet } from '../../../sql/skip/key-set.js';
-import { askedUnit, inAnyUnit, setInUnit, SEVERAL_UNITS } from '../../../sql/skip/unit-sets.js';
+import { askedUnit, inAnyUnit, OTHER_UNITS, setInUnit, setOfUnit, SEVERAL_UNITS } from '../../../sql/skip/unit-sets.js';
 import { type FindsSets, LinkedSets } from './linked-sets.js';
 import { OtherSets, type Target } from './other-sets.js';
 import { RangeSets } from './range-sets.js';
@@ -165,11 +165,14 @@ export class ConditionSets implements FindsSets {
   #inUnit({ kind, parameter, test }: MatchCriteria, limit: number | undefined): ConditionSet | undefined {
     if (test.kind !== 'quantity' || parameter.includes('$')) return undefined;
     const [key, unit] = [parameterKey(this.#scope, parameter) as number, askedUnit(test, this.#scope)];
-    const held = unit === undefined ? undefined : this.index.setOf(key, unit);
-    const several = held && this.index.setOf(key, SEVERAL_UNITS);
-    if (held === undefined || several === undefined) return undefined;
+    const several = unit === undefined ? undefined : this.index.setOf(key, SEVERAL_UNITS);
+    if (unit === undefined || several === undefined) return undefined;
+    const [own, others] = [this.index.setOf(key, unit), this.index.setOf(key, OTHER_UNITS)];
+    // Indexes of older versions have no others.
+    const held = others === undefined ? own && { set: own, exact: true } : setOfUnit(own, others);
+    if (held === undefined || (held.exact && held.set.count === 0)) return held;
     const inAny = this.#ranges.of({ kind, parameter, test: inAnyUnit(test) }, parameter, limit);
-    return setInUnit(inAny, { set: held, exact: true }, several);
+    return setInUnit(inAny, held, several);
   }
 
   #valuesOf(asked: AskedValues): readonly (string | number | undefined)[] {
