@@ -5,9 +5,9 @@ import { DecidingKeys } from '../../sql/pages/deciding-keys.js';
 import type { RowScope } from '../../sql/rows.js';
 import { FALSE, type Sql, sql, type SqlValue } from '../../sql/sql.js';
 import type { Run } from '../database/run.js';
-import { openConditionSets } from '../skip/sets/open-condition-sets.js';
+import { openConditionSets, typesOf } from '../skip/sets/open-condition-sets.js';
 import { referenceKeyOf } from '../skip/build/reference-order.js';
-import type { SkipSource } from '../skip/read/skip-state.js';
+import { type SkipSource, SkipStates } from '../skip/read/skip-state.js';
 import { prepared } from '../database/statements.js';
 import { collection } from './collection.js';
 import { areLinked, areSparse, haveLongSets, lackScans } from '../scans/far.js';
@@ -64,6 +64,7 @@ export class PageFinder {
   readonly #range: RangeWalk;
   readonly #skips: SkipSource | undefined;
   #skipWalker: Promise<SkipWalker | undefined> | undefined;
+  #states: SkipStates | undefined;
 
   constructor({ scope, sort, backwards, position, need, offset, holds, skips }: PageRequest) {
     const keys = new DecidingKeys(sort, position, scope);
@@ -91,6 +92,7 @@ export class PageFinder {
 
   /** The page where {@link few} does not find it, in its order or (backwards) reversed. @param run in one snapshot */
   async find(conditions: readonly Condition[], run: Run): Promise<readonly string[]> {
+    this.#states = new SkipStates(this.#asked.order.scope.project, this.#skips?.epoch ?? '', run);
     const finding = this.#find(this.#asked, conditions, run, !this.#skipsFirst(conditions));
     for (;;) {
       const step = await finding.next();
@@ -114,17 +116,18 @@ export class PageFinder {
   }
 
   /** Undefined where no index has all values in the order. */
-  async #wholeIndex(asked: Asked, run: Run): Promise<OrderIndex | undefined> {
+  async #wholeIndex(asked: Asked, conditions: readonly Condition[]): Promise<OrderIndex | undefined> {
     const index = this.#indexOf(asked);
     if (index === undefined || index.lacks === FALSE) return index;
-    const [row] = await run(sql`SELECT CASE WHEN ${index.lacks} THEN 1 ELSE 0 END`);
-    return row![0] === 1 ? undefined : index;
+    const types = this.#skips === undefined ? [] : typesOf(asked.order.scope, conditions);
+    const lacks = await this.#states!.read(types, sql`CASE WHEN ${index.lacks} THEN 1 ELSE 0 END`);
+    return lacks === 1 ? undefined : index;
   }
 
   /** @param isKnownLong no scan is as short as the first look */
   async *#find(asked: Asked, conditions: readonly Condition[], run: Run, isKnownLong = false): Finding {
     if (asked.need <= 0 || isNever(conditions)) return [];
-    const index = await this.#wholeIndex(asked, run);
+    const index = await this.#wholeIndex(asked, conditions);
     const walk = wayOf(index && this.#walk(asked, index, conditions, run));
     const first = yield* this.#withoutSets(asked, conditions, walk);
     if (first !== undefined) return first;
@@ -196,12 +199,12 @@ export class PageFinder {
     const { order, level } = asked;
     const key = index ?? referenceKeyOf(order.keys[level]!, order.scope);
     if (key === undefined || this.#skips === undefined) return undefined;
-    this.#skipWalker ??= this.#openSkips(this.#skips, run);
+    this.#skipWalker ??= this.#openSkips(this.#skips, conditions, run);
     return (await this.#skipWalker)?.walk(asked, key, conditions);
   }
 
-  async #openSkips(skips: SkipSource, run: Run): Promise<SkipWalker | undefined> {
-    const sets = await openConditionSets(this.#asked.order.scope, skips, run);
+  async #openSkips(skips: SkipSource, conditions: readonly Condition[], run: Run): Promise<SkipWalker | undefined> {
+    const sets = await openConditionSets(this.#asked.order.scope, skips, run, conditions, this.#states);
     return sets && new SkipWalker(sets, run);
   }
 

@@ -28,7 +28,7 @@ export async function countInSets(
 ): Promise<number | undefined> {
   const [first, second] = conditions;
   if (first !== undefined && second === undefined && !mayBeSet(first)) return undefined;
-  const sets = await openConditionSets(scope, skips, run);
+  const sets = await openConditionSets(scope, skips, run, conditions);
   if (sets === undefined || sets.index.pending > TUNING.maxTested) return undefined;
   const { index } = sets;
   const found = first === undefined ? { set: index.all, exact: true } : intersection(await sets.prepare(conditions));

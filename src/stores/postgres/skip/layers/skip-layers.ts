@@ -24,7 +24,7 @@ import {
   type SkipHeader,
   type SkipLayer,
 } from '../../rows/skip-row.js';
-import { ofType, skipState } from '../read/skip-state.js';
+import { ofType, SkipStates } from '../read/skip-state.js';
 
 /**
  * Takes what was written since into a layer of its own, together with layers that are not much larger: so a resource is taken
@@ -42,7 +42,7 @@ export async function addLayer(
 ): Promise<Replaced | undefined> {
   const run = (statement: Sql): ReturnType<Runner['run']> => runner.run(statement);
   const scope = rowScope({ project, dialect: postgresDialect(model) }, type);
-  const { header } = await skipState(scope, epoch, run);
+  const { header } = await new SkipStates(project, epoch, run).of(type);
   if (header === undefined) return undefined;
   const of = ofType(project, type);
   const written = await writtenKeys(runner, of);

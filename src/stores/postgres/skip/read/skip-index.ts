@@ -29,7 +29,7 @@ import {
   wholeName,
 } from '../../rows/skip-row.js';
 import { orderName, presenceName, type RowName, SkipRows } from './skip-rows.js';
-import { ofType, type SkipSource, skipState } from './skip-state.js';
+import { ofType, type SkipSource, SkipStates } from './skip-state.js';
 import type { SortedKeys } from '../format/sorted-keys.js';
 import type { StoredReferences } from './stored-references.js';
 import { type InSystem, readInSystem, systemsOfLayers, withWhole } from './systems-of-layers.js';
@@ -76,10 +76,11 @@ export class SkipIndex {
     scope: RowScope,
     { epoch, cache, noteStale }: SkipSource,
     run: Run,
+    states = new SkipStates(scope.project, epoch, run),
   ): Promise<SkipIndex | undefined> {
     const { project, type } = scope;
     const { maxPending, maxFresh, urgent } = SKIP_TUNING;
-    const { header, pending } = await skipState(scope, epoch, run);
+    const { header, pending } = await states.of(type);
     const isUsed = header !== undefined && pending <= maxPending;
     if (header === undefined || pending > maxFresh) {
       noteStale?.({ project, type, isUnused: !isUsed || pending > urgent });
