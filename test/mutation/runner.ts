@@ -55,7 +55,11 @@ export default class MutationRunner extends TestRunner {
     switches.currentTestId = TEST;
     coverage.perTest[TEST] = {};
     const began = performance.now();
-    await TestRunner.getTestFn(test)();
+    try {
+      await TestRunner.getTestFn(test)();
+    } finally {
+      await finish(test);
+    }
     const duration = performance.now() - began;
     switches.currentTestId = undefined;
     await new Trials(test, coverage.perTest[TEST], 5_000 + 20 * duration).run();
@@ -190,8 +194,15 @@ class Trials {
         for (const hook of TestRunner.getSuiteHooks(suite).afterEach) await hook(test.context, suite);
       }
       for (const cleanup of cleanups) await cleanup();
+      await finish(test);
     }
   }
+}
+
+/** What the test left to its end with `onTestFinished`: a clock that it stopped would stand still for the next run. */
+async function finish(test: Test): Promise<void> {
+  const { onFinished } = test as { readonly onFinished?: ((context: unknown) => unknown)[] };
+  for (const task of onFinished?.splice(0).reverse() ?? []) await task(test.context);
 }
 
 async function within(milliseconds: number, work: Promise<void>): Promise<void> {

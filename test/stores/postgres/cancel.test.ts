@@ -98,13 +98,18 @@ describe('a statement that its signal ends', () => {
   });
 
   test('whose cancel request is never carried out loses its connection, also when the statement has ended', async () => {
-    const connections = open(1, 30);
+    const connections = open(1);
     server.onCancel = () => undefined;
+    vi.useFakeTimers(FAKE);
+    const connected = once(pool, 'connect') as Promise<pg.PoolClient[]>;
     const call = runSlow(connections);
     await server.saw('1: SELECT slow');
     controller.abort();
     await server.saw('cancel 1');
+    const ended = once((await connected)[0]!, 'drain');
     server.answer(1);
+    await ended;
+    vi.advanceTimersByTime(60_000);
     expect(await codesOf([call])).toEqual(['done']);
     await connections.run(NEXT);
     expect(server.events).toContain('2: SELECT next');

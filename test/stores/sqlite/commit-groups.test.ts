@@ -29,7 +29,7 @@ afterEach(async () => {
 /** A store over a file whose small commits stay in the event loop, however busy the machine is. */
 function newStore(): { readonly store: SqliteStore; readonly file: string } {
   const file = fileNamed(`${randomUUID()}.db`);
-  THREAD_TUNING.inlineMs = 1e9;
+  Object.assign(THREAD_TUNING, { inlineMs: 1e9, turnMs: 1e9 });
   const store = new SqliteStore(file, { synchronous: 'off', readers: 1 });
   open.push(store);
   return { store, file };
