@@ -1,6 +1,7 @@
 import { FhirError } from '../fhir/error.js';
 import { parseWithDecimals } from '../fhir/json/note-decimals.js';
-import { parseInTurns } from '../fhir/json/parse-in-turns.js';
+import { PARSED_PARTS, parseInTurns } from '../fhir/json/parse-in-turns.js';
+import { nextTurn } from '../platform/timers.js';
 import { headerOf, type HttpRequest, mediaTypeOf } from './http-types.js';
 import { HttpRequestError } from './http-request-error.js';
 
@@ -35,6 +36,8 @@ export function readJsonBody(request: HttpRequest): unknown {
 export async function readJsonBodyInTurns(request: HttpRequest): Promise<unknown> {
   const text = bodyText(request);
   if (text === undefined) return parsedBody(request);
+  // To decode a long body takes a turn as well.
+  if (text.length > PARSED_PARTS.long) await nextTurn();
   try {
     return await parseInTurns(text);
   } catch (cause) {

@@ -8,8 +8,11 @@ export const PARTS = {
 
 /** Whether work on a value, with all in it, is better done in parts, between which other work has its turn. */
 export function isLong(value: unknown): boolean {
-  return sizeOf(value, PARTS.long) >= PARTS.long;
+  return sizeOf(value, PARTS.long, CHARACTERS_PER_VALUE) >= PARTS.long;
 }
+
+/** So many characters of a text take about as long to write as a short value. */
+const CHARACTERS_PER_VALUE = 64;
 
 /** Whether a value is short enough to be a part. */
 export function isPart(value: unknown): boolean {

@@ -46,6 +46,8 @@ export async function preparePuts(
   for (const write of writes) {
     if (pace.isSpent) await pace.next();
     if (write.kind !== 'put') continue;
+    // Before, it was checked, which takes a turn as well.
+    if (isLong(write.resource)) await pace.next();
     const text = await inTurns(writing(write.resource), pace);
     if (text === undefined) continue;
     if (pace.isSpent) await pace.next();

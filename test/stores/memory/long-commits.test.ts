@@ -62,6 +62,13 @@ test('a long commit has other work between its resources, and again while it app
   expect(failed.turns).toBeGreaterThan(1_200);
 });
 
+test('a resource with a long text is a long commit', async () => {
+  PACE.turnMs = 0;
+  const turnsOf = async (characters: number): Promise<number> =>
+    (await countTurns(() => store().commit(patients(1, 'x'.repeat(characters))))).turns;
+  expect((await turnsOf(2_200_000)) - (await turnsOf(1_000_000))).toBeGreaterThan(10);
+});
+
 test('no call sees a part of a commit, and no two commits mix', async () => {
   PACE.turnMs = 0;
   const one = store();

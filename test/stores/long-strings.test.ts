@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest';
+import type { StringTest } from '../../src/search/criteria/value-test.js';
+import { MemoryStore } from '../../src/stores/memory/store.js';
+import { PostgresStore } from '../../src/stores/postgres/store.js';
+import { SqliteStore } from '../../src/stores/sqlite/store.js';
+import { idsOf, keyOf, putAll, queryOf, resourceOf } from '../../src/testing/conformance-case.js';
+import { postgresPool } from './postgres/pool.js';
+import { by } from './skip-cases.js';
+
+const BEGINNING = 'é'.repeat(65_535);
+const NAMES = { a: `${BEGINNING}b inside`, b: `${BEGINNING}a beyond`, c: 'end' };
+const PATIENTS = Object.entries(NAMES).map(([id, family]) => resourceOf('Patient', id, { name: [{ family }] }));
+
+test('searches and sorts see 65,536 characters of a string in every store, and reads see all of it', async () => {
+  for (const store of [new MemoryStore(), new SqliteStore(':memory:'), new PostgresStore(await postgresPool())]) {
+    await putAll(store, ...PATIENTS);
+    const find = (comparator: StringTest['comparator'], text: string): Promise<readonly unknown[]> =>
+      idsOf(
+        store,
+        queryOf('Patient', { kind: 'match', parameter: 'family', test: { kind: 'string', comparator, text } }),
+      );
+    expect(await find('contains', 'eb')).toEqual(['a']);
+    expect(await find('ends-with', 'ea')).toEqual(['b']);
+    expect(await find('contains', 'inside')).toEqual([]);
+    expect(await find('starts-with', 'eeee')).toEqual(['a', 'b']);
+    expect(await idsOf(store, queryOf('Patient', undefined, { sort: [by('family')] }))).toEqual(['b', 'a', 'c']);
+    const [found] = await store.read([keyOf('Patient', 'a')]);
+    expect(found).toMatchObject({ status: 'found', resource: { name: [{ family: NAMES.a }] } });
+    await store.close();
+  }
+});
