@@ -1,5 +1,7 @@
 import { addList, listAt, readList } from '../../../sql/skip/key-bytes.js';
 import type { KeySet } from '../../../sql/skip/key-set.js';
+import { partWith } from '../../../sql/pages/value-range.js';
+import type { SqlValue } from '../../../sql/sql.js';
 import type { OrderView } from './order-view.js';
 import { GRANULES_IN_ROW, type SkipOrder } from '../../rows/skip-row.js';
 import type { RowName } from './skip-rows.js';
@@ -56,7 +58,14 @@ export function orderKeys(
   };
 }
 
-/** Of resources without a value. */
+/** The granule of the resources with one value, or with none (null); undefined if resources with other values are in it. */
+export function granuleOf({ starts, ties }: SkipOrderKeys, value: SqlValue): number | undefined {
+  if (value === null) return starts.length;
+  const granule = partWith(starts, value);
+  return ties.includes(granule) && starts[granule] === value ? granule : undefined;
+}
+
+/** The order of a type in which no resource has a value. */
 export function orderWithoutValues(all: KeySet): SkipOrderKeys {
   return {
     // What was written since may have values, which are before this type's last granule.

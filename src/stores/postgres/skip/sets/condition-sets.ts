@@ -1,10 +1,7 @@
-import type { Criteria, MatchCriteria } from '../../../../search/criteria/criteria.js';
+import type { CompositeCriteria, Criteria, MatchCriteria } from '../../../../search/criteria/criteria.js';
 import type { QuantityTest } from '../../../../search/criteria/value-test.js';
 import { type Condition, conditionsOf, isOfOneTarget } from '../../../sql/pages/condition.js';
-import { partWith } from '../../../sql/pages/value-range.js';
 import { parameterKey, type RowScope } from '../../../sql/rows.js';
-import { MadeCriteria } from '../../../sql/skip/made-criteria.js';
-import { askedValues } from '../../../sql/skip/asked-values.js';
 import {
   type ConditionSet,
   intersection,
@@ -16,45 +13,50 @@ import {
 import type { KeySet } from '../../../sql/skip/key-set.js';
 import { equalTestOf, setOfOthers } from '../../../sql/skip/other-values.js';
 import { isOfIntervals, isRange } from '../../../sql/skip/range-tests.js';
-import { askedUnit, inAnyUnit, OTHER_UNITS, setInUnit, setOfUnit, SEVERAL_UNITS } from '../../../sql/skip/unit-sets.js';
+import { inAnyUnit, setInUnit } from '../../../sql/skip/unit-sets.js';
 import type { Sql } from '../../../sql/sql.js';
-import { resourceKey, uuidText } from '../../rows/keys.js';
 import { isOfCode, withOwnScan } from '../../scans/own-scans.js';
 import type { Run } from '../../database/run.js';
+import { DerivedCriteria } from './derived-criteria.js';
 import type { LinkedSets } from './linked-sets.js';
 import { RangeSet } from './range-set.js';
 import { setsOfScans } from './short-scans.js';
-import type { SkipOrderKeys } from '../read/order-keys.js';
+import { granuleOf, type SkipOrderKeys } from '../read/order-keys.js';
 import type { SkipIndex } from '../read/skip-index.js';
 import { orderNames, type RowName } from '../read/skip-rows.js';
 import { PRESENCE, SETS, SEVERAL, valueName } from '../../rows/skip-row.js';
+import { targetName } from './target-name.js';
 import { onlyCode, TokenSets } from './token-sets.js';
+import { UnitSets } from './unit-sets.js';
 
 /**
- * Finds the sets of conditions: those that the skip index keeps, parts of its orders, and short scans.
+ * Finds the sets of conditions: sets that the skip index keeps, parts of its orders, and short scans.
  *
- * What it takes is read for all of them together: first the rows of codes and orders, then parts of orders and scans.
+ * It reads for all conditions together: first the rows of codes and orders, then parts of orders and scans.
  */
 export class ConditionSets implements KnownSets {
   readonly index: SkipIndex;
   readonly #scope: RowScope;
   readonly #run: Run;
   readonly #known = new Map<Condition, ConditionSet | undefined>();
-  /** What scans have found, by criteria; undefined: too much. */
+  /** The matches that scans have found; undefined if they are many. */
   readonly #scanned = new Map<Criteria, ConditionSet | undefined>();
   readonly #ranges = new Map<Criteria, RangeSet>();
   /** The sets of conditions on other resources. */
-  readonly #elsewhere = new Map<Criteria, ConditionSet | undefined>();
-  readonly #made: MadeCriteria;
+  readonly #ofLinked = new Map<Criteria, ConditionSet | undefined>();
+  readonly #derived: DerivedCriteria;
   /** The resources that have only the code that a test excludes, where they are few. */
   readonly #only = new Map<Criteria, KeySet | undefined>();
   readonly #linked: LinkedSets;
   readonly #tokens: TokenSets;
+  readonly #units: UnitSets;
 
   constructor(index: SkipIndex, scope: RowScope, run: Run, linked: LinkedSets) {
     this.#linked = linked;
-    this.#made = new MadeCriteria(scope);
-    this.#tokens = new TokenSets(index, (parameter) => this.#keyOf(parameter));
+    this.#derived = new DerivedCriteria(scope);
+    const keyOf = (parameter: string): number | undefined => this.#keyOf(parameter);
+    this.#tokens = new TokenSets(index, keyOf);
+    this.#units = new UnitSets(index, scope, keyOf);
     this.index = index;
     this.#scope = scope;
     this.#run = run;
@@ -68,10 +70,10 @@ export class ConditionSets implements KnownSets {
     return this.index.emptySet();
   }
 
-  /** Those of each condition. Undefined where they take too long to find. */
+  /** The set of each condition; undefined if finding it takes too long. */
   async prepare(conditions: readonly Condition[]): Promise<readonly (ConditionSet | undefined)[]> {
     const unknown = conditions.filter((one) => !this.#known.has(one));
-    const all = unknown.map(({ criteria }) => (criteria === undefined ? [] : this.#made.leavesOf(criteria)));
+    const all = unknown.map(({ criteria }) => (criteria === undefined ? [] : this.#derived.leavesOf(criteria)));
     await this.index.load([...unknown.flatMap(namesOfValue), ...all.flat().flatMap((one) => this.#namesOf(one))]);
     const leaves = await this.#fewOf(all);
     const groups = unknown.flatMap((one) => this.#groupOf(one) ?? []);
@@ -83,13 +85,13 @@ export class ConditionSets implements KnownSets {
     ]);
     await this.#scan(leaves);
     for (const one of leaves) {
-      if (one.kind === 'has' || one.kind === 'chain') this.#elsewhere.set(one, await this.#linked.find(one));
+      if (one.kind === 'has' || one.kind === 'chain') this.#ofLinked.set(one, await this.#linked.find(one));
     }
     for (const one of unknown) this.#known.set(one, this.#find(one));
     return conditions.map((one) => this.#known.get(one));
   }
 
-  /** Without those of a condition that has too many to read each; it gets no set then, or that of a unit. */
+  /** Leaves out the criteria of conditions that have too many to read each. Such a condition gets no set, or that of a unit. */
   async #fewOf(all: readonly (readonly Criteria[])[]): Promise<readonly Criteria[]> {
     if (all.flat().length <= MAX_LEAVES) return all.flat();
     await this.index.load(all.flat().flatMap((one) => this.#tokens.furtherNames(one)));
@@ -102,7 +104,7 @@ export class ConditionSets implements KnownSets {
     });
   }
 
-  /** Once it is prepared. */
+  /** The set of a condition. {@link prepare} it first. */
   of(condition: Condition): ConditionSet | undefined {
     return this.#known.get(condition);
   }
@@ -124,38 +126,38 @@ export class ConditionSets implements KnownSets {
     return criteria && setOfCriteria(criteria, this);
   }
 
-  /** The granule of the resources with one value, or with none; undefined where it has others, too. */
   #groupOf({ group }: Condition): { readonly order: SkipOrderKeys; readonly granule: number } | undefined {
     const order = group && this.index.order(group.order, group.descending);
-    if (group === undefined || order === undefined) return undefined;
-    const { starts, ties } = order;
-    const granule = group.value === null ? starts.length : partWith(starts, group.value);
-    const isOne = granule === starts.length || (ties.includes(granule) && starts[granule] === group.value);
-    return isOne ? { order, granule } : undefined;
+    const granule = order && granuleOf(order, group.value);
+    return granule === undefined ? undefined : { order: order!, granule };
   }
 
   setOf(criteria: Criteria): ConditionSet | undefined {
     switch (criteria.kind) {
       case 'match':
-        return this.#held(criteria) ?? this.#ofScan(criteria) ?? this.#inUnit(criteria) ?? this.#others(criteria);
+        return this.#held(criteria) ?? this.#scanned.get(criteria) ?? this.#inUnit(criteria) ?? this.#others(criteria);
       case 'last-updated':
         return this.#ranges.get(criteria)?.find();
       case 'id':
-        return this.#ofScan(criteria);
+        return this.#scanned.get(criteria);
       case 'composite':
-        // The values may be in different groups, also of what surely has all of them.
-        return inexact(
-          union(this.#made.waysOf(criteria).map((parts) => intersection(parts.map((one) => one && this.setOf(one))))),
-        );
+        return this.#ofComposite(criteria);
       case 'has':
       case 'chain':
-        return this.#elsewhere.get(criteria);
+        return this.#ofLinked.get(criteria);
       default:
         return undefined;
     }
   }
 
-  /** The names of the rows that criteria without others in them need. */
+  /** Never exact: even a resource that surely passes each test may do so with values of different groups. */
+  #ofComposite(criteria: CompositeCriteria): ConditionSet | undefined {
+    const ways = this.#derived.waysOf(criteria);
+    const found = union(ways.map((parts) => intersection(parts.map((one) => one && this.setOf(one)))));
+    return found && { set: found.set, exact: false };
+  }
+
+  /** The names of the rows that a leaf needs. */
   #namesOf(criteria: Criteria): readonly RowName[] {
     if (criteria.kind === 'last-updated') return RangeSet.namesOf(criteria, this.#scope);
     if (criteria.kind !== 'match' && criteria.kind !== 'missing') return [];
@@ -163,49 +165,32 @@ export class ConditionSets implements KnownSets {
     if (subject === undefined) return [];
     const presence = { sort: SETS, subject, value: PRESENCE };
     if (criteria.kind === 'missing') return [presence];
-    const isOther = this.#made.oppositeOf(criteria) !== undefined;
+    const isOther = this.#derived.oppositeOf(criteria) !== undefined;
     const ofOthers = isOther ? [presence, { sort: SETS, subject, value: SEVERAL }] : [];
     if (criteria.test.kind === 'token') return [...ofOthers, ...this.#tokens.namesOf(criteria)];
     if (isOther) return ofOthers;
-    if (!isOfIntervals(criteria.test)) return this.#targetOf(criteria) ?? [];
-    return [...this.#unitNames(criteria), ...RangeSet.namesOf(criteria, this.#scope)];
-  }
-
-  /** The rows of the unit that a test asks for, and of the resources with values in several units. */
-  #unitNames({ parameter, test }: MatchCriteria): readonly RowName[] {
-    const unit = test.kind === 'quantity' ? askedUnit(test, this.#scope) : undefined;
-    const subject = this.#keyOf(parameter);
-    if (unit === undefined || subject === undefined) return [];
-    return [unit, OTHER_UNITS, SEVERAL_UNITS].map((one) => ({ sort: SETS, subject, value: valueName(one) }));
-  }
-
-  /** Their sets; undefined where no resource had a unit. */
-  #unitSets(criteria: MatchCriteria): readonly [ofUnit: ConditionSet, several: KeySet] | undefined {
-    const [own, others, several] = this.#unitNames(criteria).map((one) => this.index.setOf(one.subject, one.value));
-    return others && several && [setOfUnit(own, others), several];
+    if (!isOfIntervals(criteria.test)) return this.#targetOf(criteria);
+    return [...this.#units.namesOf(criteria), ...RangeSet.namesOf(criteria, this.#scope)];
   }
 
   /** The row of the target that a test asks for. */
-  #targetOf({ parameter, test }: MatchCriteria): readonly RowName[] | undefined {
-    const asked = askedValues(test, this.#scope);
+  #targetOf({ parameter, test }: MatchCriteria): readonly RowName[] {
+    const value = targetName(test, this.#scope);
     const subject = this.#keyOf(parameter);
-    if (asked === undefined || !('target' in asked) || subject === undefined) return undefined;
-    const { type, id } = asked.target;
-    const value = valueName(uuidText(resourceKey(this.#scope.project, type, id)));
-    return [{ sort: SETS, subject, value }];
+    return value === undefined || subject === undefined ? [] : [{ sort: SETS, subject, value }];
   }
 
-  /** The set of codes or a target that many resources have. One that is not kept has to be looked up. */
+  /** The set of codes or a target that many resources have. Undefined for others, which must be looked up. */
   #held(criteria: MatchCriteria): ConditionSet | undefined {
     if (criteria.test.kind === 'token') return this.#tokens.having(criteria);
-    const [name] = this.#targetOf(criteria) ?? [];
+    const [name] = this.#targetOf(criteria);
     const set = name && this.index.setOf(name.subject, name.value);
     return set && { set, exact: true };
   }
 
-  /** The resources with another value than the searched ones. */
+  /** The resources with a value that a negated test does not exclude. */
   #others(criteria: MatchCriteria): ConditionSet | undefined {
-    const opposite = this.#made.oppositeOf(criteria);
+    const opposite = this.#derived.oppositeOf(criteria);
     if (opposite === undefined) return undefined;
     const ofToken = this.#tokens.others(criteria);
     if (ofToken !== undefined) return ofToken;
@@ -214,7 +199,7 @@ export class ConditionSets implements KnownSets {
     const only = this.#only.get(criteria);
     if (only !== undefined) return { set: present.copy().subtract(only), exact: true };
     const several = this.index.setOf(this.#keyOf(criteria.parameter)!, SEVERAL);
-    // Who refers to several resources, or has several codes, has another one.
+    // A resource with several targets or codes has another one.
     const areOthers = isOfCode(opposite) || (isOfOneTarget(opposite) && this.#scope.baseUrl === undefined);
     if (!areOthers || several === undefined || !equal.exact) {
       return setOfOthers(present, equal, equalTestOf(criteria.test)!.isWhole ? several : undefined);
@@ -233,16 +218,16 @@ export class ConditionSets implements KnownSets {
     return parameter.includes('$') ? undefined : (parameterKey(this.#scope, parameter) as number | undefined);
   }
 
-  /** In any unit, where the set of the asked one is known. */
+  /** If the set of the asked unit is known, the range is in any unit. */
   #addRange(criteria: Criteria): void {
     if (!isRange(criteria)) return;
-    const isKnown = criteria.kind === 'match' && this.#unitSets(criteria) !== undefined;
+    const isKnown = criteria.kind === 'match' && this.#units.of(criteria) !== undefined;
     const asked = isKnown ? { ...criteria, test: inAnyUnit(criteria.test as QuantityTest) } : criteria;
     const range = RangeSet.of(asked, this.index, this.#scope);
     if (range !== undefined) this.#ranges.set(criteria, range);
   }
 
-  /** Reads the short scans, and what ranges need. */
+  /** Reads the short scans, and the values that ranges need. */
   async #scan(leaves: readonly Criteria[]): Promise<void> {
     const ranges = leaves.flatMap((one) => this.#ranges.get(one) ?? []);
     const written = ranges.length === 0 ? [] : await this.index.writtenNumbers();
@@ -268,37 +253,29 @@ export class ConditionSets implements KnownSets {
   }
 
   #onlyCode(criteria: Criteria): Sql | undefined {
-    const opposite = this.#made.oppositeOf(criteria);
+    const opposite = this.#derived.oppositeOf(criteria);
     return opposite && this.#held(opposite) === undefined ? onlyCode(opposite, this.#scope) : undefined;
   }
 
   #shortScan(criteria: Criteria): Sql | undefined {
     if (criteria.kind !== 'match' && criteria.kind !== 'id') return undefined;
-    if (this.#made.oppositeOf(criteria) !== undefined) return undefined;
+    if (this.#derived.oppositeOf(criteria) !== undefined) return undefined;
     if (criteria.kind === 'match') {
       if (this.#held(criteria) !== undefined) return undefined;
       const range = this.#ranges.get(criteria);
-      if (range !== undefined && !(range.isVague && this.#unitNames(criteria).length === 0)) return undefined;
+      if (range !== undefined && !(range.isVague && this.#units.namesOf(criteria).length === 0)) return undefined;
     }
     const [condition, ...others] = conditionsOf(criteria, this.#scope).map((one) => withOwnScan(one, this.#scope));
     const isShort = condition?.direct === true || this.index.size <= MAX_SWEPT;
     return others.length > 0 || !isShort ? undefined : condition?.scan;
   }
 
-  #ofScan(criteria: Criteria): ConditionSet | undefined {
-    return this.#scanned.get(criteria);
-  }
-
   /** The resources in a range, among those with the unit. */
   #inUnit(criteria: MatchCriteria): ConditionSet | undefined {
     const found = this.#ranges.get(criteria)?.find();
-    const sets = this.#unitSets(criteria);
+    const sets = this.#units.of(criteria);
     return sets === undefined ? found : setInUnit(found, ...sets);
   }
-}
-
-function inexact(found: ConditionSet | undefined): ConditionSet | undefined {
-  return found && { set: found.set, exact: false };
 }
 
 /** The names of the rows that a condition needs in addition to its criteria. */
@@ -310,10 +287,10 @@ function namesOfValue({ shared, group }: Condition): readonly RowName[] {
 }
 
 /**
- * Conditions whose sets one statement reads. It has several columns for each, and PostgreSQL allows 1,664. Planning takes the
- * longer the more there are: a list of a thousand codes is found faster by its index.
+ * The most criteria whose sets one statement reads. It has several columns for each, and PostgreSQL allows 1,664. The more
+ * there are, the longer planning takes: the index finds a list of a thousand codes faster.
  */
 const MAX_LEAVES = 64;
 
-/** Resources of a type whose values are all read for a set. */
+/** The most resources of a type whose values are all read for a set. */
 const MAX_SWEPT = 65_536;

@@ -2,11 +2,9 @@ import type { Criteria, MatchCriteria } from '../../../../search/criteria/criter
 import type { Condition } from '../../../sql/pages/condition.js';
 import { partWith, rangeOf } from '../../../sql/pages/value-range.js';
 import type { RowScope } from '../../../sql/rows.js';
-import { askedValues } from '../../../sql/skip/asked-values.js';
 import { KeySet } from '../../../sql/skip/key-set.js';
 import { equalTestOf } from '../../../sql/skip/other-values.js';
 import { askedUnit } from '../../../sql/skip/unit-sets.js';
-import { resourceKey, uuidText } from '../../rows/keys.js';
 import { ABSENT, type Kept, type SkipCache } from '../read/skip-cache.js';
 import {
   BY_SMALLEST,
@@ -21,11 +19,12 @@ import {
   valueName,
 } from '../../rows/skip-row.js';
 import type { SkipSource } from '../read/skip-state.js';
+import { targetName } from './target-name.js';
 import { type Asked, askedIn } from './token-sets.js';
 
 /**
- * What share of a type's resources is likely to meet criteria, by what searches have read of its skip index lately. It costs no
- * statement, may be out of date, and leaves layers out: it says which way to a page to try first, and nothing about the page.
+ * Estimates the share of a type's resources that meet criteria, from the rows of its skip index that searches have read
+ * lately. It costs no statement, may be out of date, and ignores layers. So it only decides which way to a page comes first.
  */
 export class LikelyShares {
   /** Number of resources. */
@@ -47,18 +46,18 @@ export class LikelyShares {
     return last?.header.epoch === epoch ? new LikelyShares(last.header, scope, cache) : undefined;
   }
 
-  /** To be called with the header that a search has read. */
+  /** Remembers the header that a search has read. */
   static note(scope: RowScope, header: SkipHeader, cache: SkipCache): void {
     const last: LastHeader = { header, byteLength: HEADER_BYTES };
     cache.set(lastName(scope), last);
   }
 
-  /** Of several conditions that have nothing to do with each other. Those that nothing is known of count as met by all. */
+  /** The share that meets all of several independent conditions. Unknown shares count as 1. */
   ofAll(conditions: readonly Condition[]): number {
     return conditions.reduce((share, one) => share * (this.ofCondition(one) ?? 1), 1);
   }
 
-  /** Undefined where nothing is known. */
+  /** Undefined if nothing is known. */
   ofCondition({ criteria, shared }: Condition): number | undefined {
     if (criteria !== undefined) return this.of(criteria);
     return shared && this.#ofSet(shared.parameter, valueName(String(shared.value)));
@@ -102,10 +101,8 @@ export class LikelyShares {
         return asked && sum(asked.map((one) => this.#ofCode(parameter, one)));
       }
       case 'reference': {
-        const asked = askedValues(test, this.#scope);
-        if (asked === undefined || !('target' in asked)) return undefined;
-        const { type, id } = asked.target;
-        return this.#ofSet(parameter, valueName(uuidText(resourceKey(this.#scope.project, type, id))));
+        const target = targetName(test, this.#scope);
+        return target === undefined ? undefined : this.#ofSet(parameter, target);
       }
       case 'quantity': {
         const unit = askedUnit(test, this.#scope);
@@ -168,7 +165,7 @@ function rest(share: number | undefined): number | undefined {
   return share === undefined ? undefined : 1 - share;
 }
 
-/** The share that meets all: at most the smallest known one. */
+/** The share that meets all conditions: at most the smallest known one. */
 function least(shares: readonly (number | undefined)[]): number | undefined {
   const known = shares.filter((one) => one !== undefined);
   return known.length === 0 ? undefined : Math.min(...known);

@@ -1,0 +1,45 @@
+import type { CompositeCriteria, Criteria, MatchCriteria } from '../../../../search/criteria/criteria.js';
+import { getOrCreate } from '../../../../platform/maps.js';
+import { leavesOf } from '../../../sql/pages/condition.js';
+import { parameterKey, type RowScope } from '../../../sql/rows.js';
+import { waysOfComposite } from '../../../sql/skip/composite-parts.js';
+import { equalTestOf } from '../../../sql/skip/other-values.js';
+
+/**
+ * Criteria whose sets make up those of others: the parts of a composite, and the opposite of a negated test. Each is made once,
+ * so that its set can be kept.
+ */
+export class DerivedCriteria {
+  readonly #scope: RowScope;
+  readonly #ways = new Map<CompositeCriteria, CompositeWays>();
+  readonly #opposites = new Map<Criteria, MatchCriteria>();
+
+  constructor(scope: RowScope) {
+    this.#scope = scope;
+  }
+
+  /** The criteria whose sets must be known first. */
+  leavesOf(criteria: Criteria): readonly Criteria[] {
+    return leavesOf(criteria).flatMap((one) => {
+      const parts = one.kind === 'composite' ? this.waysOf(one).flat() : [one];
+      return parts.flatMap((part) => (part === undefined ? [] : [part, this.oppositeOf(part) ?? []].flat()));
+    });
+  }
+
+  /** See {@link waysOfComposite}. */
+  waysOf(criteria: CompositeCriteria): CompositeWays {
+    return getOrCreate(this.#ways, criteria, () =>
+      waysOfComposite(criteria, this.#scope.dialect.model, this.#scope.type),
+    );
+  }
+
+  /** The criteria that a negated test excludes; undefined for other tests. */
+  oppositeOf(criteria: Criteria): MatchCriteria | undefined {
+    if (criteria.kind !== 'match' || criteria.parameter.includes('$')) return undefined;
+    const equal = equalTestOf(criteria.test);
+    if (equal === undefined || parameterKey(this.#scope, criteria.parameter) === undefined) return undefined;
+    return getOrCreate(this.#opposites, criteria, () => ({ ...criteria, test: equal.test }));
+  }
+}
+
+type CompositeWays = readonly (readonly (MatchCriteria | undefined)[])[];
