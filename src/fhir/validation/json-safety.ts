@@ -40,7 +40,7 @@ const MAX_NUMBER_LENGTH = 25;
 export function checkJsonSafety(resource: object, limits: SizeLimits, findings: Findings): void {
   const walk = new SafetyWalk(limits, findings, limits.maxBytes);
   walk.object(resource, 1);
-  reportIfLong(resource, walk, limits, findings);
+  inOneGo(reportingIfLong(resource, walk, limits, findings));
 }
 
 /**
@@ -54,27 +54,26 @@ export function checkShortJsonSafety(resource: object, limits: SizeLimits, findi
   const walk = new SafetyWalk(limits, findings, Math.min(most, limits.maxBytes));
   walk.object(resource, 1);
   if (walk.units > most) return false;
-  reportIfLong(resource, walk, limits, findings);
+  inOneGo(reportingIfLong(resource, walk, limits, findings));
   return true;
-}
-
-function reportIfLong(resource: object, walk: SafetyWalk, limits: SizeLimits, findings: Findings): void {
-  if (walk.units > limits.maxBytes || (!findings.any && inOneGo(isLongText(resource, walk.units, limits)))) {
-    reportLength(limits, findings);
-  }
 }
 
 /** {@link checkJsonSafety} in steps. */
 export function* checkingJsonSafety(resource: object, limits: SizeLimits, findings: Findings): Generator<void> {
   const walk = new SafetyWalk(limits, findings, limits.maxBytes);
   yield* walk.objectInParts(resource, 1);
-  if (walk.units > limits.maxBytes || (!findings.any && (yield* isLongText(resource, walk.units, limits)))) {
-    reportLength(limits, findings);
-  }
+  yield* reportingIfLong(resource, walk, limits, findings);
 }
 
-function reportLength({ maxBytes }: SizeLimits, findings: Findings): void {
-  findings.error('too-costly', `the resource is longer than ${maxBytes} bytes of JSON text`);
+function* reportingIfLong(
+  resource: object,
+  { units }: SafetyWalk,
+  limits: SizeLimits,
+  findings: Findings,
+): Generator<void> {
+  if (units > limits.maxBytes || (!findings.any && (yield* isLongText(resource, units, limits)))) {
+    findings.error('too-costly', `the resource is longer than ${limits.maxBytes} bytes of JSON text`);
+  }
 }
 
 class SafetyWalk {

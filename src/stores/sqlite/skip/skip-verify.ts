@@ -1,8 +1,9 @@
 import type { SqlDialect } from '../../sql/dialect.js';
 import { rowScope } from '../../sql/rows.js';
+import { isSame } from '../../sql/skip/key-bytes.js';
 import type { Statements } from '../database/statements.js';
 import { buildSkipRows, type KnownRows } from './build/skip-build.js';
-import { readHeader, writtenSince } from './read/skip-header.js';
+import { readHeader, readSkipData, writtenSince } from './read/skip-header.js';
 import { HEADER, ORDER, PRESENCE, SETS, SEVERAL, SKIP_TUNING, type SkipOrder, orderOfIds } from '../rows/skip-row.js';
 
 /**
@@ -15,8 +16,8 @@ export function countWrongSkipRows(dialect: SqlDialect, statements: Statements):
   for (const [collection, project, type] of collections) {
     const header = readHeader(collection, statements);
     if (header === undefined || writtenSince(header.lastVersion, collection, statements)?.length !== 0) continue;
-    const read = (sort: number, subject: number, value: string | number): unknown =>
-      (statements.read(READ).get(sort, subject, value) as [unknown] | undefined)?.[0];
+    const read = (sort: number, subject: number, value: string | number): string | Uint8Array | undefined =>
+      readSkipData(statements, sort, subject, value);
     const known: KnownRows = {
       range: header,
       granules: (sort, subject) => {
@@ -33,17 +34,15 @@ export function countWrongSkipRows(dialect: SqlDialect, statements: Statements):
     for (const row of buildSkipRows(rowScope({ project, dialect }, type), statements, sizes, check, known)) {
       const stored = read(row.sort, row.subject, row.value);
       const isHeader = row.sort === SETS && row.subject === orderOfIds(collection) && row.value === HEADER;
-      if (!isHeader && stored !== undefined && !isSame(stored, row.data)) wrong++;
+      if (!isHeader && stored !== undefined && !isSameData(stored, row.data)) wrong++;
     }
   }
   return wrong;
 }
 
-function isSame(stored: unknown, data: string | Uint8Array): boolean {
-  if (typeof data === 'string' || !(stored instanceof Uint8Array)) return stored === data;
-  return Buffer.compare(stored, data) === 0;
+function isSameData(stored: string | Uint8Array, data: string | Uint8Array): boolean {
+  return typeof stored === 'string' || typeof data === 'string' ? stored === data : isSame(stored, data);
 }
 
 const LIST_COLLECTIONS = `SELECT DISTINCT c.key, c.project, c.type FROM skip s CROSS JOIN collection c ON c.key = s.collection`;
 const LIST_VALUES = 'SELECT value FROM skip WHERE sort = ? AND subject = ?';
-const READ = 'SELECT data FROM skip WHERE sort = ? AND subject = ? AND value = ?';

@@ -11,6 +11,7 @@ import { listBytes, listsBytes, setBytes } from '../../../sql/skip/key-bytes.js'
 import { KeySet } from '../../../sql/skip/key-set.js';
 import { keptUnits } from '../../../sql/skip/unit-sets.js';
 import { rangeOfKeys } from '../read/few-resources.js';
+import { hasIndexWork } from '../read/skip-header.js';
 import { granulesOf, type KnownGranules } from './granules.js';
 import { longEnds } from './long-ends.js';
 import { ReferenceOrders, readStoredReferences } from '../read/reference-order.js';
@@ -93,7 +94,7 @@ class SkipBuilder {
 
   /** Reads the keys of the type. @returns false if they are few, far apart or not indexed yet */
   isWorth(): boolean {
-    if (this.#statements.read(HAS_WORK).get(this.#collection) !== undefined) return false;
+    if (hasIndexWork(this.#collection, this.#statements)) return false;
     const keys = this.#column(sql`SELECT y.key FROM resource y INDEXED BY resource_by_updated
       WHERE y.collection = ${this.#collection} AND y.content IS NOT NULL`) as readonly number[];
     if (keys.length === 0 || keys.length < this.#sizes.minGranules * this.#sizes.granule) return false;
@@ -276,7 +277,6 @@ class SkipBuilder {
   }
 }
 
-const HAS_WORK = 'SELECT 1 FROM index_work WHERE collection = ?';
 const READ_EPOCH = "SELECT (SELECT value FROM meta WHERE name = 'index_epoch')";
 const LIST_PARAMETERS = 'SELECT key, code FROM parameter WHERE collection = ? ORDER BY key';
 const LIST_SHAPES = 'SELECT key, parameters FROM shape WHERE collection = ? AND resources > 0';

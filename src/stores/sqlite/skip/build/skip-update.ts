@@ -10,7 +10,7 @@ import { isSame, readInto, setBytes } from '../../../sql/skip/key-bytes.js';
 import { KeySet } from '../../../sql/skip/key-set.js';
 import { changedReferences, countRows } from '../read/reference-rows.js';
 import { KEYS_IN_ROW, MAX_TARGET } from '../../../sql/skip/references.js';
-import { readHeader, writtenSince } from '../read/skip-header.js';
+import { hasIndexWork, readHeader, writtenSince } from '../read/skip-header.js';
 import { OrderUpdate } from './skip-order-update.js';
 import {
   EVERYTHING,
@@ -47,7 +47,7 @@ export function updatedSkipRows(
   const pending = header && writtenSince(header.lastVersion, collection, statements, limits);
   const [count] = statements.get(countOfCollection(collection)) as [number];
   if (header === undefined || pending === undefined || pending.length > limits.maxPending) return undefined;
-  if (count > MAX_GROWTH * header.built || statements.read(HAS_WORK).get(collection) !== undefined) return undefined;
+  if (count > MAX_GROWTH * header.built || hasIndexWork(collection, statements)) return undefined;
   if (pending.some((key) => key < header.first || key - header.first >= SKIP_TUNING.maxSpread)) return undefined;
   const written = new Written(scope, statements, check, header, pending);
   const [lastVersion] = statements.read(LAST_KEY).get() as [number];
@@ -192,6 +192,5 @@ function unitsOf(
   );
 }
 
-const HAS_WORK = 'SELECT 1 FROM index_work WHERE collection = ?';
 const LIST_ROWS = 'SELECT sort, subject, value FROM skip WHERE collection = ?';
 const LIST_PARAMETERS = 'SELECT key, code FROM parameter WHERE collection = ?';

@@ -6,6 +6,7 @@ import { type Sql, sql, type SqlValue } from '../../../sql/sql.js';
 import type { Statements } from '../../database/statements.js';
 import { readInto } from '../../../sql/skip/key-bytes.js';
 import { KeySet } from '../../../sql/skip/key-set.js';
+import { readSkipData } from '../read/skip-header.js';
 import { lastEndOf } from './long-ends.js';
 import { skipOrderOf } from '../read/skip-order.js';
 import { EVERYTHING, SETS, type SkipHeader, orderOfIds } from '../../rows/skip-row.js';
@@ -88,8 +89,6 @@ export class Written {
   }
 
   read(sort: number, subject: number, value: string | number): string | Uint8Array {
-    return (this.#statements.read(READ).get(sort, subject, value) as [string | Uint8Array])[0];
+    return readSkipData(this.#statements, sort, subject, value)!;
   }
 }
-
-const READ = 'SELECT data FROM skip WHERE sort = ? AND subject = ? AND value = ?';

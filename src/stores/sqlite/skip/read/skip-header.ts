@@ -1,7 +1,7 @@
 import type { Statements } from '../../database/statements.js';
 import { FORMAT, HEADER, SETS, SKIP_TUNING, type SkipHeader, orderOfIds } from '../../rows/skip-row.js';
 
-/** Undefined where the file has none that is valid. */
+/** The header of a type's skip index; undefined if the file has no valid one. */
 export function readHeader(collection: number, statements: Statements): SkipHeader | undefined {
   const [text, epoch] = (statements.read(READ_HEADER).get(SETS, orderOfIds(collection), HEADER) ?? []) as [
     string?,
@@ -15,9 +15,28 @@ export function readHeader(collection: number, statements: Statements): SkipHead
 const READ_HEADER = `SELECT data, (SELECT value FROM meta WHERE name = 'index_epoch') FROM skip
   WHERE sort = ? AND subject = ? AND value = ?`;
 
+/** The data of a row of the table `skip`; undefined if it does not exist. */
+export function readSkipData(
+  statements: Statements,
+  sort: number,
+  subject: number,
+  value: string | number,
+): string | Uint8Array | undefined {
+  return (statements.read(READ_DATA).get(sort, subject, value) as [string | Uint8Array] | undefined)?.[0];
+}
+
+const READ_DATA = 'SELECT data FROM skip WHERE sort = ? AND subject = ? AND value = ?';
+
+/** Whether some resources of a type have yet to be indexed. */
+export function hasIndexWork(collection: number, statements: Statements): boolean {
+  return statements.read(HAS_WORK).get(collection) !== undefined;
+}
+
+const HAS_WORK = 'SELECT 1 FROM index_work WHERE collection = ?';
+
 /**
- * The keys of what was written since a version, up to those of one more version than may be pending. Undefined where so
- * much was written to all types that they were not looked for.
+ * The keys of the resources written since a version, up to those of one more version than may be pending. Undefined if so
+ * much was written to all types that reading them takes too long.
  */
 export function writtenSince(
   lastVersion: number,

@@ -9,7 +9,7 @@ import { fewResources, rangeOfKeys, referencesOfFew, type SkipReferences } from 
 import { countRows } from './reference-rows.js';
 import { addSources, addTargets, KEYS_IN_ROW, readReferences, type References } from '../../../sql/skip/references.js';
 import type { SkipCache } from './skip-cache.js';
-import { readHeader, writtenSince } from './skip-header.js';
+import { readHeader, readSkipData, writtenSince } from './skip-header.js';
 import { skipOrderOf } from './skip-order.js';
 import {
   BY_END,
@@ -220,7 +220,7 @@ export class SkipIndex {
 
   #readGranules(sort: number, subject: number): SkipOrder | undefined {
     if (this.#few !== undefined) return undefined;
-    const [text] = (this.#statements.read(READ).get(sort, subject, ORDER) ?? []) as [string?];
+    const text = readSkipData(this.#statements, sort, subject, ORDER) as string | undefined;
     return text === undefined ? undefined : (JSON.parse(text) as SkipOrder);
   }
 
@@ -242,7 +242,7 @@ export class SkipIndex {
     this.check();
     if (this.#few !== undefined) return undefined;
     const read = (): Uint8Array | undefined => {
-      const [bytes] = (this.#statements.read(READ).get(sort, subject, value) ?? []) as [Uint8Array?];
+      const bytes = readSkipData(this.#statements, sort, subject, value) as Uint8Array | undefined;
       // Short ones are part of memory that others are in, too.
       return bytes && (bytes.byteOffset === 0 ? bytes : new Uint8Array(bytes));
     };
@@ -271,5 +271,3 @@ function isLong(bytes: Uint8Array): boolean {
 const ROWS_PER_TEST = 8;
 
 const NOTHING = new Uint8Array(0);
-
-const READ = 'SELECT data FROM skip WHERE sort = ? AND subject = ? AND value = ?';
