@@ -30,7 +30,7 @@ export function pageOfMatches(query: SearchQuery, matching: Sql, scope: RowScope
   return pageStatement(requestedPage(query, scope.dialect.model), matching, scope);
 }
 
-/** The same for a page that was read from its query before. */
+/** {@link pageOfMatches} for a page that is already read from its query. */
 export function pageStatement({ sort, offset, limit, edge }: RequestedPage, matching: Sql, scope: RowScope): Sql {
   const { noLimit } = scope.dialect;
   const terms = orderTerms(sort, scope);

@@ -9,7 +9,7 @@ export interface Batch {
   readonly keys: readonly string[];
 }
 
-/** What a walk through granules has found, and the resources of the last granules that it has yet to look at, together. */
+/** The matches of a walk through granules so far, and the resources that it looks at next, together. */
 export class Gathered {
   readonly found: string[] = [];
   readonly #need: number;
@@ -24,17 +24,17 @@ export class Gathered {
     this.#wanted = need + TUNING.firstBatch;
   }
 
-  /** Matches that the page lacks. */
+  /** The number of matches that the page lacks. */
   get left(): number {
     return this.#need - this.found.length;
   }
 
-  /** Resources yet to be looked at. */
+  /** The number of resources to look at. */
   get size(): number {
     return this.#batch.numbers.length + this.#batch.keys.length;
   }
 
-  /** Adds as many matches that come before the page. @returns false if the page begins among them */
+  /** Counts matches that come before the page. @returns false if the page begins among them */
   passes(size: number, shown: number): boolean {
     if (size > passedIn({ need: this.left, shown })) {
       this.#wanted = this.left + TUNING.firstBatch;
@@ -44,21 +44,21 @@ export class Gathered {
     return true;
   }
 
-  /** Adds resources to those yet to be looked at. @returns true if these are enough for one statement */
+  /** Adds resources to look at. @returns true if they are enough for one statement */
   takes(numbers: readonly number[], written: readonly Placed[]): boolean {
     for (const number of numbers) this.#batch.numbers.push(number);
     for (const { key } of written) this.#batch.keys.push(key);
     return this.size >= this.#wanted;
   }
 
-  /** Looks at them. */
+  /** Looks at the resources. */
   async look(): Promise<void> {
     const batch = this.#batch;
     this.#batch = emptyBatch();
     append(this.found, await this.#collect(batch, this.left));
   }
 
-  /** The same, and the next ones are more. */
+  /** Looks at the resources, and at more of them the next time. */
   async lookFurther(): Promise<void> {
     await this.look();
     this.#wanted = Math.min(2 * this.#wanted, TUNING.maxBatch);

@@ -25,7 +25,7 @@ export class GranulesAhead {
     return position >= this.#end;
   }
 
-  /** @returns what that costs in rows */
+  /** Loads the rows of the next granules. @returns the cost in rows */
   async load(position: number): Promise<number> {
     const next = this.#granules.slice(position, position + this.#size * GRANULES_IN_ROW);
     this.#end = position + next.length;
@@ -39,7 +39,7 @@ export class GranulesAhead {
   }
 }
 
-/** Rows of granules that are loaded together: some milliseconds. */
+/** The most rows of granules that are loaded together: some milliseconds. */
 const MAX_AHEAD = 32;
 
 /** The granules from a position on, in the order of the page. */

@@ -27,7 +27,7 @@ export async function boundsOf(
   return bounds({ repeated: first, intervals: second }, TUNING.maxOutside);
 }
 
-/** Long intervals that begin before a value or with it, and end after another one. */
+/** See {@link longIntervals}. */
 export function intervalScan(low: SqlValue, after: number, parameter: string, scope: RowScope): Sql | undefined {
   return longIntervals(low, after, parameter, scope, (table) => (table === 'date' ? sql`date x` : sql`quantity x`));
 }

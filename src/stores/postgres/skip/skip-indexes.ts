@@ -16,9 +16,9 @@ import { FORMAT, HEADER, IDS, SETS, SKIP_TUNING } from '../rows/skip-row.js';
 /**
  * Builds skip indexes: after searches that had none, and for loaded types before the store closes.
  *
- * While one is built, commits note what they write, from before the snapshot of the build: first the type is marked, then
- * the commits that cannot have seen the mark end, then the snapshot begins. An erasure removes the mark, so that the build
- * writes nothing that the erasure has removed.
+ * While one is built, commits note what they write since before the snapshot of the build: first the type is marked, then the
+ * commits that may not have seen the mark end, then the snapshot begins. An erasure removes the mark, so the build cannot write
+ * back what the erasure has removed.
  */
 export class SkipIndexes {
   readonly #connections: Connections;
@@ -45,7 +45,7 @@ export class SkipIndexes {
     if (this.#stale.size < MAX_NOTED) this.#stale.set(name, { ...stale, isUnused });
   }
 
-  /** To be called after each commit. */
+  /** Notes the changes of a commit. */
   wrote(changes: readonly Change[]): void {
     for (const { key, kind } of changes) {
       if (kind !== 'put' || key.project === '') continue;
@@ -73,13 +73,13 @@ export class SkipIndexes {
       .filter(([name, stale]) => now >= this.#next(name, stale) && (!isBeside || this.#last.has(name)))
       .map(([, stale]) => stale);
     this.#stale.clear();
-    // Without their results, of which each would hold those before it.
+    // Drops the results: each would keep those before it alive.
     if (due.length > 0) this.#work = Promise.all([this.#work, this.make(due)]).then(() => undefined);
   }
 
   /**
-   * Builds the skip indexes of the types that this process has loaded. What it builds for its searches has some time to end:
-   * processes that live as long as one search would never have any.
+   * Builds the skip indexes of the types that this process has loaded. Builds that its searches have started get some time to
+   * end: otherwise processes that live only as long as one search would never have any.
    */
   async finish(): Promise<void> {
     const loaded = [...this.#written.values()].filter(({ count }) => count >= SKIP_TUNING.minLoad);
@@ -90,13 +90,13 @@ export class SkipIndexes {
     await this.make(loaded);
   }
 
-  /** Builds the noted ones. */
+  /** Builds or updates the skip indexes of some types. */
   async make(types: readonly StaleType[]): Promise<void> {
     this.#working += 1;
     try {
       for (const one of types) await this.#makeOne(one);
     } catch (error) {
-      // Searches work without it.
+      // Searches work without a skip index.
       if (!this.#controller.signal.aborted && !isRetryable(error)) warn(error);
     } finally {
       this.#working -= 1;
@@ -113,7 +113,7 @@ export class SkipIndexes {
     } finally {
       const end = performance.now();
       if (this.#last.size > MAX_NOTED) this.#last.clear();
-      // After all was built, the next is a layer.
+      // After a whole build, the next attempt makes a layer.
       this.#last.set(name, { end, duration: isWhole ? 0 : end - start });
     }
   }
@@ -123,7 +123,7 @@ export class SkipIndexes {
     return last === undefined ? 0 : last.end + pauseAfter(last.duration, isUnused);
   }
 
-  /** @returns true if all was built, and not a layer */
+  /** @returns true for a whole build, false for a layer or nothing */
   async #build(connection: Connection, { project, type }: StaleType): Promise<boolean> {
     const of = sql`${projectKey(project)}, ${type}`;
     if (!(await isStale(connection, project, type))) return false;
@@ -152,14 +152,14 @@ export class SkipIndexes {
   }
 }
 
-/** A type with so many resources gets a skip index. */
+/** The number of resources from which a type gets a skip index. */
 function minResources(): number {
   return SKIP_TUNING.granule * SKIP_TUNING.minGranules;
 }
 
 /**
- * True if the type is large, and has no skip index of this epoch or one with many writes since. One of a newer version is
- * left to processes of that version, unless they have left it long ago.
+ * True if the type is large, and has no skip index of this epoch or one with many writes since. A skip index of a newer version
+ * is left to processes of that version, unless they have not updated it for long.
  */
 async function isStale(connection: Connection, project: string, type: string): Promise<boolean> {
   const { maxFresh, abandoned } = SKIP_TUNING;
@@ -211,21 +211,22 @@ function warn(error: unknown): void {
   process.emitWarning(`Skip indexes of PostgreSQL are not made: ${message}`, { code: 'FHIRGRAPH_INDEX' });
 }
 
-/** Connections of a pool that works on two types at a time. */
+/** The smallest pool that works on two types at a time. */
 const MIN_BESIDE = 4;
 /** The most types that are remembered. */
 const MAX_NOTED = 1_000;
+
 /**
- * Milliseconds between two attempts.
+ * The pause between two attempts, in milliseconds.
  *
  * @param duration of the last one
- * @param isUnused searches do not use the index until then, or will stop before it is rebuilt
+ * @param isUnused searches do not use the index, or will stop before it is rebuilt
  */
 export function pauseAfter(duration: number, isUnused: boolean): number {
   return Math.max(MIN_PAUSE_MS, duration * (isUnused ? 1 : 4));
 }
 
 const MIN_PAUSE_MS = 1_000;
-/** How long commits that began before may take. */
+/** The longest wait for commits that began before the mark. */
 const MAX_WAIT_MS = 60_000;
 const POLL_MS = 50;

@@ -3,7 +3,7 @@ import type { SearchPosition } from '../../../search/evaluate/sort.js';
 import { parameterKey, type RowScope } from '../rows.js';
 import type { PagePosition } from './page-order.js';
 
-/** The keys of a sort that decide. The id is the last one. */
+/** The keys of a sort that can decide between two resources. The id is the last one. */
 export class DecidingKeys {
   readonly keys: readonly SortKey[];
   /** Their indexes in the sort, and so in the values of a position. */
@@ -11,16 +11,16 @@ export class DecidingKeys {
 
   constructor(sort: readonly SortKey[], position: SearchPosition | undefined, scope: RowScope) {
     const id = sort.findIndex(({ parameter }) => parameter === '_id');
-    // Nothing after the id can still decide.
+    // Keys after the id cannot decide: no two resources have the same id.
     const keys = id < 0 ? [...sort, BY_ID] : sort.slice(0, id + 1);
-    // Nor can a key that neither a resource nor the position has a value of.
+    // A key without values, in the resources and in the position, cannot decide either.
     const hasPlace = (index: number): boolean => (position?.values[index] ?? null) !== null;
     const deciding = [...keys.entries()].filter(([index, key]) => hasValues(key, scope) || hasPlace(index));
     this.keys = deciding.map(([, key]) => key);
     this.#positions = deciding.map(([position]) => position);
   }
 
-  /** The id is a key like the others, whether or not it was asked for. */
+  /** A position with a value for each deciding key, the id included. */
   placeOf(position: SearchPosition | undefined): PagePosition | undefined {
     if (position === undefined) return undefined;
     const { values, id } = position;

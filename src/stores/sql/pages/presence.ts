@@ -33,7 +33,7 @@ export function neededPresence(
   return present === undefined ? undefined : { parameter, present };
 }
 
-/** Which parameters the matches of all conditions have, and which they lack, by the keys of the parameters; undefined for fewer than two. */
+/** By the key of a parameter, whether all matches have it or lack it; undefined for fewer than two parameters. */
 export function neededPresences(
   conditions: readonly Condition[],
   scope: RowScope,

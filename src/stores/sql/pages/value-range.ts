@@ -152,7 +152,7 @@ function updatedRange(test: DateTest): ValueRange | undefined {
   return range && { low: range.low === undefined ? undefined : low - 1, high: range.high };
 }
 
-/** The same as {@link innerRangeOf} of instants: all between both ends of a range are matches. */
+/** {@link innerRangeOf} for instants: every instant between both ends of a range is a match. */
 export function innerInstants(test: DateTest): Pick<ValueRange, 'low' | 'high'> | undefined {
   switch (test.prefix) {
     case 'ne':

@@ -91,7 +91,7 @@ function hasOrder(parameter: string, { dialect, type }: RowScope): boolean {
   return !tablesOf(dialect.model, type, parameter).includes('token');
 }
 
-/** Long intervals that begin before a value or with it, and end after another one. @param from the table, and its index where one is named */
+/** Long intervals that begin at or before `low` and end at or after `after`. @param from the table, with an index if one is named */
 export function longIntervals(
   low: SqlValue,
   after: number,
@@ -106,7 +106,7 @@ export function longIntervals(
     WHERE ${allOf([ofKey, sql`x.grp = 0`, isLong(table), sql`x.high >= ${after}`, sql`x.low <= ${low}`, inTime(sql`x.resource`, scope)])}`;
 }
 
-/** As in the index by end: the row `x` has a long interval. */
+/** The row `x` has a long interval. Written as in the index by end. */
 export function isLong(table: 'date' | 'quantity'): Sql {
   return table === 'date' ? sql`x.high - x.low > 86400000` : sql`x.high > x.low`;
 }

@@ -1,7 +1,7 @@
-/** A way to a page, which is gone a part at a time. */
+/** A way to a page, taken one part at a time. */
 export interface Way<Finding> {
   readonly finding: Finding;
-  /** Rows that were read on it. */
+  /** Rows read so far. */
   looked: number;
 }
 

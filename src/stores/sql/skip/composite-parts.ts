@@ -3,10 +3,10 @@ import type { PathExpression } from '../../../fhir/model/definition-types.js';
 import type { CompositeCriteria, MatchCriteria } from '../../../search/criteria/criteria.js';
 
 /**
- * Criteria that matches of a composite meet without it: for each component, some value of a plain parameter passes its test.
+ * Finds the criteria on plain parameters that every match of a composite also meets, one per component.
  *
- * @returns a list per place where the groups of values can be: every match meets all criteria of one list. Undefined for a
- * component if no plain parameter has all of its values in that place.
+ * @returns a list per place where the groups of values can be: every match meets all criteria of one list. A component is
+ * undefined if no plain parameter has all of its values in that place.
  */
 export function waysOfComposite(
   { parameter, tests }: CompositeCriteria,

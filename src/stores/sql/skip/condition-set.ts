@@ -84,7 +84,7 @@ function unionOf<One>(all: readonly One[], find: (one: One) => ConditionSet | un
   return set && (isExact ? { set, exact: true } : { set, exact: false, sure });
 }
 
-/** The resources that certainly meet it; undefined if no resource does for certain. */
+/** The resources that certainly meet a condition; undefined if none is known to. */
 export function sureOf({ set, exact, sure }: ConditionSet): KeySet | undefined {
   return exact ? set : sure;
 }

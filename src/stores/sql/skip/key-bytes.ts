@@ -9,7 +9,7 @@ const LIST = 0;
 const BITS = 1;
 const ALL = 2;
 
-/** At most. */
+/** The most bytes of one difference. */
 const BYTES_PER_KEY = 5;
 
 /** @param keys in ascending order, each once */
@@ -43,11 +43,11 @@ export function setBytes(set: KeySet, all: KeySet): Uint8Array {
 /**
  * The keys of a list in ascending order; only those in the set, if one is given.
  *
- * PERF: a page may read the keys of all resources of a type, so that this loop and the one of {@link addList} call nothing.
+ * PERF: a page may read the keys of all resources of a type, so this loop and the one of {@link addList} make no calls.
  */
 export function readList(bytes: Uint8Array, first: number, among?: KeySet): number[] {
   const keys: number[] = [];
-  // No key is out of the range of the set.
+  // Every key is in the range of the set.
   const words = among?.words;
   const { length } = bytes;
   let place = 0;
@@ -63,7 +63,7 @@ export function readList(bytes: Uint8Array, first: number, among?: KeySet): numb
   return keys;
 }
 
-/** The fewest keys that a list of this length can have. */
+/** The smallest number of keys that a list of this length can have. */
 export function leastInList({ length }: Uint8Array): number {
   return Math.ceil((length - 1) / BYTES_PER_KEY);
 }

@@ -36,7 +36,7 @@ export function matchesSurely(test: ValueTest, start: number, next?: number): bo
       return isBefore(test.low) || (test.kind !== 'date' && start <= test.low && next === undefined);
     case 'ap':
     case 'po':
-      // An interval that starts within the asked one overlaps it.
+      // An interval that starts within the searched one overlaps it.
       return start >= test.low && isBefore(test.high);
     default:
       return false;
@@ -44,8 +44,9 @@ export function matchesSurely(test: ValueTest, start: number, next?: number): bo
 }
 
 /**
- * The same for every short interval: see sql/intervals.ts. A short date ends a day later at most, another value is a point. False
- * where long ones that end after the asked period match, too: what begins before it does for `le`.
+ * {@link matchesSurely} for short intervals only: see sql/intervals.ts. A short date ends at most a day later; any other short
+ * value is a point. False if long intervals that end after the searched period match too, as those that begin before it do
+ * for `le`.
  */
 export function matchesIfShort(test: ValueTest, start: number, next?: number): boolean {
   const end = endOfShort(test);
@@ -57,7 +58,7 @@ export function matchesIfShort(test: ValueTest, start: number, next?: number): b
   return next === undefined ? start < end : next <= end;
 }
 
-/** Before which an interval has to end; undefined where a test says nothing of it, or also asks for a unit. */
+/** The bound before which an interval must end; undefined for tests without one, and for tests of a unit. */
 export function endOfShort(test: ValueTest): number | undefined {
   if (!isOfIntervals(test) || asksForUnit(test)) return undefined;
   switch (test.prefix) {
@@ -72,12 +73,12 @@ export function endOfShort(test: ValueTest): number | undefined {
   }
 }
 
-/** A resource passes if its largest value does: the range has no upper end. */
+/** Whether the range has no upper end, so that a resource passes if its largest value does. */
 export function isOpenAbove(test: ValueTest): boolean {
   return 'prefix' in test && ['gt', 'ge', 'sa'].includes(test.prefix);
 }
 
-/** A resource passes if its smallest value does. */
+/** Whether the range has no lower end, so that a resource passes if its smallest value does. */
 export function isOpenBelow(test: ValueTest): boolean {
   return 'prefix' in test && ['lt', 'le', 'eb'].includes(test.prefix);
 }
@@ -104,7 +105,7 @@ export function failsSurely(test: ValueTest, start: number): boolean {
   }
 }
 
-/** No other value of a resource passes if that one does not, except long intervals that begin before the range. */
+/** Whether only the value that the order has can pass, except long intervals that begin before the range. */
 export function isByStart(test: ValueTest): boolean {
   if (!('prefix' in test)) return false;
   // The largest value may have another unit than a smaller one that passes.

@@ -6,7 +6,7 @@ import type { KeySet } from './key-set.js';
 /**
  * The sets of a parameter of quantities: the resources with a value in a unit, and those with values in several units.
  *
- * Few resources may have a unit that is rare among many values. No index by value finds them.
+ * A unit may be rare among the many values of a range, and no index by value finds the few resources that have it.
  */
 
 /** Names the set of the resources that have values in several units. Names of units contain a `|`. */

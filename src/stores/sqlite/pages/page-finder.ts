@@ -70,12 +70,12 @@ export class PageFinder {
     }
   }
 
-  /** Rows of indexes and scans that were looked at, more or less. */
+  /** About how many rows of indexes and scans were read. */
   get looked(): number {
     return this.#looked;
   }
 
-  /** The statements of both ways: one that collects, and one stretch of a walk. For people. */
+  /** The statements of an explanation: one that collects, and one stretch of a walk. */
   statements(): readonly Sql[] {
     const { conditions, probes } = this.#search;
     const asked = this.#asked(conditions);
@@ -97,7 +97,7 @@ export class PageFinder {
     return { level: 0, conditions, need: offset + limit, place: this.#place };
   }
 
-  /** Tries the ways in turn: sets, what conditions find, the order. Each goes further in each round. */
+  /** Tries the ways in turn: sets, scans, the order. Each goes further in each round. */
   *#find(asked: Asked, bySets = true): Finding {
     const { conditions, need } = asked;
     if (need <= 0 || conditions.some(({ test }) => test === FALSE)) return [];
@@ -114,7 +114,7 @@ export class PageFinder {
     throw new Error('A walk ends');
   }
 
-  /** Sorts the rows of the shortest scan if it has fewer than a look. @param isOnly there is no walk: in the end all are sorted */
+  /** Sorts the rows of the shortest scan if it has fewer than a look. @param isOnly without a walk, the last look sorts all rows */
   *#few(look: number, asked: Asked, isOnly: boolean): PartOfWay {
     const isLast = look === Infinity;
     const scans = asked.conditions.filter(({ scan }) => scan !== undefined);
@@ -133,7 +133,7 @@ export class PageFinder {
     return sortedRows(statement, this.#statements, this.#order, asked, this.#guard);
   }
 
-  /** Without a condition nothing can be left out, but an order that no index has. */
+  /** Without conditions, skipping only helps if no index has the order. */
   #skip(asked: Asked): Way<Finding> | undefined {
     const { skips } = this.#search;
     const { level, conditions } = asked;
@@ -153,7 +153,7 @@ export class PageFinder {
   }
 }
 
-/** Rows of a scan that are looked at to explain a search. */
+/** The most rows of a scan that are read to explain a search. */
 const MANY = 10_000;
 
 /** Which scans may be read to find out whether they are shorter. */

@@ -52,7 +52,7 @@ export class PreparedSearch {
 
   #findSkips(): ConditionSets | undefined {
     this.#skipSource.cache.begin();
-    // Those of a small type pay where they spare looking at many resources of another one.
+    // Reading a small type pays if it replaces looking at many resources of another type.
     const readsFew = this.conditions.some(isLinked);
     return conditionSets(this.scope, this.#statements, (collection) =>
       SkipIndex.of(collection, this.#statements, this.#skipSource, readsFew),

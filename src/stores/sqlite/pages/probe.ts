@@ -2,7 +2,7 @@ import { sql } from '../../sql/sql.js';
 import type { Statements } from '../database/statements.js';
 import type { Condition } from '../../sql/pages/condition.js';
 
-/** Counts the rows of scans up to a limit. It remembers counts, so a search asks nothing twice. */
+/** Counts the rows of scans up to a limit, and remembers the counts of a search. */
 export class Probes {
   readonly #statements: Statements;
   readonly #counts = new Map<Condition, Count>();

@@ -52,10 +52,10 @@ function fewById({ page }: PreparedSearch, scan: Sql, statements: Statements): r
   return sorted.slice(offset, limit === undefined ? undefined : offset + limit);
 }
 
-/** From so many rows on, the database sorts. */
+/** The number of rows from which the database sorts. */
 const FEW = 16;
 
-/** From so many rows on, a statement looks at the clock. */
+/** The number of rows from which a statement looks at the clock. */
 const MANY = 256;
 
 function contentsOf(page: Sql, statements: Statements): readonly number[] {

@@ -40,8 +40,8 @@ export class SkipWalker {
   }
 
   /**
-   * The same conditions as a list of the resources that can meet all of them, and those that have to be tested among these: for
-   * an order that the index does not have. Undefined if they are many.
+   * Replaces conditions by a list of the resources that can meet them all, and the conditions that must still be tested. For an
+   * order that the index does not have. Undefined if the list is long.
    */
   among(conditions: readonly Condition[]): readonly Condition[] | undefined {
     const known = intersection(conditions.map((one) => this.#sets.of(one)));
@@ -56,7 +56,7 @@ export class SkipWalker {
     return [{ scan: list, test: sql`r0.key IN (${list})`, direct: true }, ...tested];
   }
 
-  /** The matches among what was written since. */
+  /** The matches among the resources written since. */
   #writtenAmong(conditions: readonly Condition[]): readonly number[] {
     const { pending } = this.#index;
     if (pending.length === 0) return [];
@@ -126,7 +126,7 @@ export class SkipWalker {
     if (at === undefined) return all;
     const granule = at === null ? missing : partWith(starts, at);
     const start = starts[granule];
-    // What has this value may be written since: then all of the granule may be on the other side of it.
+    // The resource of the position may be written since: then the whole granule may be on its other side.
     const [low, high] = falling ? [at, start] : [start, at];
     const isPast = ties.includes(granule) && low != null && high != null && isBefore(low, high);
     return all.slice(all.indexOf(granule) + (isPast ? 1 : 0));
@@ -168,7 +168,7 @@ export class SkipWalker {
     return sortedRows(statement, this.#statements, this.#order, asked, this.#index);
   }
 
-  /** Resources written since can also be in the sets, as members of a group. */
+  /** Adds the resources written since, which can also be in the sets as members of a group. */
   #merged(found: readonly FoundRow[], written: readonly FoundRow[], asked: Asked): readonly FoundRow[] {
     if (written.length === 0) return found.slice(0, asked.need);
     const byId = new Map([...found, ...written].map((row) => [row.id, row]));

@@ -72,7 +72,7 @@ function rowsOf(index: OrderIndex, { start, end, falling }: Stretch, last: reado
   return unionAll(rows);
 }
 
-/** Up to a row, and with it: one condition, or two that exclude each other. */
+/** Selects rows up to a row, inclusive: one condition, or two that exclude each other. */
 function upToRow(index: OrderIndex, row: readonly SqlValue[], falling: boolean): readonly Sql[] {
   if (index.isExpression !== true) return [beyondRow(index, row, !falling, true)];
   // PERF: a range of rows of one value is a range of the index only where the value is given.

@@ -32,7 +32,7 @@ export function boundsOf(
   return bounds(counts, TUNING.maxOutside);
 }
 
-/** Resources with a long interval that begins before a value and ends after another one. */
+/** See {@link longIntervals}. */
 export function intervalScan(low: SqlValue, after: number, parameter: string, scope: RowScope): Sql | undefined {
   return longIntervals(low, after, parameter, scope, byEnd);
 }

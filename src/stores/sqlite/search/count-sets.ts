@@ -9,8 +9,8 @@ import { equalTestOf } from '../../sql/skip/other-values.js';
 import type { Statements } from '../database/statements.js';
 
 /**
- * Counts what meets conditions by the sets of the skip index: they are intersected. Where a set says of some resources only that
- * they may meet its condition, these are tested. Undefined where a scan of one condition whose rows are tested is shorter.
+ * Counts the matches of conditions by intersecting the sets of the skip index, and tests the resources that are only possible
+ * matches. Undefined if testing the rows of one condition's scan takes less time.
  *
  * PERF: a resource in a set takes some nanoseconds, a row of a scan 0.1 µs, and a test some microseconds.
  */
@@ -56,7 +56,7 @@ export function countInSets(
   return count + countAmong(unsure, tests, search, statements) + countPending(pending, conditions, search, statements);
 }
 
-/** How many resources may be in it, and are not known to be. */
+/** How many resources are only possible matches. */
 function openOf({ set, exact, sure }: ConditionSet): number {
   return exact ? 0 : set.count - (sure?.count ?? 0);
 }
@@ -65,7 +65,7 @@ function isExact(set: ConditionSet | undefined): boolean {
   return set?.exact === true;
 }
 
-/** The rows of the shortest scan. Undefined where all are long. */
+/** The number of rows of the shortest scan. Undefined if all are long. */
 function shortestOf(scans: readonly Condition[], { probes }: PreparedSearch): number | undefined {
   for (const look of LOOKS) {
     const shortest = probes.shortestUnder(look, scans);
@@ -74,7 +74,7 @@ function shortestOf(scans: readonly Condition[], { probes }: PreparedSearch): nu
   return undefined;
 }
 
-/** Whether sets may answer it. Ranges with two ends and systems are counted in their index, presence alone by shapes. */
+/** Whether sets may count the matches. Ranges with two ends and systems are counted in their index, presence alone by shapes. */
 function mayBeSets(criteria: Criteria, scope: RowScope): boolean {
   switch (criteria.kind) {
     case 'match': {
@@ -107,7 +107,7 @@ function isOfOneParameter(criteria: readonly Criteria[]): boolean {
   return new Set(criteria.map((one) => (one.kind === 'match' ? one.parameter : one))).size < 2;
 }
 
-/** Those of some current resources of the type that meet conditions. */
+/** Counts the matches among some current resources of the type. */
 function countAmong(
   keys: readonly number[],
   conditions: readonly Condition[],
@@ -123,7 +123,7 @@ function countAmong(
     SELECT count(*) FROM ${row} WHERE ${where}`)![0] as number;
 }
 
-/** The same of those that were written since: they may be gone. */
+/** Counts the matches among the resources written since, which may be deleted. */
 function countPending(
   keys: readonly number[],
   conditions: readonly Condition[],

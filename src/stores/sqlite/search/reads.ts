@@ -64,7 +64,7 @@ export class Reads {
     });
   }
 
-  /** The versions that are there. */
+  /** The keys of the versions that exist. */
   contentsOf(keys: readonly ResourceKey[], states: readonly (State | undefined)[]): FoundContents {
     const contents: number[] = [];
     const found: ResourceKey[] = [];
@@ -196,7 +196,7 @@ export interface State {
   readonly erased: string | null;
 }
 
-/** The versions of the keys that are there. */
+/** The keys of existing versions, and the elements to parse of each. */
 export interface FoundContents {
   readonly contents: readonly number[];
   readonly elements: ElementsAt;

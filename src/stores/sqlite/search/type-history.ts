@@ -38,7 +38,7 @@ export function versionsOf(
   return rows.map((row) => toEntry(row, contents));
 }
 
-/** The key of the version that the page begins after; 0 where it is unknown: before all of that instant. */
+/** The key of the version after which the page begins; 0 if it is unknown, so that the page begins with that instant. */
 function keyOfPosition(
   statements: Statements,
   collection: number,

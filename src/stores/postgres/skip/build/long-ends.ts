@@ -6,10 +6,10 @@ import type { OrderIndex } from '../../scans/order-index.js';
 import type { Run } from '../../database/run.js';
 import { SKIP_TUNING } from '../../rows/skip-row.js';
 
-/** What granules are made of. */
+/** The part of an order that granules are made from. */
 export type MadeOrder = Pick<OrderIndex, 'from' | 'where' | 'key' | 'value' | 'isNumber' | 'skip'>;
 
-/** The resources with long intervals by the end of the last one. Undefined where they are few. */
+/** The resources with long intervals, by the end of the last one. Undefined if they are few. */
 export async function longEnds(parameter: string, scope: RowScope, run: Run): Promise<MadeOrder | undefined> {
   const [table] = tablesOf(scope.dialect.model, scope.type, parameter);
   if (table !== 'date' && table !== 'quantity') return undefined;

@@ -6,7 +6,7 @@ import type { Runner } from '../../rows/meta.js';
 import { ofType } from '../read/skip-state.js';
 import { endsWhenSilent } from '../../database/silence.js';
 
-/** Which stored rows `s` of a type the made ones take the place of. */
+/** Selects the stored rows `s` of a type that the made ones replace. */
 export interface Replaced {
   /** Of `fhirgraph_skip`. */
   readonly rows: Sql;
@@ -17,7 +17,7 @@ export interface Replaced {
 /**
  * Begins a transaction that makes skip indexes, and sees one moment's state.
  *
- * The limits take the place of the host's: to gather the values of a parameter takes seconds at a million resources.
+ * Its limits replace those of the host: gathering the values of a parameter takes seconds at a million resources.
  */
 export function beginMaking(): Sql {
   return sql`BEGIN ISOLATION LEVEL REPEATABLE READ READ WRITE; SET LOCAL jit = off; SET LOCAL work_mem = '64MB';
@@ -28,7 +28,7 @@ export function beginMaking(): Sql {
 /**
  * Creates the temporary tables in which a transaction gathers the rows of a skip index.
  *
- * So it changes and locks no stored row until all is made: that can take a minute, and an erasure would have to wait.
+ * The transaction changes and locks no stored row until all are made, which can take a minute: an erasure would have to wait.
  */
 export async function createMadeRows(runner: Runner): Promise<void> {
   await runner.run(sql`CREATE TEMP TABLE fhirgraph_made (LIKE fhirgraph_skip INCLUDING STORAGE) ON COMMIT DROP`);
@@ -36,10 +36,10 @@ export async function createMadeRows(runner: Runner): Promise<void> {
 }
 
 /**
- * Puts the made rows in the place of stored ones, and ends the transaction.
+ * Replaces stored rows by the made ones, and ends the transaction.
  *
  * This is one message, so locks last as long as its statements, even if this process hangs. The first lock is that of
- * the mark, as in erasures: see remove-skip-rows.ts. So neither ever waits for the other while that one waits for it.
+ * the mark, as in erasures (see remove-skip-rows.ts), so the two cannot deadlock.
  *
  * @throws the server's error - the mark was taken away; another attempt is possible
  */
@@ -56,7 +56,7 @@ export async function publishMadeRows(
     sql`DELETE FROM fhirgraph_skip_key s WHERE ${of} AND ${keys}`,
     sql`INSERT INTO fhirgraph_skip SELECT * FROM fhirgraph_made`,
     sql`INSERT INTO fhirgraph_skip_key SELECT * FROM fhirgraph_made_key`,
-    // What this snapshot sees is in the rows.
+    // The made rows include all writes that this snapshot sees.
     sql`DELETE FROM fhirgraph_skip_written s WHERE ${of}`,
     sql`COMMIT`,
   ];

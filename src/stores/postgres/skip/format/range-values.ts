@@ -18,18 +18,18 @@ export interface RangeValues {
   readonly value: Sql;
   /** It is in the range. */
   readonly test: Sql;
-  /** Those with long intervals that begin before the range and match. */
+  /** The resources with long intervals that begin before the range and match. */
   readonly reaching?: LongScan | undefined;
-  /** Those with long intervals that begin in the range and do not match because of their end. */
+  /** The resources with long intervals that begin in the range and do not match because of their end. */
   readonly leaving?: LongScan | undefined;
 }
 
 /** How the resources with long intervals are found. */
 export interface LongScan {
-  /** None of their intervals ends before it. All that end after it are such intervals, if they begin before the range ends. */
+  /** None of these ends before it. Every long interval that ends after it is one of these, if it begins before the range ends. */
   readonly bound: number;
   readonly scan: Sql;
-  /** Selects those that end before the next value, wherever they begin. */
+  /** Selects those that end before the next value, regardless of where they begin. */
   before(next: number | undefined): Sql;
 }
 

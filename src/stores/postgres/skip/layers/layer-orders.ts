@@ -95,7 +95,7 @@ export class LayerOrders {
     return set.keys();
   }
 
-  /** Divides the granules that have become twice as large as others. */
+  /** Divides granules that have grown to twice the usual size. */
   async #divide(change: OrderChange, sort: number, descending: boolean): Promise<void> {
     const { below, left } = this.#source;
     const { granule } = SKIP_TUNING;

@@ -15,7 +15,7 @@ export interface LayerSource {
   readonly scope: RowScope;
   /** The layers below. */
   readonly below: SkipIndex;
-  /** Their numbers that the layer does not take the place of. */
+  /** The numbers below that the layer does not replace. */
   readonly left: KeySet;
   /** The layer; the temporary table `fhirgraph_number` has its resources. */
   readonly layer: SkipLayer;
@@ -26,8 +26,7 @@ export interface LayerSource {
 /**
  * How the index rows of a layer's resources are read.
  *
- * PERF: the server finds those of a resource one after the other, so a layer takes the time of its own resources, wherever
- * their values are.
+ * PERF: the server finds the rows of each resource by its key, so the time depends on the size of the layer alone.
  */
 export class LayerTables {
   /** The parameters of the type by their keys. */
@@ -61,5 +60,5 @@ export class LayerTables {
   }
 }
 
-/** Values that are read at once, about a hundred bytes each. */
+/** The most values that one statement reads, about a hundred bytes each. */
 const MAX_VALUES = 100_000;

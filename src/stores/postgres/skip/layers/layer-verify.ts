@@ -29,8 +29,8 @@ import { SortedKeys } from '../format/sorted-keys.js';
 import { StoredReferences } from '../read/stored-references.js';
 
 /**
- * Compares a skip index of several layers with the resources: a layer of all of them is made above, and has to say the same of
- * each as the stored layers.
+ * Compares a skip index of several layers with the resources: makes one more layer of all resources, which must agree with the
+ * stored layers.
  *
  * @returns the number of sets, granules and parameters of references that differ
  */
@@ -55,7 +55,7 @@ export async function countWrongLayerRows(runner: Runner, scope: RowScope, heade
   );
 }
 
-/** For each number of the index its rank among all resources. Undefined where it does not have each of them once. */
+/** For each number of the index, its rank among all resources. Undefined if the index does not have each resource once. */
 async function ranksOf(runner: Runner, below: SkipIndex, first: number, size: number): Promise<Int32Array | undefined> {
   if (below.all.count !== size) return undefined;
   for (let from = first; from < first + size; from += KEYS_TOGETHER) {
@@ -76,7 +76,7 @@ class Checker {
   readonly #ranks: Int32Array;
   readonly #first: number;
   readonly #size: number;
-  /** The rows of the references of a parameter, up to now. */
+  /** The rows of references so far, by parameter and name. */
   readonly #references = new Map<string, Row>();
   readonly #sets = new Set<string>();
   #wrong = 0;
@@ -116,7 +116,7 @@ class Checker {
     if (!isEqual(this.#ranksOf(stored), expected.keys())) this.#wrong++;
   }
 
-  /** Sets of systems are checked as others. */
+  /** Checks the lists of systems; the sets of systems are checked like others. */
   async #checkSystems({ subject, value, data }: Row): Promise<void> {
     const { same, own, areMany } = JSON.parse(data) as SystemsOf;
     await this.#below.load([{ sort: SETS, subject, value }]);

@@ -11,15 +11,15 @@ export interface OrderEntry {
   readonly value: SqlValue;
 }
 
-/** What a layer changes in the granules of an order. */
+/** The changes of a layer in the granules of an order. */
 export class OrderChange {
   readonly #order: SkipOrder;
   readonly #ties: ReadonlySet<number>;
-  /** What existing granules get. */
+  /** The resources that existing granules get. */
   readonly #kept = new Map<number, OrderEntry[]>();
-  /** What becomes new granules behind an existing one, or before all: -1. */
+  /** The resources of new granules, by the existing granule before them; -1: before all. */
   readonly #fresh = new Map<number, OrderEntry[]>();
-  /** Existing granules that new ones take the place of. */
+  /** Existing granules that new ones replace. */
   readonly #replaced = new Set<number>();
   readonly #missing: readonly number[];
 
@@ -40,18 +40,18 @@ export class OrderChange {
     else push(this.#kept, granule, entry);
   }
 
-  /** True if it needs no new granules. */
+  /** True if the layer needs no new granules. */
   get fits(): boolean {
     return this.#fresh.size === 0;
   }
 
-  /** Existing granules that get many, with their numbers. */
+  /** The number of resources that each existing granule gets, without ties. */
   get grown(): ReadonlyMap<number, number> {
     const counts = [...this.#kept].map(([granule, { length }]) => [granule, length] as const);
     return new Map(counts.filter(([granule]) => !this.#ties.has(granule)));
   }
 
-  /** Divides a granule. @param members what it has without the layer */
+  /** Divides a granule. @param members its resources without those of the layer */
   divide(granule: number, members: readonly OrderEntry[]): void {
     this.#replaced.add(granule);
     this.#fresh.set(granule, [...(this.#kept.get(granule) ?? []), ...members]);

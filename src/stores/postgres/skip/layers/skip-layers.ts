@@ -27,12 +27,11 @@ import {
 import { ofType, SkipStates } from '../read/skip-state.js';
 
 /**
- * Takes what was written since into a layer of its own, together with layers that are not much larger: so a resource is taken
- * in a few times, each time together with several times as many others. Runs inside a transaction that sees one moment's
- * state.
+ * Makes a layer of the resources written since, and merges layers that are not much larger into it. So a resource is rewritten
+ * only a few times, each time with several times as many others. Runs inside a transaction that sees one moment's state.
  *
- * @returns what the made rows take the place of. Undefined where all has to be rebuilt: there is no valid skip index, or layers
- * have become large
+ * @returns the rows that the made ones replace. Undefined if all must be rebuilt: there is no valid skip index, or layers have
+ * become large
  */
 export async function addLayer(
   runner: Runner,
@@ -75,7 +74,7 @@ export async function addLayer(
   };
 }
 
-/** The keys of what was written since, one after the other. */
+/** The keys of the resources written since, one after the other. */
 async function writtenKeys(runner: Runner, of: Sql): Promise<Buffer> {
   const [[text]] = (await runner.run(sql`SELECT encode(string_agg(uuid_send(w.resource), ''), 'base64')
     FROM (SELECT DISTINCT s.resource FROM fhirgraph_skip_written s WHERE ${of}) w`)) as [[string | null]];
@@ -84,7 +83,7 @@ async function writtenKeys(runner: Runner, of: Sql): Promise<Buffer> {
 
 const KEY_BYTES = 16;
 
-/** The layers that stay as they are. Undefined where all has to be rebuilt. */
+/** The layers that stay as they are. Undefined if all must be rebuilt. */
 function keptLayers({ layers, size }: SkipHeader, written: number): readonly SkipLayer[] | undefined {
   const { layerGrowth, maxLayered } = SKIP_TUNING;
   let kept = layers.length;
@@ -94,7 +93,7 @@ function keptLayers({ layers, size }: SkipHeader, written: number): readonly Ski
   return layered > maxLayered * size ? undefined : layers.slice(0, kept);
 }
 
-/** The numbers below that no longer count: of what was written since, and of what the absorbed layers replaced. */
+/** The numbers of lower layers that no longer count: those of resources written since, and those that absorbed layers replaced. */
 async function replacedNumbers(
   header: SkipHeader,
   absorbed: readonly SkipLayer[],

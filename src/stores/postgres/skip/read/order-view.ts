@@ -3,16 +3,16 @@ import { granuleLists } from '../format/granule-lists.js';
 import type { LayerOrder, SkipOrder } from '../../rows/skip-row.js';
 
 /**
- * The granules of an order after the changes of layers. Each has what a granule of the oldest layer has, or nothing of that,
- * and what layers add.
+ * The granules of an order after the changes of layers. Each has the resources of at most one granule of the oldest layer, and
+ * those that layers add.
  */
 export class OrderView {
   readonly starts: readonly SqlValue[];
   readonly ties: readonly number[];
   readonly several: boolean;
-  /** For each granule and what has no value: its place in the oldest layer, or -1. */
+  /** For each granule, and for the resources without a value: its place in the oldest layer, or -1. */
   readonly places: readonly number[];
-  /** What layers add to it, in ascending order. */
+  /** The numbers that layers add to each, in ascending order. */
   readonly added: readonly (readonly number[])[];
 
   private constructor(
@@ -41,7 +41,7 @@ export class OrderView {
     return this.added.reduce((length, list) => length + 8 * list.length, 64 * this.places.length);
   }
 
-  /** With what a layer changes. */
+  /** The view with the changes of a layer. */
   with({ several, cuts, lists }: LayerOrder): OrderView {
     const made = new Maker(this);
     let next = 0;
@@ -72,7 +72,7 @@ class Maker {
     this.#areTies = new Set(view.ties);
   }
 
-  /** Takes older granules over. */
+  /** Copies older granules. */
   keep(from: number, to: number): void {
     const { starts, places, added } = this.#view;
     for (let granule = from; granule < to; granule++) {

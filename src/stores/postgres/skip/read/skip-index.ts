@@ -44,7 +44,7 @@ export class SkipIndex {
   readonly pending: number;
   /** From the oldest to the latest. */
   readonly layers: readonly LayerRows[];
-  /** Above all numbers. Some below it belong to no resource. */
+  /** An upper bound of all numbers. Some below it belong to no resource. */
   readonly size: number;
   readonly #of: Sql;
   readonly #scope: { readonly shard: string; readonly type: string };
@@ -68,7 +68,7 @@ export class SkipIndex {
   }
 
   /**
-   * Undefined where the database has no valid one, or too much was written since.
+   * Opens the skip index of a type. Undefined if the database has no valid one, or too much was written since.
    *
    * @param run in one snapshot with the search
    */
@@ -88,7 +88,7 @@ export class SkipIndex {
     return isUsed ? SkipIndex.of(header, pending, scope, run, cache) : undefined;
   }
 
-  /** The one of some layers. */
+  /** The skip index of some layers. */
   static async of(
     header: SkipHeader,
     pending: number,
@@ -101,7 +101,7 @@ export class SkipIndex {
     return index;
   }
 
-  /** It has more than one layer. */
+  /** True if it has more than one layer. */
   get isLayered(): boolean {
     return this.layers.length > 1;
   }
@@ -130,12 +130,12 @@ export class SkipIndex {
     return this.#rows.load(this.isLayered ? names.flatMap(withWhole) : names);
   }
 
-  /** The resources with a value; undefined where they are not kept. Others may have the same set: it must not change. */
+  /** The resources with a value; undefined if the index does not keep that set. Callers share the set and must not change it. */
   setOf(subject: number, value: string): KeySet | undefined {
     const oldest = this.#rows.row({ sort: SETS, subject, value });
     if (!this.isLayered) return oldest === ABSENT ? undefined : (oldest as KeySet);
     const inSystem = readInSystem(value);
-    // A layer has the frequent codes and targets of the oldest one. What a new one has, none had before.
+    // A layer has the frequent codes and targets of the oldest one, and no others.
     if (oldest === ABSENT && inSystem === undefined && value !== PRESENCE && value !== SEVERAL) return undefined;
     return this.#rows.combined(`${subject} ${value}`, () => {
       const set = this.emptySet();
@@ -155,7 +155,7 @@ export class SkipIndex {
     return this.#rows.row({ sort: SETS, subject, value: mark + wholeName(code) });
   }
 
-  /** The systems of a code or of a parameter, by the name of their row; undefined where they are not kept. */
+  /** The systems of a code or of a parameter, by the name of their row; undefined if the index does not keep them. */
   systemsOf(subject: number, value: string): SystemsOf | undefined {
     const [oldest, ...later] = this.layers.map(({ mark }) => {
       const row = this.#rows.row({ sort: SETS, subject, value: mark + value });
@@ -194,7 +194,7 @@ export class SkipIndex {
   }
 
   /**
-   * The resources with long intervals of a parameter by the end of the last one. Undefined where they are few, and where there are
+   * The resources with long intervals of a parameter, by the end of the last one. Undefined if they are few, or if there are
    * layers, which have no such order.
    */
   ends(sort: number): SkipOrderKeys | undefined {
@@ -205,7 +205,7 @@ export class SkipIndex {
     return orderKeys(view, name, view.starts.length, (row) => this.#rows.row(row) as Uint8Array);
   }
 
-  /** The order by a parameter that no resource has a value of. Undefined where one has: load its presence first. */
+  /** The order by a parameter without values. Undefined if a resource has one. Load its presence first. */
   orderWithoutValues(parameter: number): SkipOrderKeys | undefined {
     const name = presenceName(parameter);
     const hasValues = ({ mark }: LayerRows): boolean =>
@@ -234,12 +234,12 @@ export class SkipIndex {
       SELECT s.keys[i.n - s.first + 1] AS key FROM fhirgraph_skip_key s WHERE ${this.#of} AND s.first = i.n & ${-KEYS_IN_ROW}::int OFFSET 0) k`;
   }
 
-  /** The most keys whose numbers the server looks up. PERF: it finds those of few keys faster, but not among layers. */
+  /** The most keys whose numbers the server looks up. PERF: it finds few keys faster than this process, but not among layers. */
   get maxNumbered(): number {
     return this.isLayered ? 0 : SKIP_TUNING.maxNumbered;
   }
 
-  /** Selects the numbers of keys; none for those that the index does not have. Only where it has no layers. */
+  /** Selects the numbers of the keys that the index has. Only for an index without layers. */
   numbersOf(keys: Sql): Sql {
     return sql`SELECT k.n FROM (${keys}) i(key) CROSS JOIN LATERAL (
       SELECT s.first + array_position(s.keys, i.key) - 1 AS n FROM fhirgraph_skip_key s
@@ -247,7 +247,7 @@ export class SkipIndex {
         ORDER BY s.keys[1] DESC LIMIT 1) k WHERE k.n IS NOT NULL`;
   }
 
-  /** The numbers of keys, of each layer that has them. @param keys their bytes, one after the other */
+  /** The numbers of keys in each layer that has them. @param keys their bytes, one after the other */
   placesOf(keys: Buffer): Promise<readonly number[]> {
     return placesIn(this.layers, keys);
   }
@@ -262,7 +262,7 @@ export class SkipIndex {
     if (this.isLayered) this.#keys = await keysOfLayers(this.layers);
   }
 
-  /** The references of a parameter, layer by layer. Of resources that were written since, older ones may be among them. */
+  /** The references of a parameter, layer by layer. They include outdated ones of resources written since. */
   references(parameter: number): Promise<readonly StoredReferences[]> {
     return Promise.all(this.layers.map((layer) => layer.references(parameter)));
   }

@@ -39,7 +39,7 @@ export function orderName(sort: number, subject: number): RowName {
   return { sort, subject, value: ORDER };
 }
 
-/** The rows of all layers of a skip index that were read, and what follows from them. */
+/** Reads and keeps rows of all layers of a skip index, and the values derived from them. */
 export class SkipRows {
   readonly #id: string;
   readonly #layers: readonly SkipLayer[];
@@ -84,7 +84,7 @@ export class SkipRows {
     });
   }
 
-  /** What follows from the rows of all layers, made once. */
+  /** A value derived from the rows of all layers, made once. */
   combined<Value extends Kept>(name: string, make: () => Value): Value {
     const key = `${this.#id} ${this.#layers.at(-1)!.mark}= ${name}`;
     const known = this.#cache.get(key) as Value | undefined;
@@ -100,7 +100,7 @@ export class SkipRows {
     return this.#layers.map(({ mark }) => ({ ...name, value: mark + name.value }));
   }
 
-  /** Load it first. */
+  /** A row. {@link load} it first. */
   row(name: RowName): Kept {
     const row = this.#rows.get(this.#keyOf(name));
     if (row === undefined) throw new Error('A row of a skip index was not loaded');

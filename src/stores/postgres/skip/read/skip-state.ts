@@ -27,7 +27,7 @@ export interface SkipSource {
 
 /** Shows whether a skip index can be used. */
 export interface SkipState {
-  /** Undefined where the type has no valid skip index. */
+  /** Undefined if the type has no valid skip index. */
   readonly header: SkipHeader | undefined;
   /** The number of resources written since, up to a limit. */
   readonly pending: number;

@@ -4,7 +4,7 @@ import type { Run } from '../../database/run.js';
 import { keyNames } from '../../rows/skip-row.js';
 import { SortedKeys } from '../format/sorted-keys.js';
 
-/** Reads the rows of a type in `fhirgraph_skip` of which there can be many: keys and references. */
+/** Reads the rows of a type in `fhirgraph_skip` that can be many: keys and references. */
 export class StoredRows {
   readonly #of: Sql;
   readonly #run: Run;
@@ -29,7 +29,7 @@ export class StoredRows {
     return (rows as readonly StoredRow[]).map(([data, value]) => [data, value.slice(this.#mark.length)]);
   }
 
-  /** The same, in turns. PERF: reading some megabytes takes some milliseconds, so other work gets its turn in between. */
+  /** {@link named} in parts. PERF: reading some megabytes takes some milliseconds, so other work gets its turn in between. */
   async *inParts(sort: number, subject: number, names: readonly string[]): AsyncGenerator<StoredRow> {
     for (let start = 0; start < names.length; start += ROWS_AT_ONCE) {
       yield* await this.named(sort, subject, names.slice(start, start + ROWS_AT_ONCE));
@@ -46,5 +46,5 @@ export class StoredRows {
 
 type StoredRow = readonly [data: string, value: string];
 
-/** Rows of half a megabyte that are read by one statement. */
+/** The most rows, of half a megabyte each, that one statement reads. */
 const ROWS_AT_ONCE = 4;

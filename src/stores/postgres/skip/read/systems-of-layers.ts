@@ -14,7 +14,7 @@ export function readInSystem(value: string): InSystem | undefined {
   return { system, code: code === '' ? undefined : code };
 }
 
-/** The systems of a code or parameter in some layers. Undefined where a layer has too many. */
+/** The systems of a code or parameter in some layers. Undefined if a layer has too many. */
 export function systemsOfLayers(layers: readonly SystemsOf[]): SystemsOf | undefined {
   if (layers.length === 1) return layers[0];
   if (layers.some(({ areMany }) => areMany === true)) return undefined;
@@ -23,7 +23,7 @@ export function systemsOfLayers(layers: readonly SystemsOf[]): SystemsOf | undef
   return { same: [...all].filter(isSame), own: [...all].filter((one) => !isSame(one)) };
 }
 
-/** With the rows of layers in which all values are of the system. */
+/** Adds the rows to read instead for layers in which all values are of the system. */
 export function withWhole(name: RowName): readonly RowName[] {
   const inSystem = name.sort === SETS ? readInSystem(name.value) : undefined;
   if (inSystem === undefined) return [name];

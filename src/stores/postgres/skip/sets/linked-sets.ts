@@ -40,7 +40,7 @@ export class LinkedSets {
     this.#setsOf = setsOf;
   }
 
-  /** Undefined where it takes too long to find. */
+  /** Undefined if finding it takes too long. */
   async find(criteria: HasCriteria | ChainCriteria): Promise<ConditionSet | undefined> {
     // Absolute references below the service's own base, or those of resources inside others, are not kept.
     if (this.#scope.baseUrl !== undefined || this.#scope.inside !== undefined) return undefined;
@@ -180,8 +180,8 @@ export class LinkedSets {
   }
 }
 
-/** Resources whose references are read for a set: some milliseconds. */
+/** The most resources whose references are read for a set: some milliseconds. */
 const MAX_SOURCES = 8_192;
 
-/** Resources of another type that are read for a set: some milliseconds. */
+/** The most resources of another type that are read for a set: some milliseconds. */
 const MAX_LINKS = 16_384;

@@ -7,31 +7,30 @@ import type { SkipIndex } from '../read/skip-index.js';
 import type { RowName } from '../read/skip-rows.js';
 
 /**
- * The resources with long intervals that a range has or lacks because of their end.
+ * Finds the long intervals that a range has or lacks because of their end.
  *
- * PERF: periods without an end are long, and some types have little else: every period of a range's past reaches into it. Where
- * they are many, the skip index has their order by the end of the last one of each resource, so that only those of one granule
- * are read.
+ * PERF: periods without an end are long, and some types have little else: every such period that began before a range reaches
+ * into it. If they are many, the skip index has them by the end of the last one of each resource, so only one granule is read.
  */
 export class LongIntervals {
   readonly #long: LongScan | undefined;
   readonly #ends: SkipOrderKeys | undefined;
-  /** What was read; undefined: too many. */
+  /** The resources that were read; undefined if they are too many. */
   #read: KeySet | undefined;
 
-  /** @param long undefined where the range has no long intervals */
+  /** @param long undefined if no long interval can decide */
   constructor(long: LongScan | undefined, index: SkipIndex, ends: SkipOrderKeys | undefined) {
     this.#long = long;
     this.#ends = ends;
     this.#read = index.emptySet();
   }
 
-  /** They are found by their order. */
+  /** Whether the skip index has their order. */
   get areOrdered(): boolean {
     return this.#long !== undefined && this.#ends !== undefined;
   }
 
-  /** The granules of their order that are needed. */
+  /** The rows of the granules from the bound on. */
   get granules(): readonly RowName[] {
     if (this.#long === undefined || this.#ends === undefined) return [];
     return this.#ends.rowsOf(partWith(this.#ends.starts, this.#long.bound), this.#ends.starts.length - 1);
@@ -42,7 +41,7 @@ export class LongIntervals {
     return scan === undefined ? [] : [{ scan, keep: (set) => void (this.#read = set) }];
   }
 
-  /** Once all is read. Undefined where they are too many. */
+  /** The resources, once all is read. Undefined if they are too many. */
   find(): KeySet | undefined {
     const [ends, found] = [this.#ends, this.#read];
     if (this.#long === undefined || ends === undefined || found === undefined) return found;
@@ -53,7 +52,7 @@ export class LongIntervals {
     return found;
   }
 
-  /** Those of the granule with the bound are tested; all after it are among them. */
+  /** The granule with the bound is tested; all granules after it are in the set. */
   #scan(): Sql | undefined {
     if (this.#long === undefined || this.#ends === undefined) return this.#long?.scan;
     const { bound } = this.#long;

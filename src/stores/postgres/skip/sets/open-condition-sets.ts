@@ -9,8 +9,8 @@ import { SkipIndex } from '../read/skip-index.js';
 import { type SkipSource, SkipStates } from '../read/skip-state.js';
 
 /**
- * Opens the sets of a type of a project, and with them those of the types that conditions lead to. Undefined where the type
- * has no valid skip index, or too much was written since.
+ * Opens the sets of a type of a project, and on demand those of the types that conditions lead to. Undefined if the type has no
+ * valid skip index, or too much was written since.
  *
  * @param run in one snapshot with the search
  * @param conditions lead to types whose states are read together

@@ -20,9 +20,9 @@ import type { SkipOrderKeys } from '../read/order-keys.js';
 import { orderName, orderNames, type RowName } from '../read/skip-rows.js';
 import { BY_END, SETS, SEVERAL, SKIP_TUNING, subjectOf } from '../../rows/skip-row.js';
 
-/** The lookups that the server makes. */
+/** The lookups of the server for a range. */
 export interface RangeReads {
-  /** Selects of keys; undefined is kept where they are too many. */
+  /** Selects of keys; a scan that finds too many keeps undefined. */
   readonly scans: readonly { readonly scan: Sql; keep(set: KeySet | undefined): void }[];
   /** Expressions of texts. */
   readonly texts: readonly { readonly text: Sql; keep(text: string): void }[];
@@ -31,12 +31,12 @@ export interface RangeReads {
 /**
  * The resources with a value in a range, by the granules of an order.
  *
- * All of a granule within the range match. At the ends of the range the server tests the values of a granule, in the order of
- * the numbers that the granule has. Long intervals are few: those that match although they begin before the range, and those
- * that do not because they end after it, are read beside that.
+ * In a granule within the range every value matches. At the ends of the range the server tests the values of a granule, in the
+ * order of its numbers. Long intervals are few, so they are read: those that match although they begin before the range, and
+ * those that do not match because they end after it.
  *
- * Of a resource with several values an order has one. The largest one shows whether any is in a range without an upper end, the
- * smallest one whether any is in a range without a lower end.
+ * An order has one value of a resource with several. The largest one decides a range without an upper end, the smallest one a
+ * range without a lower end.
  */
 export class RangeSet {
   readonly #criteria: RangeCriteria;
@@ -86,7 +86,7 @@ export class RangeSet {
       : [{ sort: SETS, subject, value: SEVERAL }, ...orderNames(subject), orderName(subject, BY_END)];
   }
 
-  /** Undefined where no order has matches as a range. Its rows are loaded. */
+  /** Undefined if no order has the matches as a range. Load the rows of the order first. */
   static of(criteria: RangeCriteria, index: SkipIndex, scope: RowScope): RangeSet | undefined {
     const [name] = RangeSet.namesOf(criteria, scope);
     if (name === undefined || rangeOf(criteria, parameterOf(criteria)) === undefined) return undefined;
@@ -109,7 +109,7 @@ export class RangeSet {
     return !this.#isOpen && this.#several.count > MANY_SEVERAL;
   }
 
-  /** Once the granules are loaded. @param written the numbers of what was written since */
+  /** The lookups that the set needs. Load the granules first. @param written the numbers of the resources written since */
   reads(written: readonly number[]): RangeReads {
     if (written.length > 0) {
       this.#current = this.#index.all.copy();
@@ -124,7 +124,7 @@ export class RangeSet {
     };
   }
 
-  /** Once all is read. Undefined where too many long intervals match. */
+  /** The set, once all is read. Undefined if too many long intervals match. */
   find(): ConditionSet | undefined {
     const [reaching, leaving] = [this.#reaching.find(), this.#leaving.find()];
     if (reaching === undefined) return undefined;
@@ -143,7 +143,7 @@ export class RangeSet {
       else if (!this.#addTested(granule, sure, failing)) this.#order.addTo(open, granule);
     });
     sure.unite(reaching);
-    // Those whose value in the order does not match may have another one.
+    // A resource whose value in the order does not match may have another one that does.
     if (!this.#isOpen) open.unite(this.#several);
     else if (!isByStart(this.#criteria.test)) open.unite(failing.intersect(this.#several));
     open.subtract(sure);
@@ -152,17 +152,17 @@ export class RangeSet {
     return { set: open.unite(sure), exact: false, sure };
   }
 
-  /** The order has what decides for all values. */
+  /** Whether the value in the order decides for all values of a resource. */
   get #isOpen(): boolean {
     return isOpenAbove(this.#criteria.test) || isOpenBelow(this.#criteria.test);
   }
 
-  /** What begins after the range ends after it, too. */
+  /** Whether intervals that begin after the range are left out, since they also end after it. */
   get #cuts(): boolean {
     return this.#isCut && this.#reaching.areOrdered;
   }
 
-  /** Also those of the last granule of the range, which are tested. */
+  /** The resources from the last granule of the range on; that granule is tested. */
   #beginningAfter(): KeySet {
     const found = this.#index.emptySet();
     for (let granule = this.#span[1]; granule < this.#order.starts.length; granule++) this.#order.addTo(found, granule);
@@ -210,7 +210,7 @@ export class RangeSet {
       FROM ${from(isOpenAbove(this.#criteria.test))} AND ${value} >= ${starts[granule]!} ${end} ${old})`;
   }
 
-  /** @returns false where the granule was not tested */
+  /** @returns false if the granule was not tested */
   #addTested(granule: number, sure: KeySet, failing: KeySet): boolean {
     const text = this.#tested.get(granule);
     const numbers = text === undefined ? [] : this.#numbersOf(granule);
@@ -225,5 +225,5 @@ function parameterOf(criteria: RangeCriteria): string {
   return criteria.kind === 'match' ? criteria.parameter : '_lastUpdated';
 }
 
-/** Resources with several values from which a range with two ends is scanned. */
+/** The number of resources with several values from which a range with two ends is scanned. */
 const MANY_SEVERAL = 2_048;

@@ -10,7 +10,8 @@ export interface FoundByScans {
 }
 
 /**
- * What scans of keys find, of those that the index has, and some texts: by one statement. Undefined where a scan finds much.
+ * Reads scans of keys as sets, and some texts, by one statement. A set has the keys that the index has; it is undefined if the
+ * scan finds too many.
  *
  * PERF: the server finds the numbers of few keys, this process those of many.
  */
@@ -27,7 +28,7 @@ export async function setsOfScans(
     (scan, place) =>
       sql`${named('k', place)} (key) AS MATERIALIZED (SELECT * FROM (${scan}) u LIMIT ${maxScanned + 1})`,
   );
-  // PERF: what a scan finds is counted once.
+  // PERF: counts the rows of a scan once.
   const counts = scans.map((_, place) => sql`(SELECT count(*) AS size FROM ${named('k', place)}) ${named('c', place)}`);
   const columns = scans.flatMap((_, place) => {
     const [key, size] = [sql`SELECT key FROM ${named('k', place)}`, sql`${named('c', place)}.size`];

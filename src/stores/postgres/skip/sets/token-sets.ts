@@ -17,7 +17,7 @@ export class TokenSets {
   readonly #index: SkipIndex;
   readonly #keyOf: (parameter: string) => number | undefined;
 
-  /** @param keyOf the key of a parameter; undefined where the skip index has none */
+  /** @param keyOf the key of a parameter; undefined if the skip index has none */
   constructor(index: SkipIndex, keyOf: (parameter: string) => number | undefined) {
     this.#index = index;
     this.#keyOf = keyOf;
@@ -54,7 +54,7 @@ export class TokenSets {
   /** The resources with a value that is not excluded. Undefined if the skip index does not have them. */
   others(criteria: Criteria): ConditionSet | undefined {
     const test = this.#testOf(criteria);
-    // A resource with a code in two forms may have no other one.
+    // A resource may have a code in two forms and no other code.
     if (test?.negated !== true || test.asked.length > 1) return undefined;
     const { subject, asked } = test;
     const [excluded] = asked as readonly [Asked];
@@ -67,7 +67,7 @@ export class TokenSets {
     return { set: present.copy().subtract(only), exact: true };
   }
 
-  /** Undefined for criteria that other values meet, too. */
+  /** Undefined for criteria that do not name codes or systems. */
   #testOf(criteria: Criteria): Test | undefined {
     if (criteria.kind !== 'match' || criteria.test.kind !== 'token') return undefined;
     const { test, parameter } = criteria;
@@ -100,7 +100,7 @@ export class TokenSets {
     const systems = this.#index.systemsOf(subject, systemsName(code));
     if (systems === undefined && code !== undefined) return { value: whole, exact: false };
     if (systems === undefined) {
-      // Where no resource has a value, none has one of the system.
+      // If no resource has a value, none has one of the system.
       const present = this.#index.setOf(subject, PRESENCE)?.count ?? 0;
       return present === 0 ? { value: undefined, exact: true } : undefined;
     }
@@ -137,7 +137,7 @@ export interface Asked {
   readonly system: string | undefined;
 }
 
-/** The values that a test asks for, or excludes. Undefined for tests that others pass, too. */
+/** The values that a test names or excludes. Undefined for tests that other values pass too. */
 export function askedIn({ code, folded, system, noSystem, below, except }: TokenTest): readonly Asked[] | undefined {
   if (below === true || except !== undefined) return undefined;
   const key = noSystem === true ? NO_SYSTEM : system === undefined ? undefined : uuidText(textKey(system));

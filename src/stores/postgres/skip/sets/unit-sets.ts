@@ -13,7 +13,7 @@ export class UnitSets {
   readonly #scope: RowScope;
   readonly #keyOf: (parameter: string) => number | undefined;
 
-  /** @param keyOf the key of a parameter; undefined where the skip index has none */
+  /** @param keyOf the key of a parameter; undefined if the skip index has none */
   constructor(index: SkipIndex, scope: RowScope, keyOf: (parameter: string) => number | undefined) {
     this.#index = index;
     this.#scope = scope;

@@ -9,7 +9,7 @@ export interface KnownGranules {
 }
 
 /**
- * Cuts values in order into granules. Equal values are never in two granules, and a value that many resources have gets a
+ * Cuts ordered values into granules. Equal values are never in two granules, and a value that many resources have gets a
  * granule of its own.
  */
 export function granulesOf(values: readonly SqlValue[], granule: number): KnownGranules {

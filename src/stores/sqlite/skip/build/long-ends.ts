@@ -4,8 +4,8 @@ import { TABLE_NAMES } from '../../../sql/index-tables.js';
 import { isLong } from '../../../sql/pages/walk-bounds.js';
 import { byEnd } from '../../scans/walk-bounds.js';
 
-// Periods without an end are long, and some types have little else: every period of a range's past reaches into it. So a
-// skip index has the resources with long intervals in the order of their ends, too, if they are many.
+// Periods without an end are long, and some types have little else: every such period that began before a range reaches into
+// it. So a skip index also has the resources with long intervals in the order of their ends, if they are many.
 
 /** The table with the long intervals of a type of value, and its index by their ends; undefined for other values. */
 export function longIntervalsOf(

@@ -73,7 +73,7 @@ class SkipBuilder {
   readonly #sizes: SkipSizes;
   readonly #check: () => void;
   readonly #known: KnownRows | undefined;
-  /** Of the header. */
+  /** The id of the header. */
   readonly #id = randomId();
   #all = new KeySet(0, 0);
 

@@ -11,7 +11,7 @@ export class OrderUpdate {
   readonly #written: Written;
   /** Resources of a granule. */
   readonly #granule: number;
-  /** Of the header. */
+  /** The id of the new header. */
   readonly #id: string;
 
   constructor(written: Written, granule: number, id: string) {

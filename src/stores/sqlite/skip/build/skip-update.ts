@@ -30,7 +30,7 @@ import { resourcesByUnit } from './unit-sets.js';
 import { Written } from './written.js';
 
 /**
- * The rows of a skip index that have changed since it was built, as of this transaction. Takes a fraction of the time of a
+ * Finds the rows of a skip index that have changed since it was built, as of this transaction, in a fraction of the time of a
  * build. Undefined if all rows must be rebuilt: too much was written, or additional rows are needed.
  *
  * @param check called between statements
@@ -62,7 +62,7 @@ export function updatedSkipRows(
   return rows && { base: header.lastVersion, rows };
 }
 
-/** A skip index is rebuilt when there are so many times as many resources: other codes have become frequent. */
+/** A skip index is rebuilt when its type has grown by this factor, because other codes have become frequent. */
 const MAX_GROWTH = 1.5;
 
 function changedRows(
@@ -85,7 +85,7 @@ function changedRows(
     if (sort !== SETS || subject === ids) continue;
     values.set(subject, [...(values.get(subject) ?? []), value]);
   }
-  // A parameter without a row is one that no resource has.
+  // A parameter without a row has no value in any resource.
   if (parametersOf(written).some((one) => values.get(one)?.includes(PRESENCE) !== true)) return undefined;
   for (const [parameter, own] of values) rows.push(...changedSets(written, parameter, codes.get(parameter)!, own));
   const orders = new OrderUpdate(written, granule, header.id);

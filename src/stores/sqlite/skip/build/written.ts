@@ -14,16 +14,17 @@ import { EVERYTHING, SETS, type SkipHeader, orderOfIds } from '../../rows/skip-r
 /** The writes to a type since its skip index was made. */
 export class Written {
   readonly scope: RowScope;
-  /** Of the header of the index as it was. */
+  /** The id in the header of the index before this update. */
   readonly id: string;
   readonly keys: readonly number[];
-  /** Number of keys of the range that was known. */
+  /** The number of keys in the range before this update. */
   readonly sizeBefore: number;
   /** JSON: the keys. */
   readonly pending: string;
   readonly changed: KeySet;
-  /** All resources then, and now. */
+  /** All resources before this update. */
   readonly before: KeySet;
+  /** All resources now. */
   readonly all: KeySet;
   readonly #statements: Statements;
   readonly #check: () => void;
@@ -53,12 +54,12 @@ export class Written {
     for (const [key] of this.among(sql`0`)) this.all.add(key);
   }
 
-  /** The sort values of resources that are there. */
+  /** The sort values of the current resources among some keys. */
   values(key: SortKey, keys: string): readonly (readonly [number, SqlValue])[] {
     return this.among(skipOrderOf(key, this.scope)!.valueOf, keys);
   }
 
-  /** The ends of the last long intervals of resources that are there. */
+  /** The end of the last long interval of each current resource among some keys. */
   lastEnds(parameter: number, table: ValueTable, keys: string): readonly (readonly [number, SqlValue])[] {
     return this.among(lastEndOf(table, parameter), keys);
   }
@@ -71,7 +72,7 @@ export class Written {
     return rows.map(([key]) => key as number);
   }
 
-  /** The same of references. */
+  /** The written resources with several references. */
   severalTargets(parameter: string): readonly number[] {
     const valueOf = (descending: boolean): Sql => skipOrderOf({ parameter, descending }, this.scope)!.valueOf;
     const rows = this.among(sql`${valueOf(false)} IS NOT ${valueOf(true)}`);

@@ -6,7 +6,7 @@ import { countOfCollection } from '../../rows/shapes.js';
 import type { Statements } from '../../database/statements.js';
 import { SKIP_TUNING } from '../../rows/skip-row.js';
 
-/** The keys of all resources of a type that is too small for a skip index; undefined if it is not, or empty. */
+/** The keys of all resources of a type that is too small for a skip index; undefined for larger and empty types. */
 export function fewResources(collection: number, statements: Statements): readonly number[] | undefined {
   const [count] = statements.get(countOfCollection(collection)) as [number];
   if (count === 0 || count >= SKIP_TUNING.granule * SKIP_TUNING.minGranules) return undefined;

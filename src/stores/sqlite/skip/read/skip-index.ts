@@ -37,28 +37,28 @@ export interface SkipSource {
   readonly noteStale?: (collection: number) => void;
 }
 
-/** An order, with the keys of each part. */
+/** An order, with the keys of each granule. */
 export interface SkipOrderKeys extends SkipOrder {
-  /** In ascending order. @param granule its number; that of the last one is the number of starts @param among if not all */
+  /** The keys of a granule in ascending order. @param granule from 0 up to the number of starts @param among only these */
   keysOf(granule: number, among?: KeySet): readonly number[];
   addTo(set: KeySet, granule: number): void;
-  /** At least so many resources are in a granule. PERF: their keys are not read. */
+  /** A lower bound of the number of resources in a granule. PERF: reads no key. */
   atLeast(granule: number): number;
 }
 
 /**
- * The skip index of a type of a project, as of the moment it was built: see skip-row.ts. A type of few resources has no rows
- * of it: the resources and their references are read.
+ * The skip index of a type of a project, as of the moment it was built: see skip-row.ts. A small type has no rows in the table,
+ * so its resources and their references are read instead.
  */
 export class SkipIndex {
   readonly header: SkipHeader;
-  /** The resources that were written since, deletions included: the index knows nothing about them. */
+  /** The resources written or deleted since: the index does not describe them. */
   readonly pending: readonly number[];
   readonly #collection: number;
   readonly #statements: Statements;
   readonly #cache: SkipCache;
   readonly #guard: Guard;
-  /** All resources, of a type of few. */
+  /** All resources of a small type. */
   readonly #few: readonly number[] | undefined;
   readonly #orders = new Map<string, SkipOrder | undefined>();
   #all: KeySet | undefined;
@@ -81,7 +81,7 @@ export class SkipIndex {
   }
 
   /**
-   * Undefined where the file has no valid one, or too much was written since.
+   * Opens the skip index of a type. Undefined if the file has no valid one, or too much was written since.
    *
    * @param orFew reads the resources of a small type
    */
@@ -97,7 +97,7 @@ export class SkipIndex {
   }
 
   /**
-   * Ends work that takes too long: see guard.ts. Sets are made in the event loop, too, a value or a row of the index at a time.
+   * Ends work that takes too long: see guard.ts. Called between values or rows, because sets are also made in the event loop.
    *
    * @param tests how many resources are about to be tested
    */
@@ -120,12 +120,12 @@ export class SkipIndex {
     return this.#all;
   }
 
-  /** The resources with a value; undefined where that is not kept. Others may have the same set: it must not change. */
+  /** The resources with a value; undefined if the index does not keep that set. Callers share the set and must not change it. */
   setOf(subject: number, value: string | number): KeySet | undefined {
     return this.#read(SETS, subject, value);
   }
 
-  /** The resources with a value of a parameter. It must not change. */
+  /** The resources with a value of a parameter. Callers must not change the set. */
   present(parameter: number): KeySet {
     // A parameter without the row had no value in any resource.
     if (this.#few === undefined) return this.setOf(parameter, PRESENCE) ?? this.emptySet();
@@ -133,7 +133,7 @@ export class SkipIndex {
     return this.#setOfKeys(this.#statements.column(scan) as readonly number[]);
   }
 
-  /** The order of a key; undefined where none is kept. */
+  /** The order of a key; undefined if the index does not have it. */
   order(key: SortKey, scope: RowScope): SkipOrderKeys | undefined {
     const { sort } = skipOrderOf(key, scope) ?? {};
     if (sort === undefined) return undefined;
@@ -145,15 +145,15 @@ export class SkipIndex {
   }
 
   /**
-   * The resources with long intervals of a parameter in the order of their ends, each by its last one. Undefined where
-   * that order is not kept.
+   * The resources with long intervals of a parameter, by the end of the last one of each. Undefined if the index does not have
+   * that order.
    */
   ends(parameter: number): SkipOrderKeys | undefined {
     const order = this.#granules(parameter, BY_END);
     return order?.of === this.header.id ? this.#withKeys(order, parameter, BY_END) : undefined;
   }
 
-  /** Undefined where they are not kept. */
+  /** The references of a parameter; undefined if the index does not have them. */
   references(parameter: number): SkipReferences | undefined {
     if (this.#few !== undefined) return referencesOfFew(parameter, this.#statements);
     const rows: References[] = [];
@@ -199,7 +199,7 @@ export class SkipIndex {
     return set;
   }
 
-  /** Neighbours are in the same row of the table. */
+  /** Reads granules, each row of the table once for neighboring ones. */
   #reader(sort: number, subject: number, count: number): (granule: number) => Uint8Array {
     let last: { readonly row: number; readonly bytes: Uint8Array | undefined } | undefined;
     return (granule) => {
@@ -233,7 +233,7 @@ export class SkipIndex {
       return set;
     };
     if (!isLong(bytes)) return readAs(this.emptySet());
-    // What outlives the search has memory of its own.
+    // A cached set outlives the search, so it must not use the memory of the search.
     const { first, size } = this.header;
     return this.#cache.get(name, () => readAs(new KeySet(first, size, undefined, this.#cache.allocate)));
   }
@@ -243,7 +243,7 @@ export class SkipIndex {
     if (this.#few !== undefined) return undefined;
     const read = (): Uint8Array | undefined => {
       const bytes = readSkipData(this.#statements, sort, subject, value) as Uint8Array | undefined;
-      // Short ones are part of memory that others are in, too.
+      // Short buffers share their memory with others.
       return bytes && (bytes.byteOffset === 0 ? bytes : new Uint8Array(bytes));
     };
     return this.#cache.get(this.#name(sort, subject, value), read);
@@ -255,14 +255,14 @@ export class SkipIndex {
   }
 }
 
-/** Of resources that are read. */
+/** A header for the resources of a small type. */
 function headerOf(keys: readonly number[]): SkipHeader {
   const { first, size } = rangeOfKeys(keys);
   const count = keys.length;
   return { format: FORMAT, id: '', epoch: null, lastVersion: 0, first, size, count, built: count };
 }
 
-/** PERF: to read a shorter one takes less memory than the set. */
+/** PERF: a shorter form takes less memory than its set, and little time to read. */
 function isLong(bytes: Uint8Array): boolean {
   return bytes.length > 16_384 || bytes.length === 1;
 }

@@ -43,13 +43,13 @@ export class ConditionSets implements FindsSets {
     this.#others = new OtherSets(index, scope, this.#scanned, (target) => this.#keyOf(target));
   }
 
-  /** For a page. Undefined where it takes too long to find. */
+  /** The set for a page. Undefined if finding it takes too long. */
   of(condition: MemberCondition): ConditionSet | undefined {
     if (!this.#known.has(condition)) this.#known.set(condition, this.#find(condition));
     return this.#known.get(condition);
   }
 
-  /** For a count: exact where reading so many rows makes it exact. Undefined where it takes too long to find. */
+  /** The set for a count, made exact if that takes at most so many rows. Undefined if finding it takes too long. */
   counted(condition: Condition, limit: number): ConditionSet | undefined {
     const { criteria, shared } = condition;
     return criteria === undefined || shared !== undefined
@@ -86,7 +86,7 @@ export class ConditionSets implements FindsSets {
     this.index.check();
     switch (criteria.kind) {
       case 'match':
-        // A parameter that no resource has ever had is in no index.
+        // A parameter without a key has never had a value.
         if (parameterKey(this.#scope, criteria.parameter) === undefined) {
           return { set: this.index.emptySet(), exact: true };
         }
@@ -101,7 +101,7 @@ export class ConditionSets implements FindsSets {
       case 'composite': {
         const ways = waysOfComposite(criteria, this.#scope.dialect.model, this.#scope.type);
         const found = union(ways.map((parts) => intersection(parts.map((one) => one && this.#setOf(one, undefined)))));
-        // The values may be in different groups, also of what surely has all of them.
+        // Never exact: a resource may pass the tests with values of different groups.
         return found && { set: found.set, exact: false };
       }
       case 'has':
@@ -121,7 +121,7 @@ export class ConditionSets implements FindsSets {
       (this.#ranges.hasMore(criteria, maxLookedUp) ? undefined : this.#scanned.inRanges(criteria, maxLookedUp)) ??
       this.#ranges.of(criteria, criteria.parameter) ??
       this.#otherThan(criteria, undefined) ??
-      // A text within, as an alternative to another condition.
+      // For example `contains` as an alternative of another condition.
       this.#scanned.inValues(criteria, MAX_SCANNED)
     );
   }
@@ -133,7 +133,7 @@ export class ConditionSets implements FindsSets {
       () => this.#held(criteria),
       () => this.#inUnit(criteria, limit),
       () => this.#scanned.inRanges(criteria, Math.min(limit, SKIP_TUNING.maxLookedUp)),
-      // The parts of an order do not say what is in a range with two ends.
+      // Granules do not decide a range with two ends.
       () => innerRangeOf(criteria.test) && this.#ranges.of(criteria, criteria.parameter, limit),
       () => this.#otherThan(criteria, limit),
       () => this.#scanned.inValues(criteria, limit),
@@ -152,7 +152,7 @@ export class ConditionSets implements FindsSets {
     const key = parameter.includes('$') ? undefined : (parameterKey(this.#scope, parameter) as number | undefined);
     if (asked === undefined || key === undefined) return undefined;
     const { exact } = asked;
-    // One that is not kept is not frequent, and has to be looked up.
+    // A value without a set is rare and must be looked up.
     return union(
       this.#valuesOf(asked).map((value) => {
         const set = value === undefined ? undefined : this.index.setOf(key, value);
@@ -197,7 +197,7 @@ export class ConditionSets implements FindsSets {
   }
 }
 
-/** Those of a type of a project. @param indexOf undefined where a type has no valid skip index */
+/** The sets of a type of a project. @param indexOf returns undefined if a type has no valid skip index */
 export function conditionSets(
   scope: RowScope,
   statements: Statements,
@@ -210,7 +210,7 @@ export function conditionSets(
   return new ConditionSets(index, scope, statements, new LinkedSets(index, scope, statements, setsOf));
 }
 
-/** Rows that a scan may read even if it gives few. */
+/** The most rows that a scan may read for its matches. */
 const MAX_READ = 50_000;
 
 const FIND_TARGET = `SELECT r.key FROM collection c CROSS JOIN resource r ON r.collection = c.key

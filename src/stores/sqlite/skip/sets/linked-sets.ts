@@ -13,9 +13,9 @@ import type { SkipIndex } from '../read/skip-index.js';
 /** Finds the sets of conditions on a type. */
 export interface FindsSets {
   readonly index: SkipIndex;
-  /** For a page. Undefined where it takes too long to find. */
+  /** The set for a page. Undefined if finding it takes too long. */
   of(condition: Condition): ConditionSet | undefined;
-  /** For a count that may read so many rows. Undefined where it takes too long to find. */
+  /** The set for a count that may read so many rows. Undefined if finding it takes too long. */
   counted(condition: Condition, limit: number): ConditionSet | undefined;
   /** The matches of a scan; undefined if there are many. */
   scanned(condition: Condition): ConditionSet | undefined;
@@ -41,7 +41,7 @@ export class LinkedSets {
     this.#setsOf = setsOf;
   }
 
-  /** What resources of another type refer to. @param limit rows that may be read for an exact set; undefined: as many as a page may */
+  /** The resources to which matches of another type refer. @param limit rows to read for an exact set; undefined: those of a page */
   having({ type, parameter, of }: HasCriteria, limit: number | undefined): ConditionSet | undefined {
     const scope = innerScope(this.#scope, type);
     const reference = parameterKey(scope, parameter) as number | undefined;
@@ -68,7 +68,7 @@ export class LinkedSets {
     return { set: set.intersect(this.#index.all), exact: sources.exact };
   }
 
-  /** What refers to resources of another type. @param limit as above */
+  /** The resources that refer to matches of another type. @param limit as in {@link having} */
   chained(criteria: ChainCriteria, limit: number | undefined): ConditionSet | undefined {
     if (this.#hasOtherReferences) return undefined;
     const none = { set: this.#index.emptySet(), exact: true };
@@ -177,11 +177,11 @@ export class LinkedSets {
   }
 }
 
-/** Up to so many resources, looking up each one's references is faster. */
+/** The most resources for which looking up the references of each is faster. */
 const FEW_SOURCES = 500;
 
-/** Resources whose references are read for a set: some milliseconds. */
+/** The most resources whose references are read for a set: some milliseconds. */
 const MAX_SOURCES = 8_192;
 
-/** Resources of another type, or inside others, that are read for a set: some milliseconds. */
+/** The most resources of another type, or inside others, that are read for a set: some milliseconds. */
 const MAX_LINKS = 16_384;

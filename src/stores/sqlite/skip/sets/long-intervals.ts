@@ -9,17 +9,19 @@ import { longIntervalsOf } from '../build/long-ends.js';
 import type { ScannedSets } from './scanned-sets.js';
 import type { SkipIndex, SkipOrderKeys } from '../read/skip-index.js';
 
-/** Resources with long intervals; undefined where they are many. */
+/** Resources with long intervals; undefined if they are many. */
 export interface Intervals {
-  /** They match by the end of an interval that begins before the range. */
+  /** Matches by the end of an interval that begins before the range. */
   readonly reaching: KeySet | undefined;
-  /** They begin in the range, and do not match because of their end. It may have others whose end does not match, either. */
+  /** Resources that begin in the range and end too late to match. Others that end too late may be among them. */
   readonly leaving: KeySet | undefined;
 }
 
 /**
- * @param several what may match by another value than the one in the order
- * @param limit the most that are read of either kind
+ * Finds the long intervals that a range has or lacks because of their end.
+ *
+ * @param several resources that may match by another value than the one in the order
+ * @param limit the most resources of either kind that are read
  */
 export function longIntervals(
   criteria: RangeCriteria,
@@ -53,7 +55,7 @@ export function longIntervals(
         read(where([sql`x.high >= ${first}`, next === undefined ? TRUE : sql`x.high < ${next}`, boundary])),
       );
     const reaching = low === undefined || intervalsAfter === undefined ? none() : after(intervalsAfter, passes);
-    // What begins after the range ends after it, too.
+    // An interval that begins after the range also ends after it.
     if (high !== undefined) reaching?.subtract(startingFrom(high as number, order, none())).subtract(several);
     return { reaching, leaving: end === undefined ? none() : after(end, sql`NOT (${passes})`) };
   }

@@ -16,14 +16,14 @@ export interface Target {
   readonly id: string;
 }
 
-/** Finds the sets of the resources with another value than the searched ones. */
+/** Finds the sets of negated tests: the resources with a value that is not excluded. */
 export class OtherSets {
   readonly #index: SkipIndex;
   readonly #scope: RowScope;
   readonly #scanned: ScannedSets;
   readonly #targetOf: (target: Target) => number | undefined;
 
-  /** @param targetOf the key of the target of references; undefined where nothing refers to it */
+  /** @param targetOf the key of the target of references; undefined if nothing refers to it */
   constructor(
     index: SkipIndex,
     scope: RowScope,
@@ -37,9 +37,9 @@ export class OtherSets {
   }
 
   /**
-   * @param present all that have a value
+   * @param present the resources with a value
    * @param equalTo the set of the resources with a searched value
-   * @param limit rows of scans that may be read for an exact set; undefined: as many as a page may
+   * @param limit rows of scans to read for an exact set; undefined: those of a page
    */
   of(
     { parameter, test, ...criteria }: MatchCriteria,

@@ -2,17 +2,17 @@ import { innerInstants, partWith, type ValueRange } from '../../../sql/pages/val
 import { failsSurely, matchesIfShort, matchesSurely, type RangeCriteria } from '../../../sql/skip/range-tests.js';
 import type { SkipOrder } from '../../rows/skip-row.js';
 
-/** The granules of an order that reach into a range, without those of one value that does not match. */
+/** The granules of an order that reach into a range, except those of a single value that does not match. */
 export interface Granules {
   /** Every value in them matches. */
   readonly all: readonly number[];
   /** Every value matches, except long intervals. */
   readonly short: readonly number[];
-  /** The others, in order: mostly those at the ends of the range. */
+  /** The other granules, in order: mostly those at the ends of the range. */
   readonly some: readonly number[];
 }
 
-/** @param fromStart long intervals that begin before the range are sought in the order as well */
+/** @param fromStart also looks for long intervals that begin before the range */
 export function granulesInRange(
   criteria: RangeCriteria,
   { starts, ties }: SkipOrder,
@@ -34,7 +34,7 @@ export function granulesInRange(
   return found;
 }
 
-/** How much of what starts in `[start, next)` matches. @param next undefined: what starts at `start` */
+/** Which values that start in `[start, next)` match. @param next undefined: values that start at `start` */
 function passes({ kind, test }: RangeCriteria, start: number, next: number | undefined): keyof Granules {
   if (kind === 'last-updated') {
     const { low = -Infinity, high = Infinity } = innerInstants(test) ?? { low: Infinity };

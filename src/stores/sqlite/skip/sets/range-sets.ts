@@ -16,14 +16,14 @@ import type { SkipIndex, SkipOrderKeys } from '../read/skip-index.js';
 import { SEVERAL, SKIP_TUNING } from '../../rows/skip-row.js';
 
 /**
- * Finds the sets of ranges: parts of an order.
+ * Finds the sets of ranges by the granules of an order.
  *
- * All of a granule within the range match, except long intervals that end outside it. At the ends of the range the values of
- * a granule are tested, unless very many resources have the same one. Long intervals are few: those that match although they begin
- * before the range, and those that do not because of their end, are read.
+ * In a granule within the range every value matches, except long intervals that end outside it. At the ends of the range the
+ * values of a granule are tested, unless very many resources have the same one. Long intervals are few, so they are read: those
+ * that match although they begin before the range, and those that do not match because of their end.
  *
- * Of a resource with several values an order has one. The largest one shows whether any is in a range without an upper end,
- * the smallest one mostly whether any is in a range without a lower end.
+ * An order has one value of a resource with several. The largest one decides a range without an upper end; the smallest one
+ * mostly decides a range without a lower end.
  */
 export class RangeSets {
   readonly #index: SkipIndex;
@@ -38,7 +38,7 @@ export class RangeSets {
     this.#scanned = scanned;
   }
 
-  /** @param limit the most long intervals that are read, and of a count resources with one value at an end of the range */
+  /** @param limit the most long intervals that are read; for a count also the most resources with one value at an end of the range */
   of(criteria: Criteria, parameter: string, limit = MAX_SCANNED): ConditionSet | undefined {
     const range = isRange(criteria) ? rangeOf(criteria, parameter) : undefined;
     if (!isRange(criteria) || range === undefined) return undefined;
@@ -71,7 +71,7 @@ export class RangeSets {
     return open.count === 0 ? { set: sure, exact: true } : { set: open.unite(sure), exact: false, sure };
   }
 
-  /** Whether more resources than these certainly match, so that a scan for so many is of no use. */
+  /** Whether more resources than this certainly match, so that a scan for that many is of no use. */
   hasMore(criteria: MatchCriteria, than: number): boolean {
     const range = isRange(criteria) ? rangeOf(criteria, criteria.parameter) : undefined;
     const order =
@@ -86,7 +86,7 @@ export class RangeSets {
     return false;
   }
 
-  /** What may match by another value than the one in the order. */
+  /** The resources that may match by another value than the one in the order. */
   #byOthers(criteria: RangeCriteria): KeySet | undefined {
     if (criteria.kind === 'last-updated') return this.#index.emptySet();
     const { parameter, test } = criteria;
@@ -102,7 +102,7 @@ export class RangeSets {
     return rows <= (limit > MAX_SCANNED ? limit : SKIP_TUNING.maxTied);
   }
 
-  /** What matches by a value in some granules: at the end of a range many may have one value that does not. */
+  /** The resources that match by a value in some granules. */
   #matchingIn(
     first: number,
     last: number,

@@ -10,7 +10,7 @@ import { countOfShapes, shapeScan } from '../../rows/shapes.js';
 import type { Statements } from '../../database/statements.js';
 import type { SkipIndex } from '../read/skip-index.js';
 
-/** Sets of what scans of the indexes by value find. Undefined where they find more than a limit. */
+/** Finds sets by scans of the indexes by value. Undefined if a scan finds more than a limit. */
 export class ScannedSets {
   readonly #index: SkipIndex;
   readonly #scope: RowScope;
@@ -27,13 +27,13 @@ export class ScannedSets {
     return keys && { set: this.setOf(keys), exact: true };
   }
 
-  /** By ranges of an index. */
+  /** The matches in ranges of an index. */
   inRanges(criteria: Criteria, limit: number): ConditionSet | undefined {
     const { scan, residual } = planRows(criteria, this.#scope);
     return scan === undefined || residual !== TRUE ? undefined : this.of(scan, limit);
   }
 
-  /** The same, or among all values of a parameter: a code system, a text within. */
+  /** The matches in ranges, or among all values of a parameter, as for a code system or `contains`. */
   inValues(criteria: Criteria, limit: number): ConditionSet | undefined {
     const [condition] = conditionsOf(criteria, this.#scope);
     if (condition === undefined || this.#scope.collection === undefined) return undefined;
@@ -62,5 +62,5 @@ export class ScannedSets {
   }
 }
 
-/** Rows of a scan that are read for a set of a page: some milliseconds. */
+/** The most rows of a scan that are read for a set of a page: some milliseconds. */
 export const MAX_SCANNED = 32_768;
