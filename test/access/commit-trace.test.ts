@@ -57,6 +57,9 @@ describe('the trace of a commit', () => {
     expect((await traced(store, clinic, [observation('o', 'cid')])).patients).toEqual(['ann', 'cid']);
     expect((await traced(store, clinic, [deletion('Observation', 'p')])).patients).toEqual(['bob']);
     expect((await traced(store, clinic, [put({ resourceType: 'Patient', id: 'dan' })])).patients).toEqual(['dan']);
+    const gone = [deletion('Patient', 'dan')];
+    expect((await traced(store, clinic, gone)).patients).toEqual(['dan']);
+    expect((await traced(store, clinic, gone)).patients).toBeUndefined();
     expect((await traced(store, clinic, [put({ resourceType: 'Device', id: 'd' })])).patients).toBeUndefined();
   });
 
@@ -99,6 +102,12 @@ describe('the trace of a commit', () => {
     expect(reads).toHaveLength(untraced);
     await last(observation('o', 'dan'));
     expect(reads).toHaveLength(untraced + 1);
+    const creation = (id: string): GuardedWrite => ({ ...observation(id, 'ann'), expect: { version: null } }) as never;
+    reads.length = 0;
+    await guardStore(counted, clinic).commit([creation('new')]);
+    const creating = reads.length;
+    await last(creation('newer'));
+    expect(reads).toHaveLength(creating);
     given.length = 0;
     const options = { signal: new AbortController().signal, deadline: performance.now() + 60_000 };
     await traced(counted, clinic, [observation('o', 'ann')], options);
@@ -158,15 +167,17 @@ test('emergency access that ends while a write is decided writes nothing', async
       return found;
     },
   });
-  const write = (): Promise<unknown> => traced(ending, broken, [observation('o', 'ann')]);
-  await write();
+  const write = (patient: string): Promise<unknown> => traced(ending, broken, [observation('o', patient)]);
+  await write('ann');
+  reads = 0;
+  await write('bob');
   // The last read is made after the decision: for the trace.
   ends = reads;
   reads = 0;
-  const fault = await faultOf(write());
+  const fault = await faultOf(write('cid'));
   expect([fault.code, fault.message]).toEqual([
     'forbidden',
     'The emergency access has ended; sign in to continue without it',
   ]);
-  expect((await repositoryOf(store, clinic).read('Observation', 'o')).meta.versionId).toBe('1');
+  expect((await repositoryOf(store, clinic).read('Observation', 'o')).meta.versionId).toBe('2');
 });
