@@ -51,7 +51,7 @@ describe('the decided write of trusted code', () => {
     );
     const key = { ...KEY, project: 'clinic' };
     const stamped = { ...resource, meta: { project: 'clinic' } };
-    expect(ready).toStrictEqual([
+    expect(ready).toEqual([
       ...directoryEntry(key, 2, resource),
       {
         role: 'own',

@@ -15,16 +15,22 @@ import type { ImportSession } from '../session.js';
 
 /** The plan of one entry: checks that precede all puts, then at most one write, or a known outcome. */
 export type EntryPlan =
-  | {
-      readonly kind: 'write';
-      readonly identified: Identified;
-      readonly check: GuardedWrite | undefined;
-      readonly write: GuardedWrite;
-      /** See {@link PutEntry.optimistic}; also true of a guess. */
-      readonly optimistic: boolean;
-    }
+  | WritePlan
   | { readonly kind: 'done'; readonly identified: Identified; readonly outcome: EntryOutcome }
   | { readonly kind: 'read'; readonly identified: Identified };
+
+/** PERF: an instance: see {@link BundleEntry}. */
+export class WritePlan {
+  readonly kind = 'write';
+
+  constructor(
+    readonly identified: Identified,
+    readonly check: GuardedWrite | undefined,
+    readonly write: GuardedWrite,
+    /** See {@link PutEntry.optimistic}; also true of a guess. */
+    readonly optimistic: boolean,
+  ) {}
+}
 
 /** True if the plan's preconditions depend on a search or a guess. */
 export function isOptimistic(plan: EntryPlan): boolean {
@@ -73,11 +79,11 @@ export async function planEntries(
         const plan = planned[next++]!;
         if (plan.kind === 'unchanged') return done(one, { kind: 'unchanged', key: one.key, stored: plan.stored });
         const optimistic = one.optimistic || plan.guessed;
-        return { kind: 'write', identified: one, check: one.check, write: plan.write, optimistic };
+        return new WritePlan(one, one.check, plan.write, optimistic);
       }
       case 'delete': {
         const write: GuardedWrite = { kind: 'delete', key: one.key, expect: one.expect };
-        return { kind: 'write', identified: one, check: undefined, write, optimistic: one.optimistic };
+        return new WritePlan(one, undefined, write, one.optimistic);
       }
       case 'match':
         return done(one, { kind: 'unchanged', key: one.key, stored: one.stored });

@@ -14,18 +14,22 @@ import { CallPace } from '../../store/call-pace.js';
 /** An entry whose resource is known. */
 export type Identified = PutEntry | DeleteEntry | MatchEntry | NothingEntry | ReadEntry;
 
-export interface PutEntry {
-  readonly action: 'put';
-  readonly entry: BundleEntry;
-  readonly key: GuardedKey;
-  readonly resource: AnyResource;
-  readonly expect: Expectation | undefined;
-  /** See {@link GuardedWrite}. */
-  readonly generatedId: true | undefined;
-  /** Fails the commit if a concurrent writer stored a match of the entry's condition. */
-  readonly check: GuardedWrite | undefined;
-  /** True if `expect` or `check` depend on a search result: a retry may succeed. */
-  readonly optimistic: boolean;
+/** PERF: an instance: see {@link BundleEntry}. */
+export class PutEntry {
+  readonly action = 'put';
+
+  constructor(
+    readonly entry: BundleEntry,
+    readonly resource: AnyResource,
+    readonly key: GuardedKey,
+    readonly expect: Expectation | undefined,
+    /** See {@link GuardedWrite}. */
+    readonly generatedId?: true,
+    /** Fails the commit if a concurrent writer stored a match of the entry's condition. */
+    readonly check?: GuardedWrite,
+    /** True if `expect` or `check` depend on a search result: a retry may succeed. */
+    readonly optimistic = false,
+  ) {}
 }
 
 export interface DeleteEntry {
@@ -106,10 +110,12 @@ export async function identify(
 /** A create without a condition, or an update by id; undefined for other entries. */
 function identifyByKey(entry: BundleEntry, session: ImportSession): PutEntry | undefined {
   const { method, type, id } = entry.request;
-  const put = { action: 'put', entry, resource: entry.resource!, check: undefined, optimistic: false } as const;
-  if (method === 'POST' && entry.ifNoneExist === undefined) return { ...put, ...keyOfNew(entry, session) };
-  if (method === 'PUT' && id !== undefined)
-    return { ...put, key: { type, id }, expect: statedVersion(entry), ...CHOSEN };
+  const resource = entry.resource!;
+  if (method === 'POST' && entry.ifNoneExist === undefined) {
+    const { key, expect, generatedId } = keyOfNew(entry, session);
+    return new PutEntry(entry, resource, key, expect, generatedId);
+  }
+  if (method === 'PUT' && id !== undefined) return new PutEntry(entry, resource, { type, id }, statedVersion(entry));
   return undefined;
 }
 
@@ -148,7 +154,8 @@ async function identifyCreate(
   if (others.length > 0) throw severalMatches(type);
   if (stored !== undefined) return { action: 'match', entry, key: { type, id: stored.resource.id! }, stored };
   const check: GuardedWrite = { kind: 'assert-no-match', query: { type, criteria } };
-  return { action: 'put', entry, ...keyOfNew(entry, session), resource, check, optimistic: true };
+  const { key, expect, generatedId } = keyOfNew(entry, session);
+  return new PutEntry(entry, resource, key, expect, generatedId, check, true);
 }
 
 /** Only ids generated here are known to be new. */
@@ -179,18 +186,15 @@ async function identifyUpdate(
     // A resource outside the condition with this id must not be overwritten.
     const expect = stated ?? { version: null };
     const check: GuardedWrite = { kind: 'assert-no-match', query: { type, criteria } };
-    return { action: 'put', entry, key, resource, expect, generatedId, check, optimistic: true };
+    return new PutEntry(entry, resource, key, expect, generatedId, check, true);
   }
   const key = { type, id: match.resource.id! };
   if (resource.id !== undefined && resource.id !== key.id) {
     throw new FhirError('invalid', `The ${type} that matches the condition has another id than the resource`);
   }
   const expect = stated ?? { version: match.versionId };
-  return { action: 'put', entry, key, resource, expect, ...CHOSEN, check: undefined, optimistic: true };
+  return new PutEntry(entry, resource, key, expect, undefined, undefined, true);
 }
-
-/** The id comes from the Bundle. */
-const CHOSEN = { generatedId: undefined } as const;
 
 function statedVersion({ ifMatch, ifNoneMatch }: BundleEntry): Expectation | undefined {
   if (ifMatch !== undefined) return { version: ifMatch };

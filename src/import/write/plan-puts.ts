@@ -60,11 +60,7 @@ export async function planPuts(
     touched.add(text);
     const isGuessed = guessed[index]!;
     const expected = isGuessed ? { version: null } : expect;
-    return {
-      kind: 'write',
-      write: { kind: 'put', key, resource: kept, expect: expected, keepSecrets: true, generatedId },
-      guessed: isGuessed,
-    };
+    return new PlannedWrite(new GuardedPut(key, kept, expected, generatedId), isGuessed);
   });
 }
 
@@ -81,6 +77,28 @@ async function readCurrent(
   if (keys.length === puts.length) return stored;
   let next = 0;
   return guessed.map((isGuessed) => (isGuessed ? undefined : stored[next++]));
+}
+
+/** PERF: an instance, as is what it holds: see `BundleEntry`. */
+class PlannedWrite {
+  readonly kind = 'write';
+
+  constructor(
+    readonly write: GuardedWrite,
+    readonly guessed: boolean,
+  ) {}
+}
+
+class GuardedPut {
+  readonly kind = 'put';
+  readonly keepSecrets = true;
+
+  constructor(
+    readonly key: GuardedKey,
+    readonly resource: AnyResource,
+    readonly expect: Expectation | undefined,
+    readonly generatedId: true | undefined,
+  ) {}
 }
 
 /** The id in its usual place, right after the type. */
