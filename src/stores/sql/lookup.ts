@@ -16,4 +16,10 @@ export interface Lookup {
   readonly disjoint?: boolean;
 }
 
+/** The scans of a single lookup, if no row is in two of them. */
+export function disjointScans([only, ...others]: readonly Lookup[]): readonly Sql[] | undefined {
+  if (only?.scans === undefined || others.length > 0) return undefined;
+  return only.disjoint === true || only.scans.length === 1 ? only.scans : undefined;
+}
+
 export type IndexTable = 'token' | 'string' | 'date' | 'quantity' | 'reference' | 'uri' | 'display';

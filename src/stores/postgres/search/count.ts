@@ -1,7 +1,7 @@
 import type { Criteria } from '../../../search/criteria/criteria.js';
 import type { TokenTest, ValueTest } from '../../../search/criteria/value-test.js';
 import { TABLE_NAMES } from '../../sql/index-tables.js';
-import type { IndexTable, Lookup } from '../../sql/lookup.js';
+import { disjointScans, type IndexTable, type Lookup } from '../../sql/lookup.js';
 import { lookupsByTable } from '../../sql/match-sql.js';
 import { isCurrent, ofParameter, parameterKey, type RowScope } from '../../sql/rows.js';
 import { allOf, anyOf, type Sql, sql, type SqlValue, TRUE, unionAll } from '../../sql/sql.js';
@@ -112,10 +112,8 @@ function sum(counts: readonly Sql[]): Sql {
 
 /** Disjoint conditions, each a range of one index: those of a single test, otherwise one condition for all tests in each index. */
 function rangesOf(table: IndexTable, lookups: readonly Lookup[]): readonly Sql[] {
-  const [first] = lookups;
-  if (lookups.length === 1 && first!.scans !== undefined && (first!.disjoint === true || first!.scans.length === 1)) {
-    return first!.scans;
-  }
+  const scans = disjointScans(lookups);
+  if (scans !== undefined) return scans;
   const condition = anyOf(lookups.map((one) => one.condition));
   return indexesOf(table).map((ofIndex) => allOf([condition, ofIndex]));
 }

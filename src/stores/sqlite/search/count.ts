@@ -1,7 +1,7 @@
 import type { Criteria, MatchCriteria } from '../../../search/criteria/criteria.js';
 import type { ValueTest } from '../../../search/criteria/value-test.js';
 import { TABLE_NAMES } from '../../sql/index-tables.js';
-import type { Lookup } from '../../sql/lookup.js';
+import { disjointScans, type Lookup } from '../../sql/lookup.js';
 import { lookupsByTable } from '../../sql/match-sql.js';
 import { inTime, ofParameter, parameterKey, type RowScope } from '../../sql/rows.js';
 import { allOf, anyOf, type Sql, sql, TRUE, unionAll } from '../../sql/sql.js';
@@ -99,9 +99,5 @@ function sum(counts: readonly Sql[]): Sql {
 
 /** Disjoint conditions: the index ranges of a single test, otherwise one condition for all tests. */
 function rangesOf(lookups: readonly Lookup[]): readonly Sql[] {
-  const [first] = lookups;
-  if (lookups.length === 1 && first!.scans !== undefined && (first!.disjoint === true || first!.scans.length === 1)) {
-    return first!.scans;
-  }
-  return [anyOf(lookups.map(({ condition }) => condition))];
+  return disjointScans(lookups) ?? [anyOf(lookups.map(({ condition }) => condition))];
 }
