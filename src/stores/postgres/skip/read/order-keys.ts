@@ -12,6 +12,8 @@ export interface SkipOrderKeys extends SkipOrder {
   keysOf(granule: number, among: KeySet): readonly number[];
   /** May add numbers that {@link SkipIndex.all} does not have. */
   addTo(set: KeySet, granule: number): void;
+  /** The same for many granules, in ascending order. */
+  addAll(set: KeySet, granules: readonly number[]): void;
   /** The rows of some granules. */
   rowsOf(from: number, to: number): readonly RowName[];
 }
@@ -20,14 +22,17 @@ export interface SkipOrderKeys extends SkipOrder {
  * @param name of a row of the order
  * @param last the granule of the oldest layer that has no value
  * @param read a row with granules of the oldest layer
+ * @param keepBlock gets the set of a block of granules, made once
  */
 export function orderKeys(
   view: OrderView,
   name: RowName,
   last: number,
   read: (row: RowName) => Uint8Array,
+  keepBlock: (block: number, fill: (set: KeySet) => void) => KeySet,
 ): SkipOrderKeys {
   const { places, added } = view;
+  const block = Math.max(LEAST_BLOCK, Math.ceil(places.length / MOST_BLOCKS));
   // PERF: those of a row are asked for one after the other.
   let [row, bytes] = [-1, undefined as Uint8Array | undefined];
   const listOf = (granule: number): Uint8Array => {
@@ -37,6 +42,11 @@ export function orderKeys(
     const lists = Math.min(GRANULES_IN_ROW, last + 1 - place * GRANULES_IN_ROW);
     return listAt(bytes!, granule % GRANULES_IN_ROW, lists);
   };
+  const addTo = (set: KeySet, granule: number): void => {
+    const place = places[granule]!;
+    if (place >= 0) addList(set, listOf(place));
+    for (const number of added[granule]!) set.add(number);
+  };
   return {
     ...view,
     keysOf(granule, among) {
@@ -45,10 +55,19 @@ export function orderKeys(
       for (const number of later) if (among.has(number)) numbers.push(number);
       return numbers;
     },
-    addTo(set, granule) {
-      const place = places[granule]!;
-      if (place >= 0) addList(set, listOf(place));
-      for (const number of added[granule]!) set.add(number);
+    addTo,
+    addAll(set, granules) {
+      for (let at = 0; at < granules.length;) {
+        const first = granules[at]!;
+        if (first % block === 0 && granules[at + block - 1] === first + block - 1) {
+          const ofBlock = granules.slice(at, at + block);
+          set.unite(keepBlock(first / block, (made) => ofBlock.forEach((one) => addTo(made, one))));
+          at += block;
+        } else {
+          addTo(set, first);
+          at += 1;
+        }
+      }
     },
     rowsOf(from, to) {
       const rows = new Set<number>();
@@ -57,6 +76,15 @@ export function orderKeys(
     },
   };
 }
+
+/**
+ * Granules of a block. PERF: to read a number from the list of a granule takes some nanoseconds, to unite the sets of blocks a
+ * fraction of one, and many ranges have most of an order.
+ */
+const LEAST_BLOCK = 16;
+
+/** Of an order: each takes a bit per resource of the type. */
+const MOST_BLOCKS = 16;
 
 /** The granule of the resources with one value, or with none (null); undefined if resources with other values are in it. */
 export function granuleOf({ starts, ties }: SkipOrderKeys, value: SqlValue): number | undefined {
@@ -74,6 +102,7 @@ export function orderWithoutValues(all: KeySet): SkipOrderKeys {
     several: false,
     keysOf: (granule, among) => (granule === 0 ? [] : among.keys()),
     addTo: (set, granule) => void (granule === 0 || set.unite(all)),
+    addAll: (set, granules) => void (granules.at(-1) === 1 && set.unite(all)),
     rowsOf: () => [],
   };
 }

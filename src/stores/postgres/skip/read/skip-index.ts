@@ -169,7 +169,19 @@ export class SkipIndex {
     if (view === undefined) return undefined;
     const name = orderName(sort, descending && this.#severalInOldest(sort) ? BY_LARGEST : BY_SMALLEST);
     const last = (this.#rows.row(name) as SkipOrder).starts.length;
-    return orderKeys(view, name, last, (row) => this.#rows.row(row) as Uint8Array);
+    return this.#orderKeys(view, name, last, descending && this.hasSeveral(sort) ? BY_LARGEST : BY_SMALLEST);
+  }
+
+  /** @param subject of the granules with those of all layers */
+  #orderKeys(view: OrderView, name: RowName, last: number, subject: number): SkipOrderKeys {
+    const read = (row: RowName): Uint8Array => this.#rows.row(row) as Uint8Array;
+    return orderKeys(view, name, last, read, (block, fill) =>
+      this.#rows.combined(`block ${name.sort} ${subject} ${block}`, () => {
+        const set = this.emptySet();
+        fill(set);
+        return set;
+      }),
+    );
   }
 
   /** The granules of an order, with those of all layers. Load the rows of the order first. */
@@ -202,7 +214,7 @@ export class SkipIndex {
     const order = this.isLayered ? ABSENT : this.#rows.row(name);
     if (order === ABSENT) return undefined;
     const view = this.#rows.combined(`order ${sort} ${BY_END}`, () => OrderView.of(order as SkipOrder));
-    return orderKeys(view, name, view.starts.length, (row) => this.#rows.row(row) as Uint8Array);
+    return this.#orderKeys(view, name, view.starts.length, BY_END);
   }
 
   /** The order by a parameter without values. Undefined if a resource has one. Load its presence first. */

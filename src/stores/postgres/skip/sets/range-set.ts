@@ -130,18 +130,22 @@ export class RangeSet {
     if (reaching === undefined) return undefined;
     if (this.#cuts) reaching.subtract(this.#beginningAfter()).subtract(this.#several);
     const [sure, open, failing] = [this.#index.emptySet(), this.#index.emptySet(), this.#index.emptySet()];
+    const short: number[] = [];
     this.#eachGranule((granule, passes) => {
-      if (passes === 'short') this.#order.addTo(leaving === undefined ? open : sure, granule);
+      if (passes === 'short') short.push(granule);
     });
+    this.#order.addAll(leaving === undefined ? open : sure, short);
     if (leaving !== undefined) {
       sure.subtract(leaving);
       failing.unite(leaving);
     }
+    const all: number[] = [];
     this.#eachGranule((granule, passes) => {
       if (passes === 'short') return;
-      if (passes === 'all') this.#order.addTo(sure, granule);
+      if (passes === 'all') all.push(granule);
       else if (!this.#addTested(granule, sure, failing)) this.#order.addTo(open, granule);
     });
+    this.#order.addAll(sure, all);
     sure.unite(reaching);
     // A resource whose value in the order does not match may have another one that does.
     if (!this.#isOpen) open.unite(this.#several);
@@ -165,7 +169,9 @@ export class RangeSet {
   /** The resources from the last granule of the range on; that granule is tested. */
   #beginningAfter(): KeySet {
     const found = this.#index.emptySet();
-    for (let granule = this.#span[1]; granule < this.#order.starts.length; granule++) this.#order.addTo(found, granule);
+    const { length } = this.#order.starts;
+    const [, to] = this.#span;
+    this.#order.addAll(found, [...Array(length).keys()].slice(to));
     return found;
   }
 
