@@ -4,6 +4,7 @@ import { decidesAccess } from '../../store/access-epoch.js';
 import { ChangeFeed } from '../../store/change-feed.js';
 import { assertFewResources, assertNotAborted, pageOf, storeClosed } from '../../store/guards.js';
 import type { CallOptions } from '../../store/call-options.js';
+import { CallPace } from '../../store/call-pace.js';
 import type { HistoryEntry, HistoryPage, TypeHistoryEntry, TypeHistoryQuery } from '../../store/history.js';
 import type { StoreRemoval } from '../../store/removal.js';
 import type { ReferenceTarget, ResourceKey } from '../../store/resource-key.js';
@@ -21,10 +22,11 @@ import { type HeldVersion, type Holding, ProjectData } from './project-data.js';
 import { purgeHistory, removalOf } from './removal.js';
 import { resourceBytes } from '../../store/json-text.js';
 import { LocalWorld } from './local-world.js';
-import { searchReferring, searchSubjects } from './search.js';
+import { searching, searchingReferring } from './search.js';
 import { TimeLimit } from './time-limit.js';
 import { typeHistory } from './type-history.js';
 import { getOrCreate } from '../../platform/maps.js';
+import { inTurns } from '../../platform/pace.js';
 
 /**
  * A store that lives with the process: for tests and demonstrations, and as the reference for other stores.
@@ -58,6 +60,8 @@ export class MemoryStore implements ResourceStore {
   #closed = false;
   /** Settles when the commit that is being applied has ended. */
   #applying: Promise<unknown> | undefined;
+  /** Searches that have begun. A commit waits for them, and those that come later wait for it. */
+  readonly #reading = new Set<Promise<unknown>>();
 
   constructor(options: MemoryStoreOptions = {}) {
     this.model = options.model ?? R4;
@@ -70,10 +74,9 @@ export class MemoryStore implements ResourceStore {
   }
 
   search(query: SearchQuery, options?: CallOptions): Promise<SearchPage> {
-    return this.#whenWhole(options, () => {
-      const data = this.#dataOf(query.project);
-      const time = new TimeLimit(options?.deadline);
-      return toPage(this.model, data, searchSubjects(new LocalWorld(data, query.baseUrl), query, time), query);
+    const { model } = this;
+    return this.#inSteps(options, query, function* (world, data, time) {
+      return toPage(model, data, yield* searching(world, query, time), query);
     });
   }
 
@@ -83,17 +86,15 @@ export class MemoryStore implements ResourceStore {
     targets: readonly ReferenceTarget[],
     options?: CallOptions,
   ): Promise<readonly SearchPage[]> {
-    return this.#whenWhole(options, () => {
-      const data = this.#dataOf(query.project);
-      const world = new LocalWorld(data, query.baseUrl);
-      const time = new TimeLimit(options?.deadline);
-      const pages = targets.map((target) =>
-        toPage(this.model, data, searchReferring(world, query, parameter, target, time), query),
-      );
-      assertFewResources(
-        pages.reduce((sum, { matches }) => sum + matches.length, 0),
-        options,
-      );
+    const { model } = this;
+    return this.#inSteps(options, query, function* (world, data, time) {
+      const pages: SearchPage[] = [];
+      for (const target of targets) {
+        pages.push(toPage(model, data, yield* searchingReferring(world, query, parameter, target, time), query));
+        yield;
+      }
+      const resources = pages.reduce((sum, { matches }) => sum + matches.length, 0);
+      assertFewResources(resources, options);
       return pages;
     });
   }
@@ -144,6 +145,23 @@ export class MemoryStore implements ResourceStore {
     this.#projects.clear();
   }
 
+  /** Does work that other work interrupts, but no commit. */
+  #inSteps<Result>(
+    options: CallOptions | undefined,
+    { project, baseUrl }: SearchQuery,
+    work: (world: LocalWorld, data: ProjectData, time: TimeLimit) => Generator<void, Result>,
+  ): Promise<Result> {
+    return this.#whenWhole(options, () => {
+      const data = this.#dataOf(project);
+      const steps = work(new LocalWorld(data, baseUrl), data, new TimeLimit(options?.deadline));
+      const reading = inTurns(steps, new CallPace(options));
+      const end = (): void => void this.#reading.delete(reading);
+      this.#reading.add(reading);
+      reading.then(end, end);
+      return reading;
+    });
+  }
+
   /** Does work that sees no commit half done: a long one has other work between its writes. */
   async #whenWhole<Result>(options: CallOptions | undefined, work: () => Result | Promise<Result>): Promise<Result> {
     this.#assertUsable(options);
@@ -159,6 +177,7 @@ export class MemoryStore implements ResourceStore {
     options: CallOptions | undefined,
     prepared: PreparedPuts | undefined,
   ): Promise<readonly WriteResult[]> {
+    if (this.#reading.size > 0) await untilCallEnds(Promise.allSettled(this.#reading), options);
     const dataOf = (project: string): ProjectData => this.#dataOf(project);
     const { results, changes } = await commitWrites(this.model, writes, dataOf, this.#clock, options, prepared);
     this.#publish(changes);

@@ -69,6 +69,29 @@ test('a resource with a long text is a long commit', async () => {
   expect((await turnsOf(2_200_000)) - (await turnsOf(1_000_000))).toBeGreaterThan(10);
 });
 
+test('a search has other work between its steps, and a commit waits for searches before it', async () => {
+  const one = store();
+  await one.commit(patients(300, 'before'));
+  PACE.turnMs = 0;
+  const query = { project: 'p', type: 'Patient', criteria: ALL, sort: [], offset: 0, limit: 300 } as const;
+  expect((await countTurns(() => one.search(query))).turns).toBeGreaterThan(8);
+  const order: string[] = [];
+  const families = async (name: string): Promise<ReadonlySet<unknown>> => {
+    const { matches } = await one.search(query);
+    order.push(name);
+    return new Set(
+      matches.map(({ resource }) => (resource as unknown as { name: [{ family: string }] }).name[0].family),
+    );
+  };
+  const first = families('first');
+  const commit = one.commit(patients(1, 'after')).then(() => order.push('commit'));
+  const second = families('second');
+  expect([...(await first)]).toEqual(['before']);
+  await commit;
+  expect([...(await second)].sort()).toEqual(['after', 'before']);
+  expect(order).toEqual(['first', 'commit', 'second']);
+});
+
 test('no call sees a part of a commit, and no two commits mix', async () => {
   PACE.turnMs = 0;
   const one = store();
