@@ -78,7 +78,7 @@ describe.skipIf(programs === undefined)('on a real PostgreSQL server', () => {
   });
 
   test('of resources that want the same unique text one gets it, and the others hear who', async () => {
-    const store = new PostgresStore(pool, PATIENT);
+    const store = new PostgresStore(pool, { ...PATIENT, attempts: 100 });
     const outcomes = await Promise.allSettled(
       Array.from({ length: 50 }, (_, index) => store.commit([put(resourceOf('User', `u${index}`), { unique: ['x'] })])),
     );
