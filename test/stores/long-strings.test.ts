@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
+import { R4 } from '../../src/fhir/r4.js';
 import type { StringTest } from '../../src/search/criteria/value-test.js';
+import { indexEntries } from '../../src/search/index/index-resource.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { PostgresStore } from '../../src/stores/postgres/store.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
@@ -28,4 +30,15 @@ test('searches and sorts see 65,536 characters of a string in every store, and r
     expect(found).toMatchObject({ status: 'found', resource: { name: [{ family: NAMES.a }] } });
     await store.close();
   }
+});
+
+test('indexes have 65,536 characters of a string, and none that is cut in two', () => {
+  const textOf = (family: string): unknown => {
+    const entries = indexEntries(R4, resourceOf('Patient', 'a', { name: [{ family }] }));
+    return entries.find(({ parameter }) => parameter === 'family')!.value;
+  };
+  const [whole, pair] = ['a'.repeat(65_536), `${'a'.repeat(65_535)}\u{1F600}`];
+  expect(textOf(whole)).toEqual({ kind: 'string', text: whole, folded: whole });
+  expect(textOf(`${whole}b`)).toEqual({ kind: 'string', text: whole, folded: whole });
+  expect(textOf(pair)).toEqual({ kind: 'string', text: pair.slice(0, 65_535), folded: pair.slice(0, 65_535) });
 });

@@ -1,6 +1,6 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { JsonObject } from '../../fhir/resource.js';
-import { fold } from './fold.js';
+import { fold, indexedPart } from './fold.js';
 import { type InsideResource, InsideResources } from './inside.js';
 import type { IndexEntry, IndexValue } from './index-entry.js';
 
@@ -69,7 +69,8 @@ export class IndexWriter {
     }
   }
 
-  addText(text: string): void {
+  addText(whole: string): void {
+    const text = indexedPart(whole);
     const folded = fold(text);
     this.add({ kind: 'string', text, folded });
     if (!this.#words || folded === '') return;
