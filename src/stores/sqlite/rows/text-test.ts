@@ -4,6 +4,7 @@ import { insideSubject } from '../../../search/evaluate/inside-subject.js';
 import { matches } from '../../../search/evaluate/match.js';
 import { createSubject, EMPTY_WORLD } from '../../../search/evaluate/search-subject.js';
 import type { SqliteDatabase } from '../database/driver.js';
+import { type Guard, guardOf } from '../database/guard.js';
 import { parsingAtOnce } from '../../../store/long-texts.js';
 import { parseKept } from './kept-text.js';
 import type { EvaluatedRow } from '../../sql/dialect.js';
@@ -20,11 +21,11 @@ export function registerTextTest(model: FhirModel, database: SqliteDatabase): vo
   database.function(
     'fhirgraph_matches',
     { deterministic: true, directOnly: true, safeIntegers: false },
-    textTest(model),
+    textTest(model, guardOf(database)),
   );
 }
 
-function textTest(model: FhirModel) {
+function textTest(model: FhirModel, guard: Guard) {
   // SQLite takes the number of parameters from the function, so each is named.
   return (
     criteriaText: string,
@@ -36,6 +37,8 @@ function textTest(model: FhirModel) {
     text: string | null,
     sum: number | null,
   ): number => {
+    // A row may be a resource of megabytes, which takes as long as thousands of others.
+    guard.check();
     const { resource, lastUpdated } = parsingAtOnce(() => parseKept([owner, version, updated, text, sum]));
     const criteria = JSON.parse(criteriaText) as Criteria;
     const whole = createSubject(model, resource, lastUpdated);
