@@ -109,6 +109,23 @@ describe('the text of an explanation', () => {
     ['ObservationConnection(_filter: "not (status eq final)") { count }', []],
     ['ObservationConnection(status: "final", date: "ge2020") { count }', ['every match is tested to be counted']],
     ['ObservationConnection(identifier: "x", date: "ge2020") { count }', []],
+    [
+      'ObservationList(date: ["ge2020", "lt2021"]) { id }',
+      ['the values of date are alternatives that leave no value out'],
+    ],
+    ['ObservationList(date: "ge2020,lt2021") { id }', ['the values of date are alternatives that leave no value out']],
+    [
+      'ObservationList(subject: "Patient/1", _lastUpdated: ["gt2020", "eb2021"]) { id }',
+      ['the values of _lastUpdated are alternatives that leave no value out'],
+    ],
+    ['ObservationList(date: ["lt2020", "ge2021"]) { id }', []],
+    ['ObservationList(date: ["ge2020", "ge2021"]) { id }', []],
+    ['ObservationList(value_quantity: ["ge1||mg", "lt2||g"]) { id }', []],
+    ['ObservationList(_filter: "date ge 2020 and date lt 2021") { id }', []],
+    [
+      'PatientList { ObservationList(_reference: subject, date: ["ge2020", "lt2021"]) { id } }',
+      ['the values of date are alternatives that leave no value out'],
+    ],
   ] as const)('warns of what grows with the data: %s', async (field, warnings) => {
     const { text } = await explain(`{ ${field} }`);
     expect([...text.matchAll(/broad: ([^,:]*)/g)].map(([, warning]) => warning)).toEqual(warnings);

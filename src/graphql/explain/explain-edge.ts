@@ -1,4 +1,5 @@
 import { broadWarnings } from './broad-warnings.js';
+import { openRangeWarnings } from './open-range-warnings.js';
 import { decide } from '../../access/decide.js';
 import { explainQuery, rulesAskedAfterRead, rulesAskedAfterSearch } from '../../access/explain/explain-query.js';
 import type { GuardedQuery } from '../../access/contract.js';
@@ -218,7 +219,10 @@ async function explainQueried(
     asked: query !== undefined,
   };
   if (query === undefined) return call;
-  const warnings = reference === undefined ? broadWarnings(explaining.store.model, query) : [];
+  const warnings = [
+    ...(reference === undefined ? broadWarnings(explaining.store.model, query) : []),
+    ...openRangeWarnings(asked.criteria),
+  ];
   return {
     ...call,
     ...(warnings.length === 0 ? {} : { warnings }),

@@ -60,7 +60,7 @@ export interface ExplainedCall {
   readonly hiddenSort?: readonly string[];
   /** Search: the requested page, per parent if reverse. */
   readonly page?: ExplainedPage;
-  /** Search: costs that grow with the data, each with a remedy. Absent if no cost grows. */
+  /** Search: costs that grow with the data, and lists of values that leave no value out, each with a remedy. */
   readonly warnings?: readonly string[];
   /** The caller's rules that grant access; empty for references to any type. */
   readonly rules: readonly ExplainedRule[];
