@@ -2,12 +2,8 @@ import { expect, test } from 'vitest';
 import { pglitePool, PostgresStore } from 'fhirgraph/postgres';
 import packageJson from '../../package.json' with { type: 'json' };
 import { bareDatabase } from '../stores/postgres/pool.js';
-import { useRealScrypt } from '../support/cheap-scrypt.js';
 import { POSTGRES_FIXTURES, SQLITE_FIXTURES } from './fixtures.js';
 import { upgradeSuite } from './suite.js';
-
-// Other processes made the hashes of the fixtures.
-useRealScrypt();
 
 upgradeSuite(POSTGRES_FIXTURES, async (content) => {
   const database = await bareDatabase();

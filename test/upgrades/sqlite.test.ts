@@ -9,7 +9,7 @@ import { writeClinic } from './clinic.js';
 import { type Fixture, SQLITE_FIXTURES } from './fixtures.js';
 import { upgradeSuite } from './suite.js';
 
-// Other processes made the hashes of the fixtures.
+// One fixture is written before the suite begins.
 useRealScrypt();
 const fileNamed = temporaryFolder();
 let files = 0;

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { ResourceStore } from 'fhirgraph';
+import { useRealScrypt } from '../support/cheap-scrypt.js';
 import type { Fixture } from './fixtures.js';
 import { type OldClinic, QUESTIONS, SEARCHES, searchAsSystem } from './questions.js';
 
@@ -13,6 +14,9 @@ export function upgradeSuite<Content>(
   fixtures: readonly Fixture<Content>[],
   open: (content: Content) => Promise<MigratedStore> | MigratedStore,
 ): void {
+  // Other processes made the hashes of the fixtures.
+  beforeAll(useRealScrypt);
+
   describe.each(fixtures)('what version $version wrote', ({ content, facts }) => {
     let store: MigratedStore;
     let clinic: OldClinic;
