@@ -1,7 +1,7 @@
 import { afterEach, beforeAll, expect, test } from 'vitest';
 import type { AnyResource } from '../../../src/fhir/resource.js';
 import type { Criteria } from '../../../src/search/criteria/criteria.js';
-import type { PostgresPool, PostgresStatement } from '../../../src/stores/postgres/database/driver.js';
+import type { PostgresPool } from '../../../src/stores/postgres/database/driver.js';
 import { TUNING } from '../../../src/stores/postgres/scans/tuning.js';
 import { SKIP_TUNING } from '../../../src/stores/postgres/rows/skip-row.js';
 import { PostgresStore } from '../../../src/stores/postgres/store.js';
@@ -10,7 +10,7 @@ import { below, createRandom, oneOf } from '../../../src/testing/random.js';
 import { ReferenceSearch } from '../../../src/testing/reference-search.js';
 import { cases, SEED, someOf } from '../../support/chance.js';
 import { correlatedObservations } from '../correlated-observations.js';
-import { postgresPool } from './pool.js';
+import { postgresPool, through } from './pool.js';
 import { buildSkips } from './skip-build.js';
 import { above, by, match, write } from '../skip-cases.js';
 
@@ -37,19 +37,11 @@ const SORTS = [
 
 /** A pool that adds up the characters of the rows that it returns. */
 function weighing(pool: PostgresPool, read: { characters: number }): PostgresPool {
-  return {
-    async connect() {
-      const client = await pool.connect();
-      return {
-        async query(statement: PostgresStatement) {
-          const result = await client.query(statement);
-          for (const row of result.rows) for (const one of row) read.characters += String(one ?? '').length;
-          return result;
-        },
-        release: (broken) => client.release(broken),
-      };
-    },
-  };
+  return through(pool, async (statement, client) => {
+    const result = await client.query(statement);
+    for (const row of result.rows) for (const one of row) read.characters += String(one ?? '').length;
+    return result;
+  });
 }
 
 const WAYS = [

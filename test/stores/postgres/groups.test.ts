@@ -6,21 +6,12 @@ import { PostgresStore } from '../../../src/stores/postgres/store.js';
 import { keyOf, put, resourceOf } from '../../../src/testing/conformance-case.js';
 import { below, createRandom, oneOf } from '../../../src/testing/random.js';
 import { cases, SEED } from '../../support/chance.js';
-import { postgresPool } from './pool.js';
+import { noting, postgresPool } from './pool.js';
 
 /** A store, and the statements that it has sent. */
 async function newStore() {
-  const pool = await postgresPool();
   const sent: string[] = [];
-  const store = new PostgresStore({
-    async connect() {
-      const client = await pool.connect();
-      return {
-        query: (statement) => (sent.push(statement.text), client.query(statement)),
-        release: (broken) => client.release(broken),
-      };
-    },
-  });
+  const store = new PostgresStore(noting(await postgresPool(), sent));
   await store.accessEpoch();
   sent.length = 0;
   return { store, sent };

@@ -1,7 +1,7 @@
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { Criteria, SortKey } from '../../../src/search/criteria/criteria.js';
 import type { SearchPosition } from '../../../src/search/evaluate/sort.js';
-import type { PostgresPool, PostgresStatement } from '../../../src/stores/postgres/database/driver.js';
+import type { PostgresPool } from '../../../src/stores/postgres/database/driver.js';
 import { TUNING } from '../../../src/stores/postgres/scans/tuning.js';
 import { SKIP_TUNING } from '../../../src/stores/postgres/rows/skip-row.js';
 import { pglitePool } from '../../../src/stores/postgres/database/pglite-pool.js';
@@ -9,33 +9,23 @@ import { PostgresStore } from '../../../src/stores/postgres/store.js';
 import { put, queryOf } from '../../../src/testing/conformance-case.js';
 import { createRandom } from '../../../src/testing/random.js';
 import { skewedResources } from '../../../src/testing/skewed-resources.js';
-import { bareDatabase } from './pool.js';
+import { bareDatabase, through } from './pool.js';
 import type { PlanNode } from '../plan-node.js';
 import { someOf } from '../../support/chance.js';
 import { buildSkips } from './skip-build.js';
 
 /** A pool that explains each search that passes through it. */
 function explaining(pool: PostgresPool, plans: PlanNode[]): PostgresPool {
-  return {
-    async connect() {
-      const client = await pool.connect();
-      return {
-        async query(statement: PostgresStatement) {
-          if (/^(?:WITH [klst]0|SELECT (?:count|\(|CASE|a\.n|r0\.key))/.test(statement.text)) {
-            const text = `EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) ${statement.text}`;
-            const { rows } = await client.query({ ...statement, text });
-            const [[answer]] = rows as [[unknown]];
-            const [{ Plan }] = (typeof answer === 'string' ? JSON.parse(answer) : answer) as [
-              { readonly Plan: PlanNode },
-            ];
-            plans.push(Plan);
-          }
-          return client.query(statement);
-        },
-        release: (broken) => client.release(broken),
-      };
-    },
-  };
+  return through(pool, async (statement, client) => {
+    if (/^(?:WITH [klst]0|SELECT (?:count|\(|CASE|a\.n|r0\.key))/.test(statement.text)) {
+      const text = `EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) ${statement.text}`;
+      const { rows } = await client.query({ ...statement, text });
+      const [[answer]] = rows as [[unknown]];
+      const [{ Plan }] = (typeof answer === 'string' ? JSON.parse(answer) : answer) as [{ readonly Plan: PlanNode }];
+      plans.push(Plan);
+    }
+    return client.query(statement);
+  });
 }
 
 function nodesOf(node: PlanNode): readonly PlanNode[] {

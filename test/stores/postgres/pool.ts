@@ -1,5 +1,10 @@
 import type { PGlite } from '@electric-sql/pglite';
-import type { PostgresPool, PostgresStatement } from '../../../src/stores/postgres/database/driver.js';
+import type {
+  PostgresAnswer,
+  PostgresClient,
+  PostgresPool,
+  PostgresStatement,
+} from '../../../src/stores/postgres/database/driver.js';
 import { pglitePool } from '../../../src/stores/postgres/database/pglite-pool.js';
 import { PostgresStore } from '../../../src/stores/postgres/store.js';
 import { openPglite } from '../../support/open-pglite.js';
@@ -64,18 +69,30 @@ export async function postgresPool(): Promise<PostgresPool> {
   return pglitePool(database);
 }
 
-/** A pool that notes the statements. */
-export function noting(pool: PostgresPool, statements: string[]): PostgresPool {
+/**
+ * A pool whose statements a test sees, or changes, on their way to another pool. It says how many connections that one has: a
+ * store that knows of a single one builds no skip index in the background, while the calls of a test wait for it.
+ */
+export function through(
+  pool: PostgresPool,
+  query: (statement: PostgresStatement, client: PostgresClient) => Promise<PostgresAnswer>,
+): PostgresPool {
   return {
+    options: pool.options,
     async connect() {
       const client = await pool.connect();
       return {
-        query(statement: PostgresStatement) {
-          statements.push(statement.text);
-          return client.query(statement);
-        },
+        query: (statement) => query(statement, client),
         release: (broken) => client.release(broken),
       };
     },
   };
+}
+
+/** A pool that notes the statements. */
+export function noting(pool: PostgresPool, statements: string[]): PostgresPool {
+  return through(pool, (statement, client) => {
+    statements.push(statement.text);
+    return client.query(statement);
+  });
 }

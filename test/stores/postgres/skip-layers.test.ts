@@ -1,5 +1,5 @@
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { PostgresPool, PostgresStatement } from '../../../src/stores/postgres/database/driver.js';
+import type { PostgresPool } from '../../../src/stores/postgres/database/driver.js';
 import { TUNING } from '../../../src/stores/postgres/scans/tuning.js';
 import { SKIP_TUNING, type SkipHeader } from '../../../src/stores/postgres/rows/skip-row.js';
 import { PostgresStore } from '../../../src/stores/postgres/store.js';
@@ -9,7 +9,7 @@ import { randomResources } from '../../../src/testing/random-resources.js';
 import { skewedResources } from '../../../src/testing/skewed-resources.js';
 import { assertSearches } from '../../../src/testing/suites/random-searches.js';
 import { cases, IS_WHOLE, SEED, someOf } from '../../support/chance.js';
-import { noting, postgresPool } from './pool.js';
+import { noting, postgresPool, through } from './pool.js';
 import { buildSkips, rowsOf } from './skip-build.js';
 import { World } from './skip-world.js';
 
@@ -158,18 +158,10 @@ describe('layers', () => {
     const pending = await rowsOf(pool, 'SELECT * FROM fhirgraph_skip_written ORDER BY resource');
     for (let failing = 1; failing < 200; failing += 13) {
       let left = failing;
-      const interrupted: PostgresPool = {
-        async connect() {
-          const client = await pool.connect();
-          return {
-            async query(statement: PostgresStatement) {
-              if (!/^ROLLBACK/.test(statement.text) && --left === 0) throw new Error('interrupted');
-              return client.query(statement);
-            },
-            release: (broken) => client.release(broken),
-          };
-        },
-      };
+      const interrupted = through(pool, async (statement, client) => {
+        if (!/^ROLLBACK/.test(statement.text) && --left === 0) throw new Error('interrupted');
+        return client.query(statement);
+      });
       await buildSkips(interrupted, ['Observation']);
       if (left > 0) break;
       expect(await rowsOf(pool, 'SELECT * FROM fhirgraph_skip ORDER BY type, sort, subject, value')).toEqual(before);

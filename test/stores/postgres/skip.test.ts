@@ -4,7 +4,7 @@ import { R4 } from '../../../src/fhir/r4.js';
 import type { AnyResource } from '../../../src/fhir/resource.js';
 import type { Criteria, SortKey } from '../../../src/search/criteria/criteria.js';
 import type { Connections } from '../../../src/stores/postgres/database/connections.js';
-import type { PostgresPool, PostgresStatement } from '../../../src/stores/postgres/database/driver.js';
+import type { PostgresPool } from '../../../src/stores/postgres/database/driver.js';
 import { projectKey } from '../../../src/stores/postgres/rows/keys.js';
 import { TUNING } from '../../../src/stores/postgres/scans/tuning.js';
 import type { Row } from '../../../src/stores/postgres/database/lent-connection.js';
@@ -24,7 +24,7 @@ import { assertSearches } from '../../../src/testing/suites/random-searches.js';
 import { cases, SEED, someOf } from '../../support/chance.js';
 import { until } from '../../support/until.js';
 import { correlatedObservations } from '../correlated-observations.js';
-import { noting, postgresPool } from './pool.js';
+import { noting, postgresPool, through } from './pool.js';
 import { buildSkips, rowsOf } from './skip-build.js';
 import { above, assertTextsAfterCodes, by, match, write } from '../skip-cases.js';
 
@@ -347,25 +347,15 @@ function sum(numbers: readonly number[]): number {
 
 /** A pool that counts the rows that each search reads. */
 function counting(pool: PostgresPool, rows: number[]): PostgresPool {
-  return {
-    async connect() {
-      const client = await pool.connect();
-      return {
-        async query(statement: PostgresStatement) {
-          if (/^\s*(?:WITH [lstk]0|SELECT \()/.test(statement.text)) {
-            const text = `EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) ${statement.text}`;
-            const [[answer]] = (await client.query({ ...statement, text })).rows as [[unknown]];
-            const [{ Plan }] = (typeof answer === 'string' ? JSON.parse(answer) : answer) as [
-              { readonly Plan: PlanNode },
-            ];
-            rows.push(examined(Plan));
-          }
-          return client.query(statement);
-        },
-        release: (broken) => client.release(broken),
-      };
-    },
-  };
+  return through(pool, async (statement, client) => {
+    if (/^\s*(?:WITH [lstk]0|SELECT \()/.test(statement.text)) {
+      const text = `EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) ${statement.text}`;
+      const [[answer]] = (await client.query({ ...statement, text })).rows as [[unknown]];
+      const [{ Plan }] = (typeof answer === 'string' ? JSON.parse(answer) : answer) as [{ readonly Plan: PlanNode }];
+      rows.push(examined(Plan));
+    }
+    return client.query(statement);
+  });
 }
 
 interface PlanNode {
@@ -638,22 +628,14 @@ describe('skip indexes', () => {
     const [[project]] = (await rowsOf(pool, 'SELECT DISTINCT project FROM fhirgraph_skip_type')) as [[string]];
     expect(project.replaceAll('-', '')).toBe(projectKey(PROJECT));
     let erased = false;
-    const interrupted: PostgresPool = {
-      async connect() {
-        const client = await pool.connect();
-        return {
-          async query(statement: PostgresStatement) {
-            // As if another process had erased it meanwhile: its mark is gone.
-            if (!erased && /UPDATE fhirgraph_skip_type/.test(statement.text)) {
-              erased = true;
-              await client.query({ text: 'DELETE FROM fhirgraph_skip_type', values: [], rowMode: 'array' });
-            }
-            return client.query(statement);
-          },
-          release: (broken) => client.release(broken),
-        };
-      },
-    };
+    const interrupted = through(pool, async (statement, client) => {
+      // As if another process had erased it meanwhile: its mark is gone.
+      if (!erased && /UPDATE fhirgraph_skip_type/.test(statement.text)) {
+        erased = true;
+        await client.query({ text: 'DELETE FROM fhirgraph_skip_type', values: [], rowMode: 'array' });
+      }
+      return client.query(statement);
+    });
     await rowsOf(pool, 'DELETE FROM fhirgraph_skip');
     await buildSkips(interrupted, ['Observation']);
     expect(erased).toBe(true);

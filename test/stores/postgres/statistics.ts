@@ -3,7 +3,6 @@ import type { AnyResource } from '../../../src/fhir/resource.js';
 import { rowsOf } from '../../../src/stores/postgres/rows/array.js';
 import { deleteOf } from '../../../src/stores/postgres/rows/by-key.js';
 import { projectKey, resourceKey } from '../../../src/stores/postgres/rows/keys.js';
-import type { PostgresStatement } from '../../../src/stores/postgres/database/driver.js';
 import type { Row } from '../../../src/stores/postgres/database/lent-connection.js';
 import { pglitePool } from '../../../src/stores/postgres/database/pglite-pool.js';
 import { ProjectWrites } from '../../../src/stores/postgres/commit/project-writes.js';
@@ -14,7 +13,7 @@ import type { Transaction } from '../../../src/stores/postgres/database/transact
 import { type Sql, sql } from '../../../src/stores/sql/sql.js';
 import { PROJECT, putAll, resourceOf } from '../../../src/testing/conformance-case.js';
 import { until } from '../../support/until.js';
-import { bareDatabase } from './pool.js';
+import { bareDatabase, through } from './pool.js';
 import { buildSkips } from './skip-build.js';
 
 /** Statistics of small loads. */
@@ -82,18 +81,12 @@ test('warnings about work in the background say that the schema was dropped', as
   ofSmallLoads(LONG_MS);
   const database = await bareDatabase();
   const pool = pglitePool(database);
-  const store = new PostgresStore({
-    async connect() {
-      const client = await pool.connect();
-      return {
-        async query(statement: PostgresStatement) {
-          if (/^VACUUM/.test(statement.text)) await database.exec('DROP SCHEMA public CASCADE; CREATE SCHEMA public');
-          return client.query(statement);
-        },
-        release: (broken) => client.release(broken),
-      };
-    },
-  });
+  const store = new PostgresStore(
+    through(pool, async (statement, client) => {
+      if (/^VACUUM/.test(statement.text)) await database.exec('DROP SCHEMA public CASCADE; CREATE SCHEMA public');
+      return client.query(statement);
+    }),
+  );
   const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
   onTestFinished(() => warn.mockRestore());
   await putAll(store, ...Array.from({ length: 10 }, (_, index) => resourceOf('Patient', `p${index}`)));
@@ -123,21 +116,15 @@ test('before there are statistics, a commit looks its resources up by their keys
   const database = await bareDatabase();
   const pool = pglitePool(database);
   const plans: string[] = [];
-  const store = new PostgresStore({
-    async connect() {
-      const client = await pool.connect();
-      return {
-        async query(statement) {
-          if (/^(?:SELECT (?:k\.position|replace)|WITH w0)/.test(statement.text)) {
-            const { rows } = await client.query({ ...statement, text: `EXPLAIN (COSTS OFF) ${statement.text}` });
-            plans.push(...rows.map(([text]) => String(text)));
-          }
-          return client.query(statement);
-        },
-        release: (broken) => client.release(broken),
-      };
-    },
-  });
+  const store = new PostgresStore(
+    through(pool, async (statement, client) => {
+      if (/^(?:SELECT (?:k\.position|replace)|WITH w0)/.test(statement.text)) {
+        const { rows } = await client.query({ ...statement, text: `EXPLAIN (COSTS OFF) ${statement.text}` });
+        plans.push(...rows.map(([text]) => String(text)));
+      }
+      return client.query(statement);
+    }),
+  );
   const patients = (active: boolean): AnyResource[] =>
     Array.from({ length: 100 }, (_, index) => resourceOf('Patient', `p${index}`, { active }));
   for (const active of [true, false]) await putAll(store, ...patients(active));
