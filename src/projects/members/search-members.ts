@@ -140,7 +140,7 @@ async function withOwnParameters(
   const byEmail = await Promise.all(emails.map(([name, value]) => emailCriteria(session, name, value)));
   const byStatus = statuses.map(([name, value]) => statusCriteria(session.store.model, name, value, now));
   const scope = and([rest, ...byStatus, ...byEmail]);
-  const byName = await Promise.all(names.map(([name, value]) => nameCriteria(session, name, value, scope)));
+  const byName = await nameCriteria(session, names, scope);
   return and([scope, ...byName]);
 }
 
