@@ -60,7 +60,7 @@ export class SkipWalker {
   async #orderOf({ order, level }: Asked, { skip }: SkipKey): Promise<SkipOrderKeys | undefined> {
     await this.#index.load([presenceName(skip), ...orderNames(skip)]);
     const { descending } = order.keys[level]!;
-    return this.#index.order(skip, descending) ?? this.#index.orderWithoutValues(skip);
+    return this.#index.orders.of(skip, descending) ?? this.#index.orders.withoutValues(skip);
   }
 
   async *#find(part: Part, known: ConditionSet): Finding {

@@ -77,10 +77,10 @@ export class LayerOrders {
   /** The places of the layer's resources in an order. */
   async *order(sort: number, values: Values): AsyncGenerator<Row> {
     const { below } = this.#source;
-    const several = below.hasSeveral(sort) || values.several.length > 0;
+    const several = below.orders.hasSeveral(sort) || values.several.length > 0;
     for (const subject of several ? [BY_SMALLEST, BY_LARGEST] : [BY_SMALLEST]) {
       const entries = subject === BY_LARGEST ? values.largest : values.smallest;
-      const change = new OrderChange(below.orderView(sort, subject === BY_LARGEST)!, entries, this.#others(entries));
+      const change = new OrderChange(below.orders.view(sort, subject === BY_LARGEST)!, entries, this.#others(entries));
       if (this.#source.divides) await this.#divide(change, sort, subject === BY_LARGEST);
       yield { sort, subject, value: ORDER, data: JSON.stringify(change.row(several)) };
     }
@@ -99,10 +99,10 @@ export class LayerOrders {
   async #divide(change: OrderChange, sort: number, descending: boolean): Promise<void> {
     const { below, left } = this.#source;
     const { granule } = SKIP_TUNING;
-    const view = below.orderView(sort, descending)!;
+    const view = below.orders.view(sort, descending)!;
     for (const [place, added] of change.grown) {
       if (added + view.added[place]!.length <= granule) continue;
-      const order = below.order(sort, descending)!;
+      const order = below.orders.of(sort, descending)!;
       await below.load(order.rowsOf(place, place));
       const members = order.keysOf(place, left);
       if (members.length + added > 2 * granule) change.divide(place, await this.#valuesIn(sort, descending, members));

@@ -139,9 +139,9 @@ class Checker {
     const { several, cuts, lists } = JSON.parse(data) as LayerOrder;
     const descending = subject === BY_LARGEST;
     await this.#below.load(orderNames(sort));
-    const order = this.#below.order(sort, descending)!;
+    const order = this.#below.orders.of(sort, descending)!;
     await this.#below.load(order.rowsOf(0, order.starts.length));
-    if (cuts.length > 0 || several !== this.#below.hasSeveral(sort)) this.#wrong++;
+    if (cuts.length > 0 || several !== this.#below.orders.hasSeveral(sort)) this.#wrong++;
     const expected = granuleLists(lists);
     for (let granule = 0; cuts.length === 0 && granule <= order.starts.length; granule++) {
       const stored = this.#ranksOf(order.keysOf(granule, this.#below.all));

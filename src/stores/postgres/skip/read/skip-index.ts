@@ -6,29 +6,22 @@ import { projectKey, uuidText } from '../../rows/keys.js';
 import type { Run } from '../../database/run.js';
 import { inKeyOrder, keysOfLayers, placesIn } from './layer-keys.js';
 import { LayerRows } from './layer-rows.js';
-import { OrderView } from './order-view.js';
-import { orderKeys, orderWithoutValues, type SkipOrderKeys } from './order-keys.js';
 import { ABSENT, type Kept, type SkipCache } from './skip-cache.js';
+import { SkipOrders } from './skip-orders.js';
 import {
-  BY_END,
-  BY_LARGEST,
-  BY_SMALLEST,
   IDS,
   KEYS_IN_ROW,
-  type LayerOrder,
-  ORDER,
   PRESENCE,
   REPLACED,
   SETS,
   SEVERAL,
   SKIP_TUNING,
   type SkipHeader,
-  type SkipOrder,
   systemsName,
   type SystemsOf,
   wholeName,
 } from '../../rows/skip-row.js';
-import { orderName, presenceName, type RowName, SkipRows } from './skip-rows.js';
+import { type RowName, SkipRows } from './skip-rows.js';
 import { ofType, type SkipSource, SkipStates } from './skip-state.js';
 import type { SortedKeys } from '../format/sorted-keys.js';
 import type { StoredReferences } from './stored-references.js';
@@ -46,6 +39,7 @@ export class SkipIndex {
   readonly layers: readonly LayerRows[];
   /** An upper bound of all numbers. Some below it belong to no resource. */
   readonly size: number;
+  readonly orders: SkipOrders;
   readonly #of: Sql;
   readonly #scope: { readonly shard: string; readonly type: string };
   readonly #run: Run;
@@ -65,6 +59,7 @@ export class SkipIndex {
     this.#rows = new SkipRows(header.id, this.layers, this.#of, run, cache);
     const last = this.layers.at(-1)!;
     this.size = last.first + last.size;
+    this.orders = new SkipOrders(this, this.#rows);
   }
 
   /**
@@ -162,75 +157,6 @@ export class SkipIndex {
       return row === ABSENT ? undefined : (row as SystemsOf);
     });
     return oldest && systemsOfLayers([oldest, ...later.filter((one) => one !== undefined)]);
-  }
-
-  order(sort: number, descending: boolean): SkipOrderKeys | undefined {
-    const view = this.orderView(sort, descending);
-    if (view === undefined) return undefined;
-    const name = orderName(sort, descending && this.#severalInOldest(sort) ? BY_LARGEST : BY_SMALLEST);
-    const last = (this.#rows.row(name) as SkipOrder).starts.length;
-    return this.#orderKeys(view, name, last, descending && this.hasSeveral(sort) ? BY_LARGEST : BY_SMALLEST);
-  }
-
-  /** @param subject of the granules with those of all layers */
-  #orderKeys(view: OrderView, name: RowName, last: number, subject: number): SkipOrderKeys {
-    const read = (row: RowName): Uint8Array => this.#rows.row(row) as Uint8Array;
-    return orderKeys(view, name, last, read, (block, fill) =>
-      this.#rows.combined(`block ${name.sort} ${subject} ${block}`, () => {
-        const set = this.emptySet();
-        fill(set);
-        return set;
-      }),
-    );
-  }
-
-  /** The granules of an order, with those of all layers. Load the rows of the order first. */
-  orderView(sort: number, descending: boolean): OrderView | undefined {
-    const oldest = this.#rows.row(orderName(sort, BY_SMALLEST));
-    if (oldest === ABSENT) return undefined;
-    const subject = descending && this.hasSeveral(sort) ? BY_LARGEST : BY_SMALLEST;
-    return this.#rows.combined(`order ${sort} ${subject}`, () => {
-      const first = subject === BY_LARGEST && this.#severalInOldest(sort) ? BY_LARGEST : BY_SMALLEST;
-      let view = OrderView.of(this.#rows.row(orderName(sort, first)) as SkipOrder);
-      for (const { mark } of this.layers.slice(1)) {
-        // One without several values is the same both ways.
-        const rows = [subject, BY_SMALLEST].map((one) => this.#rows.row({ sort, subject: one, value: mark + ORDER }));
-        view = view.with(rows.find((row) => row !== ABSENT) as LayerOrder);
-      }
-      return view;
-    });
-  }
-
-  #severalInOldest(sort: number): boolean {
-    return (this.#rows.row(orderName(sort, BY_SMALLEST)) as SkipOrder).several;
-  }
-
-  /**
-   * The resources with long intervals of a parameter, by the end of the last one. Undefined if they are few, or if there are
-   * layers, which have no such order.
-   */
-  ends(sort: number): SkipOrderKeys | undefined {
-    const name = orderName(sort, BY_END);
-    const order = this.isLayered ? ABSENT : this.#rows.row(name);
-    if (order === ABSENT) return undefined;
-    const view = this.#rows.combined(`order ${sort} ${BY_END}`, () => OrderView.of(order as SkipOrder));
-    return this.#orderKeys(view, name, view.starts.length, BY_END);
-  }
-
-  /** The order by a parameter without values. Undefined if a resource has one. Load its presence first. */
-  orderWithoutValues(parameter: number): SkipOrderKeys | undefined {
-    const name = presenceName(parameter);
-    const hasValues = ({ mark }: LayerRows): boolean =>
-      this.#rows.row({ ...name, value: mark + name.value }) !== ABSENT;
-    if (this.layers.some(hasValues)) return undefined;
-    return orderWithoutValues(this.all);
-  }
-
-  /** Whether some resource may have several values of a parameter. Load the order first. */
-  hasSeveral(parameter: number): boolean {
-    const last = this.layers.at(-1)!.mark;
-    const order = this.#rows.row({ ...orderName(parameter, BY_SMALLEST), value: last + ORDER });
-    return order === ABSENT || (order as SkipOrder).several;
   }
 
   /** Selects the keys of some numbers, except those of resources written since. */

@@ -121,13 +121,13 @@ export class ConditionSets implements KnownSets {
     }
     const held = shared && this.index.setOf(shared.parameter, valueName(String(shared.value)));
     if (shared !== undefined && held !== undefined) {
-      return { set: held, exact: shared.suffices || !this.index.hasSeveral(shared.parameter) };
+      return { set: held, exact: shared.suffices || !this.index.orders.hasSeveral(shared.parameter) };
     }
     return criteria && setOfCriteria(criteria, this);
   }
 
   #groupOf({ group }: Condition): { readonly order: SkipOrderKeys; readonly granule: number } | undefined {
-    const order = group && this.index.order(group.order, group.descending);
+    const order = group && this.index.orders.of(group.order, group.descending);
     const granule = order && granuleOf(order, group.value);
     return granule === undefined ? undefined : { order: order!, granule };
   }

@@ -68,7 +68,7 @@ export class RangeSet {
     const from = low === undefined ? 0 : partWith(starts, low);
     this.#span = [from, high === undefined ? starts.length - 1 : partWith(starts, high)];
     this.#isCut = high !== undefined;
-    const ends = asksForUnit(criteria.test) ? undefined : index.ends(subjectOf(parameter, scope)!);
+    const ends = asksForUnit(criteria.test) ? undefined : index.orders.ends(subjectOf(parameter, scope)!);
     const { reaching, leaving } = this.#values;
     [this.#reaching, this.#leaving] = [reaching, leaving].map((long) => new LongIntervals(long, index, ends)) as [
       LongIntervals,
@@ -90,7 +90,7 @@ export class RangeSet {
   static of(criteria: RangeCriteria, index: SkipIndex, scope: RowScope): RangeSet | undefined {
     const [name] = RangeSet.namesOf(criteria, scope);
     if (name === undefined || rangeOf(criteria, parameterOf(criteria)) === undefined) return undefined;
-    const order = index.order(name.subject, isOpenAbove(criteria.test));
+    const order = index.orders.of(name.subject, isOpenAbove(criteria.test));
     return order && new RangeSet(criteria, index, order, scope);
   }
 
