@@ -7,6 +7,7 @@ import { parseReference } from '../fhir/reference.js';
 import type { AnyResource } from '../fhir/resource.js';
 import { runBundle } from '../import/bundle/import-bundle.js';
 import { entryReader } from './entry-reader.js';
+import { mapInTurns, Pace } from '../platform/pace.js';
 import type { TransactionOptions } from './repository.js';
 import type { RepositoryContext } from './repository-context.js';
 
@@ -41,7 +42,10 @@ async function withRepresentations(
   const { store, caller, signal, baseUrl, profiles } = context;
   const entries = response.entry ?? [];
   const keys = new Map<number, GuardedKey>();
+  // What is written is answered, however late.
+  const pace = new Pace();
   for (const [index, entry] of entries.entries()) {
+    if (pace.isSpent) await pace.next();
     const location = parseReference(entry.response?.location ?? '');
     if (location?.kind === 'local')
       keys.set(index, { type: location.type, id: location.id, version: location.version });
@@ -49,12 +53,13 @@ async function withRepresentations(
   const found = await guardStore(store, caller, baseUrl, trace, profiles).read([...keys.values()], { signal });
   const resources = new Map<number, AnyResource>();
   for (const [position, index] of [...keys.keys()].entries()) {
+    if (pace.isSpent) await pace.next();
     const result = found[position];
     if (result?.status !== 'found') continue;
     trace?.show(result.resource);
     resources.set(index, result.resource);
   }
-  const entry = entries.map((one, index) => {
+  const entry = await mapInTurns(entries, pace, (one, index) => {
     const resource = resources.get(index);
     return resource === undefined ? one : { resource, ...one };
   });

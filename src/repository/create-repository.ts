@@ -68,9 +68,9 @@ export function repositoryOf(open: OpenRepository): Repository {
         const { bundleTargets, carryOutBundle } = await loadTransactions();
         const trace = tracedBy(context, facts, baseUrl);
         const { model } = context.store;
-        if (trace !== undefined) facts.targets = bundleTargets(model, request, undefined, baseUrl);
+        if (trace !== undefined) facts.targets = await bundleTargets(model, request, undefined, baseUrl);
         const response = await underLimits(context, (bounded) => carryOutBundle(request, bounded, trace, options));
-        if (trace !== undefined) facts.targets = bundleTargets(model, request, response, baseUrl);
+        if (trace !== undefined) facts.targets = await bundleTargets(model, request, response, baseUrl);
         facts.results = response.entry?.length ?? 0;
         return bundle(response);
       }).catch(failAsFhirError),

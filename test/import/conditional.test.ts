@@ -1,5 +1,6 @@
-import { describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import type { ImportContext } from '../../src/import/import-context.js';
+import { PACE } from '../../src/platform/pace.js';
 import type { ResourceStore } from '../../src/store/store.js';
 import {
   ask,
@@ -14,6 +15,10 @@ import {
   statuses,
   versions,
 } from './harness.js';
+import { countTurns } from '../support/count-turns.js';
+
+const DEFAULT = PACE.turnMs;
+afterEach(() => void (PACE.turnMs = DEFAULT));
 
 const identifier = (value: string): object[] => [{ system: 'http://kit.example/npi', value }];
 const QUERY = 'identifier=http://kit.example/npi|1';
@@ -195,6 +200,69 @@ describe('conditional references', () => {
       importAll(await withDoctors(), patient(`Practitioner?${QUERY}`), post(doctor('again', '1'))),
     );
     expect(fault.message).toContain('several resources');
+  });
+
+  test('take turns between the resources of the Bundle', async () => {
+    PACE.turnMs = 0;
+    const doctors = Array.from({ length: 100 }, (_, index) => put(doctor(`d${index}`, String(index))));
+    const turnsWith = async (query: string): Promise<number> => {
+      const imported = (): Promise<unknown> => importAll(memoryContext(), patient(`Practitioner?${query}`), ...doctors);
+      return (await countTurns(imported)).turns;
+    };
+    // An index by code takes a turn for each of them, and so does a comparison with each.
+    const plain = await turnsWith('_id=d7');
+    expect(plain - (await turnsWith('identifier=7'))).toBeLessThan(5);
+    const context = memoryContext();
+    const { turns } = await countTurns(() => importAll(context, ...doctors));
+    expect(plain - turns).toBeGreaterThan(100);
+  });
+
+  test('ask what refers to the resources of the Bundle once for all of them', async () => {
+    const context = memoryContext();
+    const doctors = Array.from({ length: 50 }, (_, index) => put(doctor(`d${index}`, String(index))));
+    const roles = ['d7', 'd9', 'd9', 'd3'].map((id, index) =>
+      put({
+        resourceType: 'PractitionerRole',
+        id: `r${index}`,
+        active: id === 'd7',
+        specialty: [{ coding: [{ code: id }] }],
+        practitioner: { reference: `Practitioner/${id}` },
+      }),
+    );
+    const has = '_has:PractitionerRole:practitioner';
+    await importAll(context, patient(`Practitioner?${has}:active=true`), ...doctors, ...roles);
+    expect((await contents(context.store))['Patient/p']).toMatchObject({
+      generalPractitioner: [{ reference: 'Practitioner/d7' }],
+    });
+    const other = memoryContext();
+    await importAll(other, patient(`Practitioner?${has}:specialty=d9`), ...doctors, ...roles);
+    expect((await contents(other.store))['Patient/p']).toMatchObject({
+      generalPractitioner: [{ reference: 'Practitioner/d9' }],
+    });
+    const several = await faultOf(
+      importAll(memoryContext(), patient(`Practitioner?${has}:active=false`), ...doctors, ...roles),
+    );
+    expect(several.message).toContain('several resources');
+  });
+
+  test.each([
+    ['identifier=http://kit.example/npi|1', 'one'],
+    ['identifier=1,8', 'one'],
+    ['identifier:not=1&active=true', 'two'],
+    ['active=true', 'two'],
+    ['gender=female&active=false', 'three'],
+  ])('find %s in the Bundle', async (query, id) => {
+    const context = memoryContext();
+    await importAll(
+      context,
+      patient(`Practitioner?${query}`),
+      put(doctor('one', '1')),
+      put(doctor('two', '2', { active: true })),
+      put(doctor('three', '3', { active: false, gender: 'female' })),
+    );
+    expect((await contents(context.store))['Patient/p']).toMatchObject({
+      generalPractitioner: [{ reference: `Practitioner/${id}` }],
+    });
   });
 
   test('are asked once per text', async () => {

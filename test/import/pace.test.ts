@@ -1,9 +1,14 @@
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { importBundle, MemoryStore, systemCaller } from '../../src/index.js';
 import { PACE } from '../../src/platform/pace.js';
+import { READ_TUNING } from '../../src/store/read-in-parts.js';
 
 const DEFAULT = PACE.turnMs;
-afterEach(() => void (PACE.turnMs = DEFAULT));
+const KEYS = READ_TUNING.keysAtOnce;
+afterEach(() => {
+  PACE.turnMs = DEFAULT;
+  READ_TUNING.keysAtOnce = KEYS;
+});
 
 function transaction(size: number): object {
   const entry = Array.from({ length: size }, (_, index) => ({
@@ -41,6 +46,44 @@ test.each([
   expect((await imported).created).toBe(320);
   expect(counted).toBeGreaterThanOrEqual(turns);
   if (turns === 0) expect(counted).toBeLessThan(5);
+});
+
+test('a transaction takes a turn after each link to an entry', async () => {
+  PACE.turnMs = 0;
+  const bundle = (fullUrl: (index: number) => object): object => ({
+    resourceType: 'Bundle',
+    type: 'transaction',
+    entry: Array.from({ length: 100 }, (_, index) => ({
+      ...fullUrl(index),
+      resource: { resourceType: 'Patient', id: `p${index}` },
+      request: { method: 'PUT', url: `Patient/p${index}` },
+    })),
+  });
+  const turnsOf = (body: object): Promise<number> =>
+    turnsDuring(importBundle(body, { store: new MemoryStore(), caller: systemCaller('clinic') }));
+  const without = await turnsOf(bundle(() => ({})));
+  const withLinks = await turnsOf(bundle((index) => ({ fullUrl: `http://x.example/Patient/p${index}` })));
+  expect(withLinks - without).toBeGreaterThanOrEqual(100);
+});
+
+test('the targets of a long Bundle are found in turns', async () => {
+  PACE.turnMs = 0;
+  const context = { store: new MemoryStore(), caller: systemCaller('clinic') };
+  const without = await turnsDuring(importBundle(transaction(100), context));
+  const audited = { ...context, store: new MemoryStore(), audit: () => undefined };
+  // Before and after it is carried out.
+  expect((await turnsDuring(importBundle(transaction(100), audited))) - without).toBeGreaterThanOrEqual(195);
+});
+
+test('a transaction reads the stored resources in parts', async () => {
+  READ_TUNING.keysAtOnce = 100;
+  const store = new MemoryStore();
+  const read = vi.spyOn(store, 'read');
+  const context = { store, caller: systemCaller('clinic') };
+  expect((await importBundle(transaction(320), context)).created).toBe(320);
+  const sizes = (): number[] => read.mock.calls.map(([keys]) => keys.length).filter((size) => size > 1);
+  expect(sizes()).toEqual([100, 100, 100, 20]);
+  expect((await importBundle(transaction(320), context)).unchanged).toBe(320);
 });
 
 test.each(['batch', 'transaction'])('the reads of a %s give others a turn after each', async (type) => {

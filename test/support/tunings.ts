@@ -1,5 +1,6 @@
 import { PARTS } from '../../src/fhir/json/parts.js';
 import { PACE } from '../../src/platform/pace.js';
+import { READ_TUNING } from '../../src/store/read-in-parts.js';
 import { SKIP_TUNING as POSTGRES_SKIPS } from '../../src/stores/postgres/rows/skip-row.js';
 import { TUNING as POSTGRES_SCANS } from '../../src/stores/postgres/scans/tuning.js';
 import { THREAD_TUNING } from '../../src/stores/sqlite/database/tuning.js';
@@ -7,7 +8,7 @@ import { SKIP_TUNING as SQLITE_SKIPS } from '../../src/stores/sqlite/rows/skip-r
 import { TUNING as SQLITE_SCANS } from '../../src/stores/sqlite/scans/tuning.js';
 
 const TUNINGS: readonly object[] = [
-  ...[PARTS, PACE, THREAD_TUNING],
+  ...[PARTS, PACE, READ_TUNING, THREAD_TUNING],
   ...[POSTGRES_SCANS, POSTGRES_SKIPS, SQLITE_SCANS, SQLITE_SKIPS],
 ];
 const DEFAULTS = TUNINGS.map((one) => ({ ...one }));

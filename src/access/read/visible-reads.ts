@@ -5,6 +5,7 @@ import type { HistoryEntry, HistoryPage } from '../../store/history.js';
 import type { ResourceKey } from '../../store/resource-key.js';
 import type { ResourceStore } from '../../store/store.js';
 import type { ReadResult, StoredResource } from '../../store/stored-resource.js';
+import { READ_TUNING, readInParts } from '../../store/read-in-parts.js';
 import { ATTEMPTS, Overtaken, withRetries } from '../../store/with-retries.js';
 import type { Caller } from '../caller.js';
 import { decide, isUnrestricted } from '../decide.js';
@@ -34,6 +35,9 @@ export interface Reading {
  * A deletion is visible if a rule grants the whole type; other rules cannot decide whether they granted the resource.
  */
 export function readVisible(reading: Reading, keys: readonly GuardedKey[]): Promise<readonly ReadResult[]> {
+  if (keys.length > READ_TUNING.keysAtOnce) {
+    return readInParts(keys, reading.options, (part) => readVisible(reading, part));
+  }
   const { store, caller, options, origins } = reading;
   const decided = keys.map(({ type, version }) => decide(caller, type, version === undefined ? 'read' : 'vread'));
   const allowed = [...keys.keys()].filter((index) => decided[index] !== null);

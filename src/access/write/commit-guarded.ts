@@ -3,6 +3,7 @@ import { elementsOf } from '../../fhir/resource.js';
 import { inTurns, mapInTurns, Pace } from '../../platform/pace.js';
 import { CallPace } from '../../store/call-pace.js';
 import { assertNotAborted } from '../../store/guards.js';
+import { readInParts } from '../../store/read-in-parts.js';
 import { putResultOf } from '../../store/put-result.js';
 import type { ResourceStore } from '../../store/store.js';
 import type { ReadResult } from '../../store/stored-resource.js';
@@ -102,10 +103,15 @@ async function answersOf(
   caller: Caller,
   trace: AccessTrace | undefined,
 ): Promise<readonly GuardedResult[]> {
-  const resultOf = new Map(steps.map((step, index) => [step, results[index]!]));
-  const asked = ready.filter((one) => one.role !== 'added');
   // What is written is not ended any more.
-  return mapInTurns(asked, new Pace(), (one) =>
+  const pace = new Pace();
+  const resultOf = new Map<ReadyWrite, WriteResult>();
+  for (let index = 0; index < steps.length; index++) {
+    if (pace.isSpent) await pace.next();
+    resultOf.set(steps[index]!, results[index]!);
+  }
+  const asked = ready.filter((one) => one.role !== 'added');
+  return mapInTurns(asked, pace, (one) =>
     one.role === 'unchanged' ? one.answer : answerOf(one, resultOf.get(one)!, caller, trace),
   );
 }
@@ -142,7 +148,8 @@ async function readReplaced(
       ? [write.key]
       : [],
   );
-  return keys.length === 0 ? [] : store.read(keys, options && { signal: options.signal, deadline: options.deadline });
+  const calls = options && { signal: options.signal, deadline: options.deadline };
+  return readInParts(keys, options, (part) => store.read(part, calls));
 }
 
 /** A Patient is its own compartment, even if its content changed. */

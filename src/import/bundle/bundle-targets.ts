@@ -3,25 +3,27 @@ import type { AuditTarget, RestInteraction } from '../../audit/audit-record.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { parseReference } from '../../fhir/reference.js';
 import { isJsonObject } from '../../fhir/resource.js';
+import { mapInTurns, Pace } from '../../platform/pace.js';
 import { parseEntryRequest, type EntryRequest } from '../entries/entry-request.js';
 
 /**
- * The targets of a Bundle's entries, for the audit trail. Malformed entries are left out. Never throws.
+ * The targets of a Bundle's entries, for the audit trail. Malformed entries are left out. Never rejects.
  *
  * @param response undefined before execution, and if it failed
  */
-export function bundleTargets(
+export async function bundleTargets(
   model: FhirModel,
   request: unknown,
   response: Bundle | undefined,
   baseUrl: string | undefined,
-): readonly AuditTarget[] {
+): Promise<readonly AuditTarget[]> {
   const entries = isJsonObject(request) && Array.isArray(request['entry']) ? (request['entry'] as unknown[]) : [];
-  return entries.flatMap((entry, index) => {
+  const targets = await mapInTurns(entries, new Pace(), (entry, index) => {
     const asked = isJsonObject(entry) && isJsonObject(entry['request']) ? entry['request'] : {};
     const parsed = attempt(() => parseEntryRequest(model, asked['method'], asked['url'], baseUrl));
-    return parsed === undefined ? [] : [targetOf(parsed, response?.entry?.[index])];
+    return parsed && targetOf(parsed, response?.entry?.[index]);
   });
+  return targets.filter((target) => target !== undefined);
 }
 
 function targetOf(request: EntryRequest, answered: BundleEntry | undefined): AuditTarget {

@@ -53,9 +53,9 @@ export function importWith(
   return underLimits(context, async (bounded) => {
     const trace = tracedBy(context, facts, context.baseUrl);
     const { model } = context.store;
-    if (trace !== undefined) facts.targets = bundleTargets(model, bundle, undefined, context.baseUrl);
+    if (trace !== undefined) facts.targets = await bundleTargets(model, bundle, undefined, context.baseUrl);
     const result = await run(bundle, bounded, trace);
-    if (trace !== undefined) facts.targets = bundleTargets(model, bundle, result.bundle, context.baseUrl);
+    if (trace !== undefined) facts.targets = await bundleTargets(model, bundle, result.bundle, context.baseUrl);
     facts.results = result.bundle.entry?.length ?? 0;
     return hasDecimalText(result.bundle) ? { ...result, bundle: await copyForHostInTurns(result.bundle) } : result;
   });

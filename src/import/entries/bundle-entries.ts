@@ -3,6 +3,7 @@ import { quote } from '../../fhir/messages/quote.js';
 import { versionOfEntityTag } from '../../fhir/entity-tag.js';
 import { FhirError } from '../../fhir/error.js';
 import { type AnyResource, isJsonObject, type JsonObject } from '../../fhir/resource.js';
+import type { Pace } from '../../platform/pace.js';
 import { CallPace } from '../../store/call-pace.js';
 import type { CallOptions } from '../../store/call-options.js';
 import { resourceFromHost } from './check-resource.js';
@@ -74,7 +75,7 @@ export async function readBundle(
     if (pace.isSpent) await pace.next();
     faults.guard(index, () => entries.push(readEntry(model, entry[index], index, baseUrl)));
   }
-  refuseSharedFullUrls(entries, faults);
+  await refuseSharedFullUrls(entries, faults, pace);
   return { type, size: entry.length, entries: entries.filter(({ index }) => !faults.has(index)), faults };
 }
 
@@ -122,9 +123,10 @@ function agreeWithRequest({ request, resource }: BundleEntry): void {
 }
 
 /** A fullUrl is the identity of an entry inside its Bundle. See https://hl7.org/fhir/R4/bundle.html#bundle-unique. */
-function refuseSharedFullUrls(entries: readonly BundleEntry[], faults: EntryFaults): void {
+async function refuseSharedFullUrls(entries: readonly BundleEntry[], faults: EntryFaults, pace: Pace): Promise<void> {
   const holders = new Map<string, number>();
   for (const { index, fullUrl, resource } of entries) {
+    if (pace.isSpent) await pace.next();
     if (fullUrl === undefined || resource === undefined) continue;
     const holder = holders.get(fullUrl);
     if (holder === undefined) holders.set(fullUrl, index);

@@ -28,11 +28,17 @@ export async function linksWithin(identified: readonly Identified[], pace: Pace)
     }
   }
   // A relative link to an entry's own identity means that entry.
-  for (const one of identified) if (one.action === 'put') targets.delete(keyText(one.key));
+  for (const one of identified) {
+    if (pace.isSpent) await pace.next();
+    if (one.action === 'put') targets.delete(keyText(one.key));
+  }
 
   // PERF: most texts of a resource are shorter than any link.
   let shortest = Infinity;
-  for (const link of targets.keys()) shortest = Math.min(shortest, link.length);
+  for (const link of targets.keys()) {
+    if (pace.isSpent) await pace.next();
+    shortest = Math.min(shortest, link.length);
+  }
   return (link, kind) => {
     if (link.length < shortest) return undefined;
     if (kind === 'uri' && !link.startsWith('urn:')) return undefined;

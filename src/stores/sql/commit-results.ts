@@ -1,4 +1,5 @@
 import { expectationFailed } from '../../store/conflicts.js';
+import type { NowOrLater } from '../../platform/ready.js';
 import { parseShortText } from '../../store/long-texts.js';
 import { putResultOf } from '../../store/put-result.js';
 import type { ResourceKey } from '../../store/resource-key.js';
@@ -7,6 +8,12 @@ import type { Change, Expectation, WriteResult } from '../../store/write.js';
 /** The effects of a commit. */
 export interface Committed {
   readonly results: readonly WriteResult[];
+  readonly changes: readonly Change[];
+}
+
+/** The effects of a commit that may be long: its results may take several turns of the event loop to make. */
+export interface LongCommitted {
+  readonly results: NowOrLater<readonly WriteResult[]>;
   readonly changes: readonly Change[];
 }
 

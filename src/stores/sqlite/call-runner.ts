@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { assertNotAborted, storeClosed } from '../../store/guards.js';
 import type { CallOptions } from '../../store/call-options.js';
 import type { Write } from '../../store/write.js';
-import type { Committed } from '../sql/commit-results.js';
+import type { LongCommitted } from '../sql/commit-results.js';
 import { CommitGroups, type CommitRunner } from './commit-groups.js';
 import { CHECKPOINT_PAGES } from './database/configure.js';
 import type { Connection } from './connection.js';
@@ -90,7 +90,7 @@ export class CallRunner {
   }
 
   /** Runs a commit: large ones in the thread that writes, small ones together with others of this moment. */
-  async commit(writes: readonly Write[], options: CallOptions | undefined): Promise<Committed> {
+  async commit(writes: readonly Write[], options: CallOptions | undefined): Promise<LongCommitted> {
     if (this.#threads === undefined) return this.run(options, () => this.#connection.commits.commit(writes));
     this.run(options, () => undefined);
     return writes.length < THREAD_TUNING.largeCommit && !writes.some(isLarge)
@@ -199,7 +199,7 @@ export class CallRunner {
     };
   }
 
-  #commitInThread(writes: readonly Write[], options: CallOptions | undefined): Promise<Committed> {
+  #commitInThread(writes: readonly Write[], options: CallOptions | undefined): Promise<LongCommitted> {
     const inThread = (threads: Threads) => threads.commit(writes, this.#clock().getTime(), options);
     return this.inThread(options, inThread, () => this.#connection.commits.commit(writes));
   }

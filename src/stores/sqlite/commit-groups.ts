@@ -1,7 +1,7 @@
 import type { CallOptions } from '../../store/call-options.js';
 import type { Write } from '../../store/write.js';
 import type { FhirError } from '../../fhir/error.js';
-import type { Committed } from '../sql/commit-results.js';
+import type { Committed, LongCommitted } from '../sql/commit-results.js';
 import { TooLong } from './database/guard.js';
 import { noParts, Task } from './threads/task.js';
 
@@ -16,8 +16,8 @@ export interface CommitRunner {
   /** Runs commits in one transaction in the event loop. Nothing of them has happened where it throws or gives up. */
   together(commits: readonly (readonly Write[])[]): readonly Committed[] | TooLong;
   /** Runs a commit in a transaction of its own: in the event loop, or in the thread that writes. */
-  alone(writes: readonly Write[], options: CallOptions | undefined): Promise<Committed>;
-  inThread(writes: readonly Write[], options: CallOptions | undefined): Promise<Committed>;
+  alone(writes: readonly Write[], options: CallOptions | undefined): Promise<LongCommitted>;
+  inThread(writes: readonly Write[], options: CallOptions | undefined): Promise<LongCommitted>;
 }
 
 interface WaitingCommit {
@@ -47,12 +47,12 @@ export class CommitGroups {
     this.#runner = runner;
   }
 
-  commit(writes: readonly Write[], options: CallOptions | undefined): Promise<Committed> {
+  commit(writes: readonly Write[], options: CallOptions | undefined): Promise<LongCommitted> {
     // It ends at its deadline while it waits.
     const task = new Task({ kind: 'commit', now: 0 }, noParts, options);
     this.#waiting.push({ writes, options, task, isAlone: false });
     this.#schedule();
-    return task.promise as Promise<Committed>;
+    return task.promise as Promise<LongCommitted>;
   }
 
   /** Hands what waits to the thread that writes, before the store closes. */
@@ -118,7 +118,7 @@ export class CommitGroups {
     this.#settle(one, this.#runner.alone(one.writes, one.options));
   }
 
-  #settle({ task }: WaitingCommit, done: Promise<Committed>): void {
+  #settle({ task }: WaitingCommit, done: Promise<LongCommitted>): void {
     // From here on its end is that of the work.
     task.onCancel = nothing;
     done.then(

@@ -1,6 +1,7 @@
 import { baseUrlOf } from '../../../store/with-base-url.js';
 import { referenceTo } from '../../../fhir/reference.js';
 import type { CallOptions } from '../../../store/call-options.js';
+import { readInParts } from '../../../store/read-in-parts.js';
 import type { ResourceStore } from '../../../store/store.js';
 import type { MemberCaller } from '../../caller.js';
 import type { GuardedWrite } from '../../contract.js';
@@ -25,7 +26,7 @@ export async function loadStored(
       ? []
       : [{ ...write.key, project: homeOf(write.key.type, caller) }],
   );
-  const found = keys.length === 0 ? [] : await store.read(keys, options);
+  const found = await readInParts(keys, options, (part) => store.read(part, options));
   const deleted = new Set(
     keys.flatMap(({ type, id }, index) => (found[index]!.status === 'gone' ? [referenceTo(type, id)] : [])),
   );

@@ -1,5 +1,7 @@
 import { referenceTo } from '../../../fhir/reference.js';
 import type { CallOptions } from '../../../store/call-options.js';
+import { CallPace } from '../../../store/call-pace.js';
+import { readInParts } from '../../../store/read-in-parts.js';
 import type { ResourceKey } from '../../../store/resource-key.js';
 import type { ResourceStore } from '../../../store/store.js';
 import type { ServerCaller, SystemCaller } from '../../caller.js';
@@ -19,7 +21,9 @@ export async function loadTrusted(
 ): Promise<Pick<TrustedState, 'stored' | 'memberUsers'>> {
   const keys = new Map<string, ResourceKey>();
   const written = new Set<string>();
+  const pace = new CallPace(options);
   for (const write of writes) {
+    if (pace.isSpent) await pace.next();
     if (write.kind === 'assert-no-match') continue;
     const { type, id } = write.key;
     const name = referenceTo(type, id);
@@ -27,7 +31,7 @@ export async function loadTrusted(
     if (needed) keys.set(name, { ...write.key, project: homeOf(type, caller) });
     written.add(name);
   }
-  const found = keys.size === 0 ? [] : await store.read([...keys.values()], options);
+  const found = await readInParts([...keys.values()], options, (part) => store.read(part, options));
   const stored = new Map(Array.from(keys.keys(), (name, index) => [name, found[index]!]));
   const asksForUsers = writes.some(
     (write) =>

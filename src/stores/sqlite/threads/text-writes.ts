@@ -1,5 +1,6 @@
 import type { FhirModel } from '../../../fhir/model/fhir-model.js';
 import { countValues } from '../../../fhir/count-values.js';
+import { mapInTurns, Pace } from '../../../platform/pace.js';
 import { indexEntries } from '../../../search/index/index-resource.js';
 import { assertPutMatchesKey } from '../../../store/guards.js';
 import { parseJsonText, writingJsonLines } from '../../../store/json-text.js';
@@ -9,7 +10,7 @@ import { withVersion } from '../../../store/versioned.js';
 import type { AnyResource } from '../../../fhir/resource.js';
 import type { ResourceKey } from '../../../store/resource-key.js';
 import type { Change, Expectation, Write, WriteResult } from '../../../store/write.js';
-import { changeOf, type Committed } from '../../sql/commit-results.js';
+import { changeOf, type LongCommitted } from '../../sql/commit-results.js';
 import { type MarkedEntries, markEntries } from '../../sql/extremes.js';
 import type { FirstText, PreparedPut, PreparedWrite } from '../rows/prepared-write.js';
 import { THREAD_TUNING } from '../database/tuning.js';
@@ -118,36 +119,60 @@ export function writtenRow(result: WriteResult, instant: string): WrittenRow {
   }
 }
 
-/** The effects of a commit by a thread. */
-export function committedOf(writes: readonly SentWrite[], rows: readonly WrittenRow[], instant: string): Committed {
+/**
+ * The effects of a commit by a thread.
+ *
+ * PERF: the changes are there at once, as they are published in the order of commits. The results of a long commit follow.
+ */
+export function committedOf(writes: readonly SentWrite[], rows: readonly WrittenRow[], instant: string): LongCommitted {
   const changes: Change[] = [];
-  const results = writes.map((write, index): WriteResult => {
+  for (let index = 0; index < writes.length; index++) {
+    const write = writes[index]!;
     if (isPut(write)) {
-      const [project, type, id, text] = write;
-      const [created, versionId, lastUpdated] = (rows[index] ?? [true, '1', instant]) as PutRow;
-      changes.push({ kind: 'put', key: { project, type, id }, versionId });
-      const stamp = { created, versionId, lastUpdated };
-      return putResultOf(stamp, () => withVersion(parseShortText(text), versionId, lastUpdated));
+      const [project, type, id] = write;
+      changes.push({ kind: 'put', key: { project, type, id }, versionId: putRow(rows[index])[1] });
+    } else if (write.kind === 'delete') {
+      const [versionId] = rows[index] as readonly [string | null];
+      if (versionId !== null) changes.push(changeOf('delete', write.key, { versionId }));
+    } else if (write.kind === 'erase') {
+      const [versionId, removed] = rows[index] as readonly [string | null, number];
+      if (removed > 0) changes.push(changeOf('erase', write.key, { versionId: versionId! }));
     }
-    switch (write.kind) {
-      case 'delete': {
-        const [versionId] = rows[index] as readonly [string | null];
-        if (versionId !== null) changes.push(changeOf('delete', write.key, { versionId }));
-        return { kind: 'delete', versionId };
-      }
-      case 'erase': {
-        const [versionId, removed] = rows[index] as readonly [string | null, number];
-        if (removed > 0) changes.push(changeOf('erase', write.key, { versionId: versionId! }));
-        return { kind: 'erase', versionId, versions: removed };
-      }
-      case 'assert-no-match':
-        return { kind: 'assert-no-match' };
-    }
-  });
+  }
+  // What is written is not ended any more.
+  const results = mapInTurns(writes, new Pace(), (write, index) => resultOf(write, rows[index], instant));
   return { results, changes };
 }
 
-type PutRow = readonly [created: boolean, versionId: string, lastUpdated: string];
+function resultOf(write: SentWrite, row: WrittenRow | undefined, instant: string): WriteResult {
+  if (isPut(write)) {
+    const [, , , text] = write;
+    const [created, versionId, lastUpdated = instant] = putRow(row);
+    const stamp = { created, versionId, lastUpdated };
+    return putResultOf(stamp, () => withVersion(parseShortText(text), versionId, lastUpdated));
+  }
+  switch (write.kind) {
+    case 'delete': {
+      const [versionId] = row as readonly [string | null];
+      return { kind: 'delete', versionId };
+    }
+    case 'erase': {
+      const [versionId, removed] = row as readonly [string | null, number];
+      return { kind: 'erase', versionId, versions: removed };
+    }
+    case 'assert-no-match':
+      return { kind: 'assert-no-match' };
+  }
+}
+
+/** A row that is left out is a creation at the instant of the commit. */
+function putRow(row: WrittenRow | undefined): PutRow {
+  return (row ?? CREATED) as PutRow;
+}
+
+const CREATED: PutRow = [true, '1'];
+
+type PutRow = readonly [created: boolean, versionId: string, lastUpdated?: string];
 
 function isPut(write: SentWrite): write is SentPut {
   return Array.isArray(write);

@@ -2,7 +2,7 @@ import type { FhirModel } from '../../../fhir/model/fhir-model.js';
 import { inTurns } from '../../../platform/pace.js';
 import type { CallOptions } from '../../../store/call-options.js';
 import type { Write } from '../../../store/write.js';
-import type { Committed } from '../../sql/commit-results.js';
+import type { LongCommitted } from '../../sql/commit-results.js';
 import { isLoad } from '../commit/commit.js';
 import { driverBase } from '../database/driver.js';
 import { madeAhead } from './made-ahead.js';
@@ -60,7 +60,7 @@ export class Threads {
   }
 
   /** @param now milliseconds since 1970 @throws NoThreads */
-  async commit(writes: readonly Write[], now: number, options: CallOptions | undefined): Promise<Committed> {
+  async commit(writes: readonly Write[], now: number, options: CallOptions | undefined): Promise<LongCommitted> {
     let sent: SentWrite[] = [];
     // A thread that died before it committed is sent everything again, while the parts for it may still be under way.
     const make = (): AsyncGenerator<WritePart> => this.#partsOf(writes, now, (sent = []));
