@@ -1,7 +1,9 @@
 import { afterEach, expect, test } from 'vitest';
 import { R4 } from '../../src/fhir/r4.js';
+import { extendDefinitions } from '../../src/search/extend/extend-definitions.js';
 import { PACE, Pace } from '../../src/platform/pace.js';
 import { indexEntries, indexEntriesInTurns } from '../../src/search/index/index-resource.js';
+import type { IndexEntry, IndexValue } from '../../src/search/index/index-entry.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import { createRandom } from '../../src/testing/random.js';
 import { randomResources } from '../../src/testing/random-resources.js';
@@ -18,6 +20,31 @@ test('a large resource is indexed with other work between its parameters', async
   expect(result).toEqual(indexEntries(R4, resource));
   // Patient has some 25 search parameters.
   expect(turns).toBeGreaterThan(20);
+});
+
+test('long strings are folded once for all parameters, with other work between them', async () => {
+  PACE.turnMs = 0;
+  const texts = Array.from({ length: 30 }, (_, n) => `É${n}${'-x'.repeat(1_000)}`);
+  const contained = [{ resourceType: 'Practitioner', id: 'p', name: texts.map((family) => ({ family })) }];
+  const names = { name: texts.map((family) => ({ family })), contained };
+  const resource = of({ resourceType: 'Patient', ...names, generalPractitioner: [{ reference: '#p' }] });
+  const { result, turns } = await countTurns(() => indexEntriesInTurns(R4, resource, new Pace()));
+  expect(result).toEqual(indexEntries(R4, resource));
+  expect(result.filter(({ parameter }) => parameter === '#Practitioner.family')).toHaveLength(30);
+  // Patient and Practitioner have them as `name`, `family` and `phonetic`.
+  expect(turns).toBeGreaterThan(6 * texts.length);
+  const values = new Set(result.filter(({ parameter }) => /^(name|family|phonetic)$/.test(parameter)).map(valueOf));
+  expect([...values]).toEqual(texts.map((text, n) => ({ kind: 'string', text, folded: `e${n}${' x'.repeat(1_000)}` })));
+});
+
+test('words of long strings are indexed in turns too', async () => {
+  const model = await extendDefinitions(R4, { words: true });
+  const name = [{ family: `Long ${'Ab-cd '.repeat(300)}` }, { family: 'ab Short' }];
+  const resource = of({ resourceType: 'Patient', name });
+  const entries = await indexEntriesInTurns(model, resource, new Pace());
+  expect(new Set(entries)).toEqual(new Set(indexEntries(model, resource)));
+  const words = entries.filter(({ parameter }) => parameter === 'family:words').map(valueOf);
+  expect(words.map((value) => value.kind === 'string' && value.text)).toEqual(['ab', 'short', 'long', 'cd']);
 });
 
 test(`indexed in turns, resources have the same entries (seed ${SEED})`, async () => {
@@ -42,6 +69,10 @@ test('a value is indexed once, however many there are of each kind', () => {
   const dated = indexEntries(R4, of({ resourceType: 'CarePlan', activity: twice(activity) }));
   expect(dated.filter(({ parameter }) => parameter === 'activity-date')).toHaveLength(40);
 });
+
+function valueOf({ value }: IndexEntry): IndexValue {
+  return value;
+}
 
 function of(resource: AnyResource & Readonly<Record<string, unknown>>): AnyResource {
   return resource;

@@ -4,6 +4,9 @@ import type { IndexEntry } from '../../src/search/index/index-entry.js';
 import { indexEntries } from '../../src/search/index/index-resource.js';
 import { markEntries } from '../../src/stores/sql/extremes.js';
 import { EntryPacker, EntryReader } from '../../src/stores/sqlite/threads/packed-entries.js';
+import { isLarge, partOf } from '../../src/stores/sqlite/threads/text-writes.js';
+import { inOneGo } from '../../src/platform/pace.js';
+import type { Write } from '../../src/store/write.js';
 import { createRandom } from '../../src/testing/random.js';
 import { randomResources } from '../../src/testing/random-resources.js';
 import { cases, SEED } from '../support/chance.js';
@@ -43,6 +46,23 @@ test('a resource whose entries the thread makes has its place among the others',
 });
 
 /** Values that are absent may arrive as undefined, and texts of tokens stay behind. */
+test('long texts make a resource a thread’s, however deep they are and however many share their length', () => {
+  const putOf = (names: number, length: number): Write => {
+    const name = Array.from({ length: names }, (_, n) => ({ family: `${n}`.padEnd(length, 'x') }));
+    const resource = { resourceType: 'Patient', id: 'a', name };
+    return { kind: 'put', key: { project: 'p', type: 'Patient', id: 'a' }, resource };
+  };
+  expect([putOf(1, 200_000), putOf(10, 20_000)].map(isLarge)).toEqual([true, true]);
+  expect([putOf(1, 100_000), putOf(10, 10_000)].map(isLarge)).toEqual([false, false]);
+  const commit = { now: 0, load: false };
+  const part = inOneGo(partOf(R4, [putOf(10, 20_000), putOf(1, 10)], 0, commit, () => false));
+  const reader = new EntryReader(part.entries);
+  expect(reader.read()).toBeUndefined();
+  expect(reader.read()?.entries.find(({ parameter }) => parameter === 'family')?.value).toMatchObject({
+    text: '0xxxxxxxxx',
+  });
+});
+
 function assertArrive(resources: readonly (readonly IndexEntry[])[]): void {
   const marked = resources.map(markEntries);
   const packer = new EntryPacker();

@@ -1,5 +1,5 @@
 import type { SortKey } from '../criteria/criteria.js';
-import { collationKey } from '../index/fold.js';
+import { orderKey } from '../index/order-key.js';
 import type { IndexValue } from '../index/index-entry.js';
 import type { SearchSubject } from './search-subject.js';
 
@@ -102,7 +102,7 @@ function compareIds(a: string, b: string): number {
 export function orderOf(value: IndexValue): string | number | undefined {
   switch (value.kind) {
     case 'string':
-      return collationKey(value.text);
+      return orderKey(value);
     case 'date':
     case 'number':
     case 'quantity':

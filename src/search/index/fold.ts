@@ -34,7 +34,11 @@ export function collationKey(whole: string): string {
  * `fold("Müller-O'Hara, DR.")` is `'muller ohara dr'`. See https://hl7.org/fhir/R4/search.html#string.
  */
 export function fold(text: string): string {
-  const key = collationKey(text);
+  return foldKey(collationKey(text));
+}
+
+/** {@link fold} of the string with this {@link collationKey}. */
+export function foldKey(key: string): string {
   // PERF: plain words skip two regular expressions.
   if (/^[a-z0-9]*$/.test(key)) return key;
   return key.replace(INNER_PUNCTUATION, '').replace(PUNCTUATION, ' ').trim();

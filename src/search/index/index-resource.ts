@@ -6,7 +6,7 @@ import type {
   SearchParameterType,
 } from '../../fhir/model/definition-types.js';
 import { elementsOf, type AnyResource } from '../../fhir/resource.js';
-import type { Pace } from '../../platform/pace.js';
+import { inOneGo, inTurns, type Pace } from '../../platform/pace.js';
 import { compilePath, type Position, type Visitor } from './element-path.js';
 import type { IndexEntry } from './index-entry.js';
 import { insideGroup, insideParameter } from './inside.js';
@@ -31,34 +31,44 @@ const HELD_APART: ReadonlySet<string> = new Set(['_id', '_lastUpdated']);
 export function indexEntries(model: FhirModel, resource: AnyResource): IndexEntry[] {
   const writer = new IndexWriter(model, elementsOf(resource));
   for (const index of indexersOf(model, resource.resourceType)) index(writer.resource, writer);
-  addOthers(model, resource, writer);
-  return writer.entries;
-}
-
-/** {@link indexEntries} of a large resource, in turns with other work: one for each parameter that takes long. */
-export async function indexEntriesInTurns(model: FhirModel, resource: AnyResource, pace: Pace): Promise<IndexEntry[]> {
-  const writer = new IndexWriter(model, elementsOf(resource));
-  for (const index of indexersOf(model, resource.resourceType)) {
-    if (pace.isSpent) await pace.next();
-    index(writer.resource, writer);
-  }
-  if (pace.isSpent) await pace.next();
-  addOthers(model, resource, writer);
-  return writer.entries;
-}
-
-/** Adds what depends on no search parameter of the type. */
-function addOthers(model: FhirModel, { resourceType }: AnyResource, writer: IndexWriter): void {
-  if (model.isResourceType(resourceType)) addSecurityLabels(writer);
+  if (model.isResourceType(resource.resourceType)) addSecurityLabels(writer);
   // PERF: few resources have any.
-  if (writer.insides.found.length > 0) addInside(model, writer);
+  if (writer.insides.found.length > 0) inOneGo(addingInside(model, writer, false));
+  return writer.entries;
+}
+
+/** {@link indexEntries} of a large resource, in turns with other work: between parameters, and between long strings. */
+export async function indexEntriesInTurns(
+  model: FhirModel,
+  resource: AnyResource,
+  pace: Pick<Pace, 'isSpent' | 'next'>,
+): Promise<IndexEntry[]> {
+  return inTurns(indexing(model, resource), pace);
+}
+
+/** {@link indexEntries} in steps. */
+export function* indexing(model: FhirModel, resource: AnyResource): Generator<void, IndexEntry[]> {
+  const writer = new IndexWriter(model, elementsOf(resource), undefined, undefined, true);
+  for (const index of indexersOf(model, resource.resourceType)) {
+    yield;
+    index(writer.resource, writer);
+    yield* writer.folding();
+  }
+  yield;
+  if (model.isResourceType(resource.resourceType)) addSecurityLabels(writer);
+  yield* addingInside(model, writer, true);
+  return writer.entries;
 }
 
 /** Adds the entries of resources inside, recursively. */
-function addInside(model: FhirModel, { insides, entries }: IndexWriter): void {
+function* addingInside(model: FhirModel, { insides, entries }: IndexWriter, foldsLater: boolean): Generator<void> {
   for (const { number, type, resource, holder } of insides.found) {
-    const writer = new IndexWriter(model, resource, insides, holder);
-    for (const index of indexersOf(model, type)) index(resource, writer);
+    yield;
+    const writer = new IndexWriter(model, resource, insides, holder, foldsLater);
+    for (const index of indexersOf(model, type)) {
+      index(resource, writer);
+      yield* writer.folding();
+    }
     for (const { parameter, group, value } of writer.entries) {
       const inside = insideGroup(number, group);
       if (inside !== undefined) entries.push({ parameter: insideParameter(type, parameter), group: inside, value });

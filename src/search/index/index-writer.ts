@@ -1,8 +1,9 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { JsonObject } from '../../fhir/resource.js';
-import { fold, indexedPart } from './fold.js';
+import { fold, foldKey, indexedPart } from './fold.js';
 import { type InsideResource, InsideResources } from './inside.js';
-import type { IndexEntry, IndexValue } from './index-entry.js';
+import type { IndexEntry, IndexValue, StringValue } from './index-entry.js';
+import { isLongString, orderKey } from './order-key.js';
 
 /** Above this number of entries a set finds duplicates faster than a scan. */
 const SCAN_LIMIT = 24;
@@ -19,19 +20,26 @@ export class IndexWriter {
   /** The first entry that a new one may duplicate. */
   #start = 0;
   #seen: Set<string> | undefined;
+  /** PERF: several parameters have the same names, and to fold a long one takes milliseconds. Few resources have any. */
+  #longStrings: Map<string, LongString> | undefined;
+  /** Those of the current parameter that wait for {@link folding}; undefined: strings are folded at once. */
+  readonly #unfolded: LongString[] | undefined;
 
   /**
    * @param insides the resources inside the indexed one
    * @param holder the resource whose contained resources a reference `#id` names
+   * @param foldsLater whether long strings wait for {@link folding}
    */
   constructor(
     model: FhirModel,
     resource: JsonObject,
     readonly insides = new InsideResources(model, resource),
     holder = resource,
+    foldsLater = false,
   ) {
     this.resource = resource;
     this.#holder = holder;
+    this.#unfolded = foldsLater ? [] : undefined;
   }
 
   /** Resolves a reference `#id` or, in a Bundle entry, the `fullUrl` of another entry. */
@@ -71,8 +79,37 @@ export class IndexWriter {
 
   addText(whole: string): void {
     const text = indexedPart(whole);
+    if (isLongString(text)) return this.#addLongText(text);
     const folded = fold(text);
     this.add({ kind: 'string', text, folded });
+    this.#addWords(folded);
+  }
+
+  #addLongText(text: string): void {
+    this.#longStrings ??= new Map();
+    let value = this.#longStrings.get(text);
+    if (value === undefined) this.#longStrings.set(text, (value = { kind: 'string', text, folded: '' }));
+    if (this.#isRepeated(this.#parameter, value)) return;
+    this.entries.push({ parameter: this.#parameter, group: this.#group, value });
+    if (this.#unfolded === undefined) this.#fold(value);
+    else this.#unfolded.push(value);
+  }
+
+  /** Folds the long strings of the current parameter, each in a step. */
+  *folding(): Generator<void> {
+    for (const value of this.#unfolded?.splice(0) ?? []) {
+      this.#fold(value);
+      yield;
+    }
+  }
+
+  #fold(value: LongString): void {
+    // Of another parameter it may be folded already.
+    if (value.folded === '') value.folded = foldKey(orderKey(value));
+    this.#addWords(value.folded);
+  }
+
+  #addWords(folded: string): void {
     if (!this.#words || folded === '') return;
     for (const word of folded.split(' ')) this.addBeside(':words', { kind: 'string', text: word, folded: word });
   }
@@ -115,6 +152,9 @@ export class IndexWriter {
     return this.#seen.add(keyOf(parameter, value)).size === before;
   }
 }
+
+/** A value of all parameters that have this text. Until it is folded, `folded` is empty. */
+type LongString = { -readonly [Member in keyof StringValue]: StringValue[Member] };
 
 /** Equal for equal values of a parameter only. PERF: a resource can have a hundred thousand values. */
 function keyOf(parameter: string, value: IndexValue): string {

@@ -1,5 +1,5 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
-import { isLong } from '../../fhir/json/parts.js';
+import { isLong, PARTS, sizeOf } from '../../fhir/json/parts.js';
 import { writingJson } from '../../fhir/json/stringify-in-turns.js';
 import { parseInTurns } from '../../fhir/json/parse-in-turns.js';
 import type { AnyResource } from '../../fhir/resource.js';
@@ -27,8 +27,17 @@ const MANY_WRITES = 200;
 
 /** Whether the puts of a commit take so long that they are better prepared in turns with other work. */
 export function isLongCommit(writes: readonly Write[]): boolean {
-  return writes.length >= MANY_WRITES || writes.some((write) => write.kind === 'put' && isLong(write.resource));
+  if (writes.length >= MANY_WRITES) return true;
+  let left = PARTS.long;
+  for (const write of writes) {
+    if (write.kind === 'put') left -= sizeOf(write.resource, left, CHARACTERS_PER_VALUE);
+    if (left <= 0) return true;
+  }
+  return false;
 }
+
+/** So many characters of a name take about as long to fold as a value to copy and to index. */
+const CHARACTERS_PER_VALUE = 4;
 
 /**
  * Copies and indexes the resources of a commit in turns with other work. What cannot be written is left out: the commit

@@ -1,5 +1,6 @@
-import { collationKey, fold } from '../../../search/index/fold.js';
+import { fold } from '../../../search/index/fold.js';
 import type { IndexEntry } from '../../../search/index/index-entry.js';
+import { orderKey } from '../../../search/index/order-key.js';
 import { markEntries } from '../../sql/extremes.js';
 import { insideType } from '../../sql/index-changes.js';
 import { INDEX_TABLES, TABLE_NAMES } from '../../sql/index-tables.js';
@@ -67,7 +68,7 @@ export class IndexRows {
           for (const text of value.texts ?? []) this.#addText(owner, fold(text), texts);
           break;
         case 'string': {
-          const order = collationKey(value.text);
+          const order = orderKey(value);
           this.#push('string', owner, value.folded, value.text, order === value.folded ? null : order, mark);
           break;
         }

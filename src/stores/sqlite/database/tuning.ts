@@ -8,8 +8,8 @@ export const THREAD_TUNING = {
   largeCommit: 24,
   /** Values of a resource above which a thread finds its index entries; each takes 2 µs. */
   largeResource: 2_500,
-  /** Characters of an element above which a thread writes the resource: about 5 ms. */
-  largeText: 1_000_000,
+  /** Characters of a text that count as a value more: of 160,000, a thread makes the resource's entries, and writes it. */
+  perText: 64,
   /** Resources that are read and parsed, or writes that are sent, before the turn is looked at. */
   slice: 64,
   /** Writes that are sent first, so that the thread begins soon. */

@@ -1,4 +1,4 @@
-import { collationKey } from '../../../search/index/fold.js';
+import { orderKey } from '../../../search/index/order-key.js';
 import type { MarkedEntries } from '../../sql/extremes.js';
 import type { ValueTable } from '../../sql/index-tables.js';
 import type { SqlValue } from '../../sql/sql.js';
@@ -62,7 +62,7 @@ export function addIndexRows(owner: IndexOwner, { entries, marks }: MarkedEntrie
       }
       case 'string': {
         const { folded, text } = value;
-        const key = collationKey(text);
+        const key = orderKey(value);
         const collation = key === folded ? null : key;
         rows.string.next().push(resource, parameter, group, ordinal, folded, text, collation, extreme);
         break;

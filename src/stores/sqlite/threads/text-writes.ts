@@ -1,5 +1,5 @@
 import type { FhirModel } from '../../../fhir/model/fhir-model.js';
-import { countValues } from '../../../fhir/count-values.js';
+import { sizeOf } from '../../../fhir/json/parts.js';
 import { mapInTurns, Pace } from '../../../platform/pace.js';
 import { indexEntries } from '../../../search/index/index-resource.js';
 import { assertPutMatchesKey } from '../../../store/guards.js';
@@ -41,7 +41,7 @@ export function* partOf(
     const { key, resource, expect, unique } = write;
     const text = yield* writingJsonLines(withVersion(resource, '1', instant));
     // PERF: a value takes two characters, so most texts say that there are few, and counting takes as long as extraction.
-    if (text.length > 2 * THREAD_TUNING.largeResource && hasManyValues(resource)) packer.skip();
+    if (text.length > 2 * THREAD_TUNING.largeResource && isLargeResource(resource)) packer.skip();
     else packer.add(markEntries(indexEntries(model, resource)));
     // PERF: V8 makes literals in its old generation, where they keep the text: see `LoadedResource`.
     return Array.of<SentPut[number]>(key.project, key.type, key.id, text, expect, unique) as unknown as SentPut;
@@ -56,18 +56,12 @@ export function* partOf(
 
 /** Whether a write is a thread's, because its values alone take long to find, or its text to write. */
 export function isLarge(write: Write): boolean {
-  return write.kind === 'put' && (hasManyValues(write.resource) || hasLongText(write.resource));
+  return write.kind === 'put' && isLargeResource(write.resource);
 }
 
-function hasManyValues(resource: AnyResource): boolean {
-  const { largeResource } = THREAD_TUNING;
-  return countValues(resource, largeResource) > largeResource;
-}
-
-/** Has a long text as an element, as Binaries have. */
-function hasLongText(resource: AnyResource): boolean {
-  const { largeText } = THREAD_TUNING;
-  return Object.values(resource).some((value) => typeof value === 'string' && value.length > largeText);
+function isLargeResource(resource: AnyResource): boolean {
+  const { largeResource, perText } = THREAD_TUNING;
+  return sizeOf(resource, largeResource, perText) >= largeResource;
 }
 
 /** The writes, in the thread. */
