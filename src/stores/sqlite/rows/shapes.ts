@@ -1,7 +1,7 @@
 import { KnownShapes } from './known-shapes.js';
 import { shapeText } from '../../sql/shape-text.js';
 import type { MarkedEntries } from '../../sql/extremes.js';
-import { type Sql, sql } from '../../sql/sql.js';
+import { allOf, anyOf, negation, type Sql, sql } from '../../sql/sql.js';
 import type { Dictionaries } from './dictionary.js';
 import { isInTime } from '../database/guard.js';
 import type { Statements } from '../database/statements.js';
@@ -14,7 +14,7 @@ import type { Statements } from '../database/statements.js';
  * parameters   [3,-5,9]   values of the parameters 3, 5 and 9; of 5 several (see extremes.ts)
  * ```
  *
- * Resources of a type come in a few dozen shapes, whatever their number.
+ * Resources of a type come in dozens of shapes, or in thousands where many of its elements are optional.
  */
 export class Shapes {
   readonly #statements: Statements;
@@ -90,9 +90,16 @@ export function shapeScan(collection: number, parameter: number, occurrence: Occ
 
 const Y = sql`y.key`;
 
+/**
+ * PERF: SQLite searches the text of a list in a half to a quarter of the time of `json_each`. Types with many optional
+ * elements come in thousands of shapes, and plans count them several times per search.
+ */
 function withOccurrence(collection: number, parameter: number, occurrence: Occurrence): Sql {
-  const several = sql`EXISTS (SELECT 1 FROM json_each(s.parameters) j WHERE j.value = ${-parameter})`;
-  const any = sql`EXISTS (SELECT 1 FROM json_each(s.parameters) j WHERE j.value IN (${parameter}, ${-parameter}))`;
-  const condition = occurrence === 'several' ? several : occurrence === 'some' ? any : sql`NOT ${any}`;
-  return sql`s.collection = ${collection} AND ${condition}`;
+  const has = (text: string): Sql => sql`instr(s.parameters, ${text}) > 0`;
+  const several = [`-${parameter},`, `-${parameter}]`].map(has);
+  const single = [`,${parameter},`, `[${parameter},`, `,${parameter}]`, `[${parameter}]`].map(has);
+  // Most lists without the number have no text like it.
+  const some = allOf([has(`${parameter}`), anyOf([...several, ...single])]);
+  const condition = occurrence === 'several' ? anyOf(several) : occurrence === 'some' ? some : negation(some);
+  return allOf([sql`s.collection = ${collection}`, condition]);
 }
