@@ -1,17 +1,20 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test, vi } from 'vitest';
 import { systemCaller } from '../../src/access/caller.js';
 import type { FhirHandler } from '../../src/http/exchange/handler-config.js';
 import { createFhirHandler } from '../../src/http/handler/create-fhir-handler.js';
-import { toNodeListener } from '../../src/http/to-node-listener.js';
+import { SEND_TUNING, toNodeListener } from '../../src/http/to-node-listener.js';
 import { createRepository } from '../../src/repository/create-repository.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 
+const LONG = SEND_TUNING.longText;
 const stops: (() => void)[] = [];
 afterEach(() => {
   vi.unstubAllGlobals();
+  vi.restoreAllMocks();
+  SEND_TUNING.longText = LONG;
   for (const stop of stops.splice(0)) stop();
 });
 
@@ -61,6 +64,26 @@ test.each(REQUESTS)('node:http sends %s %o as the handler answers it', async (pa
   const { headers, body } = seen[0]!;
   if (body !== '')
     expect(Number((headers as { [name: string]: string })['content-length'])).toBe(Buffer.byteLength(body));
+});
+
+test.each([1, 2, 3, 4, 5])('a long text goes out in parts of %d characters, and no character is cut', async (size) => {
+  const store = new MemoryStore();
+  const caller = systemCaller('clinic');
+  const family = 'Müller 😀😀 𝒳y漢';
+  await createRepository({ store, caller }).update({ resourceType: 'Patient', id: 'p', name: [{ family }] });
+  const base = 'http://localhost/fhir/R4';
+  const url = await listening(createFhirHandler({ store, baseUrl: base, audit: false, signIn: () => caller }));
+  const whole = await fetch(`${url}/Patient/p`);
+  const expected = await whole.text();
+  expect(expected).toContain(family);
+  SEND_TUNING.longText = size;
+  const write = vi.spyOn(ServerResponse.prototype, 'write');
+  const parts = await fetch(`${url}/Patient/p`);
+  expect(await parts.text()).toBe(expected);
+  expect(parts.headers.get('content-length')).toBe(whole.headers.get('content-length'));
+  const characters = write.mock.calls.map(([chunk]) => new TextDecoder().decode(chunk as Uint8Array).length);
+  expect(characters.length).toBeGreaterThan(expected.length / (size + 1) - 1);
+  expect(Math.max(...characters)).toBeLessThanOrEqual(size + 1);
 });
 
 test('node:http makes no Response of an answer', async () => {
