@@ -6,6 +6,16 @@ import { ask, contents, faultOf, importAll, type Json, memoryContext, post, put,
 const GOOD = put({ resourceType: 'Patient', id: 'good' });
 
 describe('a transaction with faulty entries', () => {
+  test('lists the first thousand of them, and counts all', async () => {
+    const entry = [...Array.from({ length: 3_000 }, () => ({})), GOOD];
+    const fault = await faultOf(importBundle({ resourceType: 'Bundle', type: 'transaction', entry }, memoryContext()));
+    expect(fault.outcome.issue).toHaveLength(1_000);
+    expect(fault.outcome.issue[999]).toMatchObject({ expression: ['Bundle.entry[999].resource'] });
+    expect(fault.details?.['entries']).toEqual(Array.from({ length: 1_000 }, (_, index) => index));
+    expect(fault.message).toContain('Bundle.entry[0]');
+    expect(fault.message).toMatch(/\(and 2999 more of 3001 entries\)$/);
+  });
+
   test('leaves nothing behind and has one issue per faulty entry', async () => {
     const context = memoryContext();
     await importAll(context, put({ resourceType: 'Patient', id: 'before', active: true }));

@@ -12,7 +12,7 @@ export function shorten(text: string, maxLength = MAX_LENGTH): string {
 }
 
 /** The suffix of a message that reports the first of several problems: ` (and 2 more)`; empty for a single one. */
-export function andMore(problems: readonly unknown[], of = ''): string {
+export function andMore(problems: { readonly length: number }, of = ''): string {
   return problems.length < 2 ? '' : ` (and ${problems.length - 1} more${of})`;
 }
 

@@ -33,7 +33,8 @@ import { runTransaction } from './transaction.js';
  * @throws FhirError `invalid` - no Bundle, or not of type transaction or batch
  * @throws FhirError `unauthenticated` - no caller
  * @throws FhirError of the first faulty entry of a transaction, with one issue per faulty entry
- * (`Bundle.entry[3].resource`) and their positions in `details.entries`; a batch reports these in its response instead
+ * (`Bundle.entry[3].resource`) and their positions in `details.entries`, of the first 1,000; a batch reports all of them in
+ * its response instead
  * @throws FhirError `aborted`, `unavailable` - of a batch, part may have been imported
  *
  * @example

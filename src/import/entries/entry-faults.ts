@@ -42,16 +42,16 @@ export class EntryFaults {
   }
 
   /**
-   * All faults as one error, one issue per entry.
+   * The faults as one error, one issue per entry, of the first {@link MAX_FAULTS} entries at fault.
    *
    * @param size number of entries of the Bundle
    * @returns an error with the code of the first fault; `details.entries` are the positions
    */
   toError(size: number): FhirError {
-    const faults = [...this.#errors].sort(([a], [b]) => a - b);
-    const [first] = faults as [[number, FhirError], ...[number, FhirError][]];
-    const [index, error] = first;
-    const more = andMore(faults, ` of ${size} entries`);
+    const positions = Float64Array.from(this.#errors.keys()).sort();
+    const faults = Array.from(positions.subarray(0, MAX_FAULTS), (at) => [at, this.#errors.get(at)!] as const);
+    const [index, error] = faults[0]!;
+    const more = andMore(positions, ` of ${size} entries`);
     const code: ErrorCode = error.code;
     return new FhirError(code, `Nothing was imported. Bundle.entry[${index}]: ${error.message}${more}`, {
       issues: faults.map(([at, fault]) => issueAt(at, fault)),
@@ -60,6 +60,9 @@ export class EntryFaults {
     });
   }
 }
+
+/** An empty entry is two bytes of a Bundle, and its issue 130 of the answer. */
+const MAX_FAULTS = 1_000;
 
 /** True for faults of the import as a whole rather than of an entry or line. */
 export function concernsAll(error: unknown): boolean {
