@@ -1,3 +1,4 @@
+import { getOrCreate } from '../../platform/maps.js';
 import type { SortKey } from '../criteria/criteria.js';
 import { orderKey } from '../index/order-key.js';
 import type { IndexValue } from '../index/index-entry.js';
@@ -74,27 +75,35 @@ export function compareToPosition(
  * A comparator remembers the sort values of the subjects it has seen for as long as both live.
  */
 export function compareSubjects(sort: readonly SortKey[] | undefined): (a: SearchSubject, b: SearchSubject) => number {
+  const known = new WeakMap<SearchSubject, RankedSubject>();
+  const ranked = (subject: SearchSubject): RankedSubject => getOrCreate(known, subject, () => rank(subject, sort));
+  const compare = compareRanked(sort);
+  return (a, b) => compare(ranked(a), ranked(b));
+}
+
+/** A resource with its value under each sort key. */
+export interface RankedSubject {
+  readonly subject: SearchSubject;
+  readonly values: readonly (string | number | undefined)[];
+}
+
+export function rank(subject: SearchSubject, sort: readonly SortKey[] | undefined): RankedSubject {
+  return { subject, values: (sort ?? []).map((key) => sortValue(subject, key)) };
+}
+
+/** The order of {@link compareSubjects}. */
+export function compareRanked(sort: readonly SortKey[] | undefined): (a: RankedSubject, b: RankedSubject) => number {
   const keys = sort ?? [];
-  const known = new WeakMap<SearchSubject, readonly (string | number | undefined)[]>();
-  const valuesOf = (subject: SearchSubject): readonly (string | number | undefined)[] => {
-    let values = known.get(subject);
-    if (values === undefined) known.set(subject, (values = keys.map((key) => sortValue(subject, key))));
-    return values;
-  };
   return (a, b) => {
-    if (keys.length > 0) {
-      const ofA = valuesOf(a);
-      const ofB = valuesOf(b);
-      for (const [index, { descending }] of keys.entries()) {
-        const order = compareValues(ofA[index], ofB[index], descending);
-        if (order !== 0) return order;
-      }
+    for (const [index, { descending }] of keys.entries()) {
+      const order = compareValues(a.values[index], b.values[index], descending);
+      if (order !== 0) return order;
     }
-    return compareIds(a.id, b.id);
+    return compareIds(a.subject.id, b.subject.id);
   };
 }
 
-function compareIds(a: string, b: string): number {
+export function compareIds(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 

@@ -1,7 +1,7 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { AnyResource } from '../../fhir/resource.js';
 import { referenceTo } from '../../fhir/reference.js';
-import { mapInTurns, Pace } from '../../platform/pace.js';
+import { inTurns, mapInTurns, Pace } from '../../platform/pace.js';
 import { groupEntries } from '../../search/evaluate/group-entries.js';
 import { type SearchSubject, subjectWith } from '../../search/evaluate/search-subject.js';
 import { indexEntries } from '../../search/index/index-resource.js';
@@ -14,12 +14,22 @@ import { jsonText, parseJsonText } from '../../store/json-text.js';
 import { assertErasureReason, erasedForGood, erasureOf } from '../../store/erasure.js';
 import type { ResourceKey } from '../../store/resource-key.js';
 import type { Deletion } from '../../store/stored-resource.js';
-import type { Change, DeleteWrite, EraseWrite, Expectation, PutWrite, Write, WriteResult } from '../../store/write.js';
+import type {
+  Change,
+  DeleteWrite,
+  EraseWrite,
+  Expectation,
+  NoMatchAssertion,
+  PutWrite,
+  Write,
+  WriteResult,
+} from '../../store/write.js';
 import { nextInstant, withVersion } from '../../store/versioned.js';
 import type { HeldVersion, Holding, ProjectData } from './project-data.js';
 import { LocalWorld } from './local-world.js';
 import type { PreparedPuts } from './prepare-writes.js';
-import { searchSubjects } from './search.js';
+import { findingFirst } from './search.js';
+import { TimeLimit, within } from './time-limit.js';
 
 /** What a commit did. */
 export interface Committed {
@@ -44,8 +54,19 @@ export async function commitWrites(
 ): Promise<Committed> {
   const commit = new Commit(model, dataOf, clock().getTime(), prepared);
   try {
-    const apply = (write: Write, index: number): WriteResult => commit.apply(write, index);
-    return { results: await mapInTurns(writes, new CallPace(options), apply), changes: commit.changes };
+    const pace = new CallPace(options);
+    const results: WriteResult[] = [];
+    for (let index = 0; index < writes.length; index++) {
+      if (pace.isSpent) await pace.next();
+      const write = writes[index]!;
+      if (write.kind === 'assert-no-match') {
+        const asserting = commit.asserting(write, index, options?.deadline);
+        // PERF: most searches take one step, and no promise.
+        if (asserting.next().done !== true) await inTurns(asserting, pace);
+        results.push({ kind: 'assert-no-match' });
+      } else results.push(commit.apply(write, index));
+    }
+    return { results, changes: commit.changes };
   } catch (error) {
     await commit.takeBack();
     throw error;
@@ -71,7 +92,7 @@ class Commit {
     this.#prepared = prepared;
   }
 
-  apply(write: Write, index: number): WriteResult {
+  apply(write: Exclude<Write, NoMatchAssertion>, index: number): WriteResult {
     switch (write.kind) {
       case 'put':
         return this.#put(write, index);
@@ -79,13 +100,14 @@ class Commit {
         return this.#delete(write, index);
       case 'erase':
         return this.#erase(write, index);
-      case 'assert-no-match': {
-        const { query } = write;
-        const [match] = searchSubjects(new LocalWorld(this.#dataOf(query.project), query.baseUrl), query);
-        if (match !== undefined) throw matchFound(index, referenceTo(match.type, match.id));
-        return { kind: 'assert-no-match' };
-      }
     }
+  }
+
+  *asserting({ query }: NoMatchAssertion, index: number, deadline: number | undefined): Generator<void, void> {
+    const time = new TimeLimit(deadline);
+    const world = new LocalWorld(this.#dataOf(query.project), query.baseUrl);
+    const match = yield* within(time, findingFirst(world, query, time));
+    if (match !== undefined) throw matchFound(index, referenceTo(match.type, match.id));
   }
 
   async takeBack(): Promise<void> {

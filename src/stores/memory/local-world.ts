@@ -1,7 +1,9 @@
 import { referenceTo } from '../../fhir/reference.js';
+import type { StringTest } from '../../search/criteria/value-test.js';
 import { localized } from '../../search/evaluate/localized.js';
 import type { SearchSubject, SearchWorld } from '../../search/evaluate/search-subject.js';
 import type { ReferenceTarget } from '../../store/resource-key.js';
+import { firstPlace } from './first-place.js';
 import type { ProjectData } from './project-data.js';
 
 /** A project as a service with that base sees it, or with none. */
@@ -11,9 +13,11 @@ export class LocalWorld implements SearchWorld {
     private readonly baseUrl: string | undefined,
   ) {}
 
-  subjects(type: string): readonly SearchSubject[] {
-    const subjects = this.data.subjects(type);
-    return this.baseUrl === undefined ? subjects : subjects.map((subject) => localized(subject, this.baseUrl));
+  /** The resources of a type by ascending id, from those on that come after an id. */
+  *subjects(type: string, after: string | undefined): Generator<void, Iterable<SearchSubject>> {
+    const subjects = yield* this.data.subjects(type);
+    const start = after === undefined ? 0 : firstPlace(subjects.length, (place) => subjects[place]!.id <= after);
+    return this.#from(subjects, start);
   }
 
   find(type: string, id: string): SearchSubject | undefined {
@@ -22,9 +26,19 @@ export class LocalWorld implements SearchWorld {
   }
 
   /** As `ProjectData.withCode`. */
-  withCode(type: string, parameter: string, codes: readonly string[]): Iterable<SearchSubject> | undefined {
-    const found = this.data.withCode(type, parameter, codes);
-    return found && [...found].map((subject) => localized(subject, this.baseUrl));
+  *withCode(
+    type: string,
+    parameter: string,
+    codes: readonly string[],
+  ): Generator<void, Iterable<SearchSubject> | undefined> {
+    const found = yield* this.data.withCode(type, parameter, codes);
+    return found && this.#from(found, 0);
+  }
+
+  /** As `ProjectData.withText`. */
+  *withText(type: string, parameter: string, test: StringTest): Generator<void, Iterable<SearchSubject> | undefined> {
+    const found = yield* this.data.withText(type, parameter, test);
+    return found && this.#from(found, 0);
   }
 
   referencing(type: string, parameter: string, target: ReferenceTarget): Iterable<SearchSubject> {
@@ -33,5 +47,9 @@ export class LocalWorld implements SearchWorld {
     const url = `${this.baseUrl}/${referenceTo(target.type, target.id)}`;
     const both = new Set([...relative, ...this.data.referencingUrl(type, parameter, url)]);
     return [...both].map((subject) => localized(subject, this.baseUrl));
+  }
+
+  *#from(subjects: readonly SearchSubject[], start: number): Iterable<SearchSubject> {
+    for (let place = start; place < subjects.length; place++) yield localized(subjects[place]!, this.baseUrl);
   }
 }

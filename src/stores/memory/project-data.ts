@@ -1,10 +1,14 @@
 import type { AnyResource } from '../../fhir/resource.js';
 import type { SearchSubject, SearchWorld } from '../../search/evaluate/search-subject.js';
 import { referenceTo } from '../../fhir/reference.js';
-import { compareSubjects } from '../../search/evaluate/sort.js';
+import { compareIds } from '../../search/evaluate/sort.js';
+import type { StringTest } from '../../search/criteria/value-test.js';
+import { sorting } from '../../platform/sorting.js';
 import type { ReferenceTarget } from '../../store/resource-key.js';
 import { getOrCreate } from '../../platform/maps.js';
 import { firstPlace } from './first-place.js';
+import { STEP } from './step.js';
+import { ValueIndexes } from './value-indexes.js';
 
 /** One resource with everything that ever was under its id. */
 export interface Holding {
@@ -47,8 +51,7 @@ export class ProjectData implements SearchWorld {
   #lastSequence = 0;
   /** Current resources by ascending id; made when asked for. */
   readonly #ordered = new Map<string, SearchSubject[]>();
-  /** By type, parameter and code, the current resources with such a token; made for parameters that are asked for. */
-  readonly #byCode = new Map<string, Map<string, SubjectsByCode>>();
+  readonly #indexes = new Map<string, ValueIndexes>();
 
   holding(type: string, id: string): Holding | undefined {
     return this.#byType.get(type)?.get(id);
@@ -118,12 +121,14 @@ export class ProjectData implements SearchWorld {
     for (const [name, byId] of this.#byType) if (type === undefined || type === name) yield* byId.values();
   }
 
-  /** Current resources of a type, by ascending id. */
-  subjects(type: string): readonly SearchSubject[] {
-    return getOrCreate(this.#ordered, type, () => {
-      const holdings = [...(this.#byType.get(type)?.values() ?? [])];
-      return holdings.flatMap(({ subject }) => subject ?? []).sort(compareSubjects(undefined));
-    });
+  /** Current resources of a type, by ascending id; ordered in steps when first asked for. */
+  *subjects(type: string): Generator<void, readonly SearchSubject[]> {
+    const known = this.#ordered.get(type);
+    if (known !== undefined) return known;
+    const current = [...this.#current(type)];
+    const ordered = yield* sorting(current, (a, b) => compareIds(a.id, b.id), { run: STEP });
+    this.#ordered.set(type, ordered);
+    return ordered;
   }
 
   find(type: string, id: string): SearchSubject | undefined {
@@ -145,17 +150,21 @@ export class ProjectData implements SearchWorld {
    *
    * @returns undefined if they are so many that reading the type in order takes no longer
    */
-  withCode(type: string, parameter: string, codes: readonly string[]): Iterable<SearchSubject> | undefined {
-    const holdings = this.#byType.get(type);
-    if (holdings === undefined) return [];
-    const byParameter = getOrCreate(this.#byCode, type, () => new Map<string, SubjectsByCode>());
-    const byCode = getOrCreate(byParameter, parameter, () => {
-      const made: SubjectsByCode = new Map();
-      for (const { subject } of holdings.values()) if (subject !== undefined) addCodes(made, parameter, subject);
-      return made;
-    });
-    const found = new Set(codes.flatMap((code) => [...(byCode.get(code) ?? [])]));
-    return found.size * FEW <= holdings.size ? found : undefined;
+  *withCode(
+    type: string,
+    parameter: string,
+    codes: readonly string[],
+  ): Generator<void, readonly SearchSubject[] | undefined> {
+    return yield* this.#indexesOf(type).withCode(this.#current(type), parameter, codes, this.#fewOf(type));
+  }
+
+  /**
+   * The current resources of a type with such a text, and maybe others.
+   *
+   * @returns undefined if no index helps, or if they are so many that reading the type in order takes no longer
+   */
+  *withText(type: string, parameter: string, test: StringTest): Generator<void, readonly SearchSubject[] | undefined> {
+    return yield* this.#indexesOf(type).withText(this.#current(type), parameter, test, this.#fewOf(type));
   }
 
   uniqueHolder(text: string): Holding | undefined {
@@ -167,8 +176,8 @@ export class ProjectData implements SearchWorld {
     const before = holding.subject;
     if (before !== undefined) {
       for (const [target, link] of links(before)) this.#referring.get(target)?.get(link)?.delete(before);
-      for (const [parameter, byCode] of this.#byCode.get(holding.type) ?? []) removeCodes(byCode, parameter, before);
     }
+    this.#indexes.get(holding.type)?.replace(before, subject);
     this.#reorder(holding, subject);
     holding.subject = subject;
     if (subject === undefined) return;
@@ -176,7 +185,18 @@ export class ProjectData implements SearchWorld {
       const referring = getOrCreate(this.#referring, target, () => new Map<string, Set<SearchSubject>>());
       getOrCreate(referring, link, () => new Set<SearchSubject>()).add(subject);
     }
-    for (const [parameter, byCode] of this.#byCode.get(holding.type) ?? []) addCodes(byCode, parameter, subject);
+  }
+
+  *#current(type: string): Iterable<SearchSubject> {
+    for (const { subject } of this.holdings(type)) if (subject !== undefined) yield subject;
+  }
+
+  #indexesOf(type: string): ValueIndexes {
+    return getOrCreate(this.#indexes, type, () => new ValueIndexes());
+  }
+
+  #fewOf(type: string): number {
+    return (this.#byType.get(type)?.size ?? 0) / FEW;
   }
 
   /** PERF: a transaction may search after each of its writes, and sorting takes longer than a search. */
@@ -195,29 +215,8 @@ export class ProjectData implements SearchWorld {
   }
 }
 
-type SubjectsByCode = Map<string, Set<SearchSubject>>;
-
-/** One of so many resources of a type has a code that few have. */
+/** One of so many resources of a type has a value that few have. */
 const FEW = 8;
-
-function addCodes(byCode: SubjectsByCode, parameter: string, subject: SearchSubject): void {
-  for (const code of codesOf(subject, parameter))
-    getOrCreate(byCode, code, () => new Set<SearchSubject>()).add(subject);
-}
-
-function removeCodes(byCode: SubjectsByCode, parameter: string, subject: SearchSubject): void {
-  for (const code of codesOf(subject, parameter)) {
-    const having = byCode.get(code);
-    having?.delete(subject);
-    if (having?.size === 0) byCode.delete(code);
-  }
-}
-
-function* codesOf({ entries }: SearchSubject, parameter: string): Iterable<string> {
-  for (const { value } of entries.get(parameter) ?? []) {
-    if (value.kind === 'token' && value.code !== undefined) yield value.code;
-  }
-}
 
 /** The (target, link) pairs of all references of a resource. */
 function* links(subject: SearchSubject): Iterable<readonly [target: string, link: string]> {

@@ -2,49 +2,53 @@ import { assertExpanded } from '../../search/criteria/concept-tests.js';
 import type { Criteria } from '../../search/criteria/criteria.js';
 import { matches } from '../../search/evaluate/match.js';
 import type { SearchSubject } from '../../search/evaluate/search-subject.js';
-import { compareSubjects } from '../../search/evaluate/sort.js';
 import type { ReferenceTarget } from '../../store/resource-key.js';
 import type { SearchQuery } from '../../store/search-query.js';
-import { inOneGo } from '../../platform/pace.js';
 import type { LocalWorld } from './local-world.js';
-import { TimeLimit } from './time-limit.js';
+import { cutting, type FoundPage, type PageCut } from './page.js';
+import type { TimeLimit } from './time-limit.js';
 
-/** All matches in order, whatever the page. @throws FhirError `aborted` - the time is over */
-export function searchSubjects(data: LocalWorld, query: SearchQuery): readonly SearchSubject[] {
-  return inOneGo(searching(data, query, new TimeLimit(undefined)));
-}
-
-/** {@link searchSubjects} in steps. Nothing may be written between them. */
+/** The page of a search, in steps. Nothing may be written between them. */
 export function* searching(
   data: LocalWorld,
   query: SearchQuery,
+  cut: PageCut,
   time: TimeLimit,
-): Generator<void, readonly SearchSubject[]> {
-  const { type, criteria, sort } = query;
-  const few = candidates(data, type, criteria);
-  if (few !== undefined) return inOrder(yield* selecting(few, data, criteria, time), sort, time);
-  const found = yield* selecting(data.subjects(type), data, criteria, time);
-  // PERF: what comes from there is in order already.
-  return sort === undefined ? found : inOrder(found, sort, time);
+): Generator<void, FoundPage> {
+  const { type, criteria, sort, total } = query;
+  const few = yield* candidates(data, type, criteria);
+  if (few !== undefined || sort !== undefined || cut.edge?.before === true) {
+    const from = few ?? (yield* data.subjects(type, undefined));
+    return yield* cutting(yield* selecting(from, data, criteria, time), sort, cut, time);
+  }
+  // PERF: they come in order, so the page is found when it is full.
+  const after = total === true ? undefined : cut.edge?.position.id;
+  const enough = total === true ? Infinity : cut.offset + (cut.limit ?? Infinity);
+  const found = yield* selecting(yield* data.subjects(type, after), data, criteria, time, enough);
+  return yield* cutting(found, sort, cut, time);
 }
 
-/** All matches that point to the target with the parameter, in order, in steps. */
+/** The first match of a query, whatever its page, in steps. */
+export function* findingFirst(
+  data: LocalWorld,
+  { project, type, criteria, sort }: SearchQuery,
+  time: TimeLimit,
+): Generator<void, SearchSubject | undefined> {
+  const cut = { offset: 0, limit: 1, edge: undefined };
+  return (yield* searching(data, { project, type, criteria, sort }, cut, time)).subjects[0];
+}
+
+/** The page of those matches that point to the target with the parameter, in steps. */
 export function* searchingReferring(
   data: LocalWorld,
   { type, criteria, sort }: SearchQuery,
   parameter: string,
   target: ReferenceTarget,
+  cut: PageCut,
   time: TimeLimit,
-): Generator<void, readonly SearchSubject[]> {
-  return inOrder(yield* selecting(data.referencing(type, parameter, target), data, criteria, time), sort, time);
-}
-
-function inOrder(found: SearchSubject[], sort: SearchQuery['sort'], time: TimeLimit): SearchSubject[] {
-  const compare = compareSubjects(sort);
-  return found.sort((a, b) => {
-    time.step();
-    return compare(a, b);
-  });
+): Generator<void, FoundPage> {
+  const found = yield* selecting(data.referencing(type, parameter, target), data, criteria, time);
+  return yield* cutting(found, sort, cut, time);
 }
 
 function* selecting(
@@ -52,39 +56,64 @@ function* selecting(
   data: LocalWorld,
   criteria: Criteria,
   time: TimeLimit,
+  enough = Infinity,
 ): Generator<void, SearchSubject[]> {
   // Whether there is anything to test does not decide.
   assertExpanded(criteria);
   const found: SearchSubject[] = [];
-  let left = STEP;
+  let left = TESTS;
   for (const subject of from) {
+    if (found.length >= enough) break;
     time.step();
     if (matches(criteria, subject, data)) found.push(subject);
     if (--left > 0) continue;
-    left = STEP;
+    left = TESTS;
     yield;
   }
   return found;
 }
 
 /** Resources tested in a step: about 0.5 ms for a condition of hundreds of values. */
-const STEP = 32;
+const TESTS = 32;
 
-/** Resources that may match, if a conjunct limits them by id, code or reference; undefined: any of the type. */
-function candidates(data: LocalWorld, type: string, criteria: Criteria): Iterable<SearchSubject> | undefined {
+/**
+ * Resources that may match, if a conjunct limits them by id, code, text or reference; undefined: any of the type.
+ */
+function* candidates(
+  data: LocalWorld,
+  type: string,
+  criteria: Criteria,
+): Generator<void, Iterable<SearchSubject> | undefined> {
   for (const one of criteria.kind === 'and' ? criteria.of : [criteria]) {
     if (one.kind === 'id') return [...new Set(one.ids)].flatMap((id) => data.find(type, id) ?? []);
     if (one.kind !== 'match') continue;
-    if (one.test.kind === 'token') {
-      const { code, folded, below, negated } = one.test;
-      if (code === undefined || below === true || negated === true) continue;
-      const few = data.withCode(type, one.parameter, folded === undefined ? [code] : [code, folded]);
+    const { parameter, test } = one;
+    if (test.kind === 'string') {
+      const few = yield* data.withText(type, parameter, test);
       if (few !== undefined) return few;
     }
-    if (one.test.kind !== 'reference' || one.test.negated) continue;
-    const { types, id } = one.test;
+    if (test.kind === 'token') {
+      const { code, folded, below, negated } = test;
+      if (code === undefined || below === true || negated === true) continue;
+      const few = yield* data.withCode(type, parameter, folded === undefined ? [code] : [code, folded]);
+      if (few !== undefined) return few;
+    }
+    if (test.kind !== 'reference' || test.negated) continue;
+    const { types, id } = test;
     if (id === undefined || types === undefined) continue;
-    return new Set(types.flatMap((target) => [...data.referencing(type, one.parameter, { type: target, id })]));
+    return referring(data, type, parameter, types, id);
   }
   return undefined;
+}
+
+function referring(
+  data: LocalWorld,
+  type: string,
+  parameter: string,
+  types: readonly string[],
+  id: string,
+): Iterable<SearchSubject> {
+  const [first, ...others] = types;
+  if (first !== undefined && others.length === 0) return data.referencing(type, parameter, { type: first, id });
+  return new Set(types.flatMap((target) => [...data.referencing(type, parameter, { type: target, id })]));
 }

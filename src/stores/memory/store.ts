@@ -10,11 +10,9 @@ import type { StoreRemoval } from '../../store/removal.js';
 import type { ReferenceTarget, ResourceKey } from '../../store/resource-key.js';
 import type { SearchPage, SearchQuery } from '../../store/search-query.js';
 import type { ResourceStore } from '../../store/store.js';
-import type { ReadResult } from '../../store/stored-resource.js';
+import type { ReadResult, StoredResource } from '../../store/stored-resource.js';
 import type { Change, Write, WriteResult } from '../../store/write.js';
 import { untilCallEnds } from '../../store/until-call-ends.js';
-import type { SearchSubject } from '../../search/evaluate/search-subject.js';
-import { cutPage } from '../cut-page.js';
 import { isLongCommit, preparePuts, type PreparedPuts } from './prepare-writes.js';
 import { commitWrites, deletionOf, storedVersion } from './commit.js';
 import type { MemoryStoreOptions } from './config.js';
@@ -22,8 +20,10 @@ import { type HeldVersion, type Holding, ProjectData } from './project-data.js';
 import { purgeHistory, removalOf } from './removal.js';
 import { resourceBytes } from '../../store/json-text.js';
 import { LocalWorld } from './local-world.js';
+import { cutOf, type FoundPage } from './page.js';
 import { searching, searchingReferring } from './search.js';
-import { TimeLimit } from './time-limit.js';
+import { STEP } from './step.js';
+import { TimeLimit, within } from './time-limit.js';
 import { typeHistory } from './type-history.js';
 import { getOrCreate } from '../../platform/maps.js';
 import { inTurns } from '../../platform/pace.js';
@@ -76,7 +76,8 @@ export class MemoryStore implements ResourceStore {
   search(query: SearchQuery, options?: CallOptions): Promise<SearchPage> {
     const { model } = this;
     return this.#inSteps(options, query, function* (world, data, time) {
-      return toPage(model, data, yield* searching(world, query, time), query);
+      const cut = cutOf(model, query);
+      return yield* toPage(data, yield* searching(world, query, cut, time), query);
     });
   }
 
@@ -89,8 +90,10 @@ export class MemoryStore implements ResourceStore {
     const { model } = this;
     return this.#inSteps(options, query, function* (world, data, time) {
       const pages: SearchPage[] = [];
+      const cut = cutOf(model, query);
       for (const target of targets) {
-        pages.push(toPage(model, data, yield* searchingReferring(world, query, parameter, target, time), query));
+        const found = yield* searchingReferring(world, query, parameter, target, cut, time);
+        pages.push(yield* toPage(data, found, query));
         yield;
       }
       const resources = pages.reduce((sum, { matches }) => sum + matches.length, 0);
@@ -153,7 +156,8 @@ export class MemoryStore implements ResourceStore {
   ): Promise<Result> {
     return this.#whenWhole(options, () => {
       const data = this.#dataOf(project);
-      const steps = work(new LocalWorld(data, baseUrl), data, new TimeLimit(options?.deadline));
+      const time = new TimeLimit(options?.deadline);
+      const steps = within(time, work(new LocalWorld(data, baseUrl), data, time));
       const reading = inTurns(steps, new CallPace(options));
       const end = (): void => void this.#reading.delete(reading);
       this.#reading.add(reading);
@@ -207,16 +211,13 @@ export class MemoryStore implements ResourceStore {
   }
 }
 
-function toPage(
-  model: FhirModel,
-  data: ProjectData,
-  matching: readonly SearchSubject[],
-  query: SearchQuery,
-): SearchPage {
-  const matches = cutPage(model, matching, query).map(({ type, id }) =>
-    storedVersion(data.holding(type, id)!.versions.at(-1)!),
-  );
-  return query.total === true ? { matches, total: matching.length } : { matches };
+function* toPage(data: ProjectData, { subjects, total }: FoundPage, query: SearchQuery): Generator<void, SearchPage> {
+  const matches: StoredResource[] = [];
+  for (const { type, id } of subjects) {
+    matches.push(storedVersion(data.holding(type, id)!.versions.at(-1)!));
+    if (matches.length % STEP === 0) yield;
+  }
+  return query.total === true ? { matches, total } : { matches };
 }
 
 function historyEntry(version: HeldVersion, erased: string | undefined): HistoryEntry {

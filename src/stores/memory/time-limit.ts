@@ -12,6 +12,21 @@ export class TimeLimit {
 
   /** PERF: one step in 16 looks at the clock. @throws FhirError `aborted` */
   step(): void {
-    if ((++this.#steps & 15) === 0 && performance.now() > this.#deadline) throw callTimedOut();
+    if ((++this.#steps & 15) === 0) this.check();
+  }
+
+  /** @throws FhirError `aborted` */
+  check(): void {
+    if (performance.now() > this.#deadline) throw callTimedOut();
+  }
+}
+
+/** Work in steps, of which none begins after the time is over. */
+export function* within<Result>(time: TimeLimit, work: Generator<void, Result>): Generator<void, Result> {
+  for (;;) {
+    const step = work.next();
+    if (step.done === true) return step.value;
+    time.check();
+    yield;
   }
 }

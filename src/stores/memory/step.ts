@@ -1,0 +1,2 @@
+/** How many resources a step of long work looks at: about a millisecond. */
+export const STEP = 256;
