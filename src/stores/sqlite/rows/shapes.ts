@@ -101,5 +101,7 @@ function withOccurrence(collection: number, parameter: number, occurrence: Occur
   // Most lists without the number have no text like it.
   const some = allOf([has(`${parameter}`), anyOf([...several, ...single])]);
   const condition = occurrence === 'several' ? anyOf(several) : occurrence === 'some' ? some : negation(some);
-  return allOf([sql`s.collection = ${collection}`, condition]);
+  // A damaged list has most likely lost its end, and `json` makes that an error.
+  const whole = sql`iif(${has(']')}, ${condition}, json(s.parameters))`;
+  return allOf([sql`s.collection = ${collection}`, whole]);
 }
