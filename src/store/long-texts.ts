@@ -1,13 +1,21 @@
 import { FhirError } from '../fhir/error.js';
 import { PARSED_PARTS, parseKnownInTurns } from '../fhir/json/parse-in-turns.js';
+import { inOneGo, inTurns, Pace } from '../platform/pace.js';
 import type { AnyResource } from '../fhir/resource.js';
 import { DECIMALS_MARK, parseJsonText } from './json-text.js';
 
 /** Resources by their texts, one for each time that a text is read. */
 type Parsed = Map<string, AnyResource[]>;
 
-/** What the read that runs may use; undefined if it parses long texts itself. */
-let parsedBefore: Parsed | undefined;
+/** What was done for a read in turns with other work. */
+interface Before {
+  readonly parsed: Parsed;
+  /** Tasks of {@link doneBefore}. */
+  readonly done: ReadonlySet<string>;
+}
+
+/** What the read that runs may use; undefined if it does all itself. */
+let before: Before | undefined;
 
 /** In place of a result: the read met a long text. */
 export const LONG_TEXT = Symbol('long text');
@@ -15,9 +23,9 @@ export const LONG_TEXT = Symbol('long text');
 /** Runs a read that does not wait, unless it meets a text that takes long to parse. */
 export function unlessLong<Result>(read: () => Result): Result | typeof LONG_TEXT {
   try {
-    return withParsed(NOTHING, read);
+    return after(NOTHING, read);
   } catch (error) {
-    if (LONG_TEXTS.has(error as object)) return LONG_TEXT;
+    if (error instanceof Later) return LONG_TEXT;
     throw error;
   }
 }
@@ -34,40 +42,51 @@ export function whenParsed<Result>(read: () => Result): Result | Promise<Result>
 
 async function parsingInTurns<Result>(read: () => Result): Promise<Result> {
   const parsed: Parsed = new Map();
+  const done = new Set<string>();
   for (;;) {
     try {
-      return withParsed(copyOf(parsed), read);
+      return after({ parsed: copyOf(parsed), done }, read);
     } catch (error) {
-      const text = LONG_TEXTS.get(error as object);
-      if (text === undefined) throw error;
-      const resource = (await parseKnownInTurns(text, text.startsWith(DECIMALS_MARK))) as AnyResource;
-      parsed.set(text, [...(parsed.get(text) ?? []), resource]);
+      if (!(error instanceof Later)) throw error;
+      const { task, work } = error;
+      const result = await work();
+      if (result === undefined) done.add(task);
+      else parsed.set(task, [...(parsed.get(task) ?? []), result]);
     }
   }
 }
 
+/**
+ * Does work on a long text. Where a read leaves long texts to its caller, the work is done in turns, and the read runs again.
+ *
+ * @param task its name within the read
+ */
+export function doneBefore(task: string, work: () => Generator<void>): void {
+  if (before === undefined) return inOneGo(work());
+  if (!before.done.has(task)) throw new Later(task, () => inTurns(work(), new Pace()) as Promise<undefined>);
+}
+
 /** {@link parseJsonText}, where a read leaves long texts to its caller. */
 export function parseShortText(text: string): AnyResource {
-  if (parsedBefore === undefined || text.length < PARSED_PARTS.long) return parseJsonText(text);
-  const resource = parsedBefore.get(text)?.shift();
+  if (before === undefined || text.length < PARSED_PARTS.long) return parseJsonText(text);
+  const resource = before.parsed.get(text)?.shift();
   if (resource !== undefined) return resource;
-  const error = new FhirError('internal', 'A long text is to be parsed in turns');
-  LONG_TEXTS.set(error, text);
-  throw error;
+  const hasOddDecimals = text.startsWith(DECIMALS_MARK);
+  throw new Later(text, () => parseKnownInTurns(text, hasOddDecimals) as Promise<AnyResource>);
 }
 
-/** Runs a part of a read that parses long texts itself. */
+/** Runs a part of a read that does all work on long texts itself. */
 export function parsingAtOnce<Result>(read: () => Result): Result {
-  return withParsed(undefined, read);
+  return after(undefined, read);
 }
 
-function withParsed<Result>(parsed: Parsed | undefined, read: () => Result): Result {
-  const before = parsedBefore;
-  parsedBefore = parsed;
+function after<Result>(done: Before | undefined, read: () => Result): Result {
+  const outer = before;
+  before = done;
   try {
     return read();
   } finally {
-    parsedBefore = before;
+    before = outer;
   }
 }
 
@@ -75,5 +94,15 @@ function copyOf(parsed: Parsed): Parsed {
   return new Map(Array.from(parsed, ([text, resources]) => [text, [...resources]]));
 }
 
-const NOTHING: Parsed = new Map();
-const LONG_TEXTS = new WeakMap<object, string>();
+const NOTHING: Before = { parsed: new Map(), done: new Set() };
+
+/** Thrown by a read that meets work to be done before. */
+class Later extends FhirError {
+  /** @param task the name of the work; the text, where the work parses it */
+  constructor(
+    readonly task: string,
+    readonly work: () => Promise<AnyResource | undefined>,
+  ) {
+    super('internal', 'A long text is to be read in turns');
+  }
+}

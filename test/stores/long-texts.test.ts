@@ -3,6 +3,9 @@ import { PARSED_PARTS } from '../../src/fhir/json/parse-in-turns.js';
 import { PACE, Pace } from '../../src/platform/pace.js';
 import { parseShortText, parsingAtOnce, whenParsed } from '../../src/store/long-texts.js';
 import type { ResourceStore } from '../../src/store/store.js';
+import { Statements } from '../../src/stores/sqlite/database/statements.js';
+import { checksum, summing } from '../../src/stores/sqlite/rows/checksum.js';
+import { ONE_TEXT } from '../../src/stores/sqlite/rows/contents.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { keyOf, put, queryOf, resourceOf } from '../../src/testing/conformance-case.js';
 import { storeConformance } from '../../src/testing/store-conformance.js';
@@ -75,6 +78,32 @@ test.each(STORES)('%s parses long texts in turns with other work, wherever it re
   await store.history(keyOf('Patient', 'p5'), { offset: 0, limit: 1 });
   expect(next.mock.calls.length).toBeGreaterThan(10);
   vi.restoreAllMocks();
+});
+
+test('a read of SQLite reads a long text once', async () => {
+  const store = closing(new SqliteStore(fileNamed(`${files++}.db`)));
+  const name = Array.from({ length: 20 }, (_, n) => ({ family: `Family ${n}` }));
+  await store.commit([put(resourceOf('Patient', 'a', { name }))]);
+  PACE.turnMs = 0;
+  const statements = vi.spyOn(Statements.prototype, 'read');
+  const { versionId } = (await store.read([keyOf('Patient', 'a')]))[0] as { versionId: string };
+  await store.read([{ ...keyOf('Patient', 'a'), version: versionId, elements: ['id'] }]);
+  const page = await store.search(queryOf('Patient'));
+  expect(page.matches[0]).toMatchObject({ resource: { name } });
+  const reads = statements.mock.calls.filter(([text]) => text === ONE_TEXT).length;
+  // The second read shares the resource with the third.
+  expect(reads).toBe(2);
+  vi.restoreAllMocks();
+});
+
+test('the checksum of a long text is made in steps', () => {
+  const text = `${'a'.repeat(99)}\u{1F600}${'é'.repeat(98)}\u{1F600}${'b'.repeat(150)}\ud800`;
+  const steps = summing(7, 2, 1_700_000_000_000, text);
+  let count = 0;
+  let step = steps.next();
+  for (; step.done !== true; step = steps.next()) count += 1;
+  expect(step.value).toBe(checksum(7, 2, 1_700_000_000_000, text));
+  expect(count).toBe(4);
 });
 
 test('a text that is read twice gives two objects', async () => {

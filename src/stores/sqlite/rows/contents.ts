@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { PARSED_PARTS } from '../../../fhir/json/parse-in-turns.js';
 import { deepFreeze } from '../../../store/deep-freeze.js';
 import type { StoredResource } from '../../../store/stored-resource.js';
 import type { Guard } from '../database/guard.js';
@@ -20,6 +21,8 @@ export class Contents {
   readonly #seen = new RecentKeys();
   /** Length of a text, as learned from those that were read. */
   #textLength = FIRST_LENGTH;
+  /** PERF: a read that meets a long text runs again, and to read 12 MB takes 30 ms. Kept until it is parsed. */
+  #long: { readonly key: number; readonly kept: KeptText } | undefined;
   /** Called when the first object is cached. */
   onFilled: (() => void) | undefined;
 
@@ -56,6 +59,7 @@ export class Contents {
 
   /** Drops all objects, as some of them may have been removed from the file. */
   forget(): void {
+    this.#long = undefined;
     this.#shared?.clear();
   }
 
@@ -87,7 +91,9 @@ export class Contents {
   fromText(kept: KeptText, elements: readonly string[] | undefined): StoredResource {
     this.#guard.check();
     this.#noteLength(kept[3]);
-    return parseKept(kept, elements);
+    const stored = parseKept(kept, elements);
+    if (this.#long?.kept === kept) this.#long = undefined;
+    return stored;
   }
 
   #parse(key: number, kept: KeptText | undefined, elements: readonly string[] | undefined): StoredResource {
@@ -97,6 +103,7 @@ export class Contents {
     const shared = this.#shared!;
     const isToBeShared = this.#seen.has(key);
     const stored = parseKept(kept, isToBeShared ? undefined : elements);
+    if (this.#long?.kept === kept) this.#long = undefined;
     this.#seen.add(key);
     if (isToBeShared) {
       if (shared.size === 0) this.onFilled?.();
@@ -121,7 +128,10 @@ export class Contents {
   }
 
   #textOf(key: number): KeptText | undefined {
-    return this.#statements.read(ONE_TEXT).get(key) as KeptText | undefined;
+    if (this.#long?.key === key) return this.#long.kept;
+    const kept = this.#statements.read(ONE_TEXT).get(key) as KeptText | undefined;
+    this.#long = (kept?.[3]?.length ?? 0) < PARSED_PARTS.long ? undefined : { key, kept: kept! };
+    return kept;
   }
 }
 
