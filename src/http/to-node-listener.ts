@@ -2,6 +2,7 @@ import { stringifyJson } from '../fhir/json/stringify-json.js';
 import { FhirError } from '../fhir/error.js';
 import { Pace } from '../platform/pace.js';
 import { byteLength } from '../platform/byte-length.js';
+import { cutsCharacter } from '../platform/surrogates.js';
 import type { FhirHandler } from './exchange/handler-config.js';
 import { type WireAnswer, wireHandlerOf } from './exchange/wire-answer.js';
 import { readDirectly } from './direct-body.js';
@@ -109,15 +110,9 @@ async function sendText(outgoing: NodeResponse, gone: AbortSignal, text: string)
     if (pace.isSpent) await pace.next();
     const end = start + SEND_TUNING.longText;
     // The halves of a character beyond the basic plane are encoded together.
-    const isSplit = isHighSurrogate(text.charCodeAt(end - 1));
-    const part = text.slice(start, (start = isSplit ? end + 1 : end));
+    const part = text.slice(start, (start = cutsCharacter(text, end) ? end + 1 : end));
     return encoder.encode(part);
   });
-}
-
-/** See https://unicode.org/glossary/#high_surrogate_code_unit. */
-function isHighSurrogate(unit: number): boolean {
-  return unit >= 0xd800 && unit <= 0xdbff;
 }
 
 /** PERF: a text goes out in one piece with the headers, unless it is long. */

@@ -1,3 +1,5 @@
+import { cutsCharacter } from '../../platform/surrogates.js';
+
 const MARKS = /\p{M}+/gu;
 /** Marks inside words are removed (`O'Brien` is `obrien`), as do full stops of abbreviations (`Dr.`, `U.S.A.`). */
 const INNER_PUNCTUATION = /['’‘ʼ`.·]+/gu;
@@ -13,8 +15,7 @@ const MAX_INDEXED = 65_536;
 /** The beginning of a string that searches and sorts see. A character is in it as a whole or not at all. */
 export function indexedPart(text: string): string {
   if (text.length <= MAX_INDEXED) return text;
-  const isPair = (text.charCodeAt(MAX_INDEXED - 1) & 0xfc00) === 0xd800;
-  return text.slice(0, isPair ? MAX_INDEXED - 1 : MAX_INDEXED);
+  return text.slice(0, cutsCharacter(text, MAX_INDEXED) ? MAX_INDEXED - 1 : MAX_INDEXED);
 }
 
 /**

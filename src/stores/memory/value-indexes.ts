@@ -10,8 +10,10 @@ export class ValueIndexes {
   readonly #codes = new Map<string, CodeIndex>();
   readonly #texts = new Map<string, TextIndex>();
 
-  /** @param current the current resources of the type */
-  /** @param most how many at most; undefined is returned if there are more */
+  /**
+   * @param current the current resources of the type
+   * @returns undefined if more than `most` have the codes
+   */
   *withCode(
     current: Iterable<SearchSubject>,
     parameter: string,

@@ -1,5 +1,6 @@
 import { crc32 } from 'node:zlib';
 import { PARSED_PARTS } from '../../../fhir/json/parse-in-turns.js';
+import { cutsCharacter } from '../../../platform/surrogates.js';
 import type { SqliteDatabase } from '../database/driver.js';
 
 /**
@@ -25,8 +26,7 @@ export function* summing(resource: number, version: number, updated: number, tex
   let sum = seedOf(resource, version, updated);
   for (let start = 0; start < text.length;) {
     let end = start + PARSED_PARTS.long;
-    // A character of two units is not cut.
-    if ((text.charCodeAt(end - 1) & 0xfc00) === 0xd800) end += 1;
+    if (cutsCharacter(text, end)) end += 1;
     sum = crc32(text.slice(start, end), sum);
     start = end;
     yield;
