@@ -4,6 +4,7 @@ import type { AnyResource } from '../../fhir/resource.js';
 import { getOrCreate } from '../../platform/maps.js';
 import type { Pace } from '../../platform/pace.js';
 import { childrenOf } from '../../search/criteria/children-of.js';
+import { requiredCodes } from '../../search/criteria/codes-of.js';
 import type { Criteria } from '../../search/criteria/criteria.js';
 import { localized } from '../../search/evaluate/localized.js';
 import { matches } from '../../search/evaluate/match.js';
@@ -87,11 +88,11 @@ export class BundleWorld implements SearchWorld {
    */
   *#candidates(type: string, criteria: Criteria): Generator<void, Iterable<SearchSubject> | undefined> {
     for (const one of criteria.kind === 'and' ? criteria.of : [criteria]) {
-      if (one.kind !== 'match' || one.test.kind !== 'token') continue;
-      const { code, folded, below, negated } = one.test;
-      if (code === undefined || below === true || negated === true) continue;
+      if (one.kind !== 'match') continue;
+      const codes = requiredCodes(one.test);
+      if (codes === undefined) continue;
       const byCode = yield* this.#indexed(this.#byCode, type, one.parameter, codeOf);
-      return new Set([code, folded ?? code].flatMap((text) => byCode.get(text) ?? []));
+      return new Set(codes.flatMap((code) => byCode.get(code) ?? []));
     }
     return undefined;
   }

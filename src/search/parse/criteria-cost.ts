@@ -1,3 +1,4 @@
+import { requiredCodes } from '../criteria/codes-of.js';
 import type { ChainCriteria, Criteria, MatchCriteria, SortKey } from '../criteria/criteria.js';
 import { tooCostly } from './parse-context.js';
 import { getOrCreate } from '../../platform/maps.js';
@@ -123,7 +124,7 @@ function chainsCost(chains: readonly ChainCriteria[], known: Map<Criteria, numbe
 
 /** Stores make one list of what differs in its code, id or uri alone. */
 function isListed({ test }: MatchCriteria): boolean {
-  if (test.kind === 'token') return test.code !== undefined && test.negated !== true && test.below !== true;
+  if (test.kind === 'token') return requiredCodes(test) !== undefined;
   if (test.kind === 'uri') return test.comparator === 'equals';
   return test.kind === 'reference' && test.id !== undefined && test.negated !== true;
 }

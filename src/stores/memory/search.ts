@@ -1,3 +1,4 @@
+import { requiredCodes } from '../../search/criteria/codes-of.js';
 import { assertExpanded } from '../../search/criteria/concept-tests.js';
 import type { Criteria } from '../../search/criteria/criteria.js';
 import { matches } from '../../search/evaluate/match.js';
@@ -93,9 +94,9 @@ function* candidates(
       if (few !== undefined) return few;
     }
     if (test.kind === 'token') {
-      const { code, folded, below, negated } = test;
-      if (code === undefined || below === true || negated === true) continue;
-      const few = yield* data.withCode(type, parameter, folded === undefined ? [code] : [code, folded]);
+      const codes = requiredCodes(test);
+      if (codes === undefined) continue;
+      const few = yield* data.withCode(type, parameter, codes);
       if (few !== undefined) return few;
     }
     if (test.kind !== 'reference' || test.negated) continue;

@@ -1,3 +1,4 @@
+import { requiredCodes } from '../../search/criteria/codes-of.js';
 import type { ReferenceTest, TokenTest } from '../../search/criteria/value-test.js';
 import type { IndexedTest } from './operators.js';
 
@@ -12,12 +13,11 @@ export function mergeTests(tests: readonly IndexedTest[]): readonly IndexedTest[
   const references = new Map<string, { readonly test: ReferenceTest; readonly ids: string[] }>();
   const uris: string[] = [];
   for (const test of tests) {
-    if (test.kind === 'token' && test.code !== undefined && !test.negated && !test.below) {
-      const { code, folded, ...rest } = test;
+    const codes = test.kind === 'token' ? requiredCodes(test) : undefined;
+    if (test.kind === 'token' && codes !== undefined) {
       const shape = JSON.stringify([test.system, test.noSystem]);
       const set = tokens.get(shape);
-      const codes = folded === undefined ? [code] : [code, folded];
-      if (set === undefined) tokens.set(shape, { test: rest, codes });
+      if (set === undefined) tokens.set(shape, { test, codes: [...codes] });
       else set.codes.push(...codes);
     } else if (test.kind === 'reference' && test.id !== undefined && test.url === undefined && !test.negated) {
       const { id, ...rest } = test;

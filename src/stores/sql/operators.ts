@@ -7,6 +7,7 @@ import type {
   UriTest,
   ValueTest,
 } from '../../search/criteria/value-test.js';
+import { codesOf } from '../../search/criteria/codes-of.js';
 import { needsTerminology } from '../../search/criteria/concept-tests.js';
 import { narrowerTypes } from '../../search/evaluate/test-value.js';
 import { fold } from '../../search/index/fold.js';
@@ -75,11 +76,6 @@ export function lookupsFor(test: IndexedTest, x: Sql, scope: SearchScope): reado
     case 'uri-set':
       return [inRange(scope.dialect.indexed.isOneOf(sql`${x}.value`, test.uris))];
   }
-}
-
-function codesOf({ code, folded }: TokenTest): readonly string[] | undefined {
-  if (code === undefined) return undefined;
-  return folded === undefined ? [code] : [code, folded];
 }
 
 function tokenLookups(

@@ -1,3 +1,4 @@
+import { requiredCodes } from '../../../search/criteria/codes-of.js';
 import type { Criteria } from '../../../search/criteria/criteria.js';
 import type { TokenTest, ValueTest } from '../../../search/criteria/value-test.js';
 import { TABLE_NAMES } from '../../sql/index-tables.js';
@@ -71,7 +72,8 @@ function countOfMatches({ parameter, matches }: OneParameter, scope: RowScope): 
   if (table !== 'token') {
     return sql`(CASE WHEN ${repeats} THEN ${each(ALONE)} + ${distinct(SEVERAL)} ELSE ${each(TRUE)} END)`;
   }
-  const isOfOneCode = only?.kind === 'token' && isOneCode(only);
+  // Each row that is found has the code.
+  const isOfOneCode = only !== undefined && requiredCodes(only)?.length === 1;
   if (!matches.every((one) => isOfCode(one))) {
     if (!isOfOneCode) return distinct(TRUE);
     const repeated = anyOf(ranges.map((range) => sql`EXISTS (SELECT 1 ${range(REPEATED)})`));
@@ -79,11 +81,6 @@ function countOfMatches({ parameter, matches }: OneParameter, scope: RowScope): 
   }
   if (isOfOneCode) return each(FIRST);
   return sql`(${each(sql`x.extreme < 4`)} + (CASE WHEN ${repeats} THEN ${distinct(sql`x.extreme >= 4 AND x.extreme < 8`)} ELSE 0 END))`;
-}
-
-/** True if the test accepts one code, which its rows have. */
-function isOneCode({ code, folded, below, negated }: TokenTest): boolean {
-  return code !== undefined && (folded === undefined || folded === code) && below !== true && negated !== true;
 }
 
 /** Tests that some value is another code. A resource has two rows for a code that is also indexed in lower case. */

@@ -1,3 +1,4 @@
+import { requiredCodes } from '../../../search/criteria/codes-of.js';
 import type { ValueTest } from '../../../search/criteria/value-test.js';
 import { targetOf } from '../pages/condition.js';
 import type { RowScope } from '../rows.js';
@@ -15,10 +16,8 @@ export type AskedValues =
 /** @returns undefined for tests of other values */
 export function askedValues(test: ValueTest, scope: RowScope): AskedValues | undefined {
   if (test.kind === 'token') {
-    const { code, folded, negated, below, system, noSystem } = test;
-    if (code === undefined || negated === true || below === true) return undefined;
-    const codes = folded === undefined || folded === code ? [code] : [code, folded];
-    return { codes, exact: system === undefined && noSystem !== true };
+    const codes = requiredCodes(test);
+    return codes && { codes, exact: test.system === undefined && test.noSystem !== true };
   }
   const target = scope.baseUrl === undefined ? targetOf(test) : undefined;
   return target && { target, exact: true };

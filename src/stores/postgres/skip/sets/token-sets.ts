@@ -1,3 +1,4 @@
+import { codesOf } from '../../../../search/criteria/codes-of.js';
 import type { Criteria, MatchCriteria } from '../../../../search/criteria/criteria.js';
 import type { TokenTest } from '../../../../search/criteria/value-test.js';
 import { type ConditionSet, union } from '../../../sql/skip/condition-set.js';
@@ -138,12 +139,13 @@ export interface Asked {
 }
 
 /** The values that a test names or excludes. Undefined for tests that other values pass too. */
-export function askedIn({ code, folded, system, noSystem, below, except }: TokenTest): readonly Asked[] | undefined {
-  if (below === true || except !== undefined) return undefined;
+export function askedIn(test: TokenTest): readonly Asked[] | undefined {
+  const { system, noSystem } = test;
+  if (test.below === true || test.except !== undefined) return undefined;
   const key = noSystem === true ? NO_SYSTEM : system === undefined ? undefined : uuidText(textKey(system));
-  if (code === undefined) return key === undefined ? undefined : [{ code, system: key }];
-  const codes = folded === undefined || folded === code ? [code] : [code, folded];
-  return codes.map((one) => ({ code: one, system: key }));
+  const codes = codesOf(test);
+  if (codes === undefined) return key === undefined ? undefined : [{ code: undefined, system: key }];
+  return codes.map((code) => ({ code, system: key }));
 }
 
 function inSets(subject: number, values: readonly string[]): readonly RowName[] {
