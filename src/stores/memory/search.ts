@@ -6,7 +6,8 @@ import type { SearchSubject } from '../../search/evaluate/search-subject.js';
 import type { ReferenceTarget } from '../../store/resource-key.js';
 import type { SearchQuery } from '../../store/search-query.js';
 import type { LocalWorld } from './local-world.js';
-import { cutting, type FoundPage, type PageCut } from './page.js';
+import type { PageCut } from '../cut-page.js';
+import { cutting, type FoundPage } from './page.js';
 import type { TimeLimit } from './time-limit.js';
 
 /** The page of a search, in steps. Nothing may be written between them. */
