@@ -91,7 +91,7 @@ export function shapeScan(collection: number, parameter: number, occurrence: Occ
 const Y = sql`y.key`;
 
 /**
- * PERF: SQLite searches the text of a list in a half to a quarter of the time of `json_each`. Types with many optional
+ * PERF: SQLite searches the text of a list in two thirds of the time of `json_each`. Types with many optional
  * elements come in thousands of shapes, and plans count them several times per search.
  */
 function withOccurrence(collection: number, parameter: number, occurrence: Occurrence): Sql {
