@@ -1,8 +1,9 @@
-/**
- * Whether a cut of the text before this index parts the two units of a character beyond the basic plane.
- *
- * See https://unicode.org/glossary/#high_surrogate_code_unit.
- */
+/** Whether a cut of the text before this index parts the two units of a character beyond the basic plane. */
 export function cutsCharacter(text: string, index: number): boolean {
-  return (text.charCodeAt(index - 1) & 0xfc00) === 0xd800;
+  return isSurrogate(text, index - 1, 0xd800) && isSurrogate(text, index, 0xdc00);
+}
+
+/** @param first the first unit of its kind, see https://unicode.org/glossary/#surrogate_code_point */
+function isSurrogate(text: string, index: number, first: number): boolean {
+  return (text.charCodeAt(index) & 0xfc00) === first;
 }

@@ -1,7 +1,7 @@
 import { FhirError } from '../fhir/error.js';
 import { noteDecimals } from '../fhir/json/note-decimals.js';
 import { decimalTextsOf } from '../fhir/json/decimal-texts.js';
-import { isPart } from '../fhir/json/parts.js';
+import { isPartToWrite } from '../fhir/json/parts.js';
 import { writingJson } from '../fhir/json/stringify-in-turns.js';
 import {
   elementText,
@@ -97,7 +97,7 @@ function* writingLines(resource: AnyResource): Generator<void, string> {
   let lines = '{';
   for (const name of Object.keys(elements)) {
     const value = elements[name];
-    const isShort = isPart(value) || decimalTextsOf(elements)?.[name] !== undefined;
+    const isShort = isPartToWrite(value) || decimalTextsOf(elements)?.[name] !== undefined;
     lines = withLine(lines, name, isShort ? elementText(elements, name) : yield* writingJson(value));
     yield;
   }

@@ -12,11 +12,16 @@ export function isLong(value: unknown): boolean {
 }
 
 /** So many characters of a text take about as long to write as a short value. */
-const CHARACTERS_PER_VALUE = 64;
+export const CHARACTERS_PER_VALUE = 64;
 
 /** Whether a value is short enough to be a part. */
 export function isPart(value: unknown): boolean {
   return typeof value !== 'object' || value === null || sizeOf(value, PARTS.size) < PARTS.size;
+}
+
+/** {@link isPart} of work that takes longer for a longer text. */
+export function isPartToWrite(value: unknown): boolean {
+  return sizeOf(value, PARTS.size, CHARACTERS_PER_VALUE) < PARTS.size;
 }
 
 /**

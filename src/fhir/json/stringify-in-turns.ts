@@ -1,7 +1,8 @@
 import { inTurns, Pace } from '../../platform/pace.js';
 import type { JsonObject } from '../resource.js';
 import { decimalTextsOf } from './decimal-texts.js';
-import { isLong, isPart, PARTS, sizeOf } from './parts.js';
+import { cutsCharacter } from '../../platform/surrogates.js';
+import { CHARACTERS_PER_VALUE, isLong, isPartToWrite, PARTS, sizeOf } from './parts.js';
 import { hasOwnJson, isPlainResult, stringifyJson } from './stringify-json.js';
 
 /**
@@ -47,7 +48,8 @@ class PartWriter {
 
   *#write(member: unknown, line: string): Generator<void> {
     yield;
-    if (isPart(member) || !isDivisible(member)) {
+    if (typeof member === 'string' && !isPartToWrite(member)) return yield* this.#writeText(member);
+    if (isPartToWrite(member) || !isDivisible(member)) {
       this.#parts.push(indent(this.#stringify(member) ?? 'null', line));
       return;
     }
@@ -55,6 +57,18 @@ class PartWriter {
     this.#around.add(member);
     yield* Array.isArray(member) ? this.#writeItems(member, line) : this.#writeMembers(member as JsonObject, line);
     this.#around.delete(member);
+  }
+
+  *#writeText(text: string): Generator<void> {
+    this.#parts.push('"');
+    for (let start = 0; start < text.length;) {
+      let end = start + PARTS.size * CHARACTERS_PER_VALUE;
+      if (cutsCharacter(text, end)) end += 1;
+      this.#parts.push(JSON.stringify(text.slice(start, end)).slice(1, -1));
+      start = end;
+      yield;
+    }
+    this.#parts.push('"');
   }
 
   *#writeItems(items: readonly unknown[], line: string): Generator<void> {
@@ -66,7 +80,7 @@ class PartWriter {
       // Short items are written together.
       let end = start;
       for (let size = 0; end < items.length && size < partSize; end += 1) {
-        const own = sizeOf(items[end], partSize);
+        const own = sizeOf(items[end], partSize, CHARACTERS_PER_VALUE);
         if (own >= partSize && end > start) break;
         size += own;
       }

@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest';
 import { parseJson } from '../../../src/fhir/json/parse-json.js';
-import { PARTS } from '../../../src/fhir/json/parts.js';
-import { stringifyInTurns, stringifyResultInTurns } from '../../../src/fhir/json/stringify-in-turns.js';
+import { CHARACTERS_PER_VALUE, PARTS } from '../../../src/fhir/json/parts.js';
+import { stringifyInTurns, stringifyResultInTurns, writingJson } from '../../../src/fhir/json/stringify-in-turns.js';
 import { markPlain, stringifyJson } from '../../../src/fhir/json/stringify-json.js';
 import { PACE } from '../../../src/platform/pace.js';
 import { below, createRandom, oneOf } from '../../../src/testing/random.js';
@@ -50,6 +50,35 @@ test(`parts make the text of stringifyJson (seed ${SEED})`, async () => {
     expect(await stringifyResultInTurns(value)).toBe(stringifyJson(value));
   }
 });
+
+test(`long texts are written in parts that cut no character (seed ${SEED})`, () => {
+  const random = createRandom(SEED);
+  PARTS.size = 1;
+  const text = (): string =>
+    Array.from({ length: below(400, random) }, () =>
+      oneOf(['a', 'é', '😀', '\ud83d', '\ude00', '\n', '"', '\\', '\u0000', '\u2028'], random),
+    ).join('');
+  for (let turn = 0; turn < cases(2_000, 300); turn++) {
+    const value = { data: text(), list: [text(), [text(), 1], text()] };
+    for (const space of [0, 2]) expect(written(value, space).text).toBe(JSON.stringify(value, null, space));
+  }
+});
+
+test('the steps of a long text, and of many, are as many as their parts', () => {
+  const part = PARTS.size * CHARACTERS_PER_VALUE;
+  const one = written({ data: 'a'.repeat(50 * part) });
+  expect(one.steps).toBeGreaterThanOrEqual(50);
+  const many = written({ name: Array.from({ length: 100 }, (_, n) => ({ family: `${n}`.padEnd(part / 2, 'b') })) });
+  expect(many.steps).toBeGreaterThanOrEqual(50);
+});
+
+function written(value: unknown, space = 0): { readonly text: string; readonly steps: number } {
+  const writing = writingJson(value, space);
+  for (let steps = 0; ; steps += 1) {
+    const step = writing.next();
+    if (step.done === true) return { text: step.value, steps };
+  }
+}
 
 test('a result that was marked as plain is written in parts too', async () => {
   Object.assign(PARTS, { long: 1, size: 4 });
