@@ -130,6 +130,17 @@ describe('operators by type', () => {
       'gender ne male',
       { kind: 'match', parameter: 'gender', test: { kind: 'token', code: 'male', negated: true } },
     ],
+    [
+      'Patient',
+      'gender ne |male',
+      { kind: 'match', parameter: 'gender', test: { kind: 'token', code: 'male', negated: true } },
+    ],
+    ['Patient', 'gender ne http://hl7.org/fhir/administrative-gender|', { kind: 'none' }],
+    [
+      'Observation',
+      'code ne |a',
+      { kind: 'match', parameter: 'code', test: { kind: 'token', noSystem: true, code: 'a', negated: true } },
+    ],
     ['Patient', 'gender pr true', { kind: 'missing', parameter: 'gender', missing: false }],
     ['Patient', 'gender pr false', { kind: 'missing', parameter: 'gender', missing: true }],
     ['Patient', '_id eq 1', { kind: 'id', ids: ['1'] }],

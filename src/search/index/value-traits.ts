@@ -15,6 +15,8 @@ export interface ValueTraits {
   readonly resources: boolean;
   /** All values are MIME types. */
   readonly mimeTypes: boolean;
+  /** The systems of the bindings, where all values are codes that have one by their binding; see index-token.ts. */
+  readonly boundTo: readonly string[];
 }
 
 /** @param type the resource type that the parameter is one of */
@@ -47,7 +49,7 @@ function known(model: FhirModel, definition: object, reach: () => readonly Posit
 
 function traitsOf(reached: readonly Position[] | undefined): ValueTraits {
   if (reached === undefined)
-    return { strings: 'some', canonicals: false, identifiers: false, resources: false, mimeTypes: false };
+    return { strings: 'some', canonicals: false, identifiers: false, resources: false, mimeTypes: false, boundTo: [] };
   const strings = reached.filter((one) => STRING_TYPES.has(one.type)).length;
   return {
     strings: strings === 0 ? 'none' : strings === reached.length ? 'all' : 'some',
@@ -55,7 +57,13 @@ function traitsOf(reached: readonly Position[] | undefined): ValueTraits {
     identifiers: reached.some((one) => one.type === 'Identifier'),
     resources: reached.length > 0 && reached.every((one) => one.type === 'Resource'),
     mimeTypes: reached.length > 0 && reached.every(isMimeType),
+    boundTo: systemsOf(reached),
   };
+}
+
+function systemsOf(reached: readonly Position[]): readonly string[] {
+  const systems = reached.map(({ type, element }) => (type === 'code' ? element?.codeSystem : undefined));
+  return systems.every((one) => one !== undefined) ? [...new Set(systems)] : [];
 }
 
 /** The types whose tokens ignore case. */

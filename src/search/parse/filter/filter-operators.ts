@@ -10,6 +10,7 @@ import { missingCriteria, parseBoolean } from '../parse-parameter.js';
 import { parseReferenceValue } from '../parse-reference-value.js';
 import { hierarchyTest, parseTokenValue, valueSetTest } from '../parse-token-value.js';
 import { parseCompositeValue, parseDateValue, parseNumberValue, parseQuantityValue } from '../parse-value.js';
+import { otherToken } from './other-token.js';
 import { orList, quote } from '../../../fhir/messages/quote.js';
 
 /** The operators of `_filter`. See https://hl7.org/fhir/R4/search_filter.html#ops. */
@@ -79,7 +80,10 @@ export function comparisonCriteria(
   }
   if (parameter.type === 'composite') return parseCompositeValue(type, parameter, value, context);
   if (operator === 'ni') return not({ kind: 'match', parameter: code, test: valueSetTest(code, value) });
-  const test = testOf({ ...parameter, ...valueTraits(context.model, type, parameter) }, operator, value, context);
+  const traits = valueTraits(context.model, type, parameter);
+  if (parameter.type === 'token' && operator === 'ne')
+    return otherToken(code, parseTokenValue({ code, ...traits }, value, context), traits);
+  const test = testOf({ ...parameter, ...traits }, operator, value, context);
   if (code === '_lastUpdated' && test.kind === 'date') return { kind: 'last-updated', test };
   return { kind: 'match', parameter: code, test };
 }
@@ -122,10 +126,13 @@ function testOf(
       if (operator === 'in') return valueSetTest(code, value);
       if (operator === 'ss' || operator === 'sb')
         return hierarchyTest(code, operator === 'ss' ? 'above' : 'below', value, context);
-      return { ...parseTokenValue(parameter, value, context), ...negation(operator) };
+      return parseTokenValue(parameter, value, context);
     }
     case 'reference':
-      return { ...parseReferenceValue(parameter, targets, value, context), ...negation(operator) };
+      return {
+        ...parseReferenceValue(parameter, targets, value, context),
+        ...(operator === 'ne' ? { negated: true } : {}),
+      };
     case 'date':
       return parseDateValue(code, operator as OrderedOperator | 'po', value, context);
     case 'number':
@@ -145,10 +152,6 @@ function uriComparator(operator: keyof typeof COMPARATORS, { canonicals }: Value
 }
 
 type OrderedOperator = (typeof ORDERED)[number];
-
-function negation(operator: Operator): { readonly negated?: true } {
-  return operator === 'ne' ? { negated: true } : {};
-}
 
 function before(operators: readonly Operator[], reason: string): Readonly<Partial<Record<Operator, string>>> {
   return Object.fromEntries(operators.map((operator) => [operator, reason]));
