@@ -42,6 +42,7 @@ const SELDOM = [
   'test/stores/postgres/granules.test.ts',
   'test/stores/postgres/linked-sets.test.ts',
   'test/stores/postgres/long-intervals.test.ts',
+  'test/stores/postgres/own-urls.test.ts',
   'test/stores/postgres/plans.test.ts',
   'test/stores/postgres/skip.test.ts',
   'test/stores/postgres/skip-layers.test.ts',

@@ -120,8 +120,8 @@ function outsideCondition({ parameter, type, of, reach }: ChainCriteria, scope: 
   const target = chainScope(scope, type);
   if (key === undefined || target.collection === undefined) return FALSE;
   if (scope.baseUrl !== undefined) {
-    return sql`EXISTS (SELECT 1 FROM resource ${target.row} WHERE ${target.row}.key IN (${targetsOfRow(key, scope, target)})
-      AND ${allOf([isCurrent(target), rowCondition(of, target)])})`;
+    const { from, where } = scope.dialect.byKeys(target.row, targetsOfRow(key, scope, target), scope.project);
+    return exists(from, allOf([where, isCurrent(target), rowCondition(of, target)]));
   }
   const { from, where } = valuesOf('reference', X, sql`${scope.row}.key`, key, scope);
   const joined = sql`${from} ${scope.dialect.join} resource ${target.row} ON ${target.row}.key = x.target`;
@@ -133,8 +133,11 @@ function hasCondition({ parameter, type, of }: HasCriteria, scope: RowScope): Sq
   const key = parameterKey(source, parameter);
   if (key === undefined) return FALSE;
   if (scope.baseUrl !== undefined) {
-    return sql`EXISTS (SELECT 1 FROM resource ${source.row} WHERE ${source.row}.key IN (${sourcesOfRow(key, scope, source)})
-      AND ${allOf([isFound(source), inTime(sql`${source.row}.key`, scope), rowCondition(of, source)])})`;
+    const { from, where } = scope.dialect.byKeys(source.row, sourcesOfRow(key, scope, source), scope.project);
+    return exists(
+      from,
+      allOf([where, isFound(source), inTime(sql`${source.row}.key`, scope), rowCondition(of, source)]),
+    );
   }
   return sql`EXISTS (SELECT 1 FROM reference x ${scope.dialect.join} resource ${source.row} ON ${source.row}.key = x.resource
     WHERE ${ofParameter(X, key, source)} AND x.target = ${scope.row}.key

@@ -57,6 +57,13 @@ export interface SqlDialect {
    * else its rows need. Undefined if the database chooses.
    */
   readonly byPoint?: (table: IndexTable, x: Sql, resource: Sql, parameter: SqlValue) => FromWhere;
+  /**
+   * The rows of `resource` with the keys of a select that depends on an outer row. Reads the keys first, then each row by its key,
+   * whatever the database believes about their numbers.
+   */
+  byKeys(row: Sql, keys: Sql, project: string): FromWhere;
+  /** A join to the rows of `resource` with the id that a row before them in FROM has: a look-up for each of those. */
+  joinById(row: Sql, id: Sql, project: string, collection: SqlValue): Sql;
   /** The row of an index table holds a value of the parameter. */
   ofParameter(x: Sql, project: string, parameter: SqlValue): Sql;
   /**

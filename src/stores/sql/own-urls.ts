@@ -45,7 +45,7 @@ export function targetsOfRow(key: SqlValue, scope: RowScope, target: RowScope): 
   const references = valuesOf('reference', X, sql`${row}.key`, key, scope);
   const urls = valuesOf('uri', X, sql`${row}.key`, key, scope);
   return sql`SELECT x.target FROM ${references.from} WHERE ${references.where}
-    UNION ALL SELECT t.key FROM ${urls.from} ${dialect.join} resource t ON t.id = ${idInUrl(X, target.type, scope)}
+    UNION ALL SELECT t.key FROM ${urls.from} ${dialect.joinById(T, idInUrl(X, target.type, scope), scope.project, target.collection!)}
       WHERE ${allOf([urls.where, isOwnUrl(X, target.type, scope), dialect.isCurrent(T, scope.project, target.collection!)])}`;
 }
 

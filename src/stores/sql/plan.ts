@@ -145,9 +145,8 @@ function outsidePlan(criteria: ChainCriteria, scope: RowScope, choose?: ChooseSc
   const scan = sql`SELECT x.resource FROM reference x WHERE ${ofParameter(X, key, scope)}
     AND x.target IN (${keysOf(targets, target)}) AND ${inTime(sql`x.resource`, scope)}`;
   if (scope.baseUrl === undefined) return { scan, residual: TRUE };
-  const { dialect } = scope;
-  const byUrl = sql`SELECT x.resource FROM uri x ${dialect.join} resource ${target.row}
-      ON ${target.row}.id = ${idInUrl(X, target.type, scope)}
+  const id = idInUrl(X, target.type, scope);
+  const byUrl = sql`SELECT x.resource FROM uri x ${scope.dialect.joinById(target.row, id, scope.project, target.collection)}
     WHERE ${ofParameter(X, key, scope)} AND x.grp = 0
       AND ${allOf([isOwnUrl(X, target.type, scope), isCurrent(target), inTime(sql`x.resource`, scope), rowCondition(criteria.of, target)])}`;
   return { scan: unionAll([scan, byUrl]), residual: TRUE };
@@ -169,9 +168,10 @@ function hasPlan(criteria: HasCriteria, scope: RowScope, choose?: ChooseScan): R
   // The target may be of another type, deleted or missing.
   const scan = sql`SELECT ${row}.key FROM resource ${row} WHERE ${row}.key IN (${targets}) AND ${isCurrent(scope)}`;
   if (scope.baseUrl === undefined) return { scan, wide: targets, residual: TRUE };
-  const { join } = scope.dialect;
+  const { join, joinById } = scope.dialect;
+  const id = idInUrl(X, scope.type, scope);
   const byUrl = sql`SELECT ${row}.key FROM uri x ${join} resource ${source.row} ON ${source.row}.key = x.resource
-      ${join} resource ${row} ON ${row}.id = ${idInUrl(X, scope.type, scope)}
+      ${joinById(row, id, scope.project, scope.collection)}
     WHERE ${ofParameter(X, key, source)} AND x.grp = 0
       AND ${allOf([isOwnUrl(X, scope.type, scope), isFound(source), rowCondition(criteria.of, source), isCurrent(scope)])}`;
   return { scan: unionAll([scan, byUrl]), residual: TRUE };

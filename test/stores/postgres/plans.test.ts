@@ -9,28 +9,11 @@ import { PostgresStore } from '../../../src/stores/postgres/store.js';
 import { put, queryOf } from '../../../src/testing/conformance-case.js';
 import { createRandom } from '../../../src/testing/random.js';
 import { skewedResources } from '../../../src/testing/skewed-resources.js';
-import { bareDatabase, through } from './pool.js';
+import { bareDatabase } from './pool.js';
+import { explaining, nodesOf } from './explaining.js';
 import type { PlanNode } from '../plan-node.js';
 import { someOf } from '../../support/chance.js';
 import { buildSkips } from './skip-build.js';
-
-/** A pool that explains each search that passes through it. */
-function explaining(pool: PostgresPool, plans: PlanNode[]): PostgresPool {
-  return through(pool, async (statement, client) => {
-    if (/^(?:WITH [klst]0|SELECT (?:count|\(|CASE|a\.n|r0\.key))/.test(statement.text)) {
-      const text = `EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) ${statement.text}`;
-      const { rows } = await client.query({ ...statement, text });
-      const [[answer]] = rows as [[unknown]];
-      const [{ Plan }] = (typeof answer === 'string' ? JSON.parse(answer) : answer) as [{ readonly Plan: PlanNode }];
-      plans.push(Plan);
-    }
-    return client.query(statement);
-  });
-}
-
-function nodesOf(node: PlanNode): readonly PlanNode[] {
-  return [node, ...(node.Plans ?? []).flatMap(nodesOf)];
-}
 
 /** Rows of tables and indexes that were read. */
 function examined(plans: readonly PlanNode[]): number {

@@ -5,6 +5,7 @@ import { TABLE_NAMES } from '../../sql/index-tables.js';
 import { anyOf, FALSE, type Sql, sql, TRUE } from '../../sql/sql.js';
 import { prefixEnd } from '../../sql/texts.js';
 import { arrayText } from './array.js';
+import { byKey } from './by-key.js';
 import { parameterKey, projectKey, resourceKey, textKey } from './keys.js';
 
 /** `token.system` and `quantity.system` of values without one. */
@@ -29,6 +30,14 @@ export const postgresDialect: (model: FhirModel) => SqlDialect = perModel((model
       AND ${x}.project = ANY (ARRAY[${projectKey(project)}, ${projectKey(project)}]::uuid[]) OFFSET 0) ${x}`,
     where: TRUE,
   }),
+  // PERF: EXISTS over a plain join becomes a join of the outer row itself, which compares each row with each other one where the
+  // keys are of two tables. OFFSET and a column of the outer row in FROM both rule that out.
+  byKeys: (row, keys, project) => ({
+    from: sql`(${keys}) k (key) CROSS JOIN LATERAL (${byKey(projectKey(project), sql`k.key`)}) ${row}`,
+    where: TRUE,
+  }),
+  joinById: (row, id, project, type) =>
+    sql`CROSS JOIN LATERAL (SELECT * FROM resource y WHERE ${isCurrentRow(sql`y`, project, type)} AND y.id = ${id} OFFSET 0) ${row}`,
   ofParameter: (x, project, parameter) => sql`${x}.project = ${projectKey(project)} AND ${x}.parameter = ${parameter}`,
   pointsTo: (...asked) => pointsTo(model, ...asked),
   targetText: { value: sql`x.target_type || '/' || x.target_id`, join: sql`` },

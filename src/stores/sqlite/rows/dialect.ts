@@ -37,6 +37,8 @@ export function sqliteDialect(model: FhirModel, dictionaries: Dictionaries): Sql
         table === 'token' || table === 'reference' ? TRUE : sql`${x}.grp = 0`,
       ]),
     }),
+    byKeys: (row, keys) => ({ from: sql`resource ${row}`, where: sql`${row}.key IN (${keys})` }),
+    joinById: (row, id) => sql`CROSS JOIN resource ${row} ON ${row}.id = ${id}`,
     ofParameter: (x, _, parameter) => sql`${x}.parameter = ${parameter}`,
     pointsTo: (x, project, types, ids) => {
       // PERF: of one key the index gives rows in order, each resource once.
