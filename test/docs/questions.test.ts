@@ -37,7 +37,7 @@ const QUESTIONS: readonly (readonly [question: string, answer: string, text: str
   ['How do I run in a container?', 'docs/how-to/deploy.md#a-container-with-sqlite', 'FROM node'],
   ['How do I run on Lambda?', 'docs/how-to/deploy.md#serverless', 'Lambda'],
   ['How do I use PostgreSQL?', 'docs/how-to/postgresql.md#postgresql', 'new PostgresStore'],
-  ['How do I back up?', 'docs/how-to/back-up.md#sqlite', 'database.backup'],
+  ['How do I back up?', 'docs/how-to/back-up.md#sqlite', 'store.backup'],
   ['How do I upgrade?', 'docs/how-to/upgrade.md#steps', 'checkPolicies'],
   ['What breaks between versions?', 'docs/how-to/upgrade.md#versioning-policy', 'Semantic Versioning'],
   ['What does error X mean?', 'docs/reference/errors.md#every-code', '`policy-invalid`'],

@@ -12,6 +12,7 @@ import { IndexStatus } from './schema/index-status.js';
 import { Maintenance } from './maintenance/maintenance.js';
 import { Reads } from './search/reads.js';
 import { Removal } from './maintenance/removal.js';
+import { backUp } from './maintenance/backup.js';
 import { scrub } from './maintenance/scrub.js';
 import { type KeyPage, Searches } from './search/search.js';
 import { SkipIndexes } from './skip/skip-indexes.js';
@@ -98,6 +99,11 @@ export class Connection {
   }
 
   /** Overwrites what removed content left behind. */
+  /** @param file an absolute path */
+  backUp(file: string): void {
+    backUp(this.database, this.statements, this.guard, file);
+  }
+
   scrub(): void {
     scrub(this.database, this.statements, this.status);
   }

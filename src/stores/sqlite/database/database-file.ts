@@ -1,5 +1,5 @@
 import type * as FileSystem from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { FhirError } from '../../../fhir/error.js';
 
 /**
@@ -27,6 +27,18 @@ export function assertDatabaseFile(name: string): void {
 /** Whether a name is that of a file, and not of a database in memory. */
 export function isFile(name: string): boolean {
   return name.trim() !== MEMORY;
+}
+
+/**
+ * The absolute path of a copy.
+ *
+ * @throws FhirError `invalid` - it has no name, or that of a database in memory
+ */
+export function backupPath(name: string): string {
+  if (typeof name !== 'string' || name.trim() === '' || name.includes('\0') || !isFile(name)) {
+    throw new FhirError('invalid', 'A backup needs the name of a file');
+  }
+  return resolve(name.trim());
 }
 
 /** The error of opening a file, with its path: it goes to the host, not to a caller. */

@@ -128,6 +128,9 @@ function answer(connection: Connection, call: ThreadCall): unknown {
     case 'scrub':
       connection.scrub();
       return null;
+    case 'backup':
+      connection.backUp(call.file);
+      return null;
     case 'nothing':
       return null;
     case 'checkpoint':

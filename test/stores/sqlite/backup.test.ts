@@ -1,0 +1,186 @@
+import Database from 'better-sqlite3';
+import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, describe, expect, test } from 'vitest';
+import { THREAD_TUNING } from '../../../src/stores/sqlite/database/tuning.js';
+import { SqliteStore } from '../../../src/stores/sqlite/store.js';
+import { idsOf, keyOf, put, putAll, queryOf, resourceOf } from '../../../src/testing/conformance-case.js';
+import { temporaryFolder } from '../temporary-folder.js';
+
+const fileNamed = temporaryFolder();
+const TUNING = { ...THREAD_TUNING };
+const open: { close(): unknown }[] = [];
+
+afterEach(async () => {
+  Object.assign(THREAD_TUNING, TUNING);
+  for (const one of open.splice(0)) await one.close();
+});
+
+function opened<Value extends { close(): unknown }>(value: Value): Value {
+  open.push(value);
+  return value;
+}
+
+/** Ids of the Patients in a copy, which must be sound. */
+async function patientsIn(file: string): Promise<readonly string[]> {
+  const copy = opened(new SqliteStore(file));
+  const ids = (await idsOf(copy, queryOf('Patient'))).map(String);
+  expect(await copy.verify()).toEqual({ resources: ids.length, problems: [] });
+  return ids;
+}
+
+const partialsBeside = (file: string): readonly string[] =>
+  readdirSync(dirname(file)).filter((name) => name.endsWith('.partial'));
+
+describe('a backup', () => {
+  test.each([
+    ['in the event loop', () => opened(new SqliteStore(fileNamed('loop.db')))],
+    [
+      'in a thread',
+      () => {
+        Object.assign(THREAD_TUNING, { smallFile: 0 });
+        return opened(new SqliteStore(fileNamed('thread.db')));
+      },
+    ],
+    ['of a database in memory', () => opened(new SqliteStore(':memory:'))],
+    ['of a database that the host opened', () => new SqliteStore(opened(new Database(fileNamed('host.db'))))],
+    ['of a database of node:sqlite', () => new SqliteStore(opened(new DatabaseSync(fileNamed('node.db'))))],
+  ])('%s has everything, and is a store', async (name, create) => {
+    const store = create();
+    await store.commit([put(resourceOf('Patient', 'b'), { unique: ['x'] })]);
+    await putAll(store, resourceOf('Patient', 'a', { gender: 'male' }));
+    await putAll(store, resourceOf('Patient', 'a', { gender: 'female' }));
+    const file = fileNamed(`copy ${name}.db`);
+    await store.backup(file);
+    expect(await patientsIn(file)).toEqual(['a', 'b']);
+    const copy = opened(new SqliteStore(file));
+    expect((await copy.history(keyOf('Patient', 'a'), { offset: 0, limit: 9 })).total).toBe(2);
+    await expect(copy.commit([put(resourceOf('Patient', 'c'), { unique: ['x'] })])).rejects.toMatchObject({
+      code: 'conflict',
+    });
+    await putAll(copy, resourceOf('Patient', 'd'));
+    expect(await idsOf(store, queryOf('Patient'))).toEqual(['a', 'b']);
+  });
+
+  test('ends beside steady writes of this and another connection, and is of one moment', async () => {
+    Object.assign(THREAD_TUNING, { smallFile: 0 });
+    const file = fileNamed('busy.db');
+    const stores = [opened(new SqliteStore(file)), opened(new SqliteStore(file))];
+    const commit = (round: number): Promise<unknown> =>
+      putAll(
+        stores[round % 2]!,
+        ...['a', 'b'].map((id) => resourceOf('Patient', `${id}${round}`, { language: 'x'.repeat(5_000) })),
+      );
+    for (let round = 0; round < 40; round++) await commit(round);
+    let done = false;
+    let rounds = 40;
+    const writing = (async () => {
+      while (!done) await commit(rounds++);
+    })();
+    const copy = fileNamed('busy copy.db');
+    try {
+      await stores[0]!.backup(copy);
+    } finally {
+      done = true;
+      await writing;
+    }
+    const ids = await patientsIn(copy);
+    expect([ids.length >= 80, ids.length % 2]).toEqual([true, 0]);
+    for (const id of ids) expect(ids).toContain(`${id.startsWith('a') ? 'b' : 'a'}${id.slice(1)}`);
+    expect(rounds).toBeGreaterThan(40);
+  });
+
+  test('holds nothing of what was erased, although the original does before it is scrubbed', async () => {
+    const file = fileNamed('erased.db');
+    const store = opened(new SqliteStore(file));
+    await putAll(store, resourceOf('Patient', 'a', { name: [{ family: 'Wachholder' }] }), resourceOf('Patient', 'b'));
+    await store.commit([{ kind: 'erase', key: keyOf('Patient', 'a'), reason: 'request' }]);
+    expect(readFileSync(file).includes('Wachholder') || readFileSync(`${file}-wal`).includes('Wachholder')).toBe(true);
+    const copy = fileNamed('erased copy.db');
+    await store.backup(copy);
+    expect(readFileSync(copy).includes('Wachholder')).toBe(false);
+    expect(await patientsIn(copy)).toEqual(['b']);
+  });
+
+  test('has the permissions of the original', async () => {
+    const file = fileNamed('private.db');
+    const store = opened(new SqliteStore(file));
+    for (const mode of [0o600, 0o640]) {
+      chmodSync(file, mode);
+      const copy = fileNamed(`private ${mode}.db`);
+      await store.backup(copy);
+      expect(statSync(copy).mode & 0o777).toBe(mode);
+    }
+  });
+});
+
+describe('a backup is refused, and leaves no file,', () => {
+  test('where the file exists, which stays as it is', async () => {
+    const store = opened(new SqliteStore(':memory:'));
+    const file = fileNamed('taken.db');
+    writeFileSync(file, 'mine');
+    await expect(store.backup(file)).rejects.toMatchObject({ code: 'conflict', details: { path: file } });
+    expect(readFileSync(file, 'utf8')).toBe('mine');
+    expect(partialsBeside(file)).toEqual([]);
+  });
+
+  test('where the folder does not exist', async () => {
+    const store = opened(new SqliteStore(':memory:'));
+    const file = fileNamed('missing/copy.db');
+    await expect(store.backup(file)).rejects.toMatchObject({
+      code: 'unavailable',
+      message: `The folder of the backup does not exist: ${file}`,
+      details: { path: file },
+    });
+  });
+
+  test.each(['', ' ', ':memory:', 'a\0b'])('with the name %j', async (name) => {
+    await expect(opened(new SqliteStore(':memory:')).backup(name)).rejects.toMatchObject({ code: 'invalid' });
+  });
+
+  test('where the host has a transaction open', async () => {
+    const database = opened(new Database(':memory:'));
+    const store = new SqliteStore(database);
+    database.exec('BEGIN');
+    const file = fileNamed('transaction.db');
+    await expect(store.backup(file)).rejects.toMatchObject({ code: 'unavailable' });
+    expect([database.inTransaction, existsSync(file), partialsBeside(file)]).toEqual([true, false, []]);
+  });
+
+  test('after the store was closed', async () => {
+    const store = new SqliteStore(':memory:');
+    await store.close();
+    await expect(store.backup(fileNamed('closed.db'))).rejects.toMatchObject({ code: 'unavailable' });
+  });
+
+  test('when its time is over while SQLite writes it', async () => {
+    const store = opened(new SqliteStore(opened(new Database(fileNamed('slow.db')))));
+    await putAll(store, resourceOf('Patient', 'a'));
+    const file = fileNamed('late.db');
+    const deadline = performance.now() + 60_000;
+    const { now } = performance;
+    // The clock passes the deadline as soon as there is a file.
+    performance.now = () => now.call(performance) + (partialsBeside(file).length > 0 ? 120_000 : 0);
+    try {
+      await expect(store.backup(file, { deadline })).rejects.toMatchObject({ code: 'aborted' });
+    } finally {
+      performance.now = now;
+    }
+    expect([existsSync(file), partialsBeside(file)]).toEqual([false, []]);
+  });
+
+  test('when it is aborted in its thread, where the file goes once SQLite has written it', async () => {
+    Object.assign(THREAD_TUNING, { smallFile: 0 });
+    const store = opened(new SqliteStore(fileNamed('aborted.db'), { readers: 1 }));
+    await putAll(store, resourceOf('Patient', 'a'));
+    const controller = new AbortController();
+    const file = fileNamed('aborted copy.db');
+    const copying = store.backup(file, { signal: controller.signal });
+    controller.abort();
+    await expect(copying).rejects.toMatchObject({ code: 'aborted' });
+    // The only reader answers after it has cleaned up.
+    await store.verify();
+    expect([existsSync(file), partialsBeside(file)]).toEqual([false, []]);
+  });
+});
