@@ -10,6 +10,15 @@ const BASES = ['Resource', 'DomainResource'];
 const TYPE_OF_ELEMENT = { CodeableConcept: 'token', boolean: 'token', Period: 'date' };
 
 /**
+ * Components, by their parameter and code, for which R4 gives an expression of the wrong type: it exchanges those of the two
+ * components of `relationship`, so that a reference would be searched in a code and a token in a reference.
+ */
+const CORRECTED_COMPONENTS = {
+  'DocumentReference.relationship relatesto': 'target',
+  'DocumentReference.relationship relation': 'code',
+};
+
+/**
  * SearchParameters by resource type, in the compact form of src/fhir/definitions-file.ts.
  *
  * Left out: parameters without an expression (`_text`, `_content`, `_query`), which need a text index or a named query.
@@ -19,10 +28,10 @@ export function compactSearchParameters({ core, medplum }, types, targets, notes
   const byUrl = new Map([...core, ...medplum].map((parameter) => [parameter.url, parameter]));
   const byType = {};
   const seen = new Set();
-  const uncompiled = new Map();
+  const notPlain = new Map();
   for (const parameter of core) add(parameter, 'R4');
   for (const parameter of medplum) add(parameter, 'Medplum');
-  for (const [expression, users] of uncompiled) notes.push(`Not a plain path (${users.join(', ')}): ${expression}`);
+  for (const [expression, users] of notPlain) notes.push(`Not a plain path (${users.join(', ')}): ${expression}`);
   return byType;
 
   function add(parameter, origin) {
@@ -60,10 +69,12 @@ export function compactSearchParameters({ core, medplum }, types, targets, notes
     return row;
   }
 
-  function componentOf({ definition, expression }, base, parameter, outerPath) {
+  function componentOf({ definition, expression: stated }, base, parameter, outerPath) {
     const user = `${base}.${parameter.code}`;
+    const part = byUrl.get(definition) ?? inferredPart(stated, base, outerPath);
+    const expression = CORRECTED_COMPONENTS[`${user} ${part.code}`] ?? stated;
+    if (expression !== stated) notes.push(`Corrected component ${part.code} of ${user}: ${stated} to ${expression}`);
     const compiled = compile(expression, undefined, `${user} component`);
-    const part = byUrl.get(definition) ?? inferredPart(expression, base, outerPath);
     if (!byUrl.has(definition))
       notes.push(`Component of ${user} inferred, its definition is absent: ${part.code} ${part.type}`);
     return {
@@ -93,7 +104,7 @@ export function compactSearchParameters({ core, medplum }, types, targets, notes
     const paths = kept.map(({ tree }) => pathSteps(tree, (name) => name === base || BASES.includes(name)));
     const joined = kept.map((one) => one.text).join(' | ');
     if (!paths.includes(undefined)) return { expression: joined, path: paths };
-    uncompiled.set(joined, [...(uncompiled.get(joined) ?? []), user]);
+    notPlain.set(joined, [...(notPlain.get(joined) ?? []), user]);
     return { expression: joined };
   }
 

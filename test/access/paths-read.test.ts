@@ -44,7 +44,7 @@ describe('a search parameter reads', () => {
       ['useContext.code', 'useContext.valueQuantity', 'useContext.valueRange'],
     ],
     ['ActivityDefinition', 'context-type-quantity$1', ['useContext.code', 'useContext.valueQuantity', 'useContext.valueRange']], // prettier-ignore
-    ['DocumentReference', 'relationship', ['relatesTo.code', 'relatesTo.target']],
+    ['DocumentReference', 'relationship', ['relatesTo.target', 'relatesTo.code']],
     ['MolecularSequence', 'chromosome-variant-coordinate', ['variant', 'variant.start', 'variant.end']],
     ['Binary', 'has-security-context', ['securityContext']],
     ['Bundle', 'composition', ['entry.resource']],

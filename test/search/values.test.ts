@@ -143,7 +143,8 @@ const CASES: readonly Case[] = [
   // 3.1.1.4.10 token: strings ignore case, codes do not
   ['4.10', 'AuditEvent', 'altid', 'ANN@Example.ORG', { kind: 'token', code: 'ann@example.org' }, true],
   ['4.10', 'AuditEvent', 'altid', 'ann', { kind: 'token', code: 'ann@example.org' }, false],
-  ['4.10', 'Observation', 'value-concept', 'Positive', { kind: 'token', code: 'positive' }, true],
+  ['4.10', 'Observation', 'value-concept', 'Positive', { kind: 'token', code: 'positive' }, false],
+  ['4.10', 'Patient', 'deceased', 'True', { kind: 'token', code: 'true' }, true],
   ['4.10', 'Observation', 'value-concept', 'POS', { kind: 'token', code: 'POS' }, true],
   ['4.10', 'Observation', 'value-concept', 'pos', { kind: 'token', code: 'POS' }, false],
   ['4.10', 'Observation', 'value-concept', 'http://x|POS', { kind: 'token', system: 'http://x', code: 'pos' }, false],

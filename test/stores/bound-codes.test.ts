@@ -33,7 +33,11 @@ describe.each<[string, (model: FhirModel) => ResourceStore | Promise<ResourceSto
       resourceOf('Patient', 'woman', { gender: 'female' }),
       resourceOf('Patient', 'linked', { gender: 'male', link: [{ other: {}, type: 'refer' }] }),
       resourceOf('Patient', 'nobody'),
-      resourceOf('Observation', 'final', { status: 'final', ...about('man') }),
+      resourceOf('Observation', 'final', {
+        status: 'final',
+        ...about('man'),
+        valueCodeableConcept: { coding: [{ code: 'c5' }] },
+      }),
       resourceOf('Observation', 'draft', { status: 'preliminary', ...about('woman') }),
     );
   });
@@ -62,6 +66,8 @@ describe.each<[string, (model: FhirModel) => ResourceStore | Promise<ResourceSto
     ['status', 'final', ['final']],
     ['status', '|final', ['final']],
     ['status', `${STATUS}|final`, ['final']],
+    ['value-concept', 'c5', ['final']],
+    ['value-concept', 'C5', []],
     ['status:not', '|final', ['draft']],
     ['status:not', `${STATUS}|final`, ['draft']],
     ['status:not', `${STATUS}|`, []],

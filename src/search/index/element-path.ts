@@ -51,6 +51,7 @@ function compileSteps<Context>(
   const [step, ...rest] = steps;
   if (step === undefined) return visitorFor(from);
   if (typeof step === 'string') return compileMember(model, step, rest, from, visitorFor);
+  if ('ofType' in step && !model.isA(from.type, step.ofType) && from.type !== 'Resource') return undefined;
   const next = compileSteps(model, rest, from, visitorFor);
   if (next === undefined) return undefined;
   if ('ofType' in step) return compileOfType(model, step.ofType, from, next);
@@ -114,9 +115,8 @@ function compileOfType<Context>(
   type: string,
   from: Position,
   next: Visitor<Context>,
-): Visitor<Context> | undefined {
+): Visitor<Context> {
   if (model.isA(from.type, type)) return next;
-  if (from.type !== 'Resource') return undefined;
   return (value, context) => {
     const resourceType = isJsonObject(value) ? value.resourceType : undefined;
     if (typeof resourceType === 'string' && model.isA(resourceType, type)) next(value, context);
