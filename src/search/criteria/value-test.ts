@@ -40,7 +40,7 @@ export type ExpansionRequest =
   | { readonly kind: 'value-set'; readonly url: string }
   | { readonly kind: 'above' | 'below'; readonly system: string; readonly code: string };
 
-/** `:text` on a token or reference: a display or text of the value contains or begins with the folded text. */
+/** `:text` on a token or reference: a display or text of the value contains the folded text, anywhere. */
 export interface TextTest {
   readonly kind: 'text';
   readonly text: string;
