@@ -68,7 +68,7 @@ export function randomResources(random: () => number): readonly AnyResource[] {
   const patient = (): object => ({
     ...maybe('name', [
       {
-        family: pick('Müller', "O'Hara", 'Smith-Jones', '%_', ''),
+        family: pick('Müller', "O'Hara", 'Smith-Jones', '%_', '', '😀 Hara', 'ﬁn'),
         given: [pick('Jim', 'jim', 'Ána'), pick('X.', 'José')],
       },
     ]),

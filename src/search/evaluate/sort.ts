@@ -1,3 +1,4 @@
+import { compareTexts } from '../../platform/compare-texts.js';
 import { getOrCreate } from '../../platform/maps.js';
 import type { SortKey } from '../criteria/criteria.js';
 import { orderKey } from '../index/order-key.js';
@@ -9,12 +10,14 @@ import type { SearchSubject } from './search-subject.js';
  *
  * | value | ordered by |
  * |---|---|
- * | string | its text without accents and case, by UTF-16 code unit |
+ * | string | its text without accents and case |
  * | date | its start, in both directions |
  * | number, quantity | its lower bound; units are not converted |
  * | token | its code |
  * | reference | `Type/id` or the URL |
  * | uri | itself |
+ *
+ * Texts are compared by code point.
  *
  * Of several values the smallest counts ascending, the largest descending. See
  * https://hl7.org/fhir/R4/search.html#sort.
@@ -28,7 +31,7 @@ export function sortValue(subject: SearchSubject, key: SortKey): string | number
   for (const { value } of subject.entries.get(key.parameter) ?? []) {
     const candidate = orderOf(value);
     if (candidate === undefined) continue;
-    if (chosen === undefined || (key.descending ? candidate > chosen : candidate < chosen)) chosen = candidate;
+    if (chosen === undefined || compareValues(candidate, chosen, key.descending) < 0) chosen = candidate;
   }
   return chosen;
 }
@@ -129,5 +132,6 @@ function compareValues(a: string | number | undefined, b: string | number | unde
   if (a === b) return 0;
   if (a === undefined) return 1;
   if (b === undefined) return -1;
-  return a < b === descending ? 1 : -1;
+  const isBefore = typeof a === 'string' && typeof b === 'string' ? compareTexts(a, b) < 0 : a < b;
+  return isBefore === descending ? 1 : -1;
 }

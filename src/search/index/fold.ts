@@ -21,7 +21,7 @@ export function indexedPart(text: string): string {
 /**
  * The order key of strings: without accents and case, otherwise unchanged.
  *
- * `_sort` compares these by code unit. See https://hl7.org/fhir/R4/search.html#sort.
+ * `_sort` compares these by code point. See https://hl7.org/fhir/R4/search.html#sort.
  */
 export function collationKey(whole: string): string {
   const text = indexedPart(whole);

@@ -11,10 +11,8 @@ export interface OrderTerm {
 }
 
 /**
- * The order of a search: one term per sort key. Ties are ordered by id.
- *
- * Equal to `compareSubjects` of search/sort.ts, except for strings with characters outside the Basic Multilingual Plane:
- * databases order by code point, so these come after, not before, the characters from U+E000 to U+FFFF.
+ * The order of a search: one term per sort key. Ties are ordered by id. Equal to `compareSubjects` of
+ * search/evaluate/sort.ts.
  */
 export function orderTerms(sort: readonly SortKey[] | undefined, scope: RowScope): readonly OrderTerm[] {
   const keys = sort ?? [];

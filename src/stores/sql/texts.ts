@@ -1,3 +1,4 @@
+import { compareTexts } from '../../platform/compare-texts.js';
 import type { SqlValue } from './sql.js';
 
 /** The smallest text greater than every text with the prefix, by code point; undefined if no such text exists. */
@@ -13,16 +14,7 @@ export function prefixEnd(prefix: string): string | undefined {
   return undefined;
 }
 
-/** Orders by code point, as databases do. Differs from JavaScript's order for texts with surrogates. */
-export function compareTexts(a: string, b: string): number {
-  if (a === b) return 0;
-  if (SURROGATES.test(a) || SURROGATES.test(b)) return Buffer.compare(Buffer.from(a), Buffer.from(b));
-  return a < b ? -1 : 1;
-}
-
 /** Orders values of one kind as databases do. */
 export function compareValues(a: SqlValue, b: SqlValue): number {
   return typeof a === 'number' && typeof b === 'number' ? a - b : compareTexts(String(a), String(b));
 }
-
-const SURROGATES = /[\ud800-\udfff]/;

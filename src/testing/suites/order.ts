@@ -40,6 +40,36 @@ export const orderSuite: ConformanceSuite = {
       },
     },
     {
+      name: 'of texts goes by code point, beyond the Basic Multilingual Plane too',
+      async run(store) {
+        // In UTF-16 the units of a character beyond come before U+E000.
+        const ascending = ['z', '\ud7fbz', '\ue000z', 'ﬁn', '\ufffdz', '𝒜', '😀', '😀 z', '🧪'];
+        const ids = ascending.map((_, index) => `${(index * 4) % ascending.length}`);
+        await putAll(
+          store,
+          ...ascending.map((text, index) =>
+            resourceOf('ValueSet', ids[index]!, { name: text, url: `urn:${text}`, identifier: [{ value: text }] }),
+          ),
+          resourceOf('Organization', 'both', { name: '😀', alias: ['ﬁn'] }),
+          resourceOf('Organization', 'one', { name: '\ufffdz' }),
+        );
+        for (const parameter of ['name', 'url', 'identifier']) {
+          const sort = [{ parameter, descending: false }];
+          assert.deepEqual(await sorted(store, 'ValueSet', sort), ids, parameter);
+          const backwards = [{ parameter, descending: true }];
+          assert.deepEqual(await sorted(store, 'ValueSet', backwards), ids.toReversed(), parameter);
+        }
+        assert.deepEqual(await sorted(store, 'Organization', [{ parameter: 'name', descending: false }]), [
+          'both',
+          'one',
+        ]);
+        assert.deepEqual(await sorted(store, 'Organization', [{ parameter: 'name', descending: true }]), [
+          'both',
+          'one',
+        ]);
+      },
+    },
+    {
       name: 'puts resources without a value last in both directions',
       async run(store) {
         await putAll(

@@ -42,6 +42,28 @@ export const positionSuite: ConformanceSuite = {
       },
     },
     {
+      name: 'lead through texts by code point',
+      async run(store) {
+        // In the order of UTF-16 units, \u{1f600} comes before the two others.
+        const texts = ['\u{1f600}', '\ufb01n', '\ufffdz', '\u{1f600} z', '\ue000'];
+        const inOrder = ['p4', 'p1', 'p2', 'p0', 'p3'];
+        await putAll(
+          store,
+          ...texts.map((text, index) =>
+            resourceOf('Patient', `p${index}`, { name: [{ family: text }], identifier: [{ value: text }] }),
+          ),
+        );
+        for (const parameter of ['family', 'identifier']) {
+          for (const descending of [false, true]) {
+            const page = { sort: [{ parameter, descending }], limit: 2 };
+            const all = descending ? inOrder.toReversed() : inOrder;
+            assert.deepEqual(await walk(store, page, 'after'), all, parameter);
+            assert.deepEqual(await walk(store, page, 'before'), all, parameter);
+          }
+        }
+      },
+    },
+    {
       name: 'neither skip nor repeat what stays while other resources come and go',
       async run(store, random, effort) {
         let next = 0;

@@ -1,5 +1,6 @@
 import type { SqlValue } from '../../sql/sql.js';
-import { compareTexts, compareValues } from '../../sql/texts.js';
+import { compareTexts } from '../../../platform/compare-texts.js';
+import { compareValues } from '../../sql/texts.js';
 
 /** A match on its way to a page. */
 export interface FoundRow {

@@ -1,6 +1,6 @@
 import type { RowScope } from '../../../sql/rows.js';
 import { sql, type Sql, type SqlValue } from '../../../sql/sql.js';
-import { compareTexts } from '../../../sql/texts.js';
+import { compareTexts } from '../../../../platform/compare-texts.js';
 
 /** The references of a parameter, read from the index. */
 export interface StoredReferences {
