@@ -20,6 +20,11 @@ export function areSparse(conditions: readonly Condition[]): boolean {
   return scans.length > 0 && scans.every(isSparse);
 }
 
+/** It combines composites, and nothing else. */
+export function isOfComposites({ criteria }: Condition): boolean {
+  return criteria !== undefined && leavesOf(criteria).every(({ kind }) => kind === 'composite');
+}
+
 /** Its scan gives its first rows at once, or finds what refers to resources that can be counted first. */
 export function isBrief(condition: Condition): boolean {
   return isLinked(condition) || (condition.direct === true && !isSparse(condition));

@@ -43,6 +43,8 @@ export const TUNING = {
   broadTarget: 1_000,
   /** Resources that a count by sets of a skip index tests at most: some tens of milliseconds. */
   maxTested: 2_000,
+  /** The same where only composites are tested: their scans would look up as many. */
+  maxLookedUp: 65_536,
   /** Matches before a page that are found like those on it. More are counted by the granules that they are in. */
   deep: 400,
   /** The longest page that is found by a skip index. */
