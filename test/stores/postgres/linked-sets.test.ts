@@ -38,6 +38,8 @@ async function build(pool: PostgresPool, types: readonly string[]): Promise<void
 }
 
 const LINKED = ['Observation', 'Encounter', 'Patient'];
+/** Of the service's own URLs: no reference has the first one, some have the second. */
+const BASES = ['https://none.example/fhir', 'https://other.example/fhir'];
 
 /** A store with skip indexes of linked types. */
 async function indexedStore(resources: readonly AnyResource[]): Promise<IndexedStore> {
@@ -94,6 +96,9 @@ describe('conditions on other resources are found by skip indexes', () => {
         Object.assign(TUNING, { walkedFirst: 0, mostShare: 2, looks: [Infinity], ...tuning });
         Object.assign(SKIP_TUNING, { maxNumbered });
         await assertSearches(store, PROJECT, [...current.values()], random, cases(100, 10));
+        for (const base of BASES) {
+          await assertSearches(store, PROJECT, [...current.values()], random, cases(30, 5), base);
+        }
         expect((await store.verify()).problems).toEqual([]);
         Object.assign(TUNING, DEFAULTS);
         Object.assign(SKIP_TUNING, { maxNumbered: SKIPS.maxNumbered });
@@ -318,10 +323,11 @@ describe('without a test of a resource', () => {
   async function answer(
     type: string,
     criteria: Criteria,
+    baseUrl?: string,
   ): Promise<{ readonly total: number; readonly tests: readonly string[] }> {
     Object.assign(TUNING, { walkedFirst: 0, mostShare: 2, looks: [Infinity] });
     statements.length = 0;
-    const query = { project: PROJECT, type, criteria, sort: [by('_id', true)], limit: 5, total: true };
+    const query = { project: PROJECT, type, criteria, sort: [by('_id', true)], limit: 5, total: true, baseUrl };
     const { total, matches } = await store.search(query);
     expect(matches).toHaveLength(Math.min(5, total!));
     return { total: total!, tests: statements.filter((text) => /FROM reference/.test(text)) };
@@ -342,6 +348,8 @@ describe('without a test of a resource', () => {
     const expected = all.filter(({ resourceType, id }) => resourceType === 'Encounter' && named.has(id));
     expect(named.size).toBeGreaterThan(40);
     expect(await answer('Encounter', criteria)).toEqual({ total: expected.length, tests: [] });
+    // No reference is below this base.
+    expect(await answer('Encounter', criteria, BASES[0])).toEqual({ total: expected.length, tests: [] });
   });
 
   test('what refers to very many', async () => {
@@ -354,6 +362,7 @@ describe('without a test of a resource', () => {
     );
     expect(expected.length).toBeGreaterThan(70);
     expect(await answer('Observation', criteria)).toEqual({ total: expected.length, tests: [] });
+    expect(await answer('Observation', criteria, BASES[0])).toEqual({ total: expected.length, tests: [] });
   });
 });
 

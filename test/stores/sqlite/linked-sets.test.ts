@@ -34,6 +34,9 @@ function refresh(database: Database.Database): void {
   }
 }
 
+/** Of the service's own URLs: no reference has the first one, some have the second. */
+const BASES = ['https://none.example/fhir', 'https://other.example/fhir'];
+
 const WAYS = {
   'part by part, a match at a time': { looks: [Infinity], fewTogether: -1, firstChunk: 0, maxChunk: 1 },
   'part by part, some matches at a time': { looks: [Infinity], fewTogether: 4, firstChunk: 4 },
@@ -71,6 +74,9 @@ describe.each([
         Object.assign(TUNING, tuning);
         Object.assign(COUNTING_SETS, { minRows: 0 });
         await assertSearches(store, PROJECT, [...current.values()], random, cases(150, 10));
+        for (const base of BASES) {
+          await assertSearches(store, PROJECT, [...current.values()], random, cases(30, 5), base);
+        }
         Object.assign(TUNING, DEFAULTS);
       }
     },
@@ -98,12 +104,21 @@ describe('without a test of a resource', () => {
   async function answer(
     type: string,
     criteria: Criteria,
+    baseUrl?: string,
   ): Promise<{ readonly total: number; readonly tests: string[] }> {
     Object.assign(TUNING, { looks: [Infinity] });
     Object.assign(COUNTING_SETS, { minRows: 0 });
     const spies = (['all', 'get', 'column'] as const).map((name) => vi.spyOn(Statements.prototype, name));
     const sort: readonly SortKey[] = [{ parameter: 'subject', descending: false }];
-    const { total, matches } = await store.search({ project: PROJECT, type, criteria, sort, limit: 5, total: true });
+    const { total, matches } = await store.search({
+      project: PROJECT,
+      type,
+      criteria,
+      sort,
+      limit: 5,
+      total: true,
+      baseUrl,
+    });
     expect(matches).toHaveLength(Math.min(5, total!));
     const texts = spies.flatMap(({ mock }) => mock.calls.map(([{ text }]) => text));
     return {
@@ -130,6 +145,9 @@ describe('without a test of a resource', () => {
     const expected = all.filter(({ resourceType, id }) => resourceType === 'Encounter' && named.has(id));
     expect(named.size).toBeGreaterThan(40);
     expect(await answer('Encounter', criteria)).toEqual({ total: expected.length, tests: [] });
+    vi.restoreAllMocks();
+    // No reference is below this base.
+    expect(await answer('Encounter', criteria, BASES[0])).toEqual({ total: expected.length, tests: [] });
   });
 
   test('what nothing refers to', async () => {
@@ -155,6 +173,8 @@ describe('without a test of a resource', () => {
     );
     expect(expected.length).toBeGreaterThan(150);
     expect(await answer('Observation', criteria)).toEqual({ total: expected.length, tests: [] });
+    vi.restoreAllMocks();
+    expect(await answer('Observation', criteria, BASES[0])).toEqual({ total: expected.length, tests: [] });
   });
 });
 

@@ -1,5 +1,6 @@
 import type { ChainCriteria, Criteria, HasCriteria } from '../../../../search/criteria/criteria.js';
 import { linkOf, rowCondition } from '../../../sql/conditions.js';
+import { byOwnUrl } from '../../../sql/own-urls.js';
 import { type Condition, conditionsOf } from '../../../sql/pages/condition.js';
 import { isDirect, planRows } from '../../../sql/plan.js';
 import { chainScope, innerScope, isCurrent, ofParameter, parameterKey, type RowScope } from '../../../sql/rows.js';
@@ -43,8 +44,16 @@ export class LinkedSets {
   /** Undefined if finding it takes too long. */
   async find(criteria: HasCriteria | ChainCriteria): Promise<ConditionSet | undefined> {
     // Absolute references below the service's own base, or those of resources inside others, are not kept.
-    if (this.#scope.baseUrl !== undefined || this.#scope.inside !== undefined) return undefined;
+    if (this.#scope.inside !== undefined || (await this.#hasOwnUrls(criteria))) return undefined;
     return criteria.kind === 'has' ? this.#having(criteria) : this.#chained(criteria);
+  }
+
+  /** PERF: few projects have such references, and a look at their index is much shorter than a search without sets. */
+  async #hasOwnUrls({ kind, type, parameter }: HasCriteria | ChainCriteria): Promise<boolean> {
+    if (this.#scope.baseUrl === undefined) return false;
+    const [source, target] = kind === 'has' ? [innerScope(this.#scope, type), this.#scope.type] : [this.#scope, type];
+    const key = parameterKey(source, parameter);
+    return key !== undefined && (await this.#run(byOwnUrl(key, source, target))).length > 0;
   }
 
   /** Resources to which matches of another type refer. */

@@ -1,5 +1,6 @@
 import type { ChainCriteria, Criteria, HasCriteria } from '../../../../search/criteria/criteria.js';
 import { linkOf, rowCondition } from '../../../sql/conditions.js';
+import { byOwnUrl } from '../../../sql/own-urls.js';
 import { type Condition, conditionsOf } from '../../../sql/pages/condition.js';
 import { isDirect, planRows } from '../../../sql/plan.js';
 import { chainScope, innerScope, inTime, isCurrent, parameterKey, type RowScope } from '../../../sql/rows.js';
@@ -45,7 +46,7 @@ export class LinkedSets {
   having({ type, parameter, of }: HasCriteria, limit: number | undefined): ConditionSet | undefined {
     const scope = innerScope(this.#scope, type);
     const reference = parameterKey(scope, parameter) as number | undefined;
-    if (this.#hasOtherReferences) return undefined;
+    if (this.#hasOtherReferences(reference, scope, this.#scope.type)) return undefined;
     if (reference === undefined) return { set: this.#index.emptySet(), exact: true };
     const sets = this.#setsOf(scope);
     const references = sets?.index.references(reference);
@@ -70,7 +71,8 @@ export class LinkedSets {
 
   /** The resources that refer to matches of another type. @param limit as in {@link having} */
   chained(criteria: ChainCriteria, limit: number | undefined): ConditionSet | undefined {
-    if (this.#hasOtherReferences) return undefined;
+    const reference = parameterKey(this.#scope, criteria.parameter) as number | undefined;
+    if (this.#hasOtherReferences(reference, this.#scope, criteria.type)) return undefined;
     const none = { set: this.#index.emptySet(), exact: true };
     const inside = linkOf(criteria, this.#scope) === undefined ? none : this.#inside(criteria);
     return criteria.reach === 'inside' || inside === undefined
@@ -78,9 +80,14 @@ export class LinkedSets {
       : union([inside, this.#outside(criteria, limit)]);
   }
 
-  /** True if some references are absolute and below the service's own base, or belong to contained resources. */
-  get #hasOtherReferences(): boolean {
-    return this.#scope.baseUrl !== undefined || this.#scope.inside !== undefined;
+  /**
+   * True if some references are absolute and below the service's own base, or belong to contained resources. PERF: few projects
+   * have such references, and a look at their index is much shorter than a search without sets.
+   */
+  #hasOtherReferences(reference: number | undefined, scope: RowScope, target: string): boolean {
+    if (this.#scope.inside !== undefined) return true;
+    if (scope.baseUrl === undefined || reference === undefined) return false;
+    return this.#statements.get(byOwnUrl(reference, scope, target)) !== undefined;
   }
 
   #inside(criteria: ChainCriteria): ConditionSet | undefined {
