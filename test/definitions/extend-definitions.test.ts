@@ -134,6 +134,36 @@ describe('parameters of every type', () => {
     ]);
   });
 
+  test('R4 writes DateTime for the type dateTime', async () => {
+    const model = await extended(
+      searchParameter({ code: 'told', base: 'Observation', type: 'date', expression: 'value.ofType(DateTime)' }),
+      searchParameter({
+        code: 'code-told',
+        base: 'Observation',
+        type: 'composite',
+        expression: 'Observation',
+        component: [
+          { definition: 'http://hl7.org/fhir/SearchParameter/clinical-code', expression: 'code' },
+          {
+            definition: 'http://hl7.org/fhir/SearchParameter/Observation-value-date',
+            expression: 'value.as(DateTime) | value.as(Period)',
+          },
+        ],
+      }),
+    );
+    const observation = { resourceType: 'Observation', code: { coding: [{ code: 'a' }] }, valueDateTime: '2020' };
+    const year = { low: Date.parse('2020'), high: Date.parse('2021') };
+    expect(valuesOf(model, 'told', observation)).toEqual([year]);
+    expect(valuesOf(model, 'code-told', observation)).toEqual([{ code: 'a' }, year]);
+  });
+
+  test('a type that a choice does not have finds nothing', async () => {
+    const { message } = await refusal(
+      searchParameter({ code: 'odd', base: 'Observation', type: 'reference', expression: 'value.ofType(Reference)' }),
+    );
+    expect(message).toContain('the expression finds nothing: no element is of the type that it asks for');
+  });
+
   test('a parameter of several types, or of all, keeps the alternatives of each', async () => {
     const model = await extended(
       searchParameter({

@@ -52,7 +52,7 @@ function compile(
   isTypeName: (name: string) => boolean,
 ): CompiledExpression {
   const expression = alternatives.map(({ text }) => text).join(' | ');
-  const path = alternatives.map(({ tree }) => pathSteps(tree, isTypeName));
+  const path = alternatives.map(({ tree }) => pathSteps(tree, isTypeName)?.map((step) => withKnownType(model, step)));
   if (path.every((steps) => steps !== undefined) && path.every((steps) => isWalkable(model, types, steps))) {
     return { expression, path, reached: reachedFrom(model, types, path) };
   }
@@ -60,6 +60,13 @@ function compile(
   for (const { tree } of alternatives) assertNamesExist(model, types, tree);
   for (const type of types) compileTypedFhirPath(model, expression, type);
   return { expression };
+}
+
+/** R4's own files write `ofType(DateTime)` in places, a type that FHIR does not have. */
+function withKnownType(model: FhirModel, step: PathStep): PathStep {
+  if (typeof step === 'string' || !('ofType' in step) || model.typeDefinition(step.ofType) !== undefined) return step;
+  const ofType = step.ofType[0]!.toLowerCase() + step.ofType.slice(1);
+  return model.typeDefinition(ofType) === undefined ? step : { ofType };
 }
 
 /**
