@@ -129,13 +129,14 @@ export function byReferenceStatement(
   const isPart = limit !== undefined || offset !== 0 || pageEdgeOf(model, query) !== undefined;
   const found = allOf([isFound(scope), condition, sql`NOT b.broad`]);
   const byReference = sql`${ofParameter(X, key, scope)} AND x.target = j.target AND x.grp = 0`;
+  // UNION: a resource may refer to the target in both ways.
+  const byEither = sql`SELECT x.resource FROM reference x WHERE ${byReference}
+    UNION SELECT x.resource FROM uri x WHERE ${ofParameter(X, key, scope)} AND x.grp = 0
+      AND ${scope.dialect.indexed.equals(sql`x.value`, sql`j.url`)}`;
   const referring =
     baseUrl === undefined
       ? sql`FROM reference x JOIN resource r0 ON r0.key = x.resource WHERE ${byReference} AND ${found}`
-      : sql`FROM resource r0 WHERE r0.key IN (SELECT x.resource FROM reference x WHERE ${byReference}
-          UNION ALL SELECT x.resource FROM uri x WHERE ${ofParameter(X, key, scope)} AND x.grp = 0
-            AND ${scope.dialect.indexed.equals(sql`x.value`, sql`j.url`)})
-          AND ${found}`;
+      : sql`FROM ${scope.dialect.byKeys(sql`r0`, byEither, project).from} WHERE ${found}`;
   const page = sql`SELECT q.content, row_number() OVER () AS place FROM (${pageOfMatches(query, referring, scope)}) AS q`;
   const keys = targets.map(({ type, id }) => resourceKey(project, type, id));
   const urls = arrayText(targets.map(({ type, id }) => `${baseUrl!}/${referenceTo(type, id)}`));
