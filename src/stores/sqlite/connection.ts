@@ -98,12 +98,12 @@ export class Connection {
     return this.#whileSearchable(query, [parameter], find);
   }
 
-  /** Overwrites what removed content left behind. */
   /** @param file an absolute path */
   backUp(file: string): void {
     backUp(this.database, this.statements, this.guard, file);
   }
 
+  /** Overwrites what removed content left behind. */
   scrub(): void {
     scrub(this.database, this.statements, this.status);
   }
