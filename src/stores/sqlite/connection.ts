@@ -12,7 +12,6 @@ import { IndexStatus } from './schema/index-status.js';
 import { Maintenance } from './maintenance/maintenance.js';
 import { Reads } from './search/reads.js';
 import { Removal } from './maintenance/removal.js';
-import { backUp } from './maintenance/backup.js';
 import { scrub } from './maintenance/scrub.js';
 import { type KeyPage, Searches } from './search/search.js';
 import { SkipIndexes } from './skip/skip-indexes.js';
@@ -96,11 +95,6 @@ export class Connection {
   ): readonly KeyPage[] {
     const find = (): readonly KeyPage[] => this.searches.searchByReference(query, parameter, targets, withTexts);
     return this.#whileSearchable(query, [parameter], find);
-  }
-
-  /** @param file an absolute path */
-  backUp(file: string): void {
-    backUp(this.database, this.statements, this.guard, file);
   }
 
   /** Overwrites what removed content left behind. */

@@ -23,6 +23,7 @@ import { openDatabase, type SqliteDatabase } from './database/driver.js';
 import { storeError } from './database/errors.js';
 import { explainCall } from './explain.js';
 import { takeOver } from './schema/index-takeover.js';
+import { backUp, copyDatabase, modeOf } from './maintenance/backup.js';
 import { IndexWork } from './maintenance/index-work.js';
 import { IndexesOnDemand } from './indexes-on-demand.js';
 import { assertOwnDatabase, prepareSchema } from './schema/prepare-schema.js';
@@ -213,19 +214,24 @@ export class SqliteStore implements ResourceStore {
    * @throws FhirError `invalid` - the name is empty
    * @throws FhirError `conflict` - the file exists
    * @throws FhirError `unavailable` - it cannot be written, or the disk is full
-   * @throws FhirError `aborted` - by the signal or the deadline; no copy is left, or is removed when SQLite has written it
+   * @throws FhirError `aborted` - by the signal or the deadline; no copy is left
    * @example
    * await store.backup(`backups/clinic-${new Date().toISOString().slice(0, 10)}.db`);
    */
   async backup(file: string, options?: CallOptions): Promise<void> {
     const path = backupPath(file);
-    const backUp = (): null => {
-      this.#connection.backUp(path);
-      return null;
-    };
-    if (this.#calls.isSmallFile()) this.#calls.run(options, backUp);
-    else
-      await this.#calls.inThread(options, (threads) => threads.read({ kind: 'backup', file: path }, options), backUp);
+    const mode = this.#calls.run(options, () => modeOf(this.#connection.statements));
+    await backUp(path, mode, async (partial) => {
+      const copy = (): null => {
+        copyDatabase(this.#database, partial);
+        return null;
+      };
+      const inThread = (threads: Threads) => threads.read({ kind: 'backup', partial }, options);
+      if (this.#calls.isSmallFile()) this.#calls.run(options, copy);
+      else await this.#calls.inThread(options, inThread, copy);
+      // Its time may have passed while SQLite wrote.
+      this.#calls.run(options, () => undefined);
+    });
   }
 
   /**

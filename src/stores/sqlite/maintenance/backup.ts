@@ -1,65 +1,79 @@
 import type * as FileSystem from 'node:fs';
+import type * as FilePromises from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { FhirError } from '../../../fhir/error.js';
 import type { SqliteDatabase } from '../database/driver.js';
 import { withPath } from '../database/database-file.js';
 import { storeError } from '../database/errors.js';
-import type { Guard } from '../database/guard.js';
 import type { Statements } from '../database/statements.js';
 
 /**
- * Copies the database, as it is at one moment, to a new file.
+ * Makes a copy of the database under a name for the time being, and then gives it its own.
+ *
+ * The name is given here and not by the thread that copies: a call may have ended before its thread notices, and a thread that
+ * was given up never comes to remove anything. A process that ends before leaves a file `*.partial`.
+ *
+ * @param file an absolute path
+ * @param mode permissions of the copy
+ * @param copy see {@link copyDatabase}
+ * @throws FhirError `conflict` - the file exists
+ * @throws FhirError `unavailable` - it cannot be written; and the errors of `copy`: no copy is left
+ */
+export async function backUp(file: string, mode: number, copy: (partial: string) => Promise<unknown>): Promise<void> {
+  const fs = process.getBuiltinModule('node:fs/promises');
+  const partial = `${file}.${process.getBuiltinModule('node:crypto').randomBytes(4).toString('hex')}.partial`;
+  try {
+    await assertMissing(fs, file);
+    // SQLite itself would make a file that others may read where they may not read the database.
+    await (await fs.open(partial, 'wx', mode)).close();
+  } catch (cause) {
+    throw withPath(faultOf(cause), file);
+  }
+  try {
+    await copy(partial);
+    await assertMissing(fs, file);
+    await fs.rename(partial, file);
+    await syncFolderOf(fs, file);
+  } catch (error) {
+    // Where Windows refuses, because a thread that was given up still writes them, they stay.
+    for (const left of [partial, `${partial}-journal`]) await fs.rm(left, { force: true }).catch(() => undefined);
+    throw error instanceof FhirError ? error : withPath(faultOf(error), file);
+  }
+}
+
+/**
+ * Copies the database, as it is at one moment, to an empty file, until the disk has it.
  *
  * SQLite's backup interface begins again whenever another connection has written, so beside steady writes it never ends.
  * `VACUUM INTO` reads in one transaction. It also leaves out pages without content, and so what was erased.
  *
- * The copy gets its name when the disk has all of it. A process that ends before leaves a file `*.partial`.
- *
- * @param file an absolute path
- * @throws FhirError `conflict` - the file exists
- * @throws FhirError `unavailable` - it cannot be written, or the host's connection has a transaction open
- * @throws FhirError `aborted` - by the guard; no copy is left
+ * @throws FhirError `unavailable` - the disk is full, or the host's connection has a transaction open
  */
-export function backUp(database: SqliteDatabase, statements: Statements, guard: Guard, file: string): void {
+export function copyDatabase(database: SqliteDatabase, partial: string): void {
   if (database.inTransaction) {
     throw new FhirError('unavailable', "The host's connection has a transaction open; it must end first");
   }
-  const fs = process.getBuiltinModule('node:fs');
-  const partial = `${file}.${process.getBuiltinModule('node:crypto').randomBytes(4).toString('hex')}.partial`;
-  inFileSystem(file, () => {
-    if (fs.existsSync(file)) throw Object.assign(new Error('The file exists'), { code: 'EEXIST' });
-    // SQLite itself would make a file that others may read where they may not read the database.
-    fs.closeSync(fs.openSync(partial, 'wx', modeOf(fs, statements)));
-  });
   try {
-    // Vacuuming asks no function row by row, so nothing ends it early.
-    copyTo(database, partial);
-    guard.check();
-    inFileSystem(file, () => {
-      sync(fs, partial);
-      if (fs.existsSync(file)) throw Object.assign(new Error('The file exists'), { code: 'EEXIST' });
-      fs.renameSync(partial, file);
-      syncFolderOf(fs, file);
-    });
-  } catch (error) {
-    fs.rmSync(partial, { force: true });
-    throw error instanceof FhirError ? error : withPath(storeError(error), file);
-  }
-}
-
-function copyTo(database: SqliteDatabase, file: string): void {
-  try {
-    database.prepare('VACUUM INTO ?').run(file);
+    database.prepare('VACUUM INTO ?').run(partial);
   } catch (cause) {
     const { code } = cause as { readonly code?: unknown };
-    if (code !== 'SQLITE_FULL') throw cause;
-    throw new FhirError('unavailable', 'The disk of the backup is full', { cause });
+    throw code === 'SQLITE_FULL' ? diskFull(cause) : storeError(cause);
   }
+  sync(process.getBuiltinModule('node:fs'), partial);
 }
 
 /** The permissions of the database's own file; of a database in memory, those of its owner alone. */
-function modeOf(fs: typeof FileSystem, statements: Statements): number {
+export function modeOf(statements: Statements): number {
   const [file] = statements.read("SELECT file FROM pragma_database_list WHERE name = 'main'").get() as [string | null];
-  return file === null || file === '' ? 0o600 : fs.statSync(file).mode & 0o777;
+  return file === null || file === '' ? 0o600 : process.getBuiltinModule('node:fs').statSync(file).mode & 0o777;
+}
+
+async function assertMissing(fs: typeof FilePromises, file: string): Promise<void> {
+  const exists = await fs.stat(file).then(
+    () => true,
+    () => false,
+  );
+  if (exists) throw Object.assign(new Error('The file exists'), { code: 'EEXIST' });
 }
 
 function sync(fs: typeof FileSystem, file: string): void {
@@ -72,27 +86,18 @@ function sync(fs: typeof FileSystem, file: string): void {
 }
 
 /** Makes a new name outlast a power cut. Windows opens no folders, and needs none of this. */
-function syncFolderOf(fs: typeof FileSystem, file: string): void {
+async function syncFolderOf(fs: typeof FilePromises, file: string): Promise<void> {
   if (process.platform === 'win32') return;
-  const folder = fs.openSync(process.getBuiltinModule('node:path').dirname(file), 'r');
+  const folder = await fs.open(dirname(file), 'r');
   try {
-    fs.fsyncSync(folder);
+    await folder.sync();
   } finally {
-    fs.closeSync(folder);
+    await folder.close();
   }
 }
 
-/** Runs steps whose faults are those of the file system. */
-function inFileSystem(file: string, steps: () => void): void {
-  try {
-    steps();
-  } catch (cause) {
-    const { code } = cause as { readonly code?: unknown };
-    throw withPath(faultOf(String(code), cause), file);
-  }
-}
-
-function faultOf(code: string, cause: unknown): FhirError {
+function faultOf(cause: unknown): FhirError {
+  const { code } = cause as { readonly code?: unknown };
   switch (code) {
     case 'EEXIST':
       return new FhirError('conflict', 'The file of the backup exists; a backup replaces nothing', { cause });
@@ -100,8 +105,12 @@ function faultOf(code: string, cause: unknown): FhirError {
     case 'ENOTDIR':
       return new FhirError('unavailable', 'The folder of the backup does not exist', { cause });
     case 'ENOSPC':
-      return new FhirError('unavailable', 'The disk of the backup is full', { cause });
+      return diskFull(cause);
     default:
       return new FhirError('unavailable', 'The backup cannot be written', { cause });
   }
+}
+
+function diskFull(cause: unknown): FhirError {
+  return new FhirError('unavailable', 'The disk of the backup is full', { cause });
 }

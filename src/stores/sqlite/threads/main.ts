@@ -6,6 +6,7 @@ import { configureConnection } from '../database/configure.js';
 import { Connection } from '../connection.js';
 import { openDatabase } from '../database/driver.js';
 import { storeError } from '../database/errors.js';
+import { copyDatabase } from '../maintenance/backup.js';
 import { Guard, setGuard } from '../database/guard.js';
 import type { OpenCommit } from '../commit/commit.js';
 import { CallState } from './call-state.js';
@@ -129,7 +130,7 @@ function answer(connection: Connection, call: ThreadCall): unknown {
       connection.scrub();
       return null;
     case 'backup':
-      connection.backUp(call.file);
+      copyDatabase(connection.database, call.partial);
       return null;
     case 'nothing':
       return null;

@@ -54,8 +54,8 @@ export interface ThreadCalls {
   readonly 'remove-project': { readonly input: { readonly project: string }; readonly result: RemovedPart };
   readonly scrub: { readonly input: object; readonly result: null };
   readonly checkpoint: { readonly input: object; readonly result: null };
-  /** `file` is an absolute path. */
-  readonly backup: { readonly input: { readonly file: string }; readonly result: null };
+  /** `partial` is the absolute path of an empty file. */
+  readonly backup: { readonly input: { readonly partial: string }; readonly result: null };
 }
 
 export type CallKind = keyof ThreadCalls;
