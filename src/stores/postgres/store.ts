@@ -35,6 +35,7 @@ import type { NoteStale } from './skip/read/skip-state.js';
 import { SmallCommits } from './commit/small-commits.js';
 import { SmallReads } from './search/small-reads.js';
 import { Statistics } from './maintenance/statistics.js';
+import { NeededBases } from './search/needed-bases.js';
 import { search, type SearchIndex } from './search/search.js';
 import { searchByReference } from './search/search-by-reference.js';
 import { typeHistory } from './search/type-history.js';
@@ -77,6 +78,7 @@ export class PostgresStore implements ResourceStore {
   readonly #background: BackgroundWork;
   readonly #preparation: Preparation;
   readonly #statistics: Statistics;
+  readonly #bases: NeededBases;
   readonly #skips: SkipIndexes;
   readonly #config: PostgresStoreConfig;
   readonly #accessEpoch = new SharedRead(() => readAccessEpoch(this.#routes.readerOf(SERVER_SCOPE, undefined).run));
@@ -106,6 +108,7 @@ export class PostgresStore implements ResourceStore {
     };
     this.#background = new BackgroundWork('Re-indexing failed', reindexed, storeError);
     this.#preparation = new Preparation(writer, this.#config, this.#status, this.#work, this.#background);
+    this.#bases = new NeededBases(this.model);
     this.#statistics = new Statistics(writer);
     this.#skips = new SkipIndexes(writer, this.model, this.#skipCache);
   }
@@ -118,7 +121,7 @@ export class PostgresStore implements ResourceStore {
 
   async search(query: SearchQuery, options?: CallOptions): Promise<SearchPage> {
     return this.#answer(options, (bounded) =>
-      this.#searched(query, [], bounded, (index) => search(this.model, query, index)),
+      this.#searched(query, [], bounded, (local, index) => search(this.model, local, index)),
     );
   }
 
@@ -129,8 +132,8 @@ export class PostgresStore implements ResourceStore {
     options?: CallOptions,
   ): Promise<readonly SearchPage[]> {
     return this.#answer(options, (bounded) =>
-      this.#searched(query, [parameter], bounded, (index) =>
-        searchByReference(this.model, query, parameter, targets, index, options),
+      this.#searched(query, [parameter], bounded, (local, index) =>
+        searchByReference(this.model, local, parameter, targets, index, options),
       ),
     );
   }
@@ -249,11 +252,12 @@ export class PostgresStore implements ResourceStore {
   }
 
   #searched<Result>(
-    { project, type, criteria, sort }: SearchQuery,
+    query: SearchQuery,
     beside: readonly string[],
     options: CallOptions | undefined,
-    find: (index: SearchIndex) => Promise<Result>,
+    find: (query: SearchQuery, index: SearchIndex) => Promise<Result>,
   ): Promise<Result> {
+    const { project, type, criteria, sort } = query;
     const parameters = (): readonly TypeParameter[] => parametersOf(type, criteria, sort, beside);
     const places = {
       reader: this.#routes.readerOf(project, options),
@@ -261,7 +265,7 @@ export class PostgresStore implements ResourceStore {
     };
     return this.#status
       .whileSearchable(project, parameters, places, (index) =>
-        find({ ...index, noteStale: this.#noteStale, skips: this.#skipCache }),
+        this.#bases.find(query, beside, { ...index, noteStale: this.#noteStale, skips: this.#skipCache }, find),
       )
       .finally(() => this.#skips.begin());
   }

@@ -33,6 +33,11 @@ export function rollbackUnless(condition: Sql): Sql {
   return sql`1 / CASE WHEN ${condition} THEN 1 ELSE 0 END`;
 }
 
+/** The statement found that such a condition does not hold: division_by_zero. */
+export function isRolledBack(error: unknown): boolean {
+  return sqlState(error) === '22012';
+}
+
 /** The connection is no longer usable. */
 export function isBroken(error: unknown): boolean {
   if (error instanceof FhirError) return false;

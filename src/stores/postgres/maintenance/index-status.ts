@@ -15,7 +15,7 @@ import {
 import { sql } from '../../sql/sql.js';
 import { arrayText } from '../rows/array.js';
 import type { Connections } from '../database/connections.js';
-import { sqlState } from '../database/errors.js';
+import { isRolledBack } from '../database/errors.js';
 import { projectKey } from '../rows/keys.js';
 import { readMeta, type Runner } from '../rows/meta.js';
 import type { Reader } from '../database/run.js';
@@ -98,7 +98,7 @@ export class IndexStatus {
       try {
         return await search({ epoch: state.epoch, ...chosen });
       } catch (error) {
-        if (!isOtherEpoch(error)) throw error;
+        if (!isRolledBack(error)) throw error;
         await this.load();
         if (this.known.epoch === state.epoch) chosen = writer;
         return new Overtaken(indexChanging());
@@ -165,9 +165,4 @@ interface Work {
   readonly codes: readonly string[];
   readonly done: number;
   readonly total: number;
-}
-
-/** division_by_zero: the statement found another epoch. */
-function isOtherEpoch(error: unknown): boolean {
-  return sqlState(error) === '22012';
 }

@@ -1,6 +1,8 @@
 import type { FhirModel } from '../../../fhir/model/fhir-model.js';
 import type { StatementPlan, StoreCall } from '../../../store/store.js';
 import { type Sql, sql } from '../../sql/sql.js';
+import type { Run } from '../database/run.js';
+import { localized } from './needed-bases.js';
 import { currentStatement } from './reads.js';
 import { type SearchIndex, searchStatements } from './search.js';
 import { byReferenceStatement } from './search-by-reference.js';
@@ -12,8 +14,9 @@ export async function explainCall(
   call: StoreCall,
   { epoch, run }: Pick<SearchIndex, 'epoch' | 'run'>,
 ): Promise<readonly StatementPlan[]> {
+  const asked = await localizedCall(model, call, run);
   return Promise.all(
-    statementsOf(model, call, epoch).map(async (statement) => {
+    statementsOf(model, asked, epoch).map(async (statement) => {
       const rows = await run(sql`EXPLAIN (COSTS OFF) ${statement}`);
       return {
         statement: toStatement(statement).text.replaceAll(/\s+/g, ' '),
@@ -21,6 +24,12 @@ export async function explainCall(
       };
     }),
   );
+}
+
+async function localizedCall(model: FhirModel, call: StoreCall, run: Run): Promise<StoreCall> {
+  if (call.kind === 'read') return call;
+  const beside = call.kind === 'search' ? [] : [call.parameter];
+  return { ...call, query: await localized(call.query, beside, model, run) };
 }
 
 function statementsOf(model: FhirModel, call: StoreCall, epoch: string): readonly Sql[] {
@@ -34,7 +43,7 @@ function statementsOf(model: FhirModel, call: StoreCall, epoch: string): readonl
     }
     case 'search-by-reference': {
       const { query, parameter, targets } = call;
-      const statement = byReferenceStatement(model, query, parameter, targets, epoch);
+      const statement = byReferenceStatement(model, query, parameter, targets, { epoch });
       return statement === undefined ? [] : [statement];
     }
   }

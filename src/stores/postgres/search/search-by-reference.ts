@@ -16,7 +16,7 @@ import type { Row } from '../database/lent-connection.js';
 import { areLinked } from '../scans/far.js';
 import { TUNING } from '../scans/tuning.js';
 import type { Run } from '../database/run.js';
-import { conditionsIn, countOf, epochHolds, pageTexts, scopeOf, type SearchIndex } from './search.js';
+import { conditionsIn, countOf, epochHolds, pageTexts, scopeOf, type SearchIndex, type Validity } from './search.js';
 import { prepared } from '../database/statements.js';
 
 /** One page per target. */
@@ -28,11 +28,10 @@ export async function searchByReference(
   index: SearchIndex,
   options?: CallOptions,
 ): Promise<readonly SearchPage[]> {
-  const { epoch } = index;
   const keys = targets.map(({ type, id }) => referenceTo(type, id));
   const byName = new Map(targets.map((target, index) => [keys[index]!, target]));
   const wanted = [...byName.keys()];
-  const statement = byReferenceStatement(model, query, parameter, [...byName.values()], epoch);
+  const statement = byReferenceStatement(model, query, parameter, [...byName.values()], index);
   const select = (run: Run): Promise<readonly Row[]> => run(prepared(cutRows(statement!, wanted, options)));
   // PERF: conditions on other resources look costly to the server. Outside of a snapshot it would compile the statement, which
   // takes a hundred times as long as the statement itself.
@@ -118,7 +117,7 @@ export function byReferenceStatement(
   query: SearchQuery,
   parameter: string,
   targets: readonly ReferenceTarget[],
-  epoch: string,
+  validity: Validity,
 ): Sql | undefined {
   const { offset, limit } = pageOf(query);
   const scope = scopeOf(model, query);
@@ -149,11 +148,11 @@ export function byReferenceStatement(
   const targetsWithBreadth = sql`${from} CROSS JOIN LATERAL (SELECT ${isBroad} AS broad OFFSET 0) b`;
   if (query.total !== true || !isPart) {
     return sql`SELECT j.position, p.content, NULL, b.broad FROM ${targetsWithBreadth} LEFT JOIN LATERAL (${page}) AS p ON TRUE
-      WHERE ${epochHolds(epoch)} ORDER BY j.position, p.place`;
+      WHERE ${epochHolds(validity)} ORDER BY j.position, p.place`;
   }
   return sql`SELECT j.position, p.content, t.total, b.broad FROM ${targetsWithBreadth}
     CROSS JOIN LATERAL (SELECT count(*) AS total ${referring}) AS t LEFT JOIN LATERAL (${page}) AS p ON TRUE
-    WHERE ${epochHolds(epoch)} ORDER BY j.position, p.place`;
+    WHERE ${epochHolds(validity)} ORDER BY j.position, p.place`;
 }
 
 const X = sql`x`;

@@ -18,10 +18,15 @@ import { SERIALLY } from '../database/serially.js';
 import type { SkipCache } from '../skip/read/skip-cache.js';
 import type { NoteStale, SkipSource } from '../skip/read/skip-state.js';
 
-/** The state of the index seen by a search. */
-export interface SearchIndex extends Reader {
-  /** In what epoch its statements may run; see {@link epochHolds}. */
+/** When the statements of a search may run; see {@link epochHolds}. */
+export interface Validity {
   readonly epoch: string;
+  /** They were made for a database in which this holds; see needed-bases.ts. */
+  readonly lacks?: Sql | undefined;
+}
+
+/** The state of the index seen by a search. */
+export interface SearchIndex extends Reader, Validity {
   /** Called with each type that lacks a skip index. */
   readonly noteStale?: NoteStale | undefined;
   /** Undefined: without skip indexes. */
@@ -51,14 +56,14 @@ export async function pageTexts(
   among: readonly Condition[],
   index: SearchIndex,
 ): Promise<readonly string[]> {
-  const { epoch, run, snapshot } = index;
+  const { run, snapshot } = index;
   const scope = scopeOf(model, query);
   const { offset } = pageOf(query);
   const conditions = [...among, ...conditionsIn(query, scope)];
   if (isPlain(query, conditions)) {
-    return (await run(plainPage(query, scope, epoch))).map(([content]) => content as string);
+    return (await run(plainPage(query, scope, index))).map(([content]) => content as string);
   }
-  const finder = finderOf(query, model, scope, epoch, skipsOf(index));
+  const finder = finderOf(query, model, scope, index, skipsOf(index));
   const found =
     (await finder.few(conditions, run)) ?? (await snapshot((inSnapshot) => finder.find(conditions, inSnapshot)));
   return found.slice(offset);
@@ -72,13 +77,13 @@ function finderOf(
   query: SearchQuery,
   model: FhirModel,
   scope: RowScope,
-  epoch: string,
+  validity: Validity,
   skips: SkipSource | undefined,
 ): PageFinder {
   const { sort = [], before } = query;
   const { offset, limit } = pageOf(query);
   const position = pageEdgeOf(model, query)?.position;
-  const holds = epochHolds(epoch, SERIALLY);
+  const holds = epochHolds(validity, SERIALLY);
   const need = offset + limit!;
   return new PageFinder({ scope, sort, backwards: before !== undefined, position, need, offset, holds, skips });
 }
@@ -89,8 +94,8 @@ function isPlain(query: SearchQuery, conditions: readonly Condition[]): boolean 
   return limit === undefined || (conditions.length === 0 && (query.sort ?? []).length === 0 && offset <= TUNING.deep);
 }
 
-function plainPage(query: SearchQuery, scope: RowScope, epoch: string): Sql {
-  return pageOfMatches(query, sql`FROM resource r0 WHERE ${whereOf(query, scope)} AND ${epochHolds(epoch)}`, scope);
+function plainPage(query: SearchQuery, scope: RowScope, validity: Validity): Sql {
+  return pageOfMatches(query, sql`FROM resource r0 WHERE ${whereOf(query, scope)} AND ${epochHolds(validity)}`, scope);
 }
 
 /**
@@ -99,9 +104,9 @@ function plainPage(query: SearchQuery, scope: RowScope, epoch: string): Sql {
  *
  * @param serially {@link SERIALLY}, for statements that read a bounded number of rows
  */
-export function epochHolds(epoch: string, serially = TRUE): Sql {
+export function epochHolds({ epoch, lacks = TRUE }: Validity, serially = TRUE): Sql {
   const now = sql`SELECT m.value FROM fhirgraph_meta m WHERE ${allOf([sql`m.name = 'index_epoch'`, serially])}`;
-  return sql`1 = ${rollbackUnless(sql`(${now}) = ${epoch}`)}`;
+  return sql`1 = ${rollbackUnless(allOf([sql`(${now}) = ${epoch}`, lacks]))}`;
 }
 
 /** The statements behind {@link search}: those of each way to find the page, and the count. */
@@ -112,11 +117,11 @@ export function searchStatements(
 ): { readonly pages: readonly Sql[]; readonly counts: readonly Sql[] } {
   const scope = scopeOf(model, query);
   const conditions = conditionsIn(query, scope);
-  const counts = counter(scope, epoch).statements(query.criteria, conditions);
+  const counts = counter(scope, { epoch }).statements(query.criteria, conditions);
   if (isPlain(query, conditions)) {
-    return { pages: [plainPage(query, scope, epoch)], counts };
+    return { pages: [plainPage(query, scope, { epoch })], counts };
   }
-  return { pages: finderOf(query, model, scope, epoch, undefined).statements(conditions), counts };
+  return { pages: finderOf(query, model, scope, { epoch }, undefined).statements(conditions), counts };
 }
 
 /** The number of resources that meet conditions. */
@@ -128,11 +133,11 @@ export function countOf(
 ): Promise<number> {
   const scope = scopeOf(model, query);
   const criteria = among.length === 0 ? query.criteria : undefined;
-  return counter(scope, index.epoch, skipsOf(index)).count(criteria, [...among, ...conditionsIn(query, scope)], index);
+  return counter(scope, index, skipsOf(index)).count(criteria, [...among, ...conditionsIn(query, scope)], index);
 }
 
-function counter(scope: RowScope, epoch: string, skips?: SkipSource): ConjunctionCount {
-  return new ConjunctionCount(scope, { one: epochHolds(epoch, SERIALLY), many: epochHolds(epoch) }, skips);
+function counter(scope: RowScope, validity: Validity, skips?: SkipSource): ConjunctionCount {
+  return new ConjunctionCount(scope, { one: epochHolds(validity, SERIALLY), many: epochHolds(validity) }, skips);
 }
 
 function skipsOf({ epoch, skips, noteStale }: SearchIndex): SkipSource | undefined {
@@ -141,7 +146,7 @@ function skipsOf({ epoch, skips, noteStale }: SearchIndex): SkipSource | undefin
 
 /** The id of the first match. */
 export function firstMatchStatement(model: FhirModel, query: SearchQuery, epoch: string): Sql {
-  return sql`SELECT r0.id FROM resource r0 WHERE ${whereOf(query, scopeOf(model, query))} AND ${epochHolds(epoch)} ORDER BY r0.id LIMIT 1`;
+  return sql`SELECT r0.id FROM resource r0 WHERE ${whereOf(query, scopeOf(model, query))} AND ${epochHolds({ epoch })} ORDER BY r0.id LIMIT 1`;
 }
 
 export function scopeOf(model: FhirModel, { project, type, baseUrl }: SearchQuery): RowScope {
