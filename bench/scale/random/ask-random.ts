@@ -6,6 +6,9 @@ import { Turns } from '../turns.js';
 import type { RandomQuestion } from './questions.js';
 import { PROJECT } from './random-contents.js';
 
+/** As createFhirHandler gives it with each request. */
+const BASE = 'https://bench.example/fhir/R4';
+
 /** What one question took, in microseconds of CPU. */
 export interface Asked {
   readonly question: RandomQuestion;
@@ -81,7 +84,7 @@ export class Asker {
   }
 
   async #ask(caller: Caller, text: string, variables: { readonly [name: string]: unknown }): Promise<object | null> {
-    const context = { store: this.#store, caller, variables, limits: { timeout: 60_000 } };
+    const context = { store: this.#store, caller, baseUrl: BASE, variables, limits: { timeout: 60_000 } };
     const { data, errors } = await executeFhirGraphql(text, context);
     // A parent that the caller does not see is an answer.
     const failed = errors?.find(({ extensions }) => extensions.code !== 'not-found');

@@ -27,12 +27,13 @@ function statementsOf(
     case 'read':
       return reads.statements(call.keys);
     case 'search': {
-      const { pages: ways, count } = searches.searchStatements(call.query);
+      const { pages: ways, count } = searches.searchStatements(searches.localized(call.query));
       const pages = call.query.limit === 0 ? [] : [...ways, LOAD];
       return call.query.total === true ? [...pages, count] : pages;
     }
     case 'search-by-reference': {
-      const { query, parameter, targets } = call;
+      const { parameter, targets } = call;
+      const query = searches.localized(call.query, [parameter]);
       const { reverse } = searches;
       // Unknown names have no key; any number represents them.
       const keys = reverse.targetKeys(query, targets).map((key) => key ?? 0);

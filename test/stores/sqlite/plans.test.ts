@@ -6,7 +6,7 @@ import type { SearchQuery } from '../../../src/store/search-query.js';
 import { OF_TYPE as TYPE_HISTORY } from '../../../src/stores/sqlite/search/type-history.js';
 import { SqliteStore } from '../../../src/stores/sqlite/store.js';
 import { createRandom } from '../../../src/testing/random.js';
-import { put, queryOf } from '../../../src/testing/conformance-case.js';
+import { put, queryOf, resourceOf } from '../../../src/testing/conformance-case.js';
 import { randomResources } from '../../../src/testing/random-resources.js';
 
 /** Twice in a list of what refers to a parent: whether that has more than a thousand, and the way to them. */
@@ -16,6 +16,9 @@ const store = new SqliteStore(':memory:');
 
 beforeAll(async () => {
   await store.commit(randomResources(createRandom(1)).map((resource) => put(resource)));
+  await store.commit([
+    put(resourceOf('Observation', 'far', { hasMember: [{ reference: 'https://a/Observation/o1' }] })),
+  ]);
 });
 
 async function planOf(

@@ -18,6 +18,7 @@ import type { Condition } from '../../sql/pages/condition.js';
 import { PageFinder } from '../pages/page-finder.js';
 import { PreparedSearch } from '../pages/prepared-search.js';
 import { shortPage } from '../pages/short-page.js';
+import { withNeededBase, withUsableBase } from './needed-base.js';
 import { readsTogether, ReverseStatements } from './reverse-statements.js';
 import { countOfShapes } from '../rows/shapes.js';
 import { SkipCache } from '../skip/read/skip-cache.js';
@@ -62,10 +63,22 @@ export class Searches {
   }
 
   /** One page of the matches. */
-  search(query: SearchQuery): KeyPage {
+  search(given: SearchQuery): KeyPage {
+    const query = withUsableBase(given, this.#dialect.model);
+    if (query.baseUrl !== undefined) return this.#snapshot(() => this.#searchLocally(this.localized(query)));
     if (query.total === true) return this.#snapshot(() => this.#search(this.#prepare(query)));
     const search = this.#prepare(query);
     return this.#shortPage(search) ?? this.#snapshot(() => this.#search(search));
+  }
+
+  /** The query with its base only where that makes a difference now. @param beside see {@link withNeededBase} */
+  localized(query: SearchQuery, beside: readonly string[] = []): SearchQuery {
+    return withNeededBase(query, beside, this.#dialect, this.#statements);
+  }
+
+  #searchLocally(query: SearchQuery): KeyPage {
+    const search = this.#prepare(query);
+    return (query.total === true ? undefined : this.#shortPage(search)) ?? this.#search(search);
   }
 
   #shortPage(search: PreparedSearch): KeyPage | undefined {
@@ -120,7 +133,8 @@ export class Searches {
   }
 
   /** The first match as `Type/id`; undefined for none. */
-  firstMatch(query: SearchQuery): string | undefined {
+  firstMatch(given: SearchQuery): string | undefined {
+    const query = this.localized(given);
     const scope = this.#scope(query);
     const where = inPlan(this.#plan(query, scope), scope);
     const row = this.#statements.get(sql`SELECT r0.id FROM resource r0 WHERE ${where} ORDER BY r0.id LIMIT 1`);
@@ -137,6 +151,18 @@ export class Searches {
     parameter: string,
     targets: readonly ReferenceTarget[],
     withTexts = 0,
+  ): readonly KeyPage[] {
+    if (query.baseUrl === undefined) return this.#searchByReference(query, parameter, targets, withTexts);
+    return this.#snapshot(() =>
+      this.#searchByReference(this.localized(query, [parameter]), parameter, targets, withTexts),
+    );
+  }
+
+  #searchByReference(
+    query: SearchQuery,
+    parameter: string,
+    targets: readonly ReferenceTarget[],
+    withTexts: number,
   ): readonly KeyPage[] {
     const none = query.total === true ? { keys: [], total: 0 } : { keys: [] };
     if (query.baseUrl !== undefined) {
