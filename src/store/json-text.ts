@@ -5,6 +5,7 @@ import { isPartToWrite } from '../fhir/json/parts.js';
 import { writingJson } from '../fhir/json/stringify-in-turns.js';
 import {
   elementText,
+  findingDecimalText,
   hasDecimalText,
   hasDecimalTextUnlessLong,
   hasOwnJson,
@@ -101,7 +102,7 @@ function* writingLines(resource: AnyResource): Generator<void, string> {
     lines = withLine(lines, name, isShort ? elementText(elements, name) : yield* writingJson(value));
     yield;
   }
-  return `${hasDecimalText(resource) ? DECIMALS_MARK : ''}${lines}}`;
+  return `${(yield* findingDecimalText(resource)) ? DECIMALS_MARK : ''}${lines}}`;
 }
 
 /** @param text undefined: JSON leaves the element out */

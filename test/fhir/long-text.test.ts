@@ -1,6 +1,7 @@
+import { setFlagsFromString } from 'node:v8';
 import { expect, test, vi } from 'vitest';
 import { R4 } from '../../src/fhir/r4.js';
-import { validateResource } from '../../src/fhir/validate-resource.js';
+import { validateResource, validatingResource } from '../../src/fhir/validate-resource.js';
 
 test('a resource of half the limit is measured without its JSON text', () => {
   const name = Array.from({ length: 50 }, (_, n) => ({ text: `Name ${n}`, period: { start: '2020' } }));
@@ -10,4 +11,21 @@ test('a resource of half the limit is measured without its JSON text', () => {
   expect(validateResource(R4, resource, { maxBytes })).toEqual([]);
   expect(stringify).not.toHaveBeenCalled();
   stringify.mockRestore();
+});
+
+test('long texts that were built by += are in one piece after the check, and each few are a step', () => {
+  setFlagsFromString('--allow-natives-syntax');
+  // V8 hashes a text in pieces by walking all of them, each time.
+  const isInOnePiece = new Function('text', 'return %StringIsFlat(text)') as (text: string) => boolean;
+  const built = (length: number, first: number): string => {
+    let text = String.fromCharCode(first);
+    for (let at = 1; at < length; at++) text += String.fromCharCode(97 + (at % 26));
+    return text;
+  };
+  const texts = Array.from({ length: 20 }, (_, index) => built(65_536, 65 + index));
+  expect(texts.some(isInOnePiece)).toBe(false);
+  const name = texts.map((family) => ({ family }));
+  const steps = validatingResource(R4, { resourceType: 'Patient', name }, { maxBytes: 64 * 1024 * 1024 });
+  expect([...steps].length).toBeGreaterThan(10);
+  expect(texts.every(isInOnePiece)).toBe(true);
 });

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../resource.js';
 import { decimalText, decimalTextsOf } from './decimal-texts.js';
-import { PARTS } from './parts.js';
+import { CHARACTERS_PER_VALUE, PARTS } from './parts.js';
 
 /**
  * `JSON.stringify` that writes decimals as they were written in the text that `parseJson` read (`1.00`), in resources,
@@ -61,8 +61,22 @@ export function elementText(object: JsonObject, name: string): string | undefine
  * PERF: a quarter of the time of `JSON.stringify`; iterative, since that makes it twice as fast.
  */
 export function hasDecimalText(root: unknown): boolean {
-  const open: unknown[] = [root];
+  return findSome([root], Infinity);
+}
+
+/** {@link hasDecimalText} in steps. */
+export function* findingDecimalText(root: unknown): Generator<void, boolean> {
+  const open = [root];
   while (open.length > 0) {
+    if (findSome(open, PARTS.size)) return true;
+    yield;
+  }
+  return false;
+}
+
+/** @param open what is still to be looked into, of which it takes as many values as it may */
+function findSome(open: unknown[], most: number): boolean {
+  for (let left = most; left > 0 && open.length > 0; left -= 1) {
     const value = open.pop();
     if (typeof value !== 'object' || value === null) continue;
     if (Array.isArray(value)) {
@@ -92,19 +106,24 @@ export function hasDecimalTextUnlessLong(root: object): boolean | undefined {
     if (Array.isArray(value)) {
       left -= value.length;
       if (left < 0) return undefined;
-      for (const item of value as readonly unknown[]) if (typeof item === 'object' && item !== null) open.push(item);
+      for (const item of value as readonly unknown[]) {
+        if (typeof item === 'string') left -= item.length / CHARACTERS_PER_VALUE;
+        else if (typeof item === 'object' && item !== null) open.push(item);
+      }
       continue;
     }
     let hasNumbers = false;
     for (const name in value) {
       if (--left < 0) return undefined;
       const inner = (value as JsonObject)[name];
+      if (typeof inner === 'string') left -= inner.length / CHARACTERS_PER_VALUE;
       if (typeof inner === 'number' || Array.isArray(inner)) hasNumbers = true;
       if (typeof inner === 'object' && inner !== null) open.push(inner);
     }
+    if (left < 0) return undefined;
     if (hasNumbers && decimalTextsOf(value) !== undefined) found = true;
   }
-  return found;
+  return left < 0 ? undefined : found;
 }
 
 function writeDecimals(value: unknown, space = 0): string {

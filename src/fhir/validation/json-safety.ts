@@ -1,10 +1,11 @@
 import { decimalTextsOf } from '../json/decimal-texts.js';
 import { isPlainObject } from '../json/plain-object.js';
-import { isPart, PARTS } from '../json/parts.js';
+import { isPartToWrite, PARTS } from '../json/parts.js';
 import { writingJson } from '../json/stringify-in-turns.js';
 import { type Findings, kindOf, namedStep } from './findings.js';
 import { inOneGo } from '../../platform/pace.js';
 import { byteLength } from '../../platform/byte-length.js';
+import { flatten } from '../../platform/flatten.js';
 
 /** Size limits of a resource. */
 export interface SizeLimits {
@@ -26,6 +27,9 @@ const MAX_BYTES_PER_UNIT = 6;
 
 /** Maximum number of names of one object; an element of FHIR has fewer than a hundred. More take long to list and copy. */
 export const MAX_NAMES = 10_000;
+
+/** In UTF-16 units. Shorter texts take little time to hash, in however many pieces they are. */
+const LONG_TEXT = 1_024;
 
 /** Longest text of a number of JavaScript. */
 const MAX_NUMBER_LENGTH = 25;
@@ -129,9 +133,10 @@ class SafetyWalk {
 
   *#memberInParts(value: unknown, step: string | number, depth: number): Generator<void> {
     yield;
-    if (isPart(value) || depth >= this.#maxDepth) return this.#member(value, step, depth);
+    // Long texts are flattened, each of which takes milliseconds.
+    if (isPartToWrite(value) || !isObject(value) || depth >= this.#maxDepth) return this.#member(value, step, depth);
     this.#path.push(step);
-    yield* Array.isArray(value) ? this.#listInParts(value, depth + 1) : this.objectInParts(value as object, depth + 1);
+    yield* Array.isArray(value) ? this.#listInParts(value, depth + 1) : this.objectInParts(value, depth + 1);
     this.#path.pop();
   }
 
@@ -165,7 +170,10 @@ class SafetyWalk {
   #member(value: unknown, step: string | number, depth: number): void {
     switch (typeof value) {
       case 'string':
-        return this.#count(value.length + 2);
+        this.#count(value.length + 2);
+        // PERF: code that indexes, compares or writes the resource runs after this walk and may hash its texts.
+        if (value.length >= LONG_TEXT && !this.ended) flatten(value);
+        return;
       case 'boolean':
         return this.#count(4);
       case 'number':
@@ -259,3 +267,7 @@ function bytesOf(text: string): number {
 }
 
 const PLAIN_ASCII = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/;
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
+}

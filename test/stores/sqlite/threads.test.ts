@@ -571,6 +571,36 @@ describe('large resources', () => {
     expect(await family('Family2000')).toMatchObject({ total: 0 });
   });
 
+  test('are replaced, deleted and erased by the thread, and small ones in the event loop', async () => {
+    const posted = vi.spyOn(Worker.prototype, 'postMessage');
+    const store = newStore();
+    THREAD_TUNING.inlineMs = 1e9;
+    const commits = (): number =>
+      posted.mock.calls.filter(([request]) => (request as { call?: { kind: string } }).call?.kind === 'commit').length;
+    const key = { project: PROJECT, type: 'Patient', id: 'p' };
+    const small = { resourceType: 'Patient', id: 'p' };
+    const sent: number[] = [];
+    const commit = async (write: Write): Promise<void> => {
+      const before = commits();
+      await store.commit([write]);
+      sent.push(commits() - before);
+    };
+    for (const resource of [large('p'), small]) {
+      await commit(put(resource));
+      await commit({ kind: 'delete', key });
+    }
+    expect(sent).toEqual([1, 1, 0, 0]);
+    await commit(put(large('p')));
+    await commit(put(small));
+    await commit(put(small));
+    expect(sent.slice(4)).toEqual([1, 1, 0]);
+    await commit(put(large('p')));
+    await commit({ kind: 'erase', key, reason: 'asked-for' });
+    expect(sent.slice(7)).toEqual([1, 1]);
+    const { entries, total } = await store.history(key, { offset: 0, limit: 10 });
+    expect([entries.map(({ versionId }) => versionId), total]).toEqual([['9'], 1]);
+  });
+
   test('have a batch of their own when index rows are made again', async () => {
     const store = storeInLoop();
     await store.commit(patients(12).map((resource) => put(resource)));

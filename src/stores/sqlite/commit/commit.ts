@@ -24,8 +24,9 @@ import { Shapes } from '../rows/shapes.js';
 import { removeSkipRows } from '../rows/skip-row.js';
 import type { Statements } from '../database/statements.js';
 import { isBusy, OpenTransaction } from '../database/transaction.js';
+import { THREAD_TUNING } from '../database/tuning.js';
 import type { ValueIndexes } from '../schema/value-indexes.js';
-import { type NewVersion, Versions } from '../rows/versions.js';
+import { type NewVersion, type ResourceState, Versions } from '../rows/versions.js';
 
 /** A commit whose writes come in several parts. An error ends it, and nothing of it was written then. */
 export interface OpenCommit {
@@ -209,6 +210,7 @@ export class Commits {
     const before = this.#versions.stateOf(key);
     if (before.erased !== null) throw erasedForGood(index, key);
     assertExpected(key, expect, before, index);
+    this.#expectTakingOut(before);
     const version = this.#versions.add(key, before, resource, marked);
     if (before.exists) this.#takeOut(version.owner);
     return { version, isNew: !before.exists };
@@ -218,6 +220,7 @@ export class Commits {
     const before = this.#versions.stateOf(key);
     assertExpected(key, expect, before, index);
     if (!before.exists) return { kind: 'delete', versionId: null };
+    this.#expectTakingOut(before);
     const version = this.#versions.add(key, before, null, NO_ENTRIES);
     this.#takeOut(version.owner);
     changes.push(changeOf('delete', key, version));
@@ -231,6 +234,7 @@ export class Commits {
     assertExpected(key, expect, before, index);
     if (before.version === 0) return { kind: 'erase', versionId: null, versions: 0 };
     if (before.erased !== null) return { kind: 'erase', versionId: String(before.version), versions: 0 };
+    this.#expectTakingOut(before);
     this.#erases = true;
     noteRemoval(this.#database, this.#statements);
     const left = this.#versions.erase(key, before, reason);
@@ -251,6 +255,13 @@ export class Commits {
     );
     if (holder !== undefined) throw matchFound(index, holder);
     return { kind: 'assert-no-match' };
+  }
+
+  /** Brief work leaves a large version to a thread: its index rows take long to remove. The longer its text, the more there are. */
+  #expectTakingOut({ content }: ResourceState): void {
+    if (content === null || !this.#guard.isBrief) return;
+    const [bytes] = this.#statements.read(TEXT_BYTES).get(content) as [number | null];
+    if ((bytes ?? 0) >= THREAD_TUNING.largeResource * THREAD_TUNING.perText) this.#guard.assertPatient();
   }
 
   /** Removes the index rows and unique texts of the previous version. */
@@ -276,6 +287,8 @@ const MIN_LOAD = 24;
 
 const NO_ENTRIES: MarkedEntries = markEntries([]);
 
+/** PERF: SQLite knows it without reading the text. */
+const TEXT_BYTES = 'SELECT octet_length(text) FROM version WHERE key = ?';
 const HOLD_UNIQUE = 'INSERT INTO unique_key (project, text, resource, sum) VALUES (?, ?, ?, ?)';
 const FIND_HOLDER = `SELECT c.type, r.id FROM unique_key u CROSS JOIN resource r ON r.key = u.resource
   CROSS JOIN collection c ON c.key = r.collection WHERE u.project = ? AND u.text = ?`;

@@ -64,7 +64,12 @@ export class Guard {
 
   /** Announces what takes long without a row: brief work gives up. */
   assertPatient(): void {
-    if (this.#pause !== Infinity) throw TOO_LONG;
+    if (this.isBrief) throw TOO_LONG;
+  }
+
+  /** Whether the work may give up: see {@link briefly}. */
+  get isBrief(): boolean {
+    return this.#pause !== Infinity;
   }
 
   /** Milliseconds until the deadline; infinite without one. */
