@@ -16,6 +16,7 @@ const SELDOM = [
   'test/frame/compiled.test.ts',
   'test/frame/import-layers.test.ts',
   'test/tools/schema-options.test.ts',
+  'test/graphql/schema-for-tools.test.ts',
   'test/platform/bundles.test.ts',
   'test/bench/variants.test.ts',
   'test/bench/random-questions.test.ts',
@@ -33,6 +34,8 @@ const SELDOM = [
   'test/stores/sqlite/bundled.test.ts',
   'test/stores/sqlite/crash.test.ts',
   'test/stores/sqlite/processes.test.ts',
+  'test/servers/graphiql.test.ts',
+  'test/examples/sample-data.test.ts',
   // `npm test` opens what older versions wrote with SQLite.
   'test/upgrades/postgres.test.ts',
   // Its conformance tests are in `npm test`.
@@ -42,11 +45,33 @@ const SELDOM = [
   'test/stores/postgres/granules.test.ts',
   'test/stores/postgres/linked-sets.test.ts',
   'test/stores/postgres/long-intervals.test.ts',
+  'test/stores/postgres/likely-shares.test.ts',
+  'test/stores/postgres/needed-bases.test.ts',
+  'test/stores/postgres/others.test.ts',
   'test/stores/postgres/own-urls.test.ts',
+  'test/stores/postgres/pages.test.ts',
   'test/stores/postgres/plans.test.ts',
+  'test/stores/postgres/ranges.test.ts',
   'test/stores/postgres/skip.test.ts',
   'test/stores/postgres/skip-layers.test.ts',
   'test/stores/postgres/systems.test.ts',
+  'test/stores/postgres/units.test.ts',
+  // Parts of SQLite's and the memory store's work. The conformance tests of both are in `npm test`.
+  'test/stores/sqlite/backup.test.ts',
+  'test/stores/sqlite/faults.test.ts',
+  'test/stores/sqlite/linked-sets.test.ts',
+  'test/stores/sqlite/loading.test.ts',
+  'test/stores/sqlite/reindex.test.ts',
+  'test/stores/sqlite/removal.test.ts',
+  'test/stores/sqlite/skip.test.ts',
+  'test/stores/sqlite/verify.test.ts',
+  'test/stores/memory/long-commits.test.ts',
+  'test/stores/memory/steps.test.ts',
+  'test/stores/broad-searches.test.ts',
+  'test/stores/relationship.test.ts',
+  'test/stores/resource-size.test.ts',
+  // A few hundred documents. `npm test` asks the kinds of them in test/graphql/hostile.test.ts.
+  'test/graphql/hostile/hostile-corpus.test.ts',
 ];
 
 if (!hasShared) {
