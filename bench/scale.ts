@@ -21,6 +21,7 @@ const USAGE = `npm run bench:scale -- [options]
   --only LIST     broad questions with one of these in their names, random ones in their texts
   --runs N        runs per question and size, each with other values (default 20)
   --seed N        of the random data and questions (default 1)
+  --sparse        random data of which each optional element has its own chance to be missing
   --questions N   random ones (default 1000)
   --check         compare the answers of random questions with a search that reads everything
   --limit S       seconds for one broad question; its process ends then (default 60)
@@ -36,6 +37,7 @@ const { values: options } = parseArgs({
     only: { type: 'string', default: '' },
     runs: { type: 'string', default: '20' },
     seed: { type: 'string', default: '1' },
+    sparse: { type: 'boolean', default: false },
     questions: { type: 'string', default: '1000' },
     check: { type: 'boolean', default: false },
     limit: { type: 'string', default: '60' },
@@ -74,8 +76,9 @@ try {
 async function askParts(name: string, homeOf: (contents: Contents) => Promise<Home>): Promise<void> {
   if (parts.includes('broad')) await askBroadQuestions(name, await homeOf(SKEWED), { sizes, runs, limit, only });
   if (!parts.includes('random')) return;
-  const home = await homeOf(randomContents(seed));
-  await askRandomQuestions(name, home, { seed, sizes, questions, runs, only, check: options.check });
+  const source = { seed, sparse: options.sparse };
+  const home = await homeOf(randomContents(source));
+  await askRandomQuestions(name, home, { source, sizes, questions, runs, only, check: options.check });
 }
 
 async function askPostgres(): Promise<void> {

@@ -10,14 +10,14 @@ import { PROJECT, randomContents, randomDataOf } from '../../bench/scale/random/
 import { cases, SEED } from '../support/chance.js';
 
 const SIZE = 1_000;
-const data = randomDataOf(SEED, SIZE);
+const data = randomDataOf({ seed: SEED }, SIZE);
 const questions = randomQuestions(data, SEED, cases(400, 60));
 const folder = mkdtempSync(join(tmpdir(), 'fhirgraph-random-'));
 let store: ResourceStore;
 
 beforeAll(async () => {
   store = new SqliteStore(join(folder, 'random.db'));
-  await randomContents(SEED).fill(store, SIZE);
+  await randomContents({ seed: SEED }).fill(store, SIZE);
 });
 
 afterAll(async () => {
@@ -26,7 +26,7 @@ afterAll(async () => {
 });
 
 test(`random questions have the answers of a search that reads everything, seed ${SEED}`, async () => {
-  expect(await checkRandom(store, SEED, SIZE, questions, 2)).toEqual([]);
+  expect(await checkRandom(store, { seed: SEED }, SIZE, questions, 2)).toEqual([]);
 });
 
 test('an answer that differs is found', async () => {
@@ -42,12 +42,12 @@ test('an answer that differs is found', async () => {
       },
     },
   }) as ResourceStore;
-  const differences = await checkRandom(answers, SEED, SIZE, [question], 3);
+  const differences = await checkRandom(answers, { seed: SEED }, SIZE, [question], 3);
   expect(differences.map((difference) => difference.text)).toEqual([`${text(1)} by all`]);
 });
 
 test('data and questions are the same for the same seed, and for any part of them', () => {
-  const again = randomDataOf(SEED, SIZE);
+  const again = randomDataOf({ seed: SEED }, SIZE);
   expect([...again.lines(300, 400)]).toEqual([...data.lines()].slice(300, 400));
   // Some ask for what was written a moment ago.
   vi.useFakeTimers({ toFake: ['Date'] });
@@ -69,9 +69,20 @@ test('what a question draws as the values of a resource is what the resource has
 
 test(`the data have another shape for another seed, in the project ${PROJECT}`, () => {
   const shapes = [1, 2, 3, 4].map((seed) =>
-    randomDataOf(seed, SIZE)
+    randomDataOf({ seed }, SIZE)
       .types.map(({ type, count }) => `${type} ${count}`)
       .join(),
   );
   expect(new Set(shapes).size).toBe(4);
+});
+
+test('resources of sparse data have values of many different sets of parameters', () => {
+  const numberOfSets = (sparse: boolean): number => {
+    const source = randomDataOf({ seed: 3, sparse }, SIZE);
+    const type = source.type('Observation')!;
+    const hasValue = (ordinal: number): string =>
+      type.fields.map((field) => (source.valuesOf(type, field, ordinal).length > 0 ? 1 : 0)).join('');
+    return new Set(Array.from({ length: type.count }, (_, ordinal) => hasValue(ordinal))).size;
+  };
+  expect([numberOfSets(false), numberOfSets(true)]).toEqual([16, 93]);
 });

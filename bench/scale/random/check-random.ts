@@ -3,6 +3,7 @@ import { MemoryStore, type ResourceStore } from 'fhirgraph';
 import { Asker } from './ask-random.js';
 import type { RandomQuestion } from './questions.js';
 import { PROJECT, randomDataOf } from './random-contents.js';
+import type { RandomSource } from './random-data.js';
 import { randomMembers } from './random-members.js';
 
 /** A question that a store answers differently from one that tests and sorts all resources. */
@@ -15,12 +16,12 @@ export interface Difference {
 /** Compares the answers of a store of random data with those of a search that reads everything. */
 export async function checkRandom(
   store: ResourceStore,
-  seed: number,
+  source: RandomSource,
   size: number,
   questions: readonly RandomQuestion[],
   runs: number,
 ): Promise<readonly Difference[]> {
-  const memory = await copyOf(store, seed, size);
+  const memory = await copyOf(store, source, size);
   const [reference, asker] = [new Asker(memory), new Asker(store)];
   const differences: Difference[] = [];
   for (const question of questions) {
@@ -36,12 +37,12 @@ export async function checkRandom(
 }
 
 /** The same resources with the same instants of change. */
-async function copyOf(store: ResourceStore, seed: number, size: number): Promise<MemoryStore> {
-  const data = randomDataOf(seed, size);
+async function copyOf(store: ResourceStore, source: RandomSource, size: number): Promise<MemoryStore> {
+  const data = randomDataOf(source, size);
   let now = new Date();
   const memory = new MemoryStore({ clock: () => now });
   // Conditions of policies may have the instant at which they were made.
-  const keys = randomMembers(PROJECT, data, seed).flatMap((write) => (write.kind === 'put' ? [write.key] : []));
+  const keys = randomMembers(PROJECT, data, source.seed).flatMap((write) => (write.kind === 'put' ? [write.key] : []));
   for (const [index, found] of (await store.read(keys)).entries()) {
     if (found.status === 'found') await memory.commit([{ kind: 'put', key: keys[index]!, resource: found.resource }]);
   }

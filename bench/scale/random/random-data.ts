@@ -11,6 +11,16 @@ export interface DataField extends Field {
   readonly spread: Spread;
 }
 
+/** What random data follow from. */
+export interface RandomSource {
+  readonly seed: number;
+  /**
+   * Each optional element has its own chance to be missing, as in the records of a hospital. A type then comes in hundreds
+   * or thousands of sets of parameters that have values. Otherwise most parameters have a value everywhere or nowhere.
+   */
+  readonly sparse?: boolean;
+}
+
 /** The resources of one type. */
 export interface DataType {
   readonly type: string;
@@ -30,7 +40,7 @@ interface Kind extends DataType {
 
 /**
  * Resources whose shape is random: which types there are, how many of each, in which order they are written, and for each
- * search parameter how its values lie among the resources (see {@link Spread}). All of it follows from the seed.
+ * search parameter how its values lie among the resources (see {@link Spread}). All of it follows from the source.
  */
 export class RandomData {
   readonly types: readonly DataType[];
@@ -38,10 +48,11 @@ export class RandomData {
   readonly #seed: number;
   readonly #size: number;
 
-  constructor(seed: number, size: number) {
+  constructor({ seed, sparse = false }: RandomSource, size: number) {
     this.#seed = seed;
     this.#size = size;
-    this.#kinds = kindsOf(new Draw(seed), size);
+    const kinds = kindsOf(new Draw(seed), size);
+    this.#kinds = sparse ? kinds.map((kind) => sparseKind(kind, new Draw(seed, kind.number))) : kinds;
     this.types = this.#kinds;
   }
 
@@ -135,6 +146,15 @@ function kindsOf(draw: Draw, size: number): readonly Kind[] {
       spread: spreadOf(field, field === fields[0], counts.get(type)!, counts.get(field.of[0] ?? '') ?? UNKNOWN, draw),
     })),
   }));
+}
+
+/** The first date, codes and identifiers have values as often as before. */
+function sparseKind(kind: Kind, draw: Draw): Kind {
+  const fields = kind.fields.map((field, index) => {
+    if (index === 0 || field.kind === 'code' || field.kind === 'identifier') return field;
+    return { ...field, spread: { ...field.spread, missing: 0.02 + 0.96 * draw.next(), missingAtFirst: false } };
+  });
+  return { ...kind, fields };
 }
 
 /** The first date of a type is what others follow. Statuses are hardly missing. */

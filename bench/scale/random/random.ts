@@ -6,9 +6,10 @@ import { type Asked, Asker, isLate } from './ask-random.js';
 import { checkRandom } from './check-random.js';
 import { randomQuestions } from './questions.js';
 import { randomDataOf } from './random-contents.js';
+import type { RandomSource } from './random-data.js';
 
 export interface RandomOptions {
-  readonly seed: number;
+  readonly source: RandomSource;
   readonly sizes: readonly number[];
   readonly questions: number;
   /** Values of each question. */
@@ -24,18 +25,20 @@ const LONGEST_TURN = 50_000;
 
 /** Asks random questions about random data, all of a store in one process. Prints a table of their kinds for each size. */
 export async function askRandomQuestions(name: string, home: Home, options: RandomOptions): Promise<void> {
+  const { source } = options;
+  const data = `${source.sparse ? 'sparse data, ' : ''}seed ${source.seed}`;
   for (const size of options.sizes) {
     const place = await home.open(size);
-    const questions = randomQuestions(randomDataOf(options.seed, size), options.seed, options.questions).filter(
+    const questions = randomQuestions(randomDataOf(source, size), source.seed, options.questions).filter(
       ({ text }) => options.only.length === 0 || options.only.some((part) => text(0).includes(part)),
     );
     const opened = await openStore(place);
     const asker = new Asker(opened.store);
     try {
       if (options.check) {
-        const differences = await checkRandom(opened.store, options.seed, size, questions, options.runs);
+        const differences = await checkRandom(opened.store, source, size, questions, options.runs);
         for (const difference of differences) console.log(JSON.stringify(difference).slice(0, 2_000));
-        console.log(`${name}, ${size} resources, seed ${options.seed}: ${differences.length} answers differ.`);
+        console.log(`${name}, ${size} resources, ${data}: ${differences.length} answers differ.`);
         continue;
       }
       const asked: Asked[] = [];
@@ -44,7 +47,7 @@ export async function askRandomQuestions(name: string, home: Home, options: Rand
         asked.push(answered);
         if (isLate(question, answered.p95)) console.error(linesOf(answered));
       }
-      print(`Random questions over ${size} resources on ${name}, seed ${options.seed}`, asked);
+      print(`Random questions over ${size} resources on ${name}, ${data}`, asked);
     } finally {
       await opened.close();
     }
