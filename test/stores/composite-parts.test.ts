@@ -12,12 +12,26 @@ test.each([
   ['component-code-value-quantity', ['component-code', 'component-value-quantity']],
 ])('what has a value of %s has one of each of its parts', (parameter, [first, second]) => {
   const ways = waysOfComposite({ kind: 'composite', parameter, tests: [code, above] }, R4, 'Observation');
-  expect(ways).toEqual([
+  expect(ways.map(({ parts }) => parts)).toEqual([
     [
       { kind: 'match', parameter: first, test: code },
       { kind: 'match', parameter: second, test: above },
     ],
   ]);
+});
+
+test.each<readonly [parameter: string, second: ValueTest, suffices: boolean]>([
+  // A resource has one value, and the plain parameters have no others.
+  ['code-value-concept', { kind: 'token', code: 'b' }, true],
+  ['code-value-date', { kind: 'date', prefix: 'gt', low: 1, high: 1 }, true],
+  // `value-quantity` also has the values of SampledData.
+  ['code-value-quantity', above, false],
+  ['code-value-string', { kind: 'string', comparator: 'starts-with', text: 'b' }, false],
+  // Each component is a group.
+  ['component-code-value-concept', { kind: 'token', code: 'b' }, false],
+])('whether the parts of %s suffice', (parameter, second, expected) => {
+  const ways = waysOfComposite({ kind: 'composite', parameter, tests: [code, second] }, R4, 'Observation');
+  expect(ways.map(({ suffices }) => suffices)).toEqual([expected]);
 });
 
 test('a part whose own parameter has other values says nothing', async () => {
@@ -40,7 +54,7 @@ test('a part whose own parameter has other values says nothing', async () => {
   });
   const tests: readonly ValueTest[] = [code, { kind: 'string', comparator: 'starts-with', text: 'a' }];
   const ways = waysOfComposite({ kind: 'composite', parameter: 'range', tests }, model, 'Observation');
-  expect(ways).toEqual([[undefined, undefined]]);
+  expect(ways).toEqual([{ parts: [undefined, undefined], suffices: false }]);
 });
 
 test('what has a value in one of several places has both parts there', () => {
@@ -49,7 +63,7 @@ test('what has a value in one of several places has both parts there', () => {
     { kind: 'match', parameter: first, test: code },
     { kind: 'match', parameter: second, test: above },
   ];
-  expect(waysOfComposite(criteria, R4, 'Observation')).toEqual([
+  expect(waysOfComposite(criteria, R4, 'Observation').map(({ parts }) => parts)).toEqual([
     both('code', 'value-quantity'),
     both('component-code', 'component-value-quantity'),
   ]);

@@ -5,11 +5,12 @@ import { SKIP_TUNING as POSTGRES_SKIPS } from '../../src/stores/postgres/rows/sk
 import { TUNING as POSTGRES_SCANS } from '../../src/stores/postgres/scans/tuning.js';
 import { THREAD_TUNING } from '../../src/stores/sqlite/database/tuning.js';
 import { SKIP_TUNING as SQLITE_SKIPS } from '../../src/stores/sqlite/rows/skip-row.js';
+import { COUNTING_SETS } from '../../src/stores/sqlite/search/count-sets.js';
 import { TUNING as SQLITE_SCANS } from '../../src/stores/sqlite/scans/tuning.js';
 
 const TUNINGS: readonly object[] = [
   ...[PARTS, PACE, READ_TUNING, THREAD_TUNING],
-  ...[POSTGRES_SCANS, POSTGRES_SKIPS, SQLITE_SCANS, SQLITE_SKIPS],
+  ...[POSTGRES_SCANS, POSTGRES_SKIPS, SQLITE_SCANS, SQLITE_SKIPS, COUNTING_SETS],
 ];
 const DEFAULTS = TUNINGS.map((one) => ({ ...one }));
 

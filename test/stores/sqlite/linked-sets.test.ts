@@ -164,6 +164,31 @@ describe('without a test of a resource', () => {
     expect(await answer('Encounter', has('part-of'))).toMatchObject({ total: 0, tests: [] });
   });
 
+  test('a mixture of what very many refer to', async () => {
+    const has = (status: string): Criteria => ({
+      kind: 'has',
+      type: 'Observation',
+      parameter: 'encounter',
+      of: code('status', status),
+    });
+    const outpatient: Criteria = { kind: 'and', of: [has('amended'), code('class', 'AMB')] };
+    const criteria: Criteria = { kind: 'or', of: [outpatient, { kind: 'not', of: has('final') }] };
+    const named = (status: string): ReadonlySet<string | undefined> =>
+      new Set(observations().flatMap((one) => (one['status'] === status ? [idOf(one['encounter'])] : [])));
+    const [amended, final] = [named('amended'), named('final')];
+    const expected = all.filter(({ resourceType, id, ...encounter }) => {
+      if (resourceType !== 'Encounter') return false;
+      const isOutpatient = (encounter as { class?: { code?: string } }).class?.code === 'AMB';
+      return (isOutpatient && amended.has(id)) || !final.has(id);
+    });
+    expect(await answer('Encounter', criteria)).toEqual({ total: expected.length, tests: [] });
+    vi.restoreAllMocks();
+    const get = vi.spyOn(Statements.prototype, 'get');
+    await store.search({ project: PROJECT, type: 'Encounter', criteria, limit: 0, total: true });
+    // Sets need no scan, so none is looked into.
+    expect(get.mock.calls.filter(([{ text }]) => text.startsWith('SELECT count(*) FROM (SELECT 1 FROM'))).toEqual([]);
+  });
+
   test('what refers to very many', async () => {
     const criteria: Criteria = { kind: 'chain', parameter: 'subject', type: 'Patient', of: code('gender', 'female') };
     const isFemale = ({ gender }: Record<string, unknown>): boolean => gender === 'female';

@@ -94,15 +94,24 @@ export function testsOf(conditions: readonly Condition[]): readonly Sql[] {
 
 class CriteriaCondition implements Condition {
   readonly criteria: Criteria;
-  readonly scan: Sql | undefined;
   readonly #scope: RowScope;
+  readonly #choose: ChooseScan | undefined;
+  #planned: { readonly scan: Sql | undefined } | undefined;
   #test: Sql | undefined;
 
   constructor(criteria: Criteria, scope: RowScope, choose?: ChooseScan) {
-    const { scan, residual } = planRows(criteria, scope, choose);
     this.criteria = criteria;
-    this.scan = residual === TRUE ? scan : undefined;
     this.#scope = scope;
+    this.#choose = choose;
+  }
+
+  /** PERF: planned on demand. A choice between inner scans reads them, and a search that uses sets needs no scan. */
+  get scan(): Sql | undefined {
+    if (this.#planned === undefined) {
+      const { scan, residual } = planRows(this.criteria, this.#scope, this.#choose);
+      this.#planned = { scan: residual === TRUE ? scan : undefined };
+    }
+    return this.#planned.scan;
   }
 
   get direct(): boolean {

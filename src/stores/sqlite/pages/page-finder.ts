@@ -117,9 +117,10 @@ export class PageFinder {
   /** Sorts the rows of the shortest scan if it has fewer than a look. @param isOnly without a walk, the last look sorts all rows */
   *#few(look: number, asked: Asked, isOnly: boolean): PartOfWay {
     const isLast = look === Infinity;
-    const scans = asked.conditions.filter(({ scan }) => scan !== undefined);
-    const shortest = isLast ? undefined : this.#search.probes.shortestUnder(look, scans.filter(isWorth(look)));
-    if (shortest === undefined && !(isLast && isOnly)) return undefined;
+    if (isLast && !isOnly) return undefined;
+    const scans = (isLast ? asked.conditions : asked.conditions.filter(isWorth(look))).filter(hasScan);
+    const shortest = isLast ? undefined : this.#search.probes.shortestUnder(look, scans);
+    if (shortest === undefined && !isLast) return undefined;
     yield shortest?.rows ?? 0;
     if (shortest?.rows === 0) return [];
     this.#guard.expect(shortest?.rows ?? (scans.length === 0 ? 0 : MANY));
@@ -155,6 +156,10 @@ export class PageFinder {
 
 /** The most rows of a scan that are read to explain a search. */
 const MANY = 10_000;
+
+function hasScan({ scan }: Condition): boolean {
+  return scan !== undefined;
+}
 
 /** Which scans may be read to find out whether they are shorter. */
 function isWorth(look: number): (condition: Condition) => boolean {

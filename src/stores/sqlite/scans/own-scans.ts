@@ -23,7 +23,7 @@ import type { Statements } from '../database/statements.js';
  */
 export function withOwnScan(condition: Condition, scope: RowScope, statements: Statements): Condition {
   const { criteria } = condition;
-  if (criteria === undefined || scope.collection === undefined) return condition;
+  if (criteria === undefined || scope.collection === undefined || !isOfOwnValues(criteria)) return condition;
   const count = (query: Sql): number => statements.get(query)![0] as number;
   const scanned = (scan: Sql, countReads: (() => number) | undefined): Condition =>
     new ScannedCondition(condition, criteria, { scan, direct: countReads === undefined, countReads });
@@ -46,6 +46,12 @@ export function withOwnScan(condition: Condition, scope: RowScope, statements: S
   const countOf = (parameter: SqlValue): number =>
     count(countOfShapes(scope.collection as number, parameter as number, 'some'));
   return scanned(sweep.scan, () => sweep.parameters.reduce<number>((sum, one) => sum + countOf(one), 0));
+}
+
+/** Whether criteria only test values of the resource. PERF: the scans of others are planned on demand. */
+function isOfOwnValues(criteria: Criteria): boolean {
+  if (criteria.kind === 'or') return criteria.of.every(({ kind }) => kind === 'match');
+  return criteria.kind === 'match' || criteria.kind === 'composite' || criteria.kind === 'last-updated';
 }
 
 function codeScan(criteria: Criteria, scope: RowScope): Sql | undefined {

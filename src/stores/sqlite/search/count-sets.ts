@@ -1,5 +1,5 @@
 import type { Criteria } from '../../../search/criteria/criteria.js';
-import { type Condition, looksAtRow } from '../../sql/pages/condition.js';
+import { type Condition, leavesOf, looksAtRow } from '../../sql/pages/condition.js';
 import { innerRangeOf } from '../../sql/pages/value-range.js';
 import { inTime, parameterKey, type RowScope } from '../../sql/rows.js';
 import { allOf, sql } from '../../sql/sql.js';
@@ -26,7 +26,7 @@ export function countInSets(
   ) {
     return undefined;
   }
-  const scans = conditions.filter(({ scan, direct }) => scan !== undefined && direct === true);
+  const scans = conditions.filter((one) => one.direct === true && one.scan !== undefined);
   if (search.probes.shortestUnder(COUNTING_SETS.minRows, scans) !== undefined) return undefined;
   const { skips } = search;
   if (skips === undefined) return undefined;
@@ -39,7 +39,7 @@ export function countInSets(
     const limit = Math.max(COUNTING_SETS.maxRead, tested * COUNTING_SETS.readPerTest);
     sets = sets.map((known, index) => (isExact(known) ? known : skips.counted(conditions[index]!, limit)));
     found = intersection(sets);
-    if (second !== undefined) most = Math.max(most, Math.min(tested, COUNTING_SETS.maxListed));
+    if (second !== undefined || hasComposite(first)) most = Math.max(most, Math.min(tested, COUNTING_SETS.maxListed));
   }
   if (found === undefined) return undefined;
   const { set } = found;
@@ -99,8 +99,14 @@ function mayBeSets(criteria: Criteria, scope: RowScope): boolean {
     case 'not':
       return mayBeSets(criteria.of, scope);
     default:
-      return criteria.kind === 'has' || criteria.kind === 'chain';
+      return criteria.kind === 'has' || criteria.kind === 'chain' || criteria.kind === 'composite';
   }
+}
+
+/** Without sets, each row of a composite's scan is tested as well. */
+function hasComposite(condition: Condition | undefined): boolean {
+  const criteria = condition?.criteria;
+  return criteria !== undefined && leavesOf(criteria).some(({ kind }) => kind === 'composite');
 }
 
 function isOfOneParameter(criteria: readonly Criteria[]): boolean {

@@ -29,7 +29,7 @@ export class DerivedCriteria {
   /** See {@link waysOfComposite}. */
   waysOf(criteria: CompositeCriteria): CompositeWays {
     return getOrCreate(this.#ways, criteria, () =>
-      waysOfComposite(criteria, this.#scope.dialect.model, this.#scope.type),
+      waysOfComposite(criteria, this.#scope.dialect.model, this.#scope.type).map(({ parts }) => parts),
     );
   }
 

@@ -57,19 +57,21 @@ export class ConditionSets implements FindsSets {
       : setOfCriteria(criteria, this.#within(limit));
   }
 
-  scanned({ scan, direct }: Condition): ConditionSet | undefined {
-    return scan === undefined || direct !== true ? undefined : this.#scanned.of(scan);
+  scanned(condition: Condition): ConditionSet | undefined {
+    if (condition.direct !== true || condition.scan === undefined) return undefined;
+    return this.#scanned.of(condition.scan);
   }
 
-  #find({ members, shared, criteria, scan, direct, reads }: MemberCondition): ConditionSet | undefined {
+  #find(condition: MemberCondition): ConditionSet | undefined {
+    const { members, shared, criteria } = condition;
     if (members !== undefined) return { set: members, exact: true };
     const held = shared && this.index.setOf(shared.parameter, shared.value);
     if (shared !== undefined && held !== undefined) {
       return { set: held, exact: shared.suffices || !this.index.hasSeveral(shared.parameter) };
     }
     const found = criteria && setOfCriteria(criteria, this.#within(undefined));
-    if (found !== undefined || scan === undefined) return found;
-    return direct === true || (reads ?? Infinity) <= MAX_READ ? this.#scanned.of(scan) : undefined;
+    if (found !== undefined || (condition.direct !== true && (condition.reads ?? Infinity) > MAX_READ)) return found;
+    return condition.scan && this.#scanned.of(condition.scan);
   }
 
   /** @param limit rows that may be read for an exact set; undefined: as many as a page may */
@@ -100,9 +102,13 @@ export class ConditionSets implements FindsSets {
         return this.#scanned.inRanges(criteria, SKIP_TUNING.maxLookedUp);
       case 'composite': {
         const ways = waysOfComposite(criteria, this.#scope.dialect.model, this.#scope.type);
-        const found = union(ways.map((parts) => intersection(parts.map((one) => one && this.#setOf(one, undefined)))));
-        // Never exact: a resource may pass the tests with values of different groups.
-        return found && { set: found.set, exact: false };
+        return union(
+          ways.map(({ parts, suffices }) => {
+            const found = intersection(parts.map((one) => one && this.#setOf(one, limit)));
+            // A resource may pass the tests with values of different groups.
+            return suffices ? found : found && { set: found.set, exact: false };
+          }),
+        );
       }
       case 'has':
         return this.#linked.having(criteria, limit);

@@ -15,6 +15,8 @@ export class ScannedSets {
   readonly #index: SkipIndex;
   readonly #scope: RowScope;
   readonly #statements: Statements;
+  /** Keys that a scan has found. Rules of a policy repeat the conditions of a search. */
+  readonly #known = new Map<string, FoundKeys>();
 
   constructor(index: SkipIndex, scope: RowScope, statements: Statements) {
     this.#index = index;
@@ -51,8 +53,16 @@ export class ScannedSets {
 
   keys(scan: Sql, limit: number): readonly number[] | undefined {
     this.#index.check();
+    const name = JSON.stringify([scan.text, scan.values]);
+    const known = this.#known.get(name);
+    const found = known !== undefined && (known.isWhole || known.keys.length > limit) ? known : this.#read(scan, limit);
+    this.#known.set(name, found);
+    return found.keys.length > limit ? undefined : found.keys;
+  }
+
+  #read(scan: Sql, limit: number): FoundKeys {
     const keys = this.#statements.column(sql`SELECT * FROM (${scan}) LIMIT ${limit + 1}`) as readonly number[];
-    return keys.length > limit ? undefined : keys;
+    return { keys, isWhole: keys.length <= limit };
   }
 
   setOf(keys: readonly number[]): KeySet {
@@ -60,6 +70,12 @@ export class ScannedSets {
     for (const key of keys) set.add(key);
     return set;
   }
+}
+
+interface FoundKeys {
+  readonly keys: readonly number[];
+  /** False if the scan has more keys than these. */
+  readonly isWhole: boolean;
 }
 
 /** The most rows of a scan that are read for a set of a page: some milliseconds. */
