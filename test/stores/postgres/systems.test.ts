@@ -10,40 +10,13 @@ import { IS_WHOLE } from '../../support/chance.js';
 import { noting, postgresPool } from './pool.js';
 import { buildSkips } from './skip-build.js';
 import { match, write } from '../skip-cases.js';
+import { codedObservations, TESTS, UNUSED } from '../system-cases.js';
 
 const DEFAULTS = { ...TUNING };
 beforeAll(() => void Object.assign(SKIP_TUNING, { granule: 8, minGranules: 4, minHolders: 20 }));
 afterEach(() => void Object.assign(TUNING, DEFAULTS));
 
-const TWO_SYSTEMS = ['urn:1', 'urn:2'].map((system) => ({ code: 'a', system }));
-const METHODS = [
-  ...Array.from({ length: 4 }, () => [TWO_SYSTEMS[0]]),
-  [TWO_SYSTEMS[1]],
-  TWO_SYSTEMS,
-  [TWO_SYSTEMS[0], { code: 'b', system: 'urn:1' }],
-  [{ code: 'a' }],
-  [{ code: 'b', system: 'urn:1' }],
-  [{ code: 'b', system: 'urn:2' }, { code: 'c' }],
-];
-
-/** No resource has a value of it. */
-const UNUSED = 'data-absent-reason';
-
-/** Codes of one system, of several or of very many, with or without others, and none. */
-const RESOURCES = Array.from({ length: IS_WHOLE ? 500 : 250 }, (_, index) => ({
-  resourceType: 'Observation',
-  id: `o${index}`,
-  status: index % 3 === 0 ? 'amended' : 'final',
-  code: { coding: [{ code: 'a', system: 'urn:1' }] },
-  ...(index % 7 === 6 ? {} : { method: { coding: METHODS[index % METHODS.length] } }),
-  category: [{ coding: [{ code: 'a', system: `urn:${index % 70}` }] }],
-}));
-
-const TESTS: readonly TokenTest[] = ['a', 'b', undefined].flatMap((code) =>
-  [{}, { system: 'urn:1' }, { system: 'urn:2' }, { system: 'urn:none' }, { noSystem: true }].flatMap((system) =>
-    [false, true].map((negated) => ({ kind: 'token' as const, code, ...system, negated })),
-  ),
-);
+const RESOURCES = codedObservations(IS_WHOLE ? 500 : 250);
 
 describe('codes with their system', () => {
   test('of parameters with one, several, very many and no systems are counted', async () => {

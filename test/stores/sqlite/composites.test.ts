@@ -14,7 +14,7 @@ import { SqliteStore } from '../../../src/stores/sqlite/store.js';
 import { PROJECT } from '../../../src/testing/conformance-case.js';
 import { below, createRandom, oneOf } from '../../../src/testing/random.js';
 import { cases, SEED } from '../../support/chance.js';
-import { by, write } from '../skip-cases.js';
+import { by, match, write } from '../skip-cases.js';
 
 // Few resources are many granules.
 beforeAll(() => {
@@ -78,7 +78,8 @@ test(`pages under composites are those of memory, seed ${SEED}`, async () => {
       random() < 0.7
         ? combined(code, below(20, random), `${parameter}-quantity`)
         : both(code, oneOf(['p', 'q', 'x'], random), `${parameter}-concept`);
-    const criteria: Criteria = random() < 0.3 ? { kind: 'not', of: one } : one;
+    const not: Criteria = { kind: 'not', of: one };
+    const criteria = oneOf<Criteria>([one, one, not, { kind: 'or', of: [match('code', 'b'), not] }], random);
     const sort = random() < 0.5 ? undefined : [by('value-quantity', random() < 0.5)];
     const found = async (from: ResourceStore): Promise<unknown> => {
       const { matches, total } = await from.search({
@@ -108,6 +109,26 @@ test('what has a code here and a value there is not tested', async () => {
   expect(matches.map(({ resource }) => resource.id)).toEqual(['o390', 'o391', 'o392', 'o393', 'o394']);
   const lists = spy.mock.calls.flatMap(([{ values }]) => values).filter((one) => String(one).startsWith('['));
   expect(lists.flatMap((one) => JSON.parse(String(one)) as unknown[]).length).toBeLessThan(20);
+});
+
+test('a count of a mixture with the opposite of a composite tests what may be a match of the composite', async () => {
+  const database = new Database(':memory:');
+  const store = new SqliteStore(database);
+  const resources = Array.from({ length: 400 }, (_, index) => ({
+    resourceType: 'Observation',
+    id: `o${index}`,
+    status: 'final',
+    ...value(index % 2 === 0 ? 'a' : 'b', index < 390 ? 1 : 9),
+  })) as unknown as AnyResource[];
+  await write(store, resources);
+  buildAll(database);
+  const spy = vi.spyOn(Statements.prototype, 'get');
+  onTestFinished(() => spy.mockRestore());
+  const criteria: Criteria = { kind: 'or', of: [match('code', 'b'), { kind: 'not', of: combined('a', 5) }] };
+  const { total } = await store.search({ project: PROJECT, type: 'Observation', criteria, limit: 0, total: true });
+  expect(total).toBe(395);
+  const lists = spy.mock.calls.flatMap(([{ values }]) => values).filter((one) => String(one).startsWith('['));
+  expect(lists.map((one) => (JSON.parse(String(one)) as unknown[]).length)).toEqual([5]);
 });
 
 test('a count of a composite of the resource itself tests no resource', async () => {

@@ -19,6 +19,8 @@ export interface ConditionSet {
 /** Sets of the resources of a type, as a store knows them. */
 export interface KnownSets {
   readonly all: KeySet;
+  /** True if it helps to know what surely meets a condition, although all resources may: a count tests only the others. */
+  readonly isForCount?: boolean;
   emptySet(): KeySet;
   /** The resources with a value of a parameter; undefined if that is not known. */
   present(parameter: string): KeySet | undefined;
@@ -37,7 +39,7 @@ export function setOfCriteria(criteria: Criteria, known: KnownSets): ConditionSe
       return unionOf(criteria.of, (one) => setOfCriteria(one, known));
     case 'not': {
       const inner = setOfCriteria(criteria.of, known);
-      const sure = inner && sureOf(inner);
+      const sure = inner && (sureOf(inner) ?? (known.isForCount === true ? known.emptySet() : undefined));
       if (inner === undefined || sure === undefined) return undefined;
       const failing = known.all.copy().subtract(inner.set);
       return inner.exact

@@ -12,7 +12,7 @@ import type { Statements } from '../database/statements.js';
  * 0       ids         0        the moment and the range of the keys: see SkipHeader
  * 0       ids         1        all resources
  * 0       parameter   0        the resources with a value
- * 0       parameter   -1       of a date or number: the resources with several
+ * 0       parameter   -1       of a date or number: the resources with several; of codes: with several codes
  * 0       parameter   code     the resources with this frequent code
  * 0       parameter   unit     the resources with a quantity in this unit, or in several units: see sql/skip/unit-sets.ts
  * 0       parameter   target   the resources with a reference to this one
@@ -21,6 +21,10 @@ import type { Statements } from '../database/statements.js';
  *                              resources without a value
  * order   1           0, 1 …   the same by the largest value of each resource, where some have several
  * param.  2           0, 1 …   the references of a parameter: see references.ts
+ * param.  4           code     the systems of this frequent code: see SystemsOf
+ * param.  4           0        the systems of all values
+ * param.  5           system   the resources with a value of this system
+ * param.  5           system code   the resources with this frequent code of this system
  * order   3           -1       the resources with long intervals, by the end of their last one: see long-ends.ts
  * order   3           0, 1 …   their granules
  * ```
@@ -55,6 +59,29 @@ export const BY_SMALLEST = 0;
 export const BY_LARGEST = 1;
 export const TARGETS = 2;
 export const BY_END = 3;
+export const SYSTEMS = 4;
+export const ALL_VALUES = 0;
+export const IN_SYSTEM = 5;
+
+/** The `value` of the row {@link SYSTEMS} of a code, or of all values. */
+export function systemsOf(code: string | undefined): string | number {
+  return code ?? ALL_VALUES;
+}
+
+/** The `value` of the row {@link IN_SYSTEM} of a system. */
+export function inSystem(system: number, code: string | undefined): string | number {
+  return code === undefined ? system : `${system} ${code}`;
+}
+
+/** The systems of a code, or of all values, by their keys. */
+export interface SystemsOf {
+  /** All resources with the code, or with a value, have it with this system. */
+  readonly same: readonly number[];
+  /** The systems with a set of their own. */
+  readonly own: readonly number[];
+  /** There are too many systems to keep. */
+  readonly areMany?: true;
+}
 
 /** The moment that the rows of a type describe, and the range of its keys. */
 export interface SkipHeader {
@@ -76,7 +103,7 @@ export interface SkipHeader {
   readonly built: number;
 }
 
-export const FORMAT = 7;
+export const FORMAT = 8;
 
 /** Granules per row of the table: finding a row takes as long as reading several granules. */
 export const GRANULES_IN_ROW = 32;

@@ -39,7 +39,8 @@ export function countInSets(
     const limit = Math.max(COUNTING_SETS.maxRead, tested * COUNTING_SETS.readPerTest);
     sets = sets.map((known, index) => (isExact(known) ? known : skips.counted(conditions[index]!, limit)));
     found = intersection(sets);
-    if (second !== undefined || hasComposite(first)) most = Math.max(most, Math.min(tested, COUNTING_SETS.maxListed));
+    if (second !== undefined || (first !== undefined && isMixture(first)))
+      most = Math.max(most, Math.min(tested, COUNTING_SETS.maxListed));
   }
   if (found === undefined) return undefined;
   const { set } = found;
@@ -74,14 +75,14 @@ function shortestOf(scans: readonly Condition[], { probes }: PreparedSearch): nu
   return undefined;
 }
 
-/** Whether sets may count the matches. Ranges with two ends and systems are counted in their index, presence alone by shapes. */
+/** Whether sets may count the matches. Ranges with two ends are counted in their index, presence alone by shapes. */
 function mayBeSets(criteria: Criteria, scope: RowScope): boolean {
   switch (criteria.kind) {
     case 'match': {
       const { parameter, test } = criteria;
       return (
         parameterKey(scope, parameter) === undefined ||
-        (test.kind === 'token' && (test.code !== undefined || test.negated === true)) ||
+        test.kind === 'token' ||
         test.kind === 'reference' ||
         innerRangeOf(test) !== undefined ||
         (test.kind === 'quantity' && test.code !== undefined) ||
@@ -103,10 +104,13 @@ function mayBeSets(criteria: Criteria, scope: RowScope): boolean {
   }
 }
 
-/** Without sets, each row of a composite's scan is tested as well. */
-function hasComposite(condition: Condition | undefined): boolean {
-  const criteria = condition?.criteria;
-  return criteria !== undefined && leavesOf(criteria).some(({ kind }) => kind === 'composite');
+/** Without sets, all resources are tested for a mixture with a composite; for a composite alone, the rows of its code. */
+function isMixture({ criteria }: Condition): boolean {
+  return criteria !== undefined && criteria.kind !== 'composite' && leavesOf(criteria).some(isComposite);
+}
+
+function isComposite({ kind }: Criteria): boolean {
+  return kind === 'composite';
 }
 
 function isOfOneParameter(criteria: readonly Criteria[]): boolean {

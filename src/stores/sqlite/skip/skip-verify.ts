@@ -4,7 +4,19 @@ import { isSame } from '../../sql/skip/key-bytes.js';
 import type { Statements } from '../database/statements.js';
 import { buildSkipRows, type KnownRows } from './build/skip-build.js';
 import { readHeader, readSkipData, writtenSince } from './read/skip-header.js';
-import { HEADER, ORDER, PRESENCE, SETS, SEVERAL, SKIP_TUNING, type SkipOrder, orderOfIds } from '../rows/skip-row.js';
+import {
+  HEADER,
+  ORDER,
+  PRESENCE,
+  SETS,
+  SEVERAL,
+  SKIP_TUNING,
+  type SkipOrder,
+  SYSTEMS,
+  systemsOf,
+  type SystemsOf,
+  orderOfIds,
+} from '../rows/skip-row.js';
 
 /**
  * Counts the wrong rows of skip indexes. It leaves out types with writes since their index was built: a search does not
@@ -28,6 +40,10 @@ export function countWrongSkipRows(dialect: SqlDialect, statements: Statements):
         (statements.read(LIST_VALUES).all(SETS, subject) as [string | number][])
           .map(([value]) => value)
           .filter((value) => value !== PRESENCE && value !== SEVERAL),
+      systems: (parameter, code) => {
+        const text = read(parameter, SYSTEMS, systemsOf(code)) as string | undefined;
+        return text === undefined ? undefined : (JSON.parse(text) as SystemsOf);
+      },
     };
     const sizes = { ...SKIP_TUNING, minGranules: 0 };
     const check = (): void => undefined;

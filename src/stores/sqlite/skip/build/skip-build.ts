@@ -1,6 +1,6 @@
 import { randomId } from '../../../../platform/node-crypto.js';
 import { LARGEST, SMALLEST } from '../../../sql/extremes.js';
-import { tablesOf } from '../../../sql/index-tables.js';
+import { tablesOf, type ValueTable } from '../../../sql/index-tables.js';
 import { partWith } from '../../../sql/pages/value-range.js';
 import type { RowScope } from '../../../sql/rows.js';
 import { type Sql, sql, type SqlValue } from '../../../sql/sql.js';
@@ -33,9 +33,12 @@ import {
   type SkipOrder,
   type SkipRow,
   type SkipSizes,
+  type SystemsOf,
   orderOfIds,
 } from '../../rows/skip-row.js';
+import { presenceSets } from './presence-sets.js';
 import { isOfReferences } from '../read/skip-order.js';
+import { systemRows } from './system-rows.js';
 import { resourcesByUnit } from './unit-sets.js';
 
 /**
@@ -64,6 +67,8 @@ export interface KnownRows {
   granules(sort: number, subject: number): KnownGranules | undefined;
   /** The codes or targets of a parameter whose resources are kept. */
   values(subject: number): readonly SqlValue[];
+  /** The systems of a code, or of all values of a parameter. Undefined: none are kept. */
+  systems(parameter: number, code: string | undefined): SystemsOf | undefined;
 }
 
 class SkipBuilder {
@@ -119,7 +124,7 @@ class SkipBuilder {
       if (isOfReferences(code, this.#scope)) yield* this.#references(number, code);
       else yield* this.#ends(number, code);
     }
-    yield* this.#presence();
+    yield* this.#presence(codes);
     for (const [number, code] of codes) yield* this.#values(number, code);
   }
 
@@ -141,8 +146,7 @@ class SkipBuilder {
   }
 
   *#ends(number: number, parameter: string): Generator<SkipRow> {
-    const [table] = tablesOf(this.#scope.dialect.model, this.#scope.type, parameter);
-    const rows = longEnds(table, number, (query) => this.#column(query));
+    const rows = longEnds(this.#tableOf(parameter), number, (query) => this.#column(query));
     yield* this.#granules(number, BY_END, { parameter, several: false }, rows);
   }
 
@@ -187,7 +191,9 @@ class SkipBuilder {
   ): Generator<SkipRow> {
     const { granule, minGranules } = this.#sizes;
     const known = this.#known?.granules(sort, subject);
-    if (this.#known !== undefined ? known === undefined : keys.length < granule * minGranules) return;
+    // Fewer values are read and sorted in less time. Long intervals are looked up beside the granules by their start.
+    const least = granule * (subject === BY_END ? minGranules : 1);
+    if (this.#known !== undefined ? known === undefined : keys.length < least) return;
     const { starts, ties, of = this.#id } = known ?? granulesOf(values, granule);
     const isByEnd = subject === BY_END;
     const order: SkipOrder = { parameter, starts, ties, several, ...(isByEnd && { of }) };
@@ -205,51 +211,59 @@ class SkipBuilder {
     }
   }
 
-  /** Resources of one shape have values of the same parameters. */
-  *#presence(): Generator<SkipRow> {
+  *#presence(parameters: readonly (readonly [number: number, code: string])[]): Generator<SkipRow> {
     const shapes = this.#statements.read(LIST_SHAPES).all(this.#collection) as [number, string][];
-    const sets = new Map<number, KeySet>();
-    for (const [shape, text] of shapes) {
-      const keys = this.#column(
-        sql`SELECT y.key FROM resource y INDEXED BY resource_by_shape WHERE y.shape = ${shape}`,
-      ) as readonly number[];
-      for (const parameter of (JSON.parse(text) as number[]).map(Math.abs)) {
-        const set = sets.get(parameter) ?? new KeySet(this.#all.first, this.#all.size);
-        sets.set(parameter, set);
-        for (const key of keys) set.add(key);
-      }
+    const sets = presenceSets(shapes, (query) => this.#column(query), this.#all);
+    const codes = new Map(parameters);
+    for (const [number, { some, several }] of sets) {
+      yield this.#set(number, PRESENCE, some);
+      const code = codes.get(number);
+      if (code !== undefined && this.#tableOf(code) === 'token') yield this.#set(number, SEVERAL, several);
     }
-    for (const [parameter, set] of sets) yield this.#set(parameter, PRESENCE, set);
   }
 
   *#values(parameter: number, code: string): Generator<SkipRow> {
-    const [table] = tablesOf(this.#scope.dialect.model, this.#scope.type, code);
-    if (table === 'token') {
-      // See extremes.ts for the bits.
-      const rows = sql`token x INDEXED BY token_by_value
-        WHERE x.parameter = ${parameter} AND x.grp = 0 AND x.extreme & 5 <> 0`;
-      yield* this.#frequent(parameter, sql`x.code`, rows);
-    } else if (table === 'reference') {
+    const table = this.#tableOf(code);
+    if (table === 'token') yield* this.#codes(parameter);
+    else if (table === 'reference') {
       const rows = sql`reference x INDEXED BY reference_by_value WHERE x.parameter = ${parameter} AND x.grp = 0`;
-      yield* this.#frequent(parameter, sql`x.target`, rows);
+      const holders = (target: SqlValue): Sql => sql`${rows} AND x.target = ${target}`;
+      for (const target of this.#frequent(parameter, sql`x.target`, rows)) {
+        yield this.#set(parameter, target, this.#holders(holders(target)));
+      }
     } else if (table === 'date' || table === 'quantity') {
       yield this.#set(parameter, SEVERAL, this.#setOf(this.#severalOf(code, -1)));
       if (table === 'quantity') yield* this.#units(parameter);
     }
   }
 
-  /** The codes or targets that many resources have. */
-  *#frequent(parameter: number, value: Sql, from: Sql): Generator<SkipRow> {
-    const known = this.#known?.values(parameter);
-    const values =
-      known ??
-      this.#column(
-        sql`SELECT ${value} FROM ${from} AND ${value} IS NOT NULL GROUP BY ${value} HAVING count(*) >= ${this.#sizes.minHolders}`,
-      );
-    for (const one of values) {
-      const keys = this.#column(sql`SELECT x.resource FROM ${from} AND ${value} = ${one}`);
-      yield this.#set(parameter, one!, this.#setOf(keys));
+  /** The codes that many resources have, and the systems of these codes and of all values. */
+  *#codes(parameter: number): Generator<SkipRow> {
+    const rows = sql`token x INDEXED BY token_by_value WHERE x.parameter = ${parameter} AND x.grp = 0`;
+    yield* this.#systems(parameter, undefined, rows);
+    // See extremes.ts for the bits.
+    for (const code of this.#frequent(parameter, sql`x.code`, sql`${rows} AND x.extreme & 5 <> 0`)) {
+      const holders = sql`${rows} AND x.code = ${code}`;
+      yield this.#set(parameter, code, this.#holders(holders));
+      yield* this.#systems(parameter, code as string, holders);
     }
+  }
+
+  #systems(parameter: number, code: string | undefined, from: Sql): Iterable<SkipRow> {
+    const known = this.#known?.systems(parameter, code);
+    if (this.#known !== undefined && known === undefined) return [];
+    return systemRows({ parameter, code, from }, (query) => this.#column(query), this.#all, known);
+  }
+
+  /** The codes or targets that many resources have. */
+  #frequent(parameter: number, value: Sql, from: Sql): readonly (string | number)[] {
+    const frequent = sql`SELECT ${value} FROM ${from} AND ${value} IS NOT NULL
+      GROUP BY ${value} HAVING count(*) >= ${this.#sizes.minHolders}`;
+    return (this.#known?.values(parameter) ?? this.#column(frequent)) as readonly (string | number)[];
+  }
+
+  #holders(rows: Sql): KeySet {
+    return this.#setOf(this.#column(sql`SELECT x.resource FROM ${rows}`));
   }
 
   *#units(parameter: number): Generator<SkipRow> {
@@ -259,6 +273,10 @@ class SkipBuilder {
     const column = (query: Sql): readonly SqlValue[] => this.#column(query);
     const found = resourcesByUnit(rows, column, known === undefined ? keptUnits : () => known);
     for (const value of known ?? found.keys()) yield this.#set(parameter, value, this.#setOf(found.get(value) ?? []));
+  }
+
+  #tableOf(parameter: string): ValueTable | undefined {
+    return tablesOf(this.#scope.dialect.model, this.#scope.type, parameter)[0];
   }
 
   #setOf(keys: readonly SqlValue[]): KeySet {

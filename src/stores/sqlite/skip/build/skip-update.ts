@@ -2,7 +2,7 @@ import { pushTo } from '../../../../platform/maps.js';
 import { randomId } from '../../../../platform/node-crypto.js';
 import { tablesOf } from '../../../sql/index-tables.js';
 import type { RowScope } from '../../../sql/rows.js';
-import { sql, type SqlValue } from '../../../sql/sql.js';
+import { type Sql, sql, type SqlValue } from '../../../sql/sql.js';
 import { countOfCollection } from '../../rows/shapes.js';
 import type { Statements } from '../../database/statements.js';
 import { LAST_KEY } from '../../rows/versions.js';
@@ -12,6 +12,7 @@ import { changedReferences, countRows } from '../read/reference-rows.js';
 import { KEYS_IN_ROW, MAX_TARGET } from '../../../sql/skip/references.js';
 import { hasIndexWork, readHeader, writtenSince } from '../read/skip-header.js';
 import { OrderUpdate } from './skip-order-update.js';
+import { changedSystems } from './system-update.js';
 import {
   EVERYTHING,
   HEADER,
@@ -23,6 +24,7 @@ import {
   type SkipHeader,
   type SkipRow,
   type SkipSizes,
+  SYSTEMS,
   TARGETS,
   orderOfIds,
 } from '../../rows/skip-row.js';
@@ -88,6 +90,14 @@ function changedRows(
   // A parameter without a row has no value in any resource.
   if (parametersOf(written).some((one) => values.get(one)?.includes(PRESENCE) !== true)) return undefined;
   for (const [parameter, own] of values) rows.push(...changedSets(written, parameter, codes.get(parameter)!, own));
+  const systems = Map.groupBy(
+    kept.filter(([sort, subject]) => sort !== SETS && subject === SYSTEMS),
+    ([parameter]) => parameter,
+  );
+  for (const [parameter, own] of systems) {
+    const lists = own.map(([, , value]) => value);
+    rows.push(...changedSystems(written, parameter, lists));
+  }
   const orders = new OrderUpdate(written, granule, header.id);
   for (const [sort, subject, value] of kept) {
     if (sort === SETS || value !== ORDER) continue;
@@ -157,8 +167,7 @@ function holdersOf(
   code: string,
   values: readonly (string | number)[],
 ): ReadonlyMap<SqlValue, readonly number[]> {
-  const present = sql`EXISTS (SELECT 1 FROM shape s JOIN json_each(s.parameters) p
-    WHERE s.key = r0.shape AND abs(p.value) = ${parameter})`;
+  const present = shapeHas(sql`${parameter}, -${parameter}`);
   const holders = new Map<SqlValue, number[]>();
   const add = (key: number, value: SqlValue): void => pushTo(holders, value, key);
   for (const [key, is] of written.among(present)) if (is === 1) add(key, PRESENCE);
@@ -169,6 +178,8 @@ function holdersOf(
     const rows = written.allOf(sql`SELECT x.resource, ${value} FROM json_each(${written.pending}) j CROSS JOIN ${from} x
       ON x.resource = j.value AND x.parameter = ${parameter} AND x.grp = 0 WHERE ${value} IS NOT NULL`);
     for (const [key, one] of rows) add(key as number, one!);
+    if (table === 'token')
+      for (const [key, is] of written.among(shapeHas(sql`-${parameter}`))) if (is === 1) add(key, SEVERAL);
   } else if (table === 'date' || table === 'quantity') {
     for (const key of written.severalOf(parameter, table)) add(key, SEVERAL);
     if (table === 'quantity') {
@@ -176,6 +187,11 @@ function holdersOf(
     }
   }
   return holders;
+}
+
+/** Whether the shape of the resource `r0` has a number: see shapes.ts. */
+function shapeHas(numbers: Sql): Sql {
+  return sql`EXISTS (SELECT 1 FROM shape s JOIN json_each(s.parameters) p WHERE s.key = r0.shape AND p.value IN (${numbers}))`;
 }
 
 function unitsOf(

@@ -18,12 +18,17 @@ import {
   EVERYTHING,
   FORMAT,
   GRANULES_IN_ROW,
+  IN_SYSTEM,
+  inSystem,
   ORDER,
   PRESENCE,
   SETS,
   SKIP_TUNING,
   type SkipHeader,
   type SkipOrder,
+  SYSTEMS,
+  systemsOf,
+  type SystemsOf,
   TARGETS,
   orderOfIds,
 } from '../../rows/skip-row.js';
@@ -61,6 +66,7 @@ export class SkipIndex {
   /** All resources of a small type. */
   readonly #few: readonly number[] | undefined;
   readonly #orders = new Map<string, SkipOrder | undefined>();
+  readonly #systems = new Map<string, SystemsOf | undefined>();
   #all: KeySet | undefined;
 
   private constructor(
@@ -123,6 +129,18 @@ export class SkipIndex {
   /** The resources with a value; undefined if the index does not keep that set. Callers share the set and must not change it. */
   setOf(subject: number, value: string | number): KeySet | undefined {
     return this.#read(SETS, subject, value);
+  }
+
+  /** The systems of a code, or of all values of a parameter; undefined if the index does not keep their sets. */
+  systemsOf(parameter: number, code: string | undefined): SystemsOf | undefined {
+    const name = JSON.stringify([parameter, code]);
+    if (!this.#systems.has(name)) this.#systems.set(name, this.#readSystems(parameter, code));
+    return this.#systems.get(name);
+  }
+
+  /** The resources with a code, or with any value, of one of {@link SystemsOf.own}. Callers must not change the set. */
+  setInSystem(parameter: number, code: string | undefined, system: number): KeySet | undefined {
+    return this.#read(parameter, IN_SYSTEM, inSystem(system, code));
   }
 
   /** The resources with a value of a parameter. Callers must not change the set. */
@@ -222,6 +240,13 @@ export class SkipIndex {
     if (this.#few !== undefined) return undefined;
     const text = readSkipData(this.#statements, sort, subject, ORDER) as string | undefined;
     return text === undefined ? undefined : (JSON.parse(text) as SkipOrder);
+  }
+
+  #readSystems(parameter: number, code: string | undefined): SystemsOf | undefined {
+    if (this.#few !== undefined) return undefined;
+    const text = readSkipData(this.#statements, parameter, SYSTEMS, systemsOf(code)) as string | undefined;
+    const systems = text === undefined ? undefined : (JSON.parse(text) as SystemsOf);
+    return systems?.areMany === true ? undefined : systems;
   }
 
   #read(sort: number, subject: number, value: string | number): KeySet | undefined {

@@ -1,9 +1,8 @@
 import type { Criteria, MatchCriteria } from '../../../../search/criteria/criteria.js';
-import type { Condition } from '../../../sql/pages/condition.js';
+import { type Condition, targetOf } from '../../../sql/pages/condition.js';
 import { innerRangeOf } from '../../../sql/pages/value-range.js';
 import { parameterKey, type RowScope } from '../../../sql/rows.js';
 import type { Statements } from '../../database/statements.js';
-import { type AskedValues, askedValues } from '../../../sql/skip/asked-values.js';
 import { waysOfComposite } from '../../../sql/skip/composite-parts.js';
 import {
   type ConditionSet,
@@ -19,6 +18,7 @@ import { type FindsSets, LinkedSets } from './linked-sets.js';
 import { OtherSets, type Target } from './other-sets.js';
 import { RangeSets } from './range-sets.js';
 import { MAX_SCANNED, ScannedSets } from './scanned-sets.js';
+import { TokenSets } from './token-sets.js';
 import type { SkipIndex } from '../read/skip-index.js';
 import { SKIP_TUNING } from '../../rows/skip-row.js';
 
@@ -31,6 +31,7 @@ export class ConditionSets implements FindsSets {
   readonly #scanned: ScannedSets;
   readonly #ranges: RangeSets;
   readonly #others: OtherSets;
+  readonly #tokens: TokenSets;
   readonly #known = new Map<Condition, ConditionSet | undefined>();
 
   constructor(index: SkipIndex, scope: RowScope, statements: Statements, linked: LinkedSets) {
@@ -41,6 +42,7 @@ export class ConditionSets implements FindsSets {
     this.#scanned = new ScannedSets(index, scope, statements);
     this.#ranges = new RangeSets(index, scope, statements, this.#scanned);
     this.#others = new OtherSets(index, scope, this.#scanned, (target) => this.#keyOf(target));
+    this.#tokens = new TokenSets(index, scope);
   }
 
   /** The set for a page. Undefined if finding it takes too long. */
@@ -78,6 +80,7 @@ export class ConditionSets implements FindsSets {
   #within(limit: number | undefined): KnownSets {
     return {
       all: this.index.all,
+      isForCount: limit !== undefined,
       emptySet: () => this.index.emptySet(),
       present: (parameter) => this.#present(parameter),
       setOf: (criteria) => this.#setOf(criteria, limit),
@@ -152,19 +155,16 @@ export class ConditionSets implements FindsSets {
     return found;
   }
 
-  /** The set of codes or a target that many resources have. */
-  #held({ parameter, test }: MatchCriteria): ConditionSet | undefined {
-    const asked = askedValues(test, this.#scope);
-    const key = parameter.includes('$') ? undefined : (parameterKey(this.#scope, parameter) as number | undefined);
-    if (asked === undefined || key === undefined) return undefined;
-    const { exact } = asked;
+  /** The set of codes, systems or a target that many resources have. */
+  #held(criteria: MatchCriteria): ConditionSet | undefined {
+    const { parameter, test } = criteria;
+    if (test.kind === 'token') return this.#tokens.having(criteria);
+    const asked = this.#scope.baseUrl === undefined && !parameter.includes('$') ? targetOf(test) : undefined;
+    const target = asked && this.#keyOf(asked);
+    const key = parameterKey(this.#scope, parameter) as number | undefined;
     // A value without a set is rare and must be looked up.
-    return union(
-      this.#valuesOf(asked).map((value) => {
-        const set = value === undefined ? undefined : this.index.setOf(key, value);
-        return set && { set, exact };
-      }),
-    );
+    const set = target === undefined || key === undefined ? undefined : this.index.setOf(key, target);
+    return set && { set, exact: true };
   }
 
   /** A range of values in a unit that is kept: exact for resources whose values have one unit. */
@@ -181,17 +181,14 @@ export class ConditionSets implements FindsSets {
     return setInUnit(inAny, held, several);
   }
 
-  #valuesOf(asked: AskedValues): readonly (string | number | undefined)[] {
-    if ('codes' in asked) return asked.codes;
-    return [this.#keyOf(asked.target)];
-  }
-
   #keyOf({ type, id }: Target): number | undefined {
     const [key] = (this.#statements.read(FIND_TARGET).get(this.#scope.project, type, id) ?? []) as [number?];
     return key;
   }
 
   #otherThan(criteria: MatchCriteria, limit: number | undefined): ConditionSet | undefined {
+    const others = this.#tokens.others(criteria);
+    if (others !== undefined) return others;
     const present = this.#present(criteria.parameter);
     return present && this.#others.of(criteria, present, (equal) => this.#setOf(equal, limit), limit);
   }

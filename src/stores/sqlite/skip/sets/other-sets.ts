@@ -2,7 +2,7 @@ import type { Criteria, MatchCriteria } from '../../../../search/criteria/criter
 import { TABLE_NAMES } from '../../../sql/index-tables.js';
 import { lookupsByTable } from '../../../sql/match-sql.js';
 import { inTime, ofParameter, parameterKey, type RowScope } from '../../../sql/rows.js';
-import { askedValues } from '../../../sql/skip/asked-values.js';
+import { targetOf } from '../../../sql/pages/condition.js';
 import { type ConditionSet, union } from '../../../sql/skip/condition-set.js';
 import type { KeySet } from '../../../sql/skip/key-set.js';
 import { equalTestOf, setOfOthers } from '../../../sql/skip/other-values.js';
@@ -63,12 +63,12 @@ export class OtherSets {
 
   /** The resources that refer to another target, also by an absolute URL. */
   #otherTargets({ test }: MatchCriteria, key: number, limit: number | undefined): ConditionSet | undefined {
-    const asked = askedValues(test, this.#scope);
-    if (asked === undefined || !('target' in asked)) return undefined;
+    const asked = this.#scope.baseUrl === undefined ? targetOf(test) : undefined;
+    if (asked === undefined) return undefined;
     const references = this.#index.references(key);
     const urls = references && this.#scanned.of(this.#urls(key), limit ?? MAX_SCANNED);
     if (urls === undefined) return undefined;
-    const target = this.#targetOf(asked.target);
+    const target = this.#targetOf(asked);
     const set = this.#index.emptySet();
     references!.addSources({ has: (one) => one !== target }, set);
     return union([{ set, exact: true }, urls]);
