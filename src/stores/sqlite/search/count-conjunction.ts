@@ -24,12 +24,18 @@ export function countOfConditions(
   return countFrom(start, tests, scope);
 }
 
-/** Looks into all scans, further and further until one of them ends. */
+/**
+ * Looks into all scans, further and further until one of them ends. A few rows are tested in less time than an indirect scan
+ * may take to find its first one.
+ */
 function shortestOf(conditions: readonly Condition[], probes: Probes): Condition | undefined {
+  const direct = conditions.filter((one) => one.direct === true && one.scan !== undefined);
+  const few = direct.length === conditions.length ? undefined : probes.shortestUnder(LOOKS[0]!, direct);
+  if (few !== undefined) return few.condition;
   const scans = conditions.filter(({ scan }) => scan !== undefined);
   if (scans.length < 2) return scans[0];
   for (const look of LOOKS) {
-    const worth = scans.filter(({ direct, reads }) => direct === true || (reads ?? 0) <= look);
+    const worth = scans.filter((one) => one.direct === true || (one.reads ?? 0) <= look);
     const shortest = probes.shortestUnder(look, worth);
     if (shortest !== undefined) return shortest.condition;
   }

@@ -92,11 +92,9 @@ function mayBeSets(criteria: Criteria, scope: RowScope): boolean {
     case 'missing':
       return true;
     case 'and':
-    case 'or': {
+    case 'or':
       // The index of one parameter counts alternatives of its values. Of several, each alternative has a set.
-      const isOfOne = isOfOneParameter(criteria.of);
-      return criteria.of.every((one) => (one.kind === 'match' && !isOfOne) || mayBeSets(one, scope));
-    }
+      return !isOfOneParameter(criteria.of) || criteria.of.every((one) => mayBeSets(one, scope));
     case 'not':
       return mayBeSets(criteria.of, scope);
     default:

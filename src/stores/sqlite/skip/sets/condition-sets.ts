@@ -1,6 +1,5 @@
 import type { Criteria, MatchCriteria } from '../../../../search/criteria/criteria.js';
 import { type Condition, targetOf } from '../../../sql/pages/condition.js';
-import { innerRangeOf } from '../../../sql/pages/value-range.js';
 import { parameterKey, type RowScope } from '../../../sql/rows.js';
 import type { Statements } from '../../database/statements.js';
 import { waysOfComposite } from '../../../sql/skip/composite-parts.js';
@@ -13,6 +12,7 @@ import {
   union,
 } from '../../../sql/skip/condition-set.js';
 import type { KeySet } from '../../../sql/skip/key-set.js';
+import { asksForUnit } from '../../../sql/skip/range-tests.js';
 import { askedUnit, inAnyUnit, OTHER_UNITS, setInUnit, setOfUnit, SEVERAL_UNITS } from '../../../sql/skip/unit-sets.js';
 import { type FindsSets, LinkedSets } from './linked-sets.js';
 import { OtherSets, type Target } from './other-sets.js';
@@ -142,8 +142,7 @@ export class ConditionSets implements FindsSets {
       () => this.#held(criteria),
       () => this.#inUnit(criteria, limit),
       () => this.#scanned.inRanges(criteria, Math.min(limit, SKIP_TUNING.maxLookedUp)),
-      // Granules do not decide a range with two ends.
-      () => innerRangeOf(criteria.test) && this.#ranges.of(criteria, criteria.parameter, limit),
+      () => (asksForUnit(criteria.test) ? undefined : this.#ranges.of(criteria, criteria.parameter, limit)),
       () => this.#otherThan(criteria, limit),
       () => this.#scanned.inValues(criteria, limit),
     ];

@@ -56,8 +56,8 @@ export class OtherSets {
     const found = equalTo(equal);
     const several = opposite.isWhole ? this.#scanned.several(key, limit) : undefined;
     const others = found && setOfOthers(present, found, several);
-    if (limit === undefined || others?.exact === true) return others;
-    const only = this.#onlyCode(equal, key, limit);
+    if (others?.exact === true) return others;
+    const only = this.#onlyCode(equal, key, limit ?? MAX_SCANNED);
     return only === undefined ? others : { set: present.copy().subtract(only), exact: true };
   }
 
