@@ -8,30 +8,30 @@ import type { Narrowing } from './narrowing.js';
 import type { SuperAdminPower } from './policy/super-admin-powers.js';
 
 /**
- * The caller of an operation. Only this library creates callers, so that host code cannot forge one by accident.
+ * The caller of an operation. Only this library creates callers, so that host code cannot forge a caller by accident.
  *
- * A caller names the one project it works in and the author its writes are attributed to. A member's
- * holds what was true at sign-in, and is checked again while it is used; see `SignInOptions.recheckAfter`.
+ * A caller names the project it works in and the author of its writes. The caller of a member has the rights as they
+ * were at sign-in, and is rechecked while it is used; see `SignInOptions.recheckAfter`.
  */
 export type Caller = SystemCaller | ServerCaller | MemberCaller;
 
 /**
  * Trusted in-process code of one project: it may do anything with the resources of that project, and nothing elsewhere.
  *
- * Above projects it reaches what an administrator of the project needs: it reads the Users of the project's members,
- * and reads and changes the Project itself except the settings that belong to the operator, such as `superAdmin` and
- * `systemSecret`. Bots with `system: true` also belong to the operator.
+ * Above projects, it can do what an administrator of the project needs: read the Users of the project's members, and
+ * read and change the Project itself, except the operator's settings such as `superAdmin` and `systemSecret`. Bots with
+ * `system: true` also belong to the operator.
  */
 export interface SystemCaller {
   readonly kind: 'system';
-  /** The id of the project whose resources this caller reaches. */
+  /** The id of the project whose resources this caller can use. */
   readonly project: string;
 }
 
 /** Trusted in-process code of the operator, above projects: it may do anything with Users and Projects. */
 export interface ServerCaller {
   readonly kind: 'server';
-  /** The id of the project that it also works in; `''` if it works above projects only. */
+  /** The id of the project that this caller can also use; `''` for a caller above projects only. */
   readonly project: string;
 }
 
@@ -53,13 +53,13 @@ export interface MemberCaller {
   readonly powers: ReadonlySet<SuperAdminPower> | undefined;
   /** True if access policies apply to the membership; false if the type of its profile decides. */
   readonly bound: boolean;
-  /** Why it asks, for audit records: as given at sign-in. */
+  /** The purpose of use for audit records, as passed to `signIn`. */
   readonly purpose?: string | undefined;
-  /** The host's id of the request, for audit records: as given at sign-in. */
+  /** The host's id of the request for audit records, as passed to `signIn`. */
   readonly requestId?: string | undefined;
-  /** Set for a caller of `breakGlass`: why it was given, and when it ends. */
+  /** Set for a caller of `breakGlass`: the reason for the access, and when it ends. */
   readonly emergency?: AuditedEmergency | undefined;
-  /** To what it was narrowed, in this order; see `narrowCaller`. */
+  /** The narrowings applied to this caller, in order; see `narrowCaller`. */
   readonly narrowings?: readonly Narrowing[] | undefined;
   /** @internal The id of the Patient in whose name a RelatedPerson acts. */
   readonly patient?: string | undefined;
@@ -71,8 +71,8 @@ export interface MemberCaller {
 const GENUINE = new WeakSet<object>();
 
 /**
- * The caller for trusted code that works inside one project: imports, jobs, tests. It reaches nothing of other projects,
- * and above them no more than {@link SystemCaller} says; {@link serverCaller} does.
+ * The caller for trusted code that works inside one project: imports, jobs, tests. It has no access to other projects,
+ * and above projects only the access that {@link SystemCaller} lists. Use {@link serverCaller} for more.
  *
  * @param project the id of the project, its `Project/id`, or a Reference to it
  * @throws FhirError `invalid` - the project is not named by an id
@@ -90,7 +90,7 @@ export function systemCaller(project: string | { readonly reference?: string | u
  * The caller for trusted code of the operator that works above projects: creating projects, verifying e-mail addresses,
  * setting up or moving whole projects. Never process client input, such as a Bundle to import, as this caller.
  *
- * @param project a project whose resources it also reaches; default none
+ * @param project a project whose resources the caller can also use; default none
  * @throws FhirError `invalid` - the project is not named by an id
  *
  * @example

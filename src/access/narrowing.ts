@@ -1,6 +1,6 @@
 import type { Clearance } from './clearance.js';
 
-/** To what a caller is narrowed. */
+/** The limits that `narrowCaller` adds to a caller. */
 export type Narrowing =
   | {
       /** SMART's clinical scopes, version 1 or 2, separated by spaces: `patient/Observation.rs user/*.cruds?category=…`. */
@@ -12,10 +12,10 @@ export type Narrowing =
       readonly patient?: string | { readonly reference?: string | undefined } | undefined;
     }
   | {
-      /** All that is left is what these clear for; each of another system. */
+      /** Allows only resources that these clearances clear, at most one clearance per code system. */
       readonly clearance: readonly Clearance[];
     }
   | {
-      /** All that is left is what belongs to the compartment of this Patient. */
+      /** Allows only resources in the compartment of this Patient. */
       readonly patient: string | { readonly reference?: string | undefined };
     };

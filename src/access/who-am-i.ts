@@ -13,15 +13,15 @@ import { guardStore } from './guarded-store.js';
 import type { LimitedStoreContext } from './limits/call-limits.js';
 import { underTimeout } from './limits/under-timeout.js';
 
-/** Who a member is, as private copies without secrets. */
+/** The identity of a member, as private copies without secrets. */
 export interface WhoAmI {
   /** Without the policies that it names. */
   readonly membership: Stored<ProjectMembership>;
-  /** Its name and what identifies it; administrators see its settings too. */
+  /** The name and identifiers of the project; administrators also see its settings. */
   readonly project: Stored<Project>;
   /** Undefined for clients and Bots. */
   readonly user: Stored<User> | undefined;
-  /** What the caller's rules show of it; undefined if it may not read it. */
+  /** The profile as the caller's rules show it; undefined if the caller may not read it. */
   readonly profile: Stored<Patient | Practitioner | RelatedPerson | ClientApplication | Bot> | undefined;
 }
 

@@ -11,25 +11,27 @@ export interface FileAuditJournalOptions {
   /**
    * What an append waits for. Events that were appended always survive the end of the process, `kill -9` included.
    *
-   * - `always`, the default: until the disk has them (one `fdatasync` for all events that came during the one before). They survive a
-   *   power cut.
-   * - `interval`: only until the operating system has them, about 5 µs. The disk has them within `syncEvery`, so a power
-   *   cut takes back the last moment at most.
+   * - `always`, the default: until the disk has them (one `fdatasync` for all events that arrived during the previous
+   *   one). They survive a power cut.
+   * - `interval`: only until the operating system has them, about 5 µs. The disk has them within `syncEvery`, so a
+   *   power cut loses at most the events of that interval.
    * - `never`: the same, and the operating system decides when the disk has them.
    */
   readonly sync?: 'always' | 'interval' | 'never' | undefined;
   /** How often `interval` syncs the disk, in milliseconds. Default 1,000. */
   readonly syncEvery?: number | undefined;
-  /** The most bytes of events that may wait for the store; further ones are refused. Default 1 GiB, about 600,000 events. */
+  /**
+   * Maximum bytes of events that wait for the store; further events are refused. Default 1 GiB, about 600,000 events.
+   */
   readonly maxBytes?: number | undefined;
   /** Bytes after which a new file begins. Delivered files are removed. Default 16 MiB. */
   readonly fileBytes?: number | undefined;
 }
 
 /**
- * A journal for `createAuditLog`, in files of a folder: a line per event, appended. Several processes of a host may share
- * the folder; each has files of its own, and takes over what ended processes left. Only the user of the process can read
- * the files.
+ * A journal for `createAuditLog`, in files of a folder: a line per event, appended. Several processes of a host may
+ * share the folder; each has files of its own, and takes over the undelivered events of ended processes. Only the user
+ * of the process can read the files.
  *
  * @example
  * const journal = new FileAuditJournal('audit-journal', { sync: 'interval' });
@@ -85,7 +87,7 @@ export class FileAuditJournal implements AuditJournal {
   }
 
   /**
-   * Appends texts, all or none.
+   * Appends events as JSON text, all or none.
    *
    * @throws FhirError `unavailable` - the journal or its disk is full, or it is closed
    */
@@ -102,7 +104,7 @@ export class FileAuditJournal implements AuditJournal {
     else return this.#durable(file);
   }
 
-  /** The oldest texts, in the order in which they were appended. */
+  /** The oldest events, in the order in which they were appended. */
   oldest(limit: number): readonly string[] {
     return this.#answer(() => {
       for (let file = this.#files[0]; file !== undefined; file = this.#files[0]) {
@@ -119,7 +121,7 @@ export class FileAuditJournal implements AuditJournal {
     });
   }
 
-  /** Removes the oldest texts. */
+  /** Removes the oldest events. */
   drop(count: number): void {
     this.#answer(() => {
       for (let left = count; left > 0;) {
@@ -136,7 +138,7 @@ export class FileAuditJournal implements AuditJournal {
     });
   }
 
-  /** Closes the files. What they hold stays, for the next journal over the folder. Closing twice is allowed. */
+  /** Closes the files. Their events stay, for the next journal over the folder. Closing twice is allowed. */
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;

@@ -17,8 +17,8 @@ import type { AuditedResources, AuditInteraction, AuditRecord, AuditTarget } fro
  * | returned | one `entity` with the description `returned`, with a `detail` per type: ids with versions, parted by spaces |
  * | document, parameters, counts, requestId and numbers | `detail` of an `entity` for the query |
  *
- * PERF: the members of all objects are in the order of their names, as the log hashes them; and an element that searches
- * index costs a tenth of a short request, so none is there twice.
+ * PERF: the members of all objects are in the order of their names, as the log hashes them; and each indexed element
+ * costs a tenth of a short request, so no value is repeated.
  */
 export function toAuditEvent(record: AuditRecord): AuditEvent {
   const { interaction, outcome, started, duration } = record;

@@ -113,7 +113,7 @@ export interface AuditedEmergency {
 
 /** Resources that were shown. */
 export interface AuditedResources {
-  /** Their whole number. */
+  /** The total number of resources. */
   readonly total: number;
   /** The first 1,000 of them. */
   readonly resources: readonly AuditedResource[];
@@ -128,7 +128,7 @@ export interface AuditedResource {
 
 /** Patients whose compartments were touched. */
 export interface AuditedPatients {
-  /** Their whole number. */
+  /** The total number of patients. */
   readonly total: number;
   /** The ids of the first 1,000 of them. */
   readonly ids: readonly string[];

@@ -24,12 +24,12 @@ export interface AuditOptions {
   /** Receives one record per interaction. Default: none. */
   readonly audit?: AuditHook | undefined;
   /**
-   * Fail with `unavailable` and `details.audit` if the hook throws or rejects: what was read is not released. A write
-   * was committed before its record exists; its error then has `details.written`. Default false.
+   * Fail with `unavailable` and `details.audit` if the hook throws or rejects, so that no unrecorded answer is
+   * released. A write is committed before its record exists; its error then has `details.written`. Default false.
    */
   readonly requireAudit?: boolean | undefined;
   /**
-   * Why the caller asks: a code of http://terminology.hl7.org/ValueSet/v3-PurposeOfUse such as `TREAT`, for the records.
+   * The purpose of use for the records: a code of http://terminology.hl7.org/ValueSet/v3-PurposeOfUse such as `TREAT`.
    * Default: the caller's own, see `signIn`.
    */
   readonly purpose?: string | undefined;

@@ -1,7 +1,7 @@
 import { CACHE_KEY } from './cache-key.js';
 import { RESOURCE_TYPES } from './resource-types.js';
 
-/** An object of an answer, as caches see it before they keep it. */
+/** An object of an answer, as a cache receives it. */
 export interface KeyedObject {
   readonly [field: string]: unknown;
 }
@@ -24,8 +24,8 @@ export function getDataID(object: KeyedObject, _typename?: string): string | und
 }
 
 /**
- * For urql's Graphcache: `cacheExchange({ keys })`. It answers for every type, as Graphcache would key any object with an
- * `id` by that.
+ * For urql's Graphcache: `cacheExchange({ keys })`. It covers every type, because Graphcache would otherwise key any
+ * object with an `id` by that `id`.
  */
 export const keys: { [typename: string]: (object: KeyedObject) => string | null } = new Proxy(Object.create(null), {
   get: (_, typename) =>

@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 import { FhirError } from '../fhir/error.js';
 import { isJsonObject, type AnyResource, type JsonObject } from '../fhir/resource.js';
 
-/** The definitions in a FHIR package. `extendDefinitions` takes it as it is. */
+/** The definitions in a FHIR package. Pass it to `extendDefinitions` unchanged. */
 export interface FhirPackage {
   /** From `package.json`: `hl7.fhir.us.core`; undefined in a folder without it. */
   readonly name?: string;
@@ -16,12 +16,12 @@ export interface FhirPackage {
 }
 
 /**
- * Reads the definitions of an unpacked FHIR package, such as US Core, from a folder of the host.
+ * Reads the definitions of an unpacked FHIR package, such as US Core, from a folder.
  *
  * Resources of other types and folders inside, such as `example`, are left out. See
  * https://hl7.org/fhir/packages.html.
  *
- * @param folder where the package was unpacked: the folder `package` with the `*.json`, or the one around it
+ * @param folder where the package was unpacked: the folder `package` with the `*.json` files, or its parent
  * @throws FhirError `invalid` - the folder cannot be read or has no definitions, or a file is not JSON
  * @throws FhirError `unsupported` - the package is for another version of FHIR than R4
  * @example

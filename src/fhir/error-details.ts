@@ -36,7 +36,7 @@ export interface ErrorDetails {
     readonly usedBy?: string;
     /** The conflicting membership, `ProjectMembership/1`. */
     readonly membership?: string;
-    /** Invite: memberships the person already has, or that hold the requested profile or user. */
+    /** Invite: memberships that the person already has, or that use the requested profile or User. */
     readonly memberships?: readonly string[];
     /** Invite: profiles with the same e-mail address, `Type/id`. */
     readonly profiles?: readonly string[];
@@ -56,20 +56,20 @@ export interface ErrorDetails {
   readonly throttled: {
     /** `concurrency`. */
     readonly limit?: string;
-    /** The number of waiting requests, or of milliseconds waited, that is allowed. */
+    /** The maximum number of waiting requests, or the maximum wait in milliseconds. */
     readonly max?: number;
-    /** Seconds until a retry is worth it. */
+    /** Seconds to wait before a retry. */
     readonly retryAfter?: number;
   };
   readonly unavailable: {
     /** The file of the database. */
     readonly path?: string;
-    /** `initialize`: what may have been created despite the failure, `Project/1` and `ClientApplication/1`. */
+    /** `initialize`: the resources that may exist despite the failure, `Project/1` and `ClientApplication/1`. */
     readonly project?: string;
     readonly client?: string;
   };
   readonly aborted: {
-    /** The store call hit its `deadline`; its signal was not aborted. */
+    /** The `deadline` of the store call passed; its signal was not aborted. */
     readonly deadline?: boolean;
   };
   readonly corrupt: {

@@ -2,7 +2,7 @@ import type { ErrorDetails, WriteDetails } from './error-details.js';
 import { type OperationOutcome, type OutcomeIssue } from './operation-outcome.js';
 
 /**
- * Every way in which a call can fail, as plain data. The list is closed: hosts may switch over it.
+ * Every way in which a call can fail, as plain data. The list is closed, so a `switch` over it can be exhaustive.
  *
  * `status` is the HTTP status a host should answer with, `issue` the code of the OperationOutcome issue
  * (https://hl7.org/fhir/R4/valueset-issue-type.html).
@@ -73,9 +73,9 @@ export type DetailsOf<Code extends ErrorCode> = WriteDetails &
 
 /** Constructor options of {@link FhirError}. */
 export interface FhirErrorOptions {
-  /** One entry per finding; the error's own code and message when omitted. */
+  /** One entry per finding. Default: the error's own code and message. */
   readonly issues?: readonly OutcomeIssue[] | undefined;
-  /** Machine-readable facts that clients may see: a limit, the ids that conflict. */
+  /** Machine-readable facts that clients may see: a limit, conflicting ids. */
   readonly details?: { readonly [name: string]: unknown } | undefined;
   /** The underlying error, for the host's log only. */
   readonly cause?: unknown;

@@ -1,10 +1,10 @@
 import { ERROR_CODES, FhirError } from './error.js';
 
 /**
- * Marks an error of a write with an unknown outcome: `details.unknown` is true, and the OperationOutcome says the same
- * by a coding. An error of a write without it means that nothing was written.
+ * Marks an error of a write with an unknown outcome: `details.unknown` is true, and the OperationOutcome has a coding
+ * that says the same. A write error without this mark means that nothing was written.
  *
- * @param consequence what the message says of it
+ * @param consequence what the message says about the outcome
  */
 export function inDoubt(error: FhirError, consequence = 'whether it was written is not known'): FhirError {
   if (isInDoubt(error)) return error;

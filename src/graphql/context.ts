@@ -19,7 +19,7 @@ export interface FhirGraphqlConfig {
    * The service's own base URL; absolute references below it are local. Without it every absolute reference is foreign.
    */
   readonly baseUrl?: string | undefined;
-  /** Follow references that have no `reference` but an identifier and a type. Default false. */
+  /** Follow references that have an identifier and a type instead of `reference`. Default false. */
   readonly resolveIdentifiers?: boolean | undefined;
   /** Follows references that lead outside this service, and URNs; without it they are errors. */
   readonly resolveReference?: ReferenceResolver | undefined;
@@ -30,8 +30,8 @@ export interface FhirGraphqlConfig {
   readonly documents?: PersistedDocuments | undefined;
   readonly limits?: LimitOptions | undefined;
   /**
-   * Enables `__schema` and `__type`, optionally for some resource types: `false` for none, `{ types }` for tools that
-   * cannot handle all of them. Default true.
+   * Enables `__schema` and `__type`. `false` refuses them; `{ types }` limits them to some resource types, for tools
+   * that cannot handle all. Default true.
    */
   readonly introspection?: IntrospectionOption | undefined;
   /**
@@ -41,8 +41,9 @@ export interface FhirGraphqlConfig {
    */
   readonly profiles?: true | readonly string[] | undefined;
   /**
-   * Fields of the host on FHIR types, `Query` and `Mutation`, resolved inside the plan: `{ Patient: { riskScore: { type:
-   * 'Float', needs: ['birthDate'], resolve } } }`. Keep the object: what is compiled from it is kept with it.
+   * Fields of the host on FHIR types, `Query` and `Mutation`, resolved inside the plan: `{ Patient: { riskScore: {
+   * type: 'Float', needs: ['birthDate'], resolve } } }`. Pass the same object each time: the compiled fields are cached
+   * with it.
    */
   readonly fields?: HostFields | undefined;
   /** The types of these fields in addition to FHIR's, in SDL: object types, enums, inputs, scalars. */
@@ -55,19 +56,20 @@ export interface FhirGraphqlConfig {
    */
   readonly enums?: boolean | undefined;
   /**
-   * Answers what belongs to value sets and hierarchies of codes, as `withTerminology(store, terminology)` does. Policies
-   * are expanded at sign-in: callers whose policies have such criteria sign in over that store. Default: that of the store.
+   * Resolves value sets and hierarchies of codes in searches, as `withTerminology(store, terminology)` does. Policies
+   * are expanded at sign-in, so callers whose policies use them must sign in over the wrapped store. Default: the
+   * store's own terminology.
    */
   readonly terminology?: Terminology | undefined;
   /** Report the estimated and the actual cost of the request in `extensions.cost`. Default false. */
   readonly reportCost?: boolean | undefined;
   /** Receives a record when the query ends: the versions that the answer shows, never content. */
   readonly audit?: AuditHook | undefined;
-  /** Answer with the error `unavailable` alone if the audit hook does not take the record. Default false. */
+  /** Answer only with the error `unavailable` if the audit hook fails. Default false. */
   readonly requireAudit?: boolean | undefined;
   /**
-   * Receives the cause of every error `internal`, which the answer hides, and the errors `corrupt` and `unavailable`. What
-   * it throws is ignored.
+   * Receives the cause of every error `internal`, which the answer hides, and the errors `corrupt` and `unavailable`.
+   * Errors of the hook are ignored.
    */
   readonly onError?: ((error: unknown) => void) | undefined;
 }
@@ -107,7 +109,7 @@ export function configOf(service: unknown): FhirGraphqlConfig | undefined {
   return typeof service === 'object' && service !== null ? CONFIGS.get(service) : undefined;
 }
 
-/** A service that `createFhirGraphql` made. */
+/** A service from `createFhirGraphql`. */
 export interface FhirGraphqlService {
   printSchema(): string;
 }

@@ -24,7 +24,10 @@ import { onFirstUse } from '../platform/on-first-use.js';
 
 /** A FHIR GraphQL service: a store and its configuration, created once by {@link createFhirGraphql}. */
 export interface FhirGraphql {
-  /** Executes a query or mutation like `executeFhirGraphql`. It rejects only for host errors. */
+  /**
+   * Executes a query or mutation like `executeFhirGraphql`. It rejects only for mistakes of the host, such as a missing
+   * store.
+   */
   execute<Data = { [key: string]: unknown }, Variables = { [name: string]: unknown }>(
     query: QueryDocument<Data, Variables>,
     request: TypedRequest<NoInfer<Variables>>,
@@ -38,16 +41,16 @@ export interface FhirGraphql {
 
   /**
    * The service as an executable schema, for Yoga, Apollo Server, Pothos, Nexus, schema merging and stitching. All root
-   * fields of an operation go to the engine as one; mutations stay one commit. It is strict GraphQL: what the server's
-   * validation refuses never reaches the engine, lenient spellings and reshaping directives among it.
+   * fields of an operation go to the engine together, so a mutation stays one commit. It is strict GraphQL: the
+   * server's validation refuses lenient spellings and reshaping directives before they reach the engine.
    *
-   * The context of the server must have the `caller`; `signal`, `readonly`, `purpose` and `requestId` count, too. Its types
-   * are those that `introspection` is limited to, else all. Made at first use.
+   * The context of the server must have the `caller`, and can have `signal`, `readonly`, `purpose` and `requestId`. The
+   * schema has the types that `introspection` is limited to, otherwise all. It is built at first use.
    */
   readonly schema: GraphQLSchema;
 
   /**
-   * The schema for tools, as `printFhirSchema` writes it, of the store's model and with the host's fields.
+   * Prints the schema for tools like `printFhirSchema`, with the store's model and the host's fields.
    *
    * @param options default: the schema that `introspection` is limited to, else all types
    */
@@ -59,7 +62,7 @@ export interface FhirGraphql {
  * executeFhirGraphql} takes both in one context and checks them with every request.
  *
  * @throws TypeError - there is no store
- * @throws FhirError `invalid` - an option is unknown or has a value that does not fit
+ * @throws FhirError `invalid` - an option is unknown or has a wrong value
  *
  * @example
  * const service = createFhirGraphql({ store, baseUrl: 'https://clinic.example/fhir/R4', limits: { depth: 15 } });
@@ -94,8 +97,8 @@ const loadExplaining = onFirstUse(() => import('./explain/explain-fhir-graphql.j
 /** The configuration of a service. */
 export interface FhirServiceConfig extends FhirGraphqlConfig {
   /**
-   * Answer a router of Apollo Federation 2: `_service` and `_entities`. Its SDL is that of `printSchema({ federation: true
-   * })`. Default false.
+   * Be a subgraph for Apollo Federation 2, with `_service` and `_entities`. `printSchema({ federation: true })` prints
+   * its SDL. Default false.
    */
   readonly federation?: boolean | undefined;
 }

@@ -1,7 +1,7 @@
 import { FhirError } from '../fhir/error.js';
 
 /**
- * The interpretation of FHIR GraphQL that answers follow. Both accept the same liberal input.
+ * The interpretation of FHIR GraphQL for answers. Both accept the same liberal input.
  *
  * | question | `standard` | `hl7` |
  * |---|---|---|
@@ -12,10 +12,10 @@ import { FhirError } from '../fhir/error.js';
  * | unresolvable `resource` | `null` and an error | the request fails, unless `optional: true` |
  * | resource not visible, or not found by id | `null` and an error | the request fails |
  * | choice element by its base name (`value`) | no | yes |
- * | field directly on `resource` on which the possible types differ | refused | from the types that it fits |
+ * | field directly on `resource` that differs between the possible types | refused | from the types that it fits |
  * | `pagesize` without `_count` | `null` | the most that a page may hold |
  *
- * `standard` is what GraphQL's own tools expect, `hl7` what HL7's test cases show.
+ * GraphQL tools expect `standard`; HL7's test cases follow `hl7`.
  */
 export type Dialect = 'standard' | 'hl7';
 

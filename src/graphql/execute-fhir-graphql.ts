@@ -38,7 +38,7 @@ export interface FhirGraphqlResult<Data = { [key: string]: unknown }> {
   readonly data?: Data | null;
   readonly errors?: readonly ResponseError[];
   readonly extensions?: {
-    /** If the host asks for it (`reportCost`). */
+    /** Present with `reportCost`. */
     readonly cost?: RequestCost;
     /** Warnings about what a mutation has written, such as a SearchParameter, which has no effect on searches. */
     readonly outcome?: OperationOutcome;

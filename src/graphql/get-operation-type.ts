@@ -6,7 +6,7 @@ import { DEFAULT_LIMITS } from './limits.js';
  * documents by id use `readonly` in the context of `executeFhirGraphql`.
  *
  * @param query the text or a parsed document
- * @returns undefined if it is unknown: the text is malformed or too long, or has no single operation
+ * @returns undefined if the type is unknown: the text is malformed, too long, or does not have exactly one operation
  *
  * @example
  * if (method === 'GET' && getOperationType(query) === 'mutation') return { status: 405 };

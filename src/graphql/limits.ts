@@ -33,9 +33,8 @@ export interface Limits {
   /** Maximum number of values of an answer: its objects and their fields, including absent ones. Default 1,000,000. */
   readonly values: number;
   /**
-   * Maximum cost, in resources of few fields: of what the request has read so far together with the least that is still
-   * to come, before every level of store calls. Mutations are refused by their estimated cost, before they write.
-   * Default 100,000.
+   * Maximum cost, in resources with few fields: the cost so far plus the least that is still to come, checked before
+   * every level of store calls. Mutations are refused by their estimated cost, before they write. Default 100,000.
    */
   readonly cost: number;
   /**
@@ -54,7 +53,7 @@ export interface Limits {
   readonly writes: number;
   /** Maximum time in milliseconds, waiting included, even if the store does not answer. Default 30,000. */
   readonly timeout: number;
-  /** How many requests of the store, of a project and of a caller run at the same time. Default: no limit. */
+  /** How many requests of the store, of a project and of a caller can run at the same time. Default: no limit. */
   readonly concurrency: Concurrency;
 }
 
@@ -63,7 +62,7 @@ export type LimitOptions = { readonly [Name in Exclude<keyof Limits, 'concurrenc
   readonly concurrency?: ConcurrencyOptions | undefined;
 };
 
-/** The limits of a request that sets none. */
+/** The default limits of a request. */
 export const DEFAULT_LIMITS: Limits = Object.freeze({
   queryLength: 200_000,
   tokens: 10_000,

@@ -3,9 +3,9 @@ import { LimitError, type Limits, wholeCost } from './limits.js';
 
 /** The cost of a request before and after. The unit is one resource fetched, with few fields. */
 export interface RequestCost {
-  /** Of the store calls that are made for any data; computed before the first of them. */
+  /** The minimum cost of the store calls, whatever the data; computed before the first call. */
   readonly least: number;
-  /** Computed from the plan and the variables, with assumed numbers where neither says how much there is. */
+  /** Computed from the plan and the variables, with assumed counts where neither gives one. */
   readonly estimated: number;
   /** The same sum over the actual calls; bounded by `limits.cost`. */
   readonly actual: number;

@@ -6,7 +6,7 @@
  */
 export interface HttpRequest {
   readonly method?: string | undefined;
-  /** Path and query, or a whole URL. */
+  /** Path and query, or an absolute URL. */
   readonly url?: string | undefined;
   readonly headers: { readonly [name: string]: string | readonly string[] | undefined } | Headers;
   /** The body as text, bytes, or JSON already parsed by a body parser. */

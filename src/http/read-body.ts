@@ -17,8 +17,8 @@ export function bodyText({ body }: HttpRequest): string | undefined {
 }
 
 /**
- * The JSON of a body. Of text and bytes it remembers how decimals are written, as `parseJson` does; a body that a body
- * parser has parsed has only the numbers.
+ * Returns the JSON of a body. For text and bytes, decimals keep their digits as with `parseJson`; a body that a body
+ * parser has parsed has only numbers.
  *
  * @throws FhirError `invalid` - the body is missing or not JSON
  */

@@ -30,8 +30,8 @@ const TEXT_TYPE = 'application/graphql';
  * https://graphql.github.io/graphql-over-http/draft/. The wire names of persisted documents are those of
  * `documentFromRequest`.
  *
- * Limit the body size in the framework's body parser; 5 MB are plenty. Of the web's `Request` at most 16 MiB are read, and
- * the result is a promise.
+ * Limit the body size in the framework's body parser; 5 MB are plenty. For a web `Request`, the result is a promise,
+ * and at most 16 MiB are read.
  *
  * @throws FhirError `invalid` - the URL, the body or a parameter is malformed, or there is no query
  * @throws HttpRequestError 405 for other methods, and for a mutation by `GET`; 415 for other bodies; 413 for a `Request`

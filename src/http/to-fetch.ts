@@ -1,8 +1,8 @@
 import type { FhirHandler, FhirHandlerOptions } from './exchange/handler-config.js';
 
 /**
- * A function with the shape of `fetch` that asks the handler in this process, without a socket: for tests, and for
- * clients such as MedplumClient beside the service.
+ * Turns the handler into a function with the signature of `fetch` that needs no socket: for tests, and for clients such
+ * as MedplumClient in the same process.
  *
  * @param options a caller for all requests; `signIn` is then not called
  *

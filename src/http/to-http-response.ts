@@ -24,8 +24,8 @@ const FHIR_JSON = 'application/fhir+json';
 
 /**
  * Creates the HTTP response for the result or error of a call: a GraphQL result, a resource or Bundle, another result
- * as JSON, an error. It writes the body at once, which takes about 10 ms per megabyte; `createFhirHandler` lets other work
- * run between the parts of a long body. Decimals are written as they were written when they came in (`1.00`); see `stringifyJson`.
+ * as JSON, an error. It writes the body at once, which takes about 10 ms per megabyte; `createFhirHandler` lets other
+ * work run between the parts of a long body. Decimals keep the digits they arrived with (`1.00`); see `stringifyJson`.
  *
  * | given | status | body |
  * |---|---|---|

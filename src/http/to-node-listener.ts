@@ -14,9 +14,9 @@ export interface NodeRequest extends AsyncIterable<Uint8Array> {
   readonly method?: string | undefined;
   readonly url?: string | undefined;
   readonly headers: { readonly [name: string]: string | string[] | undefined };
-  /** Express: the URL before routers cut their part off. */
+  /** Express: the URL before routers remove their prefix. */
   readonly originalUrl?: string | undefined;
-  /** What a body parser left; undefined if the body was not read yet. */
+  /** The result of a body parser; undefined if the body was not read yet. */
   readonly body?: unknown;
 }
 
@@ -24,7 +24,7 @@ export interface NodeRequest extends AsyncIterable<Uint8Array> {
 export interface NodeResponse {
   writeHead(status: number, headers: { readonly [name: string]: string | string[] }): unknown;
   end(body?: string | Uint8Array): unknown;
-  /** @returns false if the client reads more slowly; `drain` says when it has caught up */
+  /** @returns false if the client reads more slowly; the event `drain` follows when it has caught up */
   write(chunk: Uint8Array): boolean;
   on(event: 'close' | 'drain', listener: () => void): unknown;
   readonly writableFinished: boolean;
@@ -34,8 +34,8 @@ export interface NodeResponse {
 /**
  * A listener for `node:http`, Express and Fastify. The work ends when the client goes away.
  *
- * Mount it before body parsers, which would read more than the handler's limit; a body that was parsed already is taken
- * as it is, with numbers as JavaScript has them.
+ * Mount it before body parsers, which would ignore the handler's size limit. An already parsed body is used as it is,
+ * so its decimals are plain JavaScript numbers.
  *
  * @example
  * createServer(toNodeListener(handler)).listen(8080);

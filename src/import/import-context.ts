@@ -18,16 +18,16 @@ export interface ImportContext extends AuditOptions {
   readonly signal?: AbortSignal | undefined;
   /** The limits of a Bundle, and of each batch of an NDJSON import. */
   readonly limits?: CallLimits | undefined;
-  /** The service's own base URL. Absolute URLs that begin with it are read as local. Default: none are. */
+  /** The service's own base URL. Absolute URLs that begin with it count as local references. Default: no URL does. */
   readonly baseUrl?: string | undefined;
   /**
    * The ids of POSTed resources. `kept`: their own, so that importing twice changes nothing the second time.
-   * `assigned`: new ones, as a FHIR server gives them to what clients create. Default `kept`.
+   * `assigned`: new ids, as a FHIR server assigns them to created resources. Default `kept`.
    */
   readonly ids?: 'kept' | 'assigned' | undefined;
   /**
-   * What GET entries of a Bundle read carries Medplum's `meta.project` and `meta.author`, which R4 does not know.
-   * Default false.
+   * Add Medplum's `meta.project` and `meta.author`, which R4 does not define, to resources that GET entries of a Bundle
+   * read. Default false.
    */
   readonly extendedMeta?: boolean | undefined;
 }

@@ -85,7 +85,7 @@ export interface UncheckedRule {
   readonly profile: string;
   /** The id of the element in the profile, `Patient.extension:race`. */
   readonly element: string;
-  /** What is not checked, and why: `the required binding: its value set is not among the definitions`. */
+  /** The unchecked rule and the reason: `the required binding: its value set is not among the definitions`. */
   readonly reason: string;
 }
 

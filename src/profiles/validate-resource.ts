@@ -22,7 +22,7 @@ export interface ResourceValidationOptions {
   readonly strict?: boolean | undefined;
   /** Maximum number of findings. Default 100. */
   readonly maxIssues?: number | undefined;
-  /** Longest JSON text of the resource, in bytes of UTF-8. Default 16 MiB. */
+  /** Maximum length of the resource's JSON text, in bytes of UTF-8. Default 16 MiB. */
   readonly maxBytes?: number | undefined;
 }
 
@@ -32,10 +32,10 @@ export interface ResourceValidation {
   readonly valid: boolean;
   /**
    * Every finding with its location: errors, warnings, and as information the rules of profiles that were not checked.
-   * Texts never hold values of the resource.
+   * Messages never contain values of the resource.
    */
   readonly outcome: OperationOutcome;
-  /** The rules of the profiles that were not checked, and why. */
+  /** The rules of the profiles that were not checked, each with the reason. */
   readonly unchecked: readonly UncheckedRule[];
 }
 
@@ -44,8 +44,8 @@ export interface ResourceValidation {
  * bounds, required bindings to listed codes, invariants in FHIRPath, targets of references, slices, and extensions with
  * their contexts, also in contained resources and entries of a Bundle. It writes nothing and needs no store.
  *
- * It never rejects for a resource or a profile, however malformed. Work is bounded: 500,000 questions about values and
- * 2,000,000 FHIRPath steps; beyond that there is an error `too-costly`.
+ * It never rejects for a resource or a profile, however malformed. Work is bounded: 500,000 checks of values and
+ * 2,000,000 FHIRPath steps; a resource that needs more has an issue `too-costly`.
  *
  * @throws FhirError `invalid` - `profiles` is neither true nor a list of URLs
  *

@@ -13,7 +13,7 @@ import * as writes from './write-resource.js';
 import { onFirstUse } from '../platform/on-first-use.js';
 
 /**
- * Opens the resources of the caller's project to the host's own code, under the caller's rights.
+ * Creates a repository: FHIR's interactions for the host's own code, under the caller's rights.
  *
  * @throws FhirError `unauthenticated` - there is no caller
  *

@@ -15,8 +15,8 @@ export interface RepositoryContext extends AuditOptions {
    */
   readonly baseUrl?: string | undefined;
   /**
-   * Resources carry Medplum's `meta.project` and `meta.author`, which R4 does not know: where a resource is, and who wrote it.
-   * Default false. What is written is stamped with them either way.
+   * Resources carry Medplum's `meta.project` and `meta.author`, which R4 does not define: the project of a resource,
+   * and its author. Default false. Written resources are always stamped with them.
    */
   readonly extendedMeta?: boolean | undefined;
   /**
@@ -26,8 +26,8 @@ export interface RepositoryContext extends AuditOptions {
    */
   readonly profiles?: true | readonly string[] | undefined;
   /**
-   * `_include` and `$everything` follow references by identifier alone too, where exactly one resource has it. Default
-   * false, as for GraphQL.
+   * `_include` and `$everything` also follow references that have only an identifier, if exactly one resource has it.
+   * Default false, as for GraphQL.
    */
   readonly resolveIdentifiers?: boolean | undefined;
   /** Ends the work early with `aborted`. */

@@ -4,11 +4,11 @@ import type { RepositorySearch } from './search-query.js';
 import type { Stored } from '../fhir/stored.js';
 
 /**
- * FHIR's RESTful interactions as one caller may use them, without HTTP. See https://hl7.org/fhir/R4/http.html.
+ * FHIR's RESTful interactions under the rights of one caller, without HTTP. See https://hl7.org/fhir/R4/http.html.
  *
  * - Resources hidden from the caller do not exist for it: they are `not-found`, and absent from lists and counts.
- * - Every resource handed out is a copy of the host's own, to change and to write back; fields that are hidden from the
- *   caller are not in it, and stay as they are when it is written back.
+ * - Every returned resource is a private copy that you can change and write back. It lacks the fields that are hidden
+ *   from the caller; they stay unchanged when you write it back.
  * - Every method rejects with a `FhirError`. In addition to the codes below: `invalid` for an unknown type or a
  * malformed value,
  *   `unprocessable` for what a project in strict mode refuses, `aborted`, `unavailable`.
@@ -17,7 +17,7 @@ export interface Repository {
   /**
    * Stores a new resource. It gets a new UUID as id; an id in the resource is ignored, as FHIR requires.
    *
-   * With `ifNoneExist`, a resource that matches that search is answered instead, and nothing is stored.
+   * With `ifNoneExist`, if a resource matches that search, it is returned and nothing is stored.
    *
    * @throws FhirError `forbidden` - not allowed to create it, or to set a field of it
    * @throws FhirError `precondition-failed` - several resources match `ifNoneExist`
@@ -43,11 +43,12 @@ export interface Repository {
   vread<Type extends ResourceType>(type: Type, id: string, versionId: string): Promise<Stored<ExtractResource<Type>>>;
 
   /**
-   * Stores the next version of a resource, or the first one under an id of the client's choice. Only a caller who sees
-   * every resource of the type may choose an id; for others an unknown id is `not-found`, as an invisible one is.
+   * Stores the next version of a resource, or its first version under an id of the client's choice. Only a caller who
+   * sees every resource of the type may choose an id; for others an unknown id is `not-found`, like the id of an
+   * invisible resource.
    *
    * @throws FhirError `forbidden` - not allowed to update it, or to change a field of it
-   * @throws FhirError `precondition-failed` - the current version is not that of `ifMatch`
+   * @throws FhirError `precondition-failed` - `ifMatch` does not name the current version
    */
   update<Updated extends Resource>(
     resource: Updated,
@@ -75,13 +76,13 @@ export interface Repository {
    * @throws FhirError `not-found`, `forbidden`
    * @throws FhirError `conflict` - it is the profile of a member, named in the message for callers who may read
    * memberships
-   * @throws FhirError `precondition-failed` - the current version is not that of `ifMatch`
+   * @throws FhirError `precondition-failed` - `ifMatch` does not name the current version
    */
   delete(type: ResourceType, id: string, options?: MatchOptions): Promise<void>;
 
   /**
-   * Updates the one resource that matches a search, or creates it where nothing does: under the id that the resource
-   * has, for callers who see every resource of the type, or under a new one. Concurrent calls create one resource.
+   * Updates the one resource that matches a search, or creates it if nothing matches. Callers who see every resource of
+   * the type create it under the id in the resource; otherwise it gets a new id. Concurrent calls create one resource.
    *
    * @param condition search text such as `identifier=http://x|1`
    * @throws FhirError `precondition-failed` - several resources match
@@ -109,7 +110,7 @@ export interface Repository {
   ): Promise<Stored<ExtractResource<Type>>>;
 
   /**
-   * Deletes the one resource that matches a search. Nothing happens where none does.
+   * Deletes the one resource that matches a search. If nothing matches, nothing happens.
    *
    * @throws FhirError `precondition-failed` - several resources match
    * @throws FhirError `forbidden`, `conflict` - as for {@link delete}
@@ -118,17 +119,17 @@ export interface Repository {
 
   /**
    * One page of the resources that match: 20 unless `_count` says otherwise, 1000 at most, in the order of their ids
-   * unless `_sort` does. Links lead to the pages before and after; `total` is there when `_total=accurate` (or
-   * `estimate`) asks for it, and alone with `_summary=count`.
+   * unless `_sort` does. Links lead to the pages before and after. `total` is present with `_total=accurate` (or
+   * `estimate`); with `_summary=count` the page has nothing else.
    *
-   * `_include` and `_revinclude`, also with `:iterate`, bring other resources as the caller sees them (`search.mode` is
+   * `_include` and `_revinclude`, also with `:iterate`, add related resources as the caller sees them (`search.mode` is
    * `include`), at most 1000 per page. `_elements`, `_fields` and `_summary` reduce resources, which then have the tag
    * `SUBSETTED`.
    *
    * @param query a query string, parameters, an object of these, or criteria by `createSearch`. An object that a web
    * framework parsed from a query string is read as parameters, with any content.
    * @throws FhirError `invalid`, `unsupported` - a malformed or unsupported search
-   * @throws FhirError `too-costly` - a page of more than 1000, or more than 1000 resources that come with it
+   * @throws FhirError `too-costly` - a page of more than 1000 resources, or more than 1000 included resources
    */
   search<Type extends ResourceType>(
     type: Type,
@@ -149,14 +150,15 @@ export interface Repository {
   ): Promise<Bundle<Stored<ExtractResource<Type>>>>;
 
   /**
-   * A page of the versions of all resources of a type, newest first, deletions included: of each resource what its own
-   * history shows. The `next` link holds the cursor of the next page; versions written since then do not shift it.
+   * A page of the versions of all resources of a type, newest first, deletions included. Each resource contributes the
+   * versions that its own history shows. The `next` link has the cursor of the next page; later writes do not shift the
+   * pages.
    *
-   * Callers that do not see the whole type see no deletions, and get to the versions of the 1000 resources that changed
-   * last since `since`.
+   * Callers who do not see the whole type see no deletions, and can page through the versions of the 1000 resources
+   * that changed last since `since`.
    *
    * @throws FhirError `unsupported` - the store does not list the history of a type
-   * @throws FhirError `invalid` - `since` is not an instant, or the cursor is not one of a link
+   * @throws FhirError `invalid` - `since` is not an instant, or the cursor is not from a link
    * @throws FhirError `too-costly` - a page of more than 1000, or one beyond those 1000 resources
    */
   typeHistory<Type extends ResourceType>(
@@ -166,7 +168,7 @@ export interface Repository {
 
   /**
    * Executes a Bundle: a `transaction` atomically, a `batch` entry by entry. Resources that are POSTed get new ids, and
-   * links to them follow.
+   * links to them are rewritten.
    *
    * @returns a Bundle of type `transaction-response` or `batch-response`, an entry per entry
    * @throws FhirError of the first faulty entry of a transaction, with an issue per faulty entry
@@ -176,7 +178,7 @@ export interface Repository {
 
 /** Options of `transaction`. */
 export interface TransactionOptions {
-  /** The entries of the response hold the resources that were written, as the caller sees them. Default false. */
+  /** The entries of the response contain the written resources, as the caller sees them. Default false. */
   readonly representation?: boolean | undefined;
 }
 
@@ -225,6 +227,6 @@ export interface TypeHistoryPage {
   readonly count?: number | undefined;
   /** Only versions written at this instant or later: an instant or date as FHIR writes it. */
   readonly since?: string | undefined;
-  /** `_cursor` of the `next` link of the page before. */
+  /** `_cursor` of the `next` link of the previous page. */
   readonly cursor?: string | undefined;
 }

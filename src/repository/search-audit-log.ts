@@ -16,7 +16,7 @@ import type { RepositorySearch } from './search-query.js';
 
 /**
  * Searches the audit log for the events of the caller's project: who saw what. The caller's own rules for AuditEvent
- * decide, as if the events were in its project; a Patient without a policy finds those of its own record.
+ * apply, as if the events were in its project; a Patient without a policy finds the events of its own record.
  *
  * Callers that belong to the log's project search all events, with an ordinary repository too.
  *

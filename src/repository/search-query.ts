@@ -26,9 +26,9 @@ const MADE = new WeakSet<object>();
 /**
  * Creates a search from criteria instead of text.
  *
- * Plain objects always mean search parameters: what a web framework parses from `?kind=all` or `?criteria[kind]=all`
- * would otherwise pass for criteria and find everything, regardless of the rest of the query. Never build criteria from
- * unvalidated client input.
+ * A plain object always means search parameters. Otherwise, the object that a web framework parses from `?kind=all` or
+ * `?criteria[kind]=all` would count as criteria and find everything, regardless of the rest of the query. Never build
+ * criteria from unvalidated client input.
  *
  * @throws FhirError `invalid` - not criteria
  *

@@ -16,9 +16,9 @@ const DECIDING: ReadonlySet<string> = new Set([
 const PROFILES: ReadonlySet<string> = new Set(['Patient', 'Practitioner']);
 
 /**
- * True for a write after which `ResourceStore.accessEpoch` must answer something else.
+ * True for a write after which `ResourceStore.accessEpoch` must return another value.
  *
- * The usual writes of clinical data do not change it, so that callers are not checked again because of them.
+ * Ordinary writes of clinical data do not change it, so they cause no checks of callers.
  */
 export function decidesAccess({ kind, key: { type } }: Pick<Change, 'kind' | 'key'>): boolean {
   return DECIDING.has(type) || (kind !== 'put' && PROFILES.has(type));

@@ -3,9 +3,8 @@ export interface CallOptions {
   /** Ends the work early with `aborted`; optional. */
   readonly signal?: AbortSignal | undefined;
   /**
-   * The time by which the answer is needed, on the clock of `performance.now()`. Default: none. A store ends its work
-   * by then with `aborted` and `details.deadline`, even if it cannot observe the signal. Stores may rely on the signal
-   * instead.
+   * The time limit of the call, as a time of `performance.now()`. Default: none. When it passes, a store rejects with
+   * `aborted` and `details.deadline`, even if it cannot observe the signal. Stores may rely on the signal instead.
    */
   readonly deadline?: number | undefined;
   /**

@@ -9,7 +9,7 @@ export function isConflict(error: unknown): error is FhirError {
 
 // The rejections of `commit`, shared by all stores. `index` is the position of the write that caused it.
 
-/** An `expect` that did not hold. `current` is the version found, null for none. */
+/** The error for an `expect` that did not hold. `current` is the version found, null if there is none. */
 export function expectationFailed(
   index: number,
   { type, id }: Pick<ResourceKey, 'type' | 'id'>,
@@ -23,7 +23,10 @@ export function expectationFailed(
   });
 }
 
-/** A unique key that another resource has. The text itself may be personal and stays out of the message. */
+/**
+ * The error for a unique key that another resource has. The key may be personal data, so the message does not contain
+ * it.
+ */
 export function uniqueKeyTaken(
   index: number,
   { type, id }: Pick<ResourceKey, 'type' | 'id'>,
@@ -34,7 +37,7 @@ export function uniqueKeyTaken(
   });
 }
 
-/** An `assert-no-match` check that found a match. */
+/** The error for an `assert-no-match` check that found a match. */
 export function matchFound(index: number, holder: string): FhirError {
   return new FhirError('conflict', `Expected no match, but ${holder} matches`, { details: { index, holder } });
 }

@@ -65,8 +65,7 @@ export interface PageEdge {
 /**
  * Validates the position that bounds a page; undefined if absent.
  *
- * @throws FhirError `invalid` - two positions, an offset from one that the page ends at, or values that do not fit the
- * sort
+ * @throws FhirError `invalid` - two positions, an offset together with `before`, or values that do not fit the sort
  */
 export function pageEdgeOf(
   model: FhirModel,
@@ -99,11 +98,14 @@ function isSortValue(model: FhirModel, type: string, { parameter }: SortKey, val
   return numeric ? Number.isFinite(value) : typeof value === 'string';
 }
 
-/** The part of a type's history that a query asks for, with its defaults. Milliseconds since 1970. */
+/** The requested part of a type's history, with defaults filled in. Milliseconds since 1970. */
 export interface TimeWindow {
   /** The first instant. */
   readonly since: number;
-  /** The instant of the position that the page begins after; an impossible one if it begins with the newest version. */
+  /**
+   * The instant of the position that the page begins after; later than every instant if the page begins with the newest
+   * version.
+   */
   readonly until: number;
   readonly limit: number;
 }

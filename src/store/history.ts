@@ -26,8 +26,8 @@ export interface TypeHistoryQuery {
 }
 
 /**
- * The place of a version in the history of its type. If there is no such version, the place is somewhere among the versions of
- * the same instant.
+ * The place of a version in the history of its type. If that version does not exist, the place is somewhere among the
+ * versions of the same instant.
  */
 export interface VersionPosition {
   /** ISO 8601 instant, UTC. */

@@ -16,8 +16,8 @@ import { assertWholeNumber } from '../fhir/whole-number.js';
 import { byteLength } from '../platform/byte-length.js';
 
 /**
- * Largest resource, in bytes of its JSON text as UTF-8: 128 MiB. A quarter of JavaScript's longest string, so that every
- * store can write it with escapes and beside others. It is also the longest line of NDJSON.
+ * Largest resource, in bytes of its JSON text as UTF-8: 128 MiB. A quarter of JavaScript's longest string, so that
+ * every store can escape it and combine it with other texts. It is also the longest line of NDJSON.
  */
 export const MAX_RESOURCE_BYTES = 128 * 1024 * 1024;
 
@@ -34,8 +34,8 @@ const MAX_STAMP_BYTES = 1_024;
 /**
  * The JSON text a store keeps; {@link parseJsonText} reads it.
  *
- * Decimals are in it as they were written (`1.00`). Where JavaScript would write one differently, the text begins with
- * a space: the mark that its reader has to look for them. It is JSON all the same.
+ * Decimals keep their original digits (`1.00`). If JavaScript would write one differently, the text begins with a
+ * space, so that the reader restores the digits. The text is valid JSON in both cases.
  *
  * @throws FhirError `too-costly` - larger than {@link MAX_RESOURCE_BYTES}.
  * @throws FhirError `unprocessable` - nested too deeply for JSON, circular, or containing values that JSON cannot
@@ -143,9 +143,9 @@ export const DECIMALS_MARK = ' ';
 export const ELEMENT_MARK = '\n';
 
 /**
- * The resource in a text from {@link jsonText}. Its decimals are numbers; how they were written is kept beside them and
- * survives copying with spread, but neither `structuredClone` nor messages between threads, so parse the text in the
- * thread that uses the resource.
+ * The resource in a text from {@link jsonText}. Its decimals are numbers. Their original digits are kept alongside and
+ * survive spread, but not `structuredClone` or messages between threads, so parse the text in the thread that uses the
+ * resource.
  *
  * @throws SyntaxError - not JSON
  */

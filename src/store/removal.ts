@@ -1,24 +1,25 @@
 import type { CallOptions } from './call-options.js';
 
 /**
- * What a store removes so that it cannot be restored. Each step is one transaction of bounded size that other calls do not
- * wait long for; callers repeat it until nothing is left, and resume it after a crash by calling it again.
+ * Removal for good: removed data cannot be restored. Each step is one transaction of bounded size, so that other calls
+ * do not wait long. Callers repeat steps until nothing is left, and call again after a crash to resume.
  */
 export interface StoreRemoval {
   /** Removes versions that are not current. Current versions, deletions included, always stay. */
   purgeHistory(request: PurgeRequest, options?: CallOptions): Promise<PurgeStep>;
 
   /**
-   * Removes resources of a project with all their versions, index values and unique texts, without tombstones, and at the
-   * end everything else that the store keeps of the project. The project is then as if it had never been written to.
+   * Removes resources of a project with all their versions, index values and unique keys, without tombstones, and at
+   * the end everything else that the store keeps for the project. The project is then as if it had never been written
+   * to.
    */
   removeProject(project: string, options?: CallOptions): Promise<RemovalStep>;
 
   /**
-   * Overwrites what removed data left where only the store looks: free pages, logs, names without resources. Takes as long as
-   * copying the store, and may hold up writes until it is done.
+   * Overwrites the remains of removed data in the store's files: free pages, logs, unused names. Takes as long as
+   * copying the store, and may delay writes until it is done.
    *
-   * @throws FhirError `unavailable` - another connection holds on to an old state; try again
+   * @throws FhirError `unavailable` - another connection reads an old state; try again
    */
   scrub(options?: CallOptions): Promise<void>;
 }
@@ -32,21 +33,21 @@ export interface PurgeRequest {
   readonly keep: number;
   /** Only versions of resources of this type. Default: of all types. */
   readonly type?: string | undefined;
-  /** `next` of the step before. Default: from the beginning. */
+  /** `next` of the previous step. Default: from the beginning. */
   readonly after?: string | undefined;
 }
 
-/** What a step of purging did. */
+/** The result of one step of `purgeHistory`. */
 export interface PurgeStep {
   /** The number of versions removed. */
   readonly versions: number;
-  /** Where the next step begins; undefined: all is done. */
+  /** Where the next step begins; undefined when the purge is complete. */
   readonly next?: string | undefined;
 }
 
-/** What a step of removing a project did. */
+/** The result of one step of `removeProject`. */
 export interface RemovalStep {
-  /** The number of resources removed; of deleted and erased ones too. */
+  /** The number of resources removed, including deleted and erased ones. */
   readonly resources: number;
   /** The number of versions removed. */
   readonly versions: number;

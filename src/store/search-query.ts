@@ -13,7 +13,7 @@ export interface SearchQuery {
   readonly offset?: number | undefined;
   /** Maximum page size. Default: no limit. 0 returns no resources (with `total`: the count alone). */
   readonly limit?: number | undefined;
-  /** Also count all matches, whatever the page. Default false. */
+  /** Also count all matches, independent of the page. Default false. */
   readonly total?: boolean | undefined;
   /**
    * The service's own base, without a slash at its end: stored absolute references below it
@@ -25,8 +25,9 @@ export interface SearchQuery {
   /** The page ends right before this position: the last `limit` matches before it, in the order of `sort`. */
   readonly before?: SearchPosition | undefined;
   /**
-   * The elements that are needed, by their names in JSON (`name`, `_birthDate`). A store may leave out others, except
-   * `resourceType` and `id`. Lists that stay the same object from call to call are compiled once. Default: all.
+   * The elements that are needed, by their names in JSON (`name`, `_birthDate`). A store may leave out other elements,
+   * except `resourceType` and `id`. Pass the same array object from call to call, because stores compile it once.
+   * Default: all.
    */
   readonly elements?: readonly string[] | undefined;
 }
@@ -34,6 +35,6 @@ export interface SearchQuery {
 /** A page of a search. */
 export interface SearchPage {
   readonly matches: readonly StoredResource[];
-  /** The number of all matches; present when asked for. */
+  /** The number of all matches; present if the query has `total`. */
   readonly total?: number | undefined;
 }

@@ -14,20 +14,24 @@ import type { Change, Write, WriteResult } from './write.js';
  * `fhirgraph/testing` verifies them.
  *
  * Promises that hold for every method:
- * - Every key and query names its project; nothing crosses projects.
+ * - Every key and query names its project; no call reaches another project.
  * - Results are private copies or deeply frozen: a caller can never change what another sees.
  * - Rejections are `FhirError`s: `unavailable` (try again), `conflict`, `precondition-failed`, `aborted` (by `signal`),
- *   `corrupt`; anything else is a fault of the adapter.
+ *   `corrupt`; any other error is a fault of the store.
  */
 export interface ResourceStore {
   /** The definitions by which the store indexes and searches; all code on top of the store uses them. */
   readonly model: FhirModel;
-  /** What expands value sets and hierarchies of codes in searches: see `withTerminology`. Default: nothing does. */
+  /**
+   * The terminology that expands value sets and hierarchies of codes in searches: see `withTerminology`. Default: none.
+   */
   readonly terminology?: Terminology | undefined;
   /** Largest resource that may be written, in bytes of its JSON text. Default 16 MiB. */
   readonly maxResourceBytes?: number | undefined;
 
-  /** Many resources at once: same length, same order as `keys`, absence marked per key. Duplicate keys are allowed. */
+  /**
+   * Many resources at once: same length and order as `keys`, with absence marked per key. Duplicate keys are allowed.
+   */
   read(keys: readonly ResourceKey[], options?: CallOptions): Promise<readonly ReadResult[]>;
 
   /** One page of the resources that match. */
@@ -47,11 +51,11 @@ export interface ResourceStore {
   ): Promise<readonly SearchPage[]>;
 
   /**
-   * Applies all writes or none, over projects too. When the promise resolves the writes are durable.
+   * Applies all writes or none, even across projects. When the promise resolves, the writes are durable.
    *
    * The store sets `meta.versionId` (a new one per write, never used again for that resource) and `meta.lastUpdated`
-   * (later than that of the version before, even where the clock stands still or goes back) in what it keeps and
-   * returns. Access checks rely on it: a resource with the same `lastUpdated` has not changed.
+   * (later than that of the version before, even if the clock stands still or goes back) in the stored and returned
+   * resources. Access checks rely on it: a resource with the same `lastUpdated` has not changed.
    *
    * @returns one result per write, same order.
    * @throws FhirError `precondition-failed` - an `expect` did not hold; `details.index` is the write's position.
@@ -71,20 +75,20 @@ export interface ResourceStore {
 
   /**
    * Versions of all resources of a type, newest first, deletions included. Versions of the same instant are in an order
-   * of the store's own that never changes. A page costs what it holds, however many versions there are.
+   * of the store's own that never changes. The cost of a page depends on its size, not on the number of versions.
    *
    * Optional: services over a store without it do not offer the history of a type.
    */
   typeHistory?(query: TypeHistoryQuery, options?: CallOptions): Promise<readonly TypeHistoryEntry[]>;
 
-  /** Calls the listener after each commit and removal with what changed. @returns a function that stops it. */
+  /** Calls the listener with the changes after each commit and removal. @returns a function that stops it. */
   subscribe(listener: (changes: readonly Change[]) => void): () => void;
 
   /**
    * How the store would answer a call: the statements it would send, in order, and its own plan for each. For humans;
    * the format may change. It changes nothing and reveals no stored data; targets and keys need not exist.
    *
-   * Optional: stores without it cannot be explained.
+   * Optional: without it, explanations do not show statements.
    */
   explain?(call: StoreCall, options?: CallOptions): Promise<readonly StatementPlan[]>;
 
@@ -93,36 +97,37 @@ export interface ResourceStore {
    * of definitions. Searches, counts, `assert-no-match` checks and sorts that use one of them, in chains and `_has`
    * too, reject with `unavailable`; they never answer from a partial index.
    *
-   * Optional: a store without it never has any.
+   * Optional: without it, no parameter is ever pending.
    */
   pendingParameters?(project: string, options?: CallOptions): Promise<readonly TypeParameter[]>;
 
   /**
-   * Removal for good: of earlier versions, of whole projects, of traces. A store that has it also takes writes of kind
-   * `erase`.
+   * Removal for good: of earlier versions, of whole projects, and of remains in files. A store with it also accepts
+   * writes of kind `erase`.
    *
-   * Optional: without it nothing can be erased, no history be purged and no project be deleted.
+   * Optional: without it, erasing, purging and deleting projects are `unsupported`.
    */
   readonly removal?: StoreRemoval | undefined;
 
   /**
-   * A text that changes with every committed write that may decide about access, those of other processes included:
-   * `decidesAccess` says which. It may change more often. Callers that are in use for longer are checked again when
-   * it does, and sign-ins are kept until then, so it should cost less than a read.
+   * A string that changes with every committed write that may affect access (see `decidesAccess`), including writes of
+   * other processes. It may change more often. Callers in use are checked again when it changes, and sign-ins are kept
+   * until then, so it should cost less than a read.
    *
-   * Optional: without it, callers are checked again by reading what decides about them.
+   * Optional: without it, callers are checked again by reading their membership, profile and policies.
    */
   accessEpoch?(options?: CallOptions): Promise<string>;
 
   /**
    * True if every read, search and {@link ResourceStore.accessEpoch} that begins after a commit has resolved sees that
-   * commit, also one of another process. Replicas lag behind. Sign-ins are kept only over such stores.
+   * commit, even a commit of another process. Reads from replicas lag behind. Sign-ins are kept only over stores with
+   * this property.
    *
    * Optional. Default false.
    */
   readonly readsAreCurrent?: boolean | undefined;
 
-  /** Releases what the store holds open. Later calls reject with `unavailable`. Closing twice is allowed. */
+  /** Releases connections, files and threads. Later calls reject with `unavailable`. Closing twice is allowed. */
   close(): Promise<void>;
 }
 

@@ -16,11 +16,11 @@ export type ReadResult =
   /** Deleted, with the version of the deletion. */
   | ({ readonly status: 'gone' } & Deletion);
 
-/** A version without content: a deletion, or what is left of an erased resource. */
+/** A version without content: a deletion, or the tombstone of an erased resource. */
 export interface Deletion {
   readonly versionId: string;
   /** ISO 8601 instant, UTC. */
   readonly lastUpdated: string;
-  /** The resource was erased: this version is all that is left of it. */
+  /** Set if the resource was erased: only this version is left. */
   readonly erased?: { readonly reason: string } | undefined;
 }

@@ -4,14 +4,15 @@ import type { Criteria } from '../search/criteria/criteria.js';
 import type { ExpansionRequest } from '../search/criteria/value-test.js';
 
 /**
- * The port through which searches and access policies learn what belongs to value sets and hierarchies of codes.
+ * The interface that resolves value sets and hierarchies of codes for searches and access policies.
  *
- * Calls may fail: `unavailable` - it cannot be reached or takes too long; `invalid` - it does not know the value set or
- * code system; `unsupported` - it knows it and cannot expand it; `too-costly` - it is too large. Errors of other classes
- * count as `unavailable`. A search then fails with that error, and a member whose policy needs the expansion cannot sign in.
+ * Calls may fail: `unavailable` - it cannot be reached or takes too long; `invalid` - the value set or code system is
+ * unknown; `unsupported` - it is known but cannot be expanded; `too-costly` - it is too large. Errors of other classes
+ * count as `unavailable`. A search then fails with that error, and a member whose policy needs the expansion cannot
+ * sign in.
  */
 export interface Terminology {
-  /** @returns every concept of the set; the concept itself is `above` and `below` itself. Empty if it has none. */
+  /** @returns every concept of the set; a concept is `above` and `below` itself. Empty if the set is empty. */
   expand(request: ExpansionRequest, context: TerminologyContext): Promise<readonly Concept[]>;
   /** How concept A relates to concept B of the same system. See https://hl7.org/fhir/R4/codesystem-operation-subsumes.html. */
   subsumes(request: SubsumesRequest, context: TerminologyContext): Promise<Subsumption>;
@@ -35,12 +36,12 @@ export interface LookupRequest {
 /** How two codes relate in a hierarchy. */
 export type Subsumption = 'equivalent' | 'subsumes' | 'subsumed-by' | 'not-subsumed';
 
-/** For whom a terminology is asked. */
+/** The context of a terminology call. */
 export interface TerminologyContext {
   readonly project: string;
   /**
-   * Searches resources of the project: with the rights of the caller, or with those of trusted code where an access policy
-   * asks. At most 100 are found.
+   * Searches resources of the project: with the rights of the caller, or with the rights of trusted code for an access
+   * policy. It finds at most 100.
    */
   search(type: string, criteria: Criteria): Promise<readonly AnyResource[]>;
   /** Aborted when the request or its time is over. */

@@ -3,10 +3,11 @@ import type { ResourceStore } from './store.js';
 import type { Terminology } from './terminology.js';
 
 /**
- * A view of a store whose searches and access policies can use value sets and hierarchies of codes: `:in`, `:not-in`,
+ * Wraps a store so that searches and access policies can use value sets and hierarchies of codes: `:in`, `:not-in`,
  * `:above` and `:below` of tokens, and `in`, `ni`, `ss` and `sb` of `_filter`.
  *
- * Sign in over the result, and hand it to everything above. With telemetry: `withTelemetry(withTerminology(store, …), …)`.
+ * Use the result everywhere: for sign-in, repositories, GraphQL and handlers. With telemetry:
+ * `withTelemetry(withTerminology(store, …), …)`.
  *
  * @returns a store that shares its lifetime with the given one: closing either closes both
  * @example

@@ -9,7 +9,7 @@ export type Write = PutWrite | DeleteWrite | EraseWrite | NoMatchAssertion;
 /**
  * Creates the resource or its next version. `resource.resourceType` and `.id` equal the key's.
  *
- * The id of an erased resource takes no further version: the commit rejects with `gone` (`details.index`).
+ * An erased resource cannot get another version: the commit rejects with `gone` (`details.index`).
  */
 export interface PutWrite {
   readonly kind: 'put';
@@ -17,13 +17,13 @@ export interface PutWrite {
   readonly resource: AnyResource;
   readonly expect?: Expectation | undefined;
   /**
-   * Texts that no other current resource of the project may hold, such as `User.email=ann@example.org`. They replace
-   * the keys of the previous version; a deletion removes them.
+   * Keys that no other current resource of the project may have, such as `User.email=ann@example.org`. They replace the
+   * keys of the previous version; a deletion removes them.
    */
   readonly unique?: readonly string[] | undefined;
 }
 
-/** Deletes the resource; its history stays. Deleting what is absent changes nothing. */
+/** Deletes the resource; its history stays. Deleting an absent resource changes nothing. */
 export interface DeleteWrite {
   readonly kind: 'delete';
   readonly key: ResourceKey;
@@ -31,7 +31,7 @@ export interface DeleteWrite {
 }
 
 /**
- * Removes the resource with all its versions, index values and unique texts. One version is left, a deletion with an
+ * Removes the resource with all its versions, index values and unique keys. One version stays, a deletion with an
  * instant and a reason. Erasing a resource that was never written, or is already erased, changes nothing.
  */
 export interface EraseWrite {
@@ -60,7 +60,7 @@ export type WriteResult =
   | { readonly kind: 'delete'; /** Null when there was nothing to delete. */ readonly versionId: string | null }
   | {
       readonly kind: 'erase';
-      /** The version that is left; null when there was nothing to erase. */
+      /** The remaining version; null if there was nothing to erase. */
       readonly versionId: string | null;
       /** The number of versions removed. */
       readonly versions: number;
@@ -69,9 +69,9 @@ export type WriteResult =
 
 /** One write of a commit, for listeners. */
 export interface Change {
-  /** `erase`: nothing that was ever read of the resource may be kept. */
+  /** After `erase`, drop every cached copy of the resource. */
   readonly kind: 'put' | 'delete' | 'erase';
   readonly key: ResourceKey;
-  /** The newest version. Of a resource of a removed project: the last one that it had. */
+  /** The newest version; for a resource of a removed project, its last version. */
   readonly versionId: string;
 }

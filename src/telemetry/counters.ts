@@ -11,7 +11,9 @@ export interface Count {
   readonly value: number;
   /** The number of additions or recorded values. */
   readonly times: number;
-  /** Of a histogram with advised buckets: how many values are not above each bound, from the lowest bound to the highest. */
+  /**
+   * For a histogram with advised buckets: the number of values up to each bound, from the lowest bound to the highest.
+   */
   readonly buckets?: readonly Bucket[] | undefined;
 }
 

@@ -2,7 +2,7 @@
  * The destinations of spans and metrics. The types match OpenTelemetry's, so that its tracers and meters are
  * assignable, but nothing is imported from it: https://opentelemetry.io/docs/specs/otel/.
  *
- * Spans and metrics never contain ids, contents of resources, search values or request texts.
+ * Spans and metrics never contain ids, contents of resources, search values or the text of queries.
  */
 export interface Telemetry {
   /** Receives a span per interaction, step and store call: `trace.getTracer('fhirgraph')`. */
@@ -48,7 +48,7 @@ export interface InstrumentOptions {
   readonly description?: string;
   /** In UCUM: `s`, `{call}`. */
   readonly unit?: string;
-  /** Of histograms: the upper bounds of buckets that suit the values, which the host's collector may override. */
+  /** For histograms: suitable upper bounds of the buckets, which the host's collector may override. */
   readonly advice?: { readonly explicitBucketBoundaries?: number[] };
 }
 

@@ -12,18 +12,21 @@ import { KeptExpansions } from './kept-expansions.js';
 
 /** Options of `projectTerminology`. */
 export interface ProjectTerminologyOptions {
-  /** CodeSystem and ValueSet resources for all projects, such as those of a package. Those of a project come first. */
+  /**
+   * CodeSystem and ValueSet resources for all projects, such as those of a package. A project's own resources take
+   * precedence.
+   */
   readonly resources?: readonly AnyResource[] | undefined;
-  /** Most concepts of one expansion. Default 10,000. */
+  /** Maximum number of concepts in one expansion. Default 10,000. */
   readonly maxConcepts?: number | undefined;
 }
 
 /**
- * A terminology over the CodeSystem and ValueSet resources of each project, and those that the host gives.
+ * A terminology over the CodeSystem and ValueSet resources of each project, and the resources that the host passes.
  *
- * Definitions are found for each search, with the rights of its caller, so that it knows their current versions.
- * Expansions are kept by these versions, 200,000 codes in all, and indexes of code systems as long as the store keeps
- * the version in memory.
+ * It looks resources up for each search, with the rights of the caller, so it always uses current versions. It caches
+ * expansions under these versions, 200,000 codes in all, and indexes of code systems while the store keeps the version
+ * in memory.
  *
  * @example
  * const { codeSystems, valueSets } = await readFhirPackage('packages/hl7.fhir.us.core');

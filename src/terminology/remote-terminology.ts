@@ -12,17 +12,17 @@ import { remoteClient, type RemoteAnswer, type RemoteRequest } from './remote-cl
 export interface RemoteTerminologyOptions {
   /** The FHIR base of the terminology server: `https://tx.example/fhir`. */
   readonly url: string;
-  /** Headers of every request, such as `authorization`; a function is asked for each. */
+  /** Headers of every request, such as `authorization`; a function is called for each request. */
   readonly headers?: RemoteHeaders | (() => RemoteHeaders | Promise<RemoteHeaders>) | undefined;
   /** Longest wait for an answer, in milliseconds. Default 5,000. */
   readonly timeout?: number | undefined;
   /** Largest answer, in bytes. Default 10 MiB. */
   readonly maxBytes?: number | undefined;
-  /** Most concepts of one expansion. Default 10,000. */
+  /** Maximum number of concepts in one expansion. Default 10,000. */
   readonly maxConcepts?: number | undefined;
   /**
-   * How long expansions are kept, in milliseconds. Default 10 minutes; those of value sets named with their version, which
-   * do not change, are kept as long as there is room. 0 keeps none.
+   * How long expansions are kept, in milliseconds. Default 10 minutes; expansions of value sets that are named with a
+   * version do not change and stay cached while there is room. 0 disables the cache.
    */
   readonly maxAge?: number | undefined;
   /** Default: the `fetch` of the runtime. */
@@ -41,10 +41,10 @@ const MAX_KEPT = 200_000;
  * A terminology over a FHIR terminology server: `ValueSet/$expand`, `CodeSystem/$subsumes` and `CodeSystem/$lookup`. See
  * https://hl7.org/fhir/R4/terminology-service.html.
  *
- * The server learns the URLs of value sets and the codes of `:above` and `:below`, nothing of resources or callers.
- * Redirects are not followed.
+ * The server learns the URLs of value sets and the codes of `:above` and `:below`, but nothing about resources or
+ * callers. Redirects are not followed.
  *
- * @throws FhirError `invalid` - the url is not one of http or https
+ * @throws FhirError `invalid` - `url` is not an http or https URL
  * @example
  * const store = withTerminology(inner, remoteTerminology({ url: 'https://tx.example/fhir' }));
  */

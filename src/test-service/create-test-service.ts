@@ -19,13 +19,13 @@ import { MemoryStore } from '../stores/memory/store.js';
 /** Options of a test service; all have defaults. */
 export interface TestServiceOptions {
   /**
-   * What the project holds at first: resources, which keep their ids, or a Bundle. References between the entries of a
+   * The initial data of the project: resources, which keep their ids, or a Bundle. References between the entries of a
    * Bundle by fullUrl are resolved.
    */
   readonly data?: readonly Resource[] | Bundle | undefined;
   /** Default: a new MemoryStore, which `close` closes. */
   readonly store?: ResourceStore | undefined;
-  /** Whether resources are checked against R4. Default true, as in projects that `createProject` makes. */
+  /** Whether resources are checked against R4. Default true, as in projects from `createProject`. */
   readonly strictMode?: boolean | undefined;
   /** Further options of the handler: `limits`, `dialect`, `routes` and the like. */
   readonly config?: TestServiceConfig | undefined;
@@ -36,7 +36,7 @@ export type TestServiceConfig = {
   readonly [Name in Exclude<keyof FhirHandlerConfig, 'store'>]?: FhirHandlerConfig[Name] | undefined;
 };
 
-/** A service in this process with one project and its administrator. Nothing listens anywhere. */
+/** A service in this process with one project and its administrator. It opens no socket. */
 export interface TestService {
   readonly handler: FhirHandler;
   readonly store: ResourceStore;
@@ -49,18 +49,18 @@ export interface TestService {
   readonly administrator: MemberCaller;
   /** `fetch` as the administrator. */
   readonly fetch: typeof fetch;
-  /** Trusted code of the project: to look at what a test has done. */
+  /** A repository as `systemCaller` of the project, to inspect what a test has written. */
   readonly repository: Repository;
   /** The invitations that were sent, and the audit records, oldest first. */
   readonly invitations: readonly Invitation[];
   readonly audit: readonly AuditRecord[];
-  /** What `onError` received. */
+  /** The errors that `onError` received. */
   readonly errors: readonly unknown[];
   /** Invites somebody as the administrator and signs them in. */
   invite(body: InviteBody): Promise<MemberCaller>;
   /** `fetch` as somebody else; null: without a token. */
   fetchAs(caller: Caller | null): typeof fetch;
-  /** Closes the store, if it was made here. */
+  /** Closes the store, unless the test passed its own. */
   close(): Promise<void>;
 }
 

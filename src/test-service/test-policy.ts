@@ -11,17 +11,17 @@ import { createRepository } from '../repository/create-repository.js';
 import type { ResourceStore } from '../store/store.js';
 import { MemoryStore } from '../stores/memory/store.js';
 
-/** What somebody with the policy may do, over some data. */
+/** The expected access of a member with the policy, over some data. */
 export interface PolicyCase {
   /** For the report. Default: the position of the case. */
   readonly name?: string | undefined;
-  /** The data of the project, with ids; the profile is among it. */
+  /** The data of the project, with ids. It must contain the profile. */
   readonly resources: readonly Resource[];
   /** The profile of the member: `Practitioner/ben`, `Patient/ann`, `ClientApplication/feed`. */
   readonly as: string;
   /**
    * The parameters of the policy; the membership names the policy once per item. `Organization/north` is a reference,
-   * other values are texts. Default: once, without parameters.
+   * other values are strings. Default: once, without parameters.
    */
   readonly parameters?: readonly { readonly [name: string]: string }[] | undefined;
   /** The member broke the glass. Default false. */
@@ -32,7 +32,7 @@ export interface PolicyCase {
   readonly hides?: { readonly [resource: string]: readonly string[] } | undefined;
   /** Writes, one after the other: a resource with an id is updated, one without is created. */
   readonly writes?: readonly PolicyWrite[] | undefined;
-  /** Deletions after the writes: `Patient/ann` with what becomes of it. */
+  /** Deletions after the writes: for example `Patient/ann`, each with its expected outcome. */
   readonly deletes?: { readonly [resource: string]: PolicyOutcome } | undefined;
 }
 
@@ -73,8 +73,8 @@ export interface TestPolicyOptions {
 /**
  * Tests an access policy: each case is a project of its own with some data and a member that has the policy.
  *
- * @param policy several count together, each with the same parameters
- * @throws FhirError `policy-invalid` - the policy is not understood
+ * @param policy one policy, or several that the member has together, each with the same parameters
+ * @throws FhirError `policy-invalid` - the policy has a mistake
  * @throws FhirError `unprocessable`, `invalid` - the data, or a search, is not valid
  *
  * @example

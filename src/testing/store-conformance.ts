@@ -18,7 +18,7 @@ import { typeHistorySuite } from './suites/type-history.js';
 import { valueSuite } from './suites/values.js';
 import { writingSuite } from './suites/writing.js';
 
-/** The part of a test runner that the kit needs; vitest, jest and node:test all have it. */
+/** The part of a test runner that the kit needs; vitest, jest and node:test provide it. */
 export interface ConformanceRunner {
   test(name: string, run: () => Promise<void>): unknown;
   /** Groups tests, where the runner can. */
@@ -43,10 +43,10 @@ export interface ConformanceOptions {
 }
 
 /**
- * Proves that a store keeps the promises of `ResourceStore`.
+ * Tests that a store keeps the promises of `ResourceStore`.
  *
- * @param createStore makes an empty store; called for each case, and each is closed at the end of it.
- * @throws Error - a skip names no case.
+ * @param createStore creates an empty store; called for each case, and closed at the end of the case.
+ * @throws Error - a skip does not name an existing case.
  *
  * @example
  * import { describe, test } from 'vitest';

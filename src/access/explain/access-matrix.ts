@@ -13,7 +13,7 @@ import { ALL_INTERACTIONS, type Interaction } from '../rule.js';
 import type { ResourceRef } from '../sign-in/resource-ref.js';
 import { signIn, signInAgain } from '../sign-in/sign-in.js';
 
-/** What one member may do. */
+/** The access of one member. */
 export interface MemberAccess {
   /** `ProjectMembership/1`. */
   readonly membership: string;
@@ -35,25 +35,28 @@ export interface AccessByType {
   readonly [type: string]: TypeAccess;
 }
 
-/** What may be done with the resources of a type. */
+/** The access to the resources of one type. */
 export interface TypeAccess {
-  /** `all`: a rule without conditions grants it; `some`: rules grant what meets their conditions. */
+  /**
+   * `all`: a rule without conditions grants the interaction; `some`: rules with conditions grant it for the resources
+   * that match them.
+   */
   readonly interactions: { readonly [Name in Interaction]?: 'all' | 'some' };
   /** Fields that every reading rule hides. */
   readonly hidden: readonly string[];
 }
 
-/** Where the members are, and which types matter. */
+/** The project's store, and the resource types to report. */
 export interface AccessMatrixContext extends StoreContext {
   /** The resource types to look at. Default: all. */
   readonly types?: readonly string[] | undefined;
 }
 
 /**
- * Who may do what in a project, member by member in the order of their ids: for reviews of access, and for tests that
- * notice when a change of policies opens more than it should. Nobody is signed in by it, nothing is audited.
+ * Lists what each member of a project can do, in the order of membership ids: for access reviews, and for tests that
+ * notice when a policy change grants too much. It signs nobody in and writes no audit records.
  *
- * For trusted host code: it needs no caller. It contains what policies say, and no content.
+ * For trusted host code: it needs no caller. The result contains what the policies grant, and no content of resources.
  *
  * @throws FhirError `invalid` - the project is not named by an id, or there is no such type
  *

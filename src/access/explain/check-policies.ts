@@ -36,7 +36,7 @@ export interface PolicyFinding {
 
 /** Which policies and memberships to check. */
 export interface PolicyCheck {
-  /** The one project to look at. Default: all projects. */
+  /** The project to check. Default: all projects. */
   readonly project?: ResourceRef | undefined;
 }
 

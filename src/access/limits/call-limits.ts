@@ -2,11 +2,12 @@ import { FhirError } from '../../fhir/error.js';
 import type { StoreContext } from '../../store/store-context.js';
 import type { ConcurrencyOptions } from './concurrency.js';
 
-/** What one call of the library may take. */
+/** Limits of one call of the library. */
 export interface CallLimits {
   /**
-   * Maximum run time in milliseconds, until something is written. Exceeding it is `too-costly`, with `details.unknown` if
-   * a commit was under way whose outcome is unknown. Default: none; `limits.timeout` of GraphQL has its own.
+   * Maximum run time in milliseconds, until something is written. A call that exceeds it fails with `too-costly`, and
+   * with `details.unknown` if the outcome of a running commit is unknown. Default: none; `limits.timeout` of GraphQL
+   * has a default of its own.
    */
   readonly timeout?: number | undefined;
   /** How many requests run at the same time, and how many wait. Default: no limit. */

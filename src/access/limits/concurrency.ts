@@ -1,16 +1,20 @@
 import { FhirError } from '../../fhir/error.js';
 
 /**
- * How many requests run at the same time over one store, and how many wait. Requests with such limits take turns: a
- * project, and in it a caller, with fewer running requests comes first, then the one that has used less time.
+ * How many requests run at the same time over one store, and how many wait. Requests with these limits take turns. The
+ * project with the fewest running requests comes first, then the project that has used less time; callers within a
+ * project are chosen in the same way.
  *
- * All are counted by store object and in this process. Give every context of a store the same ones: requests without them
- * neither wait nor count.
+ * Requests are counted per store object in this process. Use the same limits in every context of a store: requests
+ * without them neither wait nor count.
  */
 export interface Concurrency {
   /** Maximum number of running requests of the store. Default: no limit. */
   readonly total: number;
-  /** Maximum number of running requests of one project. Below `total`, so that turns are left for others. Default: no limit. */
+  /**
+   * Maximum number of running requests of one project. Set it below `total`, so that other projects get turns. Default:
+   * no limit.
+   */
   readonly project: number;
   /** Maximum number of running requests of one membership, or of one kind of trusted code in a project. Default: no limit. */
   readonly caller: number;

@@ -12,11 +12,11 @@ import { signInAgain } from './sign-in.js';
 /** An emergency, and where it is recorded. */
 export interface BreakGlassOptions extends Pick<AuditOptions, 'purpose' | 'requestId'> {
   readonly store: ResourceStore;
-  /** Why, in the caller's words: 1 to 1,000 characters. Every audit record of the emergency has it. */
+  /** The reason in the member's words, 1 to 1,000 characters. Every audit record of the emergency contains it. */
   readonly reason: string;
   /** When the access ends: in the future, at most 24 hours from now. */
   readonly until: Date | string;
-  /** Receives the record. It is required: if the hook does not take it, there is no emergency access. */
+  /** Receives the record. It is required: if the hook fails, there is no emergency access. */
   readonly audit: AuditHook;
   /**
    * Called at once, for a pager or a message to the privacy officer. It is awaited; what it throws becomes a process warning
@@ -46,13 +46,13 @@ const MAX_HOURS = 24;
  * `https://fhirgraph.org/fhir/StructureDefinition/emergency-access`, `valueBoolean` true). Marked policies grant nothing
  * otherwise.
  *
- * The access ends at `until`, also in the middle of a request: the caller is `forbidden` from then on, and the member
- * continues with a caller of `signIn`.
+ * The access ends at `until`, even in the middle of a request: every later call is `forbidden`, and the member
+ * continues with a caller from `signIn`.
  *
  * @throws FhirError `unauthenticated` - no caller
  * @throws FhirError `invalid` - a caller that is not a member, no reason, no hook, or a time that is over or too far off
  * @throws FhirError `forbidden` - the membership names no policy for emergencies, or the caller was narrowed
- * @throws FhirError `unavailable` - the audit hook did not take the record
+ * @throws FhirError `unavailable` - the audit hook did not store the record
  * @throws FhirError - the codes of signing in: the membership is read again
  *
  * @example

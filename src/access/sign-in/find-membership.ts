@@ -21,7 +21,7 @@ export type SignInIdentity =
       readonly externalId: string;
     }
   | {
-      /** Alone where the person is a member of one project only. */
+      /** Without a project, the person must be a member of only one project. */
       readonly externalId: string;
     };
 

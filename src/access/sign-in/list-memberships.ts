@@ -28,8 +28,8 @@ export interface MembershipSummary {
  * The memberships of a person in all projects, for hosts that let people choose one after they verified the token. Only
  * active memberships in active projects are listed, in the order of their projects' names.
  *
- * It needs no caller: a person who proved the identity can see where it leads. Never pass what a client states about
- * itself.
+ * It needs no caller: a person with a proven identity may see their own memberships. Never pass an identity that a
+ * client claims without proof.
  *
  * @throws FhirError `unauthenticated` - the identity is missing, such as a claim that the token does not have
  * @throws FhirError `invalid` - it is malformed

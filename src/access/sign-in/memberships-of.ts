@@ -11,7 +11,7 @@ export interface FoundMembership {
   readonly membership: AnyResource;
 }
 
-/** A person, as the host's verified token names it. */
+/** A person's identity in the host's verified token. */
 export type PersonIdentity = { readonly user: ResourceRef } | { readonly externalId: string };
 
 /**

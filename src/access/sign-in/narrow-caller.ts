@@ -5,10 +5,10 @@ import type { Narrowing } from '../narrowing.js';
 import { joinSession } from './standing.js';
 
 /**
- * A caller that may do less: what its own rules grant and the scopes of its token, or the compartment of one patient, too.
- * It never may do more, and lives as long as the caller that it was made of.
+ * Creates a caller with fewer rights: it can do only what the original caller's rules grant and the scopes, the patient
+ * or the clearances also allow. It never has more rights than the original caller, and ends with it.
  *
- * Narrowing again narrows further. `explainAccess` says which scope leaves what.
+ * Narrowing again narrows further. `explainAccess` names the scope in each rule, and the rights that the scopes remove.
  *
  * @throws FhirError `unauthenticated` - no caller
  * @throws FhirError `invalid` - trusted code, which has no rules to narrow; neither scopes nor a patient; scopes that begin

@@ -24,13 +24,13 @@ export interface SignInOptions extends AuditOptions {
   /** Reject members without an access policy, instead of applying the default of their profile type. Default false. */
   readonly requirePolicy?: boolean | undefined;
   /**
-   * When the token was issued: `new Date(claims.iat * 1000)`. Sessions from before a call of `revokeSessions` are refused.
-   * Default: now.
+   * When the token was issued: `new Date(claims.iat * 1000)`. A session that began before a call of `revokeSessions` is
+   * refused. Default: now.
    */
   readonly issuedAt?: Date | undefined;
   /**
-   * After how many milliseconds a caller that is still used is checked again. Default 5000. 0: before each store call;
-   * Infinity: never.
+   * Milliseconds after which a caller in use is checked again. Default 5000. 0: before each store call; Infinity:
+   * never.
    */
   readonly recheckAfter?: number | undefined;
   /** The clock for all of these. Default: the system clock. */
@@ -43,17 +43,17 @@ export interface SignInOptions extends AuditOptions {
 /**
  * Signs a member in and returns its caller.
  *
- * All conditions of membership are checked here. The caller may be used for one request or for many: after
- * {@link SignInOptions.recheckAfter} its next store call checks it again. Where its membership, User, profile, project or
- * policies have changed what it may do, it ends: its calls reject with `session-ended` or the code below, and the host
- * signs in again. The host has verified the token; passwords are not checked.
+ * All conditions of the membership are checked here. You can use the caller for one request or for many: after {@link
+ * SignInOptions.recheckAfter}, its next store call checks it again. If a change of its membership, User, profile,
+ * project or policies affects its rights, the caller ends: its calls reject with `session-ended` or a code below, and
+ * the host signs in again. The host must have verified the token; `signIn` checks no passwords.
  *
  * @throws FhirError `unauthenticated` - a name is missing, such as a claim that the token does not have
  * @throws FhirError `invalid` - a name is malformed
- * @throws FhirError `membership-missing` - no such membership, or none of that user or client in the project
- * @throws FhirError `membership-ambiguous` - the user has several; `details.memberships` lists them, where the project is
- * named
- * @throws FhirError `membership-inactive` - it was made inactive
+ * @throws FhirError `membership-missing` - no such membership, or the user or client has no membership in the project
+ * @throws FhirError `membership-ambiguous` - the user has several memberships; `details.memberships` lists them if the
+ * project is named
+ * @throws FhirError `membership-inactive` - the membership is inactive
  * @throws FhirError `membership-expired` - its access has ended
  * @throws FhirError `session-ended` - its sessions were revoked after `issuedAt`
  * @throws FhirError `project-missing` - its project is gone or inactive
@@ -62,8 +62,8 @@ export interface SignInOptions extends AuditOptions {
  * @throws FhirError `policy-invalid` - a policy, or the membership's choice of policies, is invalid; no default
  * replaces it
  * @throws FhirError `policy-required` - see {@link SignInOptions}
- * @throws FhirError `aborted`, `too-costly` - by the signal, and by `limits.timeout`
- * @throws FhirError `unavailable` - the store's own reasons, and re-indexing of the policies' search parameters
+ * @throws FhirError `aborted`, `too-costly` - the signal fired, or `limits.timeout` passed
+ * @throws FhirError `unavailable` - the store failed, or the search parameters of the policies are being re-indexed
  *
  * @example
  * const caller = await signIn(store, { project: token.project, externalId: token.sub });

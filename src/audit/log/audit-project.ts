@@ -2,8 +2,8 @@ import { FhirError } from '../../fhir/error.js';
 import { SERVER_SCOPE } from '../../store/resource-key.js';
 
 /**
- * The project of the audit log. Its AuditEvents are written by the log alone: no caller changes or deletes them, trusted
- * code and super administrators included. Its members, policies and other resources are those of any project.
+ * The project of the audit log. Only the log writes its AuditEvents: no caller can change or delete them, not even
+ * trusted code or super administrators. Its members, policies and other resources work as in any project.
  */
 export const AUDIT_LOG_PROJECT = 'fhirgraph-audit-log';
 

@@ -9,28 +9,29 @@ import { RecordQueue } from './record-queue.js';
 
 /** The configuration of an audit log. */
 export interface AuditLogConfig {
-  /** Where the events are kept: the service's own store, or another one. */
+  /** The store of the events: the service's own store, or a separate one. */
   readonly store: ResourceStore;
   /**
-   * Where events wait until the store has them: a record is taken when its event is in the journal, and events reach the
-   * store in groups. Default none: a record is taken when its event is in the store.
+   * A durable queue in which events wait for the store: a record counts as stored when its event is in the journal, and
+   * events reach the store in groups. Default none: a record counts as stored when its event is in the store.
    */
   readonly journal?: AuditJournal | undefined;
   /**
    * Receives the newest event of the segment after each commit. Keep it outside the store, so that `verifyAuditLog`
-   * finds events that were cut off. Without a journal, records are taken when its promise resolves; a failure becomes a
-   * process warning (`FHIRGRAPH_AUDIT`).
+   * finds events that were cut off. Without a journal, records count as stored when its promise resolves; a failure
+   * becomes a process warning (`FHIRGRAPH_AUDIT`).
    */
   readonly onHead?: ((head: AuditHead) => void | Promise<void>) | undefined;
   /**
-   * How much may wait in memory, in entries: a record counts 1 and 1 for each resource, target and patient that it names.
-   * New interactions wait while more than half of it is used, or as many events are in the journal; a record that finds
-   * no room is not taken. Default 50,000, about 10 MB.
+   * Maximum size of the queue in memory, in entries: a record counts 1, and 1 more for each resource, target and
+   * patient that it names. New interactions wait while more than half of it is used, or as many events are in the
+   * journal; a record that finds no room is lost. Default 50,000, about 10 MB.
    */
   readonly maxQueued?: number | undefined;
   /**
    * How long records gather at most before they are written together, in milliseconds. They gather until a turn of the
-   * event loop brings no other record, and while the records before them are written. Default 2; 0: no turn is waited for.
+   * event loop brings no other record, and while the records before them are written. Default 2; 0: do not wait for a
+   * turn.
    */
   readonly gather?: number | undefined;
   /** Default: the system clock. */
@@ -41,21 +42,23 @@ export interface AuditLogConfig {
 export interface AuditLog {
   /** The hook for `audit` of every context: its promise resolves when the event is in the journal or, without one, in the store. */
   readonly audit: ((record: AuditRecord) => Promise<void>) & AuditHook;
-  /** The newest event of this process's segment that the store has; undefined before the first commit. */
+  /** The newest committed event of this process's segment; undefined before the first commit. */
   readonly head: AuditHead | undefined;
-  /** Resolves when all records so far were committed, or failed. What a journal holds back is tried again later. */
+  /**
+   * Resolves when all records so far are committed or have failed. Events that stay in a journal are tried again later.
+   */
   flush(): Promise<void>;
   /**
-   * Commits what waits and ends the segment. Later records are not taken. What the store does not take stays in the
-   * journal, which the host closes afterwards. Closing twice is allowed.
+   * Commits the waiting events and ends the segment. Later records are refused. Events that the store does not accept
+   * stay in the journal, which the host closes afterwards. Closing twice is allowed.
    */
   close(): Promise<void>;
 }
 
 /**
- * Keeps audit records as AuditEvents in a project of their own (`fhirgraph-audit-log`). Each process writes a segment of
- * its own, in groups, chained by hash; {@link verifyAuditLog} finds changes, removals and cut ends. No caller can
- * write these events, trusted code and super administrators included.
+ * Keeps audit records as AuditEvents in a project of their own (`fhirgraph-audit-log`). Each process writes a segment
+ * of its own, in groups, chained by hash; {@link verifyAuditLog} finds changes, removals and cut ends. No caller can
+ * write these events, not even trusted code or super administrators.
  *
  * @throws FhirError `invalid` - an option
  *

@@ -7,7 +7,7 @@ import { AUDIT_LOG_PROJECT } from './audit-project.js';
 import { type AuditHead, eventId, GENESIS, linkOf } from './chain.js';
 import { headBefore, isClosing } from './log-events.js';
 
-/** What is to be verified. */
+/** The log to verify. */
 export interface VerifyAuditLogContext {
   readonly store: ResourceStore;
   /** Heads that the host kept from `onHead`: the newest of each segment is enough. Default none. */
@@ -31,7 +31,7 @@ export interface AuditSegment {
   readonly segment: string;
   readonly events: number;
   readonly head: AuditHead;
-  /** False for a segment of a running process, and of one that was killed. */
+  /** False for the segment of a process that is running or was killed. */
   readonly closed: boolean;
 }
 
@@ -39,8 +39,8 @@ export interface AuditSegment {
 export interface AuditLogProblem {
   /**
    * - `gap`: events are missing before this one
-   * - `changed`: its content or its place in the chain is not what was written
-   * - `cut`: this event is missing, and a kept head or a later segment knows it
+   * - `changed`: its content or its place in the chain was changed
+   * - `cut`: this event is missing, but a kept head or a later segment refers to it
    * - `foreign`: an AuditEvent that the log did not write
    */
   readonly kind: 'gap' | 'changed' | 'cut' | 'foreign';
@@ -52,10 +52,10 @@ export interface AuditLogProblem {
  * Reads the whole log, and finds gaps, changed events and, with the heads that the host kept, cut ends. Memory is
  * bounded by the number of segments.
  *
- * Somebody who may write to the database can compute a new chain. Only heads kept elsewhere prove that the chain is the
- * one that was written.
+ * A person who can write to the database can compute a new chain. Only heads that are kept elsewhere prove that this is
+ * the original chain.
  *
- * @throws FhirError `aborted`, `unavailable` - the store's reasons
+ * @throws FhirError `aborted`, `unavailable` - from the store
  *
  * @example
  * const { intact, problems } = await verifyAuditLog({ store, heads: await journal.heads() });

@@ -4,7 +4,8 @@ import { parseWithDecimals } from './note-decimals.js';
 
 /**
  * `JSON.parse` for external input: it skips a byte order mark, locates syntax errors, and remembers how decimals are
- * written. `1.00` becomes the number 1, is stored as `1.00`, and `stringifyJson` and `toHttpResponse` write it so.
+ * written. `1.00` becomes the number 1, is stored as `1.00`, and `stringifyJson` and `toHttpResponse` write it as
+ * `1.00`.
  *
  * @throws FhirError `invalid` - not JSON. `details` has `line`, `column` (from 1) and `offset`. The message never
  * quotes the text, which may be clinical data.

@@ -3,10 +3,10 @@ import { decimalText, decimalTextsOf } from './decimal-texts.js';
 import { CHARACTERS_PER_VALUE, PARTS } from './parts.js';
 
 /**
- * `JSON.stringify` that writes decimals as they were written in the text that `parseJson` read (`1.00`), in resources,
- * Bundles and GraphQL results.
+ * `JSON.stringify` that writes decimals with the digits that `parseJson` read (`1.00`), in resources, Bundles and
+ * GraphQL results.
  *
- * @param space of the indentation, in characters. Default 0: one line
+ * @param space the indentation, in characters. Default 0: one line
  * @throws TypeError, RangeError - as `JSON.stringify`
  *
  * @example

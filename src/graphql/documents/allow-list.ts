@@ -2,10 +2,10 @@ import type { PersistedDocuments, DocumentText } from './documents.js';
 import { documentIdOf } from './document-id.js';
 
 /**
- * A closed list of documents: only these are executed.
+ * Creates an allow list: only these documents are executed.
  *
- * @param documents texts or parsed documents by id, such as the manifest of a client's build, as an object, a Map or
- * pairs. A text is also accepted in place of its id where the id is its SHA-256.
+ * @param documents documents by id, as text or parsed, such as the manifest of a client's build: an object, a Map or
+ * pairs. If the id is the SHA-256 of the text, clients can also send the text.
  * @throws FhirError `invalid` - a malformed id
  *
  * @example

@@ -10,11 +10,11 @@ export interface AutomaticDocumentsOptions {
 }
 
 /**
- * Automatic persisted queries: documents are learned from the clients, which send the text once and its SHA-256 from then
- * on. Any text may be executed, with or without an id; this saves bandwidth and protects nothing.
+ * Automatic persisted queries: a client sends the text of a document once, and only its SHA-256 from then on. Any
+ * document may be executed, with or without an id, so this saves bandwidth but is not a security measure.
  *
- * Make it once per process and pass it with every request. Several processes behind one address do better with a shared
- * cache behind `PersistedDocuments`; each of them alone asks for a text again, and answers no worse.
+ * Create it once per process and pass it with every request. With several processes behind one address, each asks
+ * clients for the text once; a shared cache that implements `PersistedDocuments` avoids that.
  *
  * @example
  * const documents = createAutomaticDocuments();

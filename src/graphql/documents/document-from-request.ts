@@ -13,7 +13,7 @@ import type { PersistedDocument } from './documents.js';
  * { "extensions": { "persistedQuery": { "version": 1, "sha256Hash": "5cb2…" } } } Apollo; "query" beside it registers
  * ```
  *
- * @returns undefined if neither a text nor an id is given
+ * @returns undefined if the request has neither text nor id
  * @throws FhirError `invalid` - a member of the wrong type, another version of the extension, two different ids
  */
 export function documentFromRequest(parameters: {

@@ -3,8 +3,8 @@ import type { CallOptions } from '../../store/call-options.js';
 import type { DocumentNode } from '../graphql-js.js';
 
 /**
- * The documents a service knows by id: `ctx.documents`. This package provides `createAllowList`, a closed list, and
- * `createAutomaticDocuments`, a learning one; a host with a shared cache or its own table implements these two
+ * The documents a service knows by id: `ctx.documents`. This package provides `createAllowList` (a closed list) and
+ * `createAutomaticDocuments` (learned from clients). A host with a shared cache or its own table implements these two
  * functions.
  *
  * An id is the SHA-256 of the text in 64 lower-case hexadecimal digits, or any other name chosen by the host, as sent
@@ -35,7 +35,7 @@ export type DocumentText = string | DocumentNode;
 
 /** A request's document by its id, with its text if the client sends both. */
 export interface PersistedDocument {
-  /** A SHA-256 in hexadecimal digits, with or without `sha256:` before it, or another name. */
+  /** A SHA-256 in hexadecimal digits, with or without the prefix `sha256:`, or another name. */
   readonly documentId: string;
   readonly query?: string | undefined;
 }

@@ -8,7 +8,10 @@ export interface ExplainedPlan {
   readonly operation: string | undefined;
   /** Deepest nesting of selections. */
   readonly depth: number;
-  /** The cost of the store calls that are made for any data, in resources. The request is refused if it exceeds `limits.cost`. */
+  /**
+   * The minimum cost of the store calls, whatever the data, in resources. The request is refused if it exceeds
+   * `limits.cost`.
+   */
   readonly leastCost: number;
   /**
    * The cost with assumed numbers where neither the query nor the definitions say how much there is. Only mutations are
@@ -36,7 +39,7 @@ export interface ExplainedCall {
    * |---|---|
    * | read | one resource by its id |
    * | search | a list or connection at the root |
-   * | reverse | the lists or connections of all parents, by the parameter that points to them |
+   * | reverse | the lists or connections of all parents, by the reference parameter that points to them |
    * | reference | all the resources that references lead to, by their ids |
    * | canonical, identifier | the resources that canonicals or logical references lead to, by a search |
    * | host | a resolver of the host, once for all parents; no call to the store |
@@ -48,7 +51,7 @@ export interface ExplainedCall {
   readonly id?: string;
   /** Other fields of the level filled by the same call. */
   readonly sharedWith?: readonly Pick<ExplainedCall, 'path' | 'location' | 'id'>[];
-  /** Host: the field, what its resolver gets of each parent, and what one parent costs. */
+  /** Host: the field, the elements of each parent that its resolver receives, and the cost of one parent. */
   readonly host?: { readonly field: string; readonly needs: readonly string[]; readonly cost: number };
   /** Reverse search: the reference parameter. */
   readonly parameter?: string;
@@ -60,11 +63,11 @@ export interface ExplainedCall {
   readonly hiddenSort?: readonly string[];
   /** Search: the requested page, per parent if reverse. */
   readonly page?: ExplainedPage;
-  /** Search: costs that grow with the data, and lists of values that leave no value out, each with a remedy. */
+  /** Search: costs that grow with the data, and lists of values that exclude nothing, each with a remedy. */
   readonly warnings?: readonly string[];
   /** The caller's rules that grant access; empty for references to any type. */
   readonly rules: readonly ExplainedRule[];
-  /** Whether the store is called: not without a grant, nor if the field fails earlier. */
+  /** Whether the store is called. It is not called without a grant, or if the field fails earlier. */
   readonly asked: boolean;
   /** Why the field fails before the store call. */
   readonly fault?: string;

@@ -19,8 +19,8 @@ export interface SchemaOptions extends LeafOptions {
    */
   readonly types?: readonly string[] | undefined;
   /**
-   * How much of their fields and arguments is shown; queries may use all of them. Default `whole` if `types` are given,
-   * else `brief`.
+   * How many of their fields and arguments are shown; queries may use all of them. Default `whole` if `types` are
+   * given, else `brief`.
    */
   readonly detail?: SchemaDetail | undefined;
 }
@@ -28,8 +28,8 @@ export interface SchemaOptions extends LeafOptions {
 /** Options of the schema as text. */
 export interface PrintOptions extends SchemaOptions {
   /**
-   * `@semanticNonNull` at fields that are null only together with an error: root fields, `resourceType`, items of lists.
-   * Elements are not among them: resources may lack them, access may hide them. Default false.
+   * `@semanticNonNull` at fields that are null only together with an error: root fields, `resourceType`, items of
+   * lists. Elements are never marked: a resource may lack them, and access rules may hide them. Default false.
    */
   readonly semanticNonNull?: boolean | undefined;
 }
@@ -38,14 +38,14 @@ export interface PrintOptions extends SchemaOptions {
 const SCHEMAS = perModel(() => new LRUCache<string, GraphQLSchema>({ max: 4 }));
 
 /**
- * The GraphQL schema in the schema definition language, for tools: code generators, editors, linters. That of thirty
- * common types is also a file of the package, `fhirgraph/schema.graphql`.
+ * The GraphQL schema in the schema definition language, for tools: code generators, editors, linters. The package also
+ * has the schema of thirty common types as a file, `fhirgraph/schema.graphql`.
  *
  * It is stricter than the engine, which also accepts tokens, numbers and booleans as strings, fields directly on
  * `resource`, and in dialect `hl7` choices by their base names.
  *
- * The text is made in one turn of the event loop: of all types about 300 ms, and each time. A server that serves it calls
- * this before it listens, and keeps the text.
+ * The text is built in one turn of the event loop, which takes about 300 ms for all types, at every call. A server that
+ * serves it should print it once at start-up.
  *
  * @throws FhirError `invalid` - `types` has an unknown resource type
  *

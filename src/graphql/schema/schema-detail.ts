@@ -4,8 +4,8 @@ import { COMMON_TYPES } from './common-types.js';
 import type { FieldDescriptor } from './fields.js';
 
 /**
- * How much of the fields and arguments that queries may use a schema for tools shows. It always has all elements, inputs
- * and root fields of its types.
+ * How many of the fields and arguments that queries may use appear in a schema for tools. All elements, inputs and root
+ * fields of its types always appear.
  *
  * - `whole`: all of them; in schemas of more than 20 types, reverse lists by a parameter with any target type
  *   (`ProvenanceList`, `TaskList`) take `_filter` instead of search parameters: there are 12,000 of them.

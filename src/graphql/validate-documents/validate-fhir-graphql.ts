@@ -29,13 +29,13 @@ export interface GraphqlValidationOptions {
   readonly dialect?: Dialect | undefined;
   /** The limits of the service; a document that exceeds one for any data is an error. */
   readonly limits?: LimitOptions | undefined;
-  /** The resource type of instances that the documents are executed on (`focus`). Default: the whole service. */
+  /** The resource type of the instance that the documents query (`focus`). Default: the whole service. */
   readonly focus?: string | undefined;
   /** Examples of variables, used where an operation declares them: for arguments and the estimated cost. */
   readonly variables?: { readonly [name: string]: unknown } | undefined;
   /**
-   * Maximum estimated cost of an operation, in resources of few fields. Default: queries have none, because only the
-   * data decides; mutations have that of `limits.cost`, as in execution.
+   * Maximum estimated cost of an operation, in resources of few fields. Default: none for queries, because their cost
+   * depends on the data; `limits.cost` for mutations, as in execution.
    */
   readonly maxEstimatedCost?: number | undefined;
 }
@@ -44,7 +44,7 @@ export interface GraphqlValidationOptions {
 export interface GraphqlValidation {
   /** Empty if every document can be executed. In the order of the documents. */
   readonly errors: readonly GraphqlFinding[];
-  /** The operations that have a plan, those with errors in their arguments included. */
+  /** The operations that have a plan, including operations with errors in their arguments. */
   readonly operations: readonly ValidatedOperation[];
 }
 
@@ -62,8 +62,8 @@ export interface GraphqlFinding {
 
 /**
  * Validates documents without a store, for the build of a client or the tests of a host: GraphQL's rules, FHIR's rules,
- * limits, and the arguments that do not depend on variables (search values, `_sort`, `_filter`, FHIRPath). A document
- * without errors is refused in execution only for its variables, for the caller's access, or for the stored data.
+ * limits, and the arguments that do not depend on variables (search values, `_sort`, `_filter`, FHIRPath). Execution
+ * refuses a document without errors only because of its variables, the caller's access, or the stored data.
  *
  * @param documents the text of a document, a parsed one, or a manifest: documents by id, or Apollo's
  * @returns errors of the documents; it does not reject for them

@@ -15,7 +15,7 @@ import { assertAffordableMutation } from '../request-cost.js';
 import { QUERY } from '../schema/fields.js';
 import { checkArguments } from './check-arguments.js';
 
-/** A valid operation and what it costs. */
+/** A valid operation and its cost. */
 export interface ValidatedOperation {
   /** The id in the manifest; absent for a document passed alone. */
   readonly document?: string;
@@ -25,7 +25,7 @@ export interface ValidatedOperation {
   readonly depth: number;
   /** The cost over an empty store. The unit is one resource with few fields. */
   readonly leastCost: number;
-  /** The cost with assumed numbers where neither the document nor the variables say how much there is. */
+  /** The cost with assumed counts where neither the document nor the variables give one. */
   readonly estimatedCost: number;
 }
 

@@ -23,14 +23,14 @@ import { fromHttpResponse, toWireAnswer } from './to-response.js';
 
 /**
  * Creates the handler of a FHIR service from a store and the host's token verification: GraphQL, FHIR's REST interface,
- * invitations and members. It takes and gives the web's `Request` and `Response`, so that Hono, Next.js, Bun and Deno
- * mount it as it is; `toNodeListener` makes a listener for `node:http`, Express and Fastify of it.
+ * invitations and members. It takes a web `Request` and returns a `Response`, so you can mount it directly in Hono,
+ * Next.js, Bun and Deno. `toNodeListener` turns it into a listener for `node:http`, Express and Fastify.
  *
- * It opens no socket and verifies no token. Everything passes the caller's access rules; what a caller may not see does
- * not exist for it. Errors are OperationOutcomes with their status, on GraphQL routes also GraphQL errors.
+ * It opens no socket and verifies no token. All access goes through the caller's access rules; an invisible resource
+ * does not exist for the caller. Errors are OperationOutcomes with their status, on GraphQL routes also GraphQL errors.
  *
  * @throws TypeError - there is no store
- * @throws FhirError `invalid` - an option is unknown, is missing or has a value that does not fit
+ * @throws FhirError `invalid` - an option is unknown, is missing or has a wrong value
  *
  * @example
  * const handler = createFhirHandler({

@@ -18,23 +18,23 @@ import { runTransaction } from './transaction.js';
  *
  * - A transaction takes effect as a whole, in one commit, or not at all; the entries of a batch are independent.
  *   Both are processed in the order DELETE, POST, PUT, GET.
- * - **Ids are kept.** A POST stores its resource under the id it has, else under that of its `urn:uuid:` or `…/Type/id`
- *   fullUrl, else under a new UUID. Where that id exists, the resource becomes its next version; with the same content
- *   nothing is written. So importing a Bundle twice changes nothing the second time.
- *   `ids: 'assigned'` gives every POST a new id instead, as a FHIR server does.
+ * - **Ids are kept.** A POST stores its resource under its own id, otherwise under the id in its `urn:uuid:` or
+ *   `…/Type/id` fullUrl, otherwise under a new UUID. If that id exists, the resource becomes its next version, or
+ *   nothing is written if the content is the same. So importing a Bundle twice changes nothing the second time. `ids:
+ *   'assigned'` gives every POST a new id instead, as a FHIR server does.
  * - **Links** to entries by fullUrl become `Type/id` as stored: in references, elements of type url, uri, oid and uuid
- * and in narrative links. In elements of type uri only `urn:` fullUrls are, as canonical URLs live there. Unresolvable
- * links are unchanged.
+ *   and in narrative links. In elements of type uri, this applies only to `urn:` fullUrls, because canonical URLs also
+ *   have that type. Unresolvable links are unchanged.
  * - **Conditions**: `ifNoneExist`, `PUT Type?…`, `DELETE Type?…` (at most one match), `ifMatch`, `PUT` with
  *   `ifNoneMatch: *`, and conditional references, which must match exactly one resource of the Bundle or the project.
  * - GET entries read, vread and search, and see what the Bundle wrote.
  *
- * @param bundle parsed JSON; it is not changed. Parse a text with `parseJson`, which keeps how decimals are written.
+ * @param bundle parsed JSON; it is not changed. Parse JSON text with `parseJson`, which keeps the digits of decimals.
  * @throws FhirError `invalid` - no Bundle, or not of type transaction or batch
  * @throws FhirError `unauthenticated` - no caller
  * @throws FhirError of the first faulty entry of a transaction, with one issue per faulty entry
- * (`Bundle.entry[3].resource`) and their positions in `details.entries`, of the first 1,000; a batch reports all of them in
- * its response instead
+ * (`Bundle.entry[3].resource`) and their positions in `details.entries`, up to 1,000 entries; a batch reports all of
+ * them in its response instead
  * @throws FhirError `aborted`, `unavailable` - of a batch, part may have been imported
  *
  * @example

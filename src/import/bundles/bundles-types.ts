@@ -8,8 +8,8 @@ export type BundleSource = Iterable<object> | AsyncIterable<object>;
 /** The context of an import of many Bundles. */
 export interface BundlesContext extends ImportContext {
   /**
-   * Called for each Bundle, in order: with what it did, or why nothing of it was imported. An error thrown here ends the
-   * import.
+   * Called for each Bundle, in order, with its result or with the error why nothing of it was imported. An error thrown
+   * here ends the import.
    *
    * @param position of the Bundle in the source, from 0
    */
@@ -20,7 +20,7 @@ export interface BundlesContext extends ImportContext {
   readonly maxErrors?: number | undefined;
 }
 
-/** A Bundle of which nothing was imported. */
+/** A refused Bundle: nothing of it was imported. */
 export interface BadBundle {
   /** Its position in the source, from 0. */
   readonly bundle: number;
@@ -39,7 +39,7 @@ export interface BundlesResult {
   readonly unchanged: number;
   /** Entries of batches that could not be processed; `onResult` has their outcome. */
   readonly failed: number;
-  /** Bundles of which nothing was imported. */
+  /** Refused Bundles: nothing of them was imported. */
   readonly refused: number;
   /** The first refused Bundles, in order. */
   readonly errors: readonly BadBundle[];

@@ -8,20 +8,20 @@ import type { BundlesContext, BundleSource, BundlesResult } from './bundles-type
 export type { BadBundle, BundlesContext, BundleSource, BundlesResult } from './bundles-types.js';
 
 /**
- * Imports many transaction and batch Bundles into the caller's project, each as `importBundle` does: a transaction is one commit,
- * and one that fails leaves nothing and does not stop the others.
+ * Imports many transaction and batch Bundles into the caller's project, each as `importBundle` does: a transaction is
+ * one commit, and a failed transaction writes nothing and does not stop the others.
  *
- * The result is that of importing one after the other. While a Bundle is written, the next ones are made ready, except where they
- * depend on one before: `stopOnError`, `requireAudit` and members' imports wait for each. So it takes less time, and the
- * source is read only as fast as the store takes it, at most four Bundles at once, or two with more than 1,500 entries together:
- * memory stays bounded for any number.
+ * The result is the same as importing one after the other. While a Bundle is written, the next ones are prepared,
+ * unless they depend on an earlier one. With `stopOnError` or `requireAudit`, and in imports by members, each waits for
+ * the one before. The source is read only as fast as the store writes, at most four Bundles at once, or two with more
+ * than 1,500 entries together, so memory stays bounded for any number.
  *
- * @param bundles parsed JSON. Parse texts with `parseJson`, which keeps how decimals are written.
+ * @param bundles parsed JSON. Parse JSON text with `parseJson`, which keeps the digits of decimals.
  * @throws FhirError `unauthenticated` - no caller
  * @throws FhirError `invalid` - the source is not iterable, or a limit is not a positive number
- * @throws FhirError `aborted`, `unavailable`, `corrupt` - the Bundles before are kept; `details.unknown` if they, or the last
- * ones, may have written something
- * @throws whatever the source throws
+ * @throws FhirError `aborted`, `unavailable`, `corrupt` - earlier Bundles are kept; `details.unknown` if they, or the
+ * last ones, may have written something
+ * @throws any error of the source
  *
  * @example
  * const texts = ['ann.json', 'bob.json'].map((file) => readFileSync(file, 'utf8'));

@@ -20,7 +20,7 @@ export type EntryOutcome =
 /** A version without its content, which writes give on demand only. */
 export type StoredVersion = Pick<StoredResource, 'versionId' | 'lastUpdated'>;
 
-/** What an import did. */
+/** The result of an import. */
 export interface ImportResult {
   /** `transaction-response` or `batch-response`: one entry per entry of the Bundle, same order. */
   readonly bundle: Bundle;

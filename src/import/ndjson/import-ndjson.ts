@@ -10,16 +10,17 @@ export type { BadLine, NdjsonContext, NdjsonProgress, NdjsonResult } from './ndj
 /**
  * Imports resources, one per line, into the caller's project. See https://hl7.org/fhir/R4/nd-json.html.
  *
- * The source is read only as fast as the store takes it, in batches of one commit each. At most four are under way at once,
- * or two that are longer than `batchBytes` together, so memory stays bounded for any size. Each resource is put under its
- * id (a new UUID without one): a new resource, the next version, or nothing if the content is unchanged. References are
- * unchanged. Bad lines are reported and left out; blank lines are skipped; a byte order mark and CRLF are fine.
+ * The source is read only as fast as the store writes, in batches of one commit each. At most four batches are in
+ * progress at once, or two that are longer than `batchBytes` together, so memory stays bounded for any size. Each
+ * resource is put under its id (a new UUID without one): a new resource, the next version, or nothing if the content is
+ * unchanged. References are unchanged. Bad lines are reported and left out; blank lines are skipped; a byte order mark
+ * and CRLF are fine.
  *
  * @throws FhirError `unauthenticated` - no caller
  * @throws FhirError `invalid` - the source is neither text nor bytes, or a limit is not a positive number
- * @throws FhirError `aborted`, `unavailable`, `corrupt` - the batches before are kept; `details.unknown` if they, or
- * the last one, may have written something
- * @throws whatever the source throws
+ * @throws FhirError `aborted`, `unavailable`, `corrupt` - earlier batches are kept; `details.unknown` if they, or the
+ * last one, may have written something
+ * @throws any error of the source
  *
  * @example
  * await importNdjson(createReadStream('Patient.ndjson'), { store, caller: systemCaller('clinic') });

@@ -8,20 +8,20 @@ export interface NdjsonContext extends ImportContext {
   /** Ends at the first bad line; earlier lines are kept, later ones are not imported. Default false. */
   readonly stopOnError?: boolean | undefined;
   /**
-   * Maximum number of lines per commit. Default 200. SQLite blocks the process while a batch is written: 500 import a
-   * sixth faster and make others wait twice as long.
+   * Maximum number of lines per commit. Default 200. SQLite blocks the process while a batch is written: batches of 500
+   * import a sixth faster, but other work waits twice as long.
    */
   readonly batchLines?: number | undefined;
   /** A batch that reaches this many bytes is committed. Default 4 MiB. */
   readonly batchBytes?: number | undefined;
   /**
-   * Maximum line length, in bytes; a longer one is a bad line and is never in memory. Default, and at most: 128
-   * MiB, which is also the largest resource.
+   * Maximum line length, in bytes; a longer line is a bad line and is never in memory. Default and maximum: 128 MiB,
+   * which is also the largest resource.
    */
   readonly maxLineBytes?: number | undefined;
   /**
    * Follow deletions: a line that is a Bundle of type `transaction` without an id, all of whose entries have a request
-   * `DELETE [type]/[id]`, deletes these resources, as the files of FHIR's bulk data and of `exportProject` mean it. Default
+   * `DELETE [type]/[id]`, deletes these resources, as in the files of FHIR's bulk data and of `exportProject`. Default
    * false: such a line is a Bundle to store.
    */
   readonly deletions?: boolean | undefined;

@@ -25,12 +25,12 @@ import { hashOfSecret, readToken, sameHash } from '../invitation/invitation-toke
 import { withoutInvitation } from '../invitation/new-invitation.js';
 import { assertBody, BodyReader } from '../session/body-reader.js';
 
-/** Who accepts, as the host's identity provider proved it. */
+/** The identity of the person who accepts, as the host's identity provider verified it. */
 export interface VerifiedIdentity {
   /** The person's id with the identity provider, by which `signIn` will find the membership. */
   readonly externalId: string;
   readonly email: string;
-  /** True if the provider, or the host, verified that the address is the person's. */
+  /** True if the provider or the host verified that the address belongs to the person. */
   readonly emailVerified: boolean;
 }
 
@@ -53,14 +53,15 @@ export interface AcceptedInvitation {
 }
 
 /**
- * Accepts an invitation: links the person's external id with the membership, once. It needs the token of the message and
- * a verified e-mail address that is the User's, so neither a forwarded message nor a taken address is enough.
+ * Accepts an invitation: links the person's external id with the membership, once. It needs the token of the message,
+ * and a verified e-mail address that equals the User's. So neither a forwarded message nor a reassigned address is
+ * enough.
  *
- * An `externalId` that the membership has is never replaced. Of two acceptances at the same moment one wins. After ten
- * failures with the right token the invitation ends; a new one can be sent with `resendInvitation`.
+ * It never replaces an `externalId` of the membership. Of two concurrent acceptances, one succeeds. After ten failures
+ * with the right token the invitation ends; a new one can be sent with `resendInvitation`.
  *
- * @throws FhirError `invitation-invalid` - the token is unknown, used, replaced, withdrawn or expired, or the address is
- * another one or not verified
+ * @throws FhirError `invitation-invalid` - the token is unknown, used, replaced, withdrawn or expired, or the address
+ * differs or is not verified
  * @throws FhirError `invalid` - the identity is malformed
  * @throws FhirError `conflict` - the membership has another external id, or another member of the project has this one
  *

@@ -10,7 +10,7 @@ import { sameJson } from '../../fhir/json/same-json.js';
 /** The types of people's profiles. */
 export type PersonType = 'Patient' | 'Practitioner' | 'RelatedPerson';
 
-/** The value of a parameter of a policy: a text or a Reference. */
+/** The value of a parameter of a policy: a string or a Reference. */
 export interface ParameterChoice {
   name: string;
   valueString?: string | undefined;
@@ -24,7 +24,7 @@ export interface MembershipIdentifier {
   value?: string | undefined;
 }
 
-/** A policy with values for its parameters, as a body names it. */
+/** A policy with values for its parameters, in the body of an invite. */
 export interface AccessChoice {
   policy: Reference;
   parameter?: ParameterChoice[] | undefined;
@@ -45,7 +45,7 @@ export interface MembershipChoice {
   expires?: string | undefined;
   /** The labels of resources that the member is cleared for. Default: all. */
   clearance?: Clearance[] | undefined;
-  /** The profile to use, instead of the User's own in this project or a new one. */
+  /** The profile to use, instead of the User's profile in this project or a new one. */
   profile?: Reference | string | undefined;
 }
 
@@ -55,9 +55,12 @@ export interface InviteBody {
   resourceType: PersonType;
   firstName: string;
   lastName: string;
-  /** Needed unless there is an `externalId`. */
+  /** Required without `externalId`. */
   email?: string | undefined;
-  /** The person's id with the host's identity provider; makes a User of this project. Unique in the project. */
+  /**
+   * The person's id with the host's identity provider, unique in the project. A new User with it belongs to this
+   * project.
+   */
   externalId?: string | undefined;
   /** Send an invitation e-mail. Default true if there is an address. */
   sendEmail?: boolean | 'true' | 'false' | undefined;
@@ -66,7 +69,10 @@ export interface InviteBody {
   admin?: boolean | undefined;
   /** The Patient of a RelatedPerson; required to create one. */
   patient?: Reference | string | undefined;
-  /** Where a new User lives: on the server, or in this project only. Default: the project for Patients, else the server. */
+  /**
+   * Where a new User lives: on the server, or in this project only. Default: the project for Patients, otherwise the
+   * server.
+   */
   scope?: 'project' | 'server' | undefined;
   /** If the person is already a member, update that membership instead of failing. Default false. */
   upsert?: boolean | undefined;
@@ -84,7 +90,7 @@ export interface InviteBody {
   access?: AccessChoice[] | undefined;
 }
 
-/** An invite that may be a trial. */
+/** An invite that may be a dry run. */
 export interface InviteTrial extends Omit<InviteBody, 'dryRun'> {
   /** Check everything and write nothing. Users outside the project count as unknown. */
   dryRun: boolean;

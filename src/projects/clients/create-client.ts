@@ -34,7 +34,7 @@ import type { Stored } from '../../fhir/stored.js';
 import { randomId } from '../../platform/node-crypto.js';
 import { projectOperation } from '../session/project-operation.js';
 
-/** A client or Bot to be made a member. */
+/** A client or Bot to create as a member. */
 export interface ClientOrBotBody {
   name: string;
   description?: string | undefined;
@@ -43,7 +43,10 @@ export interface ClientOrBotBody {
   access?: AccessChoice[] | undefined;
 }
 
-/** {@link ClientOrBotBody} with other elements of the ClientApplication, such as `redirectUris`; the secret is made here. */
+/**
+ * {@link ClientOrBotBody} with other elements of the ClientApplication, such as `redirectUris`; `createClient`
+ * generates the secret.
+ */
 export type ClientBody = ClientOrBotBody & {
   [Name in keyof ClientChanges]?: NonNullable<ClientChanges[Name]> | undefined;
 };
@@ -51,7 +54,7 @@ export type ClientBody = ClientOrBotBody & {
 /** {@link ClientOrBotBody} with other elements of the Bot, such as its code. */
 export type BotBody = ClientOrBotBody & { [Name in keyof BotChanges]?: NonNullable<BotChanges[Name]> | undefined };
 
-/** The client as private copies without secrets; `secret` is given out this once and stored only as a hash. */
+/** The client as private copies without secrets. `secret` is returned only here; the store has only its hash. */
 export interface CreatedClient {
   readonly client: Stored<ClientApplication>;
   readonly membership: Stored<ProjectMembership>;

@@ -42,13 +42,13 @@ export interface Initialized {
 /**
  * Creates the first project of an empty store, a super-admin project, with a ClientApplication as its administrator.
  *
- * Called twice, or by two processes at once, it succeeds once. Should the secret get lost, `rotateClientSecret({
- * project, client }, { store, caller: systemCaller(project) })` makes another.
+ * If it is called twice, or by two processes at once, it succeeds once. If you lose the secret, `rotateClientSecret({
+ * project, client }, { store, caller: systemCaller(project) })` creates another.
  *
  * @throws FhirError `conflict` - the store has a project already
  * @throws FhirError `invalid` - the name
- * @throws FhirError `unavailable` - where the project may have been made all the same, `details` has `unknown: true`
- * and the `project` and `client` to rotate the secret of
+ * @throws FhirError `unavailable` - if the project may have been created all the same, `details` has `unknown: true`
+ * and the `project` and `client` to rotate the secret for
  *
  * @example
  * const { project, client, secret, caller } = await initialize(store, { name: 'Operations' });

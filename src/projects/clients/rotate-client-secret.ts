@@ -14,7 +14,7 @@ import { projectOperation } from '../session/project-operation.js';
 export interface SecretRotation extends ClientRef {
   /**
    * How long the old secret stays valid, in milliseconds. Default 0: it ends at once. `Infinity`: until the next
-   * rotation, which ends it in any case.
+   * rotation, which always ends it.
    */
   readonly keepOldFor?: number | undefined;
 }

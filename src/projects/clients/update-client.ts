@@ -48,11 +48,11 @@ export type BotChanges = {
 };
 
 /**
- * Changes a ClientApplication: its name, `redirectUris`, `jwksUri`, `status` and the like. The secret has {@link
- * rotateClientSecret}, the rights have {@link updateMember}.
+ * Changes a ClientApplication: its name, `redirectUris`, `jwksUri`, `status` and the like. For the secret use {@link
+ * rotateClientSecret}, for the rights {@link updateMember}.
  *
- * An identity provider is replaced as a whole. Its secrets, which cannot be read, are kept if the rest is unchanged;
- * otherwise they must be given again, so that a kept secret is never sent to another address.
+ * An identity provider is replaced as a whole. Its secrets, which nobody can read, are kept if the rest is unchanged.
+ * Otherwise pass them again, so that a kept secret is never sent to another address.
  *
  * @returns the client as it is now, a private copy without secrets
  * @throws FhirError `forbidden` - the caller is not an administrator of the project, or would deactivate itself

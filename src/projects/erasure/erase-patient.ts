@@ -20,38 +20,40 @@ export interface PatientErasureContext extends ErasureContext {
   /** Only list what would be erased and kept. Default false. */
   readonly dryRun?: boolean | undefined;
   /**
-   * Resources that are in other patients' compartments too, such as a Group or an Appointment of several: `keep`, the
-   * default, leaves them whole and lists them, so that a person decides; `erase` erases them for all.
+   * Resources that are in other patients' compartments too, such as a Group, or an Appointment of several patients.
+   * `keep`, the default, leaves them unchanged and lists them, so that a person decides; `erase` erases them for all
+   * patients.
    */
   readonly shared?: 'keep' | 'erase' | undefined;
-  /** Types that are never erased. Default `['AuditEvent']`: who saw the record stays known. */
+  /** Types that are never erased. Default `['AuditEvent']`, so that the trail still shows who saw the record. */
   readonly keepTypes?: readonly string[] | undefined;
-  /** The service's own base URL: absolute references below it are local. Default: none are. */
+  /** The service's own base URL: absolute references below it are local. Default: no absolute reference is local. */
   readonly baseUrl?: string | undefined;
 }
 
-/** What was erased of a patient, or would be. */
+/** The resources of a patient that were erased, or would be. */
 export interface PatientErasure {
   /** `Patient/1`. */
   readonly patient: string;
-  /** What was erased, as `Type/id`; the Patient last. */
+  /** The erased resources, as `Type/id`; the Patient last. */
   readonly erased: readonly string[];
-  /** What is left and mentions the patient, with the reason. */
+  /** The remaining resources that refer to the patient, each with the reason. */
   readonly kept: readonly KeptResource[];
   /** The number of versions removed; 0 in a dry run. */
   readonly versions: number;
 }
 
 /**
- * Erases a patient for good: the Patient, all resources of the compartment (https://hl7.org/fhir/R4/compartmentdefinition-patient.html),
- * deleted ones and all versions included, Bundles that hold resources of this patient alone, and Binaries that what is
- * erased links. Each leaves a tombstone as `eraseResource` does.
+ * Erases a patient for good: the Patient, all resources of the compartment
+ * (https://hl7.org/fhir/R4/compartmentdefinition-patient.html), with deleted resources and all versions; Bundles that
+ * contain resources of this patient alone; and Binaries that erased resources link to. Each leaves a tombstone as with
+ * `eraseResource`.
  *
- * What belongs to other patients too is kept and listed, and so is what an earlier version tied to this patient; look at it
- * with a dry run. Deleted resources are found by reading the earlier versions of the types concerned once, and Bundles by
- * reading all of them.
+ * Resources that also belong to other patients are kept and listed, and so are resources that only an earlier version
+ * tied to this patient; check them with a dry run. To find deleted resources and Bundles, it reads the earlier versions
+ * of the compartment's types once, and all Bundles.
  *
- * It works in commits of 50 resources, the Patient last: after an interruption it is called again.
+ * It works in commits of 50 resources, the Patient last. After an interruption, call it again.
  *
  * For trusted code (`systemCaller(project)`, `serverCaller(project)`) and super administrators without access policies.
  *

@@ -17,7 +17,7 @@ import {
   scrubUnless,
 } from './erasure-session.js';
 
-/** What was erased. */
+/** The result of an erasure. */
 export interface ErasedResource {
   /** `Patient/1`. */
   readonly resource: string;
@@ -28,21 +28,21 @@ export interface ErasedResource {
 }
 
 /**
- * Erases a resource for good: all its versions, deleted ones too, its index values and every copy that stores keep in
- * memory, those of other processes included. A tombstone is left, with the time and the reason: reads answer `gone`,
- * the history has that one entry, and nothing can be written under the id again.
+ * Erases a resource for good: all its versions including deletions, its index values, and every copy that stores keep
+ * in memory, also in other processes. A tombstone with the time and the reason stays: reads answer `gone`, the history
+ * has one entry, and nothing can be written under the id again.
  *
- * References to it stay, in the resources that hold them; `erasePatient` erases a patient with the compartment.
+ * References to it in other resources stay; `erasePatient` erases a patient with the compartment.
  *
  * For trusted code (`systemCaller(project)`, `serverCaller(project)`) and super administrators without access policies.
  *
  * @param context `scrub` is true by default
  * @throws FhirError `forbidden` - the caller may not erase, or the type has an operation of its own (Project)
- * @throws FhirError `not-found` - there never was such a resource
- * @throws FhirError `conflict` - a member needs it: as profile, as User, or it is a membership that is still there
+ * @throws FhirError `not-found` - the resource never existed
+ * @throws FhirError `conflict` - a member needs it as profile or User, or it is a membership that still exists
  * @throws FhirError `invalid` - the reason is not one of {@link ERASURE_REASONS}; an unknown type
  * @throws FhirError `unsupported` - the store cannot remove for good
- * @throws FhirError `unavailable` - another connection reads an old state; it is erased, but not scrubbed
+ * @throws FhirError `unavailable` - another connection reads an old state; the resource is erased, but not scrubbed
  *
  * @example
  * await eraseResource('Observation', id, { store, caller: systemCaller('clinic'), reason: 'patient-request' });

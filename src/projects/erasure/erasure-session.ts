@@ -12,8 +12,8 @@ import { mayOperate, requireProjectId } from '../session/operator.js';
 import type { ProjectContext, ResourceRef } from '../session/project-context.js';
 
 /**
- * Why something is erased. The list is closed, so that a tombstone never holds what was erased; the audit record can be
- * tied to a case by `requestId`.
+ * The reasons for an erasure. The list is closed, so that a tombstone can never repeat erased content. Use `requestId`
+ * to link the audit record to a case.
  */
 export const ERASURE_REASONS = [
   /** The person asked for it. */
@@ -32,11 +32,11 @@ export type ErasureReason = (typeof ERASURE_REASONS)[number];
 
 /** The context of removals for good inside a project. */
 export interface RemovalContext extends ProjectContext {
-  /** The project. Default: that of the caller. */
+  /** The project. Default: the caller's project. */
   readonly project?: ResourceRef | undefined;
   /**
-   * Whether to overwrite at the end what the removed data left in the store's files, which takes as long as copying the
-   * store. With false, `store.removal.scrub()` is still to be called.
+   * Whether to overwrite the remains of removed data in the store's files at the end, which takes as long as copying
+   * the store. If false, call `store.removal.scrub()` later.
    */
   readonly scrub?: boolean | undefined;
 }

@@ -10,8 +10,9 @@ import type { ResourceStore } from '../../store/store.js';
 import type { ErasureSession } from './erasure-session.js';
 
 /**
- * Why a resource stays: `shared`, other patients are in it too; `history`, it is another patient's now, but was this one's
- * in an earlier version; `linked`, a Binary that is protected by something that stays; `type`, by `keepTypes`.
+ * Why a resource stays. `shared`: it also belongs to other patients. `history`: it belongs to another patient now, but
+ * belonged to this one in an earlier version. `linked`: a Binary whose security context stays. `type`: its type is in
+ * `keepTypes`.
  */
 export type KeptBecause = 'shared' | 'history' | 'linked' | 'type';
 

@@ -4,7 +4,7 @@ import { requireRemoval } from '../../store/erasure.js';
 import { projectOperation } from '../session/project-operation.js';
 import { openErasure, type RemovalContext, scrubUnless } from './erasure-session.js';
 
-/** Which earlier versions go. */
+/** The earlier versions to remove. */
 export interface HistoryPurge {
   /** Versions that were replaced before this moment: a Date, or an ISO 8601 instant. */
   readonly olderThan: Date | string;
@@ -20,8 +20,8 @@ export interface HistoryPurge {
  * Removes earlier versions of a project's resources for good. Current versions stay, and so does the last version of a
  * deleted resource, its deletion. Ids of versions continue as before.
  *
- * A version counts by the moment it was replaced, not by the one it was written: what was current until yesterday is one
- * day old, however long it had been current. It works in steps of about 10 ms; call it again after an interruption.
+ * The age of a version counts from the moment it was replaced, not from when it was written: a version that was current
+ * until yesterday is one day old. It works in steps of about 10 ms; call it again after an interruption.
  *
  * For trusted code (`systemCaller(project)`, `serverCaller(project)`) and super administrators without access policies.
  *

@@ -1,11 +1,11 @@
 import { FhirError } from '../../fhir/error.js';
 
-/** How invitations are accepted by the person. */
+/** How a person accepts an invitation. */
 export interface AcceptanceOptions {
   /**
-   * The address of the host's page where the person accepts: a text with `{token}` in it, such as
-   * `https://app.example.org/accept?token={token}`, or a function that makes the address. It leads to the host, which
-   * verifies who comes and then calls `acceptInvitation`.
+   * The address of the host's page where the person accepts: a string with `{token}` in it, such as
+   * `https://app.example.org/accept?token={token}`, or a function that returns the address. The page verifies the
+   * person and then calls `acceptInvitation`.
    */
   readonly url: string | ((token: string) => string);
   /** How long an invitation can be accepted, in milliseconds. Default 7 days. */

@@ -42,11 +42,11 @@ export interface InviteResult extends InvitePreview {
  * invite.
  *
  * @throws FhirError `forbidden` - the caller is neither administrator of the project nor super administrator
- * @throws FhirError `invalid` - the body, or what it names in the project, one issue per field; `context.acceptance`
+ * @throws FhirError `invalid` - the body, a resource that the body names, or `context.acceptance`; one issue per field
  * @throws FhirError `not-found` - there is no such project
  * @throws FhirError `conflict` - the person is a member already, the `externalId` is taken, other profiles have the
- * e-mail address (`details.profiles`); or the project is not active A failed e-mail is not an error: `email.status` says
- * so, and {@link resendInvitation} sends it again.
+ * e-mail address (`details.profiles`); or the project is not active. A failed e-mail is not an error: `email.status`
+ * says so, and {@link resendInvitation} sends it again.
  *
  * @example
  * const { membership } = await invite(project, {

@@ -15,7 +15,7 @@ import { projectOperation } from '../session/project-operation.js';
 
 /**
  * Sends a member's invitation again. For the message, the User counts as new until its e-mail is verified. With
- * `context.acceptance` and no external id linked yet, it carries a new token, and the one sent before works no more.
+ * `context.acceptance` and no external id linked yet, it carries a new token, and the previous token stops working.
  *
  * @throws FhirError `forbidden`, `not-found` - as with {@link updateMember}
  * @throws FhirError `conflict` - the member is not a person, or its User or profile is gone

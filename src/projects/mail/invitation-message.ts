@@ -4,16 +4,16 @@ import { nameForMessage } from './name-for-message.js';
 /** Options that the default message needs from the host. */
 export interface MessageOptions {
   /**
-   * Where to sign in or set up the account: an http or https URL. Default: no link. An invitation to be accepted shows the
-   * address for that instead.
+   * Where to sign in or set up the account: an http or https URL. Default: no link. An invitation with `acceptance`
+   * shows its address instead.
    */
   readonly link?: string | undefined;
 }
 
 /**
- * The invitation that is sent unless the host writes its own, in plain text and HTML. Everything in it that comes from data
- * is escaped. Names that a mail client could turn into links are left out ({@link nameForMessage}), so the only link is the
- * host's own. The subject is one line of at most 150 characters.
+ * Builds the default invitation message, in plain text and HTML. All values in it are escaped. Names that a mail client
+ * could turn into links are left out ({@link nameForMessage}), so the only link is the host's. The subject is one line
+ * of at most 150 characters.
  *
  * @throws TypeError - the link is not a http or https URL
  *

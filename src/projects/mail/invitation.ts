@@ -13,7 +13,7 @@ export interface Mailer {
 /**
  * The data of an invitation, as copies.
  *
- * Names are as people chose them; `nameForMessage` decides which may appear in a message.
+ * Names are unchecked, as people chose them; `nameForMessage` decides whether a name may appear in a message.
  */
 export interface InvitationFacts {
   /** The address, in normal form. */
@@ -22,13 +22,15 @@ export interface InvitationFacts {
   readonly user: Stored<User>;
   readonly profile: Stored<PersonProfile>;
   readonly membership: Stored<ProjectMembership>;
-  /** True for people without an account. */
+  /** True if the person has no account yet: the User is new, or its e-mail address was never verified. */
   readonly isNewUser: boolean;
   /** Creation time: ISO 8601, UTC. */
   readonly date: string;
-  /** Where the person accepts, with `acceptance`. The address contains the token, which is nowhere else. */
+  /**
+   * The address of the acceptance page, if `acceptance` is set. It contains the token, which is stored nowhere else.
+   */
   readonly acceptance?: { readonly url: string; /** ISO 8601, UTC. */ readonly expires: string } | undefined;
-  /** Who invited, with the name as display where it is known; undefined for trusted code. */
+  /** The inviter, with the name as `display` if it is known; undefined for trusted code. */
   readonly invitedBy: Reference | undefined;
 }
 
@@ -55,15 +57,15 @@ export type EmailOutcome =
   | { readonly status: 'failed'; readonly error: FhirError }
   | { readonly status: 'skipped'; readonly reason: 'not-asked' | 'no-address' | 'no-mailer' | 'dry-run' };
 
-/** The host's part in sending invitations. */
+/** How the host sends invitations. */
 export interface MailContext {
   /** The transport; without it, no e-mail is sent. */
   readonly mailer?: Mailer | undefined;
   /** Replaces the text of the invitation. Default `buildInvitationMessage`. */
   readonly message?: MessageBuilder | undefined;
   /**
-   * Asks the person to accept: the message carries an address with a one-time token, for `acceptInvitation`. Default: the
-   * host links people with memberships by itself.
+   * Requires the person to accept: the message has an address with a one-time token for `acceptInvitation`. Default:
+   * the host links people with memberships in another way.
    */
   readonly acceptance?: AcceptanceOptions | undefined;
   /** The clock that dates invitations and their end. Default: the system clock. */

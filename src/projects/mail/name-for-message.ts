@@ -3,7 +3,7 @@ const MAX_LENGTH = 100;
 
 /**
  * A name as it may appear in a message: on one line, without invisible characters, and only if no mail client could
- * make a link of a part of it. Otherwise anybody who chooses a name could send links in the service's name.
+ * make a link of a part of it. Otherwise anybody could send links in the service's name by choosing such a name.
  *
  * | refused | such as |
  * |---|---|
@@ -16,7 +16,7 @@ const MAX_LENGTH = 100;
  * Lookalikes of these characters count too. Initials and abbreviations are allowed: `J.R. Smith`, `St. Mary's`, `Verein
  * e.V.`, `Ward 24/7`.
  *
- * @returns undefined if there is no presentable name; word the message without it
+ * @returns undefined if the name is not presentable; word the message without it
  *
  * @example
  * const inviter = nameForMessage(facts.invitedBy?.display ?? '') ?? 'A colleague';

@@ -5,7 +5,7 @@ import { commitPlanned, type PlannedWrites } from '../session/commit-planned.js'
 import { projectOperation } from '../session/project-operation.js';
 
 /**
- * Removes a member from its project. The profile and the User stay; inviting the person again finds both.
+ * Removes a member from its project. The profile and the User stay; a new invitation of the person finds both.
  *
  * @param membership its id, `ProjectMembership/id` or a Reference
  * @throws FhirError `forbidden` - the caller is not an administrator, or would remove itself

@@ -13,18 +13,18 @@ import type { ProjectContext, ResourceRef } from '../session/project-context.js'
 import { projectOperation } from '../session/project-operation.js';
 import { openProjectOfMember } from '../session/project-session.js';
 
-/** Whose sessions end: those of one membership, or those of a User in all projects. */
+/** The sessions to end: those of one membership, or those of a User in all projects. */
 export type RevokedSessions = { readonly membership: ResourceRef } | { readonly user: ResourceRef };
 
 /**
- * Ends all sessions that began until now: callers in use end at their next check, within seconds and in all processes,
- * and tokens that were issued before are refused by `signIn(store, identity, { issuedAt })`. The person may sign in again
- * with a new token.
+ * Ends all sessions that have begun so far. Callers in use end at their next check, within seconds and in all
+ * processes, and `signIn(store, identity, { issuedAt })` refuses tokens that were issued before. The person can sign in
+ * again with a new token.
  *
- * Everybody ends its own sessions. Administrators end those of the members of their project, and only `serverCaller()`
- * those of a User, who may belong to other projects.
+ * Members can end their own sessions. Administrators can end the sessions of their project's members. Only
+ * `serverCaller()` can end the sessions of a User, who may belong to other projects.
  *
- * @throws FhirError `forbidden` - the sessions of somebody else, without that right
+ * @throws FhirError `forbidden` - the caller may not end these sessions
  * @throws FhirError `not-found` - no such membership in the caller's project, or no such User
  * @throws FhirError `invalid` - neither a membership nor a User is named
  *

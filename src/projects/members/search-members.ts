@@ -26,8 +26,9 @@ import { projectOperation } from '../session/project-operation.js';
  * | `email` | whose User has this e-mail address, in any spelling of it |
  * | `status` | who are `invited`, `active`, `expired` or `inactive` now, by the clock of the context |
  *
- * `_count` and `_offset` page through the members; without `_count` up to 1000 come at once. `total` is always there. A member
- * whose profile was deleted is named in an OperationOutcome at the end of the Bundle (`search.mode` is `outcome`).
+ * `_count` and `_offset` page through the members; without `_count`, a page has up to 1000 members. `total` is always
+ * present. A member whose profile was deleted is named in an OperationOutcome at the end of the Bundle (`search.mode`
+ * is `outcome`).
  *
  * @param query a query string, parameters, or an object; left out: all members
  * @throws FhirError `forbidden` - the caller is neither administrator of the project nor super administrator

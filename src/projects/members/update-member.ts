@@ -56,7 +56,7 @@ export interface MemberChanges {
  * @throws FhirError `forbidden` - the caller is not an administrator, or would demote or deactivate itself
  * @throws FhirError `not-found` - no such membership in the caller's project
  * @throws FhirError `invalid` - the changes, or a policy that does not exist in the project; one issue per field
- * @throws FhirError `conflict` - the last administrator would go, or the `externalId` is taken
+ * @throws FhirError `conflict` - the project would lose its last administrator, or the `externalId` is taken
  *
  * @example
  * await updateMember(membership, { active: false }, { store, caller });

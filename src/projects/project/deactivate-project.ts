@@ -8,8 +8,8 @@ import { isBeingDeleted } from './deletion-mark.js';
 import { beingDeleted, writeProject } from './update-project.js';
 
 /**
- * Closes a project: nobody signs in to it any more (`project-missing`), and callers that signed in before end when their
- * membership is next checked. Everything it holds stays, and trusted code reaches it as before.
+ * Closes a project: nobody can sign in to it any more (`project-missing`), and callers in use end at their next check.
+ * Its data stays, and trusted code can still use it.
  *
  * For super administrators and `serverCaller()`; a super-admin project only for `serverCaller()`. A super administrator
  * whose membership names access policies needs a rule without conditions that grants `update` on Project.

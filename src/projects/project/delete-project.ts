@@ -17,48 +17,47 @@ import { writeProject } from './update-project.js';
 
 /** The options of a deletion. */
 export interface ProjectDeletion {
-  /** The name of the project, once more: exactly as it is stored. */
+  /** The exact name of the project, as a confirmation. */
   readonly name: string;
   /**
-   * Whether to overwrite at the end what the removed data left in the store's files, which takes as long as copying the
-   * store. Default true; with false, `store.removal.scrub()` is still to be called.
+   * Whether to overwrite the remains of removed data in the store's files at the end, which takes as long as copying
+   * the store. Default true. If false, call `store.removal.scrub()` later.
    */
   readonly scrub?: boolean | undefined;
   /** Called after each step. An error thrown here ends the deletion, which can be resumed. */
   readonly onProgress?: ((progress: DeletionProgress) => void) | undefined;
 }
 
-/** What this call has removed so far. */
+/** The removals of this call so far. */
 export interface DeletionProgress {
   readonly resources: number;
   readonly versions: number;
 }
 
-/** What was deleted. */
+/** The result of a deletion. */
 export interface DeletedProject extends DeletionProgress {
   /** `Project/1`. */
   readonly project: string;
 }
 
 /**
- * Deletes a project with everything in it: resources of all types with all their versions and index values, memberships,
- * policies, clients and Bots, invitations, and Users that belong to the project alone. Users above projects stay. Of the Project a
- * tombstone without content is left, so that its id is never used again.
+ * Deletes a project with everything in it: resources of all types with all their versions and index values,
+ * memberships, policies, clients and Bots, invitations, and Users that belong to the project alone. Users above
+ * projects stay. A tombstone of the Project without content stays, so that its id is never used again.
  *
- * It begins by closing the project for good. If it is interrupted, the same call resumes it: until it has ended, the
- * project can neither be opened nor changed. At the end every type is searched, and only an empty project counts as
- * deleted.
+ * It first closes the project for good: nobody can open or change it any more. If it is interrupted, the same call
+ * resumes it. At the end it searches every type, and only an empty project counts as deleted.
  *
  * For super administrators and `serverCaller()`; a super-admin project only for `serverCaller()`. A super administrator
  * whose membership names access policies needs a rule without conditions that grants `delete` on Project.
  *
- * @returns what this call has removed
+ * @returns the number of removed resources and versions
  * @throws FhirError `forbidden` - the caller may not delete the project
  * @throws FhirError `not-found`, `gone` - there is no such project, or it is deleted already
- * @throws FhirError `precondition-failed` - the name is another one
+ * @throws FhirError `precondition-failed` - the name differs
  * @throws FhirError `forbidden` - it is the project of the audit log
  * @throws FhirError `unsupported` - the store cannot remove for good
- * @throws FhirError `unavailable` - others keep writing to the project, or read an old state of the store
+ * @throws FhirError `unavailable` - other processes keep writing to the project, or read an old state of the store
  *
  * @example
  * await deleteProject('clinic', { name: 'North Clinic' }, { store, caller });

@@ -18,27 +18,27 @@ import type { ProjectContext, ResourceRef } from '../session/project-context.js'
 /** The context of an export. */
 export interface ExportContext extends ProjectContext {
   /**
-   * Also the earlier versions of each resource, and the resources that were deleted, as a line per version, oldest first.
-   * Default false.
+   * Also export earlier versions and deleted resources, one line per version, oldest first. Default false.
    */
   readonly history?: boolean | undefined;
 }
 
 /**
- * Exports a project as NDJSON: the Project, the Users of its members, and every resource in it, a line each. Lines are
- * read as they are asked for, a page at a time, so memory stays bounded whatever the project holds.
+ * Exports a project as NDJSON: the Project, the Users of its members, and every resource in it, a line each. Resources
+ * are read page by page as you consume the lines, so memory stays bounded for any size of project.
  *
- * `importNdjson(lines, { store, caller: serverCaller(project) })` makes the same project in another store: ids and
- * references are kept, version numbers begin again. With `history` the versions come in their order, and deletions are
- * lines of their own, which `importNdjson` follows with `deletions: true`.
+ * `importNdjson(lines, { store, caller: serverCaller(project) })` creates the same project in another store: ids and
+ * references stay, and version numbers begin again. With `history`, versions come in order, and each deletion is a
+ * line, which `importNdjson` follows with `deletions: true`.
  *
  * Secrets are never exported: clients need new ones after an import (`rotateClientSecret`).
  *
- * Each page is of one moment. What is not written during the export is in it exactly once, what is written may be in it
- * as before, as afterwards, or, if it is new, not at all. For an export of one moment deactivate the project first.
+ * Each page shows one moment, but the whole export does not. A resource that nobody writes during the export is in it
+ * exactly once. A resource that somebody writes is in it in its old or new state, and a new one may be missing. For an
+ * export of one moment, deactivate the project first.
  *
- * For super administrators without access policies and `serverCaller()`. It takes as long as its reader does, so `limits`
- * do not apply. The audit record is made when it ends, also if its reader gives up.
+ * For super administrators without access policies and `serverCaller()`. It is as slow as its reader, so `limits` do
+ * not apply. The audit record is written when it ends, even if the reader gives up.
  *
  * @returns lines, each with its line feed. Rejects, when the first one is asked for:
  * @throws FhirError `forbidden` - the caller may not export projects

@@ -18,8 +18,8 @@ import { copyStored } from '../session/project-session.js';
  * Lists the projects of the store, inactive ones too: a FHIR search on Project, such as `name=clinic` or
  * `name:contains=north`.
  *
- * `_count` and `_offset` page through them, up to 1000 at once; `total` is always there. The order is that of the ids
- * unless `_sort` says otherwise. Secrets are never in the answer.
+ * `_count` and `_offset` page through them, up to 1000 at once; `total` is always present. Without `_sort`, the order
+ * is by id. The answer never contains secrets.
  *
  * For super administrators and `serverCaller()`. A super administrator whose membership names access policies needs a rule
  * without conditions that grants `search` on Project.

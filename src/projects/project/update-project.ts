@@ -21,15 +21,15 @@ import { projectOperation } from '../session/project-operation.js';
 import { copyStored, copyWritten, targetOf } from '../session/project-session.js';
 import { isBeingDeleted } from './deletion-mark.js';
 
-/** Changes to a Project, by element: what is left out stays, null removes. */
+/** Changes to a Project by element: an absent element stays, null removes it. */
 export type ProjectChanges = {
   [Name in keyof Omit<Project, 'resourceType' | 'id' | 'meta' | 'name' | 'superAdmin' | 'active'>]?:
     Project[Name] | null | undefined;
 } & { name?: string | undefined };
 
 /**
- * Changes the name and the settings of a project, those of the operator and its secrets included. Changes that change
- * nothing make no version.
+ * Changes the name and the settings of a project, including the operator's settings and secrets. A call that changes
+ * nothing creates no version.
  *
  * For super administrators and `serverCaller()`. A super administrator whose membership names access policies needs a rule
  * without conditions that grants `update` on Project, and cannot change super-admin projects.

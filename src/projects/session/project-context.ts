@@ -13,13 +13,13 @@ export interface ProjectContext extends AuditOptions {
   readonly caller: Caller;
   /** Ends the work early with `aborted`, until something is written. */
   readonly signal?: AbortSignal | undefined;
-  /** `timeout` holds until something is written. */
+  /** `timeout` applies until something is written. */
   readonly limits?: CallLimits | undefined;
   /** The clock that decides what has expired. Default: the system clock. */
   readonly clock?: (() => Date) | undefined;
   /**
-   * Resources in results carry Medplum's `meta.project` and `meta.author`, which R4 does not know. Default false. What
-   * is written is stamped with them either way.
+   * Resources in results carry Medplum's `meta.project` and `meta.author`, which R4 does not define. Default false.
+   * Written resources are always stamped with them.
    */
   readonly extendedMeta?: boolean | undefined;
 }

@@ -20,7 +20,7 @@ export function isHeldApart(parameter: string): boolean {
  * types, and of the sort, without duplicates. `_id` and `_lastUpdated` are excluded because stores keep them in the
  * resource's row.
  *
- * @param beside additional parameters of the type: the one of a search by reference
+ * @param beside additional parameters of the type, such as the parameter of a search by reference
  */
 export function parametersOf(
   type: string,

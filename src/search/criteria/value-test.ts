@@ -16,16 +16,20 @@ export interface TokenTest {
   readonly folded?: string | undefined;
   /** The code is a MIME type or its first half, `image` or `text/html`; narrower types pass too. */
   readonly below?: boolean | undefined;
-  /** Some value of the parameter differs from the other fields: `_filter`'s `ne`. */
+  /** Some value of the parameter differs from the fields above: `_filter`'s `ne`. */
   readonly negated?: boolean | undefined;
-  /** The value has none of these codes, whether it has another one or none. Not together with the fields above but `system`. */
+  /**
+   * The value has none of these codes; it may have another code, or no code. Of the fields above, only `system` can be
+   * combined with it.
+   */
   readonly except?: readonly string[] | undefined;
 }
 
 /**
- * `:in`, `:above` and `:below` on a token: the value is one of the concepts that terminology names. `:not-in` is `not` around it.
+ * `:in`, `:above` and `:below` on a token: the value is one of the concepts in the terminology's expansion. `:not-in`
+ * is `not` around it.
  *
- * Terminology expands it to token tests before a store is asked; a store that meets one must refuse the search.
+ * The terminology replaces it by token tests before the store call; a store that receives one must refuse the search.
  */
 export interface ConceptTest {
   readonly kind: 'concept';

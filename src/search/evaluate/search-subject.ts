@@ -12,9 +12,9 @@ export interface SearchSubject {
   readonly lastUpdated: number;
   /** By the entry's parameter (`code`, `code-value-quantity$0`, `subject:identifier`). */
   readonly entries: ReadonlyMap<string, readonly IndexEntry[]>;
-  /** The outer resource of a resource inside another. Such a resource has no id, and its `lastUpdated` is NaN. */
+  /** The container of a contained resource, which has no id, and NaN as `lastUpdated`. */
   readonly container?: SearchSubject;
-  /** A chain reached this resource from a resource inside another. */
+  /** A chain reached this resource from a contained resource. */
   readonly sealed?: boolean;
 }
 

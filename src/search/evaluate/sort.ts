@@ -17,7 +17,7 @@ import type { SearchSubject } from './search-subject.js';
  * | reference | `Type/id` or the URL |
  * | uri | itself |
  *
- * Texts are compared by code point.
+ * Strings are compared by code point.
  *
  * Of several values the smallest counts ascending, the largest descending. See
  * https://hl7.org/fhir/R4/search.html#sort.

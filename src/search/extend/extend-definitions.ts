@@ -14,7 +14,7 @@ import { extensionFieldsOf } from '../../profiles/extension-fields.js';
 import { addProfiles, addTerminology } from './add-profiles.js';
 import { addWords } from './add-words.js';
 
-/** What a host adds to definitions. */
+/** The additions of a host to the definitions. */
 export interface DefinitionExtensions {
   /**
    * SearchParameter resources. Each applies to the types of its `base`; `Resource` and `DomainResource` mean every type.
@@ -27,8 +27,8 @@ export interface DefinitionExtensions {
   /** StructureDefinition resources, each with a url of its own: profiles and extensions. */
   readonly profiles?: readonly (StructureDefinition | AnyResource)[] | undefined;
   /**
-   * Names of the fields by which schemas show the extensions among `profiles`, by the url of the extension; false for no
-   * field. Default: the name of the slice that a profile has for it, else the end of its url in camel case.
+   * Names of the fields by which schemas show the extensions among `profiles`, by the url of the extension; false for
+   * no field. Default: the name of its slice in a profile, otherwise the end of its url in camel case.
    */
   readonly extensionFields?: { readonly [url: string]: string | false } | undefined;
   /** CodeSystem resources whose codes the bindings of profiles need. */
@@ -36,9 +36,9 @@ export interface DefinitionExtensions {
   /** ValueSet resources for the bindings of profiles. */
   readonly valueSets?: readonly AnyResource[] | undefined;
   /**
-   * String parameters to index by word: `true` for all, or a list such as `['Organization.name']`, own parameters among
-   * them. A search for several words then finds resources with values in which each of them begins a word, in any order:
-   * `name=hospital` finds General Hospital of Bern. Default: none; a search finds values that begin with it.
+   * String parameters to index by word: `true` for all, or a list such as `['Organization.name']`, which can contain
+   * your own parameters. Each word of the search must then begin a word of some value, in any order: `name=hospital`
+   * finds General Hospital of Bern. Default: none; the whole value must begin with the searched text.
    */
   readonly words?: true | readonly string[] | undefined;
 }
@@ -47,13 +47,13 @@ export interface DefinitionExtensions {
 const MAX_PARAMETERS = 2_000;
 
 /**
- * Makes definitions with search parameters and profiles of a host.
+ * Extends definitions with search parameters and profiles of a host.
  *
- * A store is opened with the result (`model` in its options), and everything above takes it from the store. A database
- * that was written with other definitions is indexed again where they differ; until that is done, searches by the
- * parameters concerned reject with `unavailable`.
+ * Open the store with the result (option `model`); all code above the store uses the store's model. A database that was
+ * written with other definitions is indexed again where they differ; until that is done, searches by the parameters
+ * concerned reject with `unavailable`.
  *
- * @param model what to extend, {@link R4}; it stays as it is
+ * @param model the definitions to extend, usually {@link R4}; they are not changed
  * @returns a model that is ready to index: the FHIRPath library is loaded if one of its expressions needs it
  * @throws FhirError `invalid` - a definition is malformed, or contradicts another; `issues` has every problem with its
  * location

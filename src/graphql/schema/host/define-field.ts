@@ -1,7 +1,7 @@
 import type { ElementOf, HostField, HostParent, HostParentOf, HostRootField, HostWriteField } from './host-fields.js';
 import type { ArgumentTexts } from './text-types.js';
 
-/** The parent with only what the resolver is given of it. */
+/** The parent with only the elements that the resolver receives. */
 export type ParentWithNeeds<Parent, Needs> = Needs extends '*'
   ? Parent
   : string extends keyof Parent
@@ -12,8 +12,9 @@ export type ParentWithNeeds<Parent, Needs> = Needs extends '*'
       >;
 
 /**
- * Types a field of the host: the compiler infers the types of its parents from `needs`, of its arguments and values from
- * their SDL texts. The field itself is returned as it is; `fields` also takes fields without it, less typed.
+ * Types a field of the host: the compiler infers the types of its parents from `needs`, and the types of its arguments
+ * and values from their SDL. It returns the field unchanged. `fields` also accepts fields without it, with weaker
+ * types.
  *
  * @param on the type that the field is declared on, which types its parents
  *

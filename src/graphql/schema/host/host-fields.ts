@@ -4,15 +4,15 @@ import type { Caller } from '../../../access/caller.js';
 import type { AnyResource } from '../../../fhir/resource.js';
 import type { ArgumentTexts, ArgumentValues, TypeOfText } from './text-types.js';
 
-/** The request that a resolver works for. */
+/** The context of a resolver call. */
 export interface HostFieldContext {
-  /** Who asks, as from `signIn`. Repositories and stores of your own take it from here. */
+  /** The caller of the request. Pass it to repositories and other calls in your resolver. */
   readonly caller: Caller;
-  /** Ends with the request, and with the time of the resolver. */
+  /** Fires when the request ends, and when the resolver's `timeout` has passed. */
   readonly signal: AbortSignal;
 }
 
-/** What all fields of a host have. */
+/** The options of every host field. */
 export interface HostFieldOptions<Type extends string = string, Args = ArgumentTexts> {
   /**
    * The type as SDL writes it: `Float`, `[RiskBand!]!`, `HumanName`, `[Observation]`. A field of a resource type takes
@@ -21,11 +21,11 @@ export interface HostFieldOptions<Type extends string = string, Args = ArgumentT
    */
   readonly type: Type;
   readonly description?: string | undefined;
-  /** Why not to use the field any more. */
+  /** The reason why the field is deprecated. */
   readonly deprecated?: string | undefined;
   /** Arguments by name, as SDL writes their types: `{ horizon: 'Int! = 10' }`, or with a description. */
   readonly args?: Args | undefined;
-  /** What one parent costs, in resources read; counted in the budget `cost`. Default 0.1. */
+  /** The cost of one parent, in resources read; it counts towards the limit `cost`. Default 0.1. */
   readonly cost?: number | undefined;
   /**
    * Time for one call of the resolver, in milliseconds. Default 10,000, and never more than nine tenths of the time that
@@ -37,7 +37,7 @@ export interface HostFieldOptions<Type extends string = string, Args = ArgumentT
 /**
  * A field on a FHIR type, or on an object type of the host.
  *
- * @typeParam Parent what the resolver gets of each parent
+ * @typeParam Parent the parent as the resolver receives it
  */
 export interface HostField<
   Parent = HostParent,
@@ -64,7 +64,10 @@ export interface HostField<
   ): readonly HostValue<Type>[] | Promise<readonly HostValue<Type>[]>;
 }
 
-/** A field of `Query`, or a field of `Mutation` that is the only one of its document and writes where the host keeps its own data. */
+/**
+ * A field of `Query`; or a field of `Mutation` that acts outside of the store, and must be the only field of its
+ * document.
+ */
 export interface HostRootField<Type extends string = string, Args = ArgumentTexts> extends HostFieldOptions<
   Type,
   Args
@@ -91,9 +94,9 @@ export interface HostWriteField<Type extends string = string, Args = ArgumentTex
   result?(outcomes: readonly HostWriteOutcome[], args: ArgumentValues<Args>): HostValue<Type>;
 }
 
-/** The request that a field with writes works for. */
+/** The context of a `Mutation` field with writes. */
 export interface HostWriteContext extends HostFieldContext {
-  /** A new id, for a resource to create that other writes refer to. */
+  /** Returns a new id for a resource to create, so that other writes can refer to it. */
   newId(): string;
 }
 
@@ -120,13 +123,13 @@ export type HostWrite =
 /** A resource to write, typed or as plain JSON. */
 export type WritableResource = AnyResource | { readonly resourceType: string; readonly [element: string]: unknown };
 
-/** What became of a write, as the caller sees it. */
+/** The outcome of a write, as the caller sees it. */
 export type HostWriteOutcome =
   | {
       /** `matched`: a conditional create found the resource and wrote nothing. */
       readonly status: 'created' | 'updated' | 'matched';
       readonly resource: AnyResource;
-      /** Set if the caller may not read what it wrote: `resource` then only repeats the request. */
+      /** Set if the caller may not read the written resource: `resource` then only repeats the request. */
       readonly unreadable?: true | undefined;
     }
   | { readonly status: 'deleted'; readonly type: string; readonly id: string };
@@ -140,7 +143,7 @@ export interface HostParent {
   readonly [element: string]: any;
 }
 
-/** A parent of a FHIR resource type; only its `id`, `resourceType` and the elements of `needs` are there. */
+/** A parent of a FHIR resource type, with only `id`, `resourceType` and the elements of `needs`. */
 export type HostParentOf<Name> = Name extends keyof ResourcesByType
   ? Readonly<ResourcesByType[Name]> & { readonly id: string }
   : HostParent;
@@ -159,7 +162,7 @@ export type HostFields = {
   readonly [Name in keyof ResourcesByType]?: { readonly [name: string]: HostField<HostParentOf<Name>> } | undefined;
 } & { readonly [type: string]: { readonly [name: string]: AnyHostField } | undefined };
 
-/** A field on a data type or an own object type, and what all kinds of fields have in common. */
+/** A field on a data type or an object type of the host; also the common type of all kinds of host fields. */
 export interface AnyHostField extends HostFieldOptions {
   readonly needs?: readonly string[] | '*' | undefined;
   resolve?(parents: readonly HostParent[], args: ArgumentValues<ArgumentTexts>, context: HostFieldContext): unknown;

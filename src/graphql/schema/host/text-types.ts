@@ -9,10 +9,10 @@ export interface ArgumentTexts {
 
 /** An argument with a description. */
 export interface ArgumentText<Type extends string = string> {
-  /** As SDL writes it, with a default if there is one: `Int! = 10`. */
+  /** The type in SDL, with its default if it has one: `Int! = 10`. */
   readonly type: Type;
   readonly description?: string | undefined;
-  /** Why not to use the argument any more. */
+  /** The reason why the argument is deprecated. */
   readonly deprecated?: string | undefined;
 }
 
@@ -30,10 +30,10 @@ export type ArgumentValues<Args> = string extends keyof Args
       >;
     };
 
-/** Texts of arguments that always have a value: required ones, and those with a default. */
+/** Arguments that always have a value: required arguments, and arguments with a default. */
 export type GivenArgument = `${string}!` | `${string}=${string}`;
 
-/** The type of an argument as SDL writes it. */
+/** The type of an argument in SDL. */
 export type ArgumentTypeText<Arg> = Arg extends string
   ? Arg
   : Arg extends { readonly type: infer Type extends string }
@@ -45,7 +45,7 @@ export type InputOfText<Text extends string> = Text extends `${infer Type}=${str
   ? SdlValue<TrimmedText<Type>, SdlScalars>
   : SdlValue<TrimmedText<Text>, SdlScalars>;
 
-/** The value that a resolver returns for a type; `unknown` for names that the compiler does not know. */
+/** The value that a resolver returns for a type; `unknown` for names that the compiler cannot infer. */
 export type TypeOfText<Text extends string> = string extends Text
   ? unknown
   : SdlValue<TrimmedText<Text>, SdlOutputTypes>;
@@ -62,7 +62,7 @@ export type RequiredSdlValue<Text extends string, Names> = Text extends `[${infe
     ? Names[Text]
     : unknown;
 
-/** A text without spaces around it. */
+/** A string type without surrounding spaces. */
 export type TrimmedText<Text extends string> = Text extends ` ${infer Rest}` | `${infer Rest} `
   ? TrimmedText<Rest>
   : Text;
@@ -76,7 +76,7 @@ export interface SdlScalars {
   readonly Boolean: boolean;
 }
 
-/** The names that the compiler knows as types of values: scalars, and resource types as {@link ResourceLink}. */
+/** The type names that the compiler can infer: scalars, and resource types as {@link ResourceLink}. */
 export type SdlOutputTypes = SdlScalars & { readonly [Name in Resource['resourceType'] | 'Resource']: ResourceLink } & {
   readonly output?: never;
 };
