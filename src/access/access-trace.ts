@@ -51,12 +51,12 @@ export class AccessTrace {
     this.#counts.set(type, (this.#counts.get(type) ?? 0) + count);
   }
 
-  /** A copy of a resource that this trace knows. */
+  /** Registers a copy of a resource that this trace has seen. */
   copied(copy: AnyResource, resource: AnyResource): void {
     this.origins.set(copy, this.origins.get(resource) ?? resource);
   }
 
-  /** It was written, or was there before it was replaced or deleted. */
+  /** The resource was written, or is the version before a replacement or deletion. */
   touch(resource: AnyResource): void {
     addPatientsOf(this.model, this.origins.get(resource) ?? resource, this.baseUrl, this.#patients);
   }
@@ -66,7 +66,7 @@ export class AccessTrace {
     if (type === 'Patient') this.#patients.add(id);
   }
 
-  /** Forgets what the answer would have shown: it is not released. */
+  /** Drops everything that the answer would have shown, because the answer is not released. */
   withhold(): void {
     this.#shown.clear();
     this.#counts.clear();

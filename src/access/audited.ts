@@ -18,7 +18,7 @@ export interface AuditedContext extends AuditOptions {
  *
  * @param work fills in the facts as it learns them, so that the record of a failure is as complete as possible
  * @throws FhirError `invalid` - the audit is required, but there is no hook
- * @throws FhirError `unavailable` - the audit is required, and the hook did not take the record
+ * @throws FhirError `unavailable` - the audit is required, and the hook did not store the record
  */
 export function audited<Result>(
   context: AuditedContext,

@@ -126,10 +126,10 @@ export function assertNotEnded(caller: MemberCaller): void {
   throw new FhirError('forbidden', 'The emergency access has ended; sign in to continue without it');
 }
 
-/** What callers were made of: rules before they were bound to the contexts of Binaries. */
+/** The facts that callers were created from: their rules before the contexts of Binaries were added. */
 const FACTS = new WeakMap<MemberCaller, Omit<MemberCaller, 'kind'>>();
 
-/** A caller made of another one. @param change must grant no more */
+/** A caller derived from another. @param change must not grant more */
 export function derivedCaller(
   caller: MemberCaller,
   change: (facts: Omit<MemberCaller, 'kind'>) => Omit<MemberCaller, 'kind'>,

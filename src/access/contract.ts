@@ -31,7 +31,7 @@ export type GuardedWrite =
        */
       readonly generatedId?: true | undefined;
       /**
-       * Writes of this library's own records, outside of what callers reach, that belong to this one. Trusted code only.
+       * Writes of this library's own records, which callers cannot reach, that accompany this write. Trusted code only.
        */
       readonly records?: readonly (PutWrite | DeleteWrite)[] | undefined;
     })
@@ -52,12 +52,12 @@ export type GuardedResult =
 
 /** Options of a commit. */
 export interface CommitOptions extends CallOptions {
-  /** Called before the store is asked to write. Nothing was written before; after an abort it is never called. */
+  /** Called right before the store writes. Nothing was written before it; after an abort it is never called. */
   readonly onCommit?: (() => void) | undefined;
 }
 
 /**
- * A store as one caller sees it: the caller's project only, and of that what {@link decide} allows.
+ * A store as one caller sees it: only the caller's project, and in it only what {@link decide} allows.
  *
  * Hidden resources do not exist for the caller: it gets the same answers as for missing ones. Hidden fields are absent
  * from results, and have no values for searches and sorts.

@@ -7,7 +7,7 @@ import { getOrCreate } from '../platform/maps.js';
 
 /**
  * The one decision about access: the rules by which a caller may do something with resources of a type. Every path
- * (root, list, reverse, reference, count, write) asks here and nowhere else.
+ * (root, list, reverse, reference, count, write) calls this function and no other.
  *
  * @returns null if nothing of that type is allowed; then no query is sent
  */
@@ -19,7 +19,7 @@ export function decide(caller: Caller, type: string, interaction: Interaction): 
   return rules.length === 0 ? null : rules;
 }
 
-/** PERF: a policy may have hundreds of rules, and a long transaction asks for each of its resources. */
+/** PERF: a policy may have hundreds of rules, and a long transaction calls this for each of its resources. */
 function rulesWith(rules: readonly AccessRule[], interaction: Interaction): readonly AccessRule[] {
   const known = getOrCreate(BY_INTERACTION, rules, () => new Map<Interaction, readonly AccessRule[]>());
   return getOrCreate(known, interaction, () => rules.filter(({ interactions }) => interactions.has(interaction)));

@@ -142,7 +142,7 @@ class Guard {
     options: CallOptions | undefined,
   ): Promise<SearchQuery | null> {
     if (rules === null) return null;
-    // PERF: nearly no search needs a promise for its concepts or members.
+    // PERF: almost no search needs to wait for concepts or members.
     const expanded = expansionsIn(query.criteria).size === 0 ? query : await this.#expand(query, options);
     const restricted = restrictQuery(
       this.store.model,
@@ -155,7 +155,7 @@ class Guard {
     const criteria = mentionsMemberUsers(restricted.criteria)
       ? await resolveMemberUsers(this.store, this.caller, restricted.criteria, options)
       : restricted.criteria;
-    // Which rule grants a result is decided from the whole resource.
+    // The whole resource is needed to decide which rule grants a result.
     const elements = areMaskedAlike(rules) ? query.elements : undefined;
     return criteria.kind === 'none' ? null : { ...restricted, criteria, elements };
   }

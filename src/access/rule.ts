@@ -50,7 +50,10 @@ export interface AccessRule {
   readonly readonlyFields: readonly string[];
   /** FHIRPath expressions over `%before` and `%after`, all of which must be true for a write. */
   readonly writeConstraints: readonly string[];
-  /** Set if the caller was narrowed: by what, and the interactions of the rule before. For explanations, and for what resources inside others hide. */
+  /**
+   * Set if the caller was narrowed: the narrowing, and the rule's interactions before it. For explanations, and for
+   * hiding fields of contained resources.
+   */
   readonly narrowed?: { readonly text: string; readonly from: ReadonlySet<Interaction> } | undefined;
 }
 

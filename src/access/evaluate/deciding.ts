@@ -10,10 +10,10 @@ import type { ResourceStore } from '../../store/store.js';
  */
 export type Deciding<Result> = Generator<SearchQuery | typeof STEP, Result, boolean>;
 
-/** In place of a query: other work may have its turn. */
+/** Yielded in place of a query: a point where other work may run. */
 export const STEP = Symbol('step');
 
-/** Takes a decision, with a store that answers its queries one after the other. */
+/** Runs a decision, with a store that answers its queries one after the other. */
 export async function answeredBy<Result>(
   store: ResourceStore,
   deciding: Deciding<Result>,

@@ -36,8 +36,8 @@ export function* evaluateCriteria(
 }
 
 /**
- * A resource for {@link evaluateCriteria}. PERF: its index entries take long to find. A caller who may see all needs none,
- * and hundreds of rules share them.
+ * A resource for {@link evaluateCriteria}. PERF: indexing a resource is slow. A caller who sees everything needs no
+ * index entries, and hundreds of rules share them.
  */
 export function subjectOnUse(
   resource: AnyResource,
@@ -92,7 +92,7 @@ function* holdsOutside(
   scope: ChainScope,
 ): Deciding<boolean> {
   if (reach === 'inside') return false;
-  // A chain that leaves a resource inside another enters no further ones.
+  // A chain that leaves a contained resource enters no other contained resources.
   const of = subject.container === undefined ? asked : outsideOnly(asked);
   const stored: string[] = [];
   for (const { value } of subject.entries.get(parameter) ?? []) {

@@ -26,9 +26,9 @@ export interface GrantedRow<Row extends StoredResource = StoredResource> {
 /**
  * Finds the rules that grant each of the resources.
  *
- * Rules that can be decided from the resource alone are; for the others the store is asked once per rule. Such a search
- * may see a newer version than the one that was read before. The rule then grants that version and says nothing of the
- * older one, so the newer version takes its place.
+ * Rules without chains are decided from the resource alone; the others take one search each. Such a search may see a
+ * newer version than the read before it. The rule then grants that version and not the older one, so the newer version
+ * replaces it.
  *
  * @param ids the ids to query. A caller that found fewer resources passes all requested ids, so that the calls do not
  * depend on hidden resources. Default: those of the rows.
@@ -67,7 +67,7 @@ export function joinedByFields(rules: readonly AccessRule[]): readonly AccessRul
   return getOrCreate(JOINED, rules, () => joined(rules));
 }
 
-/** PERF: hundreds of rules take milliseconds, and each search asks for the same. */
+/** PERF: joining hundreds of rules takes milliseconds, and each search needs the same result. */
 const JOINED = new WeakMap<readonly AccessRule[], readonly AccessRule[]>();
 
 function joined(rules: readonly AccessRule[]): readonly AccessRule[] {

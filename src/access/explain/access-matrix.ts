@@ -105,7 +105,7 @@ async function accessOf(
   }
 }
 
-/** As `breakGlass` would give it, without its record: no caller leaves this function. */
+/** The access that `breakGlass` would grant. It writes no record, because the caller does not leave this function. */
 async function inEmergency(
   store: ResourceStore,
   caller: MemberCaller,

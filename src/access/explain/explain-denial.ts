@@ -21,7 +21,7 @@ export interface DeniedQuestion {
 }
 
 /**
- * Why a rule does not grant an interaction, in the words of the policy: no value of a resource is in it.
+ * Why a rule does not grant an interaction, in the words of the policy, without values of resources.
  *
  * Failing conditions, and the existence of the resource, are only explained to callers who can read everything that
  * decides them.

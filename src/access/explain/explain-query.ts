@@ -50,7 +50,7 @@ export function explainQuery(
   };
 }
 
-/** The rules that a search tests row by row with a query each, as it must know which of them shows which fields. */
+/** The rules that a search tests on its results with one query each, because they show different fields. */
 export function rulesAskedAfterSearch(rules: readonly AccessRule[]): readonly AccessRule[] {
   const [first, ...others] = rules;
   const alike = others.every(({ hidden }) => hidden.join() === first!.hidden.join());
@@ -58,12 +58,12 @@ export function rulesAskedAfterSearch(rules: readonly AccessRule[]): readonly Ac
   return alike || open ? [] : rulesAskedAfterRead(rules);
 }
 
-/** The rules for which a read has to ask the store whether they grant what was found. */
+/** The rules for which a read needs a search to decide whether they grant the resource. */
 export function rulesAskedAfterRead(rules: readonly AccessRule[]): readonly AccessRule[] {
   return rules.filter(({ criteria }) => criteria !== MEMBER_USERS && !isLocal(criteria));
 }
 
-/** Joining flattens what is of its own kind, so the parts of a rule may turn up without the whole. */
+/** Joining flattens nested criteria of the same kind, so the parts of a rule may appear without the rule's own node. */
 function noteOrigin(rule: AccessRule, origins: Map<Criteria, AccessRule[]>): void {
   const { criteria } = rule;
   if (criteria.kind === 'all' || criteria.kind === 'none') return;

@@ -90,18 +90,18 @@ export function pathsRead(model: FhirModel, type: string, code: string): readonl
   return [...withDisplay, ...inside];
 }
 
-/** Represents what chains read when they enter the resources inside a resource. */
+/** Represents the elements that chains read when they enter contained resources. */
 export const INSIDE = '#';
 
 /** Where chains find resources inside: `Bundle.composition` and `.message` mean entries. */
 const INSIDE_HEADS = ['contained', 'entry'];
 
 /**
- * What `subject.where(resolve() is Patient)` reads of a reference `#id`. The index has its identifier and its presence, but no
- * value: searches for `Patient/1` do not depend on resources inside.
+ * The elements that `subject.where(resolve() is Patient)` reads of a reference `#id`. The index has its identifier and
+ * its presence, but no value: searches for `Patient/1` do not depend on contained resources.
  */
 const TYPES_INSIDE = ['contained.id', 'contained.resourceType'];
-/** In a Bundle, a reference also names another entry; that one has a value. */
+/** In a Bundle, a reference can also name another entry; such a reference has a value in the index. */
 const TYPES_OF_ENTRIES = ['entry.fullUrl', 'entry.resource.resourceType'];
 
 function hasTypeTest(step: PathStep | undefined): boolean {
@@ -146,7 +146,7 @@ function collectPaths(model: FhirModel, type: string, parameter: SearchParameter
   return paths;
 }
 
-/** From a Reference, indexes contain its target, but of its display only its presence (`code:present`). */
+/** Indexes contain the target of a Reference, but only the presence of its display (`code:present`). */
 function readInside(type: string, path: readonly string[]): (readonly string[])[] {
   return type === 'Reference' ? ['reference', 'identifier', 'type'].map((name) => [...path, name]) : [path];
 }
@@ -157,7 +157,7 @@ function elementsNamedIn(model: FhirModel, type: string, expression: string): st
   return expression.match(/[A-Za-z]\w*/g)!.flatMap((word) => fieldPaths(model, type, word));
 }
 
-/** What reads elements without their names, or with escapes in them. */
+/** Matches functions that read elements without naming them, and escapes in names. */
 const UNNAMED_READS = /\b(?:children|descendants)\b|\\/;
 
 function reach(

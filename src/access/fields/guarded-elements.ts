@@ -28,7 +28,7 @@ export function guardedElements(type: string, rules: AccessRules): ReadonlySet<s
 /** Rules live as long as their caller. */
 const GUARDED = new WeakMap<AccessRules, Map<string, ReadonlySet<string>>>();
 
-/** The element itself, or every typed form of the choice that it is a form of. */
+/** The element itself, or every typed form of its choice. */
 export function formsOf(model: FhirModel, type: string, name: string): readonly string[] {
   if (name === 'resourceType' || name === 'id') return [];
   const elements = model.typeDefinition(type)?.elements;

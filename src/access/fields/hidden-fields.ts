@@ -49,8 +49,8 @@ export function covers(field: string, other: string): boolean {
 }
 
 /**
- * Whether a search parameter reads a hidden field, or one around or inside it: its values must then not exist for the
- * search, as the index does not say which of them came out of the hidden part.
+ * Whether a search parameter reads a hidden field, or an element around or inside it. The search must then ignore all
+ * of its values, because the index does not record which of them come from the hidden part.
  *
  * @param code also `code:identifier` and `code$0`, as index entries name them
  */

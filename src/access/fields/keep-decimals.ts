@@ -3,8 +3,9 @@ import { hasDecimalText } from '../../fhir/json/stringify-json.js';
 import { elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../../fhir/resource.js';
 
 /**
- * A resource in which decimals at some paths are written as in another one: who may not change a value may not change
- * its precision either. Clients that parse JSON into numbers send `1` back for `1.00`, so that is no reason to refuse.
+ * Copies the digits of decimals at some paths from another resource: a caller who may not change a value may not change
+ * its precision either. Clients that parse JSON into numbers send `1` back for `1.00`, so a different precision is no
+ * reason to refuse.
  *
  * @param shown equals the resource at these paths, apart from how decimals are written
  */

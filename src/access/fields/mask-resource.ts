@@ -40,9 +40,9 @@ export function withMasked<Row extends { readonly resource: AnyResource }>(
 }
 
 /**
- * Fields that every one of the rules hides; those that some rule shows are seen.
+ * Fields that every rule hides. A field that some rule shows is visible.
  *
- * PERF: kept for each list of rules, which may be hundreds, for all resources that they grant.
+ * PERF: cached for each list of rules, which may be hundreds.
  */
 export function hiddenByAll(rules: readonly AccessRule[]): readonly string[] {
   return rules.length === 1 ? rules[0]!.hidden : getOrCreate(HIDDEN, rules, () => coveredByAll(rules));
@@ -77,7 +77,7 @@ export function maskInside(resource: AnyResource, all: AccessRules | undefined):
 
 function maskHeads(resource: JsonObject, all: AccessRules | undefined): JsonObject {
   const { contained, entry, parameter, output } = resource;
-  // PERF: nearly no resource has others inside it.
+  // PERF: almost no resource contains others.
   if (contained === undefined && entry === undefined && parameter === undefined && output === undefined)
     return resource;
   return withChanged(resource, INLINE_HEADS, (value) => maskInline(value, all));
@@ -94,7 +94,8 @@ function maskInline(value: JsonObject, all: AccessRules | undefined): JsonObject
 const HIDDEN_INSIDE = new WeakMap<readonly AccessRule[], readonly string[]>();
 
 function hiddenInside(rules: readonly AccessRule[]): readonly string[] {
-  // As before the caller was narrowed: rules that no longer read still hide, and those that only write show nothing more.
+  // Decided by the rules from before narrowing: a rule that no longer reads still hides, and a rule that only writes
+  // shows nothing.
   const reading = rules.filter(({ interactions, narrowed }) => {
     const granted = narrowed?.from ?? interactions;
     return READ_INTERACTIONS.some((one) => granted.has(one));
@@ -103,7 +104,7 @@ function hiddenInside(rules: readonly AccessRule[]): readonly string[] {
   return hiddenByAll(reading.length > 0 ? reading : rules);
 }
 
-/** The object with the objects of some of its elements changed; itself where nothing is. */
+/** A copy with some elements replaced; the object itself if nothing changes. */
 function withChanged(
   source: JsonObject,
   names: readonly string[],

@@ -28,7 +28,7 @@ export interface Concurrency {
 /** {@link Concurrency}, all optional. */
 export type ConcurrencyOptions = { readonly [Name in keyof Concurrency]?: Concurrency[Name] | undefined };
 
-/** Nothing waits. */
+/** No limits: no request waits. */
 export const UNLIMITED: Concurrency = Object.freeze({
   total: Infinity,
   project: Infinity,

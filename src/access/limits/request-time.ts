@@ -1,10 +1,13 @@
-/** The time of a request that arrived before the call that carries it out: its body had to be read first. */
+/** The arrival time of a request that existed before its call, because its body had to be read first. */
 export interface RequestTime {
-  /** When the request had arrived, as `performance.now()` has it. Undefined: nothing took time before the call. */
+  /** When the request had arrived, as a time of `performance.now()`. Undefined: no time passed before the call. */
   began?: number | undefined;
 }
 
-/** Whether so many milliseconds are over. PERF: short bodies are read in less than one, and limits that are known are not checked again. */
+/**
+ * Whether this many milliseconds have passed. PERF: short bodies are read in less than one, and already checked limits
+ * are not checked again.
+ */
 export function isOver(ms: number, { began }: RequestTime): boolean {
   return began !== undefined && performance.now() - began >= ms;
 }
@@ -16,7 +19,7 @@ export function limitsSince<Limits extends object>(limits: Limits, time: Request
   return since;
 }
 
-/** How much of the time of a call with these limits is over already, in milliseconds. */
+/** How much time of a call with these limits has already passed, in milliseconds. */
 export function timeBefore(limits: object | undefined): number {
   const began = limits === undefined ? undefined : TIMES.get(limits)?.began;
   return began === undefined ? 0 : performance.now() - began;

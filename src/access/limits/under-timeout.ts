@@ -13,17 +13,17 @@ export interface TimedContext {
 }
 
 export interface TimeoutOptions {
-  /** After the first commit nothing ends the operation any more: it is one write, and the answer to it. Default false. */
+  /** Nothing ends the operation after its first commit: it consists of one write and its answer. Default false. */
   readonly untilWritten?: boolean | undefined;
-  /** How much of the time is over already, in milliseconds. Default 0. */
+  /** How much of the time has already passed, in milliseconds. Default 0. */
   readonly waited?: number | undefined;
 }
 
 /**
  * Runs an operation that ends by `limits.timeout`.
  *
- * @param work receives the context with a store that adds the deadline to each call, and with a signal that fires then, for
- * what takes long between the calls
+ * @param work receives the context with a store that adds the deadline to each call, and a signal that fires at the
+ * deadline, for long work between the calls
  * @throws FhirError `too-costly` - with `details.limit` `timeout`, and `details.unknown` as the store says
  */
 export async function underTimeout<Context extends TimedContext, Result>(
@@ -34,13 +34,13 @@ export async function underTimeout<Context extends TimedContext, Result>(
   const timeout = context.limits?.timeout;
   assertTimeout(timeout);
   if (timeout === undefined || timeout > MAX_DELAY_MS) return work(context);
-  // A store that answers within the turn would be quicker than the timer.
+  // A store that answers in the same turn would finish before the timer fires.
   if (waited > 0 && waited >= timeout) throw tooLong(timeout, callTimedOut());
   const left = timeout - waited;
   const control = new AbortController();
   const end = (): void => control.abort(new DOMException('The time of the operation is over', 'TimeoutError'));
   const timer = setTimeout(end, Math.ceil(left));
-  // PERF: made once, as that of each call is the same then.
+  // PERF: created once, because every call uses the same signal.
   const signal = eitherSignal(control.signal, context.signal);
   const options = { deadline: performance.now() + left, signal };
   let ended = false;
@@ -68,7 +68,7 @@ function isTimedOut(error: unknown, signal: AbortSignal): error is FhirError {
   return error.detailsOf('aborted')?.deadline === true || (signal.aborted && error.cause === signal.reason);
 }
 
-/** Keeps what the error says about the writes. */
+/** Keeps the error's details about writes. */
 function tooLong(max: number, error: FhirError): FhirError {
   const reason = `The call ran longer than ${max} ms: narrow its searches, or write less at once`;
   const worded = (text: string): string => WORDS.reduce((said, words) => said.replace(words, reason), text);

@@ -8,7 +8,7 @@ import { policyCriteria } from '../policy/policy-criteria.js';
 import { ALL_INTERACTIONS, type Interaction } from '../rule.js';
 import { parseScope, type Scope } from './scope.js';
 
-/** What is left of a caller's rules: those interactions, with the resources that match. */
+/** What a limit leaves of a caller's rules: these interactions, on resources that match. */
 export interface Limit {
   /** For explanations: `user/Observation.rs`. */
   readonly text: string;
@@ -20,7 +20,7 @@ export interface Limit {
 export interface Limits {
   /** For explanations: `the scopes`. */
   readonly text: string;
-  /** Several add up; none leaves nothing of the type. */
+  /** Several limits add up; an empty list allows nothing of the type. */
   limitsFor(type: string): readonly Limit[];
 }
 
@@ -88,7 +88,7 @@ export function scopeLimits(model: FhirModel, scopes: string, patient: string | 
 function criteriaOf(model: FhirModel, type: string, { context, query }: Scope, patient: string | undefined): Criteria {
   try {
     const asked = policyCriteria(model, type, `${type}?${query}`, new Map());
-    // A scope waits for no terminology.
+    // Scopes cannot use a terminology.
     assertExpanded(asked);
     return context === 'patient' ? and([inCompartment(model, type, patient!), asked]) : asked;
   } catch (error) {
@@ -98,7 +98,7 @@ function criteriaOf(model: FhirModel, type: string, { context, query }: Scope, p
   }
 }
 
-/** What belongs to no patient is in no compartment. */
+/** Types that belong to no patient are in no compartment. */
 function inCompartment(model: FhirModel, type: string, patient: string): Criteria {
   return coveredByWildcard(type) ? compartmentCriteria(model, type, { type: 'Patient', id: patient }) : NONE;
 }

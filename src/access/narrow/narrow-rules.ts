@@ -8,8 +8,8 @@ import type { Limit, Limits } from './limits.js';
 /**
  * The rules of a caller within limits: each grants less than before, and none is added.
  *
- * A rule that allows nothing any more stays, without interactions: what any rule hides of a type is kept from writers, also
- * from one that was narrowed.
+ * A rule that no longer allows anything stays, without interactions: fields that any rule of a type hides stay guarded
+ * from writers, also from a narrowed one.
  *
  * @throws FhirError `too-costly` - from `rulesFor`: rule and limit together
  */

@@ -23,14 +23,14 @@ export function narrowedCaller(caller: MemberCaller, narrowing: Narrowing): Memb
   }));
 }
 
-/** The caller under the narrowings of another one. */
+/** The caller with the narrowings of another caller. */
 export function narrowedLike(caller: MemberCaller, { narrowings = [] }: MemberCaller): MemberCaller {
   return narrowings.reduce(narrowedCaller, caller);
 }
 
 /**
- * True if the narrowings of a caller leave it an operation of administrators: a scope for users or systems names the type
- * itself, without a constraint. Always true for callers that are not narrowed.
+ * True if a caller's narrowings allow an operation of administrators: a `user/` or `system/` scope must name the type
+ * without a constraint. Always true for callers that are not narrowed.
  */
 export function leavesOffice(caller: Caller, type: string, interaction: Interaction): boolean {
   if (caller.kind !== 'member') return true;

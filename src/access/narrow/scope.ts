@@ -27,7 +27,10 @@ const OF_LETTERS: { readonly [letter: string]: readonly Interaction[] } = {
 
 const OF_WORDS: { readonly [word: string]: string } = { read: 'rs', write: 'cud', '*': 'cruds' };
 
-/** @returns undefined for other scopes, such as `openid` and `launch/patient`, and for what no version of SMART knows */
+/**
+ * @returns undefined for other scopes, such as `openid` and `launch/patient`, and for scopes that no version of SMART
+ * defines
+ */
 export function parseScope(text: string): Scope | undefined {
   const found = SCOPE.exec(text);
   if (found === null) return undefined;

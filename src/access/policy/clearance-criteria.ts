@@ -4,7 +4,7 @@ import { and, NONE, not, type Criteria } from '../../search/criteria/criteria.js
 import { SECURITY_LABELS } from '../../search/index/security-labels.js';
 import type { Clearance } from '../clearance.js';
 
-/** The resources that a clearance leaves: without a label of the system that has another code, or none. */
+/** The resources that a clearance allows: without a label of the system that has another code or no code. */
 export function clearanceCriteria(clearances: readonly Clearance[]): Criteria {
   return and(
     clearances.map(({ system, codes }) =>
@@ -37,7 +37,7 @@ function withLower(system: string, codes: readonly string[]): readonly string[] 
  *   { "url": "code", "valueCode": "N" } ] }
  * ```
  *
- * One that is not understood clears for nothing at all.
+ * A malformed clearance clears nothing.
  */
 export function clearanceOf(elements: JsonObject): Criteria | undefined {
   const extensions = extensionsOf(elements, OWN_EXTENSIONS.clearance);

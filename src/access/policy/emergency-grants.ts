@@ -10,15 +10,15 @@ export function isMarkedForEmergency(policy: JsonObject): boolean {
   return extensionsOf(policy, OWN_EXTENSIONS.emergencyAccess).length > 0;
 }
 
-/** True for a policy that emergency access takes: it is marked with `valueBoolean` true. */
+/** True for a policy that emergency access activates: it is marked with `valueBoolean` true. */
 export function isForEmergency(policy: JsonObject): boolean {
   const marks = extensionsOf(policy, OWN_EXTENSIONS.emergencyAccess);
   return marks.length > 0 && marks.every(({ valueBoolean }) => valueBoolean === true);
 }
 
 /**
- * The grants that hold. A marked policy without emergency keeps its place without its rules: the membership is bound by
- * policies all the same, and gets no default of its profile's type.
+ * The grants in force. Outside of emergencies, a marked policy stays in the list without its rules, so that the
+ * membership still counts as bound by policies and does not get the default of its profile's type.
  */
 export function grantsThatHold(grants: readonly PolicyGrant[], isEmergency: boolean): readonly PolicyGrant[] {
   return grants.map((grant) => {

@@ -7,7 +7,7 @@ import { didYouMean } from '../../fhir/messages/did-you-mean.js';
 import type { PolicyValue } from './parameters.js';
 import type { PolicyProblem } from './policy-problem.js';
 
-/** A policy that a membership names, with the parameters that it gives it. */
+/** A policy that a membership names, with the values of its parameters. */
 export interface ChosenPolicy {
   /** `AccessPolicy/1`. */
   readonly reference: string;
@@ -42,7 +42,7 @@ export function readMembershipPolicies(model: FhirModel, membership: JsonObject)
   return reader;
 }
 
-/** The same policy with the same parameters grants the same. */
+/** Removes repetitions: the same policy with the same parameters grants the same. */
 export function distinctPolicies(chosen: readonly ChosenPolicy[]): readonly ChosenPolicy[] {
   const byMeaning = new Map(chosen.map((one) => [JSON.stringify([one.id, ...one.parameters]), one]));
   return [...byMeaning.values()];

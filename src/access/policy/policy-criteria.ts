@@ -106,8 +106,8 @@ function parameterCriteria(
 }
 
 /**
- * @throws FhirError `invalid` - the value would be more than a value: `ge2020-01-01` where a date is compared, or less: `-`
- * where a text is
+ * @throws FhirError `invalid` - the value would act as more than a value (`ge2020-01-01` for a date) or as less (`-`
+ * for a string)
  */
 function plainValue(model: FhirModel, type: string, name: string, text: string): string {
   const value = escape(text);
@@ -138,12 +138,12 @@ function hasTest(criteria: Criteria, isFound: (test: ValueTest) => boolean): boo
   }
 }
 
-/** True if a date, number or quantity is compared other than for equality. */
+/** True if a date, number or quantity has a prefix other than `eq`. */
 function hasOtherPrefix(test: ValueTest): boolean {
   return 'prefix' in test && test.prefix !== 'eq';
 }
 
-/** Searches of texts leave punctuation out, and every text begins with what is left of `-`. */
+/** String searches drop punctuation, so `-` becomes the empty string, and every string begins with that. */
 function matchesAnyText(test: ValueTest): boolean {
   return test.kind === 'string' && test.text === '' && ANY_TEXT.has(test.comparator);
 }

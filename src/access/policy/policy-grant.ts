@@ -8,7 +8,7 @@ export interface PolicyGrant {
   readonly reference: string;
   readonly policy: JsonObject;
   readonly parameters: PolicyParameters;
-  /** Taken by emergency access. */
+  /** Set if emergency access activates the policy. */
   readonly emergency?: true | undefined;
   /** The concepts that its criteria test, by request: see `expansionsIn`. Default: none. */
   readonly expansions?: Expansions | undefined;

@@ -2,8 +2,8 @@ import type { JsonObject } from '../../fhir/resource.js';
 import { ALL_INTERACTIONS, READ_INTERACTIONS, type Interaction } from '../rule.js';
 
 /**
- * The interactions that a rule of an AccessPolicy grants: with `readonly` those that read, else those that it lists,
- * else all. An unknown value grants none.
+ * The interactions that a rule of an AccessPolicy grants: with `readonly` the reading ones, otherwise the ones it
+ * lists, otherwise all. An unknown value grants none.
  */
 export function ruleInteractions(rule: JsonObject): readonly Interaction[] {
   const { readonly = false, interaction = ALL_INTERACTIONS } = rule;

@@ -1,7 +1,7 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { AccessRule, AccessRules } from '../rule.js';
 
-/** Rules made at first use of each type, and kept. What is not a resource type has none. */
+/** Creates the rules of each type at first use, and caches them. Names that are not resource types have no rules. */
 export function rulesByType(model: FhirModel, make: (type: string) => readonly AccessRule[]): AccessRules {
   const cache = new Map<string, readonly AccessRule[]>();
   return {

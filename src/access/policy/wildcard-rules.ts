@@ -31,7 +31,7 @@ export function isFieldOfSomeType(model: FhirModel, field: string): boolean {
   return known;
 }
 
-/** PERF: asked at each sign-in and computed over all types; the results never change. */
+/** PERF: needed at each sign-in and computed over all types; the results never change. */
 const FIELDS = perModel(() => new LRUCache<string, boolean>({ max: 5_000 }));
 
 /**

@@ -12,7 +12,7 @@ import type { AccessRule } from '../rule.js';
 /**
  * Restricts a caller's search to resources that the rules grant, without any use of hidden fields.
  *
- * @throws FhirError `too-costly` - the search, or what the rules make of it; see `assertAffordable`
+ * @throws FhirError `too-costly` - the search itself, or with the rules added; see `assertAffordable`
  *
  * @param rules those of the searched type
  * @param rulesOf those of the types that chains lead to

@@ -16,7 +16,7 @@ export type SearchRules = (type: string) => readonly AccessRule[] | null;
  * Rules that show everything the criteria read share one copy of them. If rules hide parts, those parts are repeated
  * per distinct set of hidden fields, and multiply through chains; the cost is checked before any store call.
  *
- * @throws FhirError `too-costly` - the question, or what the rules make of it; see `assertAffordable`
+ * @throws FhirError `too-costly` - the search itself, or with the rules added; see `assertAffordable`
  */
 export function restrict(
   model: FhirModel,

@@ -13,11 +13,10 @@ import { grantsNow, openRules, type Reading, resolved, visibleEntry } from './vi
 export type RestrictSearch = (query: GuardedQuery, rules: readonly AccessRule[]) => Promise<SearchQuery | null>;
 
 /**
- * Behind `GuardedStore.typeHistory`: of each resource the versions that its own history shows.
+ * Implements `GuardedStore.typeHistory`: each resource contributes the versions that its own history shows.
  *
- * Callers that see the whole type read the store's pages as they are. For others a page is made of the resources that
- * they see, the last changed first, and never of what lies between: neither its length nor its cost depends on hidden
- * resources.
+ * Callers who see the whole type get the store's pages unchanged. For others, a page comes only from the resources that
+ * they see, last changed first, so neither its length nor its cost depends on hidden resources.
  *
  * @throws FhirError `unsupported`, `too-costly`
  */
@@ -137,8 +136,8 @@ class TypeHistory {
   }
 }
 
-/** Resources behind a page at most, for callers that do not see the whole type. */
+/** Maximum number of resources that a page draws on, for callers who do not see the whole type. */
 const MAX_RESOURCES = 1000;
 
-/** Versions that are decided at once at least. */
+/** Minimum number of versions that are decided together. */
 const MIN_BATCH = 50;

@@ -56,7 +56,7 @@ export function readVisible(reading: Reading, keys: readonly GuardedKey[]): Prom
 
 /**
  * @param decided the rules for each key; null: it may not be read
- * @param allowed the positions of the others
+ * @param allowed the positions of the readable keys
  * @param asked their keys in the store
  */
 async function readGranted(
@@ -141,7 +141,7 @@ async function visibleEntries(
 const MISSING: ReadResult = Object.freeze({ status: 'missing' });
 const NO_VERSIONS: HistoryPage = Object.freeze({ entries: Object.freeze([]), total: 0 });
 
-/** The key in the store. What the rules decide from a resource, they decide from the whole one. */
+/** The key in the store, without `elements` if the rules need the whole resource to decide. */
 function fullKey(key: GuardedKey, caller: Caller, rules: readonly AccessRule[]): ResourceKey {
   const { type, id, version } = key;
   const elements = rules.every(isOpen) ? key.elements : undefined;

@@ -19,7 +19,7 @@ export interface BreakGlassOptions extends Pick<AuditOptions, 'purpose' | 'reque
   /** Receives the record. It is required: if the hook fails, there is no emergency access. */
   readonly audit: AuditHook;
   /**
-   * Called at once, for a pager or a message to the privacy officer. It is awaited; what it throws becomes a process warning
+   * Called at once, for a pager or a message to the privacy officer. It is awaited; an error becomes a process warning
    * (`FHIRGRAPH_EMERGENCY`), because a pager that is down must not stop the access.
    */
   readonly onEmergency?: ((emergency: EmergencyNotice) => void | Promise<void>) | undefined;

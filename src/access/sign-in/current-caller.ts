@@ -81,7 +81,7 @@ function removalWhile(store: ResourceStore, caller: MemberCaller, stillMay: Stil
       await confirm(store, caller, stillMay, options);
       return removal.removeProject(project, options);
     },
-    // What was removed is gone already: no right is needed to forget it.
+    // The data is already removed, so scrubbing its remains needs no rights.
     scrub: (options) => removal.scrub(options),
   };
 }

@@ -21,7 +21,7 @@ interface Entry extends KeptSignIn {
 }
 
 /**
- * The sign-ins of a store, each kept for as long as nothing has changed that may decide about access.
+ * The sign-ins of a store. Each is kept until a write that may affect access.
  *
  * Only over stores with `accessEpoch`, and whose reads are current: a replica may show a change in its epoch
  * before another one shows it in a policy.
@@ -52,9 +52,9 @@ const MAX_ENTRIES = 2_000;
 
 const BY_STORE = new WeakMap<ResourceStore, KeptSignIns>();
 
-/** An identity and its terms as a text; undefined for identities that are spelled in unusual ways. */
+/** An identity and its terms as a cache key; undefined for identities in an unusual form. */
 export function signInKey(identity: SignInIdentity, requirePolicy: boolean): string | undefined {
-  // Sign-in explains what is wrong with others.
+  // Sign-in reports what is wrong with other values.
   if (!isJsonObject(identity) || Object.getPrototypeOf(identity) !== Object.prototype) return undefined;
   const names: string[] = [];
   for (const [claim, name] of Object.entries(identity) as [string, unknown][]) {
@@ -69,8 +69,8 @@ export function signInKey(identity: SignInIdentity, requirePolicy: boolean): str
 const MAX_NAME = 500;
 
 /**
- * Whether everything that this member's rights follow from raises the epoch when it changes. Value sets do not, nor the
- * period of a RelatedPerson, which ends by the time.
+ * Whether every change that can affect this member's rights also changes the epoch. Changes of value sets do not, and
+ * neither does the end of a RelatedPerson's period.
  */
 function isDecidedByEpoch({ user, profile, grants }: Member): boolean {
   const types = [user, profile].map((reference) => splitReference(reference).type);

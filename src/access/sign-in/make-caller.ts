@@ -21,7 +21,7 @@ export interface Emergency extends AuditedEmergency {
   readonly clock?: (() => Date) | undefined;
 }
 
-/** What the caller's audit records say of its request, and whether it is an emergency. */
+/** The purpose and id of the request for audit records, and the emergency if there is one. */
 export interface CallerRequest extends Pick<AuditOptions, 'purpose' | 'requestId'> {
   readonly emergency?: Emergency | undefined;
 }

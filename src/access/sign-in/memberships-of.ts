@@ -17,7 +17,7 @@ export type PersonIdentity = { readonly user: ResourceRef } | { readonly externa
 /**
  * The memberships of a person in all projects, inactive ones included, by the directory above the projects.
  *
- * Entries that older versions wrote do not name the person. While there are any, each project is searched.
+ * Entries that older versions wrote do not name the person. While such entries exist, each project is searched.
  *
  * @param opened the store as the host opened it, for which a complete directory is remembered
  * @throws FhirError `unauthenticated`, `invalid` - the identity is empty

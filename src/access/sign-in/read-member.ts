@@ -11,7 +11,7 @@ import type { FoundMembership } from './memberships-of.js';
 import { ownParameters } from './own-parameters.js';
 import { accessEnd, assertNotExpired, assertNotRevoked, revokedUntil } from './session-times.js';
 
-/** What a sign-in found about a member, all conditions of membership checked. */
+/** The data of a member that sign-in has read and checked. */
 export interface Member {
   readonly project: string;
   /** The elements of the Project. */
@@ -24,7 +24,7 @@ export interface Member {
   readonly grants: readonly PolicyGrant[];
   /** When its access ends, in milliseconds since 1970; Infinity: never. */
   readonly end: number;
-  /** Sessions until then were revoked, in milliseconds since 1970; -Infinity: none. */
+  /** Sessions that began until then are revoked. In milliseconds since 1970; -Infinity: none. */
   readonly revoked: number;
 }
 
@@ -38,7 +38,7 @@ export interface SessionTerms {
 }
 
 /**
- * Reads what decides about a member.
+ * Reads the resources that a member's rights depend on.
  *
  * @throws FhirError the codes of `signIn`
  */
@@ -65,8 +65,8 @@ export async function readMember(
 }
 
 /**
- * What the rights of a member follow from, as a text: equal texts mean equal rights. Elements without rights, such as
- * `userName`, are not part of it.
+ * A fingerprint of the data that a member's rights depend on: equal strings mean equal rights. It excludes elements
+ * such as `userName`, which grant nothing.
  */
 export function rightsOf({ settings, membership, user, profile, parameters, grants, end }: Member): string {
   const elements = elementsOf(membership);

@@ -46,8 +46,8 @@ export function fixedLink(caller: MemberCaller, { resourceType, id }: AnyResourc
  * - `RelatedPerson.patient` of others changes only by callers who read every Patient, and by project administrators:
  * others could grant a RelatedPerson more than they see themselves. The same applies to restoring a deleted one.
  *
- * It depends on the caller's rules and on what the caller is shown alone, as {@link fixedLink} keeps the others from
- * naming what is fixed, and so reveals nothing.
+ * The result depends only on the caller's rules and on the elements that the caller sees, so it reveals nothing: {@link
+ * fixedLink} keeps callers from sending fixed elements that they cannot see.
  *
  * @param before null if there is no current version
  * @param deleted true if there was one before

@@ -11,7 +11,7 @@ export function requireId(name: ResourceRef, type: string): string {
   throw unnamed(name, type, `${type}/id`);
 }
 
-/** A token that lacks a claim does not say who asks. */
+/** A token without the claim does not identify anybody. */
 export function unnamed(name: unknown, type: string, form: string): FhirError {
   return new FhirError(codeFor(name), `Sign-in needs the id of a ${type}, as id, ${form} or Reference`);
 }

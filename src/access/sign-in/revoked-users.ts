@@ -4,9 +4,9 @@ import type { ResourceKey } from '../../store/resource-key.js';
 import type { PutWrite } from '../../store/write.js';
 
 /**
- * The scope of the times before which no sessions of a User are accepted. They are not in the User, because its
- * owner may change its extensions: a revoked session could take its own end back. An id never contains a slash, so no caller has this
- * project.
+ * The scope of the records of revoked Users: sessions that began before the recorded time are refused. The time is not
+ * in the User, because a member may change the extensions of its User, so a revoked session could undo its own end. An
+ * id never contains a slash, so no caller has this project.
  */
 const REVOKED_USERS = '/revoked-users';
 

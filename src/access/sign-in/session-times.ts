@@ -5,7 +5,7 @@ import { elementsOf, type AnyResource } from '../../fhir/resource.js';
 /**
  * When the access of a member ends, in milliseconds since 1970; the earliest of several times. Infinity: never.
  *
- * A time that is not understood has passed.
+ * A malformed time counts as passed.
  */
 export function accessEnd(membership: AnyResource): number {
   return Math.min(Infinity, ...instantsOf(membership, OWN_EXTENSIONS.accessExpires, -Infinity));
@@ -20,7 +20,7 @@ export function assertNotExpired(end: number, now: number): void {
 /**
  * Until when the sessions of a member were revoked, in milliseconds since 1970; -Infinity: none were.
  *
- * A time that is not understood revokes all sessions.
+ * A malformed time revokes all sessions.
  *
  * @param holders the membership, and the record of the User's revoked sessions
  */

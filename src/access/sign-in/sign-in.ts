@@ -92,7 +92,7 @@ export function signIn(
   });
 }
 
-/** One sign-in on its way. */
+/** The state of a sign-in in progress. */
 interface SignInWork {
   readonly options: SignInOptions;
   readonly session: Session;
@@ -101,8 +101,7 @@ interface SignInWork {
 }
 
 /**
- * Signs in by what was kept of the last time, or from the start where something has changed since that may decide about
- * access.
+ * Uses the kept sign-in if nothing that may affect access has changed since; otherwise signs in from the start.
  *
  * @param opened the store as the host opened it
  */
@@ -115,7 +114,7 @@ async function signInOnce(
   const { purpose, requestId } = options;
   const kept = KeptSignIns.of(opened);
   const key = kept === undefined ? undefined : signInKey(identity, session.requirePolicy);
-  // Before anything else is read: a change in between is seen by the next sign-in.
+  // Read before anything else, so that the next sign-in notices a change in between.
   const epoch = key === undefined ? undefined : await store.accessEpoch!();
   const last = key === undefined ? undefined : kept!.find(key, epoch!);
   const now = session.clock();
@@ -135,7 +134,7 @@ async function signInOnce(
   return { member, caller };
 }
 
-/** Nobody has signed in yet, so that the purpose and the id of the request are those of the options. */
+/** There is no caller yet, so the purpose and the id of the request come from the options. */
 function auditing(store: ResourceStore, options: SignInOptions): AuditedContext {
   const { audit, requireAudit, purpose, requestId } = options;
   return { store, caller: undefined, audit, requireAudit, purpose, requestId };
@@ -160,7 +159,7 @@ export async function signInAgain(
     throw new FhirError('forbidden', `ProjectMembership/${id} names no access policy for emergencies`);
   }
   const { purpose, requestId } = caller;
-  // Reading it again must not undo what narrowed it.
+  // Reading the member again must not undo the narrowings.
   const again = narrowedLike(await callerOf(store, member, { purpose, requestId, emergency }), caller);
   joinSession(again, caller);
   return { caller: again, lastUpdated, isListed };

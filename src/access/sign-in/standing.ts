@@ -7,7 +7,7 @@ import { readMemberAgain } from './read-member-again.js';
 import { rightsOf, type Member, type SessionTerms } from './read-member.js';
 import { assertNotExpired } from './session-times.js';
 
-/** What a caller keeps of its sign-in, for as long as it is used. */
+/** The session of a caller, kept while the caller is in use. */
 export interface Session {
   readonly requirePolicy: boolean;
   /** When it began, in milliseconds since 1970. */
@@ -20,11 +20,11 @@ export interface Session {
 
 interface Standing extends Session {
   readonly member: Member;
-  /** When it was last found to hold. */
+  /** When the session was last confirmed. */
   checked: number;
-  /** The store's epoch then; undefined before the first look. */
+  /** The store's epoch at that check; undefined before the first check. */
   epoch: string | undefined;
-  /** The epoch was the same at two looks in a row, so that no replica is behind it. */
+  /** True if two checks in a row found the same epoch, so that no replica lags behind it. */
   isSettled: boolean;
   /** The check that is running. */
   checking: Promise<void> | undefined;
@@ -47,7 +47,7 @@ export function beginSession(caller: MemberCaller, member: Member, session: Sess
   });
 }
 
-/** A caller made of another one lives as long as that one. */
+/** Makes a derived caller end together with the original. */
 export function joinSession(caller: MemberCaller, of: MemberCaller): void {
   const standing = STANDINGS.get(of);
   if (standing !== undefined) STANDINGS.set(caller, standing);
@@ -62,10 +62,10 @@ export function termsOf(caller: MemberCaller): SessionTerms | undefined {
 /**
  * Checks that the session of a caller still holds, if the last check was long enough ago.
  *
- * The check is one look at the store's epoch; what decides about the member is read again only where that has changed.
+ * The check reads the store's epoch. Only if that has changed, it reads the member's resources again.
  *
- * @returns undefined without a check: most calls. Otherwise it rejects with the codes of `signIn`, `session-ended` among
- * them; a store that cannot be asked ends nothing.
+ * @returns undefined without a check: most calls. Otherwise it rejects with the codes of `signIn`, `session-ended`
+ * among them; an unreachable store does not end the session.
  */
 export function assertSession(
   store: ResourceStore,
@@ -77,7 +77,7 @@ export function assertSession(
   if (standing.ended !== undefined) return Promise.reject(standing.ended);
   const now = standing.clock();
   const passed = now - standing.checked;
-  // A clock that was put back says nothing.
+  // If the clock went backwards, check.
   if (now < standing.member.end && passed >= 0 && passed < standing.recheckAfter) return undefined;
   // One check serves all calls that are due. The call that began it may be aborted; then the next one checks itself.
   if (standing.checking !== undefined) return standing.checking.catch(() => assertSession(store, caller, options));
@@ -111,7 +111,7 @@ const ENDS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 async function check(store: ResourceStore, standing: Standing, now: number): Promise<void> {
   const { member, requirePolicy, issued } = standing;
   assertNotExpired(member.end, now);
-  // Before the rest is read: a change in between is seen at the next look.
+  // Read before the rest, so that the next check notices a change in between.
   const epoch = await store.accessEpoch?.();
   const isSame = epoch !== undefined && epoch === standing.epoch;
   if (!isSame || !standing.isSettled) {

@@ -42,7 +42,7 @@ export async function withConcepts(
 }
 
 /**
- * Asks a terminology for expansions, all at once.
+ * Requests expansions from a terminology, all at once.
  *
  * @throws FhirError `unsupported` - there is no terminology, or it cannot expand one of them
  * @throws FhirError `unavailable` - it cannot be reached, takes longer than 10 seconds, or answers something else
@@ -70,7 +70,7 @@ export async function expandAll(
   const count = found.reduce((sum, [, concepts]) => sum + concepts.length, 0);
   if (count > MAX_CONCEPTS)
     throw tooCostly('codes of value sets in one search', MAX_CONCEPTS, count, 'name a narrower set');
-  // What the search makes of thousands of codes takes as long again.
+  // Building criteria from thousands of codes takes as long again.
   if (count > MANY_CONCEPTS && pace.isSpent) await pace.next();
   return new Map(found);
 }

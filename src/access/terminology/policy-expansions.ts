@@ -10,10 +10,10 @@ import { expandAll } from './expand-concepts.js';
 import { searchTrusted } from './search-terminology.js';
 
 /**
- * Expands what the criteria of a policy test by value sets and hierarchies of codes, so that its rules are compiled with
- * codes. Policies without such tests stay as they are.
+ * Expands the value sets and hierarchies of codes in a policy's criteria, so that its rules are compiled with codes.
+ * Policies without such tests stay as they are.
  *
- * @throws FhirError `policy-invalid` - there is no terminology, or it does not know or cannot expand one of them
+ * @throws FhirError `policy-invalid` - there is no terminology, or a value set is unknown or cannot be expanded
  * @throws FhirError `unavailable` - the terminology cannot be reached
  */
 export async function withPolicyExpansions(
@@ -34,7 +34,7 @@ export async function withPolicyExpansions(
   }
 }
 
-/** The codes of errors that asking again does not change. */
+/** The error codes for which a retry is useless. */
 const REFUSED: ReadonlySet<string> = new Set(['invalid', 'unsupported', 'too-costly', 'not-found']);
 
 /** PERF: without a mention nothing is parsed here. */
@@ -47,7 +47,7 @@ function* conceptCriteria(
 ): Generator<Criteria> {
   const { criteria, resourceType } = rule;
   if (typeof criteria !== 'string' || !MENTION.test(decodedName(criteria))) return;
-  // A rule for all types is compiled for each at its first use, when nobody can be asked any more.
+  // A rule for all types is compiled for each type at its first use, when it is too late to call the terminology.
   const types = resourceType === '*' ? model.resourceTypes : [String(resourceType)];
   for (const type of types) {
     try {

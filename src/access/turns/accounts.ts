@@ -1,18 +1,18 @@
-/** What somebody runs and has used. */
+/** The running requests and the used time of a project or caller. */
 export interface Account {
   readonly name: string;
   running: number;
-  /** Milliseconds of ended turns, beginning with what the one served last had used. */
+  /** Milliseconds of ended turns, starting from the used time of the account that was served last. */
   used: number;
   /** Increases with each turn. */
   served: number;
 }
 
-/** Accounts by name, as long as they run or wait for something. */
+/** Accounts by name, kept while they have running or waiting requests. */
 export class Accounts<Kept extends Account> {
   readonly #accounts = new Map<string, Kept>();
   #served = 0;
-  /** What the one served last had used. */
+  /** The used time of the account that was served last. */
   #level = 0;
 
   constructor(private readonly create: (account: Account) => Kept) {}
@@ -35,7 +35,7 @@ export class Accounts<Kept extends Account> {
     return [...this.#accounts.values()];
   }
 
-  /** Those who wait, in the order in which they come next. */
+  /** The waiting accounts, in the order in which they come next. */
   inOrder(waits: (account: Kept) => boolean): readonly Kept[] {
     return this.all()
       .filter(waits)

@@ -12,7 +12,7 @@ import { getOrCreate } from '../../platform/maps.js';
 /** A request that takes turns with the others over its store. */
 export interface TurnRequest {
   readonly store: ResourceStore;
-  /** Anything else than a caller does not wait: it is refused at once. */
+  /** A request without a valid caller does not wait, because it will be refused. */
   readonly caller: unknown;
   readonly concurrency: Concurrency;
   readonly signal?: AbortSignal | undefined;
@@ -21,8 +21,8 @@ export interface TurnRequest {
 }
 
 /**
- * Runs a request when it is its turn. Requests inside it (a resolver of the host that queries) belong to its turn, so that
- * none waits for one that waits for it.
+ * Runs a request when it is its turn. Requests inside it (a resolver of the host that queries) belong to its turn, so
+ * that no request waits for itself.
  *
  * @param work receives how long it waited, in milliseconds
  * @throws FhirError `throttled` - too many requests wait, or it waited too long
@@ -47,8 +47,8 @@ async function inTurnOf<Result>(
   const isWaiting = 'leave' in taken;
   const turn = isWaiting ? await inLine(taken, request) : taken;
   try {
-    // A turn is handed on by the one that ends. Without a pause, requests over a synchronous store would run in a row
-    // and leave no time to anything else.
+    // A request that ends passes its turn on. Without a pause, requests over a synchronous store would run in a row and
+    // block all other work.
     if (isWaiting) await nextTurn();
     const waited = isWaiting ? performance.now() - asked : 0;
     return await (current === undefined ? work(waited) : current.run(turn, () => work(waited)));

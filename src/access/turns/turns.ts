@@ -2,7 +2,7 @@ import { FhirError } from '../../fhir/error.js';
 import type { Concurrency } from '../limits/concurrency.js';
 import { type Account, Accounts } from './accounts.js';
 
-/** Whose request it is. */
+/** The owner of a request. */
 export interface Holder {
   readonly project: string;
   /** Distinct within the project. */
@@ -27,7 +27,7 @@ interface Waiter {
   readonly start: (turn: Turn) => void;
 }
 
-/** A caller of a project: what it runs, and who waits. */
+/** A caller in a project: its running and waiting requests. */
 interface CallerAccount extends Account {
   readonly waiting: Set<Waiter>;
 }
@@ -52,8 +52,9 @@ interface Taken extends Turn {
  * ward     cy  ○          next: cy (its project runs nothing), then bo, then ann
  * ```
  *
- * Among equals the one comes first that has used less time since it began to wait or run: a project of long requests gets
- * its share of time, not of turns. An idle project starts like the one served last, so no project saves up time.
+ * Among equals, the one that has used less time since it began to wait or run comes first: a project with long requests
+ * gets its share of time, not of turns. An idle project starts with the used time of the project that was served last,
+ * so no project saves up time.
  */
 export class Turns {
   #running = 0;
@@ -68,7 +69,7 @@ export class Turns {
     }));
   }
 
-  /** Running and waiting requests; nothing is kept of others. */
+  /** The number of running and waiting requests; ended requests leave no state. */
   get size(): number {
     return this.#running + this.#projects.all().reduce((sum, { waiting }) => sum + waiting, 0);
   }
@@ -101,7 +102,7 @@ export class Turns {
   }
 
   /**
-   * Takes nothing.
+   * Checks without taking a place.
    *
    * @throws FhirError `throttled` - too many wait for another one to wait
    */
@@ -111,7 +112,7 @@ export class Turns {
     this.#close(project, caller);
   }
 
-  /** Ends a turn and hands it on. */
+  /** Ends a turn and passes it on. */
   end(turn: Turn): void {
     if (!turn.active) return;
     turn.active = false;
@@ -153,7 +154,7 @@ export class Turns {
     return [project, project.callers.open(holder.caller)];
   }
 
-  /** Nobody overtakes those who wait in the same line. */
+  /** No request overtakes waiting requests of its own caller. */
   #mayBegin(limits: Concurrency, project: ProjectAccount, caller: CallerAccount): boolean {
     return caller.waiting.size === 0 && this.#mayRun(limits, project, caller);
   }
@@ -182,14 +183,14 @@ export class Turns {
     return turn;
   }
 
-  /** Forgets who neither runs nor waits. */
+  /** Removes accounts without running or waiting requests. */
   #close(project: ProjectAccount, caller: CallerAccount): void {
     if (caller.running === 0 && caller.waiting.size === 0) project.callers.close(caller);
     if (project.running === 0 && project.waiting === 0) this.#projects.close(project);
   }
 }
 
-/** After this many seconds a client may try again. */
+/** Seconds after which a client should try again. */
 const RETRY_AFTER = 1;
 
 /** @param max the limit that was reached */

@@ -29,7 +29,7 @@ import type { OwnWrite, ReadyWrite } from './ready-write.js';
 import { LENIENT, validatingWrite, validationFor } from './validate-writes.js';
 
 /**
- * Behind `GuardedStore.commit`, where the promises are: load, decide, commit, answer.
+ * Implements `GuardedStore.commit`: load, decide, commit, answer.
  *
  * @param profiles that the host requires, in addition to those of the project
  */
@@ -103,7 +103,7 @@ async function answersOf(
   caller: Caller,
   trace: AccessTrace | undefined,
 ): Promise<readonly GuardedResult[]> {
-  // What is written is not ended any more.
+  // The abort signal no longer applies once the data is written.
   const pace = new Pace();
   const resultOf = new Map<ReadyWrite, WriteResult>();
   for (let index = 0; index < steps.length; index++) {
@@ -137,7 +137,10 @@ interface Step {
   readonly write: Write;
 }
 
-/** What the writes replace or delete: the patients of its compartments are touched, too. A creation replaces nothing. */
+/**
+ * Reads the resources that the writes replace or delete, because the record also names their patients. A creation
+ * replaces nothing.
+ */
 async function readReplaced(
   store: ResourceStore,
   steps: readonly Step[],

@@ -68,7 +68,7 @@ async function decideInOrder<State>(
     if (pace.isSpent) await pace.next();
     try {
       const deciding = decide(state, writes[from]!, from);
-      // PERF: what is decided at once does not wait for a turn of promises.
+      // PERF: a synchronous decision does not wait for a promise.
       const decided = deciding instanceof Promise ? await deciding : deciding;
       ready.push(...decided.ready);
       state = decided.state;

@@ -15,9 +15,9 @@ interface Entry {
 /**
  * The elements of a Project as it is now; none if it is gone.
  *
- * PERF: writes of a Project raise the store's epoch, which all requests of a moment read together. So a Project is read
- * again only when that has changed. A replica may show a change in its epoch before another one shows it in the
- * Project, so it is read each time where there are replicas.
+ * PERF: writes of a Project change the store's epoch, which concurrent requests read together. So a Project is read
+ * again only when the epoch has changed. Over replicas it is read each time, because one replica may show the new epoch
+ * before another shows the changed Project.
  */
 export async function readProjectSettings(
   store: ResourceStore,

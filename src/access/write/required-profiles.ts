@@ -58,7 +58,7 @@ export function* assertingProfiles(
   const errors = issues.filter(({ severity }) => severity === undefined);
   const [first] = errors;
   if (first === undefined) return;
-  // Profiles are checked from the root of the resource on, so each finding has a place.
+  // Profiles are checked from the root of the resource, so each finding has a location.
   const [place] = first.expression!;
   throw new FhirError(
     'unprocessable',

@@ -2,7 +2,7 @@ import { referenceText } from '../../fhir/reference.js';
 import { elementsOf, type AnyResource } from '../../fhir/resource.js';
 
 /**
- * The texts that no two resources may share, for the store to enforce.
+ * The keys that no two resources may share, for the store to enforce.
  *
  * | type | text |
  * |---|---|
@@ -21,7 +21,7 @@ export function uniqueKeysOf(resource: AnyResource): readonly string[] {
 }
 
 /**
- * The unique text of a User's e-mail.
+ * The unique key of a User's e-mail.
  *
  * @param scope `Project/1` for a User of one project; undefined for one of the whole server
  */
@@ -29,7 +29,7 @@ export function userEmailKey(email: string, scope: string | undefined): string {
   return `User.email=${scope ?? ''} ${normalizeEmail(email)}`;
 }
 
-/** The one form in which e-mails compare: composed, lower case, without surrounding blanks. */
+/** The normal form in which e-mails are compared: composed, lower case, without surrounding blanks. */
 export function normalizeEmail(email: string): string {
   return email.normalize('NFKC').trim().toLowerCase();
 }

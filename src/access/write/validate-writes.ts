@@ -16,7 +16,7 @@ import { readProjectSettings } from './project-settings.js';
 import { assertingProfiles, NO_PROFILES, requiredProfiles, type RequiredProfiles } from './required-profiles.js';
 import { withIndex } from '../write-error.js';
 
-/** What the resources of a commit are checked against. */
+/** The validation of the resources in a commit. */
 export interface WriteValidation {
   /** Whether resources of a type are checked against the R4 definitions. */
   isStrict(type: string): boolean;
@@ -52,8 +52,8 @@ export async function validationFor(
 }
 
 /**
- * Rejects, in steps, a resource that cannot be stored, in strict mode one that violates the R4 definitions, and one that does not
- * conform to the profiles that are required.
+ * Rejects, in steps, a resource that cannot be stored, that violates the R4 definitions in strict mode, or that does
+ * not conform to the required profiles.
  *
  * @param index position of the write, for the error
  * @param maxBytes maximum size, in bytes of the JSON text

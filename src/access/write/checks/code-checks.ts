@@ -23,7 +23,7 @@ function isNoCode({ project }: MemberCaller, key: ResourceKey, from: number): Ad
     role: 'added',
     write: { kind: 'assert-no-match', query: { project, type: 'Bot', criteria: refersTo('code-binary', key) } },
     from,
-    // The id of the Bot is not for everybody to know.
+    // The message does not name the Bot, because not every caller may see it.
     refusal: () =>
       new FhirError(
         'forbidden',

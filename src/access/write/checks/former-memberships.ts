@@ -45,7 +45,7 @@ export function formerMembershipWrite(project: string, membership: AnyResource):
 /**
  * The profiles, as `Type/id`, that removed memberships of a User in a project had. They may not exist any more.
  *
- * Memberships that were removed by versions of this library without these records are not known.
+ * Memberships that older versions removed have no records.
  */
 export async function formerProfiles(
   store: ResourceStore,

@@ -10,7 +10,7 @@ import type { Caller, MemberCaller } from '../../caller.js';
 import { withIndex } from '../../write-error.js';
 import { writtenKey, type AddedWrite, type ReadyWrite } from '../ready-write.js';
 
-/** The Project of the writes, which {@link withPolicyChecks} looks at where they delete a policy. */
+/** Loads the Project, which {@link withPolicyChecks} needs if the writes delete a policy. */
 export async function loadPolicyUser(
   store: ResourceStore,
   { project }: Caller,

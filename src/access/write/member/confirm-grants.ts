@@ -11,7 +11,7 @@ import type { AddedWrite } from '../ready-write.js';
  * depend on other resources, which may change between decision and commit. For other rules the expected version is
  * enough.
  *
- * @param rules those that the decision found to grant it
+ * @param rules the rules that granted it in the decision
  */
 export function confirmGrants(
   state: CommitState,

@@ -7,10 +7,10 @@ import { OPERATORS_FIELDS } from '../../policy/default-rules.js';
 /**
  * Decides the write of a Project by its own trusted code: it changes what the project's administrators may change, and
  * the project's own secrets; the settings that belong to the operator stay, and may be repeated or left out. The
- * operator's secrets may only be left out: they are never readable, so repeating would be guessing.
+ * operator's secrets must be left out: they are never readable, so a repeated value could only be a guess.
  *
  * @param stored undefined if there is no such Project yet: it may then be made, but not as a super-admin project
- * @returns a `forbidden` error where it touches what it may not
+ * @returns a `forbidden` error if it changes anything else
  */
 export function ownProjectWrite(stored: AnyResource | undefined, asked: AnyResource): AnyResource | FhirError {
   const wanted = elementsOf(asked);

@@ -13,8 +13,8 @@ import { outOfReach } from './trusted-reach.js';
 type Put = GuardedWrite & { kind: 'put' };
 
 /**
- * True for resources that trusted code may only write based on the stored version: a project's own code its Project and
- * its Bots, and resources whose secrets stay where they are left out.
+ * True for resources that trusted code may only write based on the stored version: the Project and the Bots of a
+ * project's own code, and resources whose omitted secrets stay.
  */
 export function restsOnStored(caller: SystemCaller | ServerCaller, write: Put): boolean {
   return isOwnPut(caller, write) || keepsSecrets(write);
