@@ -10,12 +10,12 @@ import { findMergeErrors } from './validation/fields-merge.js';
 import { VALIDATION_RULES } from './validation/rules.js';
 import { withTypedReferences } from './validation/typed-references.js';
 
-/** The most errors that one answer lists. */
+/** Maximum number of errors in one answer. */
 const MAX_ERRORS = 20;
 
 /**
- * Checks a document by GraphQL's rules and FHIR's, and then whether its fields merge: a turn each where they take long,
- * and for a long document one for each part of the rules.
+ * Checks a document by the rules of GraphQL and FHIR, and then whether its fields merge. Long checks take a turn of the
+ * event loop each; for a long document, each part of the rules does.
  *
  * PERF: loaded by `import()` with the first document that is not plain.
  *
@@ -47,13 +47,13 @@ export async function checkByRules(
   return document;
 }
 
-/** PERF: each part walks the document by itself. */
+/** PERF: each part walks the document once more. */
 function inParts(rules: readonly ValidationRule[], tokens: number): readonly (readonly ValidationRule[])[] {
   if (tokens < LONG_DOCUMENT) return [rules];
   const size = Math.ceil(rules.length / PARTS);
   return Array.from({ length: PARTS }, (_, part) => rules.slice(part * size, (part + 1) * size));
 }
 
-/** In tokens. All rules take about 15 ms for so many. */
+/** In tokens. All rules together take about 15 ms for a document of this length. */
 const LONG_DOCUMENT = 3_000;
 const PARTS = 4;

@@ -55,7 +55,7 @@ const CHARACTERS = new WeakMap<DocumentNode, number>();
 
 type Node = { readonly [name: string]: unknown };
 
-/** The kinds of an element's child nodes: `one`, `optional`, or a `list`, which may be absent. */
+/** The child nodes of a kind: `one`, `optional`, or a `list`, which may be absent. */
 type Children = { readonly [name: string]: readonly ['one' | 'optional' | 'list', ReadonlySet<string>] };
 
 const NAME = new Set<string>([Kind.NAME]);
@@ -77,7 +77,7 @@ const VALUE = new Set<string>([
   Kind.OBJECT,
 ]);
 
-/** Also those of schemas, which validation refuses by their name. */
+/** Includes definitions of schemas, which validation refuses by name. */
 const DEFINITION = new Set<string>(Object.values(Kind).filter((kind) => /(?:Definition|Extension)$/.test(kind)));
 
 const CHILDREN: ReadonlyMap<string, Children> = new Map<string, Children>([

@@ -148,7 +148,7 @@ function keepDecimalText(
   setDecimalText(values, name, typeof text === 'string' && Array.isArray(values[name]) ? [text] : text);
 }
 
-/** The value or default of a variable, with how its decimals are written. */
+/** The value or default of a variable, with the digits of its decimals. */
 function givenValue({ variable, defaultValue }: VariableDefinitionNode, inputs: Variables): unknown {
   const name = variable.name.value;
   const given = Object.hasOwn(inputs, name) ? takeElement(inputs, name) : undefined;
@@ -168,7 +168,7 @@ function readerOf(model: FhirModel, definition: VariableDefinitionNode): ReadVar
   return (value) => coerceHostInput(model, type, value);
 }
 
-/** The input position of a variable that is of FHIR. */
+/** The input position of a variable with a FHIR input type. */
 function placeOf(model: FhirModel, { type }: VariableDefinitionNode): InputPlace | InputField | undefined {
   let array = false;
   let node = type;

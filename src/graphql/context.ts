@@ -98,7 +98,7 @@ export function assertStore(context: { readonly store?: unknown } | undefined, w
 /** Checked configurations of services, by the service. */
 const CONFIGS = new WeakMap<object, FhirGraphqlConfig>();
 
-/** Remembers the configuration of a service, for contexts that have the service in its place. */
+/** Remembers the configuration of a service, for contexts that name the service instead of a configuration. */
 export function keepConfig<Service extends object>(service: Service, config: FhirGraphqlConfig): Service {
   CONFIGS.set(service, config);
   return service;
@@ -123,7 +123,7 @@ export interface ServiceRequest extends FhirGraphqlRequest {
 /**
  * The context with the configuration of its service, if it names one.
  *
- * @throws TypeError - it names something else
+ * @throws TypeError - `graphql` is not a service
  */
 export function resolveContext(context: FhirGraphqlContext | ServiceRequest): FhirGraphqlContext {
   const service = (context as Partial<ServiceRequest> | undefined)?.graphql;

@@ -91,7 +91,7 @@ export function createFhirGraphql(config: FhirServiceConfig): FhirGraphql {
   return keepConfig(service, settings);
 }
 
-/** PERF: a process that explains nothing does without this code. */
+/** PERF: loaded with the first explanation. */
 const loadExplaining = onFirstUse(() => import('./explain/explain-fhir-graphql.js'));
 
 /** The configuration of a service. */
@@ -121,7 +121,7 @@ function subgraphOptions({ store, fields, types, enums }: FhirGraphqlConfig, opt
 /** The schema for GraphQL servers; requests have their caller in the context. */
 function schemaOf(settings: FhirGraphqlConfig): GraphQLSchema {
   const model = modelWithHost(settings.store.model, settings);
-  // Servers have documents by id of their own, and one way to say that something is absent.
+  // Servers have their own persisted documents, and expect `null` for absent values.
   const config: FhirGraphqlConfig = { ...settings, documents: undefined, dialect: 'standard' };
   return executableSchema(model, schemaOptionsOf(settings).types, (document, variables, context) => {
     const { request, ...given } = (isJsonObject(context) ? context : {}) as { readonly request?: unknown };
@@ -131,7 +131,7 @@ function schemaOf(settings: FhirGraphqlConfig): GraphQLSchema {
   });
 }
 
-/** The schema that a service shows; whether it has enums is an option of its own. */
+/** The options of the schema that a service shows; `enums` is an option of the service. */
 type ServiceSchema = Omit<SchemaOptions, 'model' | 'enums'>;
 
 function schemaOptionsOf({ introspection }: FhirGraphqlConfig): ServiceSchema {

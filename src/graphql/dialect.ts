@@ -13,7 +13,7 @@ import { FhirError } from '../fhir/error.js';
  * | resource not visible, or not found by id | `null` and an error | the request fails |
  * | choice element by its base name (`value`) | no | yes |
  * | field directly on `resource` that differs between the possible types | refused | from the types that it fits |
- * | `pagesize` without `_count` | `null` | the most that a page may hold |
+ * | `pagesize` without `_count` | `null` | the maximum size of a page |
  *
  * GraphQL tools expect `standard`; HL7's test cases follow `hl7`.
  */

@@ -18,7 +18,7 @@ import { hasEnums } from './schema/host/service-model.js';
 import { TYPE_KEY } from './type-key.js';
 import { getOrCreate } from '../platform/maps.js';
 
-/** Executes what a GraphQL server asks of the schema, for the context of its request. */
+/** Executes an operation that a GraphQL server forwards, with the context of its request. */
 export type ExecuteForwarded = (
   document: ForwardedDocument,
   variables: { readonly [name: string]: unknown },
@@ -26,9 +26,9 @@ export type ExecuteForwarded = (
 ) => Promise<FhirGraphqlResult>;
 
 /**
- * A schema that graphql-js and its relatives execute. The first root field of an operation sends all root fields of this
- * schema to the engine as one operation, so that store calls and the one commit of a mutation are what they are
- * everywhere; the other fields take their values from the answer.
+ * A schema that graphql-js and its relatives execute. The first root field of an operation sends all root fields of
+ * this schema to the engine as one operation, so the number of store calls and the single commit of a mutation stay the
+ * same; the other fields take their values from the answer.
  *
  * @param types resource types to keep; undefined: all
  */
@@ -37,7 +37,7 @@ export function executableSchema(
   types: readonly string[] | undefined,
   execute: ExecuteForwarded,
 ): GraphQLSchema {
-  // Directives that reshape answers would change what the server makes of them.
+  // The server cannot process answers that directives reshape.
   const schema = completeSchema(model, types, 'whole', { enums: hasEnums(model) }, specifiedDirectives);
   const answers = new WeakMap<object, Map<OperationDefinitionNode, Promise<Answer>>>();
   const forward = async (info: GraphQLResolveInfo, context: unknown): Promise<Answer> => {
@@ -114,7 +114,7 @@ function graphqlError({ message, extensions }: ResponseError): GraphQLError {
   return new GraphQLError(message, { extensions: { ...extensions } });
 }
 
-/** graphql 16 has coerced values by name; graphql 17 has them in `coerced`, beside their sources. */
+/** graphql 16 has coerced values by name; graphql 17 has them in `coerced`, next to their sources. */
 function variablesOf({ variableValues }: GraphQLResolveInfo): { readonly [name: string]: unknown } {
   const { sources, coerced } = variableValues as { readonly sources?: unknown; readonly coerced?: object };
   const isNew = typeof sources === 'object' && typeof coerced === 'object';

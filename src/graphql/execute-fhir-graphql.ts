@@ -79,7 +79,7 @@ export async function executeFhirGraphql<Data = { [key: string]: unknown }, Vari
   }
 }
 
-/** The same result, after what it shows is in the record. */
+/** Returns the result after the record contains what it shows. */
 function noted(
   result: FhirGraphqlResult,
   query: RequestedDocument,
@@ -99,7 +99,7 @@ function noted(
   return result;
 }
 
-/** The answer to a request whose audit record is required and was not taken. */
+/** The answer if a required audit record could not be stored. */
 function withheld(error: unknown, { onError }: FhirGraphqlContext): FhirGraphqlResult {
   const known = maskError(error);
   reportError(known, onError);
@@ -201,14 +201,14 @@ function answerPrepared(
       }),
     };
   };
-  // A long plan is made in one turn and carried out in others.
+  // A long plan is created in one turn and executed in later ones.
   if (asked.length === 0 && plan.size < LONG_PLAN) return execute([]);
   return asked.length === 0
     ? untilDeadline(nextTurn(), context, began).then(() => execute([]))
     : untilDeadline(introspections(asked, request, context), context, began).then(execute);
 }
 
-/** In selections. So many take about 5 ms to plan. */
+/** In selections. Planning this many takes about 5 ms. */
 const LONG_PLAN = 4_000;
 
 type Introspected = readonly (readonly [key: string, value: unknown])[];

@@ -17,8 +17,9 @@ import { getOrCreate } from '../platform/maps.js';
 export type ForwardedDocument = DocumentNode;
 
 /**
- * The part of an operation that the engine answers: without the fields and types that a host merged into the schema, and
- * with the types of objects behind interfaces. One document per operation, so that the engine knows it again.
+ * The part of an operation that the engine answers: without the fields and types that a host merged into the schema,
+ * and with the types of objects behind interfaces. One document object per operation, so that the engine's cache finds
+ * it again.
  */
 export function forwardedDocument(
   schema: GraphQLSchema,

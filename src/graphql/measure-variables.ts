@@ -6,7 +6,7 @@ import { LimitError, type Limits } from './limits.js';
 /**
  * Rejects variables that are too large or nest too deep, before other code walks them.
  *
- * @returns for long variables, a promise: other work has its turn between their parts
+ * @returns for long variables, a promise: other work runs between their parts
  * @throws LimitError `variablesSize` - characters of texts and names, and values, together; the number of variables
  */
 export function assertVariablesSize(variables: object, limits: Limits): Promise<void> | undefined {
@@ -21,7 +21,7 @@ export function assertVariablesSize(variables: object, limits: Limits): Promise<
 /** Maximum number of variables; a document has room for fewer. */
 const MAX_VARIABLES = 10_000;
 
-/** Measures with each value before it is opened. */
+/** Counts each value before it visits its members. */
 class Measurement {
   #left: number;
   #valuesToTurn = PARTS.long;
@@ -30,7 +30,7 @@ class Measurement {
     this.#left = limits.variablesSize;
   }
 
-  /** Stops after a long part, then after each part. */
+  /** Pauses after a long part, then after each part. */
   *measuring(value: object, levels: number): Generator<void, void> {
     if (levels === 0) throw tooLarge(this.limits, `nest deeper than ${MAX_RESOURCE_DEPTH} levels`);
     const names = Array.isArray(value) ? undefined : Object.keys(value);

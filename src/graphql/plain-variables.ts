@@ -10,7 +10,7 @@ export interface PlainType {
 
 type PlainScalar = keyof typeof FITS;
 
-/** Marks what graphql-js must coerce or refuse. */
+/** Marks a value that graphql-js must coerce or refuse. */
 export const NOT_PLAIN = Symbol('not plain');
 
 /** @returns undefined for other types, and for lists of lists */
@@ -25,10 +25,10 @@ export function plainTypeOf({ type }: VariableDefinitionNode): PlainType | undef
 }
 
 /**
- * The value of a variable that coercion leaves as it is: a text for `String`, a whole number for `Int`, `null` where
- * that is allowed, and `undefined` for an optional variable without a value.
+ * The value of a variable that needs no coercion: a string for `String`, a whole number for `Int`, `null` where that is
+ * allowed, and `undefined` for an optional variable without a value.
  *
- * PERF: most variables are such. graphql-js takes 3 µs for one, and its modules a while to load.
+ * PERF: most variables are like that. graphql-js takes 3 µs for each, and its modules take long to load.
  *
  * @returns {@link NOT_PLAIN} for any other value
  */
@@ -41,7 +41,7 @@ export function plainValueOf(
   const value = inputs[name];
   if (value === null) return isRequired ? NOT_PLAIN : null;
   const fits = FITS[scalar];
-  // Numbers may have a text. Its digits count in searches.
+  // A number may have an original text, and its digits matter in searches.
   if (fits === isInt || fits === isFloat) if (decimalTextsOf(inputs) !== undefined) return NOT_PLAIN;
   if (!isList) return fits(value) ? value : NOT_PLAIN;
   return Array.isArray(value) && value.every(fits) ? value.slice() : NOT_PLAIN;

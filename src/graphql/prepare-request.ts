@@ -41,7 +41,7 @@ export interface PreparedRequest {
 /**
  * Parses and validates a request, chooses its operation and coerces its variables.
  *
- * @returns a promise only if there is something to wait for; nearly always the document is known
+ * @returns a promise only if it has to wait; usually the document is cached
  * @throws DocumentErrors - the document is malformed or does not fit the schema, or the variables do not fit it
  * @throws FhirError `unauthenticated`, `invalid`, `unsupported`, and what {@link findDocument} throws
  * @throws LimitError

@@ -15,7 +15,7 @@ export interface RequestCost {
   readonly fhirpathSteps: number;
 }
 
-/** What is known of the cost before the first store call. */
+/** The parts of the cost that are known before the first store call. */
 export type ForeseenCost = Pick<RequestCost, 'least' | 'estimated'>;
 
 /**

@@ -4,8 +4,8 @@ import { withTerminology } from '../store/with-terminology.js';
 import { observeLike } from '../telemetry/with-telemetry.js';
 
 /**
- * The store of a service with the terminology of its configuration: always the same view of the same store, so that a
- * handler knows the store of its service.
+ * The store of a service with the terminology of its configuration: the same view for the same store each time, so that
+ * a handler can compare its store with the service's.
  */
 export function serviceStore(store: ResourceStore, terminology: Terminology | undefined): ResourceStore {
   if (terminology === undefined || store.terminology === terminology) return store;

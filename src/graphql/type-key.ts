@@ -1,2 +1,2 @@
-/** The key under which objects of an interface say their type. */
+/** The key with the type of an object behind an interface. */
 export const TYPE_KEY = '_fhirgraph_type';

@@ -3,7 +3,7 @@ import { Deadline } from './execute/deadline.js';
 import { withDefaults } from './limits.js';
 
 /**
- * Waits for work that the plan needs before it runs, such as a document that the host has to find.
+ * Waits for work that the plan needs before it runs, such as finding a document by its id.
  *
  * @param began the start of the request
  * @throws LimitError `timeout`

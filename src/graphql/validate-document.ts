@@ -41,7 +41,7 @@ export function validateDocument(
     .then(prepare);
 }
 
-/** PERF: a process with plain documents alone does without this code. */
+/** PERF: loaded with the first document that is not plain. */
 const loadRules = onFirstUse(async () => {
   // The modules of graphql-js take a turn of the event loop, and those that use them another.
   await import('./graphql-js-validation.js');

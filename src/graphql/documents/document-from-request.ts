@@ -7,10 +7,9 @@ import type { PersistedDocument } from './documents.js';
  * Reads the document from the parameters of a GraphQL request, in any of the forms that clients use:
  *
  * ```text
- * { "query": "{ … }" }
- * { "documentId": "sha256:5cb2…" }                                                    GraphQL over HTTP, appendix A
- * { "id": "…" }, { "doc_id": "…" }                                                    Relay
- * { "extensions": { "persistedQuery": { "version": 1, "sha256Hash": "5cb2…" } } } Apollo; "query" beside it registers
+ * { "query": "{ … }" } { "documentId": "sha256:5cb2…" } GraphQL over HTTP, appendix A { "id": "…" }, { "doc_id": "…" }
+ * Relay { "extensions": { "persistedQuery": { "version": 1, "sha256Hash": "5cb2…" } } } Apollo; with "query" it
+ * registers
  * ```
  *
  * @returns undefined if the request has neither text nor id

@@ -11,9 +11,9 @@ import type { Waiting } from './waiting.js';
 
 /** The bounds of the cost of a call, known before it is made. */
 export interface CallBounds {
-  /** If it finds nothing. */
+  /** The cost if the call finds nothing. */
   readonly least: number;
-  /** If every list is as long as it may be, each resource with few fields. */
+  /** The cost if every list has its maximum length, with few fields per resource. */
   readonly most: number;
 }
 
@@ -71,7 +71,7 @@ function isLink({ link }: HostReferenceHole): boolean {
   return link !== undefined && !(link instanceof FhirError);
 }
 
-/** The longest page, with the match that shows whether another follows. */
+/** The maximum size of a page, including the extra match that reveals a next page. */
 function pageSizeOf({ count, shape }: SearchEdge, { options: { limits, variables } }: Run): number {
   if (shape.kind === 'connection' && !shape.matches) return 0;
   const size = evaluate(count, variables);

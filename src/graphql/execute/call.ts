@@ -6,7 +6,7 @@ import type { Run } from './run.js';
  * Makes a store call under the limits.
  *
  * @param lookups the parents of a reverse list
- * @returns a promise unless the store had its answer at once: see `ready`
+ * @returns a promise, unless the store answers synchronously: see `ready`
  */
 export function call<Result>(run: Run, work: () => Promise<Result>, lookups = 0): NowOrLater<Result> {
   run.spendCall(lookups);

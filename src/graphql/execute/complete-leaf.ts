@@ -24,14 +24,14 @@ function nameOfCode({ names }: CodeNames, value: unknown): string | undefined {
 }
 
 /**
- * The error of a stored value that is not of its type, which projects that are not strict take. The value stays unnamed,
- * since it may be clinical.
+ * The error for a stored value of the wrong type, which projects without strict mode accept. It does not contain the
+ * value, which may be clinical.
  */
 export function wrongType(type: string): FhirError {
   return new FhirError('unprocessable', `The stored value is not of type ${type}`);
 }
 
-/** The error of a stored text that is not among the codes of its enum. */
+/** The error for a stored code that its enum lacks. */
 export function wrongCode(): FhirError {
   return new FhirError(
     'unprocessable',

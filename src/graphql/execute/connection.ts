@@ -24,7 +24,7 @@ export interface ConnectionPage extends WindowedPage<StoredResource> {
  * The fields of a connection. See https://hl7.org/fhir/R4/graphql.html#paging.
  *
  * @param kept the matches of the page that pass the `fhirpath` argument
- * @param filling receives what fills long lists
+ * @param filling receives the functions that fill long lists
  */
 export function answerConnection(
   shape: ConnectionShape,

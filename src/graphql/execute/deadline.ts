@@ -19,7 +19,7 @@ const YIELD_AFTER_MS = 5;
  */
 export class Deadline {
   readonly #controller = new AbortController();
-  /** What waits for work. */
+  /** The rejecters of pending waits. */
   readonly #waiting = new Set<(reason: FhirError) => void>();
   #ended: FhirError | undefined;
   readonly #abort = (): void => this.#end(aborted(this.host));
@@ -31,7 +31,7 @@ export class Deadline {
   /**
    * @param timeout in milliseconds
    * @param host the host's signal
-   * @param waited how much of the time is over already, in milliseconds
+   * @param waited how much of the time has already passed, in milliseconds
    */
   constructor(
     private readonly timeout: number,
@@ -65,7 +65,7 @@ export class Deadline {
     return work;
   }
 
-  /** PERF: a timer takes a microsecond, so that a request has none before it waits. */
+  /** PERF: a timer takes a microsecond, so it starts only when the request waits. */
   #startTimer(): void {
     this.#stopTimer ??= this.clock.after(Math.max(0, this.#left), () => this.#end(this.#tooLong()));
   }
@@ -78,7 +78,7 @@ export class Deadline {
   /**
    * PERF: a race of promises takes five times as long.
    *
-   * @param check what it throws rejects instead of the result
+   * @param check if it throws, the promise rejects with that error
    */
   #inTime<Result>(work: Promise<Result>, check?: () => void): Promise<Result> {
     this.#startTimer();
@@ -106,17 +106,17 @@ export class Deadline {
   }
 
   /**
-   * Waits for a write. When the request ends, a write that has begun is asked to stop and has {@link WRITE_GRACE_MS} to
-   * report its outcome. A committed write is not a failure.
+   * Waits for a write. When the request ends, a write that has begun receives the abort signal and has {@link
+   * WRITE_GRACE_MS} to report its outcome. A committed write is not a failure.
    *
-   * @param hasBegun whether the store was already asked to write; after the end of the request it no longer is
+   * @param hasBegun whether the store has begun to write; after the end of the request no write begins
    * @throws as {@link wait}, and with `details.unknown` if the outcome is unknown
    */
   async finish<Result>(work: Promise<Result>, hasBegun: () => boolean): Promise<Result> {
     try {
       return await this.#inTime(work);
     } catch (error) {
-      // After the end of the request nothing begins.
+      // No write begins after the end of the request.
       if (!hasBegun()) throw this.faultOf(error);
       const { promise: late, resolve } = Promise.withResolvers<'late'>();
       const stopTimer = this.clock.after(WRITE_GRACE_MS, () => resolve('late'));
@@ -145,8 +145,8 @@ export class Deadline {
   }
 
   /**
-   * Lends a part of the time to work of the host: at most `timeout`, and nine tenths of what is left, so that the rest of
-   * the answer arrives.
+   * Runs work of the host with a time limit: at most `timeout`, and nine tenths of the remaining time, so that there is
+   * time for the rest of the answer.
    *
    * @param timeout in milliseconds
    * @throws FhirError `unavailable` - the work took longer; its signal has fired
@@ -179,14 +179,14 @@ export class Deadline {
     return error instanceof FhirError && error.detailsOf('aborted')?.deadline === true ? this.#tooLong() : error;
   }
 
-  /** Asked before each step that may take milliseconds: whether {@link yieldIfLong} is due. */
+  /** Whether {@link yieldIfLong} is due. Checked before each step that may take milliseconds. */
   get isTurnOver(): boolean {
     return this.clock.now() - this.#yielded >= YIELD_AFTER_MS;
   }
 
   /**
-   * Lets other work run if this request has kept the event loop for long. Over a synchronous store nothing else does:
-   * its answers are there before anything else gets a turn.
+   * Lets other work run if this request has kept the event loop for long. Over a synchronous store, no other work runs
+   * otherwise, because its answers never wait.
    */
   async yieldIfLong(): Promise<void> {
     if (!this.isTurnOver) return;

@@ -45,8 +45,8 @@ function isStored(source: JsonObject, container: AnyResource, run: Run): boolean
 }
 
 /**
- * A field of the host. Contained and external resources are not given to resolvers, which would take them for stored
- * ones of the same id; the field is null.
+ * A field of the host. Resolvers never receive contained and external resources, because they would confuse them with
+ * stored resources of the same id; the field is null.
  */
 export function compileHostField(edge: HostEdge): Writer {
   const { on, type } = edge.field;

@@ -79,7 +79,7 @@ function outcomeOf(holder: Output, run: Run): NowOrLater<Outcome> {
   const { storeCalls, rows, cost, fhirpathSteps } = run;
   const complete = (finished: Finished): Outcome => ({ ...finished, storeCalls, rows, cost, fhirpathSteps });
   const finished = finish(holder, run);
-  // PERF: only long answers, and those with errors, take a promise.
+  // PERF: only long answers and answers with errors need a promise.
   return finished instanceof Promise ? finished.then(complete) : complete(finished);
 }
 
@@ -117,7 +117,7 @@ function shapedOf(holder: Output, run: Run): Shaped {
   return root === null || run.selections === undefined ? root : shapeResponse(root, run, run.options.dialect);
 }
 
-/** PERF: a short answer is looked through as fast as it is noted. */
+/** PERF: searching a short answer is as fast as recording it. */
 function noteKind(data: Output, run: Run): void {
   if (!run.hasDecimalText && run.rows > SHORT_ANSWER) markPlain(data);
 }
@@ -140,7 +140,7 @@ function afterWriting(error: FhirError): FhirError {
   return error.with({ details: { written: true } });
 }
 
-/** PERF: an answer of a store that has it at once takes no promise. */
+/** PERF: a store that answers synchronously needs no promise. */
 function fillLevels(run: Run): NowOrLater<void> {
   while (run.longLists.length === 0 && run.hostCalls.isIdle && !run.deadline.isTurnOver) {
     const level = run.takeLevel();

@@ -23,9 +23,9 @@ import type { Waiting } from './waiting.js';
 /**
  * Fills the holes of one level of the response, with parallel calls. Edges with the same question share a call.
  *
- * Calls run side by side while the rest of the budget covers the most that they may read. Beyond that they run one after
- * another, so that a request never reads much more than it may. Calls of the host's resolvers are started only: see
- * `HostCalls`.
+ * Calls run concurrently while the rest of the budget covers the most that they can read. Beyond that they run one
+ * after another, so that a request never reads much more than its limit. Calls of the host's resolvers are only
+ * started: see `HostCalls`.
  *
  * @throws LimitError `storeCalls`, `cost` - checked before the first call, against the least that the level needs
  */
@@ -38,7 +38,7 @@ export function fillLevel(level: ReadonlyMap<Edge, readonly Hole[]>, run: Run): 
   const groups = ofStore.map((waiting) => ({ waiting, bounds: boundsOf(waiting, run) }));
   const certain = groups.filter(({ waiting: [{ edge }] }) => isCertain(edge));
   if (run.storeCalls + certain.length > limits.storeCalls) throw tooManyCalls(limits);
-  // PERF: most levels have one group, and a store that has its answer at once makes them need no promise.
+  // PERF: most levels have one group, and over a synchronous store they need no promise.
   if (groups.length !== 1 || !run.hostCalls.isIdle) return fillBatches(groups, run);
   run.assertAffordable(groups[0]!.bounds.least);
   return run.deadline.wait(fillGroup(groups[0]!.waiting, run));
@@ -65,14 +65,14 @@ async function fillBatches(groups: readonly BoundedGroup[], run: Run): Promise<v
 }
 
 /**
- * Begins the groups in turns: a search under hundreds of rules takes milliseconds before its store is asked.
+ * Starts the groups with pauses: a search under hundreds of rules takes milliseconds before the store call.
  *
  * Ends when all groups have. @throws the error of the first one that failed
  */
 async function fillSideBySide(batch: readonly BoundedGroup[], run: Run): Promise<void> {
   const begun: Promise<PromiseSettledResult<void>[]>[] = [];
   for (const { waiting } of batch) {
-    // What has begun ends by the deadline itself.
+    // The deadline itself ends calls that have begun.
     if (run.deadline.isTurnOver) await run.deadline.yieldIfLong();
     begun.push(Promise.allSettled([(async () => fillGroup(waiting, run))()]));
   }

@@ -1,7 +1,7 @@
 import type { Run } from './run.js';
 
 /**
- * Projects items into a list. A long list is filled in slices, between which other work has its turn.
+ * Projects items into a list. A long list is filled in slices, and other work runs between them.
  *
  * @returns undefined if the list is complete
  */

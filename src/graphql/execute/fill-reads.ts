@@ -30,7 +30,7 @@ interface Place {
   readonly out: Output;
 }
 
-/** @param first where to begin: after a pause the rest is filled */
+/** @param first the position to start from, after a pause */
 function fillPlaces(
   places: readonly Place[],
   results: ReadonlyMap<string, ReadResult>,

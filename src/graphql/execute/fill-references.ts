@@ -25,7 +25,7 @@ interface Resolved {
   readonly container: AnyResource;
 }
 
-/** Null: nothing to follow, or a resource of another type, which is not an error. */
+/** Null for a reference without a target, and for a target of another type, which is not an error. */
 type Found = Resolved | FhirError | null;
 
 /**
@@ -139,7 +139,7 @@ async function readLocal(
   const elements = elementsByType(edges, run);
   const asked: GuardedKey[] = [];
   const places = new Map<string, number>();
-  // PERF: the text by which references are equal is made once for each.
+  // PERF: the key that identifies equal references is computed once for each.
   const placeOf = references.map((reference) => {
     if (reference.kind !== 'local' || (type !== undefined && type !== reference.type)) return undefined;
     const key = keyOf(reference);

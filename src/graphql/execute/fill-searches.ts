@@ -121,7 +121,7 @@ function rowsOf(edge: SearchEdge, { request, page }: Found, run: Run): number {
   );
 }
 
-/** @param filling receives what fills long lists */
+/** @param filling receives the functions that fill long lists */
 function answerList(
   edge: SearchEdge,
   selection: Selection,

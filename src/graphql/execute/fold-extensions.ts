@@ -9,7 +9,7 @@ import { fieldsOf } from '../schema/fields.js';
  * Turns the fields of extensions in a resource back into extensions, which follow those in `extension`. Input of bounded
  * depth, as `readInput` gives it.
  *
- * @throws FhirError `invalid` - `extension` has an extension that a field gives, too
+ * @throws FhirError `invalid` - `extension` contains an extension that a field also sets
  */
 export function foldExtensions(model: FhirModel, type: string, resource: JsonObject): JsonObject {
   if (model.profiles.length === 0) return resource;

@@ -39,7 +39,7 @@ export interface HostReferenceHole {
   readonly out: Output;
   /** Its key; undefined for a list, which is appended to. */
   readonly key: string | undefined;
-  /** The resource; undefined for none, or the reason why the value names none. */
+  /** The target; undefined if the value is absent; an error if the value does not name a resource. */
   readonly link: ReferenceTarget | FhirError | undefined;
   /** Whether missing and hidden resources are null, instead of being left out. */
   readonly keepsAbsent: boolean;

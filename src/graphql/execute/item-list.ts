@@ -8,7 +8,7 @@ import type { Run } from './run.js';
 
 type ItemWriter = (item: unknown, index: number, out: Output, container: AnyResource, run: Run) => Output | null;
 
-/** Writes a list of objects: those items that the arguments and directives of the field leave. */
+/** Writes a list of objects: the items that remain after the arguments and directives of the field. */
 export function compileItems(field: ObjectField | InlineResourceField, write: ItemWriter): Writer {
   const { key, name } = field;
   const { get } = memberOf(name);

@@ -40,7 +40,7 @@ export interface MatchOrder<Match> {
   readonly end: SearchPosition;
 }
 
-/** The window that arguments ask for. */
+/** The window that the arguments request. */
 export function openingWindow(count: number | undefined, offset: number): PageWindow {
   return { count, offset, after: undefined, before: undefined };
 }

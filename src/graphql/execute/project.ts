@@ -46,7 +46,7 @@ const PROJECTORS = new WeakMap<Selection, Projector>();
 /** Projects a stored resource, which is its own container. */
 export function projectResource(selection: Selection, resource: AnyResource, run: Run): Output {
   const { trace } = run.options;
-  // What the host resolved elsewhere is not a resource of this service.
+  // A resource that the host resolved elsewhere does not belong to this service.
   if (trace !== undefined && !run.foreign.has(resource)) trace.show(resource);
   return projectorOf(selection)(elementsOf(resource), resource, run);
 }
@@ -75,7 +75,7 @@ function compileSelection(selection: Selection): Projector {
   };
 }
 
-/** What copies the field if it is a usual text; its writer has only other values then. */
+/** The function that copies the field if its value is a string; the writer then handles only other values. */
 function copyOf(field: PlannedField): CopyText | undefined {
   if (field.kind !== 'primitive' || field.array || field.key !== field.name) return undefined;
   const isText = completeLeaf(field.type, field.codes) === completeText;
@@ -141,7 +141,7 @@ function primitive(field: PrimitiveField): Writer {
   };
 }
 
-/** Decimals take along how they are written. Lists lose items at their end only, so positions stay the same. */
+/** Decimals keep their digits. Lists lose items at their end only, so positions stay the same. */
 function decimals(field: PrimitiveField): Writer {
   const { key, name } = field;
   const write = field.array ? primitives(field) : primitive(field);

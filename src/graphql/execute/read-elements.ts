@@ -2,8 +2,8 @@ import type { PlannedField, ReferenceEdge, SearchEdge, Selection } from '../plan
 import type { Run } from './run.js';
 
 /**
- * The elements of a resource that its selection needs; undefined: all of them, because something else than the selected
- * elements is looked at. See `SearchQuery.elements`.
+ * The elements of a resource that its selection needs; undefined: all elements, because more than the selected elements
+ * is needed. See `SearchQuery.elements`.
  *
  * @returns the same list for each call with a selection
  */
@@ -68,13 +68,13 @@ function findElements(selections: readonly Selection[]): readonly string[] | und
   return Object.freeze([...names]);
 }
 
-/** The elements that a field of a resource has its value from. */
+/** The elements that a field of a resource reads. */
 function namesIn(field: PlannedField): readonly string[] {
   switch (field.kind) {
     case 'primitive':
       return [field.name];
     case 'object':
-      // A canonical is beside its `id` and extensions.
+      // The value of a canonical is in the element next to its sibling.
       return field.canonical ? [field.name, field.name.slice(1)] : [field.name];
     case 'choice':
       return field.forms.flatMap(namesIn);
@@ -88,8 +88,8 @@ function namesIn(field: PlannedField): readonly string[] {
 }
 
 /**
- * Whether a field, or one inside it, looks at the resource around it: a reference may lead to a resource contained in it,
- * or to itself; FHIRPath may use `%resource`; resolvers of the host get what they need.
+ * Whether a field, or a field inside it, needs the whole resource: a reference may lead to a contained resource or to
+ * the resource itself, FHIRPath may use `%resource`, and resolvers of the host may need any element.
  */
 function needsWhole(field: PlannedField): boolean {
   if (field.shaping !== undefined) return true;

@@ -19,11 +19,11 @@ const MAX_FAULTS = 20;
 
 /**
  * Converts a client's input value to FHIR JSON: single values become lists where lists are declared, and nulls are
- * removed, except for list items, where they are placeholders. Decimals keep how they are written.
+ * removed, except for list items, where they are placeholders. Decimals keep their digits.
  *
- * In steps: what is short enough to be a part of a long value is one.
+ * In steps: each short part of a long value is one step.
  *
- * PERF: a variable is read when it is coerced, and again as an argument, where nothing of it changes.
+ * PERF: a variable is read when it is coerced, and again, unchanged, as an argument.
  */
 export function* readInput(
   model: FhirModel,
@@ -52,7 +52,7 @@ class Reader {
     return items.map((item, index) => (item == null ? null : this.#one(place, item, `${path}[${index}]`, depth)));
   }
 
-  /** {@link read} in steps: what is short enough to be a part is one. */
+  /** {@link read} in steps, one for each short part. */
   *reading(place: InputPlace | InputField, value: unknown, path: string, depth: number): Generator<void, unknown> {
     yield;
     if (isPart(value)) return this.read(place, value, path, depth);
@@ -89,7 +89,7 @@ class Reader {
       if (read === undefined) return this.#refuse(path, `expected ${expectedOf(type)}`);
       if ('codes' in place)
         return codeOf(place.codes, read as string) ?? this.#refuse(path, 'expected a value of its enum');
-      // Integers are written in one way only.
+      // An integer has only one notation.
       return read === plain && type !== 'Int' ? value : read;
     }
     if (depth === MAX_RESOURCE_DEPTH) return this.#refuse(path, `nests deeper than ${MAX_RESOURCE_DEPTH} levels`);
@@ -140,7 +140,7 @@ class Reader {
 
 type Member = readonly [name: string, value: unknown];
 
-/** Whether a value has members to be read, which it has not in place of a scalar. */
+/** Whether to read the members of a value; an object in place of a scalar is a fault. */
 function isObjectFor({ type }: InputPlace, value: unknown): value is JsonObject {
   return !INPUT_SCALARS.has(type) && isJsonObject(plainValue(value)) && isJsonObject(value);
 }

@@ -26,7 +26,7 @@ export class RequiredPlaces {
     return this.#keys?.get(around)?.has(key) === true;
   }
 
-  /** True if no place of the response is required: nothing is to do then. */
+  /** True if no place of the response is required. */
   get isEmpty(): boolean {
     return this.#keys === undefined && this.#lists === undefined;
   }

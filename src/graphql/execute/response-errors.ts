@@ -43,8 +43,8 @@ export function documentError(error: GraphQLError): ResponseError {
 
 /**
  * The errors of single fields, in the order of the fields in the data, each with its path. The order of occurrence
- * would reveal which of them needed a store call, and so the existence of hidden resources. It stops now and then, so
- * that other work has its turn.
+ * would reveal which of them needed a store call, and so the existence of hidden resources. It pauses now and then to
+ * let other work run.
  *
  * @param holder the object around the data; a failure at its own key is a failure of the request, without a path
  * @param isFlattened whether the fields under a key were flattened into the surrounding object
@@ -106,7 +106,7 @@ export function* fieldErrors(
   return errors;
 }
 
-/** Stops where other work may have its turn. */
+/** Yields at points where other work may run. */
 type Visit = Generator<undefined, void, undefined>;
 
 /** Objects visited between looks at the clock: about 0.1 ms. */

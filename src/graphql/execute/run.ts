@@ -55,7 +55,7 @@ export interface RunOptions {
   readonly now: Date;
   /** Default: the system clock. */
   readonly clock?: Clock | undefined;
-  /** How much of the time is over already, in milliseconds. Default 0. */
+  /** How much of the time has already passed, in milliseconds. Default 0. */
   readonly waited?: number | undefined;
   readonly dialect: Dialect;
   /** Whether to follow references with only an identifier. */
@@ -63,7 +63,7 @@ export interface RunOptions {
   readonly resolveReference: ReferenceResolver | undefined;
   /** Called before a mutation writes, and again with the outcome. */
   readonly onWrites: ((targets: readonly AuditTarget[]) => void) | undefined;
-  /** Learns what the answer shows, if the request is audited. */
+  /** Records what the answer shows, if the request is audited. */
   readonly trace?: AccessTrace | undefined;
   /** Receives errors that are not the client's. */
   readonly onError?: ErrorHook | undefined;
@@ -80,9 +80,9 @@ export interface RunOptions {
 export type ReferenceResolver = (url: string) => Promise<AnyResource | null | undefined>;
 
 /**
- * The state of one request while it runs: open holes, faults and what is known of its objects.
+ * The state of a running request: open holes, faults, and facts about its objects.
  *
- * PERF: most requests need none of its collections, so that each is made when it is first used.
+ * PERF: most requests need none of its collections, so each is created at first use.
  */
 export class Run extends Spending {
   readonly faults: FieldFault[] = [];
@@ -97,7 +97,7 @@ export class Run extends Spending {
   readonly longLists: (() => Promise<void>)[] = [];
   /** True once a mutation has changed something. */
   written = false;
-  /** True once a decimal of the answer has a text of its own. */
+  /** True once the answer has a decimal with its original text. */
   hasDecimalText = false;
   #pending = new Map<Edge, Hole[]>();
   #filters: Map<ElementFilter, ItemFilter | FhirError> | undefined;
@@ -179,7 +179,7 @@ export class Run extends Spending {
     if (this.faults.length > this.options.limits.errors) throw tooManyErrors(this.options.limits);
   }
 
-  /** A place that may not be null: where it is in the end, the object or list around it is null instead. */
+  /** Marks a place that may not be null: if it is null in the end, the object or list around it becomes null. */
   require(out: Output, key: string): void {
     this.required.add(out, key);
   }

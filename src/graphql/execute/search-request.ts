@@ -35,7 +35,8 @@ export interface SearchRequest {
 }
 
 /**
- * Decodes the cursor of a search field, and loads FHIRPath for its `fhirpath` argument, which the document may not have.
+ * Decodes the cursor of a search field, and loads FHIRPath for its `fhirpath` argument, which may be absent from the
+ * document.
  *
  * @returns a promise only if there is something to load
  * @throws FhirError `invalid` - a malformed cursor

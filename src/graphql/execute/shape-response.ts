@@ -39,7 +39,7 @@ interface Scope {
 }
 
 class Shaper {
-  /** Objects that are not shaped yet, and where they will be. */
+  /** Objects that are still to be shaped, with their destinations. */
   readonly #open: { readonly out: Output; readonly shaped: Output }[] = [];
 
   constructor(

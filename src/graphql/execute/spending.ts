@@ -56,7 +56,7 @@ export class Spending implements StepMeter {
     this.assertAffordable(0);
   }
 
-  /** The most resources that may still be read. */
+  /** The maximum number of resources that may still be read. */
   get resourcesLeft(): number {
     const { rows, cost } = this.limits;
     return Math.max(0, Math.floor(Math.min(rows - this.rows, cost - this.cost)));
@@ -125,9 +125,9 @@ export class Spending implements StepMeter {
   }
 
   /**
-   * Asked before each step of filling a level: whether `deadline.yieldIfLong()` is due.
+   * Whether `deadline.yieldIfLong()` is due. Checked before each step of filling a level.
    *
-   * PERF: a look at the clock costs as much as projecting a short resource.
+   * PERF: reading the clock costs as much as projecting a short resource.
    */
   get isLookDue(): boolean {
     this.#steps += 1;
@@ -152,6 +152,6 @@ export class Spending implements StepMeter {
   }
 }
 
-/** What takes about 0.3 ms. */
+/** Steps that take about 0.3 ms. */
 const STEPS_PER_LOOK = 32;
 const VALUES_PER_LOOK = 2_000;

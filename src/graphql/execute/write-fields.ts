@@ -66,7 +66,7 @@ interface PlannedWrites {
 }
 
 /**
- * Runs a field of the host that writes elsewhere. When its time is over, the outcome is not known.
+ * Runs a field of the host that writes elsewhere. If it times out, the outcome is unknown.
  */
 async function resolveAlone(field: HostEdge, out: Output, run: Run): Promise<void> {
   try {

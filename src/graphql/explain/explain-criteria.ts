@@ -3,7 +3,7 @@ import type { Criteria } from '../../search/criteria/criteria.js';
 import { describeCriteria } from '../../search/criteria/describe-criteria.js';
 import type { ExplainedCriteria } from './explained-plan.js';
 
-/** Criteria as a tree of texts; parts added by access rules are in brackets. */
+/** Criteria as a tree with descriptions; parts added by access rules are in brackets. */
 export function explainCriteria(
   criteria: Criteria,
   origins: ReadonlyMap<Criteria, readonly AccessRule[]>,

@@ -21,7 +21,7 @@ import { explainCriteria } from './explain-criteria.js';
 import type { ExplainedCall, ExplainedRule } from './explained-plan.js';
 import { typesOf, type PlacedEdge } from './walk-plan.js';
 
-/** The context of an explanation; the store is only asked for its plans. */
+/** The context of an explanation. The store is only called for its plans. */
 export interface Explaining {
   readonly store: ResourceStore;
   readonly options: RunOptions;

@@ -2,8 +2,8 @@ import type { Criteria, LastUpdatedCriteria, MatchCriteria } from '../../search/
 import type { ValueTest } from '../../search/criteria/value-test.js';
 
 /**
- * Warnings for lists of values such as `date: ["ge2024-02", "lt2024-03"]`. The values of a list are alternatives, so the
- * two ends of a range leave no value out.
+ * Warnings for lists of values such as `date: ["ge2024-02", "lt2024-03"]`. The values of a list are alternatives, so
+ * the two ends of a range exclude no value.
  */
 export function openRangeWarnings(criteria: Criteria): readonly string[] {
   return Array.from(

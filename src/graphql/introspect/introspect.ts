@@ -123,7 +123,7 @@ async function answer(
   });
 }
 
-/** Answers that are being made. */
+/** Answers that are being built. */
 const WALKS = perModel(() => new Map<string, Promise<Answer>>());
 
 /** Objects made between looks at the clock: about 0.1 ms. */
@@ -131,7 +131,7 @@ const OBJECTS_PER_LOOK = 64;
 
 type Nodes = readonly [FieldNode, ...FieldNode[]];
 
-/** Stops where other work has its turn. */
+/** Yields at points where other work may run. */
 type Steps = Generator<undefined, Answer, undefined>;
 
 class Walk {

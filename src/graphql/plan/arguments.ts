@@ -52,7 +52,7 @@ export function evaluateSingle(name: string, argument: Argument | undefined, var
   return value[0] ?? undefined;
 }
 
-/** {@link evaluateSingle} as a text. */
+/** {@link evaluateSingle} as a string. */
 export function evaluateSingleText(
   name: string,
   argument: Argument | undefined,
@@ -68,8 +68,8 @@ function severalValues(name: string): FhirError {
 }
 
 /**
- * The value of an argument as JSON, including nulls: resources and patches. Decimals are {@link WrittenDecimal}s where
- * they stand by themselves or in a list; objects hold the texts of theirs.
+ * The value of an argument as JSON, including nulls: resources and patches. Decimals alone or in a list are {@link
+ * WrittenDecimal}s; objects keep the texts of their decimals.
  *
  * @returns undefined for an argument that is not given, or a variable without value
  */
@@ -93,7 +93,7 @@ export function evaluateJson(argument: Argument | undefined, variables: Variable
   }
 }
 
-/** The values of a search argument as texts, numbers as they are written; undefined when it is absent. */
+/** The values of a search argument as strings, numbers with their original digits; undefined when it is absent. */
 export function evaluateTexts(argument: Argument | undefined, variables: Variables): string[] | undefined {
   if (argument?.kind === 'list') return argument.items.flatMap((item) => evaluateTexts(item, variables) ?? []);
   if (argument?.kind === 'literal' && argument.text !== undefined) return [argument.text];

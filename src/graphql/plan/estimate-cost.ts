@@ -11,10 +11,10 @@ import type {
 } from './plan.js';
 import { getOrCreate } from '../../platform/maps.js';
 
-/** What a store call costs, in resources. */
+/** The cost of a store call, in resources. */
 export const CALL_COST = 2;
 
-/** What the search for one parent of a reverse list costs, in resources, even if it finds nothing. */
+/** The cost of the search for one parent of a reverse list, in resources, even if it finds nothing. */
 export const LOOKUP_COST = 0.1;
 
 /** Assumed numbers, if neither the query nor the definitions give one. */
@@ -53,7 +53,7 @@ export function estimateCost({ root }: OperationPlan, variables: Variables, isIn
   return isInstance ? CALL_COST + estimate.resources(root, 1) : estimate.below(root, 1);
 }
 
-/** The cost of an operation over a store without resources: of the store calls that are made for any data. */
+/** The cost of an operation over an empty store: the store calls that it makes for any data. */
 export function leastCost({ root }: OperationPlan, isInstance: boolean): number {
   if (isInstance) return CALL_COST;
   const typesRead = new Set<string>();

@@ -16,9 +16,9 @@ import type {
 /**
  * A GraphQL operation compiled against the definitions: which elements to copy and which store calls to make.
  *
- * Plain frozen data, with the functions of the host's fields: it can be printed as JSON, and two plans of one operation are equal. Arguments stay symbolic, so
- * one plan serves all values of variables, except those of `@skip` and `@include`: there is one plan per combination of
- * their truth values.
+ * It is plain frozen data, apart from the functions of the host's fields: it can be printed as JSON, and two plans of
+ * one operation are equal. Arguments stay symbolic, so one plan serves all values of variables, except those of `@skip`
+ * and `@include`: there is one plan per combination of their truth values.
  *
  * ```text
  * { Patient(id: "1") { name { family } ObservationList(_reference: subject) { code { text } } } }
@@ -82,7 +82,7 @@ export type StoreEdge = ReadEdge | SearchEdge | ReferenceEdge | HostReferenceEdg
 /** A call for all its holes, of the store or of a resolver of the host. */
 export type Edge = StoreEdge | HostEdge;
 
-/** A complex element, or (`sibling`) the `id` and `extension` beside a primitive. */
+/** A complex element, or (`sibling`) the `id` and `extension` of a primitive. */
 export interface ObjectField extends Keyed {
   readonly kind: 'object';
   readonly name: string;
@@ -210,7 +210,7 @@ export interface HostEdge extends HostKeyed {
   readonly args: { readonly [name: string]: Argument };
 }
 
-/** A field of `Mutation` whose writes the host gives. */
+/** A field of `Mutation` with writes from the host. */
 export interface HostWriteField extends HostKeyed {
   readonly kind: 'host-write';
   readonly args: { readonly [name: string]: Argument };
@@ -221,7 +221,7 @@ export interface HostPropertyField extends HostKeyed {
   readonly kind: 'host-property';
 }
 
-/** What becomes of a value of the host, inside its lists. */
+/** How to complete a value of the host, inside its lists. */
 export type HostValuePlan =
   /** `codes` are the values of an enum. */
   | { readonly kind: 'leaf'; readonly type: string; readonly codes: readonly string[] | undefined }

@@ -11,8 +11,8 @@ import {
 } from '../graphql-js.js';
 
 /**
- * All types that these reach, in the order in which graphql-js finds them. In steps, one for each type: to define the
- * fields of all types is nearly all of the work of a schema.
+ * All types that these reach, in the order in which graphql-js finds them. In steps, one for each type, because
+ * defining the fields of all types is most of the work of building a schema.
  *
  * @param first types that keep their order
  * @param roots further types
@@ -23,7 +23,7 @@ export function* collectTypes(
 ): Generator<void, readonly GraphQLNamedType[]> {
   const found = new Set(first);
   for (const type of first) {
-    // What is reached before its place comes in its place.
+    // Keeps the order: a type that was reached early moves to its later place.
     found.delete(type);
     yield* addReached([type], found);
   }
@@ -32,7 +32,7 @@ export function* collectTypes(
 }
 
 function* addReached(roots: readonly GraphQLNamedType[], found: Set<GraphQLNamedType>): Generator<void> {
-  // The depth of the recursion by which graphql-js does the same.
+  // A stack, as deep as the recursion of graphql-js.
   const open = [roots.values()];
   for (let types = open.at(-1); types !== undefined; types = open.at(-1)) {
     const { value: type, done } = types.next();

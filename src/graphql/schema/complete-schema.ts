@@ -47,7 +47,7 @@ import { LENIENT_ID, LENIENT_STRING, LENIENT_STRINGS } from './scalars.js';
 type FieldConfigs = { [name: string]: GraphQLFieldConfig<unknown, unknown> };
 
 /**
- * The whole schema as graphql-js builds them, for tools: introspection and SDL. Queries are checked against
+ * The complete schema as graphql-js objects, for tools: introspection and SDL. Queries are checked against
  * `FhirSchema`, which is built from the same descriptors and accepts more: tokens and numbers in place of strings,
  * `_id` for the `id` of a read, fields directly on `resource`, in dialect `hl7` choices by their base names.
  *

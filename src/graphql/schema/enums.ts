@@ -17,13 +17,13 @@ export function enumOf(model: FhirModel, element: ElementDefinition): EnumDefini
   return element.type === 'code' && element.codes !== undefined ? ENUMS(model).byCodes.get(element.codes) : undefined;
 }
 
-/** The enum of a name; undefined for other names. */
+/** The enum with this name; undefined for other names. */
 export function enumNamed(model: FhirModel, name: string): EnumDefinition | undefined {
   return ENUMS(model).byName.get(name);
 }
 
 /**
- * The names of an element's codes in answers and inputs; undefined if they are texts.
+ * The names of an element's codes in answers and inputs; undefined if its codes are plain strings.
  *
  * PERF: unlike {@link enumOf}, it does not read the definitions of all types.
  */

@@ -7,7 +7,7 @@ import type { HostFields, HostRootField } from './host/host-fields.js';
 import type { HostAdditions } from './host/compile-host-fields.js';
 import { schemaForTools, schemaForToolsInTurns, type SchemaOptions } from './print-fhir-schema.js';
 
-/** What the version of Apollo Federation is called in SDL. See https://specs.apollo.dev/federation/v2.3. */
+/** The import of Apollo Federation's version in SDL. See https://specs.apollo.dev/federation/v2.3. */
 const LINK = 'extend schema @link(url: "https://specs.apollo.dev/federation/v2.3", import: ["@key"])';
 
 /**
@@ -50,7 +50,7 @@ function sdlOf(types: readonly string[]): string {
 }
 
 /**
- * The fields that a router asks of a subgraph: `_service` and `_entities` (one read for all resources). See
+ * The fields that a subgraph has for a router: `_service` and `_entities` (one read for all resources). See
  * https://www.apollographql.com/docs/graphos/reference/federation/subgraph-spec.
  *
  * @param sdl called once, at the first request for it
@@ -84,7 +84,7 @@ export function withFederation(model: FhirModel, additions: HostAdditions, sdl: 
   return { fields, types };
 }
 
-/** The resource that a router means; null for anything else. */
+/** The resource in a router's representation; null for anything else. */
 function linkOf(representation: unknown, model: FhirModel): unknown {
   const { __typename: resourceType, id } = isJsonObject(representation) ? representation : {};
   const isKnown = typeof resourceType === 'string' && model.isResourceType(resourceType);

@@ -28,7 +28,7 @@ import { pushTo } from '../../platform/maps.js';
  * | resources | `ObservationList(_reference: subject)`, `ObservationConnection(…)` | list, connection with `reverse` |
  * | XConnection | `count offset pagesize edges`, `first previous next last` | connection-part |
  * | XConnectionEdge | `mode score resource` | edge-part |
- * | any type, Query, Mutation, own types of the host | what the host adds | host |
+ * | any type, Query, Mutation, object types of the host | fields of the host | host |
  */
 export type FieldDescriptor =
   | { readonly kind: 'element'; readonly name: string; readonly element: ElementDefinition }
@@ -47,7 +47,7 @@ export type FieldDescriptor =
 
 export type ConnectionPart = (typeof CONNECTION_PARTS)[number];
 
-/** What a mutation does, as FHIR's REST interface calls it. */
+/** The interaction of a mutation, in the words of FHIR's REST interface. */
 export type WriteInteraction = 'create' | 'update' | 'patch' | 'delete';
 
 /** Name of the root type of queries. */
@@ -209,7 +209,7 @@ const WRITES = [
   ['Delete', 'delete'],
 ] as const;
 
-/** What points to a type, of one type. */
+/** The lists and connections of resources of one type that point to another. */
 function describeReverse(model: FhirModel, type: string, target: string): readonly FieldDescriptor[] {
   if (reverseParameters(model, type, target).length === 0) return [];
   return [

@@ -38,7 +38,7 @@ export function readScalar(name: string, value: unknown): unknown {
   }
 }
 
-/** Describes the expected input of a scalar: `text`. */
+/** Describes the expected input of a scalar, such as `text`. */
 export function expectedOf(name: string): string {
   return EXPECTED[name] ?? 'an object';
 }

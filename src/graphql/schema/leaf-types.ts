@@ -61,7 +61,7 @@ export function variableLeaf(model: FhirModel, name: string): GraphQLScalarType 
   return definition === undefined ? undefined : enumVariable(model, definition);
 }
 
-/** The type of a variable with the standard scalar for its own: `[date!]` is `[String!]`. */
+/** The type of a variable with the standard scalar in place of its own: `[date!]` becomes `[String!]`. */
 export function withStandardLeaf(type: GraphQLType): GraphQLType {
   if (isNonNullType(type)) return new GraphQLNonNull(withStandardLeaf(type.ofType) as never);
   if (isListType(type)) return new GraphQLList(withStandardLeaf(type.ofType));

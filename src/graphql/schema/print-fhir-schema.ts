@@ -65,7 +65,7 @@ export function schemaForTools(model: FhirModel, options: ToolOptions): GraphQLS
   return getOrCreate<string, GraphQLSchema>(schemas, key, () => completeSchema(...given));
 }
 
-/** {@link schemaForTools}, created in turns with other work. Requests of one moment share the work. */
+/** {@link schemaForTools}, created in turns with other work. Concurrent requests share the work. */
 export async function schemaForToolsInTurns(model: FhirModel, options: ToolOptions): Promise<GraphQLSchema> {
   const schemas = SCHEMAS(model);
   const { key, given } = wantedSchema(model, options);

@@ -3,13 +3,13 @@ import type { FhirModel } from '../../fhir/model/fhir-model.js';
 /**
  * The fields of a resource type: its own, then the lists and connections of all types that point to it.
  *
- * PERF: those are looked for when one is named, or all are asked for. To find all takes the search parameters of every
- * type, which are 5 ms to parse.
+ * PERF: these are created when a name is looked up, or when all are listed. Listing them needs the search parameters of
+ * every type, which take 5 ms to parse.
  */
 export class ResourceFields<Field extends { readonly name: string }> extends Map<string, Field> {
   readonly #model: FhirModel;
   readonly #pointing: (type: string) => readonly Field[];
-  /** Those that were named. */
+  /** The fields that were looked up. */
   readonly #found = new Map<string, Field>();
   #isComplete = false;
 

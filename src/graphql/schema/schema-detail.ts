@@ -16,7 +16,7 @@ import type { FieldDescriptor } from './fields.js';
  */
 export type SchemaDetail = 'whole' | 'brief';
 
-/** What a schema for tools leaves out. */
+/** The rules for the fields and arguments that a schema for tools leaves out. */
 export interface DetailRules {
   readonly model: FhirModel;
   readonly detail: SchemaDetail;

@@ -203,9 +203,9 @@ export class FhirSchema extends GraphQLSchema {
   }
 
   /**
-   * The field of one name that objects of several types have.
+   * The field with this name that several types share.
    *
-   * @returns undefined if none has it, or if they differ (dialect `standard`), so that a fragment is needed
+   * @returns undefined if no type has it, or if the types differ (dialect `standard`), so that a fragment is needed
    */
   #createMerged(
     parent: GraphQLObjectType | GraphQLInterfaceType,

@@ -22,7 +22,7 @@ export interface ArgumentFault {
   readonly location: Location | undefined;
 }
 
-/** What the check of the arguments of a plan needs. */
+/** The context of the check. */
 export interface ArgumentContext {
   readonly model: FhirModel;
   readonly limits: Limits;
@@ -33,7 +33,7 @@ export interface ArgumentContext {
 
 /**
  * Finds the arguments that execution would refuse for any data: search values, `_sort`, `_filter`, page sizes and
- * FHIRPath. GraphQL's validation sees only that they are texts and numbers.
+ * FHIRPath. GraphQL's validation checks only that they are strings and numbers.
  */
 export function checkArguments(root: Selection, context: ArgumentContext): readonly ArgumentFault[] {
   const faults: ArgumentFault[] = [];

@@ -134,7 +134,7 @@ async function validateListed({ id, document }: ListedDocument, settings: Settin
   }
 }
 
-/** @throws what is not an error of the document */
+/** @throws any error that is not about the document */
 function documentFindings(error: unknown): readonly GraphqlFinding[] {
   if (error instanceof DocumentErrors) {
     return error.errors.map(documentError).map(({ message, locations }) => ({

@@ -1,9 +1,9 @@
-/** Of the names that are looked up here; none is longer. */
+/** Maximum length of a name to look up; no entry is longer. */
 const MAX_LENGTH = 100;
 
 /**
- * Names that people know from elsewhere, with what FHIR or this schema calls them. Of several, those that exist where the
- * name is used are meant.
+ * Names that people know from other APIs, with the names in FHIR or this schema. If there are several, the suggestion
+ * is the ones that exist where the name is used.
  */
 const FIELDS: { readonly [name: string]: readonly string[] } = {
   ...each(['dob', 'dateOfBirth', 'birthday'], ['birthDate']),
@@ -50,17 +50,17 @@ const ARGUMENTS: { readonly [name: string]: readonly string[] } = {
   ...FIELDS,
 };
 
-/** @returns the names that exist here for a field name from elsewhere */
+/** @returns the existing field names for a field name from another API */
 export function familiarField(name: string, isKnown: (name: string) => boolean): readonly string[] {
   return known(FIELDS, name, isKnown);
 }
 
-/** @returns the names that exist here for an argument name from elsewhere */
+/** @returns the existing argument names for an argument name from another API */
 export function familiarArgument(name: string, isKnown: (name: string) => boolean): readonly string[] {
   return known(ARGUMENTS, name, isKnown);
 }
 
-/** `getPatient`, `patients`, `PatientSearch`: which root fields are meant. */
+/** Suggests root fields for names such as `getPatient`, `patients` and `PatientSearch`. */
 export function familiarQuery(name: string, isType: (name: string) => string | undefined): readonly string[] {
   const base = plain(name).replace(/^(?:get|list|find|search|all|read|fetch)/, '');
   const ending = ENDING.exec(base)![0];
@@ -73,7 +73,7 @@ export function familiarQuery(name: string, isType: (name: string) => string | u
 const BY_ID = plain('byId');
 const ENDING = new RegExp(`(?:connection|collection|list|search|bundle|${BY_ID}|all|es|s)?$`);
 
-/** `createPatient`, `deletePatient`: which mutation is meant. */
+/** Suggests mutations for names such as `createPatient` and `deletePatient`. */
 export function familiarMutation(name: string, isType: (name: string) => string | undefined): readonly string[] {
   for (const [verbs, suffix] of VERBS) {
     const match = new RegExp(`^(?:${verbs})(.+)$|^(.+?)(?:${verbs})$`).exec(plain(name));

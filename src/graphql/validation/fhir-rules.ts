@@ -39,7 +39,7 @@ export const ReferenceParameterRule: ValidationRule = (context: ValidationContex
   },
 });
 
-/** The values of `_reference` for a field, of lists that may have it; none for other fields. */
+/** The possible values of `_reference` for a reverse list; empty for other fields. */
 export function offeredReferences(context: ValidationContext, node: FieldNode): readonly string[] {
   const field = describe(context, node);
   if ((field?.kind !== 'list' && field?.kind !== 'connection') || !field.reverse) return [];

@@ -9,7 +9,7 @@ import {
 import { familiarArgument } from './familiar-names.js';
 
 /**
- * graphql-js's rule "Argument Names", with the suggestions that FHIR knows: `_count` for `first`, `_filter` for `where`,
+ * graphql-js's rule "Argument Names", with suggestions specific to FHIR: `_count` for `first`, `_filter` for `where`,
  * `birthdate` for `birthDate`. See https://spec.graphql.org/October2021/#sec-Argument-Names.
  */
 export const KnownArgumentsRule: ValidationRule = (context: ValidationContext) => ({

@@ -9,14 +9,14 @@ import { modelOf, targetsOf } from '../schema/schema.js';
 import { familiarField, familiarMutation, familiarQuery } from './familiar-names.js';
 
 /**
- * graphql-js's rule "Field Selections", with the suggestions that FHIR knows:
+ * graphql-js's rule "Field Selections", with suggestions specific to FHIR:
  *
  * | field | suggestion |
  * |---|---|
  * | `value` of an Observation | `valueQuantity`, `valueString` … |
  * | `name` under `resource` | a fragment on the types that the reference allows |
  * | `name` under a Reference | the same behind `resource` |
- * | `patients`, `createPatient`, `firstName`, `totalCount` | what other services call so: `PatientList`, `PatientCreate`, `given`, `count` |
+ * | `patients`, `createPatient`, `firstName`, `totalCount` | the names here for these names of other APIs: `PatientList`, `PatientCreate`, `given`, `count` |
  * | any other | names that are close |
  *
  * See https://spec.graphql.org/October2021/#sec-Field-Selections.
@@ -51,7 +51,7 @@ function suggestion(model: FhirModel, parent: GraphQLCompositeType, name: string
   return didYouMean(name, [...names, ...namesBehind(model, parent)]);
 }
 
-/** For a field of what a reference leads to. */
+/** The suggestion for a field of the resource that a reference leads to. */
 function behindReference(model: FhirModel, parent: GraphQLCompositeType, name: string): string {
   const isReference = parent.name === 'Reference';
   if (model.isResourceType(name)) {
@@ -79,7 +79,7 @@ function choiceOf(model: FhirModel, type: string, name: string): readonly string
   return [...common.filter((one) => names.includes(one)), ...names.filter((one) => !common.includes(one))];
 }
 
-/** An extension has fifty, which nobody reads. */
+/** An extension has fifty, too many for a message. */
 const MAX_CHOICES = 12;
 const COMMON_CHOICES = ['String', 'Code', 'CodeableConcept', 'Coding', 'Boolean', 'Integer', 'DateTime', 'Reference'];
 
@@ -95,7 +95,7 @@ function typeInLowerCase(model: FhirModel, wanted: string): string | undefined {
   return model.resourceTypes.find((type) => type.toLowerCase() === wanted);
 }
 
-/** The elements of what a reference leads to. */
+/** The elements of the resources that a reference may lead to. */
 function namesBehind(model: FhirModel, parent: GraphQLCompositeType): readonly string[] {
   if (parent.name !== RESOURCE && parent.name !== 'Reference') return [];
   const types = targetsOf(parent) ?? [];
@@ -103,7 +103,7 @@ function namesBehind(model: FhirModel, parent: GraphQLCompositeType): readonly s
   return [...new Set(names)];
 }
 
-/** The allowed types that have the field: all that the reference names, or a few of all types. */
+/** The allowed types with the field: all of the reference's target types, or a few if it allows any type. */
 function typesWith(model: FhirModel, targets: readonly string[] | undefined, name: string): readonly string[] {
   const types = (targets ?? [...new Set([...COMMON_TYPES, ...model.resourceTypes])]).filter((type) => {
     const kind = fieldsOf(model, type)?.get(name)?.kind;

@@ -90,7 +90,7 @@ class PlainCheck {
     return type === LEAF ? selectionSet === undefined : selectionSet !== undefined && this.fields(type, selectionSet);
   }
 
-  /** The type whose fields are selected, or {@link LEAF}; undefined for fields that are left to the rules. */
+  /** The type whose fields are selected, or {@link LEAF}; undefined for fields that the rules must check. */
   #typeOf(field: FieldDescriptor): string | undefined {
     switch (field.kind) {
       case 'element':
@@ -190,7 +190,7 @@ class PlainCheck {
   }
 }
 
-/** No name of a type. */
+/** Not the name of any type. */
 const LEAF = '';
 const NONE: ReadonlySet<string> = new Set<string>();
 const ID_LITERALS: ReadonlySet<string> = new Set<string>([Kind.STRING, Kind.ENUM, Kind.INT, Kind.FLOAT]);

@@ -9,8 +9,8 @@ import { hostError } from './host-error.js';
  *
  * @param parents their number
  * @param work the call, with the context that resolvers get
- * @throws FhirError `unavailable` - it took longer than it may
- * @throws FhirError what the host threw, masked where it is not for clients
+ * @throws FhirError `unavailable` - it exceeded its timeout
+ * @throws FhirError the host's error, masked unless it is a `FhirError`
  * @throws LimitError `resolverCalls`, `cost`, `timeout`
  */
 export async function callResolver<Result>(

@@ -137,7 +137,7 @@ function* coerceObject(
   return Object.fromEntries(read);
 }
 
-/** JSON without the texts of decimals. */
+/** JSON with plain numbers, without the digits of decimals. */
 function* plainJson(value: unknown): Generator<void, unknown> {
   yield;
   const plain = plainValue(value);

@@ -11,15 +11,18 @@ import { hostError, hostFault } from './host-error.js';
 import { completeHostLeaf } from './host-leaf.js';
 import { resourceLink } from './resource-link.js';
 
-/** The resource around values that belong to none: references inside them lead to nothing contained. */
+/**
+ * A placeholder container for values outside of any resource, so that references inside them find no contained
+ * resources.
+ */
 export const NO_CONTAINER: AnyResource = Object.freeze({ resourceType: '' });
 
 /** Copies the selected fields of an object. */
 export type ProjectSelection = (selection: Selection, source: JsonObject, container: AnyResource, run: Run) => Output;
 
 /**
- * Writes a value of the host into the response as its type says, leaving holes for resources. What does not fit fails
- * where it stands; see https://spec.graphql.org/October2021/#sec-Value-Completion.
+ * Writes a value of the host into the response according to its type, leaving holes for resources. A value that does
+ * not fit fails in its place; see https://spec.graphql.org/October2021/#sec-Value-Completion.
  *
  * @param container the resource in which references to contained resources are resolved
  */

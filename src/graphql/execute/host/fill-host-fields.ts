@@ -12,8 +12,8 @@ import { completeHostValue } from './complete-host-value.js';
 import { hostError, hostFault } from './host-error.js';
 
 /**
- * Fills fields of the host that ask the same: one call of the resolver for all parents of the level, each of them once.
- * It fails fields, never the request, except for limits.
+ * Fills host fields with the same arguments by one call of the resolver for all distinct parents of the level. Failures
+ * affect the fields, not the request, except for limits.
  */
 export async function fillHostFields(waiting: readonly Waiting<HostEdge, HostHole>[], run: Run): Promise<void> {
   try {
@@ -81,7 +81,7 @@ function asError(reason: unknown): Error {
   return reason instanceof Error ? reason : hostError(reason);
 }
 
-/** What the resolver gets of a parent: never more than the caller sees, and nothing that it could change. */
+/** The parent as the resolver receives it: never more than the caller sees, and frozen. */
 function parentOf({ needs, on }: HostFieldDefinition, source: JsonObject): unknown {
   if (on === 'own') return source;
   if (needs === '*') return deepFreeze(source);

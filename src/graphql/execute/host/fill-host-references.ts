@@ -10,8 +10,8 @@ import type { Run } from '../run.js';
 import type { Waiting } from '../waiting.js';
 
 /**
- * Fills the resources that values of the host name, with one read for all. They are read as the caller sees them: what
- * the caller may not see is null, or is left out of its list, as if it did not exist.
+ * Fills the resources that values of the host name, with one read for all. They are read as the caller sees them: an
+ * invisible resource is null, or is left out of its list, as if it did not exist.
  */
 export async function fillHostReferences(
   waiting: readonly Waiting<HostReferenceEdge, HostReferenceHole>[],
@@ -43,7 +43,7 @@ function fill(hole: HostReferenceHole, edge: HostReferenceEdge, result: ReadResu
     if (key === undefined) {
       if (keepsAbsent) itemsOf(out).push(null);
     } else if (run.required.has(out, key)) {
-      // Its id is the host's: the caller may not know it.
+      // The message omits the id, which comes from the host: the caller may not be allowed to see it.
       throw new FhirError('not-found', `The ${edge.type ?? 'resource'} of this field was not found`);
     }
     return;

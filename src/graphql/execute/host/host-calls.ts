@@ -1,15 +1,15 @@
 import { nextTurn } from '../../../platform/timers.js';
 
 /**
- * The calls of resolvers that run beside the levels of store calls, so that a slow one delays nothing but what is selected
- * in it.
+ * The calls of resolvers that run in parallel with the levels of store calls, so that a slow resolver delays only the
+ * fields below it.
  */
 export class HostCalls {
   // PERF: most requests have none.
   #running: Set<Promise<void>> | undefined;
   #failures: unknown[] = [];
 
-  /** @param work rejects only with what ends the request */
+  /** @param work rejects only with an error that ends the request */
   start(work: Promise<void>): void {
     const running: Promise<void> = work
       .catch((error: unknown) => void this.#failures.push(error))
@@ -25,16 +25,16 @@ export class HostCalls {
     return this.#running?.size ?? 0;
   }
 
-  /** Waits for one of them, and for those that end in the same turn: what is selected in them then shares calls. */
+  /** Waits for one call, and for calls that end in the same turn, so that the fields below them share store calls. */
   async next(): Promise<void> {
     if (this.#count > 0) await Promise.race(this.#running!);
     await this.takeTurn();
   }
 
   /**
-   * Lets resolvers that need not wait for anything end with their level.
+   * Lets resolvers that finish without waiting end with their level.
    *
-   * @throws what ended one of them, if it ends the request
+   * @throws the error of a resolver, if it ends the request
    */
   async takeTurn(): Promise<void> {
     if (this.isIdle) return;

@@ -2,8 +2,8 @@ import { FhirError } from '../../../fhir/error.js';
 import { LimitError } from '../../limits.js';
 
 /**
- * The error of a field whose resolver failed. What the host throws as a `FhirError` is for the client; anything else is
- * `internal`, with the cause for the host alone. The end of something inside the resolver is not that of the request.
+ * The error of a field whose resolver failed. The client sees a `FhirError` of the host; any other error becomes
+ * `internal`, and only the host sees its cause. An abort or a limit inside the resolver does not end the request.
  */
 export function hostError(error: unknown): FhirError {
   if (error instanceof FhirError && !(error instanceof LimitError) && error.code !== 'aborted') return error;

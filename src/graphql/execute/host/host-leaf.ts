@@ -34,7 +34,7 @@ export function completeHostLeaf(
   }
 }
 
-/** A value of a scalar of the host, as JSON; undefined for what JSON cannot have, circles among it. */
+/** A value of a scalar of the host, as JSON; undefined for values that JSON cannot represent, such as cycles. */
 function copyJson(value: unknown, run: Run, depth: number): unknown {
   if (depth > MAX_RESOURCE_DEPTH) return undefined;
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;

@@ -20,10 +20,10 @@ export interface HostWrites {
 }
 
 /**
- * Asks the host for the writes of a field.
+ * Calls the host's function for the writes of a field.
  *
  * @throws FhirError `invalid` - an argument does not fit
- * @throws FhirError what the host threw; `internal` if it gave something else
+ * @throws FhirError the host's `FhirError`; `internal` for other errors and for a malformed result
  */
 export async function hostWrites(field: HostWriteField, run: Run): Promise<HostWrites> {
   const { selections, variables } = run.options;

@@ -12,7 +12,7 @@ import { ServiceModel } from './service-model.js';
 import { isList, namedTypeOf } from './type-reference.js';
 import { getOrCreate, pushTo } from '../../../platform/maps.js';
 
-/** What a host adds to the schema. */
+/** The additions of a host to the schema. */
 export interface HostAdditions {
   readonly fields?: HostFields | undefined;
   /** The types that the fields use in addition to FHIR's, in SDL. */
@@ -108,7 +108,7 @@ class Compiler {
     return this.#types.get(parent)?.kind === 'object' ? 'own' : undefined;
   }
 
-  /** A field of `Resource` is one of every resource type. */
+  /** Every resource type has the fields of `Resource`. */
   #assertFree(place: string, { parent, name }: HostFieldDefinition): void {
     const types =
       parent === RESOURCE

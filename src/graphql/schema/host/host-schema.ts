@@ -56,7 +56,7 @@ export interface HostInputField {
  * | property | the property of the object around it, which a resolver returned |
  * | batch | one call of the resolver for all parents of a level |
  * | root | one call of the resolver: `Query`, or the only field of a mutation |
- * | writes | what the writes of the field stored, in the commit of the mutation |
+ * | writes | the resources that the field's writes stored, in the commit of the mutation |
  */
 export interface HostFieldDefinition {
   /** The type that the host declared it on. */

@@ -1,7 +1,7 @@
 import type { HostFieldDefinition, HostInputField, ParentKind } from './host-schema.js';
 import { invalid, readArgumentText, readTypeText } from './read-types.js';
 
-/** What one parent costs by default, in resources: as much as the lookup of a reverse list. */
+/** The default cost of one parent, in resources: the same as the lookup of a reverse list. */
 const DEFAULT_COST = 0.1;
 const DEFAULT_TIMEOUT_MS = 10_000;
 
@@ -9,9 +9,9 @@ const OPTIONS = ['type', 'description', 'deprecated', 'args', 'cost', 'timeout',
 const ROOT_KINDS: ReadonlySet<ParentKind> = new Set(['query', 'mutation']);
 
 /**
- * Reads a field as a host writes it down.
+ * Reads a field from the host's configuration.
  *
- * @throws FhirError `invalid` - an option is unknown, is missing or has a value that does not fit
+ * @throws FhirError `invalid` - an option is unknown, is missing or has a wrong value
  */
 export function readField(parent: string, kind: ParentKind, name: string, given: unknown): HostFieldDefinition {
   const place = `fields.${parent}.${name}`;
