@@ -5,15 +5,15 @@ import type { GuardedKey, GuardedWrite } from '../access/contract.js';
 import { isConflict } from '../store/conflicts.js';
 
 /**
- * Guesses which resources of an import are new: those of a type of which the last ones all were.
+ * Guesses which resources of an import are new: it expects a type's next resources to be new if its last ones all were.
  *
- * PERF: what is expected to be new is created without being read before. A wrong guess costs a commit that fails, so a type of which
- * some resources were stored already, such as the Organizations that many Bundles share, is not guessed again soon.
+ * PERF: a resource that is expected to be new is created without a read. A wrong guess costs a failed commit, so after
+ * one, a type needs four times as many new resources in a row, as with the Organizations that many Bundles share.
  */
 export class CreateGuess {
   readonly #types = new Map<string, { newInARow: number; needed: number }>();
 
-  /** The next resources of a type are expected to be new. */
+  /** True if the next resources of a type are expected to be new. */
   expectsNew(type: string): boolean {
     const known = this.#types.get(type);
     return known !== undefined && known.newInARow >= known.needed;
@@ -53,11 +53,11 @@ const MORE_AFTER_ERROR = 4;
 
 /** Only tests change it. */
 export const GUESS_TUNING = {
-  /** After so many new resources of a type the next ones are expected to be new. */
+  /** After this many new resources of a type in a row, the next ones are expected to be new. */
   newInARow: 100,
 };
 
-/** The guess for imports into a store that follow each other. */
+/** The guess of a store, shared by successive imports into it. */
 export function createGuessOf(store: ResourceStore): CreateGuess {
   let guess = GUESSES.get(store);
   if (guess === undefined) GUESSES.set(store, (guess = new CreateGuess()));

@@ -9,7 +9,7 @@ import { type CreateGuess, createGuessOf } from './create-guess.js';
 export interface ImportSession extends GuardedSession {
   /** POST entries always get new ids. */
   readonly assignIds: boolean;
-  /** What GET entries read carries `meta.project` and `meta.author`. */
+  /** Resources that GET entries read have `meta.project` and `meta.author`. */
   readonly extendedMeta: boolean;
   /** Default: searches without includes, and no histories. */
   readonly reader: EntryReader | undefined;

@@ -53,7 +53,7 @@ function isWritten({ kind }: EntryOutcome): boolean {
   return kind === 'created' || kind === 'updated' || kind === 'deleted';
 }
 
-/** @returns the entries to plan again; their outcome so far is the failure */
+/** @returns the entries to plan again, each with its failure as the outcome so far */
 async function runPlans(
   plans: readonly EntryPlan[],
   outcomes: EntryOutcome[],

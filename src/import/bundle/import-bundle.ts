@@ -44,7 +44,7 @@ export function importBundle(bundle: object, context: ImportContext): Promise<Im
   return audited(context, 'import', (facts) => importWith(bundle, context, facts, runBundle));
 }
 
-/** {@link importBundle} within what is audited. @param run receives the context within its limits */
+/** {@link importBundle} inside an audited interaction. @param run receives the context with its limits applied */
 export function importWith(
   bundle: object,
   context: ImportContext,

@@ -88,7 +88,7 @@ async function foreseeReads(plans: readonly EntryPlan[], session: ImportSession,
     await faults.guardAsync(entry.index, async () => {
       if (fate === 'delete' && history !== true)
         throw new FhirError('gone', `${type}/${id} is deleted by the same transaction`);
-      // The answer shows what is read after the commit.
+      // No trace here: the answer shows the reads after the commit.
       await readEntry(entry, { ...session, trace: undefined });
     });
   }
@@ -133,7 +133,7 @@ async function outcomes(
   session: ImportSession,
 ): Promise<readonly EntryOutcome[]> {
   const byEntry = new Array<EntryOutcome>(size);
-  // What was written is answered, however late.
+  // The answer is built even after an abort, because the writes are committed.
   const pace = new Pace();
   for (const [position, result] of results.entries()) {
     if (pace.isSpent) await pace.next();

@@ -14,7 +14,7 @@ const MAX_ERRORS = 1000;
 
 const COUNTED = ['created', 'updated', 'deleted', 'unchanged', 'failed'] as const;
 
-/** The state of one import of many Bundles: a few are under way. */
+/** The state of an import of many Bundles, a few of which are in progress. */
 export class BundlesRun {
   stopped = false;
   readonly #context: BundlesContext;
@@ -25,7 +25,7 @@ export class BundlesRun {
   #bundles = 0;
   #refused = 0;
   readonly #line = new Line();
-  /** Settles when all so far are reported. */
+  /** Settles when all results so far are reported. */
   #reported: Promise<void> = Promise.resolve();
   #hasFailed = false;
 
@@ -39,7 +39,7 @@ export class BundlesRun {
     this.#session = openSession(context);
   }
 
-  /** A Bundle has changed something. */
+  /** True if a Bundle has changed something. */
   get hasWritten(): boolean {
     const { created, updated, deleted } = this.#counts;
     return created + updated + deleted > 0;
@@ -52,7 +52,7 @@ export class BundlesRun {
     const place = this.#line.enter(sizeOf(bundle));
     const result = this.#import(bundle, place).finally(() => place.end());
     const reported = this.#report(result, position, this.#reported).finally(() => place.leave());
-    // Those that wait for it receive its failure.
+    // The callers that wait for the import receive the failure.
     reported.catch(() => (this.#hasFailed = true));
     this.#reported = reported;
     if (this.#isAlone) return reported;
@@ -60,7 +60,7 @@ export class BundlesRun {
     await this.#line.room();
   }
 
-  /** Waits until all Bundles are over. @throws the error that ends the import */
+  /** Waits until all Bundles have ended. @throws the error that ends the import */
   settle(): Promise<void> {
     return this.#reported;
   }
@@ -70,7 +70,10 @@ export class BundlesRun {
     return { bundles: this.#bundles, ...this.#counts, refused: this.#refused, errors: this.#errors, stopped };
   }
 
-  /** What comes next may depend on how a Bundle ends, or on what its caller may do afterwards; and it waits on no other's time. */
+  /**
+   * True if each Bundle must end before the next begins: the next may depend on its outcome or on the caller's rights
+   * after it, and a time limit must not include the wait for other Bundles.
+   */
   get #isAlone(): boolean {
     const { caller, stopOnError, requireAudit, limits } = this.#context;
     return stopOnError === true || requireAudit === true || caller?.kind === 'member' || limits !== undefined;
@@ -95,7 +98,7 @@ export class BundlesRun {
 
   /** Counts a result after those of the Bundles before it. */
   async #report(imported: Promise<ImportResult | FhirError>, position: number, before: Promise<void>): Promise<void> {
-    // A Bundle that fails is over when those before it are.
+    // A failure is reported after the results of the earlier Bundles.
     const [earlier, own] = await Promise.allSettled([before, imported]);
     if (own.status === 'fulfilled') this.#count(own.value, position);
     if (earlier.status === 'rejected') throw earlier.reason;
@@ -115,7 +118,7 @@ export class BundlesRun {
   }
 }
 
-/** The entries of what should be a Bundle. */
+/** The number of entries of an unchecked Bundle. */
 function sizeOf(bundle: object): number {
   const { entry } = bundle as { readonly entry?: unknown };
   return Array.isArray(entry) ? entry.length : 0;

@@ -4,12 +4,12 @@ import { decidesAccess } from '../../store/access-epoch.js';
 import type { BundleContent, BundleEntry } from '../entries/bundle-entries.js';
 import { ownIdOf } from '../entries/identify.js';
 
-/** The Bundles of which the result is not reported yet, in order. */
+/** The Bundles in progress, in order. A Bundle leaves when its result is reported. */
 export class Line {
   readonly #places = new Set<PlaceInLine>();
   #onLeave: (() => void) | undefined;
 
-  /** A place at the end. @param size entries of its Bundle, about */
+  /** Adds a Bundle at the end. @param size approximate number of its entries */
   enter(size: number): PlaceInLine {
     const place = new PlaceInLine(this, size);
     this.#places.add(place);
@@ -21,13 +21,13 @@ export class Line {
     this.#onLeave?.();
   }
 
-  /** The places before one that are not over. */
+  /** The unfinished Bundles before a place. */
   before(place: PlaceInLine): readonly PlaceInLine[] {
     const all = [...this.#places];
     return all.slice(0, Math.max(0, all.indexOf(place))).filter(({ isOver }) => !isOver);
   }
 
-  /** Settles when another Bundle may begin beside those under way, if they have handed over. */
+  /** Settles when there is room for another Bundle in the line. */
   async room(): Promise<void> {
     while (this.#isFull) await new Promise<void>((resolve) => (this.#onLeave = resolve));
   }
@@ -39,19 +39,19 @@ export class Line {
   }
 }
 
-/** How much is under way at a time. Only tests change it. */
+/** Limits on the Bundles in progress. Only tests change them. */
 export const LINE_TUNING = {
-  /** Bundles at most. */
+  /** Maximum number of Bundles in progress. */
   bundles: 4,
-  /** Entries of Bundles beside which only one more begins. */
+  /** If the Bundles in progress have more entries than this together, at most two Bundles run. */
   entries: 1_500,
 };
 
 /**
- * The place of a Bundle in a line of them: it is made ready while those before it are written.
+ * A Bundle's place in the line: the Bundle is prepared while earlier Bundles are written.
  *
- * Searches wait for the end of those before, and so do reads and writes of the resources that they name: they may depend on them. So
- * the result is that of one after the other.
+ * Calls that may depend on an earlier Bundle wait until it has ended: every search, and reads and writes of resources
+ * that it names. So the result is the same as importing one Bundle after the other.
  */
 export class PlaceInLine {
   readonly #line: Line;
@@ -59,7 +59,7 @@ export class PlaceInLine {
   isOver = false;
   readonly #handedOver = Promise.withResolvers<undefined>();
   readonly #over = Promise.withResolvers<undefined>();
-  /** The resources it names; undefined: it may concern any. */
+  /** The resources that the Bundle names; undefined: it may concern any resource. */
   #keys: ReadonlySet<string> | undefined;
   #hasSearched = false;
 
@@ -68,12 +68,12 @@ export class PlaceInLine {
     this.size = size;
   }
 
-  /** Its writes are with the store, and the next one may begin. */
+  /** Settles when the next Bundle may begin, usually once this Bundle's commit has begun. */
   get handedOver(): Promise<void> {
     return this.#handedOver.promise;
   }
 
-  /** It has succeeded or failed. */
+  /** Settles when the Bundle has succeeded or failed. */
   get over(): Promise<void> {
     return this.#over.promise;
   }
@@ -84,7 +84,10 @@ export class PlaceInLine {
     this.#handedOver.resolve(undefined);
   }
 
-  /** Its result is reported. Until then it keeps its room: results wait for those before them, in memory. */
+  /**
+   * Leaves the line once the result is reported. Until then the Bundle takes up room, because its result waits in
+   * memory for earlier results.
+   */
   leave(): void {
     this.#line.leave(this);
   }
@@ -134,36 +137,43 @@ export class PlaceInLine {
     await this.#untilAlone();
   }
 
-  /** Waits for those before it. */
+  /** Waits until all earlier Bundles have ended. */
   async #untilAlone(): Promise<void> {
     await Promise.all(this.#line.before(this).map(({ over }) => over));
   }
 
-  /** Waits for those before it that concern one of these resources, while others that do not may pass it. */
+  /**
+   * Waits until the earlier Bundles that name one of these resources have ended. Later Bundles that do not depend on
+   * them may overtake this one.
+   */
   async #untilIndependent(keys: readonly GuardedKey[]): Promise<void> {
     const before = this.#line.before(this);
     if (before.length === 0) return;
     const texts = keys.map(keyText);
     const others = before.filter((one) => one.#keys === undefined || texts.some((text) => one.#keys!.has(text)));
     if (others.length === 0) return;
-    // A Bundle searches before it reads, and a search waits for all those before: after one, nothing is left to wait for.
+    // A Bundle searches before it reads, and a search waits for all earlier Bundles, so after a search there is nothing
+    // left to wait for.
     this.#handOver();
     await Promise.all(others.map(({ over }) => over));
   }
 
-  /** The next one may begin, unless what this one found would change with it, should this one have to be tried again. */
+  /**
+   * Lets the next Bundle begin, unless this one has searched: a retry would search again, and could then find the next
+   * Bundle's writes.
+   */
   #handOver(): void {
     if (this.#keys !== undefined && !this.#hasSearched) this.#handedOver.resolve(undefined);
   }
 }
 
-/** The resources that a Bundle names; undefined where it may concern others, read, or decide about access. */
+/** The resources that a Bundle names; undefined if it has conditions or reads, or if it may affect access. */
 function keysOf({ type, entries }: BundleContent, assignIds: boolean): ReadonlySet<string> | undefined {
   if (type !== 'transaction' || !entries.every(isPlain)) return undefined;
   const keys = new Set<string>();
   for (const entry of entries) {
     const id = entry.request.id ?? (assignIds ? undefined : ownIdOf(entry));
-    // A generated id is nobody else's.
+    // Generated ids cannot clash with other Bundles.
     if (id !== undefined) keys.add(keyText({ type: entry.request.type, id }));
   }
   return keys;

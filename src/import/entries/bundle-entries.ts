@@ -13,9 +13,9 @@ import { type EntryRequest, parseEntryRequest } from './entry-request.js';
 /**
  * One entry of a Bundle, read and checked on its own.
  *
- * PERF: of objects that a line of code made as literals, V8 makes more in its old generation at once if those before were
- * still needed at a collection, as those of an entry are while its Bundle is written. There each keeps its resource until a
- * full collection. V8 never does that with instances of a class, so what holds a resource or its text is one.
+ * PERF: a class instance, not an object literal. If the objects of a literal survive a collection, as entries do while
+ * their Bundle is written, V8 allocates later ones in its old generation, where each keeps its resource until a full
+ * collection. V8 does not do that with instances, so every object that holds a resource or its text is an instance.
  */
 export class BundleEntry {
   constructor(
@@ -34,7 +34,7 @@ export class BundleEntry {
   ) {}
 }
 
-/** What a Bundle asks for; entries that cannot be read are in `faults` instead. */
+/** The requests of a Bundle; unreadable entries are in `faults` instead. */
 export interface BundleContent {
   readonly type: 'transaction' | 'batch';
   /** Number of entries, faulty ones included. */

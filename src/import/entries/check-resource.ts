@@ -8,8 +8,8 @@ import { hasDecimalText } from '../../fhir/json/stringify-json.js';
 import { type AnyResource, isJsonObject, isResourceId, MAX_RESOURCE_DEPTH } from '../../fhir/resource.js';
 
 /**
- * {@link checkResource} of a value of the host. One that the host has read before hides the texts of its decimals, and copies would
- * lose them, so it is copied with them.
+ * {@link checkResource} for a value from the host. A resource that the host has read keeps the digits of its decimals
+ * in hidden members, which an ordinary copy would lose, so it is copied together with them.
  */
 export function resourceFromHost(model: FhirModel, value: unknown): AnyResource {
   const shape = { hasTexts: false };
@@ -27,9 +27,12 @@ export function checkResource(model: FhirModel, value: unknown): AnyResource {
   return checkedResource(model, value, { hasTexts: false });
 }
 
-/** What the walk through a resource finds. */
+/** The findings of the walk through a resource. */
 interface Shape {
-  /** Some object has texts of decimals. PERF: found on the way, as a walk of its own takes half as long again. */
+  /**
+   * True if some object has digits of decimals. PERF: found on the same walk, because a second walk takes half as long
+   * again.
+   */
   hasTexts: boolean;
 }
 

@@ -17,7 +17,7 @@ export type EntryOutcome =
   | { readonly kind: 'not-modified'; readonly stored: StoredVersion }
   | { readonly kind: 'failed'; readonly error: FhirError };
 
-/** A version without its content, which writes give on demand only. */
+/** A version without its content, which write results create only on demand. */
 export type StoredVersion = Pick<StoredResource, 'versionId' | 'lastUpdated'>;
 
 /** The result of an import. */

@@ -5,7 +5,7 @@ import { trimBaseUrl } from '../../fhir/reference.js';
 import { isResourceId } from '../../fhir/resource.js';
 
 /**
- * What `Bundle.entry.request` asks for. See https://hl7.org/fhir/R4/bundle-definitions.html#Bundle.entry.request.
+ * A parsed `Bundle.entry.request`. See https://hl7.org/fhir/R4/bundle-definitions.html#Bundle.entry.request.
  *
  * | text | method | rest |
  * |---|---|---|
@@ -23,7 +23,9 @@ export interface EntryRequest {
   readonly version?: string;
   /** The history of the resource, or of the type without `id`. */
   readonly history?: true;
-  /** Search text without the question mark; empty for a search without parameters. Of other reads, their parameters. */
+  /**
+   * Search text without the question mark; empty for a search without parameters. For other reads: their parameters.
+   */
   readonly query?: string;
 }
 

@@ -11,7 +11,7 @@ import type { LinkLookup } from './rewrite-links.js';
  *   systems, which an import must not change.
  * - `Type/id` of an entry that is stored under another id, because its condition matched an existing resource.
  *
- * A link to a version (`…/_history/2`) stays one.
+ * A link to a version (`…/_history/2`) stays a link to that version.
  */
 export async function linksWithin(identified: readonly Identified[], pace: Pace): Promise<LinkLookup> {
   const targets = new Map<string, string>();
@@ -33,7 +33,7 @@ export async function linksWithin(identified: readonly Identified[], pace: Pace)
     if (one.action === 'put') targets.delete(keyText(one.key));
   }
 
-  // PERF: most texts of a resource are shorter than any link.
+  // PERF: most strings of a resource are shorter than any link.
   let shortest = Infinity;
   for (const link of targets.keys()) {
     if (pace.isSpent) await pace.next();

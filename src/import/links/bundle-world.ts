@@ -19,7 +19,7 @@ export class BundleWorld implements SearchWorld {
   /** By type, then by id. */
   readonly #puts = new Map<string, Map<string, AnyResource>>();
   readonly #subjects = new Map<AnyResource, SearchSubject>();
-  /** By type and parameter, then by code: for the conditions that ask for codes. */
+  /** By type and parameter, then by code: for conditions on codes. */
   readonly #byCode = new Map<string, SubjectsByText>();
   /** By type and parameter, then by the target of the reference: for the conditions with `_has`. */
   readonly #byTarget = new Map<string, SubjectsByText>();
@@ -50,7 +50,10 @@ export class BundleWorld implements SearchWorld {
     return world;
   }
 
-  /** The ids of the first two resources that match, in steps: a condition compares all of the Bundle. */
+  /**
+   * The ids of the first two resources that match, in steps, because a condition is compared with every resource of the
+   * Bundle.
+   */
   *matching(type: string, criteria: Criteria): Generator<void, readonly string[]> {
     yield* this.#indexTargets(criteria);
     const found: string[] = [];
@@ -126,7 +129,7 @@ export class BundleWorld implements SearchWorld {
 
 type SubjectsByText = Map<string, SearchSubject[]>;
 
-/** Type names have no dot, so the text is never ambiguous. */
+/** Type names have no dot, so the name is never ambiguous. */
 function indexName(type: string, parameter: string): string {
   return `${type}.${parameter}`;
 }

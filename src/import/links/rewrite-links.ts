@@ -1,7 +1,7 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { AnyResource, JsonObject } from '../../fhir/resource.js';
 
-/** Maps a link to its replacement; undefined leaves it unchanged. What replaces a `uri` replaces a `url`, too. */
+/** Maps a link to its replacement; undefined leaves it unchanged. A replacement for a `uri` also applies to a `url`. */
 export type LinkLookup = (link: string, kind: LinkKind) => string | undefined;
 
 /**
@@ -9,7 +9,7 @@ export type LinkLookup = (link: string, kind: LinkKind) => string | undefined;
  *
  * - `reference`: `Reference.reference`
  * - `url`: an element of type url, oid or uuid, or an `href` or `src` in the narrative
- * - `uri`: an element of type uri, where canonical URLs and code systems live too
+ * - `uri`: an element of type uri, which can also be canonical URLs and code systems
  */
 export type LinkKind = 'reference' | 'url' | 'uri';
 
@@ -17,7 +17,7 @@ export type LinkKind = 'reference' | 'url' | 'uri';
  * Replaces links in a resource wherever the transaction rules of FHIR look for them; elements of type canonical are
  * never touched. See https://hl7.org/fhir/R4/http.html#trules.
  *
- * The input is not changed; without replacements it is returned itself.
+ * The input is not changed; without replacements, the input itself is returned.
  */
 export function rewriteLinks<Resource extends AnyResource>(
   model: FhirModel,
@@ -29,8 +29,8 @@ export function rewriteLinks<Resource extends AnyResource>(
 }
 
 /**
- * One walk: `objects` leads from the resource to the holder of the current value, and `names` are those of the next object, or of
- * the value, in each of them. PERF: two lists, as an object for each step took a quarter of the time.
+ * One walk: `objects` leads from the resource to the holder of the current value, and `names` are those of the next
+ * object, or of the value, in each of them. PERF: two lists, because an object per step took a quarter of the time.
  */
 interface Walk {
   readonly model: FhirModel;
@@ -84,7 +84,7 @@ function rewriteText(text: string, name: string, walk: Walk): string {
   // All string elements of this name are literal references or, in three types, uris that FHIR treats the same way.
   if (name === 'reference') return walk.lookup(text, 'reference') ?? text;
   if (name === 'div') return rewriteNarrative(text, walk.lookup);
-  // PERF: types are looked up only for the few texts to be replaced. What is one for a uri is one for a url, too.
+  // PERF: types are looked up only for the few strings to be replaced. A replacement for a uri also applies to a url.
   const replaced = walk.lookup(text, 'url');
   if (replaced === undefined) return text;
   switch (elementType(name, walk)) {

@@ -6,16 +6,16 @@ interface Batch {
 }
 
 /**
- * Writes batches in order, a few at once: the process makes the rows of some while the database writes those of another. A batch
- * waits for those before it that concern the same resources, and others may pass it.
+ * Writes batches in order, a few at once: the process prepares the rows of some while the database writes those of
+ * another. A batch waits for earlier batches with the same resources; other batches may overtake it.
  */
 export class BatchQueue {
-  /** In order; each is done after those before it. */
+  /** In order; each settles after the earlier ones. */
   #open: readonly Batch[] = [];
   readonly #mostBytes: number;
   #hasFailed = false;
 
-  /** @param mostBytes more than two batches are under way only where they have at most so many together */
+  /** @param mostBytes more than two batches are in progress only if they have at most this many bytes together */
   constructor(mostBytes: number) {
     this.#mostBytes = mostBytes;
   }
@@ -24,8 +24,9 @@ export class BatchQueue {
    * Starts a batch. Resolves when there is room for another one.
    *
    * @param keys the resources that it concerns; undefined: it is written alone
-   * @param write gets the end of the batches before it, and of the last one that it must follow
-   * @throws the error of this batch, or of one before it
+   * @param write receives two promises: the end of all earlier batches, and the end of the last batch that it must
+   * follow
+   * @throws the error of this batch, or of an earlier one
    */
   async start(
     keys: ReadonlySet<string> | undefined,
@@ -35,7 +36,7 @@ export class BatchQueue {
     if (keys === undefined || this.#hasFailed) await this.settle();
     const done = write(endOf(this.#open.at(-1)), endOf(this.#lastOf(keys)));
     if (keys === undefined) return done;
-    // Those that wait for it receive its failure.
+    // The callers that wait for the import receive the failure.
     done.catch(() => (this.#hasFailed = true));
     this.#open = [...this.#open, { keys, bytes, done }];
     while (this.#isFull) {
@@ -56,7 +57,7 @@ export class BatchQueue {
     return this.#open.length >= (bytes > this.#mostBytes ? 2 : MOST_BATCHES);
   }
 
-  /** The last batch under way that concerns one of these resources. */
+  /** The last batch in progress that has one of these resources. */
   #lastOf(keys: ReadonlySet<string> = new Set()): Batch | undefined {
     return this.#open.findLast((batch) => [...keys].some((key) => batch.keys.has(key)));
   }
@@ -66,5 +67,5 @@ function endOf(batch: Batch | undefined): Promise<void> {
   return batch?.done ?? Promise.resolve();
 }
 
-/** Under way at a time. */
+/** Maximum number of batches in progress. */
 const MOST_BATCHES = 4;

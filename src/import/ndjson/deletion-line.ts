@@ -3,7 +3,7 @@ import { parseReference } from '../../fhir/reference.js';
 import { type AnyResource, elementsOf, isJsonObject } from '../../fhir/resource.js';
 
 /**
- * The resources that a line deletes; undefined if it is no such line.
+ * The resources that a line deletes; undefined for any other line.
  *
  * ```
  * { resourceType: 'Bundle', type: 'transaction', entry: [{ request: { method: 'DELETE', url: 'Patient/1' } }] }

@@ -25,7 +25,7 @@ import { type Line, LineSplitter } from './split-lines.js';
 
 const DEFAULTS = { batchLines: 200, batchBytes: 4 << 20, maxLineBytes: MAX_RESOURCE_BYTES, maxErrors: 1000 } as const;
 
-/** What a line asks for: a resource to be stored, or others to be deleted. */
+/** The request of a line: a resource to store, or resources to delete. */
 type Wanted = { readonly put: WantedPut } | { readonly deletes: readonly GuardedKey[] };
 
 type WantedLine = { readonly line: number } & Wanted;
@@ -40,7 +40,7 @@ interface Batch {
   readonly end: { readonly lines: number; readonly bytes: number };
 }
 
-/** What lines did. */
+/** The counts of what lines did. */
 type Tally = Record<(typeof TALLIED)[number], number>;
 
 const TALLIED = ['created', 'updated', 'unchanged', 'deleted'] as const;
@@ -58,7 +58,7 @@ export class NdjsonRun {
   readonly #batchLines: number;
   readonly #batchBytes: number;
   readonly #maxErrors: number;
-  /** What the lines of the current batch ask for, and the errors of the others, in order of lines. */
+  /** The requests of the lines in the current batch, and the errors of its bad lines, in the order of the lines. */
   #wanted: WantedLine[] = [];
   #bad: BadLine[] = [];
   #heldLines = 0;
@@ -68,7 +68,7 @@ export class NdjsonRun {
   readonly #batches: BatchQueue;
   readonly #total: Tally = newTally();
   #failed = 0;
-  /** Of batches that are done. */
+  /** The lines and bytes of finished batches. */
   #done = { lines: 0, bytes: 0 };
   #hasWritten = false;
   readonly #errors: BadLine[] = [];
@@ -121,11 +121,11 @@ export class NdjsonRun {
     return this.#batches.settle();
   }
 
-  /** Commits a batch after the last one that it must follow, and reports it after those before it. */
+  /** Commits a batch after the last batch that it must follow, and reports it after all earlier batches. */
   async #write({ wanted, bad, end }: Batch, before: Promise<void>, concerned: Promise<void>): Promise<void> {
     const tally = newTally();
     const writing = wanted.length > 0 ? concerned.then(() => this.#writeAudited(wanted, tally)) : Promise.resolve([]);
-    // A batch that fails is over when those before it are.
+    // A failure is reported after the earlier batches.
     const [earlier, own] = await Promise.allSettled([before, writing]);
     if (earlier.status === 'rejected') throw earlier.reason;
     if (own.status === 'rejected') throw own.reason;
@@ -143,8 +143,8 @@ export class NdjsonRun {
   }
 
   /**
-   * The resources of a batch that can be written beside others; undefined for one that cannot: it ends the import where a line
-   * is bad or its record is not taken, or a decision about access may depend on what comes before it.
+   * The resources of a batch that can be written alongside others; undefined if it must be written alone: a bad line or
+   * a failed audit record may end the import, or the batch may affect access decisions.
    */
   #keysOf({ wanted }: Batch): ReadonlySet<string> | undefined {
     const { caller, stopOnError, requireAudit } = this.#context;
@@ -156,7 +156,7 @@ export class NdjsonRun {
     return new Set(changes.map(({ key }) => keyText(key)));
   }
 
-  /** A batch has changed something. */
+  /** True if a batch has changed something. */
   get hasWritten(): boolean {
     return this.#hasWritten;
   }

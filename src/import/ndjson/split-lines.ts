@@ -11,8 +11,8 @@ export interface Line {
 /**
  * Splits chunks of bytes into lines at each line feed.
  *
- * Buffers at most one unfinished line of `maxLineBytes`. Bytes handed out may belong to the chunk pushed last: use them
- * before the next push.
+ * Buffers at most one unfinished line of `maxLineBytes`. The bytes of a line may be part of the last pushed chunk: use
+ * them before the next push.
  */
 export class LineSplitter {
   readonly #maxLineBytes: number;

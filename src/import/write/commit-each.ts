@@ -6,14 +6,14 @@ import type { WriteResult } from '../../store/write.js';
 import { concernsAll } from '../entries/entry-faults.js';
 import type { ImportSession } from '../session.js';
 
-/** Writes that belong together: a check and what it guards, or a single one. */
+/** Writes that belong together: a check and the write that it guards, or a single write. */
 export type WriteGroup = readonly GuardedWrite[];
 
 /**
  * Commits independent groups, in order, with as few commits as possible: all at once, and on failure in halves, so that
  * only faulty groups are left out.
  *
- * @param stopAtFirst ends at the first group at fault; what follows it is not committed, and not in the result
+ * @param stopAtFirst ends at the first faulty group; the groups after it are not committed, and not in the result
  * @returns per group its results, or why it was left out
  * @throws FhirError `aborted`, `unavailable`, `corrupt` - with `details.unknown` if an earlier group was committed
  */

@@ -22,7 +22,7 @@ export type PlannedPut =
   | {
       readonly kind: 'write';
       readonly write: GuardedWrite;
-      /** It was not read, because it is expected to be new; see {@link CreateGuess}. */
+      /** True if it was not read, because it is expected to be new; see {@link CreateGuess}. */
       readonly guessed: boolean;
     }
   | { readonly kind: 'unchanged'; readonly stored: StoredResource };
@@ -32,7 +32,7 @@ export type PlannedPut =
  *
  * @param changing {@link keyText}s of resources that change before these are written, so that their stored content is
  * outdated
- * @param mayGuess whether resources that are expected to be new are left unread; the commit fails where they are not
+ * @param mayGuess whether resources that are expected to be new are left unread; the commit fails if they exist
  * @returns one plan per put, same order
  */
 export async function planPuts(

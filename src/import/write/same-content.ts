@@ -2,8 +2,8 @@ import { sameJsonText } from '../../fhir/json/same-json.js';
 import type { AnyResource, JsonObject } from '../../fhir/resource.js';
 
 /**
- * True if two resources are equal apart from version, time, author and project in `meta`. Key order is ignored,
- * but not how decimals are written: importing `1.00` over `1` makes a version.
+ * True if two resources are equal apart from version, time, author and project in `meta`. Key order is ignored, but not
+ * the digits of decimals: importing `1.00` over `1` creates a version.
  */
 export function sameContent(a: AnyResource, b: AnyResource): boolean {
   return sameJsonText(withoutStamps(a), withoutStamps(b));
