@@ -9,7 +9,10 @@ export function acceptedTypes(accept: string): ReadonlyMap<string, number> {
   return weights;
 }
 
-/** The type of an answer in JSON: a type of ours, or plain JSON where the client prefers that. Undefined if it takes neither. */
+/**
+ * The type of an answer in JSON: our own type, or plain JSON if the client prefers that. Undefined if the client
+ * accepts neither.
+ */
 export function preferredJson<Own extends string>(
   accept: string | null,
   own: Own,

@@ -1,10 +1,10 @@
-/** Takes a part of a body. @returns false if it wants no more */
+/** Receives a part of a body. @returns false to stop reading */
 export type TakeChunk = (chunk: Uint8Array) => boolean;
 
-/** Reads a body past its stream. @returns false if `take` wanted no more */
+/** Reads a body without its stream. @returns false if `take` stopped reading */
 export type DirectReader = (take: TakeChunk) => Promise<boolean>;
 
-/** The part of `node:http`'s IncomingMessage that gives its body by events. */
+/** The part of `node:http`'s IncomingMessage that emits its body as events. */
 interface EmittedBody {
   readonly readableFlowing: boolean | null;
   readonly readableEnded: boolean;
@@ -13,7 +13,7 @@ interface EmittedBody {
   pause(): unknown;
 }
 
-/** The body of a request of `node:http`, with the request that it is of. */
+/** The body of a request of `node:http`, with that request. */
 interface NodeBody extends ReadableStream<Uint8Array> {
   [INCOMING]?: EmittedBody;
 }
@@ -21,7 +21,8 @@ interface NodeBody extends ReadableStream<Uint8Array> {
 const INCOMING = Symbol('the request of node:http');
 
 /**
- * Lets the body of a request of `node:http` be read without the stream that a Request has of it, while nobody has begun to read it.
+ * Lets the body of a request of `node:http` be read without the web stream of its Request, as long as nobody has begun
+ * to read it.
  *
  * PERF: a stream of the web over one of Node.js takes 20 µs. A WeakMap instead of the property would take half of that.
  */
@@ -51,7 +52,7 @@ function readEvents(incoming: EmittedBody, take: TakeChunk): Promise<boolean> {
     incoming.on('end', () => resolve(true));
     incoming.on('error', reject);
     incoming.on('close', () => {
-      // PERF: an error takes its stack.
+      // PERF: creating an error captures its stack.
       if (!incoming.readableEnded) reject(new Error('The connection was closed'));
     });
   });

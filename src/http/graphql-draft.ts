@@ -41,6 +41,6 @@ function statusOf({ data, errors }: FhirGraphqlResult): number {
   if (code === 'forbidden' && details?.['readonly'] === true) return 405;
   const known = errorCodeOf(code);
   if (known !== 'invalid') return ERROR_CODES[known].status;
-  // The one failure of a document that is not a failure of its meaning. The words are graphql-js's.
+  // A syntax error is 400; all other errors of a document are 422. The prefix is that of graphql-js.
   return first.message.startsWith('Syntax Error') ? 400 : 422;
 }

@@ -3,11 +3,11 @@ import { concatBytes } from '../platform/concat-bytes.js';
 import { directReaderOf, type TakeChunk } from './direct-body.js';
 import { HttpRequestError } from './http-request-error.js';
 
-/** The longest body by default: 16 MiB, as no store takes a longer resource by default. */
+/** Default maximum size of a body: 16 MiB, the default maximum size of a resource in stores. */
 export const MAX_BODY_BYTES = 16 * 1024 * 1024;
 
 /**
- * Reads the body of a request, at most so many bytes of it.
+ * Reads the body of a request up to a maximum number of bytes.
  *
  * @throws HttpRequestError 413 - it is longer; 415 - it is compressed
  * @throws FhirError `aborted` - the client went away

@@ -49,7 +49,7 @@ export function toNodeListener(handler: FhirHandler): (request: NodeRequest, res
 
 async function respond(handler: FhirHandler, incoming: NodeRequest, outgoing: NodeResponse): Promise<void> {
   const gone = new AbortController();
-  // Of an answer that was sent nothing is left to end, and every abort makes an error with a stack.
+  // Abort only if the answer was not sent, because every abort creates an error with a stack.
   outgoing.on('close', () => {
     if (!outgoing.writableFinished) gone.abort();
   });
@@ -66,7 +66,7 @@ async function respond(handler: FhirHandler, incoming: NodeRequest, outgoing: No
   if (answer.status !== 413) await discardBody(request);
 }
 
-/** Reads on what nobody has read of a body: the next request of the connection comes after it. */
+/** Reads the unread rest of a body, because the connection's next request follows it. */
 async function discardBody({ body, bodyUsed }: Request): Promise<void> {
   if (body === null || bodyUsed || body.locked) return;
   const reader = body.getReader();
@@ -79,7 +79,7 @@ function wireAnswerOf({ status, headers, body }: Response): WireAnswer {
 
 async function send(outgoing: NodeResponse, { status, headers, body }: WireAnswer, gone: AbortSignal): Promise<void> {
   const reader = body instanceof ReadableStream ? body.getReader() : undefined;
-  // A body of one chunk is complete, and has a length. The others are made while the client reads.
+  // A body of one chunk is complete and has a length. Other bodies are produced while the client reads.
   const first = reader === undefined ? (body as string | Uint8Array | undefined) : (await reader.read()).value;
   const second = reader === undefined || first === undefined ? undefined : (await reader.read()).value;
   outgoing.writeHead(status, {
@@ -96,7 +96,7 @@ async function send(outgoing: NodeResponse, { status, headers, body }: WireAnswe
 
 /** Only tests change it. */
 export const SEND_TUNING = {
-  /** Characters. Encoding so many takes less than a millisecond. */
+  /** In characters. Encoding this many takes less than a millisecond. */
   longText: 512 * 1024,
 };
 
@@ -109,18 +109,18 @@ async function sendText(outgoing: NodeResponse, gone: AbortSignal, text: string)
     if (start >= text.length) return undefined;
     if (pace.isSpent) await pace.next();
     const end = start + SEND_TUNING.longText;
-    // The halves of a character beyond the basic plane are encoded together.
+    // A surrogate pair must be encoded together.
     const part = text.slice(start, (start = cutsCharacter(text, end) ? end + 1 : end));
     return encoder.encode(part);
   });
 }
 
-/** PERF: a text goes out in one piece with the headers, unless it is long. */
+/** PERF: a short text is sent in one piece with the headers. */
 function lengthOf(body: string | Uint8Array): number {
   return typeof body === 'string' ? byteLength(body) : body.byteLength;
 }
 
-/** Writes chunks as fast as the client reads them. @throws what the body fails with, so that the connection breaks off */
+/** Writes chunks as fast as the client reads them. @throws the error of the body, so that the connection is aborted */
 async function sendStream(
   outgoing: NodeResponse,
   gone: AbortSignal,
@@ -156,12 +156,12 @@ function toRequest(incoming: NodeRequest, signal: AbortSignal): Request | FhirEr
     return new HttpRequestError(405, 'The method is not supported', { allow: 'GET, HEAD, POST, PUT, PATCH, DELETE' });
   }
   const target = originalUrl ?? url;
-  // The host is the client's word; only the path counts. A path may begin with two slashes.
+  // The client controls the host name, so only the path counts. A path may begin with two slashes.
   const parsed = URL.parse(target.startsWith('/') ? `http://localhost${target}` : target);
   if (parsed === null || parsed.username !== '' || parsed.password !== '') {
     return new FhirError('invalid', 'The URL of the request is malformed');
   }
-  // A proxy may have decided by the path as it was sent.
+  // A proxy in front may have decided by the unnormalized path.
   if (DOT_SEGMENT.test(target.split(/[?#]/, 1)[0]!)) {
     return new FhirError('invalid', 'The path of the request must not contain "." and ".." segments or backslashes');
   }
@@ -177,7 +177,7 @@ function toRequest(incoming: NodeRequest, signal: AbortSignal): Request | FhirEr
 /** Methods that a `Request` cannot have: https://fetch.spec.whatwg.org/#forbidden-method. */
 const FORBIDDEN_METHODS: ReadonlySet<string> = new Set(['CONNECT', 'TRACE', 'TRACK']);
 
-/** What parsing a URL removes from its path, or takes for a slash. */
+/** Segments that URL parsing removes from the path, and characters that it treats as a slash. */
 const DOT_SEGMENT = /\\|\/(?:\.|%2e){1,2}(?:\/|$)/i;
 
 function headersOf({ headers }: NodeRequest): Headers {

@@ -14,7 +14,7 @@ export const EXPORT_ROUTES: readonly Route[] = [
     async answer(exchange) {
       const history = booleanOf(exchange.url.searchParams.get('history'));
       const lines = exportProject(exchange.path.project, { ...contextOf(exchange), history })[Symbol.asyncIterator]();
-      // A refusal must be the status of the answer, so the first line is read before it begins.
+      // The first line is read before the response begins, so that a refusal can set its status.
       const first = await lines.next();
       return {
         status: 200,
@@ -28,7 +28,7 @@ export const EXPORT_ROUTES: readonly Route[] = [
 /** The size from which on lines are sent, in characters. */
 const CHUNK = 1 << 14;
 
-/** A failure after the first line breaks the answer off, so that no client takes a part for the whole. */
+/** A failure after the first line aborts the response, so that no client mistakes a part for the whole. */
 function streamOf(
   lines: AsyncIterator<string>,
   first: IteratorResult<string>,

@@ -16,7 +16,7 @@ import { answerMembers } from '../rest/search-routes.js';
 
 const MEMBER = 'projects/:project/members/:membership';
 
-/** Members as FHIR resources, under the URLs that Medplum's clients ask. */
+/** Members as FHIR resources, under the URLs that Medplum's clients use. */
 export const MEMBER_ROUTES: readonly Route[] = [
   {
     group: 'admin',
@@ -69,7 +69,7 @@ function withoutSuccess<Context extends AuditOptions>(context: Context): Context
 }
 
 /**
- * The changes that a whole membership states, as Medplum's clients send it: settings that it lacks are removed.
+ * The changes in a complete membership, as Medplum's clients send it: absent settings are removed.
  *
  * @throws FhirError `invalid` - it is not the membership of the URL, or names another project, User or profile
  */
@@ -88,7 +88,7 @@ function changesBetween(before: JsonObject, body: JsonObject): JsonObject {
   );
 }
 
-/** The displays of references are the service's own. */
+/** Ignores the display of a reference, which the service sets itself. */
 function referenceOf(value: unknown): unknown {
   return typeof value === 'object' && value !== null ? ((value as JsonObject)['reference'] ?? {}) : value;
 }

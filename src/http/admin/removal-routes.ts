@@ -41,7 +41,7 @@ function removal(
     async answer(exchange: CallerExchange): Promise<Answer> {
       const body = await readJsonObject(exchange);
       const unknown = Object.keys(body).find((member) => !members.includes(member));
-      // A misspelled option of a removal must not be taken for its default.
+      // A misspelled option of a removal must not count as absent.
       if (unknown !== undefined) throw new FhirError('invalid', `The body may have ${members.join(', ')} only`);
       for (const option of ['scrub', 'dryRun']) assertBoolean(option, body[option]);
       const context = { ...contextOf(exchange), project: exchange.path.project };

@@ -1,4 +1,4 @@
-/** The answer of a route; `toResponse` makes a response of it. */
+/** The answer of a route, which `toResponse` turns into a response. */
 export interface Answer {
   readonly status: number;
   /** Lower-case names. */
@@ -11,8 +11,8 @@ export interface Answer {
   readonly type?: string | undefined;
   /** A body of bytes; its type is among the headers. */
   readonly bytes?: Uint8Array<ArrayBuffer> | undefined;
-  /** A body that is made while it is read; its type is among the headers. */
+  /** A body that is produced while it is read; its type is among the headers. */
   readonly stream?: ReadableStream<Uint8Array<ArrayBuffer>> | undefined;
-  /** A body that is text already; its type is among the headers. */
+  /** A body of text; its type is among the headers. */
   readonly text?: string | undefined;
 }

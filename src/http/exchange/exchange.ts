@@ -14,12 +14,12 @@ export interface HandlerSettings extends Omit<FhirHandlerConfig, 'audit' | 'rout
   readonly started: Date;
 }
 
-/** One request on its way through a route. */
+/** One request as a route handles it. */
 export interface Exchange {
   readonly settings: HandlerSettings;
   readonly request: Request;
   readonly url: URL;
-  /** The variable segments of the path, decoded; they are hostile. */
+  /** The variable segments of the path, decoded and untrusted. */
   readonly path: PathValues;
   readonly signal: AbortSignal;
   /** Undefined for requests that are answered without signing in. */

@@ -85,7 +85,7 @@ export type RequestStatement = Pick<AuditOptions, 'purpose' | 'requestId'>;
 
 /** The second argument of `signIn` of a handler. */
 export interface SignInContext {
-  /** The store of the handler with its `terminology`, which policies with `:in` and the like need. */
+  /** The store of the handler with its `terminology`, needed for policies with `:in` and the like. */
   readonly store: ResourceStore;
 }
 

@@ -7,8 +7,8 @@ import type { Exchange } from './exchange.js';
 import { readBody } from './read-body.js';
 
 /**
- * Whether the body is the content of a Binary: of any media type but FHIR's own, which hold the Binary itself. See
- * https://hl7.org/fhir/R4/binary.html#rest.
+ * Whether the body is the content of a Binary: any media type except FHIR's own, with which the body is the Binary
+ * itself. See https://hl7.org/fhir/R4/binary.html#rest.
  */
 export function isRawBinary({ path, request }: Exchange): boolean {
   const type = mediaTypeOf(request.headers.get('content-type') ?? undefined);
@@ -46,21 +46,24 @@ export async function readRawBinary(exchange: Exchange): Promise<AnyResource> {
   } as AnyResource;
 }
 
-/** A media type as a header may hold it. */
+/** True for a well-formed media type. */
 export function isMediaType(text: string): boolean {
   return text.length <= MAX_TYPE_LENGTH && /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+ *(?:;[\x20-\x7e]*)?$/.test(text);
 }
 
 const MAX_TYPE_LENGTH = 256;
 
-/** Bodies that browsers send to other origins without asking them. See docs/how-to/csrf-and-cors.md. */
+/** Media types that browsers send to other origins without a preflight. See docs/how-to/csrf-and-cors.md. */
 const SIMPLE_TYPES: ReadonlySet<string> = new Set([
   'text/plain',
   'application/x-www-form-urlencoded',
   'multipart/form-data',
 ]);
 
-/** Has a header that a page of another site cannot send unasked. Browsers attach Basic credentials by themselves. */
+/**
+ * True for a request with a header that a page of another site cannot send without a preflight. Browsers attach Basic
+ * credentials by themselves.
+ */
 function isOfClient(headers: Headers): boolean {
   const isBearer = /^bearer /i.test(headers.get('authorization') ?? '');
   return isBearer || ['x-requested-with', 'x-medplum', 'x-security-context'].some((name) => headers.has(name));

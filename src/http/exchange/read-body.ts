@@ -4,8 +4,8 @@ import { readBoundedBody } from '../read-bounded-body.js';
 import type { Exchange } from './exchange.js';
 
 /**
- * The body of the request. A request that finds no place in the line of its project is refused before its body is read,
- * and again before it is parsed: parsing a long one takes as long as many short requests.
+ * The body of the request. If the queue of its project is full, the request is refused before its body is read, and
+ * again before the body is parsed, because parsing a long body takes as long as many short requests.
  *
  * @throws FhirError `throttled` - too many requests wait
  * @throws HttpRequestError 413, 415
@@ -16,7 +16,7 @@ export async function readBody({ request, settings, caller, time }: Exchange): P
   assertRoomInLine(turn);
   const body = await readBoundedBody(request, maxBodyBytes);
   assertRoomInLine(turn);
-  // From here on it takes the time of the service, not that of the sender.
+  // The time limit begins here: from now on the service works, not the sender.
   time.began = performance.now();
   return body;
 }

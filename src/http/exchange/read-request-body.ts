@@ -15,7 +15,8 @@ export async function withBody(exchange: Exchange): Promise<HttpRequest> {
 }
 
 /**
- * The JSON of the body. A media type is required: browsers send bodies without one to other origins unasked.
+ * The JSON of the body. A media type is required: browsers send bodies without one to other origins without a
+ * preflight.
  *
  * @throws HttpRequestError 413, 415
  * @throws FhirError `invalid` - not JSON

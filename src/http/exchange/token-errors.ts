@@ -9,7 +9,7 @@ export async function withTokenErrors<Result>(verify: () => Promise<Result>): Pr
   try {
     return await verify();
   } catch (error) {
-    // Names in a token that cannot be names are not mistake of the request.
+    // A malformed name in a token is a fault of the token, not of the request.
     const isMalformed = error instanceof FhirError && error.code === 'invalid';
     if (!isMalformed && !isTokenError(error)) throw error;
     throw new FhirError('unauthenticated', 'The token is not valid', { cause: error });

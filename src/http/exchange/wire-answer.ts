@@ -1,6 +1,6 @@
 import type { FhirHandler, FhirHandlerOptions } from './handler-config.js';
 
-/** An answer as it goes over the wire. */
+/** A serialized answer. */
 export interface WireAnswer {
   readonly status: number;
   /** Lower-case names. */
@@ -23,8 +23,8 @@ export function fromWireHandler(answer: WireHandler): FhirHandler {
 }
 
 /**
- * What is behind a handler; undefined for functions that wrap one. PERF: `node:http` needs no `Response`, which copies the
- * headers and makes a stream of the body.
+ * The wire handler inside a handler; undefined for functions that wrap one. PERF: `node:http` needs no `Response`,
+ * which copies the headers and makes a stream of the body.
  */
 export function wireHandlerOf(handler: FhirHandler): WireHandler | undefined {
   return WIRE_HANDLERS.get(handler);

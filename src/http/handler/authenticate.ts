@@ -5,7 +5,7 @@ import { withTokenErrors } from '../exchange/token-errors.js';
 /**
  * The caller of a request.
  *
- * @param given by the host, which knows it already
+ * @param given a caller that the host has already signed in
  * @returns undefined if the request has no token
  * @throws FhirError as `signIn` throws it; `unauthenticated` for errors of libraries that verify tokens
  */

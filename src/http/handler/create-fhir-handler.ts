@@ -63,7 +63,7 @@ export function createFhirHandler(config: FhirHandlerConfig): FhirHandler {
   });
 }
 
-/** A request, with what is known of the answer so far. */
+/** A request, with the facts about its answer so far. */
 interface SentRequest {
   readonly request: Request;
   readonly options: FhirHandlerOptions;
@@ -115,7 +115,7 @@ async function callerOf(
 function assertKnown({ routes, path, first }: MatchedPath, { store }: HandlerSettings): void {
   const { model } = store;
   if (routes.length > 0 && (path.type === '' || model.isResourceType(path.type))) return;
-  // Any word can stand where there is no route; that of a type in other case is one.
+  // An unknown first segment can be anything; if it is a type in another case, the message suggests the type.
   const types = model.resourceTypes.filter((type) => routes.length > 0 || isSameName(type, first));
   const hint = model.isResourceType(first) ? '' : didYouMean(first, types);
   const text = `There is no such ${routes.length === 0 ? 'route' : 'resource type'}`;

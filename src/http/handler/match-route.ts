@@ -9,7 +9,7 @@ export interface Roots {
   readonly admin: readonly string[];
 }
 
-/** The roots of a service: `/admin` is beside a base that ends in `/fhir/R4`, else below it. */
+/** The roots of a service: `/admin` is next to a base that ends in `/fhir/R4`, otherwise below the base. */
 export function rootsOf(baseUrl: string): Roots {
   const fhir = segmentsOf(new URL(trimBaseUrl(baseUrl) ?? baseUrl).pathname);
   const isVersioned = fhir.at(-2) === 'fhir' && fhir.at(-1) === 'R4';

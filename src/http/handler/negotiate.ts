@@ -10,8 +10,8 @@ export interface Format {
 export const DEFAULT_FORMAT: Format = { type: 'application/fhir+json', pretty: false };
 
 /**
- * @param isLenient a client that takes no JSON is answered in the default format
- * @throws HttpRequestError 406 - the client takes no JSON
+ * @param isLenient answer in the default format if the client accepts no JSON
+ * @throws HttpRequestError 406 - the client accepts no JSON
  */
 export function negotiateFormat(parameters: URLSearchParams, accept: string | null, isLenient = false): Format {
   const pretty = parameters.get('_pretty') === 'true';

@@ -3,7 +3,7 @@ import { warn } from '../../platform/warn.js';
 import { reportError } from '../../fhir/report-error.js';
 import type { FhirHandlerConfig } from '../exchange/handler-config.js';
 
-/** @returns a function that reports errors to the host which are not the client's */
+/** @returns a function that reports errors to the host, except errors of the client */
 export function reporterOf(
   { onError = warnOfError }: Pick<FhirHandlerConfig, 'onError'>,
   request: Request,

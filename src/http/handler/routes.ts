@@ -14,7 +14,7 @@ import { VALIDATE_ROUTES } from '../rest/validate-routes.js';
 import { WRITE_ROUTES } from '../rest/write-routes.js';
 import type { Route } from '../exchange/route.js';
 
-/** All routes. Of several that fit a request the first one answers. */
+/** All routes. If several match a request, the first one answers. */
 export const ROUTES: readonly Route[] = [
   ...PROJECT_ROUTES,
   ...EXPORT_ROUTES,

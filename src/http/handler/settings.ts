@@ -13,7 +13,7 @@ import { type FhirHandlerConfig, ROUTE_GROUPS } from '../exchange/handler-config
  * Checks the configuration of a handler once, so that a mistake is an error when the process starts.
  *
  * @throws TypeError - there is no store
- * @throws FhirError `invalid` - an option is unknown, is missing or has a value that does not fit
+ * @throws FhirError `invalid` - an option is unknown, is missing or has a wrong value
  */
 export function checkSettings(config: FhirHandlerConfig): HandlerSettings {
   for (const name of Object.keys(config ?? {})) {
@@ -34,7 +34,7 @@ export function checkSettings(config: FhirHandlerConfig): HandlerSettings {
   });
 }
 
-/** What configures GraphQL: the options of the handler, or those of the service that it was given. */
+/** The configuration of GraphQL: the handler's options, or the options of its service. */
 function serviceSettings(config: FhirHandlerConfig): GraphqlOptions {
   const pick = (from: GraphqlOptions): GraphqlOptions =>
     Object.fromEntries(GRAPHQL_OPTIONS.map((name) => [name, from[name]]));
@@ -53,7 +53,7 @@ function serviceSettings(config: FhirHandlerConfig): GraphqlOptions {
   return pick(settings);
 }
 
-/** The options of the handler that its GraphQL service has, too. */
+/** Options that a handler and its GraphQL service share. */
 const GRAPHQL_OPTIONS = [
   'dialect',
   'limits',

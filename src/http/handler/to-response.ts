@@ -4,7 +4,7 @@ import type { Answer } from '../exchange/answer.js';
 import type { WireAnswer } from '../exchange/wire-answer.js';
 import type { Format } from './negotiate.js';
 
-/** Headers of every response: nothing here may be kept by caches or read as another type. */
+/** Headers of every response: caches must not keep answers, and browsers must not guess another type. */
 const COMMON = {
   'cache-control': 'no-store',
   vary: 'accept, authorization, prefer',
@@ -28,7 +28,7 @@ async function bodyOf({ json, result, text, bytes, stream }: Answer, { pretty }:
   return json === undefined ? (bytes ?? stream ?? text) : stringifyInTurns(json, pretty ? 2 : 0);
 }
 
-/** What functions for any framework made. */
+/** Converts the answer of a framework-independent function. */
 export function fromHttpResponse({ status, headers, body: text }: HttpResponse): Answer {
   return { status, headers, text };
 }

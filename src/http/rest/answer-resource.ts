@@ -33,7 +33,7 @@ function isCurrent(sent: Headers, { etag, 'last-modified': modified }: { readonl
 
 const MAX_TAGS = 100;
 
-/** What was written, as `Prefer` asks for it. See https://hl7.org/fhir/R4/http.html#ops. */
+/** The answer to a write, in the form that `Prefer` requests. See https://hl7.org/fhir/R4/http.html#ops. */
 export function answerWritten(exchange: Exchange, { status, resource }: WrittenResource): Answer {
   const created = status === 'created';
   const warning = status === 'matched' ? undefined : writeWarning(resource.resourceType);
@@ -58,7 +58,7 @@ function locationOf({ settings }: Exchange, { resourceType, id, meta }: AnyResou
   return `${trimBaseUrl(settings.baseUrl)}/${resourceType}/${id!}${version}`;
 }
 
-/** MedplumClient makes attachments of the `url` of the Binaries that it uploads, which R4 does not know. */
+/** MedplumClient creates attachments from the `url` of uploaded Binaries, an element that R4 does not define. */
 function withUrl({ request, settings }: Exchange, binary: AnyResource): object {
   if (request.headers.get('x-medplum') !== 'extended') return binary;
   return { ...binary, url: `${trimBaseUrl(settings.baseUrl)}/Binary/${binary.id!}` };
@@ -66,7 +66,7 @@ function withUrl({ request, settings }: Exchange, binary: AnyResource): object {
 
 type Return = 'minimal' | 'representation' | 'OperationOutcome';
 
-/** What `Prefer` asks for. Preferences that are not known are ignored (RFC 7240). */
+/** The form that `Prefer` requests. Unknown preferences are ignored (RFC 7240). */
 export function preferredReturn({ request }: Exchange): Return | undefined {
   const asked = /(?:^|[,;\s])return\s*=\s*"?([A-Za-z]+)/.exec(request.headers.get('prefer') ?? '')?.[1];
   return RETURNS.find((one) => one === asked);
@@ -87,7 +87,7 @@ export function success(text: string, warning?: string): OperationOutcome {
   };
 }
 
-/** The version that `If-Match` names. @throws HttpRequestError 400 - several, which no version can be */
+/** The version that `If-Match` names. @throws HttpRequestError 400 - it names several versions */
 export function ifMatchOf({ request }: Exchange): string | undefined {
   const tag = request.headers.get('if-match') ?? undefined;
   if (tag === undefined || !tag.includes(',')) return tag?.trim();

@@ -45,7 +45,7 @@ async function answerBinary(exchange: CallerExchange, binary: Binary): Promise<A
   const answer = answerUnlessCurrent(exchange, binary);
   const { contentType = '', data } = binary;
   const bytes = data === undefined ? undefined : await decodeBase64InTurns(data);
-  // Without its content, or with one that is not what it says, there is nothing but the resource.
+  // If the content is missing, or is not base64 with a media type, only the resource can be answered.
   const isRaw = bytes !== undefined && isMediaType(contentType) && wantsContent(exchange, contentType);
   if (!isRaw || answer.status === 304) return answer;
   const context = binary.securityContext?.reference;
@@ -55,7 +55,7 @@ async function answerBinary(exchange: CallerExchange, binary: Binary): Promise<A
     headers: {
       ...answer.headers,
       'content-type': contentType,
-      // A page among the contents must not act for the service.
+      // An HTML page in a Binary must not run scripts on the service's origin.
       'content-security-policy': "default-src 'none'; sandbox",
       ...(context !== undefined && /^[\x21-\x7e]{1,1024}$/.test(context) ? { 'x-security-context': context } : {}),
     },

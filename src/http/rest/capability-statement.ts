@@ -16,8 +16,9 @@ import type { HandlerSettings } from '../exchange/exchange.js';
 import type { RouteGroup } from '../exchange/handler-config.js';
 
 /**
- * What the service does, for one caller: the types that it may use and how, from the definitions, its rules and the
- * routes that are served. Without a caller only what holds for all. See https://hl7.org/fhir/R4/capabilitystatement.html.
+ * The capabilities of the service for one caller: the usable types and interactions, from the definitions, the caller's
+ * rules and the served routes. Without a caller, only the parts that apply to everybody. See
+ * https://hl7.org/fhir/R4/capabilitystatement.html.
  */
 export function capabilityStatement(settings: HandlerSettings, caller: Caller | undefined): CapabilityStatement {
   const { store, baseUrl, routes, started } = settings;

@@ -48,7 +48,7 @@ async function answerGraphql(exchange: CallerExchange): Promise<Answer> {
   return { ...answer, result };
 }
 
-/** In the draft a body that is JSON but no request for GraphQL is 422. */
+/** In the draft, a JSON body that is not a GraphQL request is 422. */
 async function readByDraft(http: HttpRequest): Promise<GraphqlRequest> {
   const isJson = http.method === 'POST' && mediaTypeOf(headerOf(http, 'content-type'))?.endsWith('json') === true;
   const request = isJson ? { ...http, body: await readJsonBodyInTurns(http) } : http;

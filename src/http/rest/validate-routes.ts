@@ -28,7 +28,7 @@ async function validate(exchange: CallerExchange): Promise<Answer> {
   const { valid, outcome } = await underLimits(contextOf(exchange), ({ store, signal }) => {
     const options = {
       definitions: store.model,
-      // Without profiles the resource itself says which hold.
+      // Without profiles in the request, the profiles in `meta.profile` apply.
       profiles: asked.length === 0 ? (true as const) : asked,
       maxBytes: store.maxResourceBytes,
     };

@@ -14,7 +14,7 @@ import { readJson, readResourceBody } from '../exchange/read-request-body.js';
 import type { Route } from '../exchange/route.js';
 import { answerWritten, ifMatchOf } from './answer-resource.js';
 
-/** `application/json` too, which MedplumClient of older versions sends. */
+/** Older versions of MedplumClient send `application/json`. */
 const PATCH_TYPES = ['application/json-patch+json', 'application/json', 'application/fhir+json'];
 
 /** See https://hl7.org/fhir/R4/http.html#create, #update, #patch, #delete and the conditional interactions. */
