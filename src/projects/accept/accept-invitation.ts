@@ -98,7 +98,7 @@ async function accept(
       throw new FhirError('invitation-invalid', 'The invitation is for another e-mail address, or it is not verified');
     }
     if (member.externalId !== undefined && member.externalId !== externalId) {
-      // An acceptance that committed between the two reads used the invitation: that is what this caller learns.
+      // If another acceptance committed between the two reads, this one fails because the invitation is used.
       await findInvitation(store, token, signal);
       throw new FhirError('conflict', 'The membership already has another external id, which is never replaced');
     }
@@ -142,7 +142,7 @@ interface FoundInvitation {
   readonly version: string;
 }
 
-/** @throws FhirError `invitation-invalid` - always the same one: only the owner of a token learns anything */
+/** @throws FhirError `invitation-invalid` - always the same error, so that only the owner of a token learns anything */
 async function findInvitation(
   store: ResourceStore,
   token: unknown,
@@ -160,13 +160,13 @@ async function findInvitation(
   return { id, invitation, version: row.versionId };
 }
 
-/** Compared with where there is no invitation. */
+/** The hash to compare with if there is no invitation. */
 const NO_HASH = '0'.repeat(64);
 
 /** Failed attempts with the right token after which an invitation ends. */
 const MAX_FAILURES = 10;
 
-/** Counts a failed attempt. One that is not counted because another one came first was one of a flood. */
+/** Counts a failed attempt. An attempt that loses to a concurrent one is not counted, which matters only in a flood. */
 async function countFailure(store: ResourceStore, { id, invitation, version }: FoundInvitation): Promise<void> {
   const failures = invitation.failures + 1;
   const counted = { ...invitation, failures };
@@ -215,14 +215,14 @@ function invalidInvitation(): FhirError {
 }
 
 /**
- * Stricter than the comparison that keeps Users apart, which also takes letters for each other that only look alike: a
- * ligature or a letter of full width before the @ may be another mailbox of the same domain.
+ * Stricter than the comparison that keeps e-mails of Users unique, which also treats similar-looking letters as equal:
+ * a ligature or a full-width letter before the @ may be another mailbox of the same domain.
  */
 function isSameMailbox(one: string, other: string): boolean {
   return normalizeEmail(one) === normalizeEmail(other) && nameOf(one) === nameOf(other);
 }
 
-/** What is before the @, composed and in lower case. */
+/** The part before the @, composed and in lower case. */
 function nameOf(email: string): string {
   const text = email.normalize('NFC').trim().toLowerCase();
   return text.slice(0, Math.max(0, text.lastIndexOf('@')));

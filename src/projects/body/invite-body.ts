@@ -96,7 +96,7 @@ export interface InviteTrial extends Omit<InviteBody, 'dryRun'> {
   dryRun: boolean;
 }
 
-/** An {@link InviteBody} in one form. */
+/** A checked and normalized {@link InviteBody}. */
 export interface InviteRequest {
   readonly resourceType: PersonType;
   readonly firstName: string;

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../fhir/resource.js';
 import { validateResource } from '../../fhir/validate-resource.js';
 import { type BodyReader, own } from '../session/body-reader.js';
 
-/** What acts in a project without being a person. */
+/** The types of members that are not people. */
 export type ClientType = 'ClientApplication' | 'Bot';
 
 /** Elements that cannot be set: the secrets have their own operations, the others belong to the store. */
@@ -23,9 +23,9 @@ export function clientFields(model: FhirModel, type: ClientType): readonly strin
 }
 
 /**
- * Reads what a body says about a client or Bot.
+ * Reads the elements of a client or Bot from a body.
  *
- * @param removable true if null takes an element away; elsewhere null is the same as leaving it out
+ * @param removable true if null removes an element; otherwise null is the same as leaving it out
  */
 export function readClientSettings(
   model: FhirModel,

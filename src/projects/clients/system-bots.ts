@@ -4,8 +4,8 @@ import { isSystemBot } from '../../access/write/trusted/system-bot.js';
 import type { AnyResource } from '../../fhir/resource.js';
 
 /**
- * Only the operator's code (`serverCaller()`) and unrestricted super administrators make or change a Bot with `system: true`, which may use what
- * the operator keeps from the project (`Project.systemSecret`).
+ * Only the operator's code (`serverCaller()`) and unrestricted super administrators can create or change a Bot with
+ * `system: true`, which may use the operator's secrets (`Project.systemSecret`).
  *
  * @throws FhirError `forbidden`
  */

@@ -59,7 +59,7 @@ export interface PatientErasure {
  *
  * @param context `scrub` is true by default
  * @throws FhirError `forbidden`, `invalid`, `unsupported`, `unavailable` - as `eraseResource`
- * @throws FhirError `not-found` - there never was such a Patient
+ * @throws FhirError `not-found` - the Patient never existed
  * @throws FhirError `conflict` - the Patient, or a RelatedPerson of the compartment, is the profile of a member; nothing is
  * erased then
  *
@@ -93,7 +93,7 @@ export function erasePatient(id: string, context: PatientErasureContext): Promis
   });
 }
 
-/** Erases what was written while the others were erased. */
+/** Erases resources that were written during the erasure. */
 async function eraseLate(
   session: ErasureSession,
   scope: PatientScope,

@@ -81,7 +81,7 @@ async function assertErasable({ store, options }: ErasureSession, { project, typ
   throw new FhirError('conflict', `ProjectMembership/${id} is a member; remove the member first`);
 }
 
-/** The record names the patients of all versions: afterwards nothing says whose it was. */
+/** The record names the patients of all versions, because after the erasure they are unknown. */
 async function noteContent({ store, options }: ErasureSession, key: ResourceKey, trace?: AccessTrace): Promise<void> {
   if (trace === undefined) return;
   for (let offset = 0, total = 1; offset < total; offset += PAGE) {

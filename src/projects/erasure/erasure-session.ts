@@ -46,9 +46,9 @@ export interface ErasureContext extends RemovalContext {
   readonly reason: ErasureReason;
 }
 
-/** A project opened for removing what is in it for good. */
+/** A project opened for removal for good. */
 export interface ErasureSession {
-  /** The id of the project; `''` for what is above projects alone. */
+  /** The id of the project; `''` for resources above projects. */
   readonly project: string;
   readonly store: ResourceStore;
   readonly options: CallOptions;
@@ -78,7 +78,7 @@ export async function openErasure(context: RemovalContext, what: string): Promis
   return { project, store: storeWhile(store, caller, may), options: { signal } };
 }
 
-/** The scope of a type. @throws FhirError `forbidden` - it is out of the caller's reach */
+/** The scope of a type. @throws FhirError `forbidden` - the caller may not erase there */
 export function scopeOf(session: ErasureSession, caller: Caller, type: string): string {
   if (isAboveProjects(type)) {
     if (caller.kind !== 'system') return SERVER_SCOPE;

@@ -23,7 +23,7 @@ export interface KeptResource {
   readonly because: KeptBecause;
 }
 
-/** What is planned with. */
+/** The input of the plan. */
 export interface PatientScope {
   /** The id of the Patient. */
   readonly id: string;
@@ -32,7 +32,7 @@ export interface PatientScope {
   readonly baseUrl: string | undefined;
 }
 
-/** What an erasure of a patient erases and keeps. */
+/** The resources that erasing a patient erases and keeps. */
 export class PatientPlan {
   /** By `Type/id`, the Patient itself left out. */
   readonly erased = new Map<string, ResourceKey>();
@@ -60,8 +60,8 @@ export class PatientPlan {
   }
 
   /**
-   * Adds what earlier versions say: resources that were deleted, or that are another patient's now, and Bundles that hold
-   * resources of the patient. It reads every earlier version of these types once, and all Bundles.
+   * Adds resources from earlier versions: resources that were deleted or now belong to another patient, and Bundles
+   * that contain resources of the patient. It reads every earlier version of these types once, and all Bundles.
    */
   async addPast(): Promise<void> {
     const { store } = this.session;
@@ -179,7 +179,7 @@ export class PatientPlan {
   }
 }
 
-/** What a Binary is protected by, as `Type/id`. */
+/** The security context of a Binary, as `Type/id`. */
 function ownerOf(binary: AnyResource): string | undefined {
   return referenceText(elementsOf(binary)['securityContext']);
 }

@@ -14,7 +14,7 @@ export function writeToken({ membership, secret }: InvitationToken): string {
   return `${membership}.${secret}`;
 }
 
-/** @returns undefined for what is not a token */
+/** @returns undefined if the text is not a token */
 export function readToken(text: unknown): InvitationToken | undefined {
   if (typeof text !== 'string') return undefined;
   const dot = text.lastIndexOf('.');

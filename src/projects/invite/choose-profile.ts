@@ -16,7 +16,7 @@ import { formerOrCurrentProfiles, patientOf } from './own-profiles.js';
 
 /** The profile of an invited person. */
 export type ProfileChoice =
-  /** The profile of the updated membership. */
+  /** The unchanged profile of the updated membership. */
   | { readonly kind: 'kept'; readonly profile: PersonProfile }
   /** An existing profile, which must not belong to anybody else at commit time. */
   | { readonly kind: 'linked'; readonly profile: PersonProfile }

@@ -13,7 +13,7 @@ import { patientOf } from './own-profiles.js';
 
 // The commit verifies the facts on which an invite was decided.
 
-/** Checks that the inviter still sees no profile with the e-mail address, where that was the reason to make one. */
+/** Checks that the inviter still sees no profile with the e-mail address, if that was the reason to create one. */
 export function noCandidateYet(session: ProjectSession, request: InviteRequest): GuardedWrite[] {
   const query = emailProfilesQuery(session.store.model, session, request);
   return query === undefined ? [] : [{ kind: 'assert-no-match', query }];
@@ -51,7 +51,7 @@ export function noOtherMembership(
   return [own, ...ofOtherScope, { kind: 'assert-no-match', query: { type: 'User', criteria } }];
 }
 
-/** Checks that an existing profile has not become another User's. */
+/** Checks that an existing profile has not been linked to another User. */
 export function nobodyElseHas(profile: PersonProfile, user: User): GuardedWrite {
   const ofUser = refersTo('user', { type: 'User', id: user.id! });
   const withProfile = refersTo('profile', { type: profile.resourceType, id: profile.id! });

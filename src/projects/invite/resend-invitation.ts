@@ -42,7 +42,7 @@ export function resendInvitation(membership: ResourceRef, context: InviteContext
 }
 
 /**
- * A new token in place of the one sent before, which works no more.
+ * Replaces the previous token, which stops working.
  *
  * @returns undefined if the host asks for none, or the person is linked already
  */

@@ -18,7 +18,7 @@ export interface InvitedPerson {
   readonly invitation?: NewInvitation | undefined;
 }
 
-/** Collects what an invitation needs in addition to the invited person. */
+/** Collects the data of an invitation in addition to the invited person. */
 export async function invitationFacts(
   session: ProjectSession,
   to: string,

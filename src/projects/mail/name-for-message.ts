@@ -3,15 +3,15 @@ const MAX_LENGTH = 100;
 
 /**
  * A name as it may appear in a message: on one line, without invisible characters, and only if no mail client could
- * make a link of a part of it. Otherwise anybody could send links in the service's name by choosing such a name.
+ * turn a part of it into a link. Otherwise anybody could send links in the service's name by choosing such a name.
  *
  * | refused | such as |
  * |---|---|
- * | dots inside a word, two characters or more behind one | `evil.example`, `evil。example/x`, `1.2.3.44` |
+ * | a dot inside a word with two or more characters after it | `evil.example`, `evil。example/x`, `1.2.3.44` |
  * | `www.`, four numbers with dots, a dot and a slash in one word | `www.x`, `1.2.3.4`, `t.c/x` |
  * | a scheme, or a colon inside a word | `http://x`, `mailto:x`, `localhost:80` |
  * | `//`, a backslash, `::`, an at sign inside a word | `//x`, `\\x\y`, `ann@x` |
- * | nine digits and more, as telephones have | `+1 800 555 0199` |
+ * | nine or more digits, as in telephone numbers | `+1 800 555 0199` |
  *
  * Lookalikes of these characters count too. Initials and abbreviations are allowed: `J.R. Smith`, `St. Mary's`, `Verein
  * e.V.`, `Ward 24/7`.

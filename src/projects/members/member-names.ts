@@ -109,7 +109,7 @@ async function usersOf(session: ProjectSession, members: readonly ProjectMembers
   );
 }
 
-/** A User as the search parameter `name` of people sees it. */
+/** A User in the form that the search parameter `name` of people indexes. */
 function personOf(model: FhirModel, { firstName, lastName }: User): SearchSubject {
   const name = [{ given: [firstName], family: lastName, text: `${firstName} ${lastName}` }];
   const person: AnyResource & { readonly name: object } = { resourceType: 'Practitioner', id: 'any', name };

@@ -4,7 +4,7 @@ import { and, type Criteria, not, or } from '../../search/criteria/criteria.js';
 import { parseParameter } from '../../search/parse/parse-parameter.js';
 
 /**
- * What a membership is at a moment; each one is exactly one of these:
+ * The status of a membership at a moment, exactly one of these:
  *
  * | status | membership |
  * |---|---|
@@ -23,7 +23,7 @@ const STATUSES: { readonly [status: string]: (facts: Facts) => Criteria } = {
 interface Facts {
   readonly inactive: Criteria;
   readonly ended: Criteria;
-  /** An invitation that can be accepted no more. */
+  /** An invitation that can no longer be accepted. */
   readonly overdue: Criteria;
   /** An invitation that was not accepted, overdue or not. */
   readonly asked: Criteria;

@@ -37,7 +37,7 @@ export async function usersLikeEmail(
   return matches.map(({ resource }) => resource as Stored<User>);
 }
 
-/** Users with exactly this e-mail address: folding, by which they were found, is coarser than its normal form. */
+/** Users with exactly this e-mail address: the search uses folding, which is coarser than the normal form. */
 export function withEmail(users: readonly Stored<User>[], email: string): readonly Stored<User>[] {
   return users.filter((user) => user.email !== undefined && normalizeEmail(user.email) === email);
 }
@@ -87,7 +87,7 @@ export function membershipsWithProfiles(
   return findMemberships(session, or(profiles.map((profile) => refersTo('profile', splitReference(profile)))));
 }
 
-/** Profiles of a type with the e-mail address; for RelatedPersons also with the patient, where one is asked for. */
+/** Profiles of a type with the e-mail address; for RelatedPersons also with the patient, if the request names one. */
 function profileCriteria(request: InviteRequest): Criteria | undefined {
   if (request.email === undefined) return undefined;
   const email: Criteria = { kind: 'match', parameter: 'email', test: { kind: 'token', code: request.email } };
@@ -110,7 +110,7 @@ export async function profilesWithEmail(session: ProjectSession, request: Invite
 }
 
 /**
- * What {@link profilesWithEmail} searches, for a commit to check that it still finds nothing; undefined if there is
+ * The query of {@link profilesWithEmail}, so that a commit can check that it still finds nothing; undefined if there is
  * nothing to search.
  */
 export function emailProfilesQuery(
@@ -134,7 +134,7 @@ export function formerProfilesOf(session: ProjectSession, user: string): Promise
   return formerProfiles(session.store, session.project, user, session.options);
 }
 
-/** Profiles that exist in the project; those that do not are left out. */
+/** The profiles that exist in the project; others are left out. */
 export async function readProfiles(
   session: ProjectSession,
   profiles: readonly string[],

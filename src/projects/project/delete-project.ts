@@ -113,10 +113,10 @@ class DeletionRun {
   async removeAll(): Promise<void> {
     const { session, id } = this;
     for (let attempt = 1; ; attempt++) {
-      // Before the memberships that name them.
+      // These come before the memberships that name them.
       for await (const keys of memberTraces(session.store, id, session.options)) await this.#erase(keys);
       await this.#removeResources();
-      // What points to the project from above it, with the traces of removed memberships.
+      // Resources above projects that point to the project, with the traces of removed memberships.
       await this.#eraseAll(SERVER_SCOPE, 'ProjectMembership', refersTo('project', { type: 'Project', id }));
       await this.#eraseAll(FORMER_MEMBERSHIPS, 'ProjectMembership', refersTo('project', { type: 'Project', id }));
       await this.#eraseAll(SERVER_SCOPE, 'User', refersTo('project', { type: 'Project', id }));
@@ -128,7 +128,7 @@ class DeletionRun {
         `Others keep writing ${left} resources to Project/${id}; stop them, then try again`,
       );
     }
-    // Its last act, so that an interrupted deletion is found again by the Project.
+    // The last step, so that an interrupted deletion can be resumed through the Project.
     await readStoredProject(session, id);
     await this.#erase([{ project: SERVER_SCOPE, type: 'Project', id }]);
   }

@@ -8,7 +8,7 @@ export function isBeingDeleted(project: Project): boolean {
   return project.extension?.some(({ url }) => url === URL) === true;
 }
 
-/** The Project without access for anybody, and marked. */
+/** The Project, deactivated and marked. */
 export function markedForDeletion(project: Project): Project {
   return { ...project, active: false, extension: [...(project.extension ?? []), { url: URL, valueBoolean: true }] };
 }

@@ -40,7 +40,7 @@ export interface ExportContext extends ProjectContext {
  * For super administrators without access policies and `serverCaller()`. It is as slow as its reader, so `limits` do
  * not apply. The audit record is written when it ends, even if the reader gives up.
  *
- * @returns lines, each with its line feed. Rejects, when the first one is asked for:
+ * @returns lines, each with its line feed. Reading the first line rejects with:
  * @throws FhirError `forbidden` - the caller may not export projects
  * @throws FhirError `not-found` - there is no such project
  * @throws FhirError `unsupported` - history over a store that does not list the history of a type
@@ -83,14 +83,14 @@ async function* linesOf(project: ResourceRef, context: ExportContext, facts: Aud
   facts.results = 0;
   const pace = new Pace();
   for await (const resource of new ProjectExport(session, id, context.history === true).resources()) {
-    // A reader that takes lines at once would leave no time to anything else.
+    // A reader that never waits would block all other work.
     if (pace.isSpent) await pace.next();
     facts.results += 1;
     yield `${stringifyJson(resource)}\n`;
   }
 }
 
-/** Everything of a project, secrets left out. */
+/** The content of a project, without secrets. */
 class ProjectExport {
   readonly #guard: GuardedStore;
   readonly #users = new Set<string>();
@@ -105,7 +105,7 @@ class ProjectExport {
 
   async *resources(): AsyncGenerator<object> {
     yield* this.#one('Project', this.id);
-    // What decides about access comes before what it protects.
+    // Resources that decide access come before the data that they protect.
     for (const type of orderedTypes(this.#guard.model.resourceTypes)) {
       if (isAboveProjects(type)) continue;
       for await (const resource of this.#currentOf(type)) {
@@ -143,7 +143,7 @@ class ProjectExport {
   async *#versionsOf(type: string, id: string): AsyncGenerator<object> {
     const { options } = this.session;
     const first = await this.#guard.history({ type, id }, { offset: 0, limit: PAGE }, options);
-    // PERF: nearly every history is one page.
+    // PERF: almost every history is one page.
     if (first.total <= PAGE) yield* versionsOf(type, id, first);
     else yield* this.#longHistoryOf(type, id, first.total);
   }
@@ -152,7 +152,7 @@ class ProjectExport {
     const { options } = this.session;
     for (let left = total; left > 0; left -= PAGE) {
       const limit = Math.min(PAGE, left);
-      // Newer versions move the others, so positions count from the oldest one.
+      // New versions shift the others, so positions count from the oldest version.
       const { total: now } = await this.#guard.history({ type, id }, { offset: 0, limit: 0 }, options);
       const page = { offset: now - total + left - limit, limit };
       yield* versionsOf(type, id, await this.#guard.history({ type, id }, page, options));
@@ -203,14 +203,14 @@ function orderedTypes(types: readonly string[]): readonly string[] {
 
 const PAGE = 100;
 
-/** Hands items from a producer to a consumer, one at a time, so that neither is ahead of the other. */
+/** Passes items from a producer to a consumer one at a time, in lockstep. */
 class Handover<Item> {
   #item: Item | undefined;
   #isOver = false;
   #wakeProducer: (() => void) | undefined;
   #wakeConsumer: (() => void) | undefined;
 
-  /** Settles when the item was taken. @returns false if nobody takes any more */
+  /** Settles when the consumer has taken the item. @returns false if the consumer has stopped */
   async give(item: Item): Promise<boolean> {
     if (this.#isOver) return false;
     this.#item = item;
