@@ -80,7 +80,7 @@ function explain({ role, write, from }: PlannedWrite, error: FhirError): FhirErr
   return withIndex(several ? severalMatches(write.query.type) : error, from);
 }
 
-/** Results make their resources when they are asked for them, which takes its time. The writes have been committed. */
+/** Results create their resources on demand, which takes time. The writes are already committed. */
 async function outcomesOf(
   requests: readonly WriteRequest[],
   { writes, found }: WritePlan,

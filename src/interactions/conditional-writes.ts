@@ -9,7 +9,7 @@ import { findMatches, parseCondition, severalMatches } from './condition.js';
 import type { GuardedSession } from './interaction-session.js';
 import type { WriteOutcome, WriteRequest } from './write-request.js';
 
-/** The search text that says which resource a conditional interaction is about, and the version that it must have. */
+/** The search that selects the resource of a conditional interaction, and the version that it must have. */
 export interface WriteCondition {
   readonly type: string;
   /** `identifier=http://x|1`. */
@@ -18,8 +18,8 @@ export interface WriteCondition {
 }
 
 /**
- * Updates the one resource that matches, or creates it where nothing does.
- * See https://hl7.org/fhir/R4/http.html#cond-update.
+ * Updates the one resource that matches, or creates it if nothing matches. See
+ * https://hl7.org/fhir/R4/http.html#cond-update.
  *
  * @throws FhirError `precondition-failed` - several resources match, or the match has another version than `ifMatch`
  * @throws FhirError `invalid` - the resource has an id, and the match another one
@@ -63,7 +63,7 @@ export async function patchMatch(
 }
 
 /**
- * Deletes the one resource that matches. Nothing happens where none does.
+ * Deletes the one resource that matches. If nothing matches, nothing happens.
  *
  * @returns undefined if nothing matched
  * @throws FhirError `precondition-failed` - several match
@@ -75,7 +75,8 @@ export function deleteMatch(condition: WriteCondition, session: GuardedSession):
 }
 
 /**
- * Finds the match and writes it as it was found; when another writer changed it in between, the search is repeated.
+ * Finds the match and writes it, on condition that it is unchanged; if another writer changed it in between, the search
+ * is repeated.
  *
  * @param plan the write; undefined for none
  */

@@ -8,6 +8,6 @@ export interface GuardedSession {
   readonly options: CallOptions;
   /** Absolute references below it are local. */
   readonly baseUrl: string | undefined;
-  /** Learns what is shown, if the interaction is audited. */
+  /** Records what is shown, if the interaction is audited. */
   readonly trace?: AccessTrace | undefined;
 }

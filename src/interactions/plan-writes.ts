@@ -25,9 +25,9 @@ export interface PlannedWrite {
    * | role | meaning |
    * |---|---|
    * | write | the requested write |
-   * | patched | a patch of a version that was read before: overtaken if another one is current by now |
-   * | no-match-expected | nothing matches the condition of a create: overtaken, or met by an earlier write of the commit |
-   * | unique-match | nothing but the one that was found matches the condition |
+   * | patched | a patch of a version that was read before. If another version is current: another writer came first |
+   * | no-match-expected | nothing matches the condition of a create. If something does: another writer came first, or an earlier write of the commit meets it |
+   * | unique-match | only the found resource matches the condition |
    */
   readonly role: 'write' | 'patched' | 'no-match-expected' | 'unique-match';
 }

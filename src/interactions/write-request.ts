@@ -24,7 +24,7 @@ export type WriteRequest =
       /** Search text that no resource may match. */
       readonly ifNoneExist?: string | undefined;
     }
-  /** By a JSON Patch (RFC 6902) of what the caller sees of the resource. */
+  /** Patches the resource as the caller sees it, with a JSON Patch (RFC 6902). */
   | {
       readonly interaction: 'patch';
       readonly key: GuardedKey;
@@ -39,7 +39,7 @@ export type WriteOutcome =
       readonly status: 'created' | 'updated';
       /** As stored, reduced to what the caller may see. */
       readonly resource: AnyResource;
-      /** Set if the caller may not read what it wrote: `resource` then only repeats the request. */
+      /** Set if the caller may not read the written resource: `resource` then only repeats the request. */
       readonly unreadable?: true | undefined;
     }
   /** A conditional create matched this resource; nothing was written. */

@@ -30,7 +30,8 @@ export async function decodeBase64InTurns(text: string): Promise<Uint8Array<Arra
   for (let start = 0; start < text.length; start += DECODED.part) {
     if (pace.isSpent) await pace.next();
     const part = text.slice(start, start + DECODED.part);
-    // Padding is at the end only, and white space moves what belongs together: such texts are rare.
+    // Padding inside, or white space, would shift the groups of four characters. Such input is rare and decoded in one
+    // go.
     const isWhole = start + DECODED.part >= text.length || !part.endsWith('=');
     const bytes = isWhole && !/\s/.test(part) ? decodeBase64(part) : undefined;
     if (bytes === undefined) return decodeBase64(text);
@@ -42,9 +43,9 @@ export async function decodeBase64InTurns(text: string): Promise<Uint8Array<Arra
 
 /** Only tests change it. */
 export const DECODED = {
-  /** Characters that are decoded before the time is looked at: a multiple of four, about 2 ms. */
+  /** Characters that are decoded between looks at the clock: a multiple of four, about 2 ms. */
   part: 512 * 1024,
 };
 
-/** Bytes that are arguments of one call. */
+/** Bytes per call, as arguments. */
 const CHUNK = 0x8000;

@@ -1,8 +1,8 @@
 /**
- * Orders texts by code point: negative if the first comes before the second. Databases order UTF-8 in this way.
+ * Orders strings by code point: negative if the first comes before the second. Databases order UTF-8 in this way.
  *
- * JavaScript's `<` compares units of UTF-16. It puts characters beyond the basic plane, which are pairs of surrogates, before
- * those from U+E000 to U+FFFF. Half a pair counts as U+FFFD: UTF-8 has that in its place.
+ * JavaScript's `<` compares units of UTF-16. It puts characters beyond the basic plane, which are pairs of surrogates,
+ * before those from U+E000 to U+FFFF. An unpaired surrogate counts as U+FFFD, which replaces it in UTF-8.
  */
 export function compareTexts(a: string, b: string): number {
   if (a === b) return 0;
@@ -27,7 +27,10 @@ function rankOf(unit: number): number {
   return isSurrogate(unit) ? unit + 0x2000 : unit - 0x800;
 }
 
-/** PERF: most texts differ near their beginning. For others, comparing halves takes a tenth of the time of comparing units. */
+/**
+ * PERF: most strings differ near their beginning. For others, comparing halves takes a tenth of the time of comparing
+ * units.
+ */
 function firstDifference(a: string, b: string, end: number): number {
   let low = 0;
   for (const near = Math.min(end, NEAR); low < near; low++) if (a.charCodeAt(low) !== b.charCodeAt(low)) return low;

@@ -3,7 +3,7 @@ import { nextTurn } from './timers.js';
 /**
  * Code that a process loads on first use.
  *
- * Other work has its turn after loading: modules take tens of milliseconds to load, and about as long to run for the first
+ * Other work runs after loading: modules take tens of milliseconds to load, and about as long to run for the first
  * time. If loading fails, the next use tries again.
  *
  * @example

@@ -1,6 +1,6 @@
 import { nextTurn } from './timers.js';
 
-/** How long a loop runs before other work has its turn, in milliseconds. Only tests change it. */
+/** How long a loop runs before it lets other work run, in milliseconds. Only tests change it. */
 export const PACE = { turnMs: 10 };
 
 /**
@@ -13,7 +13,7 @@ export const PACE = { turnMs: 10 };
 export class Pace {
   #start = performance.now();
 
-  /** Asked at each step: one of them may take as long as a thousand others. */
+  /** Checked at each step, because one step may take as long as a thousand others. */
   get isSpent(): boolean {
     return performance.now() - this.#start >= PACE.turnMs;
   }
@@ -39,7 +39,7 @@ export async function mapInTurns<Item, Result>(
   return results;
 }
 
-/** Lets other work run between the steps of work that says where they end. */
+/** Runs work that yields between its steps, and lets other work run there. */
 export async function inTurns<Result>(
   work: Generator<void, Result>,
   pace: Pick<Pace, 'isSpent' | 'next'>,
@@ -51,7 +51,7 @@ export async function inTurns<Result>(
   }
 }
 
-/** The same work without turns. */
+/** Runs the same work without pauses. */
 export function inOneGo<Result>(work: Generator<void, Result>): Result {
   for (;;) {
     const step = work.next();

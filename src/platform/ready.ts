@@ -1,9 +1,9 @@
-/** A result, or a promise of it where there is something to wait for. */
+/** A result, or a promise of it if it has to wait. */
 export type NowOrLater<Result> = Result | Promise<Result>;
 
 /**
- * A promise of a result that is there: {@link nowOrLater} takes it without waiting, and everybody else waits for it as for
- * any promise.
+ * A promise of a result that is already available: {@link nowOrLater} takes it without waiting, and all other code can
+ * await it like any promise.
  *
  * PERF: each layer that waits takes a promise and a turn of the queue of microtasks, about 0.1 µs. A read of one resource
  * passes twelve. The result is on the promise itself, so that a wrapper that replaces the promise replaces the result.
@@ -14,7 +14,7 @@ export function ready<Result>(result: Result): Promise<Result> {
   return promise;
 }
 
-/** The result of a promise that {@link ready} made, else the promise. */
+/** The result of a promise from {@link ready}, otherwise the promise. */
 export function nowOrLater<Result>(promise: Promise<Result>): NowOrLater<Result> {
   const kept = (promise as ReadyPromise<Result>)[RESULT];
   return kept === undefined ? promise : kept.result;

@@ -5,7 +5,9 @@ import { sha256Bytes } from './portable-sha256.js';
 /** The encodings of a hash. */
 export type HashEncoding = 'hex' | 'base64url';
 
-/** The SHA-256 of a text (as UTF-8). Synchronous, which the Web Crypto API is not: browsers compute it in JavaScript. */
+/**
+ * The SHA-256 of a string (as UTF-8). Synchronous, which the Web Crypto API is not: browsers compute it in JavaScript.
+ */
 export function sha256Of(text: string, encoding: HashEncoding = 'hex'): string {
   return nodeCrypto()?.hash('sha256', text, encoding) ?? portableSha256(text, encoding);
 }

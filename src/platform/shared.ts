@@ -1,4 +1,4 @@
-/** Work that is under way is shared by those who ask for it under the same key. A failure is not kept. */
+/** Concurrent calls with the same key share one run of the work. A failure is not cached. */
 export function shared<Result>(
   running: Map<string, Promise<Result>>,
   key: string,

@@ -1,4 +1,4 @@
-/** Whether a cut of the text before this index parts the two units of a character beyond the basic plane. */
+/** Whether cutting the string before this index would split a surrogate pair. */
 export function cutsCharacter(text: string, index: number): boolean {
   return isSurrogate(text, index - 1, 0xd800) && isSurrogate(text, index, 0xdc00);
 }

@@ -27,7 +27,7 @@ export async function carryOutBundle(
   try {
     return await withRepresentations(response, context, trace);
   } catch (error) {
-    // What is written is written.
+    // The writes are committed, so a later failure does not fail the request.
     if (error instanceof FhirError) return response;
     throw error;
   }
@@ -42,7 +42,7 @@ async function withRepresentations(
   const { store, caller, signal, baseUrl, profiles } = context;
   const entries = response.entry ?? [];
   const keys = new Map<number, GuardedKey>();
-  // What is written is answered, however late.
+  // The answer is built even after an abort, because the writes are committed.
   const pace = new Pace();
   for (const [index, entry] of entries.entries()) {
     if (pace.isSpent) await pace.next();

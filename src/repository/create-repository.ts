@@ -77,7 +77,7 @@ export function repositoryOf(open: OpenRepository): Repository {
   };
 }
 
-/** PERF: a process without transactions does without this code. */
+/** PERF: loaded with the first transaction. */
 const loadTransactions = onFirstUse(() => import('./carry-out-bundle.js'));
 
 /** The types of FHIR's resources are the caller's view of plain JSON; the type given decides which. */

@@ -12,7 +12,7 @@ import { subsetOf } from './search/subset.js';
 import { searchBundle } from './search-bundle.js';
 import { typeHistoryBundle } from './type-history-bundle.js';
 
-/** Answers the reads of a Bundle as the same requests by themselves. */
+/** Answers the reads of a Bundle like single requests. */
 export function entryReader({ extendedMeta, resolveIdentifiers }: RepositoryContext): EntryReader {
   const open = (session: GuardedSession): RepositorySession => ({
     ...{ store: session.store, options: session.options, trace: session.trace },

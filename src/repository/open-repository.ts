@@ -21,7 +21,7 @@ export interface WrittenResource {
   readonly resource: AnyResource;
 }
 
-/** What all interactions of a repository share: the audit trail, limits, copies for the caller. */
+/** The parts that all interactions of a repository share: the audit trail, limits, copies for the caller. */
 export interface OpenRepository {
   readonly context: RepositoryContext;
   /** Without a trailing slash. */
@@ -52,7 +52,7 @@ export interface OpenRepository {
   ): Promise<WrittenResource>;
   /** Carries out one write. */
   write(request: WriteRequest, session: RepositorySession): Promise<WriteOutcome | undefined>;
-  /** A Bundle as it goes to the caller: a copy. */
+  /** A private copy of a Bundle for the caller. */
   bundle<Content extends Resource>(made: object): Promise<Bundle<Content>>;
 }
 

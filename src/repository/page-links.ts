@@ -12,13 +12,13 @@ export interface Page {
   readonly offset: number;
 }
 
-/** Resources in a page that does not say. */
+/** Resources on a page without `_count`. */
 const DEFAULT_COUNT = 20;
 /** Longest page, because a page is in memory at once. */
 export const MAX_COUNT = 1000;
 
 /**
- * A page as asked for, with its defaults.
+ * The requested page, with its defaults.
  *
  * @throws FhirError `invalid` - no whole numbers from 0 up
  * @throws FhirError `too-costly` - longer than 1000

@@ -21,9 +21,9 @@ import { readSince } from './since.js';
  * A page of a patient's record: the Patient and the resources of its compartment that the caller may read, by type and
  * id, with the resources that these refer to. See https://hl7.org/fhir/R4/patient-operation-everything.html.
  *
- * Each page makes at most one search per type of the compartment, one read of what it refers to, and one search per type
- * that canonicals lead to. Links lead on by position, so that pages neither overlap nor leave out what others write
- * before it in the same time. What several pages refer to comes with each of them.
+ * Each page makes at most one search per type of the compartment, one read of the resources that it refers to, and one
+ * search per type that canonicals lead to. The next link holds a position, so concurrent writes make pages neither
+ * overlap nor skip resources. If several pages refer to a resource, each of them contains it.
  *
  * @param parameters `_count`, `_type`, `_since`, and `_cursor` of the next link
  * @throws FhirError `not-found`, `gone` - the Patient
@@ -53,7 +53,7 @@ interface EverythingRequest {
   readonly count: number;
   /** The types of the compartment to go through. */
   readonly types: readonly string[];
-  /** The types that are answered; undefined for all. */
+  /** The types to return (`_type`); undefined for all. */
   readonly asked: ReadonlySet<string> | undefined;
   /** ISO 8601 instant, UTC. */
   readonly since: string | undefined;
@@ -152,7 +152,7 @@ async function collect(
   return { resources: page.filter(isAsked), referenced, next };
 }
 
-/** Resources of the compartment from a position on, one more than the page holds if there are as many. */
+/** Resources of the compartment from a position on, with one more than the page holds if there are more. */
 async function compartmentFrom(
   patient: string,
   { count, types, since, after }: EverythingRequest,
@@ -179,7 +179,7 @@ async function compartmentFrom(
   return resources;
 }
 
-/** A match of its own, on this page or another. */
+/** True for a resource that is itself a match, on this page or another. */
 function isInCompartment(resource: AnyResource, patient: string, { store, baseUrl }: RepositorySession): boolean {
   const { resourceType, id } = resource;
   if (resourceType === 'Patient' && id === patient) return true;

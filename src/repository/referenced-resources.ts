@@ -13,7 +13,7 @@ import {
   type LogicalTarget,
 } from './search/indirect-references.js';
 
-/** What a resource refers to: by Reference, by canonical, by identifier where the host follows these, and Binaries. */
+/** The targets of a resource: by Reference, by canonical, by identifier if the host follows those, and Binaries. */
 export interface Targets {
   readonly keys: readonly GuardedKey[];
   readonly canonicals: readonly CanonicalTarget[];
@@ -88,7 +88,7 @@ function literalTargets(resource: AnyResource, { store, baseUrl }: RepositorySes
     if ('contentType' in node) add(node['url'], 'Binary');
     Object.values(node).forEach(visit);
   };
-  // `meta` says who wrote it, which is not part of the record.
+  // `meta` names the author, who is not part of the record.
   const { meta: _, ...content } = elementsOf(resource);
   visit(content);
   return [...keys.values()];

@@ -10,8 +10,7 @@ import type { Stored } from '../fhir/stored.js';
  * - Every returned resource is a private copy that you can change and write back. It lacks the fields that are hidden
  *   from the caller; they stay unchanged when you write it back.
  * - Every method rejects with a `FhirError`. In addition to the codes below: `invalid` for an unknown type or a
- * malformed value,
- *   `unprocessable` for what a project in strict mode refuses, `aborted`, `unavailable`.
+ *   malformed value, `unprocessable` for a resource that strict mode refuses, `aborted`, `unavailable`.
  */
 export interface Repository {
   /**

@@ -36,7 +36,7 @@ export async function searchAuditLog(
   return createRepository({ ...context, store: auditView(store, caller.project) }).search('AuditEvent', query);
 }
 
-/** Criteria that lead elsewhere would be decided on what the log's project holds. */
+/** Criteria that lead to other resources would be evaluated in the log's project. */
 function assertOwnElements(caller: Caller): void {
   if (caller.project === AUDIT_LOG_PROJECT) return;
   for (const { criteria } of decide(caller, 'AuditEvent', 'search') ?? []) {

@@ -21,12 +21,12 @@ import {
 const MAX_INCLUDED = 1000;
 /** Maximum number of levels of `:iterate`. */
 const MAX_LEVELS = 10;
-/** Rows that the first call for a reverse include reads at most. */
+/** Maximum number of rows that the first call for a reverse include reads. */
 const FIRST_ROWS = 10_000;
 
 /**
- * The resources that come with a page, as the caller sees them: references in fields that are hidden from it lead
- * nowhere, and resources hidden from it are absent.
+ * The included resources of a page, as the caller sees them: references in fields that are hidden from it lead nowhere,
+ * and resources hidden from it are absent.
  *
  * Level by level, with one store call for all references of a level, one for each type that canonicals of a level lead to,
  * and one or two for each reverse include.
@@ -61,7 +61,7 @@ export async function followIncludes(
 
 class IncludeRun {
   readonly found: AnyResource[] = [];
-  /** What was matched, included or asked for in vain. */
+  /** The resources that were matched, included or not found. */
   readonly #seen: Set<string>;
 
   constructor(
@@ -116,13 +116,13 @@ class IncludeRun {
     for (const { matches } of pages) for (const { resource } of matches) this.#add(resource);
     const cut = targets.filter((_, index) => pages[index]!.matches.length === few);
     if (cut.length === 0) return;
-    // Few targets can have more, as many such would have been too many already.
+    // Only few targets can have more rows, because otherwise the limit would already be exceeded.
     for (const { matches } of await this.#searchFor(source, parameter, cut, MAX_INCLUDED + 1)) {
       for (const { resource } of matches) this.#add(resource);
     }
   }
 
-  /** What refers to resources by their canonical URL: to their version, or to none. */
+  /** Follows references by canonical URL to these resources, with their version or without a version. */
   async #followReverseCanonicals(
     from: readonly AnyResource[],
     source: string,
@@ -160,7 +160,7 @@ class IncludeRun {
     return store.searchByReference({ type, criteria: ALL, limit }, parameter, targets, options);
   }
 
-  /** True the first time that it is asked for. */
+  /** True at the first call with this name. */
   #isNew(name: string): boolean {
     if (this.#seen.has(name)) return false;
     this.#seen.add(name);

@@ -39,7 +39,7 @@ export function parseIncludes(model: FhirModel, type: string, name: string, valu
   if (named === undefined || parameter === undefined || rest.length > 0) {
     throw new FhirError('invalid', `"${base!}" takes Type:parameter or Type:parameter:TargetType, not ${quote(value)}`);
   }
-  // What is not included again begins at the matches.
+  // Without `:iterate`, an include starts only from the matches.
   const source = named === ANY && !iterate ? type : named;
   if (direction === 'reverse' && named === ANY) {
     throw new FhirError('unsupported', '"_revinclude" of every type is not supported; name the types: Observation:*');

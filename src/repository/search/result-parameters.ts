@@ -6,7 +6,9 @@ import type { SearchPair } from '../../search/parse/search-pairs.js';
 import { type Include, parseIncludes } from './include.js';
 import type { Subset } from './subset.js';
 
-/** What a search says about its result beyond the page: what comes with it, and how much of each resource. */
+/**
+ * The parameters for the result of a search beyond its page: included resources, and which elements of each resource.
+ */
 export interface ResultParameters {
   readonly includes: readonly Include[];
   readonly subset: Subset | undefined;
@@ -52,7 +54,7 @@ export function readResultParameters(model: FhirModel, type: string, pairs: read
   return { includes, subset, rest };
 }
 
-/** What a read asks for; parameters that say nothing about that are ignored. @throws FhirError `invalid` */
+/** The requested elements of a read; other parameters are ignored. @throws FhirError `invalid` */
 export function readSubset(model: FhirModel, type: string, parameters: URLSearchParams): Subset | undefined {
   const names = ['_elements', '_fields', '_summary'];
   return readResultParameters(

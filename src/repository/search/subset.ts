@@ -2,7 +2,7 @@ import { keepDecimalTexts } from '../../fhir/json/decimal-texts.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { type AnyResource, elementsOf, isJsonObject, type JsonObject } from '../../fhir/resource.js';
 
-/** The part of a resource that a client asks for. */
+/** The part of a resource that a client requests. */
 export type Subset =
   /** `_elements` and `_fields`: these elements, by name or base name of a choice. */
   | { readonly kind: 'elements'; readonly names: ReadonlySet<string> }
@@ -12,7 +12,7 @@ export type Subset =
   | { readonly kind: 'data' };
 
 /**
- * Reduces a resource, and marks it as reduced. What the definitions require and what modifies the meaning stays.
+ * Reduces a resource, and marks it as reduced. Required elements and modifiers stay.
  */
 export function subsetOf(model: FhirModel, resource: AnyResource, subset: Subset): AnyResource {
   const { resourceType } = resource;
