@@ -113,7 +113,7 @@ function checkVariable(name: string): string {
 function variableName(parameter: SyntaxNode): string {
   const literal = unwrap(parameter);
   if (literal.type !== 'StringLiteral') {
-    throw new FhirError('unsupported', 'The FHIRPath function defineVariable() takes the name as a text in quotes');
+    throw new FhirError('unsupported', 'The FHIRPath function defineVariable() takes the name as a string in quotes');
   }
   return unquote(literal.text ?? '');
 }

@@ -92,7 +92,7 @@ async function validateForeign(
   } catch (error) {
     if (error instanceof RangeError) throw tooDeep(limits);
     if (!(error instanceof TypeError)) throw error;
-    throw new FhirError('invalid', 'The document is malformed; pass a text, or what a GraphQL parser made of it', {
+    throw new FhirError('invalid', 'The document is malformed; pass its text, or the result of a GraphQL parser', {
       cause: error,
     });
   }

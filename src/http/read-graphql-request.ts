@@ -121,7 +121,7 @@ function bodyTypeOf(request: HttpRequest): string {
 function textOf(parameters: Parameters, name: string): string | undefined {
   const value = parameters[name] ?? undefined;
   if (value === undefined || typeof value === 'string') return value;
-  throw new FhirError('invalid', `"${name}" must be a text`);
+  throw new FhirError('invalid', `"${name}" must be a string`);
 }
 
 function variablesOf(parameters: Parameters): GraphqlRequest['variables'] {

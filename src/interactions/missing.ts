@@ -14,7 +14,7 @@ import type { GuardedKey } from '../access/contract.js';
  */
 export function assertReadable(model: FhirModel, { type, id, version }: GuardedKey): void {
   requireResourceType(model, type);
-  if (!isResourceId(id)) throw new FhirError('not-found', `No ${type} has an id like the one given`);
+  if (!isResourceId(id)) throw new FhirError('not-found', `No ${type} has the given id`);
   if (version !== undefined && !isResourceId(version)) throw notFound({ type, id });
 }
 

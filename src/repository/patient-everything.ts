@@ -108,7 +108,7 @@ function readCount(value: string): number {
     throw new FhirError('invalid', '"_count" of $everything takes a whole number from 1 up');
   }
   if (Number(value) <= MAX_COUNT) return Number(value);
-  throw new FhirError('too-costly', `A page of ${value} is asked for, at most ${MAX_COUNT} are allowed`);
+  throw new FhirError('too-costly', `A page of ${value} is requested; at most ${MAX_COUNT} are allowed`);
 }
 
 function readTypes(model: FhirModel, value: string): ReadonlySet<string> {
@@ -118,7 +118,7 @@ function readTypes(model: FhirModel, value: string): ReadonlySet<string> {
 function readPosition(cursor: string, types: readonly string[]): Position {
   const [type = '', id, ...rest] = cursor.split('/');
   if (types.includes(type) && isResourceId(id) && rest.length === 0) return { type, id };
-  throw new FhirError('invalid', 'The "_cursor" is not one that a link of this service holds');
+  throw new FhirError('invalid', 'The "_cursor" is not from a link of this service');
 }
 
 interface EverythingPage {

@@ -60,7 +60,7 @@ function readCursor(cursor: string): VersionPosition {
   if (isInstant(lastUpdated) && isResourceId(id) && isResourceId(versionId) && rest.length === 0) {
     return { lastUpdated, id, versionId };
   }
-  throw new FhirError('invalid', 'The cursor is not one that a link of this service holds');
+  throw new FhirError('invalid', 'The cursor is not from a link of this service');
 }
 
 function isInstant(text: string): boolean {

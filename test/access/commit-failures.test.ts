@@ -90,7 +90,7 @@ describe('what a store says about a step of a commit', () => {
     const told = explainFailure(failure(TAKEN, own(PUT)), member);
     expect(told).toMatchObject({
       code: 'conflict',
-      message: 'Patient/p must be unique, but there is another one like it',
+      message: 'Patient/p must be unique, but another resource has the same key',
       cause: TAKEN,
     });
     expect(told.details).toEqual({ index: 3 });

@@ -215,7 +215,7 @@ describe('a narrowed caller', () => {
     ['narrowCaller needs scopes, a patient or a clearance', { patient: undefined }],
     ['The patient must be named by its id, Patient/id or a Reference', { patient: 'Group/1' }],
     ['The patient must be named by its id, Patient/id or a Reference', { scopes: 'user/*.rs', patient: 7 }],
-    ['scopes must be a text, separated by spaces', { scopes: ['user/*.rs'] }],
+    ['scopes must be a string, separated by spaces', { scopes: ['user/*.rs'] }],
     ['Scopes that begin with patient/ need the patient of the launch', { scopes: 'user/*.rs patient/*.rs' }],
   ])('is refused: %s', async (message, narrowing) => {
     const { doctor } = await clinic();

@@ -189,6 +189,6 @@ test('the clearance of a member is named in explanations of its rules', async ()
 
 test('an external id is a text', async () => {
   expect(requireExternalId('x')).toBe('x');
-  expect(() => requireExternalId(7)).toThrow('Sign-in needs the externalId as a text');
+  expect(() => requireExternalId(7)).toThrow('Sign-in needs the externalId as a string');
   expect(await codeOf(Promise.resolve().then(() => requireExternalId(7)))).toBe('invalid');
 });

@@ -154,7 +154,7 @@ describe('a request is refused', () => {
     [{ query: '' }, 'The request holds no "query", nor the id of a persisted document'],
     [{ query: QUERY, variables: [1] }, '"variables" must be an object'],
     [{ query: QUERY, variables: '{}' }, '"variables" must be an object'],
-    [{ query: QUERY, operationName: 7 }, '"operationName" must be a text'],
+    [{ query: QUERY, operationName: 7 }, '"operationName" must be a string'],
     [{ query: QUERY, extensions: 'x' }, '"extensions" must be an object'],
   ])('with the body %j', (body, message) => {
     expect(refusal(post(body))).toEqual([400, message, undefined]);

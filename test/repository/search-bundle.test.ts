@@ -186,7 +186,7 @@ describe('a search', () => {
     const repository = await system(new MemoryStore());
     const fault = await faultOf(repository.search('Patient', '_count=5000'));
     expect(fault.message).toBe(
-      'A page of 5000 is asked for, at most 1000 are allowed; follow the links to the next pages instead',
+      'A page of 5000 is requested; at most 1000 are allowed; follow the links to the next pages instead',
     );
   });
 

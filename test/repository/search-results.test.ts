@@ -370,17 +370,17 @@ test.each([
   [
     '_include=Observation:subject',
     'invalid',
-    '"_include=Observation:subject" does not begin at Patient; what was included needs ":iterate"',
+    '"_include=Observation:subject" does not begin at Patient; to start from included resources, add ":iterate"',
   ],
   [
     '_revinclude=Patient:organization',
     'invalid',
-    '"_revinclude=Patient:organization" does not begin at Patient; what was included needs ":iterate"',
+    '"_revinclude=Patient:organization" does not begin at Patient; to start from included resources, add ":iterate"',
   ],
   [
     '_revinclude=Observation:subject:Group',
     'invalid',
-    '"_revinclude=Observation:subject:Group" does not begin at Patient; what was included needs ":iterate"',
+    '"_revinclude=Observation:subject:Group" does not begin at Patient; to start from included resources, add ":iterate"',
   ],
   ['_include:recurse=Patient:link', 'invalid', '"_include" takes the modifier ":iterate" only'],
   ['_include:iterate=*:subject', 'invalid', 'Unknown resource type "*".'],
@@ -390,13 +390,13 @@ test.each([
   [
     '_include=Observation:*',
     'invalid',
-    '"_include=Observation:*" does not begin at Patient; what was included needs ":iterate"',
+    '"_include=Observation:*" does not begin at Patient; to start from included resources, add ":iterate"',
   ],
   ['_revinclude=*', 'unsupported', '"_revinclude" of every type is not supported; name the types: Observation:*'],
   ['_revinclude:iterate=*:*', 'unsupported', '"_revinclude" of every type is not supported; name the types'],
   ['_revinclude=Organization:*', 'invalid', '"_revinclude=Organization:*" does not begin at Patient'],
   ['_elements=birthdate', 'invalid', 'Unknown element "birthdate" of Patient. Did you mean "birthDate"?'],
-  ['_elements=id&_summary=true', 'invalid', '"_summary" and another parameter both say what to show'],
+  ['_elements=id&_summary=true', 'invalid', '"_summary" and another parameter both select elements'],
   ['_summary=yes', 'invalid', '"_summary" takes true, text, data, count or false, not "yes"'],
   [
     '_summary=text&_include=Patient:link',

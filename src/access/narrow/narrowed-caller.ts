@@ -51,7 +51,7 @@ function limitsOf(caller: MemberCaller, narrowing: unknown): Limits {
     if (named === undefined) throw unnamed();
     return patientLimits(model, named);
   }
-  if (typeof scopes !== 'string') throw new FhirError('invalid', 'scopes must be a text, separated by spaces');
+  if (typeof scopes !== 'string') throw new FhirError('invalid', 'scopes must be a string, separated by spaces');
   return scopeLimits(model, scopes, named ?? caller.patient);
 }
 

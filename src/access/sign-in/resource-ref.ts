@@ -19,7 +19,7 @@ export function unnamed(name: unknown, type: string, form: string): FhirError {
 /** The text of an external id given to sign-in. @throws FhirError `unauthenticated` - missing; `invalid` - no text */
 export function requireExternalId(externalId: unknown): string {
   if (typeof externalId === 'string' && externalId !== '') return externalId;
-  throw new FhirError(codeFor(externalId), 'Sign-in needs the externalId as a text');
+  throw new FhirError(codeFor(externalId), 'Sign-in needs the externalId as a string');
 }
 
 function codeFor(name: unknown): 'unauthenticated' | 'invalid' {

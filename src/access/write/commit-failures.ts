@@ -50,7 +50,7 @@ export function explainFailure({ error, step, asked }: CommitFailure, caller: Ca
   if (error.code === 'conflict' && step.write.kind === 'put' && caller.kind === 'member') {
     // The unique key may be held in another project.
     const { type, id } = step.write.key;
-    return new FhirError('conflict', `${referenceTo(type, id)} must be unique, but there is another one like it`, {
+    return new FhirError('conflict', `${referenceTo(type, id)} must be unique, but another resource has the same key`, {
       details: { index: from },
       cause: error,
     });

@@ -10,7 +10,7 @@ const MAX_ID_LENGTH = 256;
  */
 export function documentIdOf(id: unknown): string {
   if (typeof id !== 'string' || id === '' || id.length > MAX_ID_LENGTH) {
-    throw new FhirError('invalid', `The id of a document must be a text of 1 to ${MAX_ID_LENGTH} characters`);
+    throw new FhirError('invalid', `The id of a document must be a string of 1 to ${MAX_ID_LENGTH} characters`);
   }
   const bare = id.startsWith('sha256:') ? id.slice('sha256:'.length) : id;
   return SHA256.test(bare) ? bare.toLowerCase() : id;

@@ -108,7 +108,7 @@ async function findText(
   assertQueryLength(text, limits);
   const found = await documents.find(sha256Of(text), options);
   if (found !== undefined) return found;
-  throw new FhirError('forbidden', 'Only documents that are known here are executed; ask with the id of one of them');
+  throw new FhirError('forbidden', 'Only documents on the list are executed; send the id of one of them');
 }
 
 /** Printing recurses and indents, so the size is checked first. */
@@ -121,5 +121,5 @@ function printed(document: DocumentNode, limits: Limits): string {
 
 function assertHash(text: string, id: string): void {
   if (sha256Of(text) === id) return;
-  throw new FhirError('invalid', 'The id given is not the SHA-256 of the query given with it');
+  throw new FhirError('invalid', 'The id is not the SHA-256 of the query sent with it');
 }

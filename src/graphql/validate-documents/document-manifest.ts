@@ -37,7 +37,7 @@ export function listDocuments(given: DocumentText | DocumentManifest): readonly 
     if (!isDocument(document)) {
       throw new FhirError('invalid', 'Each entry of a manifest must have an id and a document: a text or a parsed one');
     }
-    if (listed.has(id)) throw new FhirError('invalid', 'The manifest has two documents of one id');
+    if (listed.has(id)) throw new FhirError('invalid', 'The manifest has two documents with the same id');
     listed.set(id, { id, document });
   }
   return [...listed.values()];

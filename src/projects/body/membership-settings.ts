@@ -115,7 +115,7 @@ function readClearances(reader: BodyReader, value: unknown, path: string): Clear
     const system = reader.requiredText(item, 'system', at);
     const codes = reader.list(item['codes'], `${at}.codes`);
     if (codes.every((code) => typeof code === 'string' && code !== '')) return [{ system, codes: codes as string[] }];
-    return reader.fault(`${at}.codes`, `${at}.codes must hold texts`) ?? [];
+    return reader.fault(`${at}.codes`, `${at}.codes must be a list of strings`) ?? [];
   });
 }
 

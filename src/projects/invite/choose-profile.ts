@@ -88,7 +88,7 @@ async function profileInBody({ session, request, invited }: Question): Promise<P
   if (request.patient !== undefined) {
     const seen = session.view === undefined ? profile : await profileInView(session, profile);
     if (patientOf(seen) !== request.patient) {
-      throw new FhirError('conflict', `${name} belongs to another patient than the one given`);
+      throw new FhirError('conflict', `${name} belongs to a different patient than the request names`);
     }
   }
   const owner = (await membershipsWithProfiles(session, [name])).find((one) => !belongsTo(one, invited.user));

@@ -63,11 +63,7 @@ function parseProject(model: FhirModel, input: unknown): Project {
   const reader = new BodyReader(model);
   if (own(body, 'resourceType') !== 'Project') reader.fault('resourceType', 'resourceType must be Project');
   if (Object.hasOwn(body, 'superAdmin') && body['superAdmin'] !== undefined) {
-    reader.fault(
-      'superAdmin',
-      'superAdmin cannot be asked for; only initialize makes a super-admin project',
-      'forbidden',
-    );
+    reader.fault('superAdmin', 'superAdmin cannot be set; only initialize creates a super-admin project', 'forbidden');
   }
   const name = reader.requiredText(body, 'name', '');
   const { id: _id, meta: _meta, superAdmin: _superAdmin, ...settings } = body;

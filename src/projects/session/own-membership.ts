@@ -31,7 +31,7 @@ export async function assertNotOwnRights(
   }
   throw new FhirError(
     'forbidden',
-    'Administrators cannot remove, demote or deactivate themselves, nor change their own access; ask another one',
+    'Administrators cannot remove, demote or deactivate themselves, or change their own access; ask another administrator',
   );
 }
 

@@ -16,7 +16,7 @@ export function pageOfSearch({ count = MAX_COUNT, offset = 0 }: SearchRequest): 
   if (count <= MAX_COUNT) return { count, offset };
   throw new FhirError(
     'too-costly',
-    `A page of ${count} is asked for, at most ${MAX_COUNT} are allowed; follow the links to the next pages instead`,
+    `A page of ${count} is requested; at most ${MAX_COUNT} are allowed; follow the links to the next pages instead`,
   );
 }
 

@@ -51,7 +51,10 @@ export function parseIncludes(model: FhirModel, type: string, name: string, valu
   const found = parameter === ANY && direction === 'reverse' ? parametersOf(model, include) : [include];
   const begun = found.filter((one) => one.iterate || begins(model, type, one));
   if (begun.length > 0) return begun;
-  throw new FhirError('invalid', `"${base!}=${value}" does not begin at ${type}; what was included needs ":iterate"`);
+  throw new FhirError(
+    'invalid',
+    `"${base!}=${value}" does not begin at ${type}; to start from included resources, add ":iterate"`,
+  );
 }
 
 /** Spells out a wildcard for resources of one type; any other include stays as it is. */

@@ -28,7 +28,7 @@ export function readResultParameters(model: FhirModel, type: string, pairs: read
   const rest: SearchPair[] = [];
   let subset: Subset | undefined;
   const choose = (name: string, chosen: Subset): void => {
-    if (subset !== undefined) throw new FhirError('invalid', `"${name}" and another parameter both say what to show`);
+    if (subset !== undefined) throw new FhirError('invalid', `"${name}" and another parameter both select elements`);
     subset = chosen;
   };
   for (const [name, value] of pairs) {

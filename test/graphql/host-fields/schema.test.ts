@@ -91,7 +91,7 @@ describe('what does not fit is refused when the service is made, with its place'
     [
       { Patient: { a: { resolve } } },
       undefined,
-      'fields.Patient.a.type: the type must be a text in SDL, such as "[Float!]"',
+      'fields.Patient.a.type: the type must be a string in SDL, such as "[Float!]"',
     ],
     [
       { Patient: { a: { type: '[Int', resolve } } },

@@ -32,7 +32,7 @@ export function modelWithHost(model: FhirModel, { fields, types, enums }: HostAd
   if (fields !== undefined && (typeof fields !== 'object' || fields === null)) {
     throw invalid('fields', 'they are an object, with the fields by type');
   }
-  if (types !== undefined && typeof types !== 'string') throw invalid('types', 'they are a text in SDL');
+  if (types !== undefined && typeof types !== 'string') throw invalid('types', 'they are a string in SDL');
   const byText = getOrCreate(MODELS(model), fields ?? NO_FIELDS, () => new Map<string, FhirModel>());
   const text = types ?? '';
   const key = enums === true ? `enums ${text}` : text;
@@ -128,7 +128,7 @@ class Compiler {
   #elementsOf(place: string, { parent, needs }: HostFieldDefinition): readonly string[] | '*' {
     if (needs === '*' || needs.length === 0) return needs;
     const definition = this.model.typeDefinition(parent);
-    if (definition === undefined) throw invalid(`${place}.needs`, 'objects of own types are given as they are');
+    if (definition === undefined) throw invalid(`${place}.needs`, 'objects of your own types are passed unchanged');
     const fields = fieldsOf(this.model, parent)!;
     const names = needs.flatMap((need): readonly string[] => {
       const field = fields.get(need);

@@ -92,7 +92,7 @@ function functionOf(place: string, name: string, options: Options): HostFieldDef
 function textOf(place: string, name: string, options: Options): string | undefined {
   const value = options[name];
   if (value === undefined || typeof value === 'string') return value;
-  throw invalid(place, `${name} must be a text`);
+  throw invalid(place, `${name} must be a string`);
 }
 
 function numberOf(place: string, name: string, options: Options, least: number): number | undefined {

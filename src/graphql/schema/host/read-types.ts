@@ -77,7 +77,7 @@ const EXPECTED = 'the text may define object types, enums, inputs and scalars';
 
 /** @throws FhirError `invalid` - the text is not a type */
 export function readTypeText(place: string, text: unknown): TypeReference {
-  if (typeof text !== 'string') throw invalid(place, 'the type must be a text in SDL, such as "[Float!]"');
+  if (typeof text !== 'string') throw invalid(place, 'the type must be a string in SDL, such as "[Float!]"');
   return typeReferenceOf(parsed(place, () => parseType(text, { noLocation: true })));
 }
 
@@ -95,7 +95,7 @@ export function readArgumentText(
   deprecationReason: string | undefined,
 ): HostInputField {
   if (typeof text !== 'string')
-    throw invalid(place, 'the type of an argument must be a text in SDL, such as "Int! = 10"');
+    throw invalid(place, 'the type of an argument must be a string in SDL, such as "Int! = 10"');
   const { definitions } = parsed(place, () => parse(`input I { ${name}: ${text}\n}`, { noLocation: true }));
   const [definition, more] = definitions;
   const fields = definition?.kind === Kind.INPUT_OBJECT_TYPE_DEFINITION ? (definition.fields ?? []) : [];
