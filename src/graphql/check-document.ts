@@ -179,6 +179,6 @@ function nodeOf(value: unknown, kinds: ReadonlySet<string>, parent: string): Nod
 function malformed(kind: string): FhirError {
   return new FhirError(
     'invalid',
-    `The document is malformed at a node of kind ${kind}; pass a text, or what a GraphQL parser made of it`,
+    `The document is malformed at a node of kind ${kind}; pass its text, or the result of a GraphQL parser`,
   );
 }

@@ -200,7 +200,7 @@ function checked(config: FhirServiceConfig): FhirGraphqlConfig {
 function assertIntrospection(value: unknown, { store }: FhirGraphqlConfig): void {
   if (typeof value === 'boolean') return;
   const { types, enums } = assertKind<{ readonly types?: unknown; enums?: unknown }>(value, 'object', 'introspection');
-  if (enums !== undefined) throw invalid('enums is an option of the service, since it is also about answers');
+  if (enums !== undefined) throw invalid('enums is an option of the service, because it also changes answers');
   if (types === undefined) return;
   if (!Array.isArray(types)) throw invalid('introspection.types must be a list of resource types');
   const unknown = types.find((type) => typeof type !== 'string' || !store.model.isResourceType(type)) as unknown;

@@ -38,10 +38,7 @@ export async function updateMatch(
     if (match !== undefined)
       return { interaction: 'update', resource: keepDecimalTexts(resource, { ...resource, id: match.resource.id }) };
     if (condition.ifMatch !== undefined) {
-      throw new FhirError(
-        'precondition-failed',
-        `No ${type} matches the condition, so none has the version of ifMatch`,
-      );
+      throw new FhirError('precondition-failed', `No ${type} matches the condition, so ifMatch cannot hold`);
     }
     if (id === undefined) return { interaction: 'create', resource, ifNoneExist: condition.condition };
     return { interaction: 'update', resource, ifNoneMatch: '*', ifNoneExist: condition.condition };

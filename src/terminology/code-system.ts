@@ -106,7 +106,10 @@ export class CodeSystemIndex {
   hierarchyOf(code: string): CodeSystemConcept {
     if (!this.isComplete) throw new FhirError('unsupported', 'Not all codes of the code system are available here');
     if (!this.subsumes)
-      throw new FhirError('unsupported', 'The code system does not say that its hierarchy means subsumption');
+      throw new FhirError(
+        'unsupported',
+        'The hierarchyMeaning of the code system is not is-a, so its hierarchy cannot be searched',
+      );
     const concept = this.concepts.get(code);
     if (concept === undefined) throw new FhirError('invalid', 'The code system has no such code');
     return concept;

@@ -46,7 +46,7 @@ async function conceptsOf(
   const stored = storedExpansion(valueSet, sources);
   if (!isJsonObject(compose)) {
     if (stored !== undefined) return stored;
-    throw new FhirError('unsupported', 'The value set says of no code that it belongs to it');
+    throw new FhirError('unsupported', 'The value set has neither a definition (compose) nor an expansion');
   }
   try {
     return await composed(compose, sources, [...within, valueSet]);
@@ -104,7 +104,10 @@ async function ofSystem(
   if (listed.length > 0) return setOf(system, listed.filter(hasCode), sources);
   const index = await sources.codeSystem(canonical);
   if (!index.isComplete)
-    throw new FhirError('unsupported', 'The value set needs a code system that is not here with all of its codes');
+    throw new FhirError(
+      'unsupported',
+      'The value set needs all codes of a code system, and not all of them are available here',
+    );
   const filters = Array.isArray(filter) ? (filter as readonly unknown[]) : [];
   const passed = await inTurns(filtered(index, filters), sources.pace);
   const found = passed.filter(({ inactive }) => withInactive || !inactive);

@@ -83,10 +83,7 @@ export function remoteTerminology(options: RemoteTerminologyOptions): Terminolog
       const answer = await ask({ path: 'CodeSystem/$subsumes', query: { system, codeA, codeB }, signal });
       const outcome = parameterOf(bodyOf(answer, `code system ${quote(system, 120)}`), 'outcome')?.['valueCode'];
       if (SUBSUMPTIONS.has(outcome)) return outcome as Subsumption;
-      throw new FhirError(
-        'unavailable',
-        'The terminology server answered $subsumes with something else than an outcome',
-      );
+      throw new FhirError('unavailable', 'The answer of the terminology server to $subsumes has no outcome');
     },
     async lookup({ system, code }, { signal }): Promise<Concept | undefined> {
       const answer = await ask({ path: 'CodeSystem/$lookup', query: { system, code }, signal });

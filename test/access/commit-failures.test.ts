@@ -68,12 +68,12 @@ describe('what a store says about a step of a commit', () => {
   test('is a conflict where what decides keeps changing', () => {
     expect(explainFailure(failure(STALE, added('decide again')), member)).toMatchObject({
       code: 'conflict',
-      message: 'What decides about Patient/p keeps changing; try again',
+      message: 'The resources that decide access to Patient/p keep changing; try again',
       details: { index: 3 },
       cause: STALE,
     });
     expect(explainFailure(failure(STALE, added('decide again'), askedToFindNone), member).message).toBe(
-      'What decides about Patient keeps changing; try again',
+      'The resources that decide access to Patient keep changing; try again',
     );
   });
 

@@ -148,7 +148,7 @@ test('a change of rights says what to do', async () => {
   await change({ admin: true });
   time.now += 5_000;
   await expect(guardStore(store, caller).read([KEY])).rejects.toThrow(
-    'What this caller may do has changed since it signed in; sign in again',
+    'The rights of this caller have changed since it signed in; sign in again',
   );
 });
 

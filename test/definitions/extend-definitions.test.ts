@@ -161,7 +161,7 @@ describe('parameters of every type', () => {
     const { message } = await refusal(
       searchParameter({ code: 'odd', base: 'Observation', type: 'reference', expression: 'value.ofType(Reference)' }),
     );
-    expect(message).toContain('the expression finds nothing: no element is of the type that it asks for');
+    expect(message).toContain('the expression finds nothing: no element has the type that it selects');
   });
 
   test('a parameter of several types, or of all, keeps the alternatives of each', async () => {

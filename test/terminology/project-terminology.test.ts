@@ -115,7 +115,7 @@ test.each<[string, readonly AnyResource[], string, string]>([
     'unsupported',
     'filters "code" by "regex"',
   ],
-  ['a value set without content', [valueSet('own', undefined)], 'unsupported', 'says of no code'],
+  ['a value set without content', [valueSet('own', undefined)], 'unsupported', 'neither a definition'],
   [
     'a circle',
     [
@@ -132,7 +132,7 @@ test.each<[string, readonly AnyResource[], string, string]>([
       { ...ANIMALS, id: 'flat', url: FLAT, content: 'fragment' } as AnyResource,
     ],
     'unsupported',
-    'not here with all of its codes',
+    'not all of them are available here',
   ],
   [
     'a hierarchy of groups',
@@ -141,7 +141,7 @@ test.each<[string, readonly AnyResource[], string, string]>([
       { ...ANIMALS, id: 'flat', url: FLAT, hierarchyMeaning: 'grouped-by' } as AnyResource,
     ],
     'unsupported',
-    'does not say that its hierarchy means subsumption',
+    'hierarchyMeaning of the code system is not is-a',
   ],
   [
     'too many codes',

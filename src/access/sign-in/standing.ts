@@ -117,7 +117,7 @@ async function check(store: ResourceStore, standing: Standing, now: number): Pro
   if (!isSame || !standing.isSettled) {
     const again = await readMemberAgain(store, member, { requirePolicy, issued, now });
     if (rightsOf(again.member) !== rightsOf(member)) {
-      throw new FhirError('session-ended', 'What this caller may do has changed since it signed in; sign in again');
+      throw new FhirError('session-ended', 'The rights of this caller have changed since it signed in; sign in again');
     }
   }
   standing.isSettled = isSame;

@@ -41,7 +41,7 @@ export function explainFailure({ error, step, asked }: CommitFailure, caller: Ca
   const refusal = step.role === 'added' ? step.refusal : undefined;
   if (refusal === 'decide again') {
     const name = asked.kind === 'assert-no-match' ? asked.query.type : referenceTo(asked.key.type, asked.key.id);
-    return new FhirError('conflict', `What decides about ${name} keeps changing; try again`, {
+    return new FhirError('conflict', `The resources that decide access to ${name} keep changing; try again`, {
       details: { index: from },
       cause: error,
     });

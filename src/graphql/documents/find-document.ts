@@ -92,7 +92,7 @@ async function findId(
   const found = await documents.find(id, options);
   if (found !== undefined) return found;
   if (documents.add !== undefined) throw new PersistedQueryError('PERSISTED_QUERY_NOT_FOUND');
-  throw new FhirError('not-found', 'No document of this id is known here');
+  throw new FhirError('not-found', 'No document with this id is known here');
 }
 
 /**

@@ -177,7 +177,7 @@ class IncludeRun {
     if (this.found.length + more <= MAX_INCLUDED) return;
     throw new FhirError(
       'too-costly',
-      `More than ${MAX_INCLUDED} resources would come with this page; ask for a smaller page (_count) or fewer _include and _revinclude`,
+      `More than ${MAX_INCLUDED} resources would be included in this page; ask for a smaller page (_count) or fewer _include and _revinclude`,
       { details: { max: MAX_INCLUDED } },
     );
   }

@@ -134,7 +134,7 @@ const VALUES_AT_ONCE = 100;
 function tooMany(most: number): FhirError {
   return new FhirError(
     'too-costly',
-    `More than ${most} resources would come with this page; ask for a smaller page (_count) or fewer _include and _revinclude`,
+    `More than ${most} resources would be included in this page; ask for a smaller page (_count) or fewer _include and _revinclude`,
     { details: { max: most } },
   );
 }

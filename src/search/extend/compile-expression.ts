@@ -85,7 +85,7 @@ function isWalkable(model: FhirModel, types: readonly string[], steps: readonly 
     if (owners.some((owner) => owner === 'Resource' || model.typeDefinition(owner)?.kind === 'primitive')) return false;
     throw noSuchElement(model, owners, name);
   }
-  throw new FhirError('invalid', 'the expression finds nothing: no element is of the type that it asks for');
+  throw new FhirError('invalid', 'the expression finds nothing: no element has the type that it selects');
 }
 
 function noSuchElement(model: FhirModel, owners: readonly string[], name: string): FhirError {
