@@ -45,7 +45,7 @@ export type GuardedWrite =
 /** The result of a write, as the caller sees it. */
 export type GuardedResult =
   | (Extract<WriteResult, { kind: 'put' }> & {
-      /** Set if the caller may not read what it wrote: `resource` then only repeats the request. */
+      /** Set if the caller may not read the written resource: `resource` then only repeats the request. */
       readonly unreadable?: true | undefined;
     })
   | Exclude<WriteResult, { kind: 'put' }>;

@@ -68,7 +68,7 @@ export function guardStore(
   };
 }
 
-/** PERF: a process that only reads does without this code. */
+/** PERF: loaded with the first write. */
 const loadWriting = onFirstUse(() => import('./write/commit-guarded.js'));
 
 function assertSameModel(store: ResourceStore, caller: Caller): void {

@@ -17,7 +17,7 @@ export const READ_INTERACTIONS: readonly Interaction[] = ['read', 'vread', 'sear
 
 /** Where a rule comes from, for explanations. */
 export interface RuleOrigin {
-  /** `AccessPolicy/1`; undefined for the rules this library brings itself. */
+  /** `AccessPolicy/1`; undefined for built-in rules. */
   readonly policy: string | undefined;
   /** The rule in one line, such as `AccessPolicy/1, rule 2: Observation?status=final`. */
   readonly text: string;

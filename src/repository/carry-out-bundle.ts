@@ -33,7 +33,7 @@ export async function carryOutBundle(
   }
 }
 
-/** Adds what was written to the entries that wrote it, as the caller sees it. */
+/** Adds the written resources to their entries, as the caller sees them. */
 async function withRepresentations(
   response: Bundle,
   context: RepositoryContext,

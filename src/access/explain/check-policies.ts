@@ -190,7 +190,7 @@ function choiceProblems(
   const [broken] = checked.problems;
   if (broken !== undefined) return [problem('error', `${reference}, ${broken.path}: ${broken.message}`)];
   const values = new Map([...own, ...parameters]);
-  // Sign-in asks the terminology itself. A policy that needs a missing one was reported above.
+  // Sign-in calls the terminology itself. A policy that needs a terminology without one was reported above.
   const expansions = SAMPLE_EXPANSIONS;
   const unused = [...parameters.keys()].filter((name) => !checked.used.has(name));
   const missing = [...checked.used].filter((name) => !values.has(name));

@@ -136,8 +136,8 @@ export function constraintsOf(model: FhirModel, rule: JsonObject, path: string):
 }
 
 /**
- * The elements in a list of the rule. An unknown name would leave visible what was meant to be hidden, so it is
- * rejected; only rules for all types may name elements that some of them lack.
+ * The elements in a list of the rule. An unknown name would leave an element visible that was meant to be hidden, so it
+ * is rejected; only rules for all types may name elements that some of them lack.
  */
 function fieldsOf(
   model: FhirModel,

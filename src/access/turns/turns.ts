@@ -104,7 +104,7 @@ export class Turns {
   /**
    * Checks without taking a place.
    *
-   * @throws FhirError `throttled` - too many wait for another one to wait
+   * @throws FhirError `throttled` - too many requests wait already
    */
   assertRoom(holder: Holder, limits: Concurrency): void {
     const [project, caller] = this.#open(holder);

@@ -14,7 +14,7 @@ export interface LimitedContext {
 }
 
 /**
- * Runs an operation when it is its turn, within what is left of its time.
+ * Runs an operation when it is its turn, within its remaining time.
  *
  * @param work receives the context with a store that adds the deadline to each call
  * @throws FhirError `throttled` - too many requests wait, or it waited too long

@@ -29,12 +29,12 @@ export const LENIENT: WriteValidation = { isStrict: () => false, profiles: NO_PR
 const ABOVE_PROJECTS: WriteValidation = { isStrict: isAboveProjects, profiles: NO_PROFILES };
 
 /**
- * The validation that the caller's project and the host ask for. Resources above projects are always
- * validated. FHIRPath is loaded where profiles need it.
+ * The validation that the caller's project and the host require. Resources above projects are always validated.
+ * FHIRPath is loaded where profiles need it.
  *
  * The project is read only for writes.
  *
- * @param asked profiles that the host asks for, in addition to those of the project
+ * @param asked profiles that the host requires, in addition to those of the project
  */
 export async function validationFor(
   store: ResourceStore,
@@ -86,7 +86,7 @@ function exceptHidden(except: (issue: OutcomeIssue) => boolean): (issue: Outcome
   return (issue) => except(issue) || (issue.code === 'invariant' && !/[.[]/.test(issue.expression![0]!));
 }
 
-/** True for a finding inside one of the elements, or about a reference to what they may contain. */
+/** True for a finding inside one of the elements, or about a reference to a resource inside them. */
 function concerns(
   model: FhirModel,
   { code, expression }: OutcomeIssue,

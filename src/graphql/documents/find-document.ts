@@ -31,7 +31,7 @@ export interface FoundDocument {
  * | learns (`add`) | is executed | found, or `PERSISTED_QUERY_NOT_FOUND` | text is executed and kept if the id is its hash |
  * | closed | found by its hash, or `forbidden` | found, or `not-found` | found by the id, if the text is the same or hashes to the id |
  *
- * @returns a promise only if it asks `documents`
+ * @returns a promise only if it calls `documents`
  * @throws FhirError `invalid` - neither text nor id, a malformed id, or an id that is not the hash of the text
  */
 export function findDocument(

@@ -12,7 +12,7 @@ import type { Output, ReadHole } from './holes.js';
 import type { Run } from './run.js';
 import type { Waiting } from './waiting.js';
 
-/** Fills reads of one type with one store call for the distinct ids. Texts that cannot be ids are never requested. */
+/** Fills reads of one type with one store call for the distinct ids. Strings that cannot be ids are never requested. */
 export function fillReads(waiting: readonly Waiting<ReadEdge, ReadHole>[], run: Run): NowOrLater<void> {
   const { variables, store } = run.options;
   const ids = [...new Set(waiting.map(({ edge }) => readId(edge, variables)).filter(isResourceId))];

@@ -57,7 +57,7 @@ export function pageNumber(name: string, argument: Argument | undefined, variabl
   throw new FhirError('invalid', `Argument "${name}" must be a whole number from 0 up`);
 }
 
-/** The FHIR type of the items, as FHIRPath knows it. */
+/** The FHIR type of the items, for FHIRPath. */
 export function itemTypeOf(model: FhirModel, { element: { type } }: ElementFilter): string {
   return model.typeDefinition(type) === undefined ? 'Extension' : type;
 }

@@ -75,7 +75,7 @@ export interface ExplainedCall {
   readonly statements?: readonly StatementPlan[];
 }
 
-/** The page that a call asks for. */
+/** The page that a call requests. */
 export interface ExplainedPage {
   /** Maximum number of matches read, including the extra one that detects a next page. */
   readonly limit: number | undefined;

@@ -31,7 +31,8 @@ export function planOperation(
 }
 
 /**
- * A field of the host that writes outside of the store cannot be undone with the commit, nor follow another one.
+ * A field of the host that writes outside of the store cannot be undone together with a commit, and cannot follow
+ * another such field.
  *
  * @throws FhirError `invalid`
  */

@@ -14,7 +14,7 @@ export interface CodeNames {
  *    `entered-in-error` is `entered_in_error`, `4.0.1` is `_4_0_1`. `true`, `false` and `null` get `_` behind them.
  * 4. A name that another code of the binding has gets `_2`, `_3` and so on, in the order of the definitions.
  *
- * No code is the name of another one, so an input may have either.
+ * No code equals the name of another code, so an input can be either.
  */
 export function codeNames(codes: readonly string[]): CodeNames {
   return getOrCreate(NAMES, codes, () => nameCodes(codes));

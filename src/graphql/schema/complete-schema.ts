@@ -199,7 +199,7 @@ class SchemaBuilder {
     return type;
   }
 
-  /** The leaf type that options ask for; undefined: the standard scalar. */
+  /** The leaf type according to the options; undefined: the standard scalar. */
   #leafOf(field: FieldDescriptor | undefined): ReturnType<typeof leafType> {
     const element =
       field?.kind === 'element' ? field.element : field?.kind === 'extension' ? field.shape.value : undefined;

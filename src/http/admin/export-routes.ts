@@ -61,7 +61,7 @@ function streamOf(
         await lines.return?.();
       },
     },
-    // A page is read when the client asks for it.
+    // A page is read when the client is ready for it.
     { highWaterMark: 0 },
   );
 }

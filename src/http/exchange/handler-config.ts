@@ -76,7 +76,7 @@ export interface FhirHandlerConfig
    * today's clients expect.
    */
   readonly graphqlOverHttp?: GraphqlOverHttpDraft | undefined;
-  /** Resources carry Medplum's `meta.project` and `meta.author`, which R4 does not know. Default false. */
+  /** Resources carry Medplum's `meta.project` and `meta.author`, which R4 does not define. Default false. */
   readonly extendedMeta?: boolean | undefined;
 }
 

@@ -12,7 +12,7 @@ import { answerUnlessCurrent } from './answer-resource.js';
 import { subsetFor } from './read-routes.js';
 
 /**
- * Reads of Binaries, which are their content unless the client asks for FHIR JSON. See
+ * Reads of Binaries. The answer is the content, unless the client requests FHIR JSON. See
  * https://hl7.org/fhir/R4/binary.html#rest.
  */
 export const BINARY_ROUTES: readonly Route[] = [

@@ -79,7 +79,7 @@ async function readCurrent(
   return guessed.map((isGuessed) => (isGuessed ? undefined : stored[next++]));
 }
 
-/** PERF: an instance, as is what it holds: see `BundleEntry`. */
+/** PERF: a class instance, like the objects in it: see `BundleEntry`. */
 class PlannedWrite {
   readonly kind = 'write';
 

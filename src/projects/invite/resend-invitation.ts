@@ -44,7 +44,7 @@ export function resendInvitation(membership: ResourceRef, context: InviteContext
 /**
  * Replaces the previous token, which stops working.
  *
- * @returns undefined if the host asks for none, or the person is linked already
+ * @returns undefined without `acceptance` or a mailer, or if the person is already linked
  */
 async function replaceInvitation(
   session: ProjectSession,

@@ -56,7 +56,7 @@ export async function openOperator(
 export function mayOperate(caller: Caller, right: OperatorRight): boolean {
   if (caller.kind !== 'member') return caller.kind === 'server';
   if (!caller.superAdmin) return false;
-  // A narrowed caller needs a scope for what it does, and for what every super administrator may, all of them.
+  // A narrowed caller needs a scope for its operation, and for the right `all` a scope for every interaction.
   const asked = right === 'all' ? ALL_INTERACTIONS : [right.slice(right.indexOf('.') + 1) as Interaction];
   const type = right === 'all' ? 'Project' : right.slice(0, right.indexOf('.'));
   if (!asked.every((interaction) => leavesOffice(caller, type, interaction))) return false;

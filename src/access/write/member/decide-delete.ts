@@ -42,7 +42,10 @@ export function* decideDelete(
   };
 }
 
-/** Only callers whose commit deleted it, and callers with a rule for the whole type, know of a deletion. */
+/**
+ * True for callers who may learn of a deletion: the commit itself deleted the resource, or a rule grants the whole
+ * type.
+ */
 function knowsDeletion({ caller, written, stored }: CommitState, { type, id }: GuardedKey): boolean {
   return written.get(type, id) === null || (stored.deleted.has(referenceTo(type, id)) && readsAll(caller, type));
 }

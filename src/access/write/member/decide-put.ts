@@ -53,7 +53,7 @@ export function* decidePut(state: CommitState, write: GuardedPut, from: number):
       role: 'own',
       write: { kind: 'put', key, resource: after, expect, unique: uniqueKeysOf(after) },
       from,
-      // A caller who may write but not read gets back what it wrote, without kept fields.
+      // A caller who may write but not read gets its own request back, without kept fields.
       readRules: readers.length === 0 ? [unrestrictedRule('what the writer sent', [...kept])] : readers,
       unreadable: readers.length === 0,
     } as const,

@@ -117,7 +117,7 @@ function decidePut(
   };
 }
 
-/** PERF: an instance, as is what it holds: see `BundleEntry`. */
+/** PERF: a class instance, like the objects in it: see `BundleEntry`. */
 class OwnPut implements OwnWrite {
   readonly role = 'own';
 
