@@ -127,7 +127,7 @@ function sourceOf({ who }: AuditRecord): AuditEvent['source'] {
   return { observer: { display, identifier: { system: PROJECT_SYSTEM, value: who.project } } };
 }
 
-/** Who R4 lets an agent refer to; clients and Bots are named in words. */
+/** The types that R4 allows for an agent; clients and Bots are named by display. */
 const AGENT_TYPES: ReadonlySet<string> = new Set(['Patient', 'Practitioner', 'RelatedPerson']);
 
 function toAgent({ who }: AuditRecord): AuditEventAgent {
@@ -158,7 +158,7 @@ function toEntity({ type, id, versionId, interaction }: AuditTarget): AuditEvent
   return [{ ...description, what: { reference: `${type}/${id}${version}` } }];
 }
 
-/** One entity for all, without what searches index: an index of every id would cost more than the request. */
+/** One entity for all versions, without indexed elements: indexing every id would cost more than the request. */
 function returnedEntity(returned: AuditedResources | undefined): AuditEventEntity[] {
   if (returned === undefined) return [];
   const byType = Map.groupBy(returned.resources, ({ type }) => type);

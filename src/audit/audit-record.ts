@@ -17,16 +17,16 @@ export interface AuditRecord {
   /** The versions of resources that the answer shows; absent if it shows none. */
   readonly returned?: AuditedResources | undefined;
   /**
-   * The patients whose compartments contain what the answer shows or what was written, as stored: also if a policy
-   * hides the reference to the patient from the caller. Patients that are deleted or erased are among them if the answer
-   * says so. Absent without such a patient.
+   * The patients with a shown or written resource in their compartments, according to the stored resource, even if a
+   * policy hides the reference from the caller. Includes a deleted or erased patient if the answer says that it is.
+   * Absent if there are none.
    */
   readonly patients?: AuditedPatients | undefined;
   /** Numbers of matches that the answer shows, `graphql` only: one entry per type with the sum of its counts. */
   readonly counts?: readonly AuditedCount[] | undefined;
   /** SHA-256 of the GraphQL document's text, in hex; `graphql` only, absent if there is no document. */
   readonly document?: string | undefined;
-  /** Why the caller asks, as the host gave it; a code of http://terminology.hl7.org/ValueSet/v3-PurposeOfUse. */
+  /** The purpose of use from the host; a code of http://terminology.hl7.org/ValueSet/v3-PurposeOfUse. */
   readonly purpose?: string | undefined;
   /** The host's id of the request. */
   readonly requestId?: string | undefined;
@@ -48,7 +48,7 @@ export interface AuditRecord {
 /** The kind of an audited interaction. */
 export type AuditInteraction = RestInteraction | 'graphql' | 'import' | SignInInteraction | ProjectOperation;
 
-/** How callers come to be, and how they end. */
+/** Interactions that create, inspect or end callers. */
 export type SignInInteraction =
   | 'sign-in'
   | 'verify-secret'
@@ -101,7 +101,7 @@ export type AuditedCaller =
       /** Set for a caller of `breakGlass`: the reason given, and when the access ends. */
       readonly emergency?: AuditedEmergency | undefined;
     }
-  /** A request without a valid caller; `project` is the one that a failed sign-in named. */
+  /** A request without a valid caller; `project` is the project that a failed sign-in named. */
   | { readonly kind: 'unknown'; readonly project?: string | undefined };
 
 /** Emergency access. */

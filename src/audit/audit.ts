@@ -43,11 +43,11 @@ export type AuditFacts = {
 } & { -readonly [Name in keyof ObservedFacts]: ObservedFacts[Name] } & {
   /** The caller, where only the interaction itself finds it. */
   who?: AuditedCaller;
-  /** Asked for once, at the end; of an interaction that threw with `isAnswered` false. */
+  /** Called once, at the end; with `isAnswered` false if the interaction threw. */
   shown?: (isAnswered: boolean) => Pick<AuditRecord, 'returned' | 'patients' | 'counts'>;
-  /** It failed, and the outcome of its writes is unknown. */
+  /** Set if it failed and the outcome of its writes is unknown. */
   unknown?: boolean;
-  /** Something was committed. Default: by the interaction. */
+  /** Whether something was committed. Default: depends on the interaction. */
   written?: boolean;
 };
 
@@ -55,7 +55,7 @@ export type AuditFacts = {
  * Runs an interaction and passes its record to the hook.
  *
  * @param facts filled in by the work while it runs, so that the record of a failure is as complete as possible
- * @throws FhirError `unavailable` - the record was required, and the hook did not take it
+ * @throws FhirError `unavailable` - the record was required, and the hook failed
  */
 export async function recordInteraction<Result>(
   model: FhirModel,
@@ -121,8 +121,9 @@ function recordOf(
 }
 
 /**
- * Patients that are targets themselves: what they are asked about may show and change no content, because they are deleted
- * or erased. Entries of Bundles end in their own ways, and may name a Patient that the caller does not see.
+ * Patients that are targets themselves. An interaction with a deleted or erased Patient shows and changes no content,
+ * so the trace misses it. Not for Bundles: an entry can fail alone, and may name a Patient that the caller does not
+ * see.
  */
 function patientTargets(
   targets: readonly AuditTarget[],
@@ -165,7 +166,7 @@ function notTaken(cause: unknown, outcome: AuditRecord['outcome'], written: bool
   );
 }
 
-/** Host texts have a length, so that one record cannot fill a trail. */
+/** Cuts strings from the host, so that one record cannot fill a trail. */
 function clip(text: unknown, length: number): string | undefined {
   return typeof text === 'string' && text !== '' ? text.slice(0, length) : undefined;
 }
@@ -174,7 +175,7 @@ function withoutUndefined<Value extends object>(value: Value): Value {
   return Object.fromEntries(Object.entries(value).filter(([, one]) => one !== undefined)) as Value;
 }
 
-/** Unknown types and malformed ids are client text, and could contain anything. */
+/** Leaves out unknown types and malformed ids: they come from the client and could contain anything. */
 function safeTarget(model: FhirModel, { type, id, versionId, interaction }: AuditTarget): AuditTarget {
   if (!model.isResourceType(type)) return { type: 'unknown' };
   return {

@@ -22,9 +22,9 @@ export const ERROR_CODES = {
   'membership-missing': { status: 403, issue: 'login' },
   /** Sign-in: the membership is inactive. */
   'membership-inactive': { status: 403, issue: 'login' },
-  /** Sign-in, and callers in use: the access of the member has ended, by the date that its membership has. */
+  /** Sign-in, and callers in use: the end date of the member's access has passed. */
   'membership-expired': { status: 403, issue: 'login' },
-  /** Sign-in, and callers in use: sessions from that time were revoked, or what the caller may do has changed. */
+  /** Sign-in, and callers in use: the session was revoked, or the caller's rights have changed. */
   'session-ended': { status: 401, issue: 'login' },
   /** Sign-in: the membership's profile was deleted or never existed. */
   'profile-missing': { status: 403, issue: 'login' },

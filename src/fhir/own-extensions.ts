@@ -5,17 +5,17 @@ const BASE = 'https://fhirgraph.org/fhir/StructureDefinition/';
 
 /** The extensions that this library defines, because R4 and Medplum have no element for what they hold. */
 export const OWN_EXTENSIONS = {
-  /** On a ProjectMembership, `valueInstant`: an invitation that was not accepted yet can be until then. */
+  /** On a ProjectMembership, `valueInstant`: the end of an invitation that was not accepted yet. */
   invitationExpires: `${BASE}invitation-expires`,
   /** On a ProjectMembership, `valueInstant`: when the access of the member ends. */
   accessExpires: `${BASE}access-expires`,
-  /** On a ProjectMembership, `valueInstant`: sessions from that time and before are not accepted. */
+  /** On a ProjectMembership, `valueInstant`: sessions that began at or before this time are refused. */
   sessionsNotBefore: `${BASE}sessions-not-before`,
   /** On a ProjectMembership or AccessPolicy: see `Clearance`. */
   clearance: `${BASE}clearance`,
   /** On an AuditEvent of the audit log: its place in the chain of its segment. */
   auditChain: `${BASE}audit-chain`,
-  /** On an AccessPolicy, `valueBoolean` true: only emergency access takes it. */
+  /** On an AccessPolicy, `valueBoolean` true: only emergency access activates the policy. */
   emergencyAccess: `${BASE}emergency-access`,
   /** On a Project, `valueBoolean` true: its deletion has begun, and can only be finished. */
   projectDeletion: `${BASE}project-deletion`,

@@ -1,11 +1,11 @@
 import { elementsOf, isJsonObject, type AnyResource } from './resource.js';
 
-/** What decides whether callers see Medplum's additions to `meta`. */
+/** Whether callers see Medplum's additions to `meta`. */
 export interface MetaChoice {
   readonly extendedMeta?: boolean | undefined;
 }
 
-/** A resource as it leaves the library: without Medplum's additions to `meta`, unless they were asked for. */
+/** A resource as it leaves the library: without Medplum's additions to `meta`, unless the host requested them. */
 export function withChosenMeta<Resource extends AnyResource>(
   resource: Resource,
   { extendedMeta }: MetaChoice,
@@ -13,7 +13,10 @@ export function withChosenMeta<Resource extends AnyResource>(
   return extendedMeta === true ? resource : withoutOwnMeta(resource);
 }
 
-/** A resource without Medplum's `meta.project` and `meta.author`, which R4 does not know; itself where it has neither. */
+/**
+ * A resource without Medplum's `meta.project` and `meta.author`, which R4 does not define; the resource itself if it
+ * has neither.
+ */
 export function withoutOwnMeta<Resource extends AnyResource>(resource: Resource): Resource {
   const { meta } = elementsOf(resource);
   if (!isJsonObject(meta) || !('project' in meta || 'author' in meta)) return resource;
@@ -23,7 +26,7 @@ export function withoutOwnMeta<Resource extends AnyResource>(resource: Resource)
   return elements as unknown as Resource;
 }
 
-/** The same for the resources that a Bundle made here holds. */
+/** The same for the resources in a Bundle of this library. */
 export function withoutOwnMetaInside<Made extends object>(bundle: Made): Made {
   const { entry } = bundle as { readonly entry?: readonly { readonly resource?: AnyResource }[] };
   if (entry === undefined) return bundle;

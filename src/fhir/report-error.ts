@@ -3,11 +3,11 @@ import { FhirError } from './error.js';
 /** Receives errors that are not the client's. */
 export type ErrorHook = (error: unknown) => void;
 
-/** Errors that operators must know of. */
+/** Errors that operators must learn of. */
 const FAULTS: ReadonlySet<string> = new Set(['internal', 'corrupt', 'unavailable']);
 
 /**
- * Reports an error to the host that is not the client's: of `internal` the cause, which answers hide.
+ * Reports an error to the host that is not the client's: for `internal` it reports the cause, which answers hide.
  *
  * @returns false if the hook itself failed; nothing of that reaches the client
  */

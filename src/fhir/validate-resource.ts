@@ -80,8 +80,8 @@ export function* validatingResource(
 }
 
 /**
- * {@link validateResource} with `strict` for a resource that can be stored. PERF: what it found without `strict` is not looked
- * for again.
+ * {@link validateResource} with `strict` for a resource that can be stored. PERF: checks that ran without `strict` are
+ * not repeated.
  */
 export function validateStorable(
   model: FhirModel,

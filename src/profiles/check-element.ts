@@ -9,7 +9,7 @@ import { profileRules } from './compile-profile.js';
 import type { ProfileWalk } from './profile-walk.js';
 import { violatedBound } from './value-bounds.js';
 
-/** Checks a value against a profile and what it derives from, in steps. */
+/** Checks a value against a profile and its base profiles, in steps. */
 export function* checkProfile(profile: ProfileRules, item: ElementItem, walk: ProfileWalk): Generator<void> {
   if (!walk.open(profile.url, item.value)) return;
   for (let rules: ProfileRules | undefined = profile; rules !== undefined; rules = rules.base) {
@@ -166,7 +166,7 @@ function checkTarget(types: readonly TypeRule[], type: string, reference: JsonOb
   const target = walk.targets.resource(reference);
   if (target === undefined) return walk.noteUnchecked(types.map(({ elsewhere }) => elsewhere));
   if (conformsToOne(target, type, demands.flat(), walk)) return;
-  // About another place of the resource, as invariants are.
+  // The finding is about another place of the resource, like an invariant.
   walk.findings.error('invariant', 'must refer to a resource that conforms to the profile of the target', 'reference');
 }
 

@@ -4,7 +4,7 @@ import type { ReferenceTargets } from './reference-targets.js';
 import type { ValueBounds } from './value-bounds.js';
 import type { CodeSet } from './value-set-codes.js';
 
-/** What a profile asks of one element, and of the elements below it. */
+/** The rules of a profile for one element, and for the elements below it. */
 export interface ElementRules {
   /** As in the profile: `name`, `value[x]`; for the root the name of the type. */
   readonly name: string;
@@ -12,7 +12,10 @@ export interface ElementRules {
   readonly id: string;
   readonly min: number;
   readonly max: number;
-  /** Types that a choice may have, targets that a reference may have, profiles of the value; empty: as the base says. */
+  /**
+   * Types that a choice may have, targets that a reference may have, profiles of the value; empty: the same as in the
+   * base.
+   */
   readonly types: readonly TypeRule[];
   readonly fixed: { readonly value: unknown } | undefined;
   readonly pattern: { readonly value: unknown } | undefined;
@@ -30,12 +33,12 @@ export interface TypeRule {
   readonly profiles: readonly string[];
   /** The resource types that a reference may lead to, with the profiles of such targets; undefined: any. */
   readonly targets: ReadonlyMap<string, readonly string[]> | undefined;
-  /** What is not checked of a target that is somewhere else. */
+  /** The unchecked rule for a target outside of the resource and its Bundle. */
   readonly elsewhere: UncheckedRule;
 }
 
 export interface BoundsRule extends ValueBounds {
-  /** What is not checked of a value that cannot be compared. */
+  /** The unchecked rule for a value that cannot be compared. */
   readonly incomparable: UncheckedRule;
 }
 
@@ -61,10 +64,10 @@ export interface SlicingRules {
 
 export interface SliceRules {
   readonly name: string;
-  /** Whether an item of the list belongs to the slice; undefined if that depends on a resource somewhere else. */
+  /** Whether an item of the list belongs to the slice; undefined if that depends on a resource elsewhere. */
   readonly holds: SliceTest;
   readonly rules: ElementRules;
-  /** What is not checked where it depends on a resource somewhere else. */
+  /** The unchecked rule if membership depends on a resource elsewhere. */
   readonly elsewhere: UncheckedRule;
 }
 

@@ -5,7 +5,7 @@ import { coreTypeOf, definitionsByUrl, withoutVersion } from './definitions-by-u
 import { choiceIn, readElements, typesIn } from './read-elements.js';
 import { getOrCreate } from '../platform/maps.js';
 
-/** What an extension holds, as a field shows it. */
+/** The shape of an extension's field. */
 export interface ExtensionShape {
   /** The url in the data: canonical, or the name of a part of a complex extension. */
   readonly url: string;
@@ -47,7 +47,7 @@ export class ExtensionShapes {
 
   constructor(private readonly model: FhirModel) {}
 
-  /** @returns undefined if the definition is not of a plain extension, or says nothing about its content */
+  /** @returns undefined if the definition is not a plain extension, or does not define its content */
   shapeOf(definition: JsonObject): ExtensionShape | undefined {
     return this.#shapeOf(definition, 0);
   }

@@ -8,17 +8,17 @@ import type { UncheckedRule } from './element-rules.js';
 import type { ReferenceTargets } from './reference-targets.js';
 import { getOrCreate } from '../platform/maps.js';
 
-/** Most values that one validation visits, counted for each rule. */
+/** Maximum number of values that one validation visits, counted for each rule. */
 const MAX_VISITS = 500_000;
-/** Most FHIRPath steps of one validation. */
+/** Maximum number of FHIRPath steps in one validation. */
 const MAX_STEPS = 2_000_000;
-/** Most profiles that values ask for, one inside the other. */
+/** Maximum nesting of profiles that values must conform to. */
 const MAX_NESTING = 20;
 
-/** Questions and FHIRPath steps of a step of the walk: some tenths of a millisecond. */
+/** Checks and FHIRPath steps in one step of the walk: a few tenths of a millisecond. */
 const STEP = 64;
 
-/** The state of one validation: where it is, what it found, and what it may still spend. */
+/** The state of one validation: its location, its findings and its remaining budget. */
 export class ProfileWalk {
   readonly #unchecked: Map<string, UncheckedRule>;
   readonly #open: Map<unknown, Set<string>>;
@@ -59,7 +59,7 @@ export class ProfileWalk {
     }
   }
 
-  /** Counts questions about values. True when the walk must end. */
+  /** Counts checks of values. True when the walk must end. */
   isSpent(questions = 1): boolean {
     if (this.findings.full) return true;
     this.#work.visits += questions;
@@ -90,7 +90,7 @@ export class ProfileWalk {
     for (let left = steps.length; left > 0; left -= 1) this.findings.leave();
   }
 
-  /** Whether a profile is still to be checked on a value: profiles may ask for each other. */
+  /** Whether a profile must still be checked on a value; profiles can refer to each other. */
   open(url: string, value: unknown): boolean {
     const urls = getOrCreate(this.#open, value, () => new Set());
     if (urls.has(url) || this.#nesting >= MAX_NESTING) return false;

@@ -3,13 +3,13 @@ import { referenceStub } from '../fhir/reference-stub.js';
 import { isJsonObject, type JsonObject } from '../fhir/resource.js';
 import { objectsOf } from './value-set-codes.js';
 
-/** What validation knows of the targets of references without reading other resources. */
+/** The facts about targets of references that need no reads of other resources. */
 export interface ReferenceTargets {
   /** The type of the target; undefined if the Reference does not name it. */
   type(reference: JsonObject): string | undefined;
   /** The target, if it is contained or in the same Bundle. */
   resource(reference: JsonObject): JsonObject | undefined;
-  /** The resource that these references are in; of a contained one its container. */
+  /** The resource that these references are in; for a contained resource, its container. */
   readonly container: JsonObject;
   /** The targets of the references in such a target. */
   of(target: JsonObject): ReferenceTargets;

@@ -27,7 +27,7 @@ export function compileSlice(
   return (item) => allOf(tests.map((test) => () => test!(item)));
 }
 
-/** False if one is, else undefined if one is. */
+/** False if any test is false; otherwise undefined if any is undefined. */
 function allOf(tests: readonly (() => boolean | undefined)[]): boolean | undefined {
   let all: boolean | undefined = true;
   for (const test of tests) {
@@ -38,7 +38,7 @@ function allOf(tests: readonly (() => boolean | undefined)[]): boolean | undefin
   return all;
 }
 
-/** True if one is, else undefined if one is. */
+/** True if any result is true; otherwise undefined if any is undefined. */
 function anyOf(results: readonly (boolean | undefined)[]): boolean | undefined {
   return results.includes(true) ? true : results.includes(undefined) ? undefined : false;
 }
@@ -82,7 +82,7 @@ function compileConformance(
 ): SliceTest | undefined {
   const types = rulesAt(slice, names)?.types ?? [];
   const isResource = (type: string): boolean => model.typeDefinition(type)?.kind === 'resource';
-  // Other values do not say of which type they are.
+  // The type of other values cannot be determined.
   if (types.length === 0 || (names.length > 0 && !types.every(({ type }) => isResource(type)))) return undefined;
   if (withProfile && types.every(({ type, profiles }) => profiles.length === 0 && !isResource(type))) return undefined;
   return (item) =>
@@ -122,7 +122,7 @@ function compileTargetTest(slice: ElementRules, kind: string, names: readonly st
     );
 }
 
-/** The test that a slice gives for the value at a path: a fixed value, a pattern or a required binding. */
+/** The test of a slice for the value at a path: a fixed value, a pattern or a required binding. */
 function expectedAt(slice: ElementRules, names: readonly string[]): ((value: unknown) => boolean) | undefined {
   // The url of an extension is that of its definition.
   const [extension] = slice.types.filter(({ type }) => type === 'Extension');

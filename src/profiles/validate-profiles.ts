@@ -11,7 +11,7 @@ import { ProfileWalk } from './profile-walk.js';
 import { BundleEntries, targetsOf, type ReferenceTargets } from './reference-targets.js';
 import { textsOf } from './value-set-codes.js';
 
-/** What a validation against profiles found. */
+/** The findings of a validation against profiles. */
 export interface ProfileFindings {
   readonly issues: readonly OutcomeIssue[];
   /** The rules of the profiles that were not checked. */
@@ -21,7 +21,7 @@ export interface ProfileFindings {
 /** Profiles to check: those that `meta.profile` names, or those of a list. */
 export type ProfileChoice = true | readonly string[];
 
-/** Most profiles that one resource is checked against. */
+/** Maximum number of profiles that one resource is checked against. */
 const MAX_PROFILES = 100;
 
 /**
@@ -125,7 +125,7 @@ function itemsIn(value: unknown): readonly (readonly [item: JsonObject, index: n
   return items.flatMap((one, index) => (isJsonObject(one) ? [[one, index] as const] : []));
 }
 
-/** The types of targets alone: what a profile says of their content depends on elements that may be hidden. */
+/** Only the types of targets: rules about their content depend on elements that may be hidden. */
 function typesOnly(resource: JsonObject): ReferenceTargets {
   const targets: ReferenceTargets = { ...targetsOf(resource), resource: () => undefined, of: () => targets };
   return targets;
@@ -157,7 +157,7 @@ export function profilesFor(model: FhirModel, resource: JsonObject, urls: readon
   });
 }
 
-/** A profile and the one that it derives from may ask the same. */
+/** A profile and its base may have the same rule. */
 function withoutRepetitions(issues: readonly OutcomeIssue[]): readonly OutcomeIssue[] {
   return [
     ...new Map(issues.map((issue) => [`${issue.code} ${issue.expression?.[0]} ${issue.diagnostics}`, issue])).values(),

@@ -10,9 +10,9 @@ export interface CodeSet {
   readonly size: number;
 }
 
-/** Most codes of one value set; larger ones are not checked. */
+/** Maximum number of codes in a value set; larger ones are not checked. */
 const MAX_CODES = 100_000;
-/** Most value sets that one includes, one inside the other. */
+/** Maximum nesting of value sets that include each other. */
 const MAX_DEPTH = 10;
 
 /**

@@ -8,8 +8,9 @@ export interface CallOptions {
    */
   readonly deadline?: number | undefined;
   /**
-   * The most resources that `searchByReference` may return for all targets together. A store that finds more may reject
-   * with `too-costly` and `details.limit` `maxResources` instead of reading them; others return them. Default: no limit.
+   * Maximum number of resources that `searchByReference` may return for all targets together. A store that finds more
+   * may reject with `too-costly` and `details.limit` `maxResources` instead of reading them; others return them.
+   * Default: no limit.
    */
   readonly maxResources?: number | undefined;
 }

@@ -5,7 +5,8 @@ import { parseShortText } from './long-texts.js';
 /**
  * Reads some elements of resources from the texts of `jsonLines`.
  *
- * PERF: the time of `JSON.parse` grows with the values that it makes. Of a Patient with a narrative, a third remains.
+ * PERF: the time of `JSON.parse` grows with the values that it creates. For a Patient with a narrative, a third of the
+ * time remains.
  */
 export class ElementReader {
   /** The lines to read, by the code of the first letter. */
@@ -74,7 +75,7 @@ export class ElementReader {
     return resource as unknown as AnyResource;
   }
 
-  /** PERF: what compares types and finds things by them is faster with a name that is always the same string. */
+  /** PERF: comparisons and look-ups by type are faster if the name is always the same string object. */
   #noteType(text: string, type: unknown): void {
     const line = `"resourceType":${JSON.stringify(type)},`;
     const beginning = `{${ELEMENT_MARK}${line}${ELEMENT_MARK}`;
@@ -139,7 +140,7 @@ function openingOf(text: string): number {
   return text.startsWith(DECIMALS_MARK) ? DECIMALS_MARK.length + 1 : 1;
 }
 
-/** No text begins so. */
+/** No text begins with this. */
 const NO_BEGINNING = ELEMENT_MARK;
 const QUOTE = 0x22;
 /** Length of a text, in UTF-16 code units. */

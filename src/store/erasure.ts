@@ -6,7 +6,7 @@ import type { Deletion } from './stored-resource.js';
 import type { EraseWrite } from './write.js';
 import { assertWholeNumber } from '../fhir/whole-number.js';
 
-/** A reason is a code of up to 64 lower-case letters, digits and hyphens: it must not hold what was erased. */
+/** A reason is a code of up to 64 lower-case letters, digits and hyphens: it must not repeat erased content. */
 export function isErasureReason(reason: unknown): reason is string {
   return typeof reason === 'string' && /^[a-z][a-z0-9-]{0,63}$/.test(reason);
 }

@@ -122,7 +122,7 @@ const SHORT_TEXT = 64;
 /** Printable ASCII without `"` and the backslash. */
 const WITHOUT_ESCAPES = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/;
 
-/** What is before the text of an element. PERF: made once for each of the names that FHIR knows, about a thousand. */
+/** The text before an element's value. PERF: built once for each name in FHIR, about a thousand. */
 function lineStart(name: string): string {
   let start = LINE_STARTS.get(name);
   if (start === undefined) {
@@ -133,7 +133,7 @@ function lineStart(name: string): string {
 }
 
 const LINE_STARTS = new Map<string, string>();
-/** Other names come from hostile resources. */
+/** Only hostile resources have other names. */
 const MAX_LINE_STARTS = 4_000;
 
 /** Any version written by JavaScript begins with a brace. */

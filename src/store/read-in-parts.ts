@@ -2,7 +2,10 @@ import { CallPace } from './call-pace.js';
 import type { CallOptions } from './call-options.js';
 import type { ReadResult } from './stored-resource.js';
 
-/** Keys of one call. A store finds so many resources in a few milliseconds, in one turn of the event loop. Only tests change it. */
+/**
+ * Keys of one call. A store reads this many resources in a few milliseconds, in one turn of the event loop. Only tests
+ * change it.
+ */
 export const READ_TUNING = { keysAtOnce: 2_000 };
 
 /** Reads any number of keys; other work runs between the parts of a long list. */

@@ -9,7 +9,7 @@ import { untilCallEnds } from './until-call-ends.js';
  * A view of a store whose calls all have these options too: the earlier of two deadlines holds, and either signal. Calls of
  * its terminology end by them.
  *
- * @param options asked for each call; undefined: those of the call alone
+ * @param options called for each call; undefined: only the call's own options
  */
 export function withCallOptions(store: ResourceStore, options: () => CallOptions | undefined): ResourceStore {
   const merged = (given: CallOptions | undefined): CallOptions | undefined => merge(given, options());

@@ -5,18 +5,18 @@ import type { CodeSystemIndex } from './code-system.js';
 import { inTurns, type Pace } from '../platform/pace.js';
 import { filtered } from './filters.js';
 
-/** What the expansion of a value set asks for. */
+/** The sources of an expansion. */
 export interface ExpansionSources {
   /** @throws FhirError `invalid` - unknown */
   valueSet(canonical: string): Promise<JsonObject>;
   /** @throws FhirError `invalid` - unknown */
   codeSystem(canonical: string): Promise<CodeSystemIndex>;
   readonly maxConcepts: number;
-  /** Asked between systems and filters; the end of the call ends it. */
+  /** Used between systems and filters; it rejects when the call ends. */
   readonly pace: Pick<Pace, 'isSpent' | 'next'>;
 }
 
-/** Most value sets that lead to one. */
+/** Maximum nesting of value sets that include each other. */
 const MAX_DEPTH = 10;
 
 /** Concepts by system and code. */

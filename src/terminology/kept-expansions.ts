@@ -21,8 +21,8 @@ interface Kept {
 }
 
 /**
- * Keeps expansions by the versions of the definitions that they were made of. Each search finds these definitions again, all
- * at once and with the rights of its caller; the expansion serves if it finds the same versions.
+ * Caches expansions under the versions of their definitions. Each search finds these definitions again, all at once and
+ * with the rights of its caller; the expansion serves if it finds the same versions.
  */
 export class KeptExpansions {
   readonly #kept = new LRUCache<string, Kept>({
@@ -58,7 +58,7 @@ export class KeptExpansions {
     return concepts;
   }
 
-  /** Stores answer a version that they have in memory with the same object, and what is masked with another. */
+  /** Stores return the same object for a version that they have in memory; a masked resource is another object. */
   async #isCurrent({ uses }: Kept, context: TerminologyContext): Promise<boolean> {
     const found = await Promise.all(uses.map(({ type, canonical }) => this.find(type, canonical, context)));
     return uses.every((use, index) => use.found === found[index]);

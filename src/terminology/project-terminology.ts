@@ -91,7 +91,7 @@ function conceptOf(system: string, { code, display }: CodeSystemConcept): Concep
   return { system, code, ...(display === undefined ? {} : { display }) };
 }
 
-/** Stores answer a version that they have in memory with the same object, and what is masked with another. */
+/** Stores return the same object for a version that they have in memory; a masked resource is another object. */
 const INDEXED = new WeakMap<JsonObject, Promise<CodeSystemIndex>>();
 
 function indexed(resource: JsonObject): Promise<CodeSystemIndex> {

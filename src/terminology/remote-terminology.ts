@@ -134,7 +134,7 @@ function nameOf(request: ExpansionRequest): string {
     : `code or code system ${quote(request.system, 120)}`;
 }
 
-/** @throws FhirError - the server did not do what it was asked for; its own words stay out, as they may quote anything */
+/** @throws FhirError - the server refused the request; the message omits the server's text, which may quote anything */
 function bodyOf({ status, body }: RemoteAnswer, name: string): JsonObject {
   if (status === 200 && body !== undefined) return body;
   const issues = Array.isArray(body?.['issue']) ? (body['issue'] as readonly unknown[]) : [];

@@ -36,11 +36,11 @@ export function segmentName(now: Date, random: string): string {
   return `${now.toISOString().slice(0, 23).replaceAll(/[-:.]/g, '')}-${random.replaceAll('-', '').slice(0, 12)}`;
 }
 
-/** The instant, or a later one than that of a segment: the clock of the machine may have been put back since. */
+/** The instant, but later than that of a segment, because the clock may have gone backwards. */
 export function instantAfter(now: Date, segment: string | undefined): Date {
   const time = segment?.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{3})-.*$/, '$1-$2-$3T$4:$5:$6.$7Z') ?? '';
   const next = Date.parse(time) + 1;
-  // A name that somebody made up may be no instant, or the last one that a name can hold.
+  // A forged name may not contain an instant, or may contain the last possible one.
   return next > now.getTime() && next < LAST_INSTANT ? new Date(next) : now;
 }
 

@@ -10,7 +10,7 @@ import { writeEvents } from './write-events.js';
 /** How long events gather in the journal, and the pause after a failure, in milliseconds. */
 const DELIVER_MS = 200;
 const RETRY_MS = 1000;
-/** The most events of one commit. */
+/** Maximum number of events in one commit. */
 const MAX_GROUP = 200;
 
 /** Carries events from the journal to the store, those of an earlier process first. */
@@ -22,7 +22,10 @@ export class Delivery {
   readonly #closing = new AbortController();
   #isFailing = false;
 
-  /** @param maxBacklog events in the journal above which new interactions wait, as long as the store takes them */
+  /**
+   * @param maxBacklog number of events in the journal above which new interactions wait, as long as the store accepts
+   * events
+   */
   constructor(
     private readonly store: ResourceStore,
     private readonly journal: AuditJournal,
@@ -30,7 +33,7 @@ export class Delivery {
     private readonly onDelivered: (head: AuditHead) => Promise<void>,
   ) {}
 
-  /** @throws what the journal throws */
+  /** @throws the error of the journal */
   async append(texts: readonly string[]): Promise<void> {
     await this.journal.append(texts);
     this.#backlog += texts.length;
@@ -58,7 +61,7 @@ export class Delivery {
     return this.#backlog > this.maxBacklog && !this.#isFailing ? this.flush() : undefined;
   }
 
-  /** Resolves when the store has what the journal has, or has failed to take it. */
+  /** Resolves when the store has all events of the journal, or a delivery has failed. */
   async flush(): Promise<void> {
     this.start();
     while (this.#running !== undefined) {
@@ -67,7 +70,7 @@ export class Delivery {
     }
   }
 
-  /** Delivers what waits, once more. @returns false if something stays in the journal */
+  /** Tries to deliver the remaining events once more. @returns false if events stay in the journal */
   async close(): Promise<boolean> {
     this.#closing.abort();
     await this.flush();

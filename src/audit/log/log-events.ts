@@ -30,7 +30,10 @@ export function afterDetail(head: AuditHead | undefined): { type: string; valueS
   return [{ type: 'after', valueString: `${segment} ${sequence} ${hash}` }];
 }
 
-/** The event that the opening of a segment follows; undefined for other events, and for one that follows nothing. */
+/**
+ * The event that the opening of a segment follows; undefined for other events, and for an opening that follows no
+ * event.
+ */
 export function headBefore(event: AuditEvent): AuditHead | undefined {
   // An altered event may have any shape.
   const entity = objectsOf(event.entity).find(({ name }) => name === OPENED);
@@ -44,7 +47,7 @@ function objectsOf(value: unknown): readonly JsonObject[] {
   return Array.isArray(value) ? (value as unknown[]).filter(isJsonObject) : [];
 }
 
-/** True for the event with which a segment ends as it should. */
+/** True for the event that ends a segment properly. */
 export function isClosing({ subtype }: AuditEvent): boolean {
   return subtype?.[0]?.display === 'segment-closed';
 }

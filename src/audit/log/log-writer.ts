@@ -20,7 +20,7 @@ interface LogWriterConfig {
   readonly clock?: (() => Date) | undefined;
 }
 
-/** The most records of one group, and the most entries. */
+/** Maximum number of records in a group, and of entries. */
 const MAX_GROUP = 200;
 const MAX_GROUP_WEIGHT = 20_000;
 /** Turns of the event loop without another record after which a group is written: the second sees what the first began. */
@@ -35,7 +35,7 @@ export class LogWriter {
   #segment: Segment | undefined;
   #running: Promise<void> | undefined;
   #closed: Promise<void> | undefined;
-  /** The newest event of this segment that the store has. */
+  /** The newest committed event of this segment. */
   head: AuditHead | undefined;
 
   constructor(
@@ -80,7 +80,9 @@ export class LogWriter {
     await this.#commit([logEvent('segment-closed', this.#now())]);
   }
 
-  /** The journal takes records as they come, and nothing is on its way that must come before. */
+  /**
+   * True if records can be appended to the journal at once: it is immediate, and no earlier record is still pending.
+   */
   get #isImmediate(): boolean {
     const { journal } = this.config;
     return (
@@ -119,7 +121,7 @@ export class LogWriter {
     while (!this.queue.isEmpty) await this.#writeGroup(this.queue.take(MAX_GROUP, MAX_GROUP_WEIGHT));
   }
 
-  /** PERF: requests that run side by side end in turns that follow each other, and one commit serves all. */
+  /** PERF: concurrent requests end in successive turns, and one commit serves all of them. */
   async #untilQuiet(): Promise<void> {
     const end = performance.now() + this.gather;
     for (let quiet = 0; quiet < QUIET_TURNS && this.#closed === undefined && performance.now() < end;) {
@@ -173,7 +175,7 @@ export class LogWriter {
   }
 
   async #export(head: AuditHead): Promise<void> {
-    // A journal delivers what an earlier process left, too.
+    // A journal also delivers events of an earlier process, which belong to another segment.
     if (head.segment === this.#segment?.head.segment) this.head = head;
     try {
       await this.config.onHead?.(head);

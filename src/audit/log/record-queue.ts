@@ -8,12 +8,12 @@ export interface QueuedRecord {
   readonly failed: (error: unknown) => void;
 }
 
-/** The waiting records, bounded by what they hold. */
+/** The waiting records, bounded by their number of entries. */
 export class RecordQueue {
   #waiting: QueuedRecord[] = [];
   #weight = 0;
   #roomFor: (() => void)[] = [];
-  /** Records that found the queue full, since they were last taken note of. */
+  /** Records that found the queue full since the last event about lost records. */
   lost = 0;
 
   /** @param limit in entries: a record counts 1 and 1 for each resource, target and patient that it names */
@@ -38,7 +38,7 @@ export class RecordQueue {
     return new Promise((taken, failed) => this.#waiting.push({ record, taken, failed }));
   }
 
-  /** Resolves when at most half of the queue is used; undefined if that is so already. */
+  /** Resolves when at most half of the queue is used; undefined if it is already. */
   room(): Promise<void> | undefined {
     if (this.#weight <= this.limit / 2) return undefined;
     return new Promise((resolve) => this.#roomFor.push(resolve));

@@ -75,7 +75,7 @@ async function makeProject(store: ResourceStore): Promise<void> {
   try {
     await store.commit([{ kind: 'put', key, resource, expect: { version: null } }]);
   } catch (error) {
-    // Another process was faster.
+    // Another process committed first.
     if (!(error instanceof FhirError) || error.code !== 'precondition-failed') throw error;
   }
 }

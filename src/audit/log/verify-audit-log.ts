@@ -35,7 +35,7 @@ export interface AuditSegment {
   readonly closed: boolean;
 }
 
-/** What is wrong. */
+/** A problem of the log. */
 export interface AuditLogProblem {
   /**
    * - `gap`: events are missing before this one
@@ -125,7 +125,7 @@ class LogCheck {
     this.#current = undefined;
   }
 
-  /** The segment of the event before may have gone on since. */
+  /** The segment of that event may have grown since. */
   #follow(before: AuditHead): void {
     const known = this.#segments.find(({ segment }) => segment === before.segment);
     if (known === undefined || known.head.sequence < before.sequence) return this.#report('cut', eventId(before));

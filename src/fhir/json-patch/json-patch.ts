@@ -16,12 +16,12 @@ export type JsonPatchOperation =
   | { readonly op: 'move' | 'copy'; readonly from: string; readonly path: string };
 
 /**
- * For all `copy` operations of a patch, in characters of JSON and {@link PER_VALUE} more for each value; repeated doubling would
- * exhaust the memory.
+ * Maximum for all `copy` operations of a patch together, in characters of JSON, where each value counts {@link
+ * PER_VALUE} more; otherwise repeated doubling could exhaust the memory.
  */
 const MAX_COPIED = 5 * 1024 * 1024;
 
-/** PERF: in characters. To copy a value takes as long as a text of so many. */
+/** In characters. PERF: copying a value takes as long as copying a string of this length. */
 const PER_VALUE = 100;
 
 /** Of the list of operations, and of one of them. */
@@ -30,8 +30,8 @@ const OPERATION_LEVELS = 2;
 /**
  * Applies a JSON Patch to a copy of a resource: all operations or none.
  *
- * Paths resolve own members of objects and items of arrays only, never inherited members. Values keep how their
- * decimals are written, wherever they are put, and so do all others; a `test` compares numbers.
+ * Paths resolve own members of objects and items of arrays only, never inherited members. All values keep the digits of
+ * their decimals, moved or not; a `test` compares numbers.
  *
  * @throws FhirError `invalid` - not a JSON Patch, or it changes `resourceType` or `id`
  * @throws FhirError `unprocessable` - a path does not exist, or a `test` fails

@@ -10,7 +10,7 @@ export function copyForHost<Value>(value: Value): Value {
   return copy(value, true) as Value;
 }
 
-/** {@link copyForHost} for values of any size: a long one is copied in parts, between which other work has its turn. */
+/** {@link copyForHost} for values of any size: a long value is copied in parts, and other work runs between them. */
 export async function copyForHostInTurns<Value>(value: Value): Promise<Value> {
   if (!isLong(value)) return copyForHost(value);
   return (await inTurns(copying(value as object), new Pace())) as Value;
@@ -49,7 +49,7 @@ function* copyingMember(value: unknown): Generator<void, unknown> {
   return copy(value, true);
 }
 
-/** An own member, as in what is copied, and no prototype. */
+/** Sets an own member, even for the name `__proto__`. */
 function setMember(copied: Copied, name: string, value: unknown): void {
   if (name !== '__proto__') copied[name] = value;
   else Object.defineProperty(copied, name, { value, enumerable: true, configurable: true, writable: true });

@@ -13,7 +13,7 @@ import type { JsonObject } from '../resource.js';
  * leaves the library it is not: comparisons, assertions of tests and serializers (devalue rejects enumerable symbols)
  * see plain objects. `structuredClone` and copies through JSON lose it.
  *
- * A text counts only while it is a text of the number beside it, so changing the number is enough. The symbol is
+ * A text counts only while it represents the current number, so changing the number is enough. The symbol is
  * registered, so that several copies of this package in one process share it.
  */
 export const DECIMAL_TEXTS = Symbol.for('fhirgraph.decimalTexts');
@@ -100,7 +100,7 @@ export function withoutNulls<Value extends object>(object: Value): Value {
 }
 
 /**
- * Adds the text of a number to a new object of which there are no copies yet.
+ * Adds the text of a number to a new object that has no copies yet.
  *
  * PERF: it changes the texts in place, since an object can have thousands of decimals; frozen ones are copied.
  */

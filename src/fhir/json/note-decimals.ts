@@ -65,7 +65,7 @@ export async function noteDecimalsInTurns(text: string, value: unknown, pace: Pa
   notes.keep();
 }
 
-/** Characters that are walked before the time is looked at. */
+/** Characters that are walked between looks at the clock. */
 const STRETCH = 64 * 1024;
 
 /** The object or list around the current position. */

@@ -3,7 +3,7 @@ import { FhirError } from '../error.js';
 import { hasOddDecimal, noteDecimalsInTurns, parseWithDecimals } from './note-decimals.js';
 
 /**
- * {@link parseWithDecimals} for texts of any length: a long one is read in parts, between which other work has its turn.
+ * {@link parseWithDecimals} for texts of any length: a long text is read in parts, and other work runs between them.
  *
  * @throws SyntaxError - not JSON
  * @throws FhirError `invalid` - a long text that nests deeper than {@link MAX_LEVELS}
@@ -17,7 +17,10 @@ export async function parseInTurns(text: string): Promise<unknown> {
   return value;
 }
 
-/** {@link parseInTurns} of a long text of which is known whether JavaScript would write some of its decimals differently. */
+/**
+ * {@link parseInTurns} for a long text, if it is already known whether JavaScript would write some of its decimals
+ * differently.
+ */
 export async function parseKnownInTurns(text: string, hasOddDecimals: boolean): Promise<unknown> {
   const pace = new Pace();
   const value = await new PartReader(text, pace, false).read();
@@ -27,13 +30,13 @@ export async function parseKnownInTurns(text: string, hasOddDecimals: boolean): 
 
 /** Lengths in UTF-16 code units. Only tests change them. */
 export const PARSED_PARTS = {
-  /** Of a text that takes about 5 ms to parse. */
+  /** The length of a text that takes about 5 ms to parse. */
   long: 512 * 1024,
-  /** Of a part: about 0.5 ms. */
+  /** The length of a part, which takes about 0.5 ms. */
   size: 64 * 1024,
 };
 
-/** The levels of objects and lists in a long text; no resource and no variables have so many. */
+/** The levels of objects and lists in a long text; no resource and no variables nest that deep. */
 const MAX_LEVELS = 1_000;
 
 /** An object or a list around the current position. PERF: one for each depth, used again. */
@@ -41,9 +44,9 @@ interface Level {
   isList: boolean;
   /** Where it begins. */
   open: number;
-  /** What was read of it; undefined as long as it may turn out to be short enough to be read as a whole. */
+  /** The part that was read so far; undefined while it may still be short enough to be read as a whole. */
   value: unknown[] | { [name: string]: unknown } | undefined;
-  /** Where its members begin that were not read. */
+  /** The start of its unread members. */
   start: number;
   /** The last comma between its members; before `start` if there is none. */
   comma: number;
@@ -54,8 +57,8 @@ interface Level {
 }
 
 /**
- * Finds the brackets of a text, and lets `JSON.parse` read what is between them: as many members of an object or list at
- * once as make a part. What it accepts, and what it makes of it, is what `JSON.parse` would.
+ * Finds the brackets of a text, and lets `JSON.parse` read the members between them, a part of an object or list at a
+ * time. It accepts the same texts as `JSON.parse`, with the same result.
  */
 class PartReader {
   hasOddDecimal = false;
@@ -147,7 +150,7 @@ class PartReader {
     return level;
   }
 
-  /** Begins to read an object or list in parts, and with it what is around it. */
+  /** Begins to read an object or list, and all that contain it, in parts. */
   #begin(depth: number): void {
     const level = this.#levels[depth]!;
     if (level.value !== undefined) return;
@@ -193,13 +196,13 @@ class PartReader {
 
 function add({ value }: Level, name: string, member: unknown): void {
   if (Array.isArray(value)) value.push(member);
-  // An own member, as `JSON.parse` makes it, and no prototype.
+  // Sets an own member, as `JSON.parse` does, and not the prototype.
   else if (name === '__proto__') {
     Object.defineProperty(value, name, { value: member, enumerable: true, configurable: true, writable: true });
   } else value![name] = member;
 }
 
-/** Where the string ends that begins here. */
+/** The end of the string that begins here. */
 function closingQuote(text: string, start: number): number {
   for (let at = text.indexOf('"', start + 1); at >= 0; at = text.indexOf('"', at + 1)) {
     let escapes = 0;

@@ -6,12 +6,12 @@ export const PARTS = {
   size: 2_048,
 };
 
-/** Whether work on a value, with all in it, is better done in parts, between which other work has its turn. */
+/** Whether work on a value, with all in it, should be done in parts, so that other work runs between them. */
 export function isLong(value: unknown): boolean {
   return sizeOf(value, PARTS.long, CHARACTERS_PER_VALUE) >= PARTS.long;
 }
 
-/** So many characters of a text take about as long to write as a short value. */
+/** Characters of a string that take about as long to write as a short value. */
 export const CHARACTERS_PER_VALUE = 64;
 
 /** Whether a value is short enough to be a part. */
@@ -27,7 +27,8 @@ export function isPartToWrite(value: unknown): boolean {
 /**
  * Counts the values in a value, up to a bound.
  *
- * @param perText how many characters of a text count as a value more. Default: a text is one value, however long
+ * @param perText the number of characters of a string that count as one more value. Default: a string is one value of
+ * any length
  */
 export function sizeOf(value: unknown, bound: number, perText = Infinity): number {
   const open: unknown[] = [value];

@@ -6,9 +6,9 @@ import { CHARACTERS_PER_VALUE, isLong, isPartToWrite, PARTS, sizeOf } from './pa
 import { hasOwnJson, isPlainResult, stringifyJson } from './stringify-json.js';
 
 /**
- * {@link stringifyJson} for answers of any length: a long one is written in parts, between which other work has its turn.
+ * {@link stringifyJson} for answers of any length: a long answer is written in parts, and other work runs between them.
  *
- * @param space of the indentation, in characters. Default 0: one line
+ * @param space the indentation, in characters. Default 0: one line
  * @throws TypeError, RangeError - as `JSON.stringify`
  */
 export async function stringifyInTurns(value: unknown, space = 0): Promise<string> {
@@ -19,7 +19,7 @@ export async function stringifyInTurns(value: unknown, space = 0): Promise<strin
 /** {@link stringifyInTurns} for a GraphQL result. */
 export async function stringifyResultInTurns(result: { readonly data?: unknown }): Promise<string> {
   if (!isPlainResult(result)) return stringifyInTurns(result);
-  // PERF: nothing looks for decimals with a text of their own.
+  // PERF: skips the search for decimals with an original text.
   return isLong(result)
     ? inTurns(new PartWriter((part) => JSON.stringify(part), 0).writing(result), new Pace())
     : JSON.stringify(result);

@@ -14,7 +14,7 @@ import { CHARACTERS_PER_VALUE, PARTS } from './parts.js';
  * response.type('application/fhir+json').send(stringifyJson(observation));
  */
 export function stringifyJson(value: unknown, space = 0): string {
-  // What cannot be written fails here; what follows can rely on a tree.
+  // Values that JSON cannot represent fail here, so the rest can rely on a tree.
   const text = JSON.stringify(value, undefined, space);
   return hasDecimalText(value) ? writeDecimals(value, space) : text;
 }
@@ -74,7 +74,7 @@ export function* findingDecimalText(root: unknown): Generator<void, boolean> {
   return false;
 }
 
-/** @param open what is still to be looked into, of which it takes as many values as it may */
+/** @param open the values that are still to be searched; it removes the ones that it has searched */
 function findSome(open: unknown[], most: number): boolean {
   for (let left = most; left > 0 && open.length > 0; left -= 1) {
     const value = open.pop();
@@ -151,7 +151,7 @@ function findAround(value: unknown, around: Set<object>): boolean {
   return found;
 }
 
-/** PERF: what is not around texts is written by `JSON.stringify`. */
+/** PERF: `JSON.stringify` writes all parts without such texts. */
 function write(value: unknown, layout: Layout): string {
   if (typeof value !== 'object' || value === null || !layout.around.has(value)) return writePlain(value, layout);
   if (Array.isArray(value)) return writeList(value, layout, (item, _, inner) => write(item, inner));

@@ -2,7 +2,7 @@ import type { JsonObject } from '../resource.js';
 import { isPlainObject } from './plain-object.js';
 import { type DecimalText, decimalText, decimalTextsOf, setDecimalText, addDecimalText } from './decimal-texts.js';
 
-/** A number together with its text, for values on their way from one object to another. */
+/** A number together with its text, for values that move from one object to another. */
 export class WrittenDecimal {
   readonly #value: number;
   readonly #text: string;

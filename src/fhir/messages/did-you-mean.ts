@@ -6,8 +6,8 @@ const MAX_NAME_LENGTH = 100;
 /**
  * The end of an error message about an unknown name: ` Did you mean "family"?`, or an empty string if no name is close.
  *
- * A name that differs only in case, hyphens and underscores is meant alone. Otherwise close means few edits relative to
- * the length; at most five names, closest first, and none that is much farther than the closest.
+ * A name that differs only in case, hyphens and underscores is the only suggestion. Otherwise close means few edits
+ * relative to the length; at most five names, closest first, and none that is much farther than the closest.
  */
 export function didYouMean(input: string, names: Iterable<string>): string {
   const near = suggestions(input, names);

@@ -16,7 +16,7 @@ import { type ElementPlan, type TypePlan, typePlan } from './type-plan.js';
 import type { Walk } from './walk.js';
 import { checkingXhtml } from './xhtml.js';
 
-/** `checkResource` in steps: what is short enough to be a part is one. */
+/** `checkResource` in steps, one for each part that is short enough. */
 export function* checkingResource(
   model: FhirModel,
   resource: JsonObject,
@@ -28,7 +28,10 @@ export function* checkingResource(
   checkContainedResources(resource, walk);
 }
 
-/** Whether a value is shorter than so many values. A narrative has no values but its markup. */
+/**
+ * Whether a value has fewer values than the bound. Strings count by their length, because a narrative is one long
+ * string.
+ */
 export function isShort(value: unknown, bound: number): boolean {
   return sizeOf(value, bound, CHARACTERS_PER_VALUE) < bound;
 }

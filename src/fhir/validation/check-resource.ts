@@ -94,7 +94,7 @@ export class Members {
     this.#present |= bit;
   }
 
-  /** What needs the whole object. */
+  /** The checks that need the whole object. */
   end(): void {
     const { findings } = this.#walk;
     const plan = this.#plan;
@@ -127,7 +127,7 @@ function checkItems(element: ElementPlan, items: readonly unknown[], owner: Json
   }
 }
 
-/** In a list of primitives, null stands where the sibling has all there is. */
+/** In a list of primitives, null is a placeholder for an item that has only a sibling. */
 export function isToBeChecked(
   element: ElementPlan,
   items: readonly unknown[],
@@ -156,7 +156,7 @@ export function checkValue(element: ElementPlan, value: unknown, walk: Walk): vo
   element.rule?.(value as never, walk);
 }
 
-/** @param problem what the check of the element found */
+/** @param problem the finding of the element's check */
 export function endPrimitive(
   element: ElementPlan,
   value: unknown,

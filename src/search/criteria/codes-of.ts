@@ -6,7 +6,7 @@ export function codesOf({ code, folded }: TokenTest): readonly string[] | undefi
   return folded === undefined || folded === code ? [code] : [code, folded];
 }
 
-/** The codes of which a value must have one to pass. Undefined if values with other codes, or without one, pass too. */
+/** The codes that a passing value can have. Undefined if values with other codes, or without a code, can pass too. */
 export function requiredCodes(test: ValueTest): readonly string[] | undefined {
   return test.kind === 'token' && test.below !== true && test.negated !== true ? codesOf(test) : undefined;
 }

@@ -18,7 +18,7 @@ export interface Expansions {
 /** Nothing is expanded. */
 export const NO_EXPANSIONS: Expansions = new Map();
 
-/** Replaces a terminology that is asked later: every set has a concept. */
+/** Sample expansions, until the terminology is called: every set has one concept. */
 export const SAMPLE_EXPANSIONS: Expansions = { get: () => [{ system: 'urn:sample', code: 'sample' }] };
 
 /** The expansions that criteria need, each once, by a text that is equal for equal ones. */

@@ -44,7 +44,7 @@ export class LongAlternatives {
   }
 }
 
-/** The texts of which a value has one if it passes; none if others can pass. */
+/** The strings that a passing value can have; empty if other values can pass. */
 function textsOf(test: ValueTest): readonly string[] {
   switch (test.kind) {
     case 'token':

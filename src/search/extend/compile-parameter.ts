@@ -97,7 +97,7 @@ function assertIndexable(
 }
 
 function isIndexable(model: FhirModel, parameterType: SearchParameterType, { type, element }: Position): boolean {
-  // Their indexers take any type, and add what is a text.
+  // Their indexers accept any type, and index strings only.
   if (parameterType === 'uri') return isText(model, type);
   if (parameterType === 'string') return isText(model, type) || type === 'HumanName' || type === 'Address';
   return valueIndexer(model, parameterType, type, element) !== undefined;

@@ -2,7 +2,7 @@ import { FhirError } from '../../fhir/error.js';
 import { andMore } from '../../fhir/messages/quote.js';
 import type { OutcomeIssue } from '../../fhir/operation-outcome.js';
 
-/** Collects what is wrong with definitions, so that their author sees all of it at once. */
+/** Collects the problems of definitions, so that their author sees all of them at once. */
 export class DefinitionProblems {
   readonly #issues: OutcomeIssue[] = [];
 

@@ -28,7 +28,7 @@ const TYPES: readonly SearchParameterType[] = [
 /** The code of a parameter: what a URL, a chain and (with `_` for `-`) a GraphQL argument can name. */
 const CODE = /^_?[A-Za-z][A-Za-z0-9_-]{0,63}$/;
 
-/** Stores have index names for so many. */
+/** Stores have index names for this many. */
 const MAX_COMPONENTS = 10;
 
 /** @returns undefined, with the problems noted, if the resource cannot be used */

@@ -7,8 +7,8 @@ import { getOrCreate } from '../../platform/maps.js';
  * Highest cost of a search without the conditions of access rules. See {@link criteriaCost}.
  *
  * Searches of real systems cost up to about 25. A condition that every resource passes takes about 0.4 µs of each.
- * Beyond 60 conditions it takes more, because SQLite looks through all open cursors when it closes one: 60 conditions take 1.4 s
- * over 60,000 resources, 100 take 5 s and 240 take 37 s, if the number of matches is asked for.
+ * Beyond 60 conditions it takes more, because SQLite looks through all open cursors when it closes one: 60 conditions
+ * take 1.4 s over 60,000 resources, 100 take 5 s and 240 take 37 s, if the search counts its matches.
  */
 export const MAX_SEARCH_COST = 64;
 
@@ -16,7 +16,7 @@ export const MAX_SEARCH_COST = 64;
 export const MAX_RESTRICTED_COST = 400;
 
 /**
- * Refuses a search that would keep a store busy for too long, before any store is asked.
+ * Refuses a search that would keep a store busy for too long, before the store call.
  *
  * @param sort each key is a look at the index per match
  * @throws FhirError `too-costly` - with `details.max` and `details.value`
@@ -122,7 +122,7 @@ function chainsCost(chains: readonly ChainCriteria[], known: Map<Criteria, numbe
   });
 }
 
-/** Stores make one list of what differs in its code, id or uri alone. */
+/** Stores combine alternatives that differ only in code, id or uri into one list. */
 function isListed({ test }: MatchCriteria): boolean {
   if (test.kind === 'token') return requiredCodes(test) !== undefined;
   if (test.kind === 'uri') return test.comparator === 'equals';
