@@ -12,7 +12,7 @@ export const ERROR_CODES = {
   invalid: { status: 400, issue: 'invalid' },
   /** Well formed but not supported, for example a modifier that needs a terminology the store does not have. */
   unsupported: { status: 400, issue: 'not-supported' },
-  /** The caller is missing or was not created by `signIn` or `systemCaller`. */
+  /** The caller is missing, or no function of this library created it. */
   unauthenticated: { status: 401, issue: 'login' },
   /** The caller is not allowed to do this. */
   forbidden: { status: 403, issue: 'forbidden' },

@@ -249,8 +249,8 @@ const METHODS: { readonly [name: string]: Call } = {
 const DIFFERS: { readonly [name: string]: string } = {
   requestSchema: 'finds the StructureDefinitions and SearchParameters that the project holds',
   requestProfileSchema: 'finds the profiles that the project holds',
-  readPatientEverything: 'pages of 100, each with what it refers to; follow the next links',
-  validateResource: 'findings come as the outcome; R4 only, no profiles',
+  readPatientEverything: 'pages of 100, each with the resources that it refers to; follow the next links',
+  validateResource: 'findings come as the outcome; it checks the profiles in `meta.profile` that the definitions have',
 };
 
 /** Needs a connection that the client keeps open. */

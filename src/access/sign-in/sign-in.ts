@@ -53,7 +53,7 @@ export interface SignInOptions extends AuditOptions {
  * @throws FhirError `membership-missing` - no such membership, or the user or client has no membership in the project
  * @throws FhirError `membership-ambiguous` - the user has several memberships; `details.memberships` lists them if the
  * project is named
- * @throws FhirError `membership-inactive` - the membership is inactive
+ * @throws FhirError `membership-inactive` - the membership is inactive, or its user is switched off
  * @throws FhirError `membership-expired` - its access has ended
  * @throws FhirError `session-ended` - its sessions were revoked after `issuedAt`
  * @throws FhirError `project-missing` - its project is gone or inactive
