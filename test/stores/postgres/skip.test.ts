@@ -287,29 +287,6 @@ describe('a page costs its rows where conditions and order depend on each other'
     expect(read).toBeLessThan(without / 3);
   });
 
-  test('a composite is counted by the resources in sets, however many, as none of its scans reads fewer', async () => {
-    const composite: Criteria = {
-      kind: 'composite',
-      parameter: 'code-value-quantity',
-      tests: [
-        { kind: 'token', code: 'c1' },
-        { kind: 'quantity', prefix: 'gt', low: 100, high: 100 },
-      ],
-    };
-    const criteria = and(composite, before('2016-01-01'));
-    const count = async (maxLookedUp: number): Promise<readonly [read: number, total: number]> => {
-      Object.assign(TUNING, { looks: [Infinity], maxTested: 10, maxLookedUp });
-      rows.length = 0;
-      const { total } = await store.search(queryOf('Observation', criteria, { limit: 0, total: true }));
-      return [sum(rows), total!];
-    };
-    const [without, expected] = await count(10);
-    const [read, total] = await count(DEFAULTS.maxLookedUp);
-    expect(total).toBe(expected);
-    expect(total).toBeGreaterThan(20);
-    expect(read).toBeLessThan(without / 2);
-  });
-
   test('conditions that exclude each other find nothing without a row', async () => {
     const page = queryOf('Observation', and(match('status', 'corrected'), above(200)), { limit: 10 });
     const count = async (): Promise<number> => {

@@ -204,7 +204,7 @@ export class PageFinder {
   }
 
   async #openSkips(skips: SkipSource, conditions: readonly Condition[], run: Run): Promise<SkipWalker | undefined> {
-    const sets = await openConditionSets(this.#asked.order.scope, skips, run, conditions, this.#states);
+    const sets = await openConditionSets(this.#asked.order.scope, skips, run, { conditions, states: this.#states });
     return sets && new SkipWalker(sets, run);
   }
 

@@ -14,7 +14,7 @@ import { parameterKey, type RowScope } from '../../sql/rows.js';
  * sort    subject     value     data
  * 0       ids         ''        the moment: see SkipHeader
  * 0       ids         'k00000' …  the keys, in order: see sorted-keys.ts
- * 0       parameter   'p'       the resources with a value
+ * 0       parameter   'p'       the resources with a value; also of some components: see narrow-components.ts
  * 0       parameter   's'       the resources with several values; of codes: with several codes
  * 0       parameter   'v' code  the resources with this frequent code
  * 0       parameter   'i' code  the systems of this frequent code: see SystemsOf
@@ -73,7 +73,7 @@ export interface SkipLayer {
   readonly size: number;
 }
 
-export const FORMAT = 9;
+export const FORMAT = 10;
 
 /** The systems of a code or of a parameter, if they are few: keys as the database writes them, in order. */
 export interface SystemsOf {

@@ -20,9 +20,9 @@ export function areSparse(conditions: readonly Condition[]): boolean {
   return scans.length > 0 && scans.every(isSparse);
 }
 
-/** It combines composites, and nothing else. */
-export function isOfComposites({ criteria }: Condition): boolean {
-  return criteria !== undefined && leavesOf(criteria).every(({ kind }) => kind === 'composite');
+/** It is a composite, or combines one with others. */
+export function includesComposite({ criteria }: Condition): boolean {
+  return criteria !== undefined && leavesOf(criteria).some(({ kind }) => kind === 'composite');
 }
 
 /** Its scan gives its first rows at once, or finds what refers to resources that can be counted first. */

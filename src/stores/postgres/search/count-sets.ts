@@ -4,7 +4,7 @@ import type { RowScope } from '../../sql/rows.js';
 import { intersection } from '../../sql/skip/condition-set.js';
 import { allOf, type Sql, sql } from '../../sql/sql.js';
 import { oneResourceOf } from '../scans/page-statement.js';
-import { isOfComposites } from '../scans/far.js';
+import { includesComposite } from '../scans/far.js';
 import { TUNING } from '../scans/tuning.js';
 import type { Run } from '../database/run.js';
 import { openConditionSets } from '../skip/sets/open-condition-sets.js';
@@ -16,7 +16,8 @@ import type { SkipSource } from '../skip/read/skip-state.js';
  * leave too much open.
  *
  * PERF: a resource in a set takes some nanoseconds, one that is looked up in a list of others 0.3 µs, a test up to 40 µs. The scan
- * of a composite looks up the other components of each resource with a code, as a test does, so that tests take no longer.
+ * of a composite looks up the other components of each resource with a code, as a test does, so that tests take no longer, also
+ * where an alternative or a negation includes the composite.
  *
  * @param holds ends a statement if the index has changed
  * @param run runs statements in one snapshot
@@ -30,7 +31,7 @@ export async function countInSets(
 ): Promise<number | undefined> {
   const [first, second] = conditions;
   if (first !== undefined && second === undefined && !mayBeSet(first)) return undefined;
-  const sets = await openConditionSets(scope, skips, run, conditions);
+  const sets = await openConditionSets(scope, skips, run, { conditions, isForCount: true });
   if (sets === undefined || sets.index.pending > TUNING.maxTested) return undefined;
   const { index } = sets;
   const found = first === undefined ? { set: index.all, exact: true } : intersection(await sets.prepare(conditions));
@@ -43,7 +44,7 @@ export async function countInSets(
   }
   // PERF: members of exact sets need no test.
   const inexact = conditions.filter((one) => sets.of(one)?.exact !== true);
-  const most = inexact.every(isOfComposites) ? TUNING.maxLookedUp : TUNING.maxTested;
+  const most = inexact.every(includesComposite) ? TUNING.maxLookedUp : TUNING.maxTested;
   const numbers = open.keys();
   if (numbers.length + index.pending > most) return undefined;
   const counts = [

@@ -17,6 +17,7 @@ import { granuleRows } from '../format/granule-rows.js';
 import { longEnds, type MadeOrder } from './long-ends.js';
 import { createMadeRows } from './made-rows.js';
 import { numbers, numbersIn, textOf } from '../format/number-texts.js';
+import { numbersOfNarrow } from './narrow-numbers.js';
 import { numberResources, numbersByShape, parametersTogether, writeKeys } from './numbered-resources.js';
 import { referenceRows } from './reference-rows.js';
 import { RowWriter } from './row-writer.js';
@@ -86,7 +87,7 @@ class SkipBuilder {
   }
 
   /**
-   * The sets of resources with values, and with several. Resources of one shape have values of the same parameters.
+   * The sets of resources with values, of narrow components too, and with several. Resources of one shape have values of the same parameters.
    *
    * @returns the parameters with values, by code
    */
@@ -105,6 +106,9 @@ class SkipBuilder {
     for (const [subject, { present, several }] of sets) {
       await this.#addSet(subject, PRESENCE, present);
       await this.#addSet(subject, SEVERAL, several);
+    }
+    for await (const { component, own } of numbersOfNarrow(this.#runner, this.#scope)) {
+      await this.#addSet(component, PRESENCE, this.#setOf(own));
     }
     const codes = [...this.#scope.dialect.model.searchParameters(this.#type.type).keys()];
     return new Map(

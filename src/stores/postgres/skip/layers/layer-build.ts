@@ -9,6 +9,7 @@ import { LayerOrders } from './layer-orders.js';
 import { extremesOf, pairRows } from './layer-references.js';
 import { type LayerSource, LayerTables } from './layer-tables.js';
 import { numbers, numbersIn, type Row, textOf } from '../format/number-texts.js';
+import { numbersOfNarrow } from '../build/narrow-numbers.js';
 import { numbersByShape } from '../build/numbered-resources.js';
 import { orderNames } from '../read/skip-rows.js';
 import { ofType } from '../read/skip-state.js';
@@ -78,6 +79,7 @@ export class LayerBuilder {
       const [parameter, value] = name.split(' ') as [string, string];
       yield this.#set(Number(parameter), value, list);
     }
+    for await (const { component, own } of numbersOfNarrow(runner, scope)) yield this.#set(component, PRESENCE, own);
   }
 
   /** The sets of the codes that the oldest layer has, and of systems. */

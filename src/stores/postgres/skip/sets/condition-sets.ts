@@ -1,14 +1,12 @@
-import type { CompositeCriteria, Criteria, MatchCriteria } from '../../../../search/criteria/criteria.js';
+import type { Criteria, MatchCriteria } from '../../../../search/criteria/criteria.js';
 import type { QuantityTest } from '../../../../search/criteria/value-test.js';
 import { type Condition, conditionsOf, isOfOneTarget } from '../../../sql/pages/condition.js';
 import { parameterKey, type RowScope } from '../../../sql/rows.js';
 import {
   type ConditionSet,
-  intersection,
   type KnownSets,
   type MemberCondition,
   setOfCriteria,
-  union,
 } from '../../../sql/skip/condition-set.js';
 import type { KeySet } from '../../../sql/skip/key-set.js';
 import { equalTestOf, setOfOthers } from '../../../sql/skip/other-values.js';
@@ -17,6 +15,7 @@ import { inAnyUnit, setInUnit } from '../../../sql/skip/unit-sets.js';
 import type { Sql } from '../../../sql/sql.js';
 import { isOfCode, withOwnScan } from '../../scans/own-scans.js';
 import type { Run } from '../../database/run.js';
+import { CompositeSets } from './composite-sets.js';
 import { DerivedCriteria } from './derived-criteria.js';
 import type { LinkedSets } from './linked-sets.js';
 import { RangeSet } from './range-set.js';
@@ -36,6 +35,7 @@ import { UnitSets } from './unit-sets.js';
  */
 export class ConditionSets implements KnownSets {
   readonly index: SkipIndex;
+  readonly isForCount: boolean;
   readonly #scope: RowScope;
   readonly #run: Run;
   readonly #known = new Map<Condition, ConditionSet | undefined>();
@@ -50,13 +50,17 @@ export class ConditionSets implements KnownSets {
   readonly #linked: LinkedSets;
   readonly #tokens: TokenSets;
   readonly #units: UnitSets;
+  readonly #composites: CompositeSets;
 
-  constructor(index: SkipIndex, scope: RowScope, run: Run, linked: LinkedSets) {
+  /** @param isForCount see {@link KnownSets} */
+  constructor(index: SkipIndex, scope: RowScope, run: Run, linked: LinkedSets, isForCount = false) {
+    this.isForCount = isForCount;
     this.#linked = linked;
     this.#derived = new DerivedCriteria(scope);
     const keyOf = (parameter: string): number | undefined => this.#keyOf(parameter);
     this.#tokens = new TokenSets(index, keyOf);
     this.#units = new UnitSets(index, scope, keyOf);
+    this.#composites = new CompositeSets(index, scope, this.#derived);
     this.index = index;
     this.#scope = scope;
     this.#run = run;
@@ -141,7 +145,7 @@ export class ConditionSets implements KnownSets {
       case 'id':
         return this.#scanned.get(criteria);
       case 'composite':
-        return this.#ofComposite(criteria);
+        return this.#composites.find(criteria, (part) => this.setOf(part));
       case 'has':
       case 'chain':
         return this.#ofLinked.get(criteria);
@@ -150,16 +154,10 @@ export class ConditionSets implements KnownSets {
     }
   }
 
-  /** Never exact: even a resource that surely passes each test may do so with values of different groups. */
-  #ofComposite(criteria: CompositeCriteria): ConditionSet | undefined {
-    const ways = this.#derived.waysOf(criteria);
-    const found = union(ways.map((parts) => intersection(parts.map((one) => one && this.setOf(one)))));
-    return found && { set: found.set, exact: false };
-  }
-
   /** The names of the rows that a leaf needs. */
   #namesOf(criteria: Criteria): readonly RowName[] {
     if (criteria.kind === 'last-updated') return RangeSet.namesOf(criteria, this.#scope);
+    if (criteria.kind === 'composite') return this.#composites.namesOf(criteria);
     if (criteria.kind !== 'match' && criteria.kind !== 'missing') return [];
     const subject = this.#keyOf(criteria.parameter);
     if (subject === undefined) return [];

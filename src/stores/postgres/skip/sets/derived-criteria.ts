@@ -2,7 +2,7 @@ import type { CompositeCriteria, Criteria, MatchCriteria } from '../../../../sea
 import { getOrCreate } from '../../../../platform/maps.js';
 import { leavesOf } from '../../../sql/pages/condition.js';
 import { parameterKey, type RowScope } from '../../../sql/rows.js';
-import { waysOfComposite } from '../../../sql/skip/composite-parts.js';
+import { type CompositeWay, waysOfComposite } from '../../../sql/skip/composite-parts.js';
 import { equalTestOf } from '../../../sql/skip/other-values.js';
 
 /**
@@ -11,7 +11,7 @@ import { equalTestOf } from '../../../sql/skip/other-values.js';
  */
 export class DerivedCriteria {
   readonly #scope: RowScope;
-  readonly #ways = new Map<CompositeCriteria, CompositeWays>();
+  readonly #ways = new Map<CompositeCriteria, readonly CompositeWay[]>();
   readonly #opposites = new Map<Criteria, MatchCriteria>();
 
   constructor(scope: RowScope) {
@@ -21,15 +21,15 @@ export class DerivedCriteria {
   /** The criteria whose sets must be known first. */
   leavesOf(criteria: Criteria): readonly Criteria[] {
     return leavesOf(criteria).flatMap((one) => {
-      const parts = one.kind === 'composite' ? this.waysOf(one).flat() : [one];
-      return parts.flatMap((part) => (part === undefined ? [] : [part, this.oppositeOf(part) ?? []].flat()));
+      const parts = one.kind === 'composite' ? this.waysOf(one).flatMap((way) => way.parts) : [];
+      return [one, ...parts].flatMap((part) => (part === undefined ? [] : [part, this.oppositeOf(part) ?? []].flat()));
     });
   }
 
   /** See {@link waysOfComposite}. */
-  waysOf(criteria: CompositeCriteria): CompositeWays {
+  waysOf(criteria: CompositeCriteria): readonly CompositeWay[] {
     return getOrCreate(this.#ways, criteria, () =>
-      waysOfComposite(criteria, this.#scope.dialect.model, this.#scope.type).map(({ parts }) => parts),
+      waysOfComposite(criteria, this.#scope.dialect.model, this.#scope.type),
     );
   }
 
@@ -41,5 +41,3 @@ export class DerivedCriteria {
     return getOrCreate(this.#opposites, criteria, () => ({ ...criteria, test: equal.test }));
   }
 }
-
-type CompositeWays = readonly (readonly (MatchCriteria | undefined)[])[];

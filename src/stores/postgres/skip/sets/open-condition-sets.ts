@@ -8,22 +8,29 @@ import { LinkedSets } from './linked-sets.js';
 import { SkipIndex } from '../read/skip-index.js';
 import { type SkipSource, SkipStates } from '../read/skip-state.js';
 
+/** What is known of a search whose sets are opened. */
+export interface SetsOptions {
+  /** They lead to types whose states are read together. */
+  readonly conditions?: readonly Condition[];
+  readonly states?: SkipStates | undefined;
+  /** See {@link KnownSets}. */
+  readonly isForCount?: boolean;
+}
+
 /**
  * Opens the sets of a type of a project, and on demand those of the types that conditions lead to. Undefined if the type has no
  * valid skip index, or too much was written since.
  *
  * @param run in one snapshot with the search
- * @param conditions lead to types whose states are read together
  */
 export async function openConditionSets(
   scope: RowScope,
   source: SkipSource,
   run: Run,
-  conditions: readonly Condition[] = [],
-  states = new SkipStates(scope.project, source.epoch, run),
+  { conditions = [], states = new SkipStates(scope.project, source.epoch, run), isForCount = false }: SetsOptions = {},
 ): Promise<ConditionSets | undefined> {
   await states.read(typesOf(scope, conditions));
-  return open(scope, source, run, states);
+  return open(scope, source, run, states, isForCount);
 }
 
 /** The type that is searched, and those that conditions lead to. */
@@ -42,10 +49,11 @@ async function open(
   source: SkipSource,
   run: Run,
   states: SkipStates,
+  isForCount: boolean,
 ): Promise<ConditionSets | undefined> {
   const index = await SkipIndex.open(scope, source, run, states);
   if (index === undefined) return undefined;
   LikelyShares.note(scope, index.header, source.cache);
-  const linked = new LinkedSets(index, scope, run, (other) => open(other, source, run, states));
-  return new ConditionSets(index, scope, run, linked);
+  const linked = new LinkedSets(index, scope, run, (other) => open(other, source, run, states, false));
+  return new ConditionSets(index, scope, run, linked, isForCount);
 }
