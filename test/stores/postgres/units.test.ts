@@ -83,3 +83,30 @@ test('values in a rare unit are counted by the set of the unit, without a test o
   }
   await store.close();
 });
+
+test('other values in a unit follow from the values that are excluded', async () => {
+  const statements: string[] = [];
+  const pool = await postgresPool();
+  const store = new PostgresStore(noting(pool, statements));
+  const resources = Array.from({ length: 200 }, (_, index) => ({
+    resourceType: 'Observation',
+    id: `o${index}`,
+    valueQuantity: { value: index % 100, system: UCUM, code: index % 20 === 0 ? 'g' : 'mg' },
+  }));
+  await write(store, resources);
+  await buildSkips(pool, ['Observation']);
+  Object.assign(TUNING, { looks: [Infinity] });
+  for (const [code, total] of [
+    ['mg', 188],
+    ['g', 10],
+  ] as const) {
+    statements.length = 0;
+    const test = { kind: 'quantity', prefix: 'ne', low: 51, high: 51, system: UCUM, code } as const;
+    const criteria = { kind: 'match', parameter: 'value-quantity', test } as const;
+    const found = await store.search(queryOf('Observation', criteria, { limit: 0, total: true }));
+    expect(found.total).toBe(total);
+    // The values of one granule are read, and those of no other.
+    expect(statements.filter((text) => /\bquantity\b/.test(text) && !text.includes('string_agg(CASE'))).toEqual([]);
+  }
+  await store.close();
+});

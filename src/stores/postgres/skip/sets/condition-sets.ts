@@ -1,6 +1,6 @@
 import type { Criteria, MatchCriteria } from '../../../../search/criteria/criteria.js';
 import type { QuantityTest } from '../../../../search/criteria/value-test.js';
-import { type Condition, conditionsOf, isOfOneTarget } from '../../../sql/pages/condition.js';
+import { type Condition, conditionsOf } from '../../../sql/pages/condition.js';
 import { parameterKey, type RowScope } from '../../../sql/rows.js';
 import {
   type ConditionSet,
@@ -9,15 +9,15 @@ import {
   setOfCriteria,
 } from '../../../sql/skip/condition-set.js';
 import type { KeySet } from '../../../sql/skip/key-set.js';
-import { equalTestOf, setOfOthers } from '../../../sql/skip/other-values.js';
 import { isOfIntervals, isRange } from '../../../sql/skip/range-tests.js';
 import { inAnyUnit, setInUnit } from '../../../sql/skip/unit-sets.js';
 import type { Sql } from '../../../sql/sql.js';
-import { isOfCode, withOwnScan } from '../../scans/own-scans.js';
+import { withOwnScan } from '../../scans/own-scans.js';
 import type { Run } from '../../database/run.js';
 import { CompositeSets } from './composite-sets.js';
 import { DerivedCriteria } from './derived-criteria.js';
 import type { LinkedSets } from './linked-sets.js';
+import { OtherSets } from './other-sets.js';
 import { RangeSet } from './range-set.js';
 import { setsOfScans } from './short-scans.js';
 import { granuleOf, type SkipOrderKeys } from '../read/order-keys.js';
@@ -45,12 +45,11 @@ export class ConditionSets implements KnownSets {
   /** The sets of conditions on other resources. */
   readonly #ofLinked = new Map<Criteria, ConditionSet | undefined>();
   readonly #derived: DerivedCriteria;
-  /** The resources that have only the code that a test excludes, where they are few. */
-  readonly #only = new Map<Criteria, KeySet | undefined>();
   readonly #linked: LinkedSets;
   readonly #tokens: TokenSets;
   readonly #units: UnitSets;
   readonly #composites: CompositeSets;
+  readonly #others: OtherSets;
 
   /** @param isForCount see {@link KnownSets} */
   constructor(index: SkipIndex, scope: RowScope, run: Run, linked: LinkedSets, isForCount = false) {
@@ -61,6 +60,7 @@ export class ConditionSets implements KnownSets {
     this.#tokens = new TokenSets(index, keyOf);
     this.#units = new UnitSets(index, scope, keyOf);
     this.#composites = new CompositeSets(index, scope, this.#derived);
+    this.#others = new OtherSets(index, scope, this.#derived, this.#tokens, this.#units);
     this.index = index;
     this.#scope = scope;
     this.#run = run;
@@ -139,7 +139,12 @@ export class ConditionSets implements KnownSets {
   setOf(criteria: Criteria): ConditionSet | undefined {
     switch (criteria.kind) {
       case 'match':
-        return this.#held(criteria) ?? this.#scanned.get(criteria) ?? this.#inUnit(criteria) ?? this.#others(criteria);
+        return (
+          this.#held(criteria) ??
+          this.#scanned.get(criteria) ??
+          this.#others.find(criteria, this) ??
+          this.#inUnit(criteria)
+        );
       case 'last-updated':
         return this.#ranges.get(criteria)?.find();
       case 'id':
@@ -166,7 +171,7 @@ export class ConditionSets implements KnownSets {
     const isOther = this.#derived.oppositeOf(criteria) !== undefined;
     const ofOthers = isOther ? [presence, { sort: SETS, subject, value: SEVERAL }] : [];
     if (criteria.test.kind === 'token') return [...ofOthers, ...this.#tokens.namesOf(criteria)];
-    if (isOther) return ofOthers;
+    if (isOther) return [...ofOthers, ...this.#units.namesOf(criteria)];
     if (!isOfIntervals(criteria.test)) return this.#targetOf(criteria);
     return [...this.#units.namesOf(criteria), ...RangeSet.namesOf(criteria, this.#scope)];
   }
@@ -184,25 +189,6 @@ export class ConditionSets implements KnownSets {
     const [name] = this.#targetOf(criteria);
     const set = name && this.index.setOf(name.subject, name.value);
     return set && { set, exact: true };
-  }
-
-  /** The resources with a value that a negated test does not exclude. */
-  #others(criteria: MatchCriteria): ConditionSet | undefined {
-    const opposite = this.#derived.oppositeOf(criteria);
-    if (opposite === undefined) return undefined;
-    const ofToken = this.#tokens.others(criteria);
-    if (ofToken !== undefined) return ofToken;
-    const [present, equal] = [this.present(criteria.parameter), this.setOf(opposite)];
-    if (equal === undefined || present === undefined) return undefined;
-    const only = this.#only.get(criteria);
-    if (only !== undefined) return { set: present.copy().subtract(only), exact: true };
-    const several = this.index.setOf(this.#keyOf(criteria.parameter)!, SEVERAL);
-    // A resource with several targets or codes has another one.
-    const areOthers = isOfCode(opposite) || (isOfOneTarget(opposite) && this.#scope.baseUrl === undefined);
-    if (!areOthers || several === undefined || !equal.exact) {
-      return setOfOthers(present, equal, equalTestOf(criteria.test)!.isWhole ? several : undefined);
-    }
-    return { set: present.copy().subtract(equal.set.copy().subtract(several)), exact: true };
   }
 
   present(parameter: string): KeySet | undefined {
@@ -234,7 +220,7 @@ export class ConditionSets implements KnownSets {
     const scans = reads.flatMap((one) => one.scans);
     for (const criteria of leaves) {
       const only = this.#onlyCode(criteria);
-      if (only !== undefined) scans.push({ scan: only, keep: (set) => void this.#only.set(criteria, set) });
+      if (only !== undefined) scans.push({ scan: only, keep: (set) => this.#others.keepOnly(criteria, set) });
       const scan = this.#shortScan(criteria);
       const keep = (set: KeySet | undefined): void => void this.#scanned.set(criteria, set && { set, exact: true });
       if (scan !== undefined) scans.push({ scan, keep });
@@ -257,8 +243,8 @@ export class ConditionSets implements KnownSets {
 
   #shortScan(criteria: Criteria): Sql | undefined {
     if (criteria.kind !== 'match' && criteria.kind !== 'id') return undefined;
-    if (this.#derived.oppositeOf(criteria) !== undefined) return undefined;
     if (criteria.kind === 'match') {
+      if (this.#others.isKnown(criteria)) return undefined;
       if (this.#held(criteria) !== undefined) return undefined;
       const range = this.#ranges.get(criteria);
       if (range !== undefined && !(range.isVague && this.#units.namesOf(criteria).length === 0)) return undefined;

@@ -1,6 +1,7 @@
 import type { CompositeCriteria, Criteria, MatchCriteria } from '../../../../search/criteria/criteria.js';
 import { getOrCreate } from '../../../../platform/maps.js';
 import { leavesOf } from '../../../sql/pages/condition.js';
+import type { ValueTest } from '../../../../search/criteria/value-test.js';
 import { parameterKey, type RowScope } from '../../../sql/rows.js';
 import { type CompositeWay, waysOfComposite } from '../../../sql/skip/composite-parts.js';
 import { equalTestOf } from '../../../sql/skip/other-values.js';
@@ -36,8 +37,15 @@ export class DerivedCriteria {
   /** The criteria that a negated test excludes; undefined for other tests. */
   oppositeOf(criteria: Criteria): MatchCriteria | undefined {
     if (criteria.kind !== 'match' || criteria.parameter.includes('$')) return undefined;
-    const equal = equalTestOf(criteria.test);
-    if (equal === undefined || parameterKey(this.#scope, criteria.parameter) === undefined) return undefined;
-    return getOrCreate(this.#opposites, criteria, () => ({ ...criteria, test: equal.test }));
+    const test = equalTestOf(criteria.test)?.test ?? equalInUnit(criteria.test);
+    if (test === undefined || parameterKey(this.#scope, criteria.parameter) === undefined) return undefined;
+    return getOrCreate(this.#opposites, criteria, () => ({ ...criteria, test }));
   }
+}
+
+/** The test that the other values in a unit pass. */
+function equalInUnit(test: ValueTest): ValueTest | undefined {
+  return test.kind === 'quantity' && test.code !== undefined && test.prefix === 'ne'
+    ? { ...test, prefix: 'eq' }
+    : undefined;
 }
