@@ -18,7 +18,8 @@ const [DEFAULTS, SKIPS] = [{ ...TUNING }, { ...SKIP_TUNING }];
 beforeAll(() => void Object.assign(SKIP_TUNING, { granule: 8, minGranules: 4, minHolders: 2, maxNumbered: 4 }));
 afterEach(() => {
   Object.assign(TUNING, DEFAULTS);
-  Object.assign(SKIP_TUNING, { maxTested: SKIPS.maxTested, maxScanned: SKIPS.maxScanned });
+  const { maxTested, maxScanned, maxCounted, manySeveral } = SKIPS;
+  Object.assign(SKIP_TUNING, { maxTested, maxScanned, maxCounted, manySeveral });
 });
 
 describe('pages and counts of ranges with any ends are those of a memory store', () => {
@@ -41,7 +42,12 @@ describe('pages and counts of ranges with any ends are those of a memory store',
       }
     }
     for (let trial = 0; trial < cases(200, 30); trial++) {
-      Object.assign(SKIP_TUNING, { maxTested: oneOf([0, 2, 64], random), maxScanned: oneOf([3, 1_000], random) });
+      Object.assign(SKIP_TUNING, {
+        maxTested: oneOf([0, 2, 64], random),
+        maxScanned: oneOf([3, 1_000], random),
+        maxCounted: oneOf([3, 1_000], random),
+        manySeveral: oneOf([0, SKIPS.manySeveral], random),
+      });
       Object.assign(TUNING, {
         looks: oneOf([[Infinity], DEFAULTS.looks], random),
         walkedFirst: 0,
@@ -152,4 +158,32 @@ describe('a range is counted without a test of a resource', () => {
     Object.assign(SKIP_TUNING, { maxPending: SKIPS.maxPending });
     expect(total).toBeGreaterThan(20);
   });
+});
+
+test('a count by a range of repeating values reads a longer scan than a page, unless it surely finds too many', async () => {
+  const statements: string[] = [];
+  const pool = await postgresPool();
+  const store = new PostgresStore(noting(pool, statements));
+  const resources = Array.from({ length: 200 }, (_, index) => ({
+    resourceType: 'RiskAssessment',
+    id: `r${index}`,
+    status: 'final',
+    prediction: [index % 10, (index * 7) % 10].map((tenths) => ({ probabilityDecimal: tenths / 10 })),
+  }));
+  await write(store, resources);
+  await buildSkips(pool, ['RiskAssessment']);
+  const equal = { kind: 'number', prefix: 'eq', low: 0.35, high: 0.45 } as const;
+  const criteria: Criteria = { kind: 'not', of: { kind: 'match', parameter: 'probability', test: equal } };
+  Object.assign(TUNING, { looks: [Infinity], maxTested: 10 });
+  const count = async (maxCounted: number): Promise<readonly string[]> => {
+    Object.assign(SKIP_TUNING, { maxScanned: 5, maxCounted, manySeveral: 0 });
+    statements.length = 0;
+    const { total } = await store.search(queryOf('RiskAssessment', criteria, { limit: 0, total: true }));
+    expect(total).toBe(160);
+    return statements.filter((text) => /\bquantity\b/.test(text));
+  };
+  // The first scan is that of long intervals.
+  expect(await count(100)).toEqual([expect.stringContaining('k1 (key)')]);
+  expect((await count(5)).filter((text) => text.includes('k1 (key)'))).toEqual([]);
+  await store.close();
 });

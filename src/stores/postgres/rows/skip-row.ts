@@ -191,6 +191,10 @@ export const SKIP_TUNING = {
   maxNumbered: 256,
   /** Rows of a scan that are read for a set: some milliseconds. */
   maxScanned: 20_000,
+  /** With more resources that have several values, a range with two ends is scanned. */
+  manySeveral: 2_048,
+  /** The most rows of such a scan for a count: some tens of milliseconds. */
+  maxCounted: 100_000,
   /** The most granules whose values the server tests for one condition: half a microsecond each resource. */
   maxTested: 8,
   /** A layer takes in the one below while that has fewer than so many times as many resources. */

@@ -19,11 +19,11 @@ import { DerivedCriteria } from './derived-criteria.js';
 import type { LinkedSets } from './linked-sets.js';
 import { OtherSets } from './other-sets.js';
 import { RangeSet } from './range-set.js';
-import { setsOfScans } from './short-scans.js';
+import { setsOfScans, type ShortScan } from './short-scans.js';
 import { granuleOf, type SkipOrderKeys } from '../read/order-keys.js';
 import type { SkipIndex } from '../read/skip-index.js';
 import { orderNames, type RowName } from '../read/skip-rows.js';
-import { PRESENCE, SETS, SEVERAL, valueName } from '../../rows/skip-row.js';
+import { PRESENCE, SETS, SEVERAL, SKIP_TUNING, valueName } from '../../rows/skip-row.js';
 import { targetName } from './target-name.js';
 import { onlyCode, TokenSets } from './token-sets.js';
 import { UnitSets } from './unit-sets.js';
@@ -217,17 +217,17 @@ export class ConditionSets implements KnownSets {
     const written = ranges.length === 0 ? [] : await this.index.writtenNumbers();
     if (ranges.length > 0) await this.index.loadKeys();
     const reads = ranges.map((one) => one.reads(written));
-    const scans = reads.flatMap((one) => one.scans);
+    const scans: KeptScan[] = reads.flatMap((one) => one.scans);
     for (const criteria of leaves) {
       const only = this.#onlyCode(criteria);
       if (only !== undefined) scans.push({ scan: only, keep: (set) => this.#others.keepOnly(criteria, set) });
       const scan = this.#shortScan(criteria);
       const keep = (set: KeySet | undefined): void => void this.#scanned.set(criteria, set && { set, exact: true });
-      if (scan !== undefined) scans.push({ scan, keep });
+      if (scan !== undefined) scans.push({ scan, keep, most: this.#mostScanned(criteria) });
     }
     const texts = reads.flatMap((one) => one.texts);
     const found = await setsOfScans(
-      scans.map(({ scan }) => scan),
+      scans,
       this.index,
       this.#run,
       texts.map(({ text }) => text),
@@ -247,11 +247,20 @@ export class ConditionSets implements KnownSets {
       if (this.#others.isKnown(criteria)) return undefined;
       if (this.#held(criteria) !== undefined) return undefined;
       const range = this.#ranges.get(criteria);
-      if (range !== undefined && !(range.isVague && this.#units.namesOf(criteria).length === 0)) return undefined;
+      if (range !== undefined) {
+        const isScanned = range.isVague && this.#units.namesOf(criteria).length === 0;
+        // PERF: a scan that surely finds too many is not begun.
+        if (!isScanned || range.sureCount > this.#mostScanned(criteria)) return undefined;
+      }
     }
     const [condition, ...others] = conditionsOf(criteria, this.#scope).map((one) => withOwnScan(one, this.#scope));
     const isShort = condition?.direct === true || this.index.size <= MAX_SWEPT;
     return others.length > 0 || !isShort ? undefined : condition?.scan;
+  }
+
+  /** PERF: a count without the set of such a range compares all resources, which takes longer than a longer scan. */
+  #mostScanned(criteria: Criteria): number {
+    return this.isForCount && this.#ranges.has(criteria) ? SKIP_TUNING.maxCounted : SKIP_TUNING.maxScanned;
   }
 
   /** The resources in a range, among those with the unit. */
@@ -260,6 +269,11 @@ export class ConditionSets implements KnownSets {
     const sets = this.#units.of(criteria);
     return sets === undefined ? found : setInUnit(found, ...sets);
   }
+}
+
+/** A scan, and what becomes of its set. */
+interface KeptScan extends ShortScan {
+  keep(set: KeySet | undefined): void;
 }
 
 /** The names of the rows that a condition needs in addition to its criteria. */

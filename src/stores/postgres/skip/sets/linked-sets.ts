@@ -175,7 +175,7 @@ export class LinkedSets {
   }
 
   async #numbersOf(scan: Sql): Promise<KeySet | undefined> {
-    const { sets } = await setsOfScans([scan], this.#index, this.#run);
+    const { sets } = await setsOfScans([{ scan }], this.#index, this.#run);
     return sets[0];
   }
 

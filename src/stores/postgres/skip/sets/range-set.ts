@@ -106,7 +106,18 @@ export class RangeSet {
 
   /** Many resources may match by another value than the one in the order. */
   get isVague(): boolean {
-    return !this.#isOpen && this.#several.count > MANY_SEVERAL;
+    return !this.#isOpen && this.#several.count > SKIP_TUNING.manySeveral;
+  }
+
+  /** The number of resources that match by the value in the order, without those at the ends of the range. Load the granules first. */
+  get sureCount(): number {
+    const granules: number[] = [];
+    this.#eachGranule((granule, passes) => {
+      if (passes !== 'some') granules.push(granule);
+    });
+    const set = this.#index.emptySet();
+    this.#order.addAll(set, granules);
+    return set.count;
   }
 
   /** The lookups that the set needs. Load the granules first. @param written the numbers of the resources written since */
@@ -230,6 +241,3 @@ export class RangeSet {
 function parameterOf(criteria: RangeCriteria): string {
   return criteria.kind === 'match' ? criteria.parameter : '_lastUpdated';
 }
-
-/** The number of resources with several values from which a range with two ends is scanned. */
-const MANY_SEVERAL = 2_048;

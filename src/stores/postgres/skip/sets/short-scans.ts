@@ -9,6 +9,13 @@ export interface FoundByScans {
   readonly texts: readonly string[];
 }
 
+/** A scan of keys. */
+export interface ShortScan {
+  readonly scan: Sql;
+  /** The most rows that are read. Default: `SKIP_TUNING.maxScanned`. */
+  readonly most?: number | undefined;
+}
+
 /**
  * Reads scans of keys as sets, and some texts, by one statement. A set has the keys that the index has; it is undefined if the
  * scan finds too many.
@@ -16,17 +23,17 @@ export interface FoundByScans {
  * PERF: the server finds the numbers of few keys, this process those of many.
  */
 export async function setsOfScans(
-  scans: readonly Sql[],
+  scans: readonly ShortScan[],
   index: SkipIndex,
   run: Run,
   texts: readonly Sql[] = [],
 ): Promise<FoundByScans> {
   if (scans.length + texts.length === 0) return { sets: [], texts: [] };
-  const { maxScanned } = SKIP_TUNING;
   const { maxNumbered } = index;
+  const most = scans.map((one) => one.most ?? SKIP_TUNING.maxScanned);
   const lists = scans.map(
-    (scan, place) =>
-      sql`${named('k', place)} (key) AS MATERIALIZED (SELECT * FROM (${scan}) u LIMIT ${maxScanned + 1})`,
+    ({ scan }, place) =>
+      sql`${named('k', place)} (key) AS MATERIALIZED (SELECT * FROM (${scan}) u LIMIT ${most[place]! + 1})`,
   );
   // PERF: counts the rows of a scan once.
   const counts = scans.map((_, place) => sql`(SELECT count(*) AS size FROM ${named('k', place)}) ${named('c', place)}`);
@@ -35,7 +42,7 @@ export async function setsOfScans(
     return [
       size,
       sql`CASE WHEN ${size} <= ${maxNumbered} THEN (SELECT string_agg(n.n::text, ',') FROM (${index.numbersOf(key)}) n) END`,
-      sql`CASE WHEN ${size} > ${maxNumbered} AND ${size} <= ${maxScanned} THEN (
+      sql`CASE WHEN ${size} > ${maxNumbered} AND ${size} <= ${most[place]!} THEN (
         SELECT encode(string_agg(uuid_send(key), ''), 'base64') FROM ${named('k', place)}) END`,
     ];
   });
@@ -44,7 +51,7 @@ export async function setsOfScans(
   const sets: (KeySet | undefined)[] = [];
   for (const place of scans.keys()) {
     const [count, numbers, keys] = row!.slice(3 * place) as [unknown, string | null, string | null];
-    const set = Number(count) > maxScanned ? undefined : index.emptySet();
+    const set = Number(count) > most[place]! ? undefined : index.emptySet();
     if (numbers !== null) for (const number of numbers.split(',')) set?.add(Number(number));
     if (keys !== null) {
       for (const number of await index.placesOf(Buffer.from(keys, 'base64'))) set!.add(number);
