@@ -419,3 +419,20 @@ test('what few rows of a long scan give is found by sets first', async () => {
 interface Valued {
   readonly valueQuantity?: { readonly value: number };
 }
+
+test('what alternatives have in common is read once', async () => {
+  const { statements, store } = await indexedStore(linkedResources(IS_WHOLE ? 300 : 150, createRandom(SEED)));
+  // Equal criteria are different objects, as those of the rules of a policy. No code is frequent enough for a set.
+  const having = (): Criteria => ({ kind: 'has', type: 'Observation', parameter: 'encounter', of: match('code', 'x') });
+  const both = (code: string): Criteria => ({ kind: 'and', of: [match('status', code), having()] });
+  Object.assign(TUNING, { looks: [Infinity] });
+  const scanned = async (criteria: Criteria): Promise<number> => {
+    statements.length = 0;
+    await store.search({ project: PROJECT, type: 'Encounter', criteria, limit: 0, total: true });
+    return statements.filter((text) => text.includes('k0 (key)')).length;
+  };
+  const once = await scanned(both('a'));
+  expect(once).toBe(2);
+  expect(await scanned({ kind: 'or', of: [both('a'), both('b')] })).toBe(once);
+  await store.close();
+});

@@ -19,7 +19,7 @@ import { DerivedCriteria } from './derived-criteria.js';
 import type { LinkedSets } from './linked-sets.js';
 import { OtherSets } from './other-sets.js';
 import { RangeSet } from './range-set.js';
-import { setsOfScans, type ShortScan } from './short-scans.js';
+import { type KeptScan, setsOfScans } from './short-scans.js';
 import { granuleOf, type SkipOrderKeys } from '../read/order-keys.js';
 import type { SkipIndex } from '../read/skip-index.js';
 import { orderNames, type RowName } from '../read/skip-rows.js';
@@ -29,9 +29,8 @@ import { onlyCode, TokenSets } from './token-sets.js';
 import { UnitSets } from './unit-sets.js';
 
 /**
- * Finds the sets of conditions: sets that the skip index keeps, parts of its orders, and short scans.
- *
- * It reads for all conditions together: first the rows of codes and orders, then parts of orders and scans.
+ * Finds the sets of conditions: sets that the skip index keeps, parts of its orders, and short scans. It reads for all conditions
+ * together: first the rows of codes and orders, then parts of orders and scans.
  */
 export class ConditionSets implements KnownSets {
   readonly index: SkipIndex;
@@ -39,6 +38,9 @@ export class ConditionSets implements KnownSets {
   readonly #scope: RowScope;
   readonly #run: Run;
   readonly #known = new Map<Condition, ConditionSet | undefined>();
+  /** The criteria whose scans and ranges were read. */
+  readonly #read = new Set<Criteria>();
+  readonly #found = new Map<Criteria, ConditionSet | undefined>();
   /** The matches that scans have found; undefined if they are many. */
   readonly #scanned = new Map<Criteria, ConditionSet | undefined>();
   readonly #ranges = new Map<Criteria, RangeSet>();
@@ -79,7 +81,8 @@ export class ConditionSets implements KnownSets {
     const unknown = conditions.filter((one) => !this.#known.has(one));
     const all = unknown.map(({ criteria }) => (criteria === undefined ? [] : this.#derived.leavesOf(criteria)));
     await this.index.load([...unknown.flatMap(namesOfValue), ...all.flat().flatMap((one) => this.#namesOf(one))]);
-    const leaves = await this.#fewOf(all);
+    const few = new Set((await this.#fewOf(all)).map((one) => this.#derived.same(one)));
+    const leaves = [...few].filter((one) => !this.#read.has(one));
     const groups = unknown.flatMap((one) => this.#groupOf(one) ?? []);
     for (const one of leaves) this.#addRange(one);
     await this.index.load([
@@ -90,6 +93,7 @@ export class ConditionSets implements KnownSets {
     await this.#scan(leaves);
     for (const one of leaves) {
       if (one.kind === 'has' || one.kind === 'chain') this.#ofLinked.set(one, await this.#linked.find(one));
+      this.#read.add(one);
     }
     for (const one of unknown) this.#known.set(one, this.#find(one));
     return conditions.map((one) => this.#known.get(one));
@@ -136,7 +140,14 @@ export class ConditionSets implements KnownSets {
     return granule === undefined ? undefined : { order: order!, granule };
   }
 
-  setOf(criteria: Criteria): ConditionSet | undefined {
+  setOf(asked: Criteria): ConditionSet | undefined {
+    const criteria = this.#derived.same(asked);
+    if (!this.#read.has(criteria)) return this.#ofLeaf(criteria);
+    if (!this.#found.has(criteria)) this.#found.set(criteria, this.#ofLeaf(criteria));
+    return this.#found.get(criteria);
+  }
+
+  #ofLeaf(criteria: Criteria): ConditionSet | undefined {
     switch (criteria.kind) {
       case 'match':
         return (
@@ -269,11 +280,6 @@ export class ConditionSets implements KnownSets {
     const sets = this.#units.of(criteria);
     return sets === undefined ? found : setInUnit(found, ...sets);
   }
-}
-
-/** A scan, and what becomes of its set. */
-interface KeptScan extends ShortScan {
-  keep(set: KeySet | undefined): void;
 }
 
 /** The names of the rows that a condition needs in addition to its criteria. */

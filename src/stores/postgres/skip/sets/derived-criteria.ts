@@ -8,15 +8,25 @@ import { equalTestOf } from '../../../sql/skip/other-values.js';
 
 /**
  * Criteria whose sets make up those of others: the parts of a composite, and the opposite of a negated test. Each is made once,
- * so that its set can be kept.
+ * so that its set can be kept. Equal criteria are one: rules of a policy repeat the conditions of a search.
  */
 export class DerivedCriteria {
   readonly #scope: RowScope;
   readonly #ways = new Map<CompositeCriteria, readonly CompositeWay[]>();
   readonly #opposites = new Map<Criteria, MatchCriteria>();
+  readonly #same = new Map<Criteria, Criteria>();
+  readonly #byText = new Map<string, Criteria>();
 
   constructor(scope: RowScope) {
     this.#scope = scope;
+  }
+
+  /** The first of equal criteria. */
+  same<Any extends Criteria>(criteria: Any): Any {
+    const first = getOrCreate(this.#same, criteria, () => {
+      return getOrCreate(this.#byText, JSON.stringify(criteria, exactly), () => criteria);
+    });
+    return first as Any;
   }
 
   /** The criteria whose sets must be known first. */
@@ -41,6 +51,11 @@ export class DerivedCriteria {
     if (test === undefined || parameterKey(this.#scope, criteria.parameter) === undefined) return undefined;
     return getOrCreate(this.#opposites, criteria, () => ({ ...criteria, test }));
   }
+}
+
+/** JSON has no infinite numbers. */
+function exactly(_name: string, value: unknown): unknown {
+  return typeof value === 'number' && !Number.isFinite(value) ? String(value) : value;
 }
 
 /** The test that the other values in a unit pass. */

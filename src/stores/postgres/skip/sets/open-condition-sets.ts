@@ -1,3 +1,4 @@
+import { getOrCreate } from '../../../../platform/maps.js';
 import type { Criteria } from '../../../../search/criteria/criteria.js';
 import { type Condition, leavesOf } from '../../../sql/pages/condition.js';
 import type { RowScope } from '../../../sql/rows.js';
@@ -30,7 +31,7 @@ export async function openConditionSets(
   { conditions = [], states = new SkipStates(scope.project, source.epoch, run), isForCount = false }: SetsOptions = {},
 ): Promise<ConditionSets | undefined> {
   await states.read(typesOf(scope, conditions));
-  return open(scope, source, run, states, isForCount);
+  return open(scope, { source, run, states, opened: new Map() }, isForCount);
 }
 
 /** The type that is searched, and those that conditions lead to. */
@@ -44,16 +45,26 @@ function linkedTypes(criteria: Criteria): readonly string[] {
   );
 }
 
-async function open(
-  scope: RowScope,
-  source: SkipSource,
-  run: Run,
-  states: SkipStates,
-  isForCount: boolean,
-): Promise<ConditionSets | undefined> {
+/** Opens the sets of each type once. */
+function open(scope: RowScope, search: Opening, isForCount = false): Promise<ConditionSets | undefined> {
+  // A chain from a resource inside another one enters no further resources inside.
+  const name = `${scope.type} ${scope.sealed === true}`;
+  return getOrCreate(search.opened, name, () => openNew(scope, search, isForCount));
+}
+
+async function openNew(scope: RowScope, search: Opening, isForCount: boolean): Promise<ConditionSets | undefined> {
+  const { source, run, states } = search;
   const index = await SkipIndex.open(scope, source, run, states);
   if (index === undefined) return undefined;
   LikelyShares.note(scope, index.header, source.cache);
-  const linked = new LinkedSets(index, scope, run, (other) => open(other, source, run, states, false));
+  const linked = new LinkedSets(index, scope, run, (other) => open(other, search));
   return new ConditionSets(index, scope, run, linked, isForCount);
+}
+
+/** What the sets of one search share. */
+interface Opening {
+  readonly source: SkipSource;
+  readonly run: Run;
+  readonly states: SkipStates;
+  readonly opened: Map<string, Promise<ConditionSets | undefined>>;
 }

@@ -16,6 +16,11 @@ export interface ShortScan {
   readonly most?: number | undefined;
 }
 
+/** A scan, and what becomes of its set. */
+export interface KeptScan extends ShortScan {
+  keep(set: KeySet | undefined): void;
+}
+
 /**
  * Reads scans of keys as sets, and some texts, by one statement. A set has the keys that the index has; it is undefined if the
  * scan finds too many.
