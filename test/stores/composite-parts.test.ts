@@ -3,6 +3,7 @@ import { R4 } from '../../src/fhir/r4.js';
 import { extendDefinitions } from '../../src/definitions.js';
 import type { ValueTest } from '../../src/search/criteria/value-test.js';
 import { waysOfComposite } from '../../src/stores/sql/skip/composite-parts.js';
+import { narrowWays } from '../../src/stores/sql/skip/narrow-components.js';
 
 const code: ValueTest = { kind: 'token', code: 'a' };
 const above: ValueTest = { kind: 'quantity', prefix: 'gt', low: 1, high: 1 };
@@ -12,7 +13,7 @@ test.each([
   ['component-code-value-quantity', ['component-code', 'component-value-quantity']],
 ])('what has a value of %s has one of each of its parts', (parameter, [first, second]) => {
   const ways = waysOfComposite({ kind: 'composite', parameter, tests: [code, above] }, R4, 'Observation');
-  expect(ways.map(({ parts }) => parts)).toEqual([
+  expect(ways).toEqual([
     [
       { kind: 'match', parameter: first, test: code },
       { kind: 'match', parameter: second, test: above },
@@ -20,18 +21,18 @@ test.each([
   ]);
 });
 
-test.each<readonly [parameter: string, second: ValueTest, suffices: boolean]>([
+test.each<readonly [parameter: string, second: ValueTest, narrow: readonly (string | undefined)[] | undefined]>([
   // A resource has one value, and the plain parameters have no others.
-  ['code-value-concept', { kind: 'token', code: 'b' }, true],
-  ['code-value-date', { kind: 'date', prefix: 'gt', low: 1, high: 1 }, true],
-  // `value-quantity` also has the values of SampledData.
-  ['code-value-quantity', above, false],
-  ['code-value-string', { kind: 'string', comparator: 'starts-with', text: 'b' }, false],
+  ['code-value-concept', { kind: 'token', code: 'b' }, []],
+  ['code-value-date', { kind: 'date', prefix: 'gt', low: 1, high: 1 }, []],
+  // `value-quantity` also has the values of SampledData, `value-string` also the text of a concept.
+  ['code-value-quantity', above, [undefined, 'code-value-quantity$1']],
+  ['code-value-string', { kind: 'string', comparator: 'starts-with', text: 'b' }, [undefined, 'code-value-string$1']],
   // Each component is a group.
-  ['component-code-value-concept', { kind: 'token', code: 'b' }, false],
-])('whether the parts of %s suffice', (parameter, second, expected) => {
-  const ways = waysOfComposite({ kind: 'composite', parameter, tests: [code, second] }, R4, 'Observation');
-  expect(ways.map(({ suffices }) => suffices)).toEqual([expected]);
+  ['component-code-value-concept', { kind: 'token', code: 'b' }, undefined],
+])('what the parts of %s need to suffice', (parameter, second, expected) => {
+  const [way, ...others] = narrowWays({ kind: 'composite', parameter, tests: [code, second] }, R4, 'Observation');
+  expect([way && Array.from(way, (one) => one?.component), others]).toEqual([expected, []]);
 });
 
 test('a part whose own parameter has other values says nothing', async () => {
@@ -54,7 +55,7 @@ test('a part whose own parameter has other values says nothing', async () => {
   });
   const tests: readonly ValueTest[] = [code, { kind: 'string', comparator: 'starts-with', text: 'a' }];
   const ways = waysOfComposite({ kind: 'composite', parameter: 'range', tests }, model, 'Observation');
-  expect(ways).toEqual([{ parts: [undefined, undefined], suffices: false }]);
+  expect(ways).toEqual([[undefined, undefined]]);
 });
 
 test('what has a value in one of several places has both parts there', () => {
@@ -63,7 +64,7 @@ test('what has a value in one of several places has both parts there', () => {
     { kind: 'match', parameter: first, test: code },
     { kind: 'match', parameter: second, test: above },
   ];
-  expect(waysOfComposite(criteria, R4, 'Observation').map(({ parts }) => parts)).toEqual([
+  expect(waysOfComposite(criteria, R4, 'Observation')).toEqual([
     both('code', 'value-quantity'),
     both('component-code', 'component-value-quantity'),
   ]);

@@ -11,8 +11,8 @@ import type { Statements } from '../database/statements.js';
  * sort    subject     value    data
  * 0       ids         0        the moment and the range of the keys: see SkipHeader
  * 0       ids         1        all resources
- * 0       parameter   0        the resources with a value
- * 0       parameter   -1       of a date or number: the resources with several; of codes: with several codes
+ * 0       parameter   0        the resources with a value; also of some components: see sql/skip/narrow-components.ts
+ * 0       parameter   -1       the resources with several values; of codes: with several codes
  * 0       parameter   code     the resources with this frequent code
  * 0       parameter   unit     the resources with a quantity in this unit, or in several units: see sql/skip/unit-sets.ts
  * 0       parameter   target   the resources with a reference to this one

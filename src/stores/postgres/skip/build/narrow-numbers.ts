@@ -1,9 +1,9 @@
 import { TABLE_NAMES, tablesOf } from '../../../sql/index-tables.js';
 import { parameterKey, type RowScope } from '../../../sql/rows.js';
+import { narrowComponents } from '../../../sql/skip/narrow-components.js';
 import { anyOf, sql } from '../../../sql/sql.js';
 import { projectKey } from '../../rows/keys.js';
 import type { Runner } from '../../rows/meta.js';
-import { narrowComponents } from '../format/narrow-components.js';
 import { numbers, numbersIn } from '../format/number-texts.js';
 
 /** The numbered resources (see numbered-resources.ts) with a value of each narrow component, by the key of the component. */

@@ -1,4 +1,4 @@
-import type { Criteria, MatchCriteria } from '../../../../search/criteria/criteria.js';
+import type { CompositeCriteria, Criteria, MatchCriteria } from '../../../../search/criteria/criteria.js';
 import type { QuantityTest } from '../../../../search/criteria/value-test.js';
 import { type Condition, conditionsOf } from '../../../sql/pages/condition.js';
 import { parameterKey, type RowScope } from '../../../sql/rows.js';
@@ -8,13 +8,14 @@ import {
   type MemberCondition,
   setOfCriteria,
 } from '../../../sql/skip/condition-set.js';
+import { type PresenceSets, setOfComposite } from '../../../sql/skip/composite-set.js';
 import type { KeySet } from '../../../sql/skip/key-set.js';
 import { isOfIntervals, isRange } from '../../../sql/skip/range-tests.js';
 import { inAnyUnit, setInUnit } from '../../../sql/skip/unit-sets.js';
 import type { Sql } from '../../../sql/sql.js';
 import { withOwnScan } from '../../scans/own-scans.js';
 import type { Run } from '../../database/run.js';
-import { CompositeSets } from './composite-sets.js';
+import { namesOfComposite } from './composite-names.js';
 import { DerivedCriteria } from './derived-criteria.js';
 import type { LinkedSets } from './linked-sets.js';
 import { OtherSets } from './other-sets.js';
@@ -50,7 +51,6 @@ export class ConditionSets implements KnownSets {
   readonly #linked: LinkedSets;
   readonly #tokens: TokenSets;
   readonly #units: UnitSets;
-  readonly #composites: CompositeSets;
   readonly #others: OtherSets;
 
   /** @param isForCount see {@link KnownSets} */
@@ -61,7 +61,6 @@ export class ConditionSets implements KnownSets {
     const keyOf = (parameter: string): number | undefined => this.#keyOf(parameter);
     this.#tokens = new TokenSets(index, keyOf);
     this.#units = new UnitSets(index, scope, keyOf);
-    this.#composites = new CompositeSets(index, scope, this.#derived);
     this.#others = new OtherSets(index, scope, this.#derived, this.#tokens, this.#units);
     this.index = index;
     this.#scope = scope;
@@ -161,7 +160,7 @@ export class ConditionSets implements KnownSets {
       case 'id':
         return this.#scanned.get(criteria);
       case 'composite':
-        return this.#composites.find(criteria, (part) => this.setOf(part));
+        return this.#ofComposite(criteria);
       case 'has':
       case 'chain':
         return this.#ofLinked.get(criteria);
@@ -170,10 +169,20 @@ export class ConditionSets implements KnownSets {
     }
   }
 
+  #ofComposite(criteria: CompositeCriteria): ConditionSet | undefined {
+    const presence: PresenceSets = {
+      emptySet: () => this.index.emptySet(),
+      present: (key) => this.index.setOf(key as number, PRESENCE),
+      several: (key) => this.index.setOf(key as number, SEVERAL),
+    };
+    const ways = this.#derived.waysOf(criteria);
+    return setOfComposite(criteria, this.#scope, presence, (part) => this.setOf(part), ways);
+  }
+
   /** The names of the rows that a leaf needs. */
   #namesOf(criteria: Criteria): readonly RowName[] {
     if (criteria.kind === 'last-updated') return RangeSet.namesOf(criteria, this.#scope);
-    if (criteria.kind === 'composite') return this.#composites.namesOf(criteria);
+    if (criteria.kind === 'composite') return namesOfComposite(criteria, this.#scope);
     if (criteria.kind !== 'match' && criteria.kind !== 'missing') return [];
     const subject = this.#keyOf(criteria.parameter);
     if (subject === undefined) return [];

@@ -3,7 +3,7 @@ import { getOrCreate } from '../../../../platform/maps.js';
 import { leavesOf } from '../../../sql/pages/condition.js';
 import type { ValueTest } from '../../../../search/criteria/value-test.js';
 import { parameterKey, type RowScope } from '../../../sql/rows.js';
-import { type CompositeWay, waysOfComposite } from '../../../sql/skip/composite-parts.js';
+import { type CompositeParts, waysOfComposite } from '../../../sql/skip/composite-parts.js';
 import { equalTestOf } from '../../../sql/skip/other-values.js';
 
 /**
@@ -12,7 +12,7 @@ import { equalTestOf } from '../../../sql/skip/other-values.js';
  */
 export class DerivedCriteria {
   readonly #scope: RowScope;
-  readonly #ways = new Map<CompositeCriteria, readonly CompositeWay[]>();
+  readonly #ways = new Map<CompositeCriteria, readonly CompositeParts[]>();
   readonly #opposites = new Map<Criteria, MatchCriteria>();
   readonly #same = new Map<Criteria, Criteria>();
   readonly #byText = new Map<string, Criteria>();
@@ -32,13 +32,13 @@ export class DerivedCriteria {
   /** The criteria whose sets must be known first. */
   leavesOf(criteria: Criteria): readonly Criteria[] {
     return leavesOf(criteria).flatMap((one) => {
-      const parts = one.kind === 'composite' ? this.waysOf(one).flatMap((way) => way.parts) : [];
+      const parts = one.kind === 'composite' ? this.waysOf(one).flat() : [];
       return [one, ...parts].flatMap((part) => (part === undefined ? [] : [part, this.oppositeOf(part) ?? []].flat()));
     });
   }
 
   /** See {@link waysOfComposite}. */
-  waysOf(criteria: CompositeCriteria): readonly CompositeWay[] {
+  waysOf(criteria: CompositeCriteria): readonly CompositeParts[] {
     return getOrCreate(this.#ways, criteria, () =>
       waysOfComposite(criteria, this.#scope.dialect.model, this.#scope.type),
     );

@@ -1,6 +1,6 @@
 import { randomId } from '../../../../platform/node-crypto.js';
 import { LARGEST, SMALLEST } from '../../../sql/extremes.js';
-import { tablesOf, type ValueTable } from '../../../sql/index-tables.js';
+import { holdsIntervals, tablesOf, type ValueTable } from '../../../sql/index-tables.js';
 import { partWith } from '../../../sql/pages/value-range.js';
 import type { RowScope } from '../../../sql/rows.js';
 import { type Sql, sql, type SqlValue } from '../../../sql/sql.js';
@@ -25,7 +25,6 @@ import {
   GRANULES_IN_ROW,
   HEADER,
   ORDER,
-  PRESENCE,
   SETS,
   SEVERAL,
   SKIP_TUNING,
@@ -213,12 +212,9 @@ class SkipBuilder {
 
   *#presence(parameters: readonly (readonly [number: number, code: string])[]): Generator<SkipRow> {
     const shapes = this.#statements.read(LIST_SHAPES).all(this.#collection) as [number, string][];
-    const sets = presenceSets(shapes, (query) => this.#column(query), this.#all);
-    const codes = new Map(parameters);
-    for (const [number, { some, several }] of sets) {
-      yield this.#set(number, PRESENCE, some);
-      const code = codes.get(number);
-      if (code !== undefined && this.#tableOf(code) === 'token') yield this.#set(number, SEVERAL, several);
+    const column = (query: Sql): readonly SqlValue[] => this.#column(query);
+    for (const [subject, value, set] of presenceSets(this.#scope, parameters, shapes, column, this.#all)) {
+      yield this.#set(subject, value, set);
     }
   }
 
@@ -231,7 +227,7 @@ class SkipBuilder {
       for (const target of this.#frequent(parameter, sql`x.target`, rows)) {
         yield this.#set(parameter, target, this.#holders(holders(target)));
       }
-    } else if (table === 'date' || table === 'quantity') {
+    } else if (holdsIntervals(table)) {
       yield this.#set(parameter, SEVERAL, this.#setOf(this.#severalOf(code, -1)));
       if (table === 'quantity') yield* this.#units(parameter);
     }

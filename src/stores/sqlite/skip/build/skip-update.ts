@@ -1,6 +1,6 @@
 import { pushTo } from '../../../../platform/maps.js';
 import { randomId } from '../../../../platform/node-crypto.js';
-import { tablesOf } from '../../../sql/index-tables.js';
+import { holdsIntervals, tablesOf } from '../../../sql/index-tables.js';
 import type { RowScope } from '../../../sql/rows.js';
 import { type Sql, sql, type SqlValue } from '../../../sql/sql.js';
 import { countOfCollection } from '../../rows/shapes.js';
@@ -11,6 +11,7 @@ import { KeySet } from '../../../sql/skip/key-set.js';
 import { changedReferences, countRows } from '../read/reference-rows.js';
 import { KEYS_IN_ROW, MAX_TARGET } from '../../../sql/skip/references.js';
 import { hasIndexWork, readHeader, writtenSince } from '../read/skip-header.js';
+import { hasComponent, narrowKeys } from './narrow-sets.js';
 import { OrderUpdate } from './skip-order-update.js';
 import { changedSystems } from './system-update.js';
 import {
@@ -89,6 +90,7 @@ function changedRows(
   }
   // A parameter without a row has no value in any resource.
   if (parametersOf(written).some((one) => values.get(one)?.includes(PRESENCE) !== true)) return undefined;
+  if (narrowKeys(written.scope).some(({ component }) => values.get(component.key) === undefined)) return undefined;
   for (const [parameter, own] of values) rows.push(...changedSets(written, parameter, codes.get(parameter)!, own));
   const systems = Map.groupBy(
     kept.filter(([sort, subject]) => sort !== SETS && subject === SYSTEMS),
@@ -167,24 +169,29 @@ function holdersOf(
   code: string,
   values: readonly (string | number)[],
 ): ReadonlyMap<SqlValue, readonly number[]> {
-  const present = shapeHas(sql`${parameter}, -${parameter}`);
+  const [table] = tablesOf(written.scope.dialect.model, written.scope.type, code);
+  const isComponent = code.includes('$');
+  const present = isComponent
+    ? hasComponent({ key: parameter, table: table! }, sql`r0.key`)
+    : shapeHas(sql`${parameter}, -${parameter}`);
   const holders = new Map<SqlValue, number[]>();
   const add = (key: number, value: SqlValue): void => pushTo(holders, value, key);
   for (const [key, is] of written.among(present)) if (is === 1) add(key, PRESENCE);
-  const [table] = tablesOf(written.scope.dialect.model, written.scope.type, code);
+  if (isComponent) return holders;
   if (table === 'token' || table === 'reference') {
     const value = table === 'token' ? sql`x.code` : sql`x.target`;
     const from = table === 'token' ? sql`token` : sql`reference`;
     const rows = written.allOf(sql`SELECT x.resource, ${value} FROM json_each(${written.pending}) j CROSS JOIN ${from} x
       ON x.resource = j.value AND x.parameter = ${parameter} AND x.grp = 0 WHERE ${value} IS NOT NULL`);
     for (const [key, one] of rows) add(key as number, one!);
-    if (table === 'token')
-      for (const [key, is] of written.among(shapeHas(sql`-${parameter}`))) if (is === 1) add(key, SEVERAL);
-  } else if (table === 'date' || table === 'quantity') {
+  }
+  if (holdsIntervals(table)) {
     for (const key of written.severalOf(parameter, table)) add(key, SEVERAL);
     if (table === 'quantity') {
       for (const [value, keys] of unitsOf(written, parameter, values.map(String))) holders.set(value, [...keys]);
     }
+  } else {
+    for (const [key, is] of written.among(shapeHas(sql`-${parameter}`))) if (is === 1) add(key, SEVERAL);
   }
   return holders;
 }

@@ -2,14 +2,12 @@ import type { Criteria, MatchCriteria } from '../../../../search/criteria/criter
 import { type Condition, targetOf } from '../../../sql/pages/condition.js';
 import { parameterKey, type RowScope } from '../../../sql/rows.js';
 import type { Statements } from '../../database/statements.js';
-import { waysOfComposite } from '../../../sql/skip/composite-parts.js';
+import { type PresenceSets, setOfComposite } from '../../../sql/skip/composite-set.js';
 import {
   type ConditionSet,
-  intersection,
   type KnownSets,
   type MemberCondition,
   setOfCriteria,
-  union,
 } from '../../../sql/skip/condition-set.js';
 import type { KeySet } from '../../../sql/skip/key-set.js';
 import { asksForUnit } from '../../../sql/skip/range-tests.js';
@@ -20,7 +18,7 @@ import { RangeSets } from './range-sets.js';
 import { MAX_SCANNED, ScannedSets } from './scanned-sets.js';
 import { TokenSets } from './token-sets.js';
 import type { SkipIndex } from '../read/skip-index.js';
-import { SKIP_TUNING } from '../../rows/skip-row.js';
+import { PRESENCE, SEVERAL, SKIP_TUNING } from '../../rows/skip-row.js';
 
 /** Finds the sets of conditions: those that the skip index keeps, parts of its orders, and scans. */
 export class ConditionSets implements FindsSets {
@@ -32,6 +30,7 @@ export class ConditionSets implements FindsSets {
   readonly #ranges: RangeSets;
   readonly #others: OtherSets;
   readonly #tokens: TokenSets;
+  readonly #presence: PresenceSets;
   readonly #known = new Map<Condition, ConditionSet | undefined>();
 
   constructor(index: SkipIndex, scope: RowScope, statements: Statements, linked: LinkedSets) {
@@ -43,6 +42,11 @@ export class ConditionSets implements FindsSets {
     this.#ranges = new RangeSets(index, scope, statements, this.#scanned);
     this.#others = new OtherSets(index, scope, this.#scanned, (target) => this.#keyOf(target));
     this.#tokens = new TokenSets(index, scope);
+    this.#presence = {
+      emptySet: () => index.emptySet(),
+      present: (key) => index.setOf(key as number, PRESENCE),
+      several: (key) => index.setOf(key as number, SEVERAL),
+    };
   }
 
   /** The set for a page. Undefined if finding it takes too long. */
@@ -103,16 +107,8 @@ export class ConditionSets implements FindsSets {
       }
       case 'id':
         return this.#scanned.inRanges(criteria, SKIP_TUNING.maxLookedUp);
-      case 'composite': {
-        const ways = waysOfComposite(criteria, this.#scope.dialect.model, this.#scope.type);
-        return union(
-          ways.map(({ parts, suffices }) => {
-            const found = intersection(parts.map((one) => one && this.#setOf(one, limit)));
-            // A resource may pass the tests with values of different groups.
-            return suffices ? found : found && { set: found.set, exact: false };
-          }),
-        );
-      }
+      case 'composite':
+        return setOfComposite(criteria, this.#scope, this.#presence, (part) => this.#setOf(part, limit));
       case 'has':
         return this.#linked.having(criteria, limit);
       case 'chain':

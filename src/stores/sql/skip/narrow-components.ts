@@ -1,9 +1,9 @@
-import type { SearchComponentDefinition, SearchParameterDefinition } from '../../../../fhir/model/definition-types.js';
-import type { FhirModel } from '../../../../fhir/model/fhir-model.js';
-import { perModel } from '../../../../fhir/model/per-model.js';
-import { getOrCreate } from '../../../../platform/maps.js';
-import type { CompositeCriteria } from '../../../../search/criteria/criteria.js';
-import { waysOfComposite } from '../../../sql/skip/composite-parts.js';
+import type { SearchComponentDefinition, SearchParameterDefinition } from '../../../fhir/model/definition-types.js';
+import type { FhirModel } from '../../../fhir/model/fhir-model.js';
+import { perModel } from '../../../fhir/model/per-model.js';
+import { getOrCreate } from '../../../platform/maps.js';
+import type { CompositeCriteria } from '../../../search/criteria/criteria.js';
+import { waysOfComposite } from './composite-parts.js';
 
 /** A component that has fewer values than the plain parameter of its part. */
 export interface NarrowComponent {
@@ -35,7 +35,7 @@ export function narrowWays(
 ): readonly (readonly (NarrowComponent | undefined)[] | undefined)[] {
   const known = narrowByValues(model, type);
   const { path: roots = [], components = [] } = model.searchParameter(type, criteria.parameter) ?? {};
-  return waysOfComposite(criteria, model, type).map(({ parts }, way) => {
+  return waysOfComposite(criteria, model, type).map((parts, way) => {
     if (roots[way]!.length > 0) return undefined;
     const narrow: (NarrowComponent | undefined)[] = [];
     for (const [place, part] of parts.entries()) {
@@ -75,7 +75,7 @@ function narrowIn(
   const tests = components.map(() => ANY);
   const [way] = waysOfComposite({ kind: 'composite', parameter: code, tests }, model, type);
   return components.flatMap((one, place) => {
-    const plain = way!.parts[place]?.parameter;
+    const plain = way![place]?.parameter;
     if (plain === undefined || one.type === 'token' || !hasOthers(plain, one, model, type)) return [];
     return [[valuesOf(one), { component: `${code}$${place}`, plain }] as const];
   });
