@@ -37,6 +37,28 @@ test('long strings are folded once for all parameters, with other work between t
   expect([...values]).toEqual(texts.map((text, n) => ({ kind: 'string', text, folded: `e${n}${' x'.repeat(1_000)}` })));
 });
 
+test('many values of one parameter are indexed with other work between them', async () => {
+  const withComponents = (length: number): AnyResource => {
+    const component = Array.from({ length }, (_, n) => ({
+      code: { coding: [{ system: 'http://x', code: `c${n % 1_500}` }] },
+      valueQuantity: n % 3 === 0 ? undefined : { value: n, unit: 'mg' },
+    }));
+    return of({ resourceType: 'Observation', status: 'final', component });
+  };
+  const containing = (resource: AnyResource): AnyResource =>
+    of({ resourceType: 'Observation', hasMember: [{ reference: '#o' }], contained: [{ ...resource, id: 'o' }] });
+  const turnsOf = async (resource: AnyResource): Promise<number> => {
+    const { result, turns } = await countTurns(() => indexEntriesInTurns(R4, resource, new Pace()));
+    expect(result).toEqual(indexEntries(R4, resource));
+    return turns;
+  };
+  PACE.turnMs = 0;
+  for (const make of [withComponents, (length: number) => containing(withComponents(length))]) {
+    // Six parameters have values of components.
+    expect(await turnsOf(make(2_000))).toBeGreaterThan((await turnsOf(make(1))) + 30);
+  }
+});
+
 test('words of long strings are indexed in turns too', async () => {
   const model = await extendDefinitions(R4, { words: true });
   const name = [{ family: `Long ${'Ab-cd '.repeat(300)}` }, { family: 'ab Short' }];

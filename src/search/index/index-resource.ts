@@ -37,7 +37,7 @@ export function indexEntries(model: FhirModel, resource: AnyResource): IndexEntr
   return writer.entries;
 }
 
-/** {@link indexEntries} of a large resource, in turns with other work: between parameters, and between long strings. */
+/** {@link indexEntries} of a large resource, in turns with other work: between parameters, many values and long strings. */
 export async function indexEntriesInTurns(
   model: FhirModel,
   resource: AnyResource,
@@ -52,7 +52,7 @@ export function* indexing(model: FhirModel, resource: AnyResource): Generator<vo
   for (const index of indexersOf(model, resource.resourceType)) {
     yield;
     index(writer.resource, writer);
-    yield* writer.folding();
+    yield* writer.finishing();
   }
   yield;
   if (model.isResourceType(resource.resourceType)) addSecurityLabels(writer);
@@ -61,13 +61,13 @@ export function* indexing(model: FhirModel, resource: AnyResource): Generator<vo
 }
 
 /** Adds the entries of resources inside, recursively. */
-function* addingInside(model: FhirModel, { insides, entries }: IndexWriter, foldsLater: boolean): Generator<void> {
+function* addingInside(model: FhirModel, { insides, entries }: IndexWriter, inSteps: boolean): Generator<void> {
   for (const { number, type, resource, holder } of insides.found) {
     yield;
-    const writer = new IndexWriter(model, resource, insides, holder, foldsLater);
+    const writer = new IndexWriter(model, resource, insides, holder, inSteps);
     for (const index of indexersOf(model, type)) {
       index(resource, writer);
-      yield* writer.folding();
+      yield* writer.finishing();
     }
     for (const { parameter, group, value } of writer.entries) {
       const inside = insideGroup(number, group);
@@ -97,7 +97,9 @@ function indexersOf(model: FhirModel, type: string): readonly Indexer[] {
 function compileParameter(model: FhirModel, type: string, parameter: SearchParameterDefinition): Indexer | undefined {
   if (HELD_APART.has(parameter.code)) return undefined;
   const isComposite = parameter.components !== undefined;
-  const visit = isComposite ? compileComposite(model, type, parameter) : compileValues(model, { type }, parameter);
+  const visit = isComposite
+    ? compileComposite(model, type, parameter)
+    : compileValues(model, { type }, parameter, visitedInSteps);
   if (visit === undefined) return undefined;
   return (resource, writer) => {
     writer.begin(parameter.code, 0, parameter.words);
@@ -116,9 +118,17 @@ function compileValues(
   model: FhirModel,
   from: Position,
   { type, expression, path }: ValueExpression,
+  around: (visitor: Indexer | undefined) => Indexer | undefined = (visitor) => visitor,
 ): Indexer | undefined {
   if (path === undefined) return compileExpression(model, from.type, expression, type);
-  return compilePath(model, from.type, path, (position) => valueIndexer(model, type, position.type, position.element));
+  return compilePath(model, from.type, path, (position) =>
+    around(valueIndexer(model, type, position.type, position.element)),
+  );
+}
+
+/** A visitor of values that can wait; those of a component's are visited with the group that they are in. */
+function visitedInSteps(visitor: Indexer | undefined): Indexer | undefined {
+  return visitor && ((value, writer) => writer.visit(visitor, value));
 }
 
 /**
@@ -131,7 +141,7 @@ function compileComposite(model: FhirModel, type: string, parameter: SearchParam
   return compilePath<IndexWriter>(model, type, parameter.path ?? [], (position) => {
     const visits = components.map((component) => compileValues(model, position, component));
     if (!visits.every((visit) => visit !== undefined)) return undefined;
-    return (value, writer) => {
+    return visitedInSteps((value, writer) => {
       const start = writer.entries.length;
       const group = writer.nextGroup();
       for (let index = 0; index < visits.length; index++) {
@@ -142,6 +152,6 @@ function compileComposite(model: FhirModel, type: string, parameter: SearchParam
         writer.dropGroup(start);
         return;
       }
-    };
+    });
   });
 }

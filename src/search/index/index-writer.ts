@@ -1,5 +1,6 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { JsonObject } from '../../fhir/resource.js';
+import type { Visitor } from './element-path.js';
 import { fold, foldKey, indexedPart } from './fold.js';
 import { type InsideResource, InsideResources } from './inside.js';
 import type { IndexEntry, IndexValue, StringValue } from './index-entry.js';
@@ -22,24 +23,27 @@ export class IndexWriter {
   #seen: Set<string> | undefined;
   /** PERF: several parameters have the same names, and to fold a long one takes milliseconds. Few resources have any. */
   #longStrings: Map<string, LongString> | undefined;
-  /** Those of the current parameter that wait for {@link folding}; undefined: strings are folded at once. */
+  /** Long strings of the current parameter that wait for {@link finishing}; undefined: they are folded at once. */
   readonly #unfolded: LongString[] | undefined;
+  /** Visits of the current parameter that wait for {@link finishing}; undefined: values are visited at once. */
+  readonly #unvisited: Visit[] | undefined;
 
   /**
    * @param insides the resources inside the indexed one
    * @param holder the resource whose contained resources a reference `#id` names
-   * @param foldsLater whether long strings wait for {@link folding}
+   * @param inSteps whether values and long strings wait for {@link finishing}
    */
   constructor(
     model: FhirModel,
     resource: JsonObject,
     readonly insides = new InsideResources(model, resource),
     holder = resource,
-    foldsLater = false,
+    inSteps = false,
   ) {
     this.resource = resource;
     this.#holder = holder;
-    this.#unfolded = foldsLater ? [] : undefined;
+    this.#unfolded = inSteps ? [] : undefined;
+    this.#unvisited = inSteps ? [] : undefined;
   }
 
   /** Resolves a reference `#id` or, in a Bundle entry, the `fullUrl` of another entry. */
@@ -95,8 +99,20 @@ export class IndexWriter {
     else this.#unfolded.push(value);
   }
 
-  /** Folds the long strings of the current parameter, each in a step. */
-  *folding(): Generator<void> {
+  /** Visits a value of the current parameter, now or in {@link finishing}. */
+  visit(visitor: Visitor<IndexWriter>, value: unknown): void {
+    if (this.#unvisited === undefined) visitor(value, this);
+    else this.#unvisited.push({ visitor, value });
+  }
+
+  /** Does what waits of the current parameter: many values in a step, and each long string. */
+  *finishing(): Generator<void> {
+    const visits = this.#unvisited?.splice(0) ?? [];
+    for (let index = 0; index < visits.length; index++) {
+      if ((index + 1) % STEP === 0) yield;
+      const { visitor, value } = visits[index]!;
+      visitor(value, this);
+    }
     for (const value of this.#unfolded?.splice(0) ?? []) {
       this.#fold(value);
       yield;
@@ -152,6 +168,14 @@ export class IndexWriter {
     return this.#seen.add(keyOf(parameter, value)).size === before;
   }
 }
+
+interface Visit {
+  readonly visitor: Visitor<IndexWriter>;
+  readonly value: unknown;
+}
+
+/** Values that are visited in one step, of some microseconds each. */
+const STEP = 256;
 
 /** A value of all parameters that have this text. Until it is folded, `folded` is empty. */
 type LongString = { -readonly [Member in keyof StringValue]: StringValue[Member] };

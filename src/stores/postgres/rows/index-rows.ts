@@ -1,7 +1,7 @@
 import { fold } from '../../../search/index/fold.js';
 import type { IndexEntry } from '../../../search/index/index-entry.js';
 import { orderKey } from '../../../search/index/order-key.js';
-import { markEntries } from '../../sql/extremes.js';
+import { markEntries, marking } from '../../sql/extremes.js';
 import { insideType } from '../../sql/index-changes.js';
 import { INDEX_TABLES, TABLE_NAMES } from '../../sql/index-tables.js';
 import type { IndexTable } from '../../sql/lookup.js';
@@ -30,6 +30,7 @@ export class IndexRows {
   readonly #shapes = new Map<string, { readonly type: string; readonly text: string }>();
   readonly #owners: (readonly [key: string, type: string])[] = [];
   #size = 0;
+  #characters = 0;
 
   /** @param shard the key of the project. */
   constructor(shard: string) {
@@ -39,6 +40,11 @@ export class IndexRows {
   /** Number of rows. */
   get size(): number {
     return this.#size;
+  }
+
+  /** UTF-16 units of their texts. */
+  get characters(): number {
+    return this.#characters;
   }
 
   /**
@@ -54,7 +60,7 @@ export class IndexRows {
   /** {@link add} in steps of about a millisecond. */
   *adding(key: string, type: string, entries: readonly IndexEntry[], all = entries): Generator<void, string> {
     const texts = new Set<string>();
-    const marked = markEntries(entries);
+    const marked = yield* marking(entries);
     const { marks } = marked;
     for (const [index, { parameter, group, value }] of entries.entries()) {
       if ((index + 1) % STEP === 0) yield;
@@ -193,6 +199,7 @@ export class IndexRows {
 
   #push(table: IndexTable, owner: Owner, ...values: readonly SqlValue[]): void {
     this.#size++;
+    for (const value of values) if (typeof value === 'string') this.#characters += value.length;
     const rows = this.#rows.get(table);
     const row = [...owner, ...values];
     if (rows === undefined) this.#rows.set(table, [row]);
