@@ -1,6 +1,8 @@
 import { type PGlite } from '@electric-sql/pglite';
 import { afterEach, describe, expect, test } from 'vitest';
+import { R4 } from '../../../src/fhir/r4.js';
 import type { AnyResource } from '../../../src/fhir/resource.js';
+import { parseParameter } from '../../../src/search/parse/parse-parameter.js';
 import type { Change, Write } from '../../../src/store/write.js';
 import { COPY, copyInto, copyText } from '../../../src/stores/postgres/database/copy-text.js';
 import type { PostgresClient, PostgresScriptStatement } from '../../../src/stores/postgres/database/driver.js';
@@ -156,7 +158,8 @@ describe('commits by COPY and by arrays', () => {
     expect(copied).toEqual(asArrays);
   });
 
-  test('a bulk commit uses COPY, a small one does not', async () => {
+  /** A store, and the beginnings of the statements of its scripts. */
+  async function watched(): Promise<{ store: PostgresStore; scripts: string[][] }> {
     const scripts: string[][] = [];
     const pool = pglitePool(await newDatabase());
     const store = new PostgresStore({
@@ -172,6 +175,11 @@ describe('commits by COPY and by arrays', () => {
         };
       },
     });
+    return { store, scripts };
+  }
+
+  test('a bulk commit uses COPY, a small one does not', async () => {
+    const { store, scripts } = await watched();
     const patients = (from: number, count: number): readonly AnyResource[] =>
       Array.from({ length: count }, (_, n) => resourceOf('Patient', `p${from + n}`, { active: true, gender: 'other' }));
     await putAll(store, ...patients(0, 150));
@@ -193,6 +201,26 @@ describe('commits by COPY and by arrays', () => {
     // Where some exist, resources are written by the statement that replaces them.
     await putAll(store, ...patients(1_200, 400));
     expect(scripts).toEqual([['COPY token', 'COMMIT']]);
+    await store.close();
+  });
+
+  test('few rows with long texts are written by COPY, piece by piece', async () => {
+    const { store, scripts } = await watched();
+    const patient = (letter: string): AnyResource => {
+      const name = Array.from({ length: 8 }, (_, n) => ({ family: `${n} ${letter.repeat(60_000)}` }));
+      return resourceOf('Patient', 'p', { name });
+    };
+    await putAll(store, resourceOf('Patient', 'short', { name: [{ family: 'a' }] }));
+    expect(scripts).toEqual([]);
+    // Eight names of 60,000 characters, folded and not, are values of three parameters.
+    await putAll(store, patient('a'));
+    expect(scripts.map((texts) => texts.slice(-2))).toEqual([['COPY string', 'COMMIT']]);
+    scripts.length = 0;
+    await putAll(store, patient('b'));
+    expect(scripts).toEqual([['COPY token', 'COPY string', 'COMMIT']]);
+    const criteria = parseParameter(R4, 'Patient', 'family:contains', ['7 bbbb']);
+    expect((await store.search(queryOf('Patient', criteria))).matches).toHaveLength(1);
+    expect((await store.verify()).problems).toEqual([]);
     await store.close();
   });
 

@@ -163,7 +163,7 @@ export class ProjectWrites {
     for (const type of erased) {
       for (const statement of removeSkipRows(this.#shard, type)) await transaction.run(statement);
     }
-    if (transaction.copies && this.size >= COPY.fromRows) await this.#copy(transaction, alone);
+    if (transaction.copies && this.#isBulk) await this.#copy(transaction, alone);
     else {
       const statement = prepared(this.#statement(this.#rows.inserts()));
       await (alone ? transaction.writeAlone(statement) : transaction.run(statement));
@@ -171,6 +171,10 @@ export class ProjectWrites {
     for (const [text, { key }] of this.#holders) this.#heldThere.set(text, key);
     this.#pending = new Map();
     this.#rows = new IndexRows(this.#shard);
+  }
+
+  get #isBulk(): boolean {
+    return this.size >= COPY.fromRows || this.#rows.characters >= COPY.fromCharacters;
   }
 
   /**

@@ -8,6 +8,11 @@ export const COPY = {
    * Observations has 600.
    */
   fromRows: 1_000,
+  /**
+   * UTF-16 units of the rows' texts from which COPY is used for fewer rows: the driver encodes all arrays of a statement in one
+   * turn of the event loop, and the rows of COPY piece by piece.
+   */
+  fromCharacters: 1_000_000,
 };
 
 /**
