@@ -5,7 +5,7 @@ import { parseShortText, parsingAtOnce, whenParsed } from '../../src/store/long-
 import type { ResourceStore } from '../../src/store/store.js';
 import { Statements } from '../../src/stores/sqlite/database/statements.js';
 import { checksum, summing } from '../../src/stores/sqlite/rows/checksum.js';
-import { ONE_TEXT } from '../../src/stores/sqlite/rows/contents.js';
+import { Contents, ONE_TEXT, TEXTS } from '../../src/stores/sqlite/rows/contents.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { keyOf, put, queryOf, resourceOf } from '../../src/testing/conformance-case.js';
 import { storeConformance } from '../../src/testing/store-conformance.js';
@@ -94,6 +94,37 @@ test('a read of SQLite reads a long text once', async () => {
   // The second read shares the resource with the third.
   expect(reads).toBe(2);
   vi.restoreAllMocks();
+});
+
+test('a history of SQLite reads one long text after the other, and short ones together', async () => {
+  const store = closing(new SqliteStore(fileNamed(`${files++}.db`)));
+  const key = keyOf('Patient', 'a');
+  const versions = ['short', 'x'.repeat(200), 'other', 'y'.repeat(300), 'z'.repeat(150)];
+  for (const family of versions) await store.commit([put(resourceOf('Patient', 'a', { name: [{ family }] }))]);
+  await store.commit([{ kind: 'delete', key }]);
+  const familiesOf = async (limit: number): Promise<unknown[]> => {
+    const { entries, total } = await store.history(key, { offset: 0, limit });
+    expect(total).toBe(6);
+    return entries.map((one) =>
+      one.kind === 'delete' ? one.versionId : (one.resource as { name?: { family?: string }[] }).name?.[0]?.family,
+    );
+  };
+  const statements = vi.spyOn(Statements.prototype, 'read');
+  expect(await familiesOf(10)).toEqual(['6', ...versions.toReversed()]);
+  const read = statements.mock.calls.map(([text]) => text);
+  expect(read.filter((text) => text === ONE_TEXT)).toHaveLength(5);
+  expect(read.filter((text) => text === TEXTS)).toHaveLength(0);
+  vi.restoreAllMocks();
+  // A removal between two texts.
+  vi.spyOn(Contents.prototype, 'textsOf').mockReturnValueOnce([undefined]);
+  expect(await familiesOf(3)).toEqual(['6', ...versions.toReversed().slice(0, 2)]);
+  vi.restoreAllMocks();
+  Object.assign(PARSED_PARTS, { long });
+  const together = vi.spyOn(Statements.prototype, 'read');
+  expect(await familiesOf(10)).toEqual(['6', ...versions.toReversed()]);
+  expect(together.mock.calls.filter(([text]) => text === TEXTS)).toHaveLength(1);
+  vi.restoreAllMocks();
+  Object.assign(PARSED_PARTS, { long: 100 });
 });
 
 test('the checksum of a long text is made in steps', () => {

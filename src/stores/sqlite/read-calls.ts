@@ -1,6 +1,6 @@
 import type { CallOptions } from '../../store/call-options.js';
 import type { ReferenceTarget, ResourceKey } from '../../store/resource-key.js';
-import type { TypeHistoryEntry, TypeHistoryQuery } from '../../store/history.js';
+import type { HistoryPage, TypeHistoryEntry, TypeHistoryQuery } from '../../store/history.js';
 import type { SearchPage, SearchQuery } from '../../store/search-query.js';
 import type { ReadResult, StoredResource } from '../../store/stored-resource.js';
 import { ready } from '../../platform/ready.js';
@@ -12,6 +12,7 @@ import type { Connection } from './connection.js';
 import type { Contents, ElementsAt } from './rows/contents.js';
 import type { IndexesOnDemand } from './indexes-on-demand.js';
 import { isTextLost } from './rows/kept-text.js';
+import { entriesOf, findVersions, type VersionPage } from './rows/version-page.js';
 import type { KeyPage } from './search/search.js';
 import type { SkipRefresh } from './skip-refresh.js';
 import { THREAD_TUNING } from './database/tuning.js';
@@ -48,6 +49,14 @@ export class ReadCalls {
     options?: CallOptions,
   ): Promise<readonly SearchPage[]> {
     return this.#whileKept(() => this.#searchByReference(query, parameter, targets, options));
+  }
+
+  history(
+    key: ResourceKey,
+    page: { readonly offset: number; readonly limit: number },
+    options?: CallOptions,
+  ): Promise<HistoryPage> {
+    return this.#whileKept(() => this.#history(key, page, options));
   }
 
   typeHistory(query: TypeHistoryQuery, options?: CallOptions): Promise<readonly TypeHistoryEntry[]> {
@@ -141,6 +150,23 @@ export class ReadCalls {
     );
     let start = 0;
     return pages.map((page) => filled(page, resources.slice(start, (start += page.keys.length))));
+  }
+
+  /** PERF: the texts are read a few at a time. A page of versions may have gigabytes of them. */
+  async #history(
+    key: ResourceKey,
+    page: { readonly offset: number; readonly limit: number },
+    options?: CallOptions,
+  ): Promise<HistoryPage> {
+    if (this.#calls.isTurnSpent) await this.#calls.nextTurn();
+    const { database, statements, dictionaries, contents } = this.#connection;
+    const find = (): VersionPage => findVersions(statements, dictionaries, key, page);
+    const found = this.#calls.run(options, () => asOfNow(database, find));
+    const { versions, total } = found;
+    const entries = await this.#inSlices(versions.length, options, (start, end) =>
+      entriesOf(found, contents, start, end),
+    );
+    return { entries, total };
   }
 
   async #typeHistory(query: TypeHistoryQuery, options?: CallOptions): Promise<readonly TypeHistoryEntry[]> {

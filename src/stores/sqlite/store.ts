@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { CallOptions } from '../../store/call-options.js';
-import type { HistoryEntry, HistoryPage, TypeHistoryEntry, TypeHistoryQuery } from '../../store/history.js';
+import type { HistoryPage, TypeHistoryEntry, TypeHistoryQuery } from '../../store/history.js';
 import type { StoreRemoval } from '../../store/removal.js';
 import type { ReferenceTarget, ResourceKey } from '../../store/resource-key.js';
 import type { SearchPage, SearchQuery } from '../../store/search-query.js';
@@ -12,7 +12,6 @@ import type { FhirError } from '../../fhir/error.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { TypeParameter } from '../../search/criteria/parameters-of.js';
 import { ChangeFeed } from '../../store/change-feed.js';
-import { whenParsed } from '../../store/long-texts.js';
 import { CallRunner } from './call-runner.js';
 import { resolveConfig, type SqliteStoreOptions } from './config.js';
 import { configureConnection } from './database/configure.js';
@@ -154,21 +153,12 @@ export class SqliteStore implements ResourceStore {
     return this.#calls.run(options, () => this.#connection.status.accessEpoch());
   }
 
-  async history(
+  history(
     key: ResourceKey,
     page: { readonly offset: number; readonly limit: number },
     options?: CallOptions,
   ): Promise<HistoryPage> {
-    if (this.#calls.isTurnSpent) await this.#calls.nextTurn();
-    const kept = this.#calls.run(options, () =>
-      asOfNow(this.#database, () => this.#connection.reads.history(key, page)),
-    );
-    const entries: HistoryEntry[] = [];
-    for (const parse of kept.versions) {
-      if (this.#calls.isTurnSpent) await this.#calls.nextTurn();
-      entries.push(await whenParsed(() => this.#calls.run(options, parse)));
-    }
-    return { entries, total: kept.total };
+    return this.#reads.history(key, page, options);
   }
 
   typeHistory(query: TypeHistoryQuery, options?: CallOptions): Promise<readonly TypeHistoryEntry[]> {

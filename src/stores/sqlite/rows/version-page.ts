@@ -1,0 +1,84 @@
+import { PARSED_PARTS } from '../../../fhir/json/parse-in-turns.js';
+import { erasureOf } from '../../../store/erasure.js';
+import { pageOf } from '../../../store/guards.js';
+import type { HistoryEntry } from '../../../store/history.js';
+import type { ResourceKey } from '../../../store/resource-key.js';
+import type { Statements } from '../database/statements.js';
+import type { Contents } from './contents.js';
+import type { Dictionaries } from './dictionary.js';
+import { assertWhole, textLost } from './kept-text.js';
+
+/** A page of the versions of a resource, newest first, without their texts. */
+export interface VersionPage {
+  readonly versions: readonly VersionRow[];
+  /** Of the whole history. */
+  readonly total: number;
+  /** The key of the `resource` row. */
+  readonly resource: number;
+  /** Why the resource was erased; null: it was not. */
+  readonly erased: string | null;
+}
+
+type VersionRow = readonly [
+  key: number,
+  version: number,
+  /** Milliseconds since 1970. */
+  updated: number,
+  /** Length of the text; null: a deletion. */
+  octets: number | null,
+  /** Of a deletion: its checksum. */
+  sum: number | null,
+];
+
+export function findVersions(
+  statements: Statements,
+  dictionaries: Dictionaries,
+  { project, type, id }: ResourceKey,
+  page: { readonly offset: number; readonly limit: number },
+): VersionPage {
+  const { offset, limit = 0 } = pageOf(page);
+  const collection = dictionaries.collections.find(project, type);
+  const row = collection === undefined ? undefined : statements.read(FIND_RESOURCE).get(collection, id);
+  if (row === undefined) return NO_VERSIONS;
+  const [resource, erased] = row as [number, string | null];
+  const [total] = statements.read(COUNT_VERSIONS).get(resource) as [number];
+  const versions = statements.read(LIST_VERSIONS).all(resource, limit, offset) as readonly VersionRow[];
+  return { versions, total, resource, erased };
+}
+
+/**
+ * The entries of versions between two positions; fewer where their texts are long. A long one comes alone.
+ *
+ * @throws FhirError `corrupt` - a version is not there; see {@link textLost}
+ */
+export function entriesOf(page: VersionPage, contents: Contents, start: number, end: number): HistoryEntry[] {
+  const versions = page.versions.slice(start, start + shortTexts(page.versions.slice(start, end)));
+  const keys = versions.filter(([, , , octets]) => octets !== null).map(([key]) => key);
+  const texts = keys.length === 0 ? [] : contents.textsOf(keys);
+  let next = 0;
+  return versions.map(([, version, updated, octets, sum]): HistoryEntry => {
+    if (octets === null) {
+      assertWhole([page.resource, version, updated, null, sum]);
+      const lastUpdated = new Date(updated).toISOString();
+      return { kind: 'delete', versionId: String(version), lastUpdated, ...erasureOf(page.erased) };
+    }
+    const kept = texts[next++];
+    if (kept === undefined) throw textLost();
+    return { kind: 'put', ...contents.fromText(kept, undefined) };
+  });
+}
+
+/** How many versions have texts that are not long together; at least one. */
+function shortTexts(versions: readonly VersionRow[]): number {
+  let octets = 0;
+  const end = versions.findIndex(([, , , length]) => (octets += length ?? 0) >= PARSED_PARTS.long);
+  return end < 0 ? versions.length : Math.max(1, end);
+}
+
+const NO_VERSIONS: VersionPage = { versions: [], total: 0, resource: 0, erased: null };
+
+const FIND_RESOURCE = 'SELECT key, erased FROM resource WHERE collection = ? AND id = ?';
+const COUNT_VERSIONS = 'SELECT count(*) FROM version WHERE resource = ?';
+/** PERF: SQLite knows the length of a text without reading it; what is behind a text it finds only by reading it. */
+const LIST_VERSIONS = `SELECT key, version, updated, octet_length(text), CASE WHEN text IS NULL THEN sum END
+  FROM version WHERE resource = ? ORDER BY version DESC LIMIT ? OFFSET ?`;
