@@ -1,6 +1,7 @@
 import type { FhirModel } from '../model/fhir-model.js';
 import { PARTS, sizeOf } from '../json/parts.js';
 import { isJsonObject, type JsonObject } from '../resource.js';
+import { checkingBase64 } from './base64.js';
 import {
   checkElement,
   checkValue,
@@ -75,9 +76,8 @@ function* checkingElement(element: ElementPlan, value: unknown, owner: JsonObjec
 
 /** `checkValue` in steps, of what is longer than a part. */
 function* checkingValue(element: ElementPlan, value: unknown, walk: Walk): Generator<void> {
-  if (element.type === 'xhtml' && typeof value === 'string') {
-    return endPrimitive(element, value, yield* checkingXhtml(value), walk);
-  }
+  const checking = typeof value === 'string' ? LONG_TEXTS.get(element.type) : undefined;
+  if (checking !== undefined) return endPrimitive(element, value, yield* checking(value as string), walk);
   const plan = element.check === undefined && isJsonObject(value) ? typePlan(walk.model, element.type) : undefined;
   if (plan === undefined || (plan.isResource && !hasKnownType(value as JsonObject, walk))) {
     return checkValue(element, value, walk);
@@ -94,3 +94,9 @@ function* checkingValue(element: ElementPlan, value: unknown, walk: Walk): Gener
     scope.inside = inside;
   } else yield* checkingResource(walk.model, object, walk.findings, walk.conditionalReferences);
 }
+
+/** Checks of the primitive types whose texts may be long. */
+const LONG_TEXTS = new Map([
+  ['base64Binary', checkingBase64],
+  ['xhtml', checkingXhtml],
+]);

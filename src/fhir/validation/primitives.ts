@@ -1,3 +1,4 @@
+import { checkBase64 } from './base64.js';
 import type { PrimitiveProblem } from './primitive-problem.js';
 import { checkXhtml } from './xhtml.js';
 
@@ -39,7 +40,7 @@ const instant = dated(
 const uri = pattern(/^[^ \t\n\r]+$/, 'a URI: a string that is not empty and has no white space');
 
 const CHECKS: ReadonlyMap<string, PrimitiveCheck> = new Map([
-  ['base64Binary', base64],
+  ['base64Binary', checkBase64],
   ['boolean', oneKind('boolean', 'true or false')],
   ['canonical', uri],
   [
@@ -111,37 +112,4 @@ function dayExists(text: string): boolean {
   if (month !== 2 || day !== 29) return day <= DAYS_OF_MONTH[month - 1]!;
   const year = Number(text.slice(0, 4));
   return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
-}
-
-const NO_BASE64 = { code: 'value', expectation: 'base64: groups of four characters, padded at the end only' };
-
-/**
- * Groups of four characters, white space between groups only. A loop instead of a regular expression: attachments are
- * megabytes long and would exhaust the engine's backtracking stack.
- */
-function base64(value: unknown): PrimitiveProblem | undefined {
-  if (typeof value !== 'string') return NO_BASE64;
-  let digits = 0;
-  let padding = 0;
-  for (let index = 0; index < value.length; index++) {
-    const unit = value.charCodeAt(index);
-    if (unit === 61) padding++;
-    else if (isBase64Digit(unit) && padding === 0) digits++;
-    else if (!isWhiteSpace(unit) || (digits + padding) % 4 !== 0) return NO_BASE64;
-  }
-  return digits > 0 && padding <= 2 && (digits + padding) % 4 === 0 ? undefined : NO_BASE64;
-}
-
-function isBase64Digit(unit: number): boolean {
-  return (
-    (unit >= 97 && unit <= 122) ||
-    (unit >= 65 && unit <= 90) ||
-    (unit >= 48 && unit <= 57) ||
-    unit === 43 ||
-    unit === 47
-  );
-}
-
-function isWhiteSpace(unit: number): boolean {
-  return unit === 32 || unit === 9 || unit === 10 || unit === 13;
 }
