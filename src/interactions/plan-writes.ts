@@ -14,6 +14,7 @@ import type { GuardedKey, GuardedWrite } from '../access/contract.js';
 import { expectationOf } from './if-match.js';
 import { withIndex } from '../access/write-error.js';
 import type { WriteRequest } from './write-request.js';
+import { inTurns, Pace } from '../platform/pace.js';
 import { onFirstUse } from '../platform/on-first-use.js';
 
 /** A write of the commit, and the meaning of its failure. */
@@ -165,11 +166,13 @@ class Planner {
     const made = this.state.get(keyText(key));
     if (made === null) throw gone(key);
     const before = made ?? requireFound(this.stored.get(keyText(key)), key);
-    const { applyJsonPatch } = await loadJsonPatch();
-    if (!('versionId' in before)) return this.#put(key, applyJsonPatch(before, operations), stated, from);
+    const { applyingJsonPatch } = await loadJsonPatch();
+    const patch = (resource: AnyResource): Promise<AnyResource> =>
+      inTurns(applyingJsonPatch(resource, operations), new Pace());
+    if (!('versionId' in before)) return this.#put(key, await patch(before), stated, from);
     const expect = stated ?? { version: before.versionId };
     const role = stated === undefined ? 'patched' : 'write';
-    this.#put(key, applyJsonPatch(before.resource, operations), expect, from, role);
+    this.#put(key, await patch(before.resource), expect, from, role);
   }
 
   /** See https://hl7.org/fhir/R4/http.html#delete. */

@@ -1,10 +1,11 @@
 import { quote } from '../messages/quote.js';
 import { FhirError } from '../error.js';
-import { copyFromHost } from '../json/copy-json.js';
-import { hasDecimalText } from '../json/stringify-json.js';
+import { copyingFromHost } from '../json/copy-json.js';
+import { findingDecimalText, hasDecimalText } from '../json/stringify-json.js';
 import { sizeOf } from '../json/parts.js';
 import { sameJson } from '../json/same-json.js';
 import { withDecimalTexts, withWrittenDecimals, WrittenDecimal } from '../json/written-decimal.js';
+import { inOneGo } from '../../platform/pace.js';
 import { isJsonObject, type AnyResource, MAX_RESOURCE_DEPTH } from '../resource.js';
 import { readJsonPatch, type ReadOperation } from './read-json-patch.js';
 import { formatPointer, parentOf, valueAt } from './json-pointer.js';
@@ -38,10 +39,17 @@ const OPERATION_LEVELS = 2;
  * @throws FhirError `too-costly` - too many operations, or too much copied
  */
 export function applyJsonPatch(resource: AnyResource, operations: unknown): AnyResource {
+  return inOneGo(applyingJsonPatch(resource, operations));
+}
+
+/** {@link applyJsonPatch}; the resource is copied in steps. */
+export function* applyingJsonPatch(resource: AnyResource, operations: unknown): Generator<void, AnyResource> {
   // PERF: moving the texts of decimals with their values takes five times as long as a copy.
   const movesTexts =
-    hasDecimalText(resource) || !fits(operations, MAX_RESOURCE_DEPTH + OPERATION_LEVELS) || hasDecimalText(operations);
-  const patched = (movesTexts ? withWrittenDecimals(resource) : copyFromHost(resource)) as AnyResource;
+    (yield* findingDecimalText(resource)) ||
+    !fits(operations, MAX_RESOURCE_DEPTH + OPERATION_LEVELS) ||
+    hasDecimalText(operations);
+  const patched = movesTexts ? (withWrittenDecimals(resource) as AnyResource) : yield* copyingFromHost(resource);
   let copied = 0;
   for (const [index, operation] of readJsonPatch(operations).entries()) {
     if (operation.op === 'copy') copied += costOfCopy(valueAt(patched, operation.from));

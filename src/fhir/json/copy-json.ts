@@ -13,12 +13,17 @@ export function copyForHost<Value>(value: Value): Value {
 /** {@link copyForHost} for values of any size: a long value is copied in parts, and other work runs between them. */
 export async function copyForHostInTurns<Value>(value: Value): Promise<Value> {
   if (!isLong(value)) return copyForHost(value);
-  return (await inTurns(copying(value as object), new Pace())) as Value;
+  return (await inTurns(copying(value as object, true), new Pace())) as Value;
 }
 
 /** A deep copy of plain JSON from code of the host, in which hidden texts of decimals are visible to spread. */
 export function copyFromHost<Value>(value: Value): Value {
   return copy(value, false) as Value;
+}
+
+/** {@link copyFromHost} in steps. */
+export function copyingFromHost<Value extends object>(value: Value): Generator<void, Value> {
+  return copyingMember(value, false) as Generator<void, Value>;
 }
 
 type Copied = { [name: string]: unknown };
@@ -31,22 +36,22 @@ function copy(value: unknown, hidden: boolean): unknown {
   return withTexts(value, copied, hidden);
 }
 
-/** {@link copyForHost} in steps. */
-function* copying(value: object): Generator<void, unknown> {
+/** {@link copy} in steps. */
+function* copying(value: object, hidden: boolean): Generator<void, unknown> {
   if (Array.isArray(value)) {
     const items: unknown[] = [];
-    for (const item of value as unknown[]) items.push(yield* copyingMember(item));
+    for (const item of value as unknown[]) items.push(yield* copyingMember(item, hidden));
     return items;
   }
   const copied: Copied = {};
-  for (const name of Object.keys(value)) setMember(copied, name, yield* copyingMember((value as Copied)[name]));
-  return withTexts(value, copied, true);
+  for (const name of Object.keys(value)) setMember(copied, name, yield* copyingMember((value as Copied)[name], hidden));
+  return withTexts(value, copied, hidden);
 }
 
-function* copyingMember(value: unknown): Generator<void, unknown> {
-  if (!isPart(value)) return yield* copying(value as object);
+function* copyingMember(value: unknown, hidden: boolean): Generator<void, unknown> {
+  if (!isPart(value)) return yield* copying(value as object, hidden);
   yield;
-  return copy(value, true);
+  return copy(value, hidden);
 }
 
 /** Sets an own member, even for the name `__proto__`. */
