@@ -1,11 +1,9 @@
 import { FhirError } from '../../../fhir/error.js';
 import type { AnyResource } from '../../../fhir/resource.js';
-import { pageOf } from '../../../store/guards.js';
 import { erasureOf } from '../../../store/erasure.js';
-import type { HistoryEntry } from '../../../store/history.js';
 import type { ResourceKey } from '../../../store/resource-key.js';
 import type { Deletion, ReadResult, StoredResource } from '../../../store/stored-resource.js';
-import { assertWhole, type KeptText, parseKept, textLost } from '../rows/kept-text.js';
+import { type KeptText, textLost } from '../rows/kept-text.js';
 import { Sql } from '../../sql/sql.js';
 import { type Contents, type ElementsAt, ONE_TEXT, TEXTS } from '../rows/contents.js';
 import type { Dictionaries } from '../rows/dictionary.js';
@@ -104,19 +102,6 @@ export class Reads {
     return this.#contents.isCaching ? [new Sql(ONE_STATE, one), new Sql(ONE_TEXT, [0])] : [new Sql(ONE_RESOURCE, one)];
   }
 
-  /** Versions of a resource, newest first. */
-  history(key: ResourceKey, page: { readonly offset: number; readonly limit: number }): KeptVersions {
-    const { project, type, id } = key;
-    const { offset, limit = 0 } = pageOf(page);
-    const collection = this.#dictionaries.collections.find(project, type);
-    const row = collection === undefined ? undefined : this.#statements.read(FIND_RESOURCE).get(collection, id);
-    if (row === undefined) return { versions: [], total: 0 };
-    const [resource, erased] = row as [number, string | null];
-    const [total] = this.#statements.read(COUNT_VERSIONS).get(resource) as [number];
-    const rows = this.#statements.read(LIST_VERSIONS).all(resource, limit, offset) as readonly VersionRow[];
-    return { versions: rows.map((version) => () => historyEntry(resource, version, erased)), total };
-  }
-
   /**
    * PERF: the usual read of one current resource is one statement. With a cache it leaves the text out, which takes four
    * times as long to read as all the rest, and a second one reads what is not cached.
@@ -180,12 +165,6 @@ export class Reads {
   }
 }
 
-/** A page of a history. Each version is parsed when it is called, which may take as long as for a hundred others. */
-export interface KeptVersions {
-  readonly versions: readonly (() => HistoryEntry)[];
-  readonly total: number;
-}
-
 /** The state of a version; `content` is null for a deletion. */
 export interface State {
   readonly version: number;
@@ -216,8 +195,6 @@ export type KeptState = readonly [
   erased: string | null,
 ];
 
-type VersionRow = readonly [version: number, updated: number, text: string | null, sum: number | null];
-
 const ONE_STATE =
   'SELECT version, updated, content, erased FROM resource WHERE collection = ? AND id = ? AND version > 0';
 const ONE_RESOURCE = `SELECT v.resource, v.version, v.updated, v.text, v.sum FROM resource r CROSS JOIN version v ON v.key = r.content
@@ -232,11 +209,6 @@ const WITH_TEXTS = {
 };
 const VERSION_STATE = `SELECT v.version, v.updated, CASE WHEN v.text IS NULL THEN NULL ELSE v.key END, r.erased
   FROM resource r CROSS JOIN version v ON v.resource = r.key WHERE r.collection = ? AND r.id = ? AND v.version = ?`;
-const FIND_RESOURCE = 'SELECT key, erased FROM resource WHERE collection = ? AND id = ?';
-const COUNT_VERSIONS = 'SELECT count(*) FROM version WHERE resource = ?';
-const LIST_VERSIONS =
-  'SELECT version, updated, text, sum FROM version WHERE resource = ? ORDER BY version DESC LIMIT ? OFFSET ?';
-
 /**
  * Reads columns of the states of many keys, each with its position.
  *
@@ -283,15 +255,4 @@ class FoundResult implements StoredResource {
     readonly lastUpdated: string,
     readonly resource: AnyResource,
   ) {}
-}
-
-function historyEntry(
-  resource: number,
-  [version, updated, text, sum]: VersionRow,
-  erased: string | null,
-): HistoryEntry {
-  const kept: KeptText = [resource, version, updated, text, sum];
-  if (text !== null) return { kind: 'put', ...parseKept(kept) };
-  assertWhole(kept);
-  return { kind: 'delete', ...deletionOf({ version, updated, erased }) };
 }
