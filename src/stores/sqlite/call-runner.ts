@@ -65,8 +65,13 @@ export class CallRunner {
     return this.#threads !== undefined && this.#turn.isSpent;
   }
 
-  /** Waits until other work has had its turn. */
+  /** Waits until other work has had its turn, before a call. */
   nextTurn(): Promise<void> {
+    return this.#turn.nextForBrief();
+  }
+
+  /** The same between the parts of a long call. */
+  nextTurnOfLong(): Promise<void> {
     return this.#turn.next();
   }
 
@@ -83,7 +88,7 @@ export class CallRunner {
 
   /** Runs a read: a thread does again what takes long in the event loop. */
   async read<Result>(call: ThreadCall, options: CallOptions | undefined, inline: () => Result): Promise<Result> {
-    if (this.isTurnSpent) await this.#turn.next();
+    if (this.isTurnSpent) await this.#turn.nextForBrief();
     const found = this.#readBriefly(options, inline);
     if (!(found instanceof TooLong)) return found;
     return this.inThread(options, (threads) => threads.read(call, options) as Promise<Result>, inline);

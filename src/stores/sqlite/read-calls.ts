@@ -238,7 +238,7 @@ export class ReadCalls {
   ): Promise<readonly Result[]> {
     const results: Result[] = [];
     while (results.length < length) {
-      if (this.#calls.isTurnSpent) await this.#calls.nextTurn();
+      if (this.#calls.isTurnSpent) await this.#calls.nextTurnOfLong();
       const start = results.length;
       // After a long text the slice is shorter.
       const found = whenParsed(() =>
