@@ -54,3 +54,22 @@ export function setOfOthers(present: KeySet, equal: ConditionSet, several: KeySe
   const exact = equal.exact && several.count === 0;
   return exact ? { set: sure, exact } : { set: present.copy().subtract(failing), exact, sure };
 }
+
+/**
+ * The resources with a value other than an excluded code or system: all with a value, minus those that have no other value.
+ *
+ * @param equal the resources with the excluded value
+ * @param several the resources with several codes; undefined if a system is excluded
+ * @param inOtherSystems the resources with the excluded code in each other system, or with a value of each other system
+ */
+export function setOfOtherTokens(
+  present: KeySet,
+  equal: KeySet,
+  several: KeySet | undefined,
+  inOtherSystems: readonly KeySet[],
+): ConditionSet {
+  const only = equal.copy();
+  if (several !== undefined) only.subtract(several);
+  for (const set of inOtherSystems) only.subtract(set);
+  return { set: present.copy().subtract(only), exact: true };
+}

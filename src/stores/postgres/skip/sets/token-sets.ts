@@ -2,6 +2,7 @@ import { codesOf } from '../../../../search/criteria/codes-of.js';
 import type { Criteria, MatchCriteria } from '../../../../search/criteria/criteria.js';
 import type { TokenTest } from '../../../../search/criteria/value-test.js';
 import { type ConditionSet, union } from '../../../sql/skip/condition-set.js';
+import { setOfOtherTokens } from '../../../sql/skip/other-values.js';
 import { ofParameter, parameterKey, type RowScope } from '../../../sql/rows.js';
 import { allOf, type Sql, sql } from '../../../sql/sql.js';
 import { NO_SYSTEM } from '../../rows/dialect.js';
@@ -62,10 +63,8 @@ export class TokenSets {
     const equal = this.#having(subject, excluded);
     const [several, present] = [SEVERAL, PRESENCE].map((name) => this.#index.setOf(subject, name));
     if (equal?.exact !== true || several === undefined || present === undefined) return undefined;
-    const only = equal.set.copy();
-    if (excluded.code !== undefined) only.subtract(several);
-    for (const one of this.#otherSystems(subject, excluded)) only.subtract(this.#having(subject, one)!.set);
-    return { set: present.copy().subtract(only), exact: true };
+    const others = this.#otherSystems(subject, excluded).map((one) => this.#having(subject, one)!.set);
+    return setOfOtherTokens(present, equal.set, excluded.code === undefined ? undefined : several, others);
   }
 
   /** Undefined for criteria that do not name codes or systems. */

@@ -4,6 +4,7 @@ import type { TokenTest } from '../../../../search/criteria/value-test.js';
 import { parameterKey, type RowScope } from '../../../sql/rows.js';
 import { type ConditionSet, union } from '../../../sql/skip/condition-set.js';
 import type { KeySet } from '../../../sql/skip/key-set.js';
+import { setOfOtherTokens } from '../../../sql/skip/other-values.js';
 import { PRESENCE, SEVERAL } from '../../rows/skip-row.js';
 import type { SkipIndex } from '../read/skip-index.js';
 
@@ -34,12 +35,10 @@ export class TokenSets {
     const equal = this.#having(subject, excluded);
     const [several, present] = [SEVERAL, PRESENCE].map((name) => this.#index.setOf(subject, name));
     if (equal?.exact !== true || several === undefined || present === undefined) return undefined;
-    const only = equal.set.copy();
-    if (excluded.code !== undefined) only.subtract(several);
-    for (const system of this.#otherSystems(subject, excluded)) {
-      only.subtract(this.#having(subject, { ...excluded, system })!.set);
-    }
-    return { set: present.copy().subtract(only), exact: true };
+    const others = this.#otherSystems(subject, excluded).map(
+      (system) => this.#having(subject, { ...excluded, system })!.set,
+    );
+    return setOfOtherTokens(present, equal.set, excluded.code === undefined ? undefined : several, others);
   }
 
   /** Undefined for criteria that other values than those with the named codes and systems pass too. */
