@@ -1,7 +1,4 @@
-import { nextTurn } from './timers.js';
-
-/** How long a loop runs before it lets other work run, in milliseconds. Only tests change it. */
-export const PACE = { turnMs: 10 };
+import { LOOP_TURN } from './loop-turn.js';
 
 /**
  * Lets other work run between the steps of a long loop.
@@ -11,16 +8,25 @@ export const PACE = { turnMs: 10 };
  *   if (pace.isSpent) await pace.next();
  */
 export class Pace {
-  #start = performance.now();
+  constructor() {
+    // The turn includes the first step.
+    void this.isSpent;
+  }
 
   /** Checked at each step, because one step may take as long as a thousand others. */
   get isSpent(): boolean {
-    return performance.now() - this.#start >= PACE.turnMs;
+    return LOOP_TURN.isSpent;
   }
 
-  async next(): Promise<void> {
-    await nextTurn();
-    this.#start = performance.now();
+  next(): Promise<void> {
+    return LOOP_TURN.next();
+  }
+}
+
+/** The pace of work that takes whole turns, such as an import. Other work that waits passes it. */
+export class LongPace extends Pace {
+  override next(): Promise<void> {
+    return LOOP_TURN.nextOfLong();
   }
 }
 

@@ -1,6 +1,7 @@
-import { expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { systemCaller } from '../../src/access/caller.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
+import { PACE } from '../../src/platform/loop-turn.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { sparingStore } from '../support/sparing-store.js';
 import { put } from '../../src/testing/conformance-case.js';
@@ -9,6 +10,9 @@ import { executeBy, ManualClock } from './manual-clock.js';
 
 const PATIENTS = 400;
 const PROJECT = 'clinic';
+
+// The manual clock alone decides when a request waits for its next turn.
+beforeAll(() => void (PACE.turnMs = 1e9));
 
 async function clinic(): Promise<MemoryStore> {
   const store = sparingStore(new MemoryStore());

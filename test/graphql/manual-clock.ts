@@ -9,6 +9,7 @@ import { prepareRequest, runOptionsOf } from '../../src/graphql/prepare-request.
 export class ManualClock implements Clock {
   /** How often somebody looked at it. */
   looks = 0;
+  readonly isTurnSpent = false;
   #time = 0;
   readonly #alarms = new Set<{ readonly at: number; readonly call: () => void }>();
 

@@ -3,7 +3,7 @@ import { PARSED_PARTS } from '../../src/fhir/json/parse-in-turns.js';
 import { headerOf, mediaTypeOf } from '../../src/http/http-types.js';
 import { bodyText, readJsonBody, readJsonBodyInTurns } from '../../src/http/read-body.js';
 import { readGraphqlRequest } from '../../src/http/read-graphql-request.js';
-import { PACE } from '../../src/platform/pace.js';
+import { PACE } from '../../src/platform/loop-turn.js';
 import { countTurns } from '../support/count-turns.js';
 
 const { long, size } = PARSED_PARTS;

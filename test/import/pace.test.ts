@@ -1,6 +1,6 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import { importBundle, MemoryStore, systemCaller } from '../../src/index.js';
-import { PACE } from '../../src/platform/pace.js';
+import { PACE } from '../../src/platform/loop-turn.js';
 import { READ_TUNING } from '../../src/store/read-in-parts.js';
 
 const DEFAULT = PACE.turnMs;

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
 import { DECODED, decodeBase64, decodeBase64InTurns } from '../../src/platform/base64.js';
-import { PACE } from '../../src/platform/pace.js';
+import { PACE } from '../../src/platform/loop-turn.js';
 import { below, createRandom, oneOf } from '../../src/testing/random.js';
 import { SEED } from '../support/chance.js';
 import { countTurns } from '../support/count-turns.js';

@@ -2,7 +2,7 @@ import { afterEach, beforeAll, expect, test } from 'vitest';
 import type { FhirModel } from '../../src/fhir/model/fhir-model.js';
 import { R4 } from '../../src/fhir/r4.js';
 import { createRepository, MemoryStore, systemCaller } from '../../src/index.js';
-import { PACE } from '../../src/platform/pace.js';
+import { PACE } from '../../src/platform/loop-turn.js';
 import { validateResource } from '../../src/profiles/validate-resource.js';
 import { extendDefinitions } from '../../src/search/extend/extend-definitions.js';
 import { countTurns } from '../support/count-turns.js';

@@ -1,7 +1,8 @@
 import { afterEach, expect, test } from 'vitest';
 import { R4 } from '../../src/fhir/r4.js';
 import { extendDefinitions } from '../../src/search/extend/extend-definitions.js';
-import { PACE, Pace } from '../../src/platform/pace.js';
+import { PACE } from '../../src/platform/loop-turn.js';
+import { Pace } from '../../src/platform/pace.js';
 import { indexEntries, indexEntriesInTurns } from '../../src/search/index/index-resource.js';
 import type { IndexEntry, IndexValue } from '../../src/search/index/index-entry.js';
 import type { AnyResource } from '../../src/fhir/resource.js';

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { PARSED_PARTS } from '../../src/fhir/json/parse-in-turns.js';
-import { PACE, Pace } from '../../src/platform/pace.js';
+import { PACE } from '../../src/platform/loop-turn.js';
+import { Pace } from '../../src/platform/pace.js';
 import { parseShortText, parsingAtOnce, whenParsed } from '../../src/store/long-texts.js';
 import type { ResourceStore } from '../../src/store/store.js';
 import { Statements } from '../../src/stores/sqlite/database/statements.js';

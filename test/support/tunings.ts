@@ -1,5 +1,5 @@
 import { PARTS } from '../../src/fhir/json/parts.js';
-import { PACE } from '../../src/platform/pace.js';
+import { PACE } from '../../src/platform/loop-turn.js';
 import { READ_TUNING } from '../../src/store/read-in-parts.js';
 import { SKIP_TUNING as POSTGRES_SKIPS } from '../../src/stores/postgres/rows/skip-row.js';
 import { TUNING as POSTGRES_SCANS } from '../../src/stores/postgres/scans/tuning.js';

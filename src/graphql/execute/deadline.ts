@@ -2,14 +2,14 @@ import { FhirError } from '../../fhir/error.js';
 import { inDoubt, isInDoubt } from '../../fhir/in-doubt.js';
 import type { CallOptions } from '../../store/call-options.js';
 import type { NowOrLater } from '../../platform/ready.js';
-import { nextTurn } from '../../platform/timers.js';
+import { LOOP_TURN } from '../../platform/loop-turn.js';
 import { LimitError } from '../limits.js';
 import { type Clock, SYSTEM_CLOCK } from './clock.js';
 
 /** How long a write may take to report its outcome after the request has ended. */
 const WRITE_GRACE_MS = 1000;
 
-/** How long a request keeps the event loop, in milliseconds. */
+/** How long a request works before another one that waits goes on, in milliseconds. */
 const YIELD_AFTER_MS = 5;
 
 /**
@@ -181,7 +181,7 @@ export class Deadline {
 
   /** Whether {@link yieldIfLong} is due. Checked before each step that may take milliseconds. */
   get isTurnOver(): boolean {
-    return this.clock.now() - this.#yielded >= YIELD_AFTER_MS;
+    return this.clock.now() - this.#yielded >= YIELD_AFTER_MS || this.clock.isTurnSpent;
   }
 
   /**
@@ -190,7 +190,7 @@ export class Deadline {
    */
   async yieldIfLong(): Promise<void> {
     if (!this.isTurnOver) return;
-    await nextTurn();
+    await LOOP_TURN.next();
     this.#yielded = this.clock.now();
     this.check();
   }

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { LOOP_TURN } from '../../platform/loop-turn.js';
 import { assertNotAborted, storeClosed } from '../../store/guards.js';
 import type { CallOptions } from '../../store/call-options.js';
 import type { Write } from '../../store/write.js';
@@ -13,7 +14,6 @@ import type { ResultOf, ThreadCall } from './threads/protocol.js';
 import { isLarge } from './threads/text-writes.js';
 import type { Threads } from './threads/threads.js';
 import { THREAD_TUNING } from './database/tuning.js';
-import { Turn } from './threads/turn.js';
 import { isBusy } from './database/transaction.js';
 
 /**
@@ -27,7 +27,6 @@ export class CallRunner {
   readonly #busyTimeout: number;
   readonly #clock: () => Date;
   readonly #groups: CommitGroups;
-  readonly #turn = new Turn();
   #threads: Threads | undefined;
   readonly #ownsDatabase: boolean;
   #isClosed = false;
@@ -43,8 +42,8 @@ export class CallRunner {
     this.#busyTimeout = busyTimeout;
   }
 
-  useThreads(create: (turn: Turn) => Threads): void {
-    this.#threads = create(this.#turn);
+  useThreads(create: () => Threads): void {
+    this.#threads = create();
     const { database } = this.#connection;
     database.pragma(`wal_autocheckpoint = ${LATE_CHECKPOINT_PAGES}`);
     // Waiting for a lock happens in a thread.
@@ -62,17 +61,17 @@ export class CallRunner {
 
   /** Whether other work is due before the next piece of a call. False without threads, which promise no fairness. */
   get isTurnSpent(): boolean {
-    return this.#threads !== undefined && this.#turn.isSpent;
+    return this.#threads !== undefined && LOOP_TURN.isSpent;
   }
 
   /** Waits until other work has had its turn, before a call. */
   nextTurn(): Promise<void> {
-    return this.#turn.nextForBrief();
+    return LOOP_TURN.next();
   }
 
   /** The same between the parts of a long call. */
   nextTurnOfLong(): Promise<void> {
-    return this.#turn.next();
+    return LOOP_TURN.nextOfLong();
   }
 
   /** Runs short work in the event loop. */
@@ -88,7 +87,7 @@ export class CallRunner {
 
   /** Runs a read: a thread does again what takes long in the event loop. */
   async read<Result>(call: ThreadCall, options: CallOptions | undefined, inline: () => Result): Promise<Result> {
-    if (this.isTurnSpent) await this.#turn.nextForBrief();
+    if (this.isTurnSpent) await LOOP_TURN.next();
     const found = this.#readBriefly(options, inline);
     if (!(found instanceof TooLong)) return found;
     return this.inThread(options, (threads) => threads.read(call, options) as Promise<Result>, inline);
@@ -180,13 +179,12 @@ export class CallRunner {
     const { commits } = this.#connection;
     const note = (writes: number): void => this.#threads?.noteCommit(writes);
     const isWriting = (): boolean => this.#threads?.isWriting === true;
-    const turn = this.#turn;
     return {
       get isWriting() {
         return isWriting();
       },
       get isTurnSpent() {
-        return turn.isSpent;
+        return LOOP_TURN.isSpent;
       },
       betweenWrites: (work) => (this.#threads === undefined ? work() : this.#threads.betweenWrites(work)),
       together: (lists) => {

@@ -113,7 +113,7 @@ export class SqliteStore implements ResourceStore {
       status.noteRemovals();
       if (ownsFile && hasLog && readers > 0) {
         const file = resolve(database.trim());
-        calls.useThreads((turn) => new Threads({ ...config, file }, turn));
+        calls.useThreads(() => new Threads({ ...config, file }));
       }
       if (config.reindex === 'background') this.#reindexing.begin();
     } catch (error) {

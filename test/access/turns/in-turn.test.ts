@@ -10,7 +10,7 @@ import { importBundle } from '../../../src/import/bundle/import-bundle.js';
 import { importNdjson } from '../../../src/import/ndjson/import-ndjson.js';
 import { initialize } from '../../../src/projects/clients/initialize.js';
 import { searchMembers } from '../../../src/projects/members/search-members.js';
-import { PACE } from '../../../src/platform/pace.js';
+import { PACE } from '../../../src/platform/loop-turn.js';
 import { createRepository } from '../../../src/repository/create-repository.js';
 import type { ResourceStore } from '../../../src/store/store.js';
 import { MemoryStore } from '../../../src/stores/memory/store.js';

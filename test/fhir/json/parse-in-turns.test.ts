@@ -2,7 +2,7 @@ import { afterEach, expect, test } from 'vitest';
 import { parseWithDecimals } from '../../../src/fhir/json/note-decimals.js';
 import { PARSED_PARTS, parseInTurns } from '../../../src/fhir/json/parse-in-turns.js';
 import { stringifyJson } from '../../../src/fhir/json/stringify-json.js';
-import { PACE } from '../../../src/platform/pace.js';
+import { PACE } from '../../../src/platform/loop-turn.js';
 import { below, createRandom, oneOf } from '../../../src/testing/random.js';
 import { cases, SEED } from '../../support/chance.js';
 import { countTurns } from '../../support/count-turns.js';

@@ -3,7 +3,7 @@ import { parseJson } from '../../../src/fhir/json/parse-json.js';
 import { CHARACTERS_PER_VALUE, PARTS } from '../../../src/fhir/json/parts.js';
 import { stringifyInTurns, stringifyResultInTurns, writingJson } from '../../../src/fhir/json/stringify-in-turns.js';
 import { markPlain, stringifyJson } from '../../../src/fhir/json/stringify-json.js';
-import { PACE } from '../../../src/platform/pace.js';
+import { PACE } from '../../../src/platform/loop-turn.js';
 import { below, createRandom, oneOf } from '../../../src/testing/random.js';
 import { cases, SEED } from '../../support/chance.js';
 

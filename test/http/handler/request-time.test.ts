@@ -1,7 +1,8 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import { systemCaller } from '../../../src/access/caller.js';
 import { createFhirHandler } from '../../../src/http/handler/create-fhir-handler.js';
-import { PACE, Pace } from '../../../src/platform/pace.js';
+import { PACE } from '../../../src/platform/loop-turn.js';
+import { Pace } from '../../../src/platform/pace.js';
 import { MemoryStore } from '../../../src/stores/memory/store.js';
 
 // The time of a request includes that of reading its JSON, which takes turns with other requests.

@@ -1,7 +1,7 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import type { FhirError } from '../../../src/fhir/error.js';
 import type { AnyResource } from '../../../src/fhir/resource.js';
-import { PACE } from '../../../src/platform/pace.js';
+import { PACE } from '../../../src/platform/loop-turn.js';
 import { nextTurn } from '../../../src/platform/timers.js';
 import { ALL } from '../../../src/search/criteria/criteria.js';
 import type { ResourceKey } from '../../../src/store/resource-key.js';

@@ -1,6 +1,7 @@
 import Database from 'better-sqlite3';
 import { copyFileSync } from 'node:fs';
 import { afterEach, describe, expect, test } from 'vitest';
+import { PACE } from '../../../src/platform/loop-turn.js';
 import type { AnyResource } from '../../../src/fhir/resource.js';
 import type { Criteria } from '../../../src/search/criteria/criteria.js';
 import { SqliteStore } from '../../../src/stores/sqlite/store.js';
@@ -18,7 +19,11 @@ const MALE: Criteria = { kind: 'match', parameter: 'gender', test: { kind: 'toke
 const PATIENTS = Array.from({ length: 24 }, (_, index) => resourceOf('Patient', `p${index}`, { gender: 'male' }));
 const IDS = PATIENTS.map(({ id }) => id!).toSorted();
 
-afterEach(() => void Object.assign(THREAD_TUNING, DEFAULTS));
+const { turnMs } = PACE;
+afterEach(() => {
+  Object.assign(THREAD_TUNING, DEFAULTS);
+  PACE.turnMs = turnMs;
+});
 
 /** The number of indexes in a file that a load goes without, as another process sees it. */
 function indexesOf(file: string): number {
@@ -127,7 +132,7 @@ describe.each([
 
 test('a load goes without the indexes by value, however little of it fits into the first part for the thread', async () => {
   // Each turn of the event loop prepares one write.
-  THREAD_TUNING.turnMs = 0;
+  PACE.turnMs = 0;
   const file = fileNamed('slow.db');
   const store = new SqliteStore(file, { readers: 1 });
   await store.commit(PATIENTS.map((patient) => put(patient)));

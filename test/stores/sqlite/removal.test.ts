@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { afterEach, expect, test, vi } from 'vitest';
+import { PACE } from '../../../src/platform/loop-turn.js';
 import type { AnyResource } from '../../../src/fhir/resource.js';
 import type { Criteria } from '../../../src/search/criteria/criteria.js';
 import { ALL } from '../../../src/search/criteria/criteria.js';
@@ -17,6 +18,7 @@ import { SEED } from '../../support/chance.js';
 import { temporaryFolder } from '../temporary-folder.js';
 
 const fileNamed = temporaryFolder();
+const { turnMs } = PACE;
 const TUNING = { ...THREAD_TUNING, ...REMOVAL_TUNING };
 const open: SqliteStore[] = [];
 let files = 0;
@@ -25,6 +27,7 @@ afterEach(async () => {
   vi.useRealTimers();
   vi.restoreAllMocks();
   Object.assign(THREAD_TUNING, TUNING);
+  PACE.turnMs = turnMs;
   await Promise.all(open.splice(0).map((store) => store.close()));
 });
 
@@ -217,7 +220,7 @@ test('a connection that answers nothing forgets what another one erased', async 
 
 test('a read whose resource is erased half-way is answered as of afterwards', async () => {
   THREAD_TUNING.slice = 1;
-  THREAD_TUNING.turnMs = 0;
+  PACE.turnMs = 0;
   const file = newFile();
   const [one, other] = [openStore(file), openStore(file)];
   const ids = ['a', 'b', 'c', 'd'];

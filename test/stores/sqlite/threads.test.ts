@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Worker } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { PACE } from '../../../src/platform/loop-turn.js';
 import { R4 } from '../../../src/fhir/r4.js';
 import { indexNeedsFhirPath, prepareModel } from '../../../src/search/index/prepare-model.js';
 import { FhirError } from '../../../src/fhir/error.js';
@@ -25,6 +26,7 @@ import { stopClock } from '../../support/stop-clock.js';
 import { modelWith } from '../models.js';
 import { temporaryFolder } from '../temporary-folder.js';
 
+const { turnMs } = PACE;
 const DEFAULTS = { ...THREAD_TUNING };
 const fileNamed = temporaryFolder();
 /** The open stores and their files. */
@@ -41,6 +43,7 @@ function noteWorker(worker: Worker): void {
 
 afterEach(async () => {
   Object.assign(THREAD_TUNING, DEFAULTS);
+  PACE.turnMs = turnMs;
   onWorker = () => undefined;
   await Promise.all([...files.keys()].map((store) => store.close()));
   files.clear();
@@ -77,7 +80,8 @@ function storeInLoop(options: SqliteStoreOptions = {}): SqliteStore {
 
 /** A store whose every search and commit goes to a thread, in parts that are as large on a slow machine. */
 function threadedStore(options: SqliteStoreOptions = {}): SqliteStore {
-  Object.assign(THREAD_TUNING, { inlineMs: -1, turnMs: 1e9, slice: 2, firstSlice: 2 });
+  Object.assign(THREAD_TUNING, { inlineMs: -1, slice: 2, firstSlice: 2 });
+  PACE.turnMs = 1e9;
   return newStore(options);
 }
 
@@ -357,7 +361,7 @@ describe('what leaves the event loop', () => {
 
   test('others have their turn between calls that follow each other', async () => {
     const store = storeInLoop();
-    THREAD_TUNING.turnMs = 0;
+    PACE.turnMs = 0;
     await store.commit([put(patient(1))]);
     let turns = 0;
     let counting = true;
@@ -486,7 +490,7 @@ describe('calls end', () => {
 
 test('a commit that waits for its turn when the store closes is made', async () => {
   const store = storeInLoop();
-  THREAD_TUNING.turnMs = 0;
+  PACE.turnMs = 0;
   await store.commit([put(patient(1))]);
   const waiting = store.commit([put(patient(2))]);
   await store.close();
@@ -517,7 +521,7 @@ describe('large resources', () => {
     const store = storeInLoop({ cacheBytes: 0 });
     for (let n = 0; n < 12; n++) await store.commit([put(large(`p${n}`))]);
     await store.read([{ project: PROJECT, type: 'Patient', id: 'p0' }]);
-    THREAD_TUNING.turnMs = 0;
+    PACE.turnMs = 0;
     const search = store.search(PATIENTS);
     expect(await turnsDuring(search)).toBeGreaterThanOrEqual(11);
     expect((await search).matches).toHaveLength(12);
@@ -530,7 +534,7 @@ describe('large resources', () => {
   test('of a history are read one by one, with other work between them', async () => {
     const store = storeInLoop();
     for (let n = 0; n < 12; n++) await store.commit([put(large('p'))]);
-    THREAD_TUNING.turnMs = 0;
+    PACE.turnMs = 0;
     const history = store.history({ project: PROJECT, type: 'Patient', id: 'p' }, { offset: 0, limit: 100 });
     expect(await turnsDuring(history)).toBeGreaterThanOrEqual(11);
     expect((await history).entries.map(({ versionId }) => versionId)).toEqual(
@@ -549,7 +553,7 @@ describe('large resources', () => {
   test('are sent to a thread one by one, with other work between them', async () => {
     const posted = vi.spyOn(Worker.prototype, 'postMessage');
     const store = newStore();
-    THREAD_TUNING.turnMs = 0;
+    PACE.turnMs = 0;
     const results = await store.commit(Array.from({ length: 30 }, (_, n) => put(large(`p${n}`))));
     expect(results).toHaveLength(30);
     const parts = posted.mock.calls.filter(([request]) => typeof request === 'object' && 'part' in (request as object));
@@ -682,7 +686,7 @@ describe('the death of a thread', () => {
 
   test('while parts of a commit are sent loses none of them', async () => {
     const store = threadedStore();
-    THREAD_TUNING.turnMs = 0;
+    PACE.turnMs = 0;
     await store.commit([put(patient(1))]);
     let parts = 0;
     let isEnded = false;

@@ -2,8 +2,6 @@
 export const THREAD_TUNING = {
   /** How long a call may hold the event loop before a thread takes it over, in milliseconds. Negative: it never begins there. */
   inlineMs: 20,
-  /** How long calls may follow each other before others have their turn, in milliseconds. */
-  turnMs: 10,
   /** From so many writes on a commit is a thread's. */
   largeCommit: 24,
   /** Values of a resource above which a thread finds its index entries; each takes 2 µs. */

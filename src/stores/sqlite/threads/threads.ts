@@ -1,5 +1,5 @@
 import type { FhirModel } from '../../../fhir/model/fhir-model.js';
-import { inTurns } from '../../../platform/pace.js';
+import { inTurns, LongPace } from '../../../platform/pace.js';
 import type { CallOptions } from '../../../store/call-options.js';
 import type { Write } from '../../../store/write.js';
 import type { LongCommitted } from '../../sql/commit-results.js';
@@ -10,7 +10,6 @@ import { type NewThreadData, ThreadPool } from './pool.js';
 import type { ResultOf, SentWrite, ThreadCall, WritePart } from './protocol.js';
 import { committedOf, partOf } from './text-writes.js';
 import { THREAD_TUNING } from '../database/tuning.js';
-import type { Turn } from './turn.js';
 
 /** What threads over a file are made with. */
 export interface ThreadsConfig {
@@ -28,19 +27,17 @@ export interface ThreadsConfig {
 export class Threads {
   readonly #readers: ThreadPool;
   readonly #writer: ThreadPool;
-  readonly #turn: Turn;
   readonly #model: FhirModel;
   #pagesSinceCheckpoint = 0;
   /** Pages that may still have to be carried to the database when the store closes. */
   #pagesInLog = 0;
 
-  constructor({ file, model, needsFhirPath, readers, synchronous, busyTimeout }: ThreadsConfig, turn: Turn) {
+  constructor({ file, model, needsFhirPath, readers, synchronous, busyTimeout }: ThreadsConfig) {
     const data = (writes: ThreadsConfig['synchronous'] | undefined): ReturnType<NewThreadData> => {
       return { base: driverBase(), file, definitions: model.definitions, needsFhirPath, busyTimeout, writes };
     };
     this.#readers = new ThreadPool(program, () => data(undefined), readers);
     this.#writer = new ThreadPool(program, () => data(synchronous), 1);
-    this.#turn = turn;
     this.#model = model;
   }
 
@@ -117,14 +114,15 @@ export class Threads {
 
   async *#partsOf(writes: readonly Write[], now: number, sent: SentWrite[]): AsyncGenerator<WritePart> {
     const commit = { now, load: isLoad(writes) };
+    const pace = new LongPace();
     while (sent.length < writes.length) {
-      if (this.#turn.isSpent) await this.#turn.next();
+      if (pace.isSpent) await pace.next();
       const { length: start } = sent;
       const size = start === 0 ? THREAD_TUNING.firstSlice : THREAD_TUNING.slice;
       // A resource may take as long as a thousand others.
-      const isEnough = (): boolean => this.#turn.isSpent;
+      const isEnough = (): boolean => pace.isSpent;
       const preparing = partOf(this.#model, writes.slice(start, start + size), start, commit, isEnough);
-      const part = await inTurns(preparing, this.#turn);
+      const part = await inTurns(preparing, pace);
       sent.push(...part.writes);
       yield part;
     }

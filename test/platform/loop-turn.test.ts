@@ -1,16 +1,18 @@
-import { beforeAll, expect, test } from 'vitest';
-import { THREAD_TUNING } from '../../../src/stores/sqlite/database/tuning.js';
-import { Turn } from '../../../src/stores/sqlite/threads/turn.js';
+import { beforeEach, expect, test } from 'vitest';
+import { LoopTurn, PACE } from '../../src/platform/loop-turn.js';
+import { inTurns, Pace } from '../../src/platform/pace.js';
+import { countTurns } from '../support/count-turns.js';
+import { stopClock } from '../support/stop-clock.js';
 
 // Each piece of work takes a whole turn.
-beforeAll(() => void Object.assign(THREAD_TUNING, { turnMs: 0 }));
+beforeEach(() => void Object.assign(PACE, { turnMs: 0 }));
 
 async function orderOf(...calls: readonly (readonly [name: string, pieces: number])[]): Promise<readonly string[]> {
-  const turn = new Turn();
+  const turn = new LoopTurn();
   const order: string[] = [];
   const run = async ([name, pieces]: readonly [name: string, pieces: number]): Promise<void> => {
     for (let piece = 1; piece <= pieces; piece++) {
-      await (name.startsWith('read') ? turn.nextForBrief() : turn.next());
+      await (name.startsWith('read') ? turn.next() : turn.nextOfLong());
       order.push(`${name} ${piece}`);
     }
   };
@@ -36,4 +38,23 @@ test('a brief call passes the long ones that wait', async () => {
 test('a flood of brief calls does not stop a long one', async () => {
   const order = await orderOf(['import', 2], ['read', 100]);
   expect([order.indexOf('import 1'), order.indexOf('import 2')]).toEqual([32, 65]);
+});
+
+test('calls that run at the same time share each turn of the event loop', async () => {
+  const steps = function* (): Generator<void, void> {
+    for (let step = 0; step < 50; step++) yield;
+  };
+  const { turns } = await countTurns(() => Promise.all(Array.from({ length: 4 }, () => inTurns(steps(), new Pace()))));
+  expect(turns).toBeGreaterThanOrEqual(4 * 50 - 4);
+});
+
+test('a turn whose clock a host has replaced is spent, and the next one is not', async () => {
+  const turn = new LoopTurn();
+  PACE.turnMs = 1e9;
+  expect(turn.isSpent).toBe(false);
+  // It begins at zero.
+  stopClock();
+  expect(turn.isSpent).toBe(true);
+  await turn.next();
+  expect(turn.isSpent).toBe(false);
 });
