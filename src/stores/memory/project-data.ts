@@ -7,6 +7,7 @@ import { sorting } from '../../platform/sorting.js';
 import type { ReferenceTarget } from '../../store/resource-key.js';
 import { getOrCreate } from '../../platform/maps.js';
 import { firstPlace } from './first-place.js';
+import { SharedSteps } from './shared-steps.js';
 import { STEP } from './step.js';
 import { ValueIndexes } from './value-indexes.js';
 
@@ -50,7 +51,7 @@ export class ProjectData implements SearchWorld {
   readonly #timelines = new Map<string, TimelineEntry[]>();
   #lastSequence = 0;
   /** Current resources by ascending id; made when asked for. */
-  readonly #ordered = new Map<string, SearchSubject[]>();
+  readonly #ordered = new Map<string, SharedSteps<SearchSubject[]>>();
   readonly #indexes = new Map<string, ValueIndexes>();
 
   holding(type: string, id: string): Holding | undefined {
@@ -123,12 +124,10 @@ export class ProjectData implements SearchWorld {
 
   /** Current resources of a type, by ascending id; ordered in steps when first asked for. */
   *subjects(type: string): Generator<void, readonly SearchSubject[]> {
-    const known = this.#ordered.get(type);
-    if (known !== undefined) return known;
-    const current = [...this.#current(type)];
-    const ordered = yield* sorting(current, (a, b) => compareIds(a.id, b.id), { run: STEP });
-    this.#ordered.set(type, ordered);
-    return ordered;
+    const steps = getOrCreate(this.#ordered, type, () => {
+      return new SharedSteps(sorting([...this.#current(type)], (a, b) => compareIds(a.id, b.id), { run: STEP }));
+    });
+    return yield* steps.finishing();
   }
 
   find(type: string, id: string): SearchSubject | undefined {
@@ -201,8 +200,12 @@ export class ProjectData implements SearchWorld {
 
   /** PERF: a transaction may search after each of its writes, and sorting takes longer than a search. */
   #reorder({ type, id, subject: before }: Holding, subject: SearchSubject | undefined): void {
-    const ordered = this.#ordered.get(type);
-    if (ordered === undefined) return;
+    const ordered = this.#ordered.get(type)?.result;
+    if (ordered === undefined) {
+      // A search that ended early left it unfinished.
+      this.#ordered.delete(type);
+      return;
+    }
     const place = firstPlace(ordered.length, (one) => ordered[one]!.id < id);
     ordered.splice(place, before === undefined ? 0 : 1, ...(subject === undefined ? [] : [subject]));
   }

@@ -1,14 +1,16 @@
 import type { StringTest } from '../../search/criteria/value-test.js';
 import type { SearchSubject } from '../../search/evaluate/search-subject.js';
 import { CodeIndex } from './code-index.js';
+import { SharedSteps } from './shared-steps.js';
 import { STEP } from './step.js';
 import { TextIndex } from './text-index.js';
 import type { ValueIndex } from './value-index.js';
+import { getOrCreate } from '../../platform/maps.js';
 
-/** The indexes of a type, each made for a parameter that is asked for, in steps. */
+/** The indexes of a type. The first search by a parameter makes its index, in steps. */
 export class ValueIndexes {
-  readonly #codes = new Map<string, CodeIndex>();
-  readonly #texts = new Map<string, TextIndex>();
+  readonly #codes = new Map<string, SharedSteps<CodeIndex>>();
+  readonly #texts = new Map<string, SharedSteps<TextIndex>>();
 
   /**
    * @param current the current resources of the type
@@ -20,7 +22,8 @@ export class ValueIndexes {
     codes: readonly string[],
     most: number,
   ): Generator<void, readonly SearchSubject[] | undefined> {
-    const index = yield* made(this.#codes, current, parameter, () => new CodeIndex(parameter));
+    const steps = getOrCreate(this.#codes, parameter, () => new SharedSteps(made(new CodeIndex(parameter), current)));
+    const index = yield* steps.finishing();
     return index.find(codes, most);
   }
 
@@ -31,31 +34,26 @@ export class ValueIndexes {
     test: StringTest,
     most: number,
   ): Generator<void, readonly SearchSubject[] | undefined> {
-    const index = yield* made(this.#texts, current, parameter, () => new TextIndex(parameter));
+    const steps = getOrCreate(this.#texts, parameter, () => new SharedSteps(made(new TextIndex(parameter), current)));
+    const index = yield* steps.finishing();
     return index.find(test, most);
   }
 
-  /** Keeps what was made. */
+  /** Updates the indexes. Searches that ended early left the unfinished ones. */
   replace(before: SearchSubject | undefined, after: SearchSubject | undefined): void {
     for (const indexes of [this.#codes, this.#texts]) {
-      for (const index of indexes.values()) {
-        if (before !== undefined) index.remove(before);
-        if (after !== undefined) index.add(after);
+      for (const [parameter, { result: index }] of indexes) {
+        if (index === undefined) indexes.delete(parameter);
+        else {
+          if (before !== undefined) index.remove(before);
+          if (after !== undefined) index.add(after);
+        }
       }
     }
   }
 }
 
-/** Nothing is written between the steps, so an index is whole when it is kept. Two searches may make the same one. */
-function* made<Index extends ValueIndex>(
-  indexes: Map<string, Index>,
-  current: Iterable<SearchSubject>,
-  parameter: string,
-  make: () => Index,
-): Generator<void, Index> {
-  const known = indexes.get(parameter);
-  if (known !== undefined) return known;
-  const index = make();
+function* made<Index extends ValueIndex>(index: Index, current: Iterable<SearchSubject>): Generator<void, Index> {
   let left = STEP;
   for (const subject of current) {
     index.add(subject);
@@ -64,6 +62,5 @@ function* made<Index extends ValueIndex>(
     yield;
   }
   yield* index.complete?.() ?? [];
-  indexes.set(parameter, index);
   return index;
 }

@@ -1,9 +1,10 @@
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { PACE } from '../../../src/platform/loop-turn.js';
 import { ALL, type Criteria, refersTo } from '../../../src/search/criteria/criteria.js';
 import type { SearchQuery } from '../../../src/store/search-query.js';
 import type { Write } from '../../../src/store/write.js';
 import { MemoryStore } from '../../../src/stores/memory/store.js';
+import { TextIndex } from '../../../src/stores/memory/text-index.js';
 import { countTurns } from '../../support/count-turns.js';
 
 const { turnMs } = PACE;
@@ -37,11 +38,9 @@ async function idsOf(store: MemoryStore, query: SearchQuery): Promise<readonly s
 }
 
 const code: Criteria = { kind: 'match', parameter: 'gender', test: { kind: 'token', code: 'other' } };
-const text: Criteria = {
-  kind: 'match',
-  parameter: 'family',
-  test: { kind: 'string', comparator: 'equals', text: 'nobody' },
-};
+function familyOf(text: string): Criteria {
+  return { kind: 'match', parameter: 'family', test: { kind: 'string', comparator: 'equals', text } };
+}
 const sort = [
   { parameter: 'gender', descending: true },
   { parameter: 'birthdate', descending: false },
@@ -54,12 +53,40 @@ test.each<
   ['orders by two keys', { sort }, 5 * STEPS],
   ['orders by id for the first time', { limit: 1 }, 5 * STEPS],
   ['indexes codes for the first time', { criteria: code }, STEPS - 1],
-  ['indexes texts for the first time', { criteria: text }, 5 * STEPS],
+  ['indexes texts for the first time', { criteria: familyOf('nobody') }, 5 * STEPS],
 ])('other work has its turn while a search %s', async (_, changes, least) => {
   const store = await patients();
   PACE.turnMs = 0;
   const { turns } = await countTurns(() => store.search({ ...search, ...changes }));
   expect(turns).toBeGreaterThan(least);
+});
+
+test('concurrent searches make an index together', async () => {
+  const store = await patients();
+  PACE.turnMs = 0;
+  const add = vi.spyOn(TextIndex.prototype, 'add');
+  const found = await Promise.all(
+    Array.from({ length: 20 }, (_, index) => idsOf(store, { ...search, criteria: familyOf(`family${index}`) })),
+  );
+  expect(found).toEqual(Array.from({ length: 20 }, (_, index) => [`p${(index * 7_919) % COUNT}`]));
+  expect(add).toHaveBeenCalledTimes(COUNT);
+  add.mockRestore();
+});
+
+test.each<readonly [string, Partial<SearchQuery>]>([
+  ['an index', { criteria: familyOf('later') }],
+  ['the order of ids', { limit: 1 }],
+])('%s that an aborted search left unfinished has the writes that followed', async (_, changes) => {
+  const store = await patients();
+  PACE.turnMs = 0;
+  const controller = new AbortController();
+  const aborted = store.search({ ...search, ...changes }, { signal: controller.signal });
+  await new Promise((resolve) => setImmediate(resolve));
+  controller.abort();
+  await expect(aborted).rejects.toMatchObject({ code: 'aborted' });
+  const resource = { resourceType: 'Patient', id: '0', name: [{ family: 'Later' }] };
+  await store.commit([{ kind: 'put', key: { project: 'p', type: 'Patient', id: '0' }, resource }]);
+  expect(await idsOf(store, { ...search, ...changes })).toEqual(['0']);
 });
 
 test('the first page of a sort has what all pages together have first', async () => {
