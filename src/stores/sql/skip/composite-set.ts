@@ -30,7 +30,7 @@ export function setOfComposite(
   setOf: (part: Criteria) => ConditionSet | undefined,
   ways: readonly CompositeParts[] = waysOfComposite(criteria, scope.dialect.model, scope.type),
 ): ConditionSet | undefined {
-  const narrow = narrowWays(criteria, scope.dialect.model, scope.type);
+  const narrow = narrowWays(criteria.parameter, scope.dialect.model, scope.type);
   return union(
     ways.map((parts, way) => {
       const sets = parts.map((part, place) => part && narrowed(setOf(part), narrow[way]?.[place], scope, presence));

@@ -2,8 +2,7 @@ import type { SearchComponentDefinition, SearchParameterDefinition } from '../..
 import type { FhirModel } from '../../../fhir/model/fhir-model.js';
 import { perModel } from '../../../fhir/model/per-model.js';
 import { getOrCreate } from '../../../platform/maps.js';
-import type { CompositeCriteria } from '../../../search/criteria/criteria.js';
-import { waysOfComposite } from './composite-parts.js';
+import { plainWays } from './composite-parts.js';
 
 /** A component that has fewer values than the plain parameter of its part. */
 export interface NarrowComponent {
@@ -29,19 +28,19 @@ export function narrowComponents(model: FhirModel, type: string): readonly Narro
  * undefined for those that need nothing. Undefined for a way whose parts do not suffice even so.
  */
 export function narrowWays(
-  criteria: CompositeCriteria,
+  composite: string,
   model: FhirModel,
   type: string,
 ): readonly (readonly (NarrowComponent | undefined)[] | undefined)[] {
   const known = narrowByValues(model, type);
-  const { path: roots = [], components = [] } = model.searchParameter(type, criteria.parameter) ?? {};
-  return waysOfComposite(criteria, model, type).map((parts, way) => {
+  const { path: roots = [], components = [] } = model.searchParameter(type, composite) ?? {};
+  return plainWays(composite, model, type).map((plain, way) => {
     if (roots[way]!.length > 0) return undefined;
     const narrow: (NarrowComponent | undefined)[] = [];
-    for (const [place, part] of parts.entries()) {
+    for (const [place, parameter] of plain.entries()) {
       const component = components[place]!;
-      if (part === undefined) return undefined;
-      if (hasOthers(part.parameter, component, model, type)) {
+      if (parameter === undefined) return undefined;
+      if (hasOthers(parameter, component, model, type)) {
         const one = known.get(valuesOf(component));
         if (one === undefined) return undefined;
         narrow[place] = one;
@@ -72,10 +71,9 @@ function narrowIn(
   type: string,
 ): readonly (readonly [values: string, NarrowComponent])[] {
   if (path?.length !== 1 || path[0]!.length > 0) return [];
-  const tests = components.map(() => ANY);
-  const [way] = waysOfComposite({ kind: 'composite', parameter: code, tests }, model, type);
+  const [way] = plainWays(code, model, type);
   return components.flatMap((one, place) => {
-    const plain = way![place]?.parameter;
+    const plain = way![place];
     if (plain === undefined || one.type === 'token' || !hasOthers(plain, one, model, type)) return [];
     return [[valuesOf(one), { component: `${code}$${place}`, plain }] as const];
   });
@@ -84,9 +82,6 @@ function narrowIn(
 function hasOthers(plain: string, { path }: SearchComponentDefinition, model: FhirModel, type: string): boolean {
   return model.searchParameter(type, plain)!.path!.length > path!.length;
 }
-
-/** The parts of a composite do not depend on its tests. */
-const ANY = { kind: 'token' } as const;
 
 function valuesOf({ type, path }: SearchComponentDefinition): string {
   return JSON.stringify([type, path]);

@@ -1,4 +1,4 @@
-import type { CompositeCriteria, Criteria, MatchCriteria } from '../../../../search/criteria/criteria.js';
+import type { Criteria, MatchCriteria } from '../../../../search/criteria/criteria.js';
 import type { QuantityTest } from '../../../../search/criteria/value-test.js';
 import { type Condition, conditionsOf } from '../../../sql/pages/condition.js';
 import { parameterKey, type RowScope } from '../../../sql/rows.js';
@@ -8,14 +8,13 @@ import {
   type MemberCondition,
   setOfCriteria,
 } from '../../../sql/skip/condition-set.js';
-import { type PresenceSets, setOfComposite } from '../../../sql/skip/composite-set.js';
 import type { KeySet } from '../../../sql/skip/key-set.js';
 import { isOfIntervals, isRange } from '../../../sql/skip/range-tests.js';
 import { inAnyUnit, setInUnit } from '../../../sql/skip/unit-sets.js';
 import type { Sql } from '../../../sql/sql.js';
 import { withOwnScan } from '../../scans/own-scans.js';
 import type { Run } from '../../database/run.js';
-import { namesOfComposite } from './composite-names.js';
+import { CompositeSets } from './composite-sets.js';
 import { DerivedCriteria } from './derived-criteria.js';
 import type { LinkedSets } from './linked-sets.js';
 import { OtherSets } from './other-sets.js';
@@ -52,6 +51,7 @@ export class ConditionSets implements KnownSets {
   readonly #tokens: TokenSets;
   readonly #units: UnitSets;
   readonly #others: OtherSets;
+  readonly #composites: CompositeSets;
 
   /** @param isForCount see {@link KnownSets} */
   constructor(index: SkipIndex, scope: RowScope, run: Run, linked: LinkedSets, isForCount = false) {
@@ -62,6 +62,12 @@ export class ConditionSets implements KnownSets {
     this.#tokens = new TokenSets(index, keyOf);
     this.#units = new UnitSets(index, scope, keyOf);
     this.#others = new OtherSets(index, scope, this.#derived, this.#tokens, this.#units);
+    this.#composites = new CompositeSets(
+      index,
+      scope,
+      this.#derived,
+      (code) => parameterKey(scope, code) as number | undefined,
+    );
     this.index = index;
     this.#scope = scope;
     this.#run = run;
@@ -160,7 +166,7 @@ export class ConditionSets implements KnownSets {
       case 'id':
         return this.#scanned.get(criteria);
       case 'composite':
-        return this.#ofComposite(criteria);
+        return this.#composites.find(criteria, (part) => this.setOf(part));
       case 'has':
       case 'chain':
         return this.#ofLinked.get(criteria);
@@ -169,20 +175,10 @@ export class ConditionSets implements KnownSets {
     }
   }
 
-  #ofComposite(criteria: CompositeCriteria): ConditionSet | undefined {
-    const presence: PresenceSets = {
-      emptySet: () => this.index.emptySet(),
-      present: (key) => this.index.setOf(key as number, PRESENCE),
-      several: (key) => this.index.setOf(key as number, SEVERAL),
-    };
-    const ways = this.#derived.waysOf(criteria);
-    return setOfComposite(criteria, this.#scope, presence, (part) => this.setOf(part), ways);
-  }
-
   /** The names of the rows that a leaf needs. */
   #namesOf(criteria: Criteria): readonly RowName[] {
     if (criteria.kind === 'last-updated') return RangeSet.namesOf(criteria, this.#scope);
-    if (criteria.kind === 'composite') return namesOfComposite(criteria, this.#scope);
+    if (criteria.kind === 'composite') return this.#composites.namesOf(criteria);
     if (criteria.kind !== 'match' && criteria.kind !== 'missing') return [];
     const subject = this.#keyOf(criteria.parameter);
     if (subject === undefined) return [];
