@@ -5,7 +5,7 @@ import { compareToPosition } from '../search/evaluate/sort.js';
 import { type PageEdge, pageEdgeOf, pageOf } from '../store/guards.js';
 import type { SearchQuery } from '../store/search-query.js';
 
-/** What part of the matches a page has. */
+/** The part of the matches that a page shows. */
 export interface PageCut {
   readonly offset: number;
   /** Undefined: all. */
@@ -44,7 +44,7 @@ export function besideEdge(
   return edge.before ? (subject) => compare(subject) < 0 : (subject) => compare(subject) > 0;
 }
 
-/** @param inOrder the matches {@link besideEdge} */
+/** @param inOrder the matches {@link besideEdge}, in order */
 export function sliceOf<Match>(inOrder: readonly Match[], { offset, limit, edge }: PageCut): readonly Match[] {
   if (edge?.before === true) return inOrder.slice(limit === undefined ? 0 : Math.max(0, inOrder.length - limit));
   return inOrder.slice(offset, limit === undefined ? undefined : offset + limit);

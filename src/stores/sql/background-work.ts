@@ -31,7 +31,7 @@ export class BackgroundWork {
     this.#faultOf = faultOf;
   }
 
-  /** Starts, unless already running. */
+  /** Starts the work unless it is already running. */
   start(): void {
     if (this.#running !== undefined || this.#controller.signal.aborted) return;
     this.#running = this.#run().finally(() => (this.#running = undefined));

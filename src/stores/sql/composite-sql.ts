@@ -4,7 +4,7 @@ import { type IndexedTest, lookupsFor } from './operators.js';
 import { componentValues, inTime, ofComponent, parameterKey, type RowScope } from './rows.js';
 import { allOf, anyOf, exists, FALSE, Sql, sql, type SqlValue, TRUE } from './sql.js';
 
-/** One group of component values passes all tests. */
+/** The condition that one group of component values passes all tests. */
 export function compositeCondition(criteria: CompositeCriteria, scope: RowScope): Sql {
   if (criteria.tests.length === 0) return FALSE;
   const { evaluate } = scope.dialect;
@@ -13,13 +13,13 @@ export function compositeCondition(criteria: CompositeCriteria, scope: RowScope)
   return componentCondition(componentsOf(criteria, scope), resource, undefined, scope);
 }
 
-/** Selects all rows with such a group by one of the components; undefined if no index helps. */
+/** Selects the rows with such a group, by the index of one of the components; undefined if no index helps. */
 export function compositeScans(criteria: CompositeCriteria, scope: RowScope): readonly Sql[] | undefined {
   if (scope.dialect.evaluate !== undefined && hasText(criteria)) return undefined;
   const components = componentsOf(criteria, scope);
   for (const [index, component] of components.entries()) {
     const lookups = lookupsFor(component.test, component.x, scope);
-    // Only these two index their component values; see schema.ts.
+    // Only these two tables index their component values; see schema.ts.
     if (!lookups.every(({ table, scans }) => (table === 'token' || table === 'reference') && scans !== undefined))
       continue;
     if (component.key === undefined) return [];
@@ -39,7 +39,7 @@ interface Component {
   readonly test: IndexedTest;
   /** Key of the component's own parameter. */
   readonly key: SqlValue | undefined;
-  /** The name of its row. */
+  /** The alias of the component's row. */
   readonly x: Sql;
 }
 
@@ -51,7 +51,7 @@ function componentsOf({ parameter, tests }: CompositeCriteria, scope: RowScope):
   }));
 }
 
-/** The resource has values for all components in one group: `group`, or that of the first component's value. */
+/** The condition that a resource has values for all components in one group: `group`, or that of the first one. */
 function componentCondition(
   [first, ...others]: readonly Component[],
   resource: Sql,

@@ -36,7 +36,7 @@ export function rowCondition(criteria: Criteria, scope: RowScope): Sql {
     case 'not':
       return negation(rowCondition(criteria.of, scope));
     case 'id':
-      // A resource inside another has neither an id nor a time of its own, and nothing points to it.
+      // A contained resource has neither a logical id nor a time of its own, and no other resource refers to it.
       if (scope.inside !== undefined) return FALSE;
       return criteria.ids.length === 0 ? FALSE : scope.dialect.isOneOf(sql`${scope.row}.id`, criteria.ids);
     case 'last-updated':
@@ -102,7 +102,7 @@ function chainCondition(criteria: ChainCriteria, scope: RowScope): Sql {
   return anyOf([outsideCondition(criteria, scope), inside]);
 }
 
-/** The links of a reference parameter to resources inside; undefined if it has none. */
+/** The links of a reference parameter to contained resources; undefined if it has none. */
 export function linkOf(
   { parameter, type, reach }: ChainCriteria,
   scope: RowScope,

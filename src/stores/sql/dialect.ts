@@ -3,29 +3,29 @@ import type { CompositeCriteria, MatchCriteria, MissingCriteria } from '../../se
 import type { IndexTable } from './lookup.js';
 import type { Sql, SqlValue } from './sql.js';
 
-/** The resource that criteria are evaluated on: that of the row, or one inside it, by its type and number. */
+/** The resource that criteria are evaluated on: that of the row, or one that it contains, by type and number. */
 export interface EvaluatedRow {
   readonly row: Sql;
   readonly type: string;
   readonly inside?: Sql;
 }
 
-/** What follows FROM, and a condition on it. */
+/** The tables and joins after FROM, and a condition on their rows. */
 export interface FromWhere {
   readonly from: Sql;
   readonly where: Sql;
 }
 
 /**
- * What differs between SQL databases: how their rows identify things, and the few expressions whose syntax differs.
- * All other SQL of a search is shared.
+ * The differences between SQL databases: how their rows identify things, and a few expressions with another syntax. All
+ * other SQL of a search is shared.
  *
  * ```text
  *                     SQLite                              PostgreSQL
  * collection          a number, looked up                 the type itself
  * parameter           a number, looked up                 a number made of type and code
  * system              a number, looked up                 a number made of the uri
- * rows of a project   follow from the numbers             say so: the project is the shard
+ * project of a row    implied by the numbers              a column: the project is the shard
  * ```
  */
 export interface SqlDialect {
@@ -43,7 +43,7 @@ export interface SqlDialect {
   /** The key of a unit's code or display. */
   unit(text: string): SqlValue;
 
-  /** The row of `resource` has a current version: it is neither deleted nor only a reference target. */
+  /** The condition that the row of `resource` has a current version: it is not deleted, nor only a reference target. */
   isCurrent(row: Sql, project: string, collection: SqlValue): Sql;
   /** The remaining condition on a row found through an index table; such a row is always current. */
   isFound(row: Sql, project: string): Sql;
@@ -53,8 +53,8 @@ export interface SqlDialect {
    */
   byResource(table: IndexTable, x: Sql, resource: Sql, project: string, parameter: SqlValue): FromWhere;
   /**
-   * The same by a value that is known whole (`isPoint` in lookup.ts), for plain parameters: the index by value, with what
-   * else its rows need. Undefined if the database chooses.
+   * Like `byResource`, but uses the index by value: for plain parameters, and tests that fix the value (`isPoint` in
+   * lookup.ts). Undefined if the database chooses the index.
    */
   readonly byPoint?: (table: IndexTable, x: Sql, resource: Sql, parameter: SqlValue) => FromWhere;
   /**
@@ -62,39 +62,39 @@ export interface SqlDialect {
    * whatever the database believes about their numbers.
    */
   byKeys(row: Sql, keys: Sql, project: string): FromWhere;
-  /** A join to the rows of `resource` with the id that a row before them in FROM has: a look-up for each of those. */
+  /** A join to the rows of `resource` with an id from an earlier row in FROM: one look-up for each earlier row. */
   joinById(row: Sql, id: Sql, project: string, collection: SqlValue): Sql;
-  /** The row of an index table holds a value of the parameter. */
+  /** The condition that the row of an index table holds a value of the parameter. */
   ofParameter(x: Sql, project: string, parameter: SqlValue): Sql;
   /**
-   * The row of `reference` points to one of these types and ids (undefined: any). TRUE or FALSE if known in advance.
-   * With ids, it is a range of the index by value.
+   * The condition that the row of `reference` points to one of these types and ids (undefined: any). TRUE or FALSE if
+   * known in advance. With ids, it is a range of the index by value.
    */
   pointsTo(x: Sql, project: string, types: readonly string[] | undefined, ids: readonly string[] | undefined): Sql;
-  /** `Type/id` of what the row `x` of `reference` points to, and the joins it needs. */
+  /** `Type/id` of the target of the row `x` of `reference`, and the joins that the expression needs. */
   readonly targetText: { readonly value: Sql; readonly join: Sql };
 
-  /** Equal to any of the texts. For ids. */
+  /** The column equals any of the texts. For ids. */
   isOneOf(column: Sql, texts: readonly string[]): Sql;
-  /** URIs of any length indexed by value. */
+  /** Conditions on URIs of any length that use the index by value. */
   readonly indexed: {
     isOneOf(column: Sql, texts: readonly string[]): Sql;
     startsWith(column: Sql, prefix: string): Sql;
     /** The column equals a value of at most 256 characters that the database computes. */
     equals(column: Sql, value: Sql): Sql;
   };
-  /** `token.code`, which may have an index of another form. */
+  /** Conditions on `token.code`, which may have an index of another form. */
   readonly codes: {
     isOneOf(column: Sql, texts: readonly string[]): Sql;
     startsWith(column: Sql, prefix: string): Sql;
   };
-  /** Folded strings. Conditions that exclude each other, each a range of one index. */
+  /** Conditions on folded strings. They exclude each other, and each is a range of one index. */
   readonly strings: {
     isOneOf(column: Sql, texts: readonly string[]): readonly Sql[];
     startsWith(column: Sql, prefix: string): readonly Sql[];
   };
   endsWith(column: Sql, suffix: string): Sql;
-  /** The text contains the part. Each may be a column or a value. */
+  /** The text contains the part. Both may be columns or values. */
   contains(text: Sql, part: Sql): Sql;
   /** The text begins with the part, which may be a column. No index helps. */
   beginsWith(text: Sql, part: Sql): Sql;
@@ -107,7 +107,7 @@ export interface SqlDialect {
   /** A condition that is always true and ends the statement at the deadline of its call; see `CallOptions.deadline`. */
   readonly inTime?: (key: Sql) => Sql;
 
-  /** The database plans the query itself, so statements include every condition that a row meets. */
+  /** The database plans the query itself, so statements include every condition that a row must meet. */
   readonly plans: boolean;
   /** A join that starts from its left side, if the database has such syntax. */
   readonly join: Sql;

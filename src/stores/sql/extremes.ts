@@ -18,7 +18,7 @@ export const LARGEST = 2;
 export const SEVERAL = 4;
 const REPEATED_CODE = 8;
 
-/** Index entries of one resource with the bits of each, in order. */
+/** The index entries of one resource and, in the same order, the bits of each. */
 export interface MarkedEntries {
   readonly entries: readonly IndexEntry[];
   readonly marks: readonly number[];
@@ -87,7 +87,7 @@ function* markingRepeated(
     }
     const { value: indexed } = entries[index]!;
     marks[index] = several | (indexed.kind === 'token' && isRepeated(indexed.code, codes) ? REPEATED_CODE : 0);
-    // Kinds of values are never mixed: such parameters are in two tables and never walked.
+    // A parameter with values of several kinds is in two tables, so no sort walks it and kinds are never compared.
     const value = orderOf(indexed);
     if (value === undefined) continue;
     if (smallest === undefined || compareValues(value, smallest.value) < 0) smallest = { index, value };

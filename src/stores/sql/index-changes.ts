@@ -22,12 +22,12 @@ export function includesCode(codes: Codes, code: string): boolean {
   return codes[0] === EVERY || codes.includes(code);
 }
 
-/** All rows of a resource are re-indexed. */
+/** True if all rows of a resource are re-indexed. */
 export function isWhole(codes: Codes): boolean {
   return codes[0] === EVERY || codes.includes(REMAKE);
 }
 
-/** Each code once, in order. */
+/** The codes of both, each once, in order. */
 export function union(one: Codes, other: Codes): Codes {
   if (one[0] === EVERY || other[0] === EVERY) return [EVERY];
   return [...new Set([...one, ...other])].sort();
@@ -53,25 +53,25 @@ export function changedParameters(before: ParameterFingerprints | undefined, now
 }
 
 /**
- * The index entries, or stored parameters, of such a code are re-indexed. Those of resources inside always are, because
- * the numbers of these resources connect them. See index-entry.ts for the forms of codes.
+ * True if a code of index entries or of stored parameters is re-indexed. Codes of contained resources always are,
+ * because the numbers of these resources connect their entries. See index-entry.ts for the forms of codes.
  */
 export function isMadeAgain(codes: Codes, entry: string): boolean {
   return isWhole(codes) || entry.includes('#') || codes.includes(entry.split(/[$:]/, 1)[0]!);
 }
 
-/** The type of the resources inside that an entry leads to or belongs to; undefined for other entries. */
+/** The type of the contained resources that an entry leads to or belongs to; undefined for other entries. */
 export function insideType(entry: string): string | undefined {
   const start = entry.lastIndexOf('#');
   return start < 0 ? undefined : entry.slice(start + 1).split('.', 1)[0];
 }
 
 /**
- * The parameters to re-index of a type that may contain resources of these types: `#Patient` represents all values of
- * the Patients inside.
+ * The parameters to re-index of a type whose resources contain resources of the `inside` types: `#Patient` represents
+ * all values of contained Patients.
  */
 export function changesOf(changes: CodesByType, type: string, inside: Iterable<string>): Codes {
-  // Rows that are merely remade stay complete, those of resources inside as well.
+  // Rows that are merely remade stay complete, including those of contained resources.
   const isChanged = (one: string): boolean => codesOf(changes, one).some((code) => code !== REMAKE);
   const held = [...new Set(inside)].filter(isChanged).map((one) => `#${one}`);
   return union(codesOf(changes, type), held);
@@ -89,7 +89,7 @@ export function readCodes(text: string): Codes {
   return jsonOf<Codes>(text) ?? [EVERY];
 }
 
-/** Parses stored codes by type, a mere hint where to look. Damaged text counts as everything. */
+/** Parses stored codes by type, which only hint where to look. Damaged text counts as all codes of all types. */
 export function readCodesByType(text: string): CodesByType {
   return jsonOf<CodesByType>(text) ?? { [EVERY]: [EVERY] };
 }

@@ -13,12 +13,12 @@ import {
 } from './index-changes.js';
 
 /**
- * The state of a database's index, valid as long as the database has the same epoch, which rises when a process with
- * other definitions takes the database over, and when a type is indexed in all projects.
+ * The state of a database's index, valid while the database keeps its epoch. The epoch rises when a process with other
+ * definitions takes the database over, and when a type has been indexed in all projects.
  */
 export interface IndexState {
   readonly epoch: string;
-  /** Rows are written with the definitions of this process. */
+  /** True if rows are written with the definitions of this process. */
   readonly isOurs: boolean;
   /** Parameters that the database defines differently from this process. Empty if `isOurs`. */
   readonly foreign: CodesByType;
@@ -53,10 +53,10 @@ export function indexState(
 }
 
 /**
- * Whether the rows of a database were made by this extraction; false if by an older one.
+ * Whether the rows of a database were made by this version of the extraction; false for an older one.
  *
  * @param version the index version stored in the database; undefined if none is stored
- * @throws FhirError `unavailable` - the rows were made by a newer extraction
+ * @throws FhirError `unavailable` - the rows were made by a newer version
  */
 export function isOfThisVersion(version: string | null | undefined): boolean {
   const stored = Number(version ?? 0);
@@ -67,7 +67,7 @@ export function isOfThisVersion(version: string | null | undefined): boolean {
   );
 }
 
-/** Every search can rely on the index. */
+/** Whether every search can rely on the index. */
 export function isComplete({ isOurs, pending }: IndexState): boolean {
   return isOurs && Object.keys(pending).length === 0;
 }
@@ -77,12 +77,12 @@ export function isForeign({ foreign }: IndexState, { type, parameter }: TypePara
   return includesCode(codesOf(foreign, type), parameter);
 }
 
-/** The parameter's rows may be incomplete in some project; the state of the project decides. */
+/** True if the parameter's rows may be incomplete in some project; the state of the project decides. */
 export function mayBePending({ pending }: IndexState, { type, parameter }: TypeParameter): boolean {
   return includesCode(codesOf(pending, type), parameter);
 }
 
-/** The parameters of a model, and the pending ones that represent resources inside. */
+/** The parameters of a model, and the pending parameters that represent contained resources. */
 export function searchableParameters(model: FhirModel, { pending }: IndexState): readonly TypeParameter[] {
   const fingerprints = parameterFingerprints(model);
   return model.resourceTypes.flatMap((type) =>

@@ -19,7 +19,7 @@ export const INDEX_TABLES = ['token', 'string', 'date', 'quantity', 'reference',
 
 export type ValueTable = (typeof INDEX_TABLES)[number];
 
-/** The tables that hold values of a parameter, by its definition; all of them for a parameter that has none. */
+/** The tables that hold values of a parameter, by its definition; all tables for a parameter without a definition. */
 export function tablesOf(model: FhirModel, type: string, parameter: string): readonly ValueTable[] {
   // See index-entry.ts for the forms of codes.
   if (parameter.endsWith(':words')) return ['string'];

@@ -6,9 +6,10 @@ import { allOf, type Sql, sql, TRUE } from './sql.js';
 // range of the start; the few long ones have an index by their end. An interval never ends before it starts.
 
 /**
- * A test of dates, on the stored interval `[low, high)` of `x`. See {@link DateTest} for the table of prefixes.
+ * The lookup of a date test on the stored interval `[low, high)` of `x`. See {@link DateTest} for the table of
+ * prefixes.
  *
- * Short is up to a day: instants, dates and most visits.
+ * An interval of up to a day is short: instants, dates and most visits.
  */
 export function dateLookup({ prefix, low, high }: DateTest, x: Sql): Lookup {
   const start = sql`${x}.low`;
@@ -50,11 +51,12 @@ export function dateLookup({ prefix, low, high }: DateTest, x: Sql): Lookup {
 }
 
 /**
- * A test of numbers, on the stored closed interval `low … high` of `x`. See {@link NumberTest} for the table of prefixes.
+ * The lookup of a number test on the stored closed interval `low … high` of `x`. See {@link NumberTest} for the table
+ * of prefixes.
  *
- * Short is a point: everything but Ranges and quantities with a comparator.
+ * Only a point is short: every value except Ranges and quantities with a comparator.
  *
- * @param unit what else must hold: the unit of a quantity.
+ * @param unit the condition on the unit of a quantity
  */
 export function numberLookup({ prefix, low, high }: NumberTest | QuantityTest, x: Sql, unit: Sql): Lookup {
   const start = sql`${x}.low`;

@@ -10,9 +10,9 @@ export interface Lookup {
   readonly table: IndexTable;
   readonly condition: Sql;
   readonly scans?: readonly Sql[];
-  /** The condition fixes all columns before the resource in the index by value, up to a few alternatives. */
+  /** True if the condition fixes all columns before the resource in the index by value, up to a few alternatives. */
   readonly isPoint?: boolean;
-  /** No row is in two of the scans. */
+  /** True if no row is in two of the scans. */
   readonly disjoint?: boolean;
 }
 

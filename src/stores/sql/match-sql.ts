@@ -19,7 +19,7 @@ export function matchesByParameter(alternatives: readonly Criteria[]): ReadonlyM
   return groups;
 }
 
-/** Some value of the parameter passes one of the tests. */
+/** The condition that some value of the parameter passes one of the tests. */
 export function matchCondition(parameter: string, matches: readonly MatchCriteria[], scope: RowScope): Sql {
   const key = parameterKey(scope, parameter);
   if (key === undefined) return FALSE;

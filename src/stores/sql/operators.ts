@@ -18,7 +18,7 @@ import type { SearchScope } from './rows.js';
 import { dateLookup, numberLookup } from './intervals.js';
 import { allOf, anyOf, FALSE, negation, type Sql, sql, TRUE } from './sql.js';
 
-/** Tests that SQL can express, sets of alike ones included. `text` tests are only where texts are indexed. */
+/** Tests that SQL can express, including sets of similar tests. `text` tests occur only where texts are indexed. */
 export type IndexedTest = ValueTest | TokenSet | ReferenceSet | UriSet;
 
 /** Any of the codes, with the other conditions of the test. */
@@ -42,8 +42,7 @@ export interface UriSet {
 }
 
 /**
- * Where to look up values that pass a test: nowhere if nothing can pass, in two places if the values may be in either of
- * two tables.
+ * The lookups of values that pass a test: none if nothing can pass, two if the values may be in either of two tables.
  *
  * @param x the name of the index table's row in the conditions.
  */
@@ -100,10 +99,10 @@ function tokenLookups(
   return [{ table: 'token', condition, scans, isPoint: below !== true && codes.length <= MAX_POINTS }];
 }
 
-/** Alternatives of a point: each takes a look-up of its own. */
+/** The maximum number of alternatives of a point. Each takes a look-up of its own. */
 const MAX_POINTS = 4;
 
-/** A display or text of the token holds the text. */
+/** A display or text of the token contains the text. */
 function textLookup({ text }: TextTest, x: Sql, { dialect }: SearchScope): Lookup {
   return { table: 'display', condition: dialect.contains(sql`${x}.folded`, sql`${text}`) };
 }

@@ -22,7 +22,7 @@ export function orderTerms(sort: readonly SortKey[] | undefined, scope: RowScope
   return deciding.map((key) => ({ value: sortValue(key, scope) ?? NULL, descending: key.descending }));
 }
 
-/** The ORDER BY terms; backwards, for pages that are found from their end. */
+/** The ORDER BY terms; reversed for pages that are found from their end. */
 export function orderBy(terms: readonly OrderTerm[], id: Sql, backwards = false): Sql {
   return list([
     ...terms
@@ -35,7 +35,7 @@ export function orderBy(terms: readonly OrderTerm[], id: Sql, backwards = false)
   ]);
 }
 
-/** The condition of rows that come after a position, or before it. */
+/** The condition of rows after a position, or before it. */
 export function beyond(terms: readonly OrderTerm[], id: Sql, { position, before }: PageEdge): Sql {
   const rest = before ? sql`${id} < ${position.id}` : sql`${id} > ${position.id}`;
   return terms.reduceRight((ties, term, index) => {

@@ -24,7 +24,7 @@ export function ownUrlRanges(
   return urls.length === 0 ? [] : [indexed.isOneOf(value, urls)];
 }
 
-/** The row `x` holds the absolute URL of a resource of the type. */
+/** The condition that the row `x` holds the absolute URL of a resource of the type. */
 export function isOwnUrl(x: Sql, type: string, { baseUrl, dialect }: SearchScope): Sql {
   return dialect.indexed.startsWith(sql`${x}.value`, `${baseUrl!}/${type}/`);
 }
@@ -34,12 +34,12 @@ export function idInUrl(x: Sql, type: string, { baseUrl }: SearchScope): Sql {
   return sql`substr(${x}.value, ${`${baseUrl!}/${type}/`.length + 1})`;
 }
 
-/** The row `x` holds the absolute URL of that row's resource. */
+/** The condition that the row `x` holds the absolute URL of the resource of `row`. */
 function isUrlOf(x: Sql, row: Sql, type: string, { baseUrl, dialect }: SearchScope): Sql {
   return dialect.indexed.equals(sql`${x}.value`, sql`(${`${baseUrl!}/${type}/`} || ${row}.id)`);
 }
 
-/** Selects a row if a resource of the scope's type refers to one of the target type by such a URL. */
+/** Selects a row if some resource of the scope's type refers to a resource of the target type by such a URL. */
 export function byOwnUrl(key: SqlValue, scope: RowScope, target: string): Sql {
   return sql`SELECT 1 FROM uri x WHERE ${ofParameter(X, key, scope)} AND x.grp = 0 AND ${isOwnUrl(X, target, scope)} LIMIT 1`;
 }

@@ -16,13 +16,13 @@ export interface RequestedPage {
   readonly edge: PageEdge | undefined;
 }
 
-/** The page of a query. @throws FhirError `invalid` - a limit, offset or position of no page */
+/** The page of a query. @throws FhirError `invalid` - the limit, offset or position is malformed */
 export function requestedPage(query: SearchQuery, model: FhirModel): RequestedPage {
   return { ...pageOf(query), sort: query.sort ?? [], edge: pageEdgeOf(model, query) };
 }
 
 /**
- * The column `content` of one page's rows, in order; from the page's end backwards where it ends at a position.
+ * The column `content` of one page's rows, in order; in reverse order if the page ends at a position.
  *
  * @param matching FROM and WHERE of all matches, with `r0` for the resource
  */

@@ -37,7 +37,7 @@ export async function parseStoredParts(
   return resources;
 }
 
-/** {@link parseStored} with at least these elements, and the facts from elsewhere. */
+/** {@link parseStored} with at least these elements, and with the facts given by the caller. */
 export function parseElements(
   text: string,
   elements: readonly string[],
@@ -61,9 +61,9 @@ function withFacts(resource: AnyResource): StoredResource {
 /**
  * The resource of a text.
  *
- * PERF: of objects that a line of code made as literals, V8 makes more in its old generation at once if those before were
- * still needed at a collection. There each keeps its resource until a full collection, long after its request. V8 never
- * does that with instances of a class.
+ * PERF: if objects of a literal survive garbage collections, V8 allocates later objects of that literal in its old
+ * generation. There each keeps its resource until a full collection, long after its request. V8 never does that with
+ * instances of a class.
  */
 class LoadedResource implements StoredResource {
   constructor(

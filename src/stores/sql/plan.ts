@@ -35,7 +35,7 @@ export interface PlannedScan {
 }
 
 /**
- * Plans a search that starts from an index where one helps, and tests everything else row by row.
+ * Plans a search that starts from an index if one helps, and tests all other conditions row by row.
  *
  * @param choose undefined if the database chooses.
  */
@@ -79,7 +79,7 @@ function plannedScan({ criteria, plan }: { readonly criteria: Criteria; readonly
   return { scan: plan.scan!, direct: isDirect(criteria) };
 }
 
-/** A scan for the criteria reads only index ranges. */
+/** Whether a scan for the criteria reads only index ranges. */
 export function isDirect(criteria: Criteria): boolean {
   const parts = criteria.kind === 'or' ? criteria.of : [criteria];
   return parts.every(({ kind }) => DIRECT_KINDS.has(kind));

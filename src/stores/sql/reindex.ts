@@ -25,7 +25,7 @@ export interface ReindexProgress {
   readonly total: number;
 }
 
-/** The resources done of a type that is not complete; fewer than all, even if resources were added since they were counted. */
+/** The resources done of an incomplete type: fewer than all, even if resources were added since they were counted. */
 export function doneBeforeEnd(done: number, total: number): number {
   return Math.min(done, Math.max(total - 1, 0));
 }

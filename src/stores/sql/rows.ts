@@ -7,7 +7,7 @@ import { allOf, FALSE, Sql, sql, type SqlValue, TRUE } from './sql.js';
 export interface SearchScope {
   readonly project: string;
   readonly dialect: SqlDialect;
-  /** Absolute references below it count as local; without a slash at its end. */
+  /** Absolute references below it count as local. Without a trailing slash. */
   readonly baseUrl?: string | undefined;
 }
 
@@ -20,9 +20,9 @@ export interface RowScope extends SearchScope {
   readonly row: Sql;
   /** 0 for the searched resource, plus 1 for each enclosing chain and `_has`. */
   readonly depth: number;
-  /** Criteria refer to the resource of `type` with this number inside that of the row, which has `collection`. */
+  /** If set, criteria refer to the contained resource of `type` with this number in the resource of the row. */
   readonly inside?: Sql;
-  /** A chain has left a resource inside another one here, and must not enter another. */
+  /** True after a chain has left a contained resource: it must not enter another. */
   readonly sealed?: boolean;
 }
 
@@ -32,18 +32,18 @@ export function rowScope({ project, dialect, baseUrl }: SearchScope, type: strin
   return { project, dialect, baseUrl, type, collection, row: new Sql(`r${depth}`, []), depth };
 }
 
-/** The same for the other end of a reference. */
+/** The rows of a type at the other end of a reference. */
 export function innerScope(outer: RowScope, type: string): RowScope {
   return rowScope(outer, type, outer.depth + 1);
 }
 
-/** The scope of a chain's target; sealed if the chain comes out of a resource inside another one. */
+/** The scope of a chain's target; sealed if the chain comes out of a contained resource. */
 export function chainScope(outer: RowScope, type: string): RowScope {
   const target = innerScope(outer, type);
   return outer.inside === undefined && outer.sealed !== true ? target : { ...target, sealed: true };
 }
 
-/** A resource of the type inside that of the row. */
+/** The scope of a contained resource of the type in the resource of the row. */
 export function insideScope(outer: RowScope, type: string, number: Sql): RowScope {
   return { ...outer, type, depth: outer.depth + 1, inside: number };
 }
@@ -54,12 +54,12 @@ export function parameterKey({ collection, dialect, inside, type }: RowScope, co
   return dialect.parameter(collection, inside === undefined ? code : insideParameter(type, code));
 }
 
-/** The row of an index table holds a value of the parameter. */
+/** The condition that the row of an index table holds a value of the parameter. */
 export function ofParameter(x: Sql, key: SqlValue, scope: RowScope): Sql {
   return allOf([scope.dialect.ofParameter(x, scope.project, key), isInside(x, scope)]);
 }
 
-/** The same for a component of a composite parameter, within a group of the resource. */
+/** Like {@link ofParameter}, for a component of a composite parameter, within a group of the resource. */
 export function ofComponent(x: Sql, key: SqlValue, scope: RowScope): Sql {
   return allOf([scope.dialect.ofParameter(x, scope.project, key), isComponentInside(x, scope)]);
 }
@@ -70,13 +70,13 @@ export function valuesOf(table: IndexTable, x: Sql, resource: Sql, key: SqlValue
   return { from, where: allOf([where, isInside(x, scope)]) };
 }
 
-/** The same of a component of a composite parameter. */
+/** Like {@link valuesOf}, for a component of a composite parameter. */
 export function componentValues(table: IndexTable, x: Sql, resource: Sql, key: SqlValue, scope: RowScope): FromWhere {
   const { from, where } = scope.dialect.byResource(table, x, resource, scope.project, key);
   return { from, where: allOf([where, isComponentInside(x, scope)]) };
 }
 
-/** The value belongs to the resource that criteria refer to, where that is inside another one. */
+/** The condition that the value belongs to the contained resource that criteria refer to; TRUE in other scopes. */
 function isInside(x: Sql, { inside }: RowScope): Sql {
   return inside === undefined ? TRUE : sql`${x}.grp = ${inside}`;
 }
@@ -85,7 +85,7 @@ function isComponentInside(x: Sql, { inside }: RowScope): Sql {
   return inside === undefined ? TRUE : sql`(${x}.grp & 65535) = ${inside}`;
 }
 
-/** The row has a current version: it is neither deleted nor only a reference target. */
+/** The condition that the row has a current version: it is neither deleted nor only a reference target. */
 export function isCurrent({ row, project, collection, dialect }: RowScope): Sql {
   return collection === undefined ? FALSE : dialect.isCurrent(row, project, collection);
 }
@@ -103,11 +103,11 @@ export function inTime(key: Sql, { dialect }: SearchScope): Sql {
 /**
  * The plan for finding matches: the rows with keys from `scan`, filtered by `residual`.
  *
- * Without a scan, they are all current rows of the collection. Scans only find current rows.
+ * Without a scan, `residual` filters all current rows of the collection. Scans only find current rows.
  */
 export interface RowPlan {
   readonly scan?: Sql;
-  /** The same, possibly with outdated rows or rows of other types, if excluding them takes another look-up. */
+  /** Like `scan`, possibly with outdated rows or rows of other types. Set if excluding them takes another look-up. */
   readonly wide?: Sql;
   readonly residual: Sql;
 }

@@ -4,13 +4,14 @@ export type SqlValue = string | number | null;
 /**
  * A piece of SQL with its bound values.
  *
- * Only the {@link sql} tag creates it, from literal source text; every other value becomes a `?`.
+ * The {@link sql} tag creates it from literal source text; every other value becomes a `?`. Calls of the constructor
+ * pass only texts that this library generates.
  */
 export class Sql {
   constructor(
     /** Statement text with `?` placeholders. */
     readonly text: string,
-    /** One per placeholder. */
+    /** One value per placeholder. */
     readonly values: readonly SqlValue[],
   ) {}
 }
@@ -58,7 +59,7 @@ export function negation(condition: Sql): Sql {
   return condition === TRUE ? FALSE : condition === FALSE ? TRUE : sql`NOT ${condition}`;
 }
 
-/** Some row exists. @param from what follows FROM */
+/** The condition that some row exists. @param from the tables and joins after FROM */
 export function exists(from: Sql, where: Sql): Sql {
   return where === FALSE ? FALSE : sql`EXISTS (SELECT 1 FROM ${from} WHERE ${where})`;
 }

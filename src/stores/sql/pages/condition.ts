@@ -15,13 +15,13 @@ export interface Condition {
   readonly unique?: boolean;
   /** True if the scan returns its first rows at once. */
   readonly direct?: boolean;
-  /** The number of rows that the scan reads even if it returns few; undefined: about as many as it returns, or unknown. */
+  /** The number of rows that the scan reads even if it returns few; undefined: as many as it returns, or unknown. */
   readonly reads?: number | undefined;
-  /** A code, or the key of a reference's target, that all its matches have. */
+  /** A code, or the key of a reference's target, that all matches of the condition have. */
   readonly shared?: SharedValue | undefined;
-  /** Selects the resources with one value of an order, by the number of the order in the skip index. Null: those without a value. */
+  /** Set if it selects the resources with one value (null: none) of an order, by its number in the skip index. */
   readonly group?: { readonly order: number; readonly descending: boolean; readonly value: SqlValue } | undefined;
-  /** The criteria behind it, if there are any. */
+  /** The criteria of the condition, if it was made from criteria. */
   readonly criteria?: Criteria;
 }
 
@@ -29,7 +29,7 @@ export interface Condition {
 export interface SharedValue {
   readonly parameter: number;
   readonly value: string | number;
-  /** True if every resource with it is a match. A resource with several codes is sorted by only one of them. */
+  /** True if every resource with the value is a match. A resource with several codes is sorted by only one of them. */
   readonly suffices: boolean;
 }
 
@@ -46,12 +46,12 @@ export function leavesOf(criteria: Criteria): readonly Criteria[] {
   return criteria.kind === 'not' ? leavesOf(criteria.of) : [criteria];
 }
 
-/** Whether a test looks at other resources too, so that it takes as long as several others. */
+/** Whether a test also reads other resources, so that it takes as long as several other tests. */
 export function isLinked({ criteria }: Condition): boolean {
   return criteria !== undefined && leavesOf(criteria).some(({ kind }) => kind === 'chain' || kind === 'has');
 }
 
-/** Whether a test looks at all that refers to a resource, which may be very many others. */
+/** Whether a test reads all resources that refer to a resource, possibly very many. */
 export function isOnReferrers({ criteria }: Condition): boolean {
   return criteria !== undefined && leavesOf(criteria).some(({ kind }) => kind === 'has');
 }
@@ -61,7 +61,7 @@ export function looksAtRow(test: Sql): boolean {
   return /\br0\.(?!key\b)/.test(test.text);
 }
 
-/** The one resource that a test asks for a reference to. A resource refers to it once per parameter. */
+/** The only resource to which a test requires a reference. A resource refers to it at most once per parameter. */
 export function targetOf(test: ValueTest): { readonly type: string; readonly id: string } | undefined {
   if (test.kind !== 'reference') return undefined;
   const { id, types, url, negated } = test;
@@ -73,7 +73,7 @@ export function isOfOneTarget(criteria: Criteria): boolean {
   return criteria.kind === 'match' && targetOf(criteria.test) !== undefined;
 }
 
-/** The matches of one parameter that criteria are made of: one, or alternatives. */
+/** The tests of one parameter that criteria consist of: a single match, or alternatives. */
 export function matchesOfOneParameter(criteria: Criteria): OneParameter | undefined {
   const all = criteria.kind === 'or' ? criteria.of : [criteria];
   const matches = all.filter((one) => one.kind === 'match');
@@ -105,7 +105,7 @@ class CriteriaCondition implements Condition {
     this.#choose = choose;
   }
 
-  /** PERF: planned on demand. A choice between inner scans reads them, and a search that uses sets needs no scan. */
+  /** PERF: planned on demand. Choosing between inner scans reads them, and a search that uses sets needs no scan. */
   get scan(): Sql | undefined {
     if (this.#planned === undefined) {
       const { scan, residual } = planRows(this.criteria, this.#scope, this.#choose);

@@ -3,7 +3,7 @@ import type { SearchPosition } from '../../../search/evaluate/sort.js';
 import { parameterKey, type RowScope } from '../rows.js';
 import type { PagePosition } from './page-order.js';
 
-/** The keys of a sort that can decide between two resources. The id is the last one. */
+/** The keys of a sort that can decide between two resources. The id is the last key. */
 export class DecidingKeys {
   readonly keys: readonly SortKey[];
   /** Their indexes in the sort, and so in the values of a position. */

@@ -2,7 +2,7 @@ import type { SortKey } from '../../../search/criteria/criteria.js';
 import type { SearchPosition } from '../../../search/evaluate/sort.js';
 import type { RowScope } from '../rows.js';
 
-/** The order in which a page is found. Its keys are levels: resources with equal values of one are in the order of the next. */
+/** The order of a page. Its keys are levels: resources with equal values of one key are in the order of the next. */
 export interface PageOrder {
   readonly scope: RowScope;
   /** The sort keys; the last one is the id. */

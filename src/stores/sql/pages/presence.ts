@@ -17,7 +17,7 @@ export function neededPresence(
 ): { readonly parameter: string; readonly present: boolean } | undefined {
   if (criteria.kind === 'match') {
     const { parameter, test } = criteria;
-    // A text may be found where no value is indexed.
+    // A text may be found in a resource without an indexed value.
     return test.kind === 'text' || parameter.includes('$') ? undefined : { parameter, present: true };
   }
   if (criteria.kind === 'or') {
@@ -33,7 +33,7 @@ export function neededPresence(
   return present === undefined ? undefined : { parameter, present };
 }
 
-/** By the key of a parameter, whether all matches have it or lack it; undefined for fewer than two parameters. */
+/** Whether all matches have a parameter or lack it, by the parameter's key; undefined for fewer than two parameters. */
 export function neededPresences(
   conditions: readonly Condition[],
   scope: RowScope,

@@ -12,10 +12,11 @@ export interface Sweep {
 }
 
 /**
- * Finds what matches criteria by reading all values of their parameters, for tests that no range of an index answers.
- * Undefined where some index by value lacks values of them.
+ * Finds the matches of criteria by reading all values of their parameters, for tests that no range of an index answers.
+ * Undefined if an index by value lacks some of these values.
  *
- * @param scansOf the scans of a table's rows `x` that meet a condition; undefined if no index by parameter has the table
+ * @param scansOf the scans of a table's rows `x` that meet a condition; undefined if the table has no index by
+ * parameter
  */
 export function sweepOf(
   criteria: Criteria,
@@ -28,7 +29,7 @@ export function sweepOf(
   const scans: Sql[] = [];
   for (const [parameter, group] of matchesByParameter(matches)) {
     const key = parameterKey(scope, parameter);
-    // Components of composites are in no index by value, texts of tokens in no table.
+    // Components of composites are in no index by value, and texts of tokens are in no table.
     if (key === undefined || parameter.includes('$') || group.some(({ test }) => test.kind === 'text'))
       return undefined;
     const tables = lookupsByTable(group, scope);

@@ -8,8 +8,8 @@ import { compareValues, prefixEnd } from '../texts.js';
 /**
  * The range of matching values in the order of a parameter, both ends included.
  *
- * A long interval (a stay of weeks, a Range of numbers) may match although it begins before `low`: if it ends after
- * `intervalsAfter`. Undefined `intervalsAfter`: none does.
+ * A long interval (a stay of weeks, a Range of numbers) may match although it begins before `low`, if it ends after
+ * `intervalsAfter`. Undefined `intervalsAfter`: no such interval matches.
  */
 export interface ValueRange {
   readonly low?: number | string | undefined;
@@ -28,7 +28,8 @@ export function rangeOf(criteria: Criteria, parameter: string): ValueRange | und
 
 /** The intersection of two ranges. */
 export function narrower(a: ValueRange, b: ValueRange): ValueRange {
-  // Each end may come with its own intervals; the other end's condition still holds for them.
+  // The long intervals are those of the range that gives `low`. The condition of the other range must still hold for
+  // them.
   const byLow = a.low === undefined || (b.low !== undefined && isBefore(a.low, b.low)) ? b : a;
   const high = a.high === undefined || (b.high !== undefined && isBefore(b.high, a.high)) ? b.high : a.high;
   return { low: byLow.low, intervalsAfter: byLow.intervalsAfter, high };
@@ -145,7 +146,7 @@ export function innerRangeOf(test: ValueTest): Pick<ValueRange, 'low' | 'high'> 
   }
 }
 
-/** An instant lasts a millisecond, so no interval begins a day before the range. */
+/** An instant lasts a millisecond, so no instant is a long interval that begins before the range. */
 function updatedRange(test: DateTest): ValueRange | undefined {
   const range = dateRange(test);
   const low = test.prefix === 'gt' || test.prefix === 'sa' ? test.high : test.low;

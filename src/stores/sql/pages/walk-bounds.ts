@@ -13,11 +13,11 @@ export interface Bounds {
   readonly high?: SqlValue | undefined;
   /** Matches that come before the range in the order of the key: one condition with a scan. */
   readonly before?: Condition | undefined;
-  /** Matches that come after it. */
+  /** Matches that come after the range. */
   readonly after?: Condition | undefined;
   /** True if every match has a value. */
   readonly valued: boolean;
-  /** True if no match has one. */
+  /** True if no match has a value. */
   readonly empty?: boolean;
 }
 
@@ -28,9 +28,9 @@ export function isWithin(value: string | number, { low, high }: Bounds): boolean
 
 /** How a store finds matches that may be outside the range of an order. */
 export interface OutsideScans {
-  /** Resources with several values of the parameter. */
+  /** Selects the resources with several values of the parameter. */
   repeated(): Sql;
-  /** Long intervals that begin before a value and end after another one; undefined for values that are not intervals. */
+  /** Selects long intervals that begin up to `low` and end from `after` on; undefined for other values. */
   intervals(low: SqlValue, after: number): Sql | undefined;
 }
 
@@ -39,16 +39,16 @@ export interface BoundsPlan {
   /** The scans to count; undefined if there is nothing to count. */
   readonly repeated?: Sql | undefined;
   readonly intervals?: Sql | undefined;
-  /** @param counts rows of the scans; those of which there are more than `most` are not collected */
+  /** @param counts numbers of rows of the scans; a scan with more than `most` rows is not collected */
   bounds(counts: { readonly repeated?: number; readonly intervals?: number }, most: number): Bounds;
 }
 
 /**
  * The bounds that conditions on a sort key's parameter set on its order: a walk for values since 2020 begins there.
  *
- * A resource with several values is ordered by its smallest (or largest), and may match by another one; a long interval
- * may match by its end. Both are outside the range of the condition. If they are few, they are collected; otherwise
- * that bound is dropped.
+ * A resource with several values is ordered by its smallest (or largest), and may match by another value; a long
+ * interval may match by its end. Both are outside the range of the condition. If they are few, they are collected;
+ * otherwise the bound is dropped.
  *
  * @param isSingle true if every resource has a single value
  */
@@ -106,7 +106,7 @@ export function longIntervals(
     WHERE ${allOf([ofKey, sql`x.grp = 0`, isLong(table), sql`x.high >= ${after}`, sql`x.low <= ${low}`, inTime(sql`x.resource`, scope)])}`;
 }
 
-/** The row `x` has a long interval. Written as in the index by end. */
+/** The condition that the row `x` has a long interval, written as in the index by end. */
 export function isLong(table: 'date' | 'quantity'): Sql {
   return table === 'date' ? sql`x.high - x.low > 86400000` : sql`x.high > x.low`;
 }
@@ -117,7 +117,7 @@ function known(bounds: Bounds): BoundsPlan {
 
 const KEPT: { readonly condition?: Condition } = {};
 
-/** Undefined if there are too many. */
+/** The condition that finds the rows of the scans; undefined if there are too many. */
 function few(
   scans: readonly ({ readonly scan: Sql; readonly count: number } | undefined)[],
   most: number,

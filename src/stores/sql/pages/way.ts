@@ -1,4 +1,4 @@
-/** A way to a page, taken one part at a time. */
+/** A way to find a page, followed one part at a time. */
 export interface Way<Finding> {
   readonly finding: Finding;
   /** Rows read so far. */

@@ -10,21 +10,21 @@ export interface MemberCondition extends Condition {
 /** The resources that can meet a condition, apart from those written since the index was built. */
 export interface ConditionSet {
   readonly set: KeySet;
-  /** True if all of them meet it. */
+  /** True if all of these resources meet the condition. */
   readonly exact: boolean;
-  /** Resources that certainly meet it. Only for a set that is not exact. */
+  /** Resources that certainly meet the condition. Only for a set that is not exact. */
   readonly sure?: KeySet | undefined;
 }
 
 /** Sets of the resources of a type, as a store knows them. */
 export interface KnownSets {
   readonly all: KeySet;
-  /** True if it helps to know what surely meets a condition, although all resources may: a count tests only the others. */
+  /** True if resources that certainly meet a condition help even if all may meet it: a count tests only the others. */
   readonly isForCount?: boolean;
   emptySet(): KeySet;
   /** The resources with a value of a parameter; undefined if that is not known. */
   present(parameter: string): KeySet | undefined;
-  /** The set of criteria that contain no others; undefined if finding it takes too long. */
+  /** The set of criteria without inner criteria; undefined if finding it takes too long. */
   setOf(criteria: Criteria): ConditionSet | undefined;
 }
 
@@ -86,7 +86,7 @@ function unionOf<One>(all: readonly One[], find: (one: One) => ConditionSet | un
   return set && (isExact ? { set, exact: true } : { set, exact: false, sure });
 }
 
-/** The resources that certainly meet a condition; undefined if none is known to. */
+/** The resources that are known to meet a condition; undefined if none are. */
 export function sureOf({ set, exact, sure }: ConditionSet): KeySet | undefined {
   return exact ? set : sure;
 }

@@ -9,7 +9,7 @@ const LIST = 0;
 const BITS = 1;
 const ALL = 2;
 
-/** The most bytes of one difference. */
+/** The maximum number of bytes of one difference. */
 const BYTES_PER_KEY = 5;
 
 /** @param keys in ascending order, each once */
@@ -41,9 +41,10 @@ export function setBytes(set: KeySet, all: KeySet): Uint8Array {
 }
 
 /**
- * The keys of a list in ascending order; only those in the set, if one is given.
+ * The keys of a list in ascending order; only those in `among` if it is given.
  *
- * PERF: a page may read the keys of all resources of a type, so this loop and the one of {@link addList} make no calls.
+ * PERF: a page may read the keys of all resources of a type, so this loop and the loop of {@link addList} make no
+ * calls.
  */
 export function readList(bytes: Uint8Array, first: number, among?: KeySet): number[] {
   const keys: number[] = [];

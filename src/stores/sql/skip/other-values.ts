@@ -12,7 +12,7 @@ export interface EqualTest {
   readonly isWhole: boolean;
 }
 
-/** The test that exactly the values excluded by a `ne` pass. Undefined for other tests, and for values with a unit. */
+/** The test that only the values excluded by a `ne` test pass. Undefined for other tests and for values with a unit. */
 export function equalTestOf(test: ValueTest): EqualTest | undefined {
   switch (test.kind) {
     case 'token':

@@ -2,7 +2,7 @@ import type { Criteria, LastUpdatedCriteria, MatchCriteria } from '../../../sear
 import { DAY } from '../intervals.js';
 import type { DateTest, NumberTest, QuantityTest, ValueTest } from '../../../search/criteria/value-test.js';
 
-/** Criteria whose matches are a range of the order of a date, a number or the instant of change. */
+/** Criteria whose matches are a range of the order of a date, a number or the time of the last update. */
 export type RangeCriteria = MatchCriteria | LastUpdatedCriteria;
 
 export function isRange(criteria: Criteria): criteria is RangeCriteria {
@@ -17,7 +17,7 @@ export function isOfIntervals(test: ValueTest): test is DateTest | NumberTest | 
 /**
  * True if every interval that starts in `[start, next)`, wherever it ends, passes a test. See sql/intervals.ts.
  *
- * @param next undefined: it starts at `start`
+ * @param next undefined: the interval starts exactly at `start`
  */
 export function matchesSurely(test: ValueTest, start: number, next?: number): boolean {
   if (!isOfIntervals(test) || asksForUnit(test)) return false;
@@ -44,9 +44,9 @@ export function matchesSurely(test: ValueTest, start: number, next?: number): bo
 }
 
 /**
- * {@link matchesSurely} for short intervals only: see sql/intervals.ts. A short date ends at most a day later; any other short
- * value is a point. False if long intervals that end after the searched period match too, as those that begin before it do
- * for `le`.
+ * {@link matchesSurely} for short intervals only: see sql/intervals.ts. A short date ends at most a day later; any
+ * other short value is a point. False if a long interval that ends after the searched period passes too: with `le`, one
+ * that begins before it.
  */
 export function matchesIfShort(test: ValueTest, start: number, next?: number): boolean {
   const end = endOfShort(test);
@@ -58,7 +58,7 @@ export function matchesIfShort(test: ValueTest, start: number, next?: number): b
   return next === undefined ? start < end : next <= end;
 }
 
-/** The bound before which an interval must end; undefined for tests without one, and for tests of a unit. */
+/** The bound before which an interval must end; undefined for tests without such a bound, and for tests of a unit. */
 export function endOfShort(test: ValueTest): number | undefined {
   if (!isOfIntervals(test) || asksForUnit(test)) return undefined;
   switch (test.prefix) {
@@ -83,7 +83,7 @@ export function isOpenBelow(test: ValueTest): boolean {
   return 'prefix' in test && ['lt', 'le', 'eb'].includes(test.prefix);
 }
 
-/** True if no interval that starts there passes a test, except a long one that ends in the tested range. */
+/** True if no interval that starts at `start` passes a test, except a long interval that ends in the tested range. */
 export function failsSurely(test: ValueTest, start: number): boolean {
   if (!isOfIntervals(test)) return false;
   const { prefix, low, high } = test;
@@ -105,16 +105,16 @@ export function failsSurely(test: ValueTest, start: number): boolean {
   }
 }
 
-/** Whether only the value that the order has can pass, except long intervals that begin before the range. */
+/** Whether a resource can pass only by the value that orders it, or by a long interval that begins before the range. */
 export function isByStart(test: ValueTest): boolean {
   if (!('prefix' in test)) return false;
-  // The largest value may have another unit than a smaller one that passes.
+  // The largest value may have another unit than a smaller value that passes.
   if (asksForUnit(test)) return false;
   if (test.prefix === 'lt' || test.prefix === 'sa') return true;
   return test.kind !== 'date' && ['gt', 'ge', 'le'].includes(test.prefix);
 }
 
-/** Whether a value also needs a unit or its system: bounds alone do not decide then. */
+/** Whether a test also requires a unit or its system, so that bounds alone do not decide. */
 export function asksForUnit(test: ValueTest): boolean {
   return test.kind === 'quantity' && (test.system !== undefined || test.code !== undefined);
 }

@@ -6,7 +6,7 @@ import type { KeySet } from './key-set.js';
 /** The number of resource keys whose references one row holds. */
 export const KEYS_IN_ROW = 65_536;
 
-/** Keys of targets from here on do not fit into a row. */
+/** Target keys from this number on do not fit into a row. */
 export const MAX_TARGET = 2 ** 32;
 
 export interface References {

@@ -15,13 +15,13 @@ export const SEVERAL_UNITS = '';
 /** Names the set of the resources with a unit that has no set of its own. */
 export const OTHER_UNITS = '|';
 
-/** The most units of a parameter that are kept, most frequent first. */
+/** The maximum number of units per parameter that have a set: the most frequent ones. */
 const MAX_UNITS = 128;
 
 /** The unit of a value as it is stored. */
 export type StoredUnit = readonly [system: string | number | null, code: string | null, unit: string | null];
 
-/** The names of the sets that a resource with such a value is in. A search without a system also compares the human unit. */
+/** The names of the sets of a resource with such a unit. A search without a system also compares the human unit. */
 export function namesOfUnit([system, code, unit]: StoredUnit): readonly string[] {
   if (system === null) return [];
   const names = code === null ? [] : [`${system}|${code}`, `|${code}`];
@@ -35,8 +35,8 @@ export function keptUnits(found: ReadonlyMap<string, readonly number[]>): readon
 }
 
 /**
- * Puts the resources with units that have no sets under {@link OTHER_UNITS}, so that a unit that none of them has is known to be in
- * no resource.
+ * Puts the resources with units that have no set under {@link OTHER_UNITS}: a unit without a set can only be in these
+ * resources.
  */
 export function withOtherUnits(
   found: Map<string, readonly number[]>,
@@ -54,12 +54,12 @@ export function withOtherUnits(
   return found.set(SEVERAL_UNITS, several).set(OTHER_UNITS, others);
 }
 
-/** The resources that can have a value in a unit. @param own undefined: it has no set */
+/** The resources that can have a value in a unit. @param own undefined if the unit has no set */
 export function setOfUnit(own: KeySet | undefined, others: KeySet): ConditionSet {
   return { set: own ?? others, exact: own !== undefined || others.count === 0 };
 }
 
-/** The name of the set of a searched unit; undefined for tests without a unit, and of an unknown system. */
+/** The name of the set of a searched unit; undefined for tests without a unit or with an unknown system. */
 export function askedUnit({ system, code }: QuantityTest, { dialect, project }: RowScope): string | undefined {
   if (code === undefined) return undefined;
   const key = system === undefined ? '' : dialect.system(project, system);
@@ -74,8 +74,8 @@ export function inAnyUnit({ prefix, low, high }: QuantityTest): QuantityTest {
 /**
  * The resources with a value in a range and a unit: exact for resources whose values have one unit.
  *
- * @param inAny those with a value in the range, of any unit; undefined if that is not known
- * @param several those with values in several units
+ * @param inAny the resources with a value in the range, of any unit; undefined if that is not known
+ * @param several the resources with values in several units
  */
 export function setInUnit(inAny: ConditionSet | undefined, ofUnit: ConditionSet, several: KeySet): ConditionSet {
   if (inAny === undefined) return { set: ofUnit.set, exact: false };
