@@ -7,24 +7,25 @@ import { storeError } from './database/errors.js';
 /** How a `SqliteAuditJournal` behaves. */
 export interface SqliteAuditJournalOptions {
   /**
-   * What an append waits for (`PRAGMA synchronous`). Default `full`: events that were appended survive a power cut.
-   * `normal`: they survive the end of the process, but a power cut may take back the last ones.
+   * How durable an append is (`PRAGMA synchronous`). Default `full`: appended events survive a power cut. `normal`:
+   * they survive the end of the process, but a power cut may lose the last ones.
    */
   readonly synchronous?: 'full' | 'normal' | undefined;
-  /** The most events that may wait for the store; further ones are refused. Default 1,000,000, about 2 GB. */
+  /** Maximum number of events that wait for the store; further events are refused. Default 1,000,000, about 2 GB. */
   readonly maxEntries?: number | undefined;
 }
 
 /**
- * A journal for `createAuditLog`, in a SQLite file of its own. One process has it open at a time: give each process of a
- * host its own file, and the same one when it starts again, so that it delivers what the process before it left behind.
+ * A journal for `createAuditLog`, in a SQLite file of its own. Only one process can have it open: give each process of
+ * a host its own file, and the same file after a restart, so that it delivers the events that the previous process
+ * left.
  *
  * @example
  * const journal = new SqliteAuditJournal('audit-journal.db', { synchronous: 'normal' });
  * const log = createAuditLog({ store, journal });
  */
 export class SqliteAuditJournal {
-  /** True with `normal`: appends wait for no disk, so the log does not gather records for them. */
+  /** True with `normal`: appends do not wait for the disk, so the log does not batch records. */
   readonly isImmediate: boolean;
   readonly #database: SqliteDatabase;
   readonly #insert: SqliteStatement;
@@ -34,9 +35,9 @@ export class SqliteAuditJournal {
   #count: number;
 
   /**
-   * @param file its name; the file is made if need be
-   * @throws FhirError `invalid` - an option, or the name of a database in memory
-   * @throws FhirError `conflict` - the file is a database of something else
+   * @param file the name of the file; a missing file is created
+   * @throws FhirError `invalid` - an option is invalid, or the name is that of a database in memory
+   * @throws FhirError `conflict` - the file is a database of another application
    * @throws FhirError `unavailable` - another process has the journal open, or the file cannot be opened
    */
   constructor(file: string, { synchronous = 'full', maxEntries = 1_000_000 }: SqliteAuditJournalOptions = {}) {
@@ -73,7 +74,7 @@ export class SqliteAuditJournal {
       throw new FhirError('unavailable', 'The journal of the audit log is full');
     }
     this.#answer(() => {
-      // PERF: a statement outside a transaction is one of its own.
+      // PERF: a statement outside a transaction is its own transaction.
       if (texts.length === 1) return this.#insert.run(texts[0]!);
       this.#database.exec('BEGIN IMMEDIATE');
       try {
@@ -97,7 +98,7 @@ export class SqliteAuditJournal {
     this.#count -= this.#answer(() => this.#delete.run(count)).changes;
   }
 
-  /** Closes the file. What it holds stays. Closing twice is allowed. */
+  /** Closes the file. Its events stay. Closing twice is allowed. */
   close(): void {
     this.#database.close();
   }
@@ -114,7 +115,7 @@ export class SqliteAuditJournal {
 
 /** How long opening waits for a process that is closing the file, in milliseconds. */
 const LOCK_MS = 100;
-/** Marks the file, so that no other database is taken for a journal. */
+/** Marks the file, so that no other database is mistaken for a journal. */
 const APPLICATION = 0x4647414a;
 
 function prepare(database: SqliteDatabase, synchronous: 'full' | 'normal'): void {
@@ -126,7 +127,7 @@ function prepare(database: SqliteDatabase, synchronous: 'full' | 'normal'): void
   }
   database.pragma('journal_mode = WAL');
   database.pragma(`synchronous = ${synchronous}`);
-  // The lock is taken with the first write, and kept.
+  // The first write takes the lock, and the connection keeps it.
   database.exec('BEGIN IMMEDIATE');
   database.exec('CREATE TABLE IF NOT EXISTS entry (key INTEGER PRIMARY KEY, text TEXT NOT NULL)');
   database.pragma(`application_id = ${APPLICATION}`);

@@ -7,15 +7,15 @@ import { noParts, Task } from './threads/task.js';
 
 /** Where the commits of a group run. */
 export interface CommitRunner {
-  /** The thread that writes is at work. */
+  /** True while the writing thread is busy. */
   readonly isWriting: boolean;
-  /** Other work is due before the next commit. */
+  /** True if other work is due before the next commit. */
   readonly isTurnSpent: boolean;
-  /** Runs work in the event loop before the thread that writes takes its next task. */
+  /** Runs work in the event loop before the writing thread takes its next task. */
   betweenWrites(work: () => void): void;
-  /** Runs commits in one transaction in the event loop. Nothing of them has happened where it throws or gives up. */
+  /** Runs commits in one transaction in the event loop. If it throws or gives up, none of them has taken effect. */
   together(commits: readonly (readonly Write[])[]): readonly Committed[] | TooLong;
-  /** Runs a commit in a transaction of its own: in the event loop, or in the thread that writes. */
+  /** Runs a commit in a transaction of its own: in the event loop, or in the writing thread. */
   alone(writes: readonly Write[], options: CallOptions | undefined): Promise<LongCommitted>;
   inThread(writes: readonly Write[], options: CallOptions | undefined): Promise<LongCommitted>;
 }
@@ -24,23 +24,24 @@ interface WaitingCommit {
   readonly writes: readonly Write[];
   readonly options: CallOptions | undefined;
   readonly task: Task;
-  /** A group with it failed, or took too long. */
+  /** True after a group with this commit failed or took too long. */
   isAlone: boolean;
 }
 
 /**
- * Runs small commits that come at the same time in one transaction, which is synced once. Each resolves after the sync.
+ * Runs small commits that arrive at the same time in one transaction, which is synced once. Each resolves after the
+ * sync.
  *
- * Where one of them fails, the transaction is undone, and each runs in a transaction of its own, in turns with other work.
- * Where a thread is writing, they run between its tasks. So they wait for one slice of an import, or for two where the
- * thread has begun to receive the next one, and not for all.
+ * If one of them fails, the transaction is rolled back, and each runs in a transaction of its own, in turns with other
+ * work. While a thread is writing, they run between its tasks: they wait for one slice of an import, or for two if the
+ * thread has begun to receive the next one, and not for the whole import.
  */
 export class CommitGroups {
   readonly #runner: CommitRunner;
   #waiting: WaitingCommit[] = [];
   #isScheduled = false;
   #isBetween = false;
-  /** Writes of a group: fewer after a group that took too long for the event loop. */
+  /** Maximum writes of a group: lowered after a group that took too long for the event loop. */
   #most = MAX_WRITES;
 
   constructor(runner: CommitRunner) {
@@ -48,21 +49,21 @@ export class CommitGroups {
   }
 
   commit(writes: readonly Write[], options: CallOptions | undefined): Promise<LongCommitted> {
-    // It ends at its deadline while it waits.
+    // While it waits, the commit ends at its deadline.
     const task = new Task({ kind: 'commit', now: 0 }, noParts, options);
     this.#waiting.push({ writes, options, task, isAlone: false });
     this.#schedule();
     return task.promise as Promise<LongCommitted>;
   }
 
-  /** Hands what waits to the thread that writes, before the store closes. */
+  /** Hands the waiting commits to the writing thread, before the store closes. */
   finish(): void {
     for (const one of this.#waiting.splice(0)) {
       if (!one.task.isSettled) this.#settle(one, this.#runner.inThread(one.writes, one.options));
     }
   }
 
-  /** After this turn of the event loop: the requests that arrived in it commit together. */
+  /** Runs after this turn of the event loop, so that the requests that arrived in it commit together. */
   #schedule(): void {
     if (this.#isScheduled || this.#isBetween || this.#waiting.length === 0) return;
     this.#isScheduled = true;
@@ -87,13 +88,13 @@ export class CommitGroups {
     this.#schedule();
   }
 
-  /** @returns false if it took too long */
+  /** @returns false if the group took too long */
   #runTogether(group: readonly WaitingCommit[]): boolean {
     let done: readonly Committed[] | TooLong;
     try {
       done = this.#runner.together(group.map(({ writes }) => writes));
     } catch (error) {
-      // Its outcome is that of all; any other error is of one of them.
+      // An unknown outcome is that of all commits; any other error comes from one of them.
       if ((error as FhirError).details?.['unknown'] === true) for (const { task } of group) task.reject(error);
       else this.#separate(group);
       return true;
@@ -108,7 +109,7 @@ export class CommitGroups {
     return true;
   }
 
-  /** Each still ends at its deadline before it runs. */
+  /** Until it runs, each commit still ends at its deadline. */
   #separate(group: readonly WaitingCommit[]): void {
     for (const one of group) one.isAlone = true;
     this.#waiting.unshift(...group);
@@ -119,7 +120,7 @@ export class CommitGroups {
   }
 
   #settle({ task }: WaitingCommit, done: Promise<LongCommitted>): void {
-    // From here on its end is that of the work.
+    // From here on, only the work ends the task.
     task.onCancel = nothing;
     done.then(
       (committed) => task.resolve(committed),
@@ -127,7 +128,7 @@ export class CommitGroups {
     );
   }
 
-  /** The first commits that wait: one, or more of them with so many writes at most. */
+  /** The first waiting commits: one, or several with at most this many writes together. */
   #take(most: number): WaitingCommit[] {
     const group: WaitingCommit[] = [];
     let size = 0;
@@ -143,9 +144,9 @@ export class CommitGroups {
   }
 }
 
-/** Writes of a group: some milliseconds of the event loop. */
+/** Maximum writes of a group: some milliseconds of the event loop. */
 const MAX_WRITES = 32;
 const MIN_WRITES = 4;
 
-/** PERF: V8 makes a function that is written to a property at once in old space, where it keeps its commit alive. */
+/** PERF: V8 allocates a function literal assigned to a property in old space, where it keeps its commit alive. */
 const nothing = (): void => undefined;

@@ -11,9 +11,9 @@ export interface SqliteStoreOptions {
   /** The definitions. Default: FHIR R4 with Medplum's types. */
   readonly model?: FhirModel | undefined;
   /**
-   * What a commit waits for (`PRAGMA synchronous`). Default `full`: a commit that resolved survives a power cut.
-   * `normal`: it survives the end of the process, but a power cut may take back the last ones. `off`: a power cut may
-   * damage the file. See https://www.sqlite.org/pragma.html#pragma_synchronous.
+   * How durable a commit is (`PRAGMA synchronous`). Default `full`: a commit that resolved survives a power cut.
+   * `normal`: it survives the end of the process, but a power cut may lose the last ones. `off`: a power cut may damage
+   * the file. See https://www.sqlite.org/pragma.html#pragma_synchronous.
    */
   readonly synchronous?: 'full' | 'normal' | 'off' | undefined;
   /**
@@ -23,11 +23,12 @@ export interface SqliteStoreOptions {
   /**
    * Maximum number of threads that read, each with a connection of its own; 0: no threads at all. Default 2.
    *
-   * Short statements run in the event loop. One that takes longer than 20 ms is taken over by a thread, as are
-   * verification, rebuilding and large commits (by one more thread, which writes). Threads start when they are first
+   * Short statements run in the event loop. A thread takes over a statement that takes longer than 20 ms, and also
+   * verification, rebuilding and large commits (one more thread, which writes). Threads start when they are first
    * needed and do not keep the process alive. If they cannot start, everything runs in the event loop, and a process
-   * warning with the code `FHIRGRAPH_THREADS` says so. Databases in memory and those that the host opened have no threads.
-   * Threads also make the skip indexes, without which pages under conditions that their order depends on take longer.
+   * warning with the code `FHIRGRAPH_THREADS` says so. Stores in memory, and over a database that the host opened, have
+   * no threads. Threads also build the skip indexes; without these, pages whose order and conditions are correlated
+   * take longer.
    */
   readonly readers?: number | undefined;
   /** Cache of parsed resources, in bytes of their JSON text. Default 64 MiB. 0: none. */
@@ -51,7 +52,7 @@ export interface SqliteStoreOptions {
 /** The options with their defaults filled in. */
 export interface SqliteStoreConfig {
   readonly model: FhirModel;
-  /** Extraction needs the FHIRPath library. */
+  /** True if extraction needs the FHIRPath library. */
   readonly needsFhirPath: boolean;
   readonly maxResourceBytes: number;
   readonly synchronous: 'full' | 'normal' | 'off';
@@ -67,7 +68,7 @@ export function resolveConfig(options: SqliteStoreOptions): SqliteStoreConfig {
   const model = options.model ?? R4;
   const config = {
     model,
-    // PERF: R4 does not, and to find that out takes some milliseconds.
+    // PERF: R4 does not need it, and checking takes some milliseconds.
     needsFhirPath: model !== R4 && indexNeedsFhirPath(model),
     maxResourceBytes: resourceBytes(options.maxResourceBytes),
     synchronous: options.synchronous ?? 'full',

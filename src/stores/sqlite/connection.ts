@@ -75,7 +75,7 @@ export class Connection {
     this.maintenance = new Maintenance(model, database, statements, dictionaries, this.status);
   }
 
-  /** Gives SQLite the functions of our statements. */
+  /** Registers the SQL functions that our statements use. */
   static prepare(model: FhirModel, database: SqliteDatabase): void {
     registerTextTest(model, database);
     registerChecksums(database);
@@ -86,7 +86,7 @@ export class Connection {
     return this.#whileSearchable(query, [], () => this.searches.search(query));
   }
 
-  /** @param withTexts how many texts are read with the page of a single target */
+  /** @param withTexts the number of texts to read with the page of a single target */
   searchByReference(
     query: SearchQuery,
     parameter: string,
@@ -97,7 +97,7 @@ export class Connection {
     return this.#whileSearchable(query, [parameter], find);
   }
 
-  /** Overwrites what removed content left behind. */
+  /** Overwrites the remains of removed content. */
   scrub(): void {
     scrub(this.database, this.statements, this.status);
   }
@@ -109,7 +109,7 @@ export class Connection {
     this.status.forget();
   }
 
-  /** The result of a search while every parameter it uses is searchable. */
+  /** Runs a search of which every parameter must be searchable throughout. */
   #whileSearchable<Result>(
     { project, type, criteria, sort }: SearchQuery,
     others: readonly string[],

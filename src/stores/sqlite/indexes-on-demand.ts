@@ -15,15 +15,16 @@ export class IndexesOnDemand {
   }
 
   /**
-   * Settles as soon as the file has them. All calls share one creation, which the deadline of one call does not end.
+   * Settles as soon as the file has the indexes. All calls share one creation, which the deadline of one call does not
+   * end.
    *
-   * @returns undefined if the file is known to have them
+   * @returns undefined if the file is known to have the indexes
    */
   ready(options: CallOptions | undefined): Promise<void> | undefined {
     return this.#connection.valueIndexes.areKnown ? undefined : this.#ready(options);
   }
 
-  /** Creates them for what was loaded, before the store closes. The next search creates them where that fails. */
+  /** Creates the indexes for loaded resources before the store closes. If that fails, the next search creates them. */
   async finish(): Promise<void> {
     try {
       if (this.#calls.run(undefined, () => this.#hasResources())) await this.#ready(undefined);
@@ -43,7 +44,7 @@ export class IndexesOnDemand {
       this.#connection.valueIndexes.create();
       return null;
     });
-    // Every call that waits may end before it.
+    // All waiting calls may end before the creation does.
     creation.catch(() => undefined).finally(() => (this.#creation = undefined));
     return creation;
   }

@@ -1,18 +1,18 @@
-/** How long a store that answers no searches and commits may keep resources that another process has removed. */
+/** How long a store without searches and commits may keep resources that another process has removed. */
 export const REMOVAL_TUNING = { watchMs: 5_000 };
 
-/** Looks from time to time whether other processes have removed content, as long as some is remembered. */
+/** Checks from time to time whether other processes have removed content, as long as the caches hold some. */
 export class RemovalWatch {
   readonly #look: () => boolean;
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
 
-  /** @param look drops removed data from the caches; false: everything was dropped */
+  /** @param look drops removed data from the caches; returns false if it dropped everything */
   constructor(look: () => boolean) {
     this.#look = look;
   }
 
-  /** Something is remembered. */
+  /** Called when a cache holds content. */
   start(): void {
     if (this.#isClosed) return;
     this.#timer ??= setTimeout(() => {

@@ -4,8 +4,8 @@ import type { BuiltSkipIndexes } from './skip/skip-indexes.js';
 import { SKIP_TUNING } from './rows/skip-row.js';
 
 /**
- * Builds skip indexes in threads after searches that had none, and brings them up to date. A store without threads builds
- * none: its searches walk all rows.
+ * Builds skip indexes in threads after searches that had none, and updates them. A store without threads builds none:
+ * its searches walk all rows.
  */
 export class SkipRefresh {
   readonly #connection: Connection;
@@ -41,7 +41,7 @@ export class SkipRefresh {
     try {
       for (const collection of collections) await this.#makeOne(collection);
     } catch {
-      // The file is locked or lost, or the store was closed. Searches do without.
+      // The file is locked or lost, or the store was closed. Searches work without skip indexes.
     } finally {
       this.#isWorking = false;
     }
@@ -73,6 +73,6 @@ function nothing(): undefined {
   return undefined;
 }
 
-/** The pause between two attempts: at least this long, and so many times the duration of the last one. */
+/** The pause between two attempts: at least this long, and this many times the duration of the last attempt. */
 const MIN_PAUSE_MS = 1_000;
 const PAUSE_PER_WORK = 2;

@@ -64,8 +64,9 @@ export class SqliteStore implements ResourceStore {
   #written = 0;
 
   /**
-   * @param database a file name (made if need be; `:memory:` for a store that lives with this object), or an open
-   * database of better-sqlite3 or `node:sqlite`, which stays open when the store closes. The database holds nothing but the store.
+   * @param database a file name (a missing file is created; `:memory:` for a store that lives with this object), or an
+   * open database of better-sqlite3 or `node:sqlite`, which stays open when the store closes. The database holds
+   * nothing but the store.
    * @throws FhirError `invalid` - the name is empty, or the database is of another driver.
    * @throws FhirError `unavailable` - better-sqlite3 is missing, the file cannot be opened, or a newer version wrote it.
    * @throws FhirError `corrupt` - the file is not a SQLite database.
@@ -183,7 +184,7 @@ export class SqliteStore implements ResourceStore {
 
   /**
    * Verifies the whole database: the file, the text of every version, the sequence of versions, and the index rows of
-   * every current resource. It only reads, from one moment's state; {@link SqliteStore.reindex} repairs derived data.
+   * every current resource. It only reads one consistent state; {@link SqliteStore.reindex} repairs derived data.
    *
    * Takes about 100 µs per resource, in a thread if the store has threads; otherwise this process is blocked.
    */
@@ -194,16 +195,17 @@ export class SqliteStore implements ResourceStore {
   }
 
   /**
-   * Copies the whole database, as it is at one moment, to a new file. Reads and commits continue while it does.
+   * Copies one consistent state of the whole database to a new file. Reads and commits continue while it does.
    *
-   * The copy is smaller than the original where content was removed, and holds nothing of what was erased. It has the
-   * permissions of the original, and is whole as soon as the file is there. Takes about 6 s per gigabyte, in a thread if the
-   * store has threads; otherwise this process is blocked. The write-ahead log grows until then with what is written.
+   * The copy is smaller than the original if content was removed, and contains no erased content. It has the
+   * permissions of the original, and is complete as soon as the file exists. Takes about 6 s per gigabyte, in a thread
+   * if the store has threads; otherwise this process is blocked. Until then, the write-ahead log grows with every
+   * commit.
    *
    * @param file its folder must exist, the file must not
    * @throws FhirError `invalid` - the name is empty
    * @throws FhirError `conflict` - the file exists
-   * @throws FhirError `unavailable` - it cannot be written, or the disk is full
+   * @throws FhirError `unavailable` - the file cannot be written, or the disk is full
    * @throws FhirError `aborted` - by the signal or the deadline; no copy is left
    * @example
    * await store.backup(`backups/clinic-${new Date().toISOString().slice(0, 10)}.db`);
@@ -219,7 +221,7 @@ export class SqliteStore implements ResourceStore {
       const inThread = (threads: Threads) => threads.read({ kind: 'backup', partial }, options);
       if (this.#calls.isSmallFile()) this.#calls.run(options, copy);
       else await this.#calls.inThread(options, inThread, copy);
-      // Its time may have passed while SQLite wrote.
+      // The deadline may have passed while SQLite wrote.
       this.#calls.run(options, () => undefined);
     });
   }
@@ -227,11 +229,11 @@ export class SqliteStore implements ResourceStore {
   /**
    * Rebuilds index rows from the resources.
    *
-   * Without options, and as the repair of what {@link SqliteStore.verify} finds, all derived data is rebuilt in one
-   * transaction: the index rows of every current resource, and SQLite's own indexes. Reads continue during that time, and
-   * commits wait; without threads this process is blocked. With `pendingOnly` or `project` it works in batches of about
-   * 10 ms, each a transaction, between which this and other processes read and write; if the process ends, the next call
-   * resumes.
+   * Without options, as the repair for problems that {@link SqliteStore.verify} finds, all derived data is rebuilt in
+   * one transaction: the index rows of every current resource, and SQLite's own indexes. Reads continue during that
+   * time, and commits wait; without threads this process is blocked. With `pendingOnly` or `project` it works in
+   * batches of about 10 ms, each a transaction, between which this and other processes read and write; if the process
+   * ends, the next call resumes.
    *
    * @returns how many resources were indexed
    * @throws FhirError `corrupt` - a resource itself is damaged; its batch is not written then
@@ -276,13 +278,13 @@ export class SqliteStore implements ResourceStore {
     return this.#calls.run(options, () => explainCall(call, this.#connection));
   }
 
-  /** @returns whether anything is remembered that may be removed later */
+  /** @returns whether the cache holds resources that may be removed later */
   #lookForRemovals(): boolean {
     if (this.#calls.isClosed) return false;
     try {
       this.#connection.status.noteRemovals();
     } catch {
-      // The file is locked or lost; the next look may find it.
+      // The file is locked or lost; the next check may succeed.
     }
     return this.#connection.contents.cachedBytes > 0;
   }

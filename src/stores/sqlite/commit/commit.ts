@@ -28,7 +28,7 @@ import { THREAD_TUNING } from '../database/tuning.js';
 import type { ValueIndexes } from '../schema/value-indexes.js';
 import { type NewVersion, type ResourceState, Versions } from '../rows/versions.js';
 
-/** A commit whose writes come in several parts. An error ends it, and nothing of it was written then. */
+/** A commit whose writes come in several parts. An error ends it; then none of its writes was stored. */
 export interface OpenCommit {
   add(writes: readonly PreparedWrite[]): void;
   end(): Committed;
@@ -80,7 +80,7 @@ export class Commits {
 
   /** Applies several lists, one after the other, in one transaction: all of them, or none if one throws. */
   commitTogether(lists: readonly (readonly Write[])[]): readonly Committed[] {
-    // Extraction needs no lock, so it comes before.
+    // Extraction needs no lock, so it runs before the transaction.
     const prepared = lists.map((writes) => writes.map((write, index) => this.#prepare(write, index)));
     return this.#waitingInTime(() => {
       const transaction = this.#open();
@@ -103,7 +103,7 @@ export class Commits {
   /**
    * Starts a commit whose writes come in several parts: it holds the lock of writers until it ends.
    *
-   * @param load whether all of them together are a {@link isLoad load}
+   * @param load whether all writes together are a {@link isLoad load}
    */
   begin(load: boolean): OpenCommit {
     const results: WriteResult[] = [];
@@ -152,7 +152,7 @@ export class Commits {
     return { ...write, marked: markEntries(indexEntries(this.model, write.resource)) };
   }
 
-  /** Another process's lock is waited for until the deadline at most: the wait blocks this process. */
+  /** Waits for another process's lock until the deadline at most, because the wait blocks this process. */
   #waitingInTime<Result>(work: () => Result): Result {
     if (this.#guard.left === Infinity) return work();
     const usual = this.#database.pragma('busy_timeout', { simple: true }) as number;
@@ -257,7 +257,7 @@ export class Commits {
     return { kind: 'assert-no-match' };
   }
 
-  /** Brief work leaves a large version to a thread: its index rows take long to remove. The longer its text, the more there are. */
+  /** Brief work leaves a large version to a thread: its many index rows take long to remove. */
   #expectTakingOut({ content }: ResourceState): void {
     if (content === null || !this.#guard.isBrief) return;
     const [bytes] = this.#statements.read(TEXT_BYTES).get(content) as [number | null];
@@ -277,17 +277,17 @@ export class Commits {
   }
 }
 
-/** Presumably one of many large commits. */
+/** True if the commit is presumably one of many large ones. */
 export function isLoad(writes: readonly Write[]): boolean {
   return writes.length >= MIN_LOAD && writes.every(({ kind }) => kind === 'put');
 }
 
-/** Fewer writes gain nothing. */
+/** Dropping the indexes gains nothing for fewer writes. */
 const MIN_LOAD = 24;
 
 const NO_ENTRIES: MarkedEntries = markEntries([]);
 
-/** PERF: SQLite knows it without reading the text. */
+/** PERF: SQLite knows the length without reading the text. */
 const TEXT_BYTES = 'SELECT octet_length(text) FROM version WHERE key = ?';
 const HOLD_UNIQUE = 'INSERT INTO unique_key (project, text, resource, sum) VALUES (?, ?, ?, ?)';
 const FIND_HOLDER = `SELECT c.type, r.id FROM unique_key u CROSS JOIN resource r ON r.key = u.resource

@@ -1,6 +1,6 @@
 import type { SqliteDatabase } from './driver.js';
 
-/** Settings of a connection. @param synchronous undefined: it only reads. @returns whether there is a write-ahead log */
+/** Settings of a connection. @param synchronous undefined for a reader. @returns whether there is a write-ahead log */
 export function configureConnection(
   database: SqliteDatabase,
   {
@@ -25,9 +25,9 @@ export function configureConnection(
 const CACHE_KIB = 65_536;
 
 /**
- * Length of the write-ahead log at which its pages go to the database file: 32 MB.
+ * Length of the write-ahead log at which its pages are written to the database file: 32 MB.
  *
  * PERF: a commit of a few hundred resources changes about 1,000 pages, most of them the same as the commit before. At
- * SQLite's default of 1,000 each would be written back every time.
+ * SQLite's default of 1,000, every commit would write all of them back.
  */
 export const CHECKPOINT_PAGES = 8_000;

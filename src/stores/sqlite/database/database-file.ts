@@ -3,8 +3,8 @@ import { dirname, resolve } from 'node:path';
 import { FhirError } from '../../../fhir/error.js';
 
 /**
- * Rejects what SQLite would misinterpret: it opens a temporary database for an empty name, and treats a file of a few
- * bytes as an empty database. A missing folder has its own error.
+ * Rejects names and files that SQLite would misinterpret: it opens a temporary database for an empty name, and treats a
+ * file of a few bytes as an empty database. A missing folder has its own error.
  *
  * @throws FhirError `invalid`, `unavailable`, `corrupt`
  */
@@ -32,7 +32,7 @@ export function isFile(name: string): boolean {
 /**
  * The absolute path of a copy.
  *
- * @throws FhirError `invalid` - it has no name, or that of a database in memory
+ * @throws FhirError `invalid` - the name is empty, or that of a database in memory
  */
 export function backupPath(name: string): string {
   if (typeof name !== 'string' || name.trim() === '' || name.includes('\0') || !isFile(name)) {

@@ -3,7 +3,7 @@ import { isAbsolute, resolve } from 'node:path';
 import { FhirError } from '../../../fhir/error.js';
 import { type SqlValue } from '../../sql/sql.js';
 
-/** The part of a better-sqlite3 `Database` that the store uses. Any version and build that has it serves. */
+/** The part of a better-sqlite3 `Database` that the store uses. Any version and build with these members works. */
 export interface SqliteDatabase {
   readonly open: boolean;
   readonly inTransaction: boolean;
@@ -39,7 +39,7 @@ export interface OpenOptions {
 /**
  * Opens a database file with better-sqlite3, an optional peer dependency that is loaded here and nowhere else.
  *
- * @param base where the package is looked for: see {@link driverBase}
+ * @param base where the package is resolved from: see {@link driverBase}
  * @throws FhirError `unavailable` - better-sqlite3 is not installed or has no binary for this machine.
  */
 export function openDatabase(file: string, options: OpenOptions, base = driverBase()): SqliteDatabase {
@@ -47,8 +47,8 @@ export function openDatabase(file: string, options: OpenOptions, base = driverBa
 }
 
 /**
- * The file or URL from which better-sqlite3 is found: this module; in a bundle, which may be CommonJS or run elsewhere
- * than it was made, the bundle, the main program or the current folder.
+ * The file or URL from which better-sqlite3 is resolved: this module. A bundle may be CommonJS, or run elsewhere than
+ * it was built; there it is the bundle, the main program or the current folder.
  */
 export function driverBase(): string {
   const bases = [import.meta.url, typeof __filename === 'string' ? __filename : undefined, process.argv[1]];

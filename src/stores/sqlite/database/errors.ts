@@ -1,7 +1,7 @@
 import { type ErrorCode, FhirError } from '../../../fhir/error.js';
 
 /**
- * What a fault of SQLite means to the store's callers; `FhirError`s pass.
+ * The error that callers of the store get for a fault of SQLite; a `FhirError` is returned as it is.
  *
  * SQLite's own message may name files and is kept as `cause` only. See https://www.sqlite.org/rescode.html.
  */
@@ -31,7 +31,7 @@ const LIMIT_MESSAGE =
 /** Every file of this schema version has the tables that our statements use; if one is missing, the file is damaged. */
 const LOST_MESSAGE = /^no such (?:table|column)|has no column named/;
 
-/** The JSON in statements is written by the store, so what is malformed was read from the file. */
+/** The store writes the JSON in statements, so malformed JSON was read from the file. */
 const DAMAGED_JSON = /^malformed JSON/;
 
 const FAULTS: readonly { readonly name: string; readonly as: ErrorCode; readonly message: string }[] = [

@@ -8,13 +8,13 @@ import type { SqliteDatabase } from './driver.js';
  */
 export class Guard {
   #deadline = Infinity;
-  /** When work in the event loop gives up. Infinity: never. */
+  /** The time at which work in the event loop gives up. Infinity: never. */
   #pause = Infinity;
-  /** The earlier of the two. */
+  /** The earlier of `#deadline` and `#pause`. */
   #limit = Infinity;
   readonly #isCancelled: (() => boolean) | undefined;
 
-  /** @param isCancelled asked at each check; if true, the work ends */
+  /** @param isCancelled called at each check; true ends the work */
   constructor(isCancelled?: () => boolean) {
     this.#isCancelled = isCancelled;
   }
@@ -37,7 +37,7 @@ export class Guard {
    * Runs work that must not hold the event loop for long.
    *
    * @param milliseconds how long it may take
-   * @returns {@link TOO_LONG} where it gave up: nothing of it has happened
+   * @returns {@link TOO_LONG} if the work gave up and has had no effect
    */
   briefly<Result>(milliseconds: number, work: () => Result): Result | TooLong {
     this.#pause = performance.now() + milliseconds;
@@ -54,15 +54,16 @@ export class Guard {
   }
 
   /**
-   * Announces a statement over so many rows.
+   * Announces a statement over this many rows.
    *
-   * PERF: brief work that would not end in time gives up before the statement, and SQLite checks nothing while it sorts.
+   * PERF: brief work that would not end in time gives up before the statement, because SQLite checks nothing while it
+   * sorts.
    */
   expect(rows: number): void {
     if (rows > MAX_BRIEF_ROWS) this.assertPatient();
   }
 
-  /** Announces what takes long without a row: brief work gives up. */
+  /** Announces long work that reads no rows: brief work gives up. */
   assertPatient(): void {
     if (this.isBrief) throw TOO_LONG;
   }
@@ -87,18 +88,18 @@ export class Guard {
   }
 }
 
-/** That work was too long for the event loop. */
+/** The result of work that was too long for the event loop. */
 export class TooLong extends Error {}
 
 /** Thrown by brief work that takes too long; it never leaves {@link Guard.briefly}. */
 export const TOO_LONG = new TooLong('The work takes too long for the event loop');
 
-/** Sorting this many takes about 10 ms. */
+/** Sorting this many rows takes about 10 ms. */
 const MAX_BRIEF_ROWS = 20_000;
 
 const guards = new WeakMap<SqliteDatabase, Guard>();
 
-/** The guard of a connection; stores over the same one share it. */
+/** The guard of a connection; stores over the same connection share it. */
 export function guardOf(database: SqliteDatabase): Guard {
   let guard = guards.get(database);
   if (guard === undefined) {
@@ -113,7 +114,7 @@ export function setGuard(database: SqliteDatabase, guard: Guard): void {
   guards.set(database, guard);
 }
 
-/** Gives SQLite the function behind {@link isInTime}. */
+/** Registers the SQL function behind {@link isInTime}. */
 export function registerGuard(database: SqliteDatabase): void {
   const guard = guardOf(database);
   const check = (): number => {

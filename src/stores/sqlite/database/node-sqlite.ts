@@ -29,9 +29,9 @@ export interface NodeSqliteStatement {
 }
 
 /**
- * Returns the database itself, or one of `node:sqlite` in the shape of better-sqlite3.
+ * Returns a database with the interface of better-sqlite3: the database itself, or a wrapper of `node:sqlite`.
  *
- * @throws FhirError `invalid` - neither of them, such as `bun:sqlite`
+ * @throws FhirError `invalid` - the database belongs to neither, such as one of `bun:sqlite`
  */
 export function asDriver(database: SqliteDatabase | NodeSqliteDatabase): SqliteDatabase {
   assertDatabase(database);
@@ -51,10 +51,10 @@ function assertDatabase(database: unknown): void {
   );
 }
 
-/** Several stores over one connection share its functions, and so the object that they belong to. */
+/** Stores over one connection share its SQL functions, and so also the wrapper that they belong to. */
 const DRIVERS = new WeakMap<NodeSqliteDatabase, SqliteDatabase>();
 
-/** `node:sqlite` in the shape of better-sqlite3, its errors with the names of SQLite's result codes. */
+/** `node:sqlite` with the interface of better-sqlite3. Its errors carry the names of SQLite's result codes. */
 class NodeSqlite implements SqliteDatabase {
   readonly #database: NodeSqliteDatabase;
 
@@ -136,7 +136,7 @@ class NodeStatement implements SqliteStatement {
     return on ? this.raw() : this;
   }
 
-  /** Integers are numbers unless they are asked for otherwise. */
+  /** `node:sqlite` returns integers as numbers by default. */
   safeIntegers(): this {
     return this;
   }

@@ -9,8 +9,8 @@ export type Row = readonly SqlValue[];
 /**
  * Prepared statements by their text.
  *
- * The text never contains values, so queries of the same shape share a statement. Rarely used ones are dropped,
- * no matter what shapes callers send.
+ * The text never contains values, so queries of the same shape share a statement. Rarely used statements are dropped,
+ * so callers cannot fill memory with ever new shapes.
  */
 export class Statements {
   readonly #database: SqliteDatabase;
@@ -43,7 +43,7 @@ export class Statements {
     return this.read(query.text).get(...query.values) as Row | undefined;
   }
 
-  /** The values of the only column. PERF: rows take three times as long. */
+  /** The values of the only column. PERF: reading rows takes three times as long. */
   column(query: Sql): readonly SqlValue[] {
     const name = `column of ${query.text}`;
     const statement = this.#byText.get(name) ?? this.#keep(name, this.#prepare(query.text).pluck(true));
@@ -64,16 +64,16 @@ export class Statements {
 /**
  * The text with a unary plus, which does nothing, before each parameter.
  *
- * PERF: with its option ENABLE_STAT4, which the driver builds it with, SQLite plans a statement over several tables
- * again whenever a parameter of a comparison is bound, in case the value makes another plan better. That takes longer
- * than most statements. It does so for bare parameters, not for expressions.
+ * PERF: with the option ENABLE_STAT4, which the driver sets in its build, SQLite plans a statement over several tables
+ * again whenever a parameter of a comparison is bound, because another plan may suit the value better. That takes
+ * longer than most statements. SQLite does so for bare parameters, not for expressions.
  */
 function plannedOnce(text: string): string {
   return text.replaceAll('?', '+?');
 }
 
-/** SQLite takes 10 ms or more to prepare what is longer, in characters. */
+/** SQLite takes 10 ms or more to prepare longer texts. In characters. */
 const LONG_TEXT = 20_000;
 
-/** Prepared statements kept at most. One costs about 5 KB. */
+/** Maximum number of cached statements. Each takes about 5 KB. */
 export const MAX_STATEMENTS = 500;

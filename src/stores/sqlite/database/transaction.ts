@@ -62,8 +62,8 @@ export class OpenTransaction {
 }
 
 /**
- * The log may hold the whole transaction although it may not be on disk. This process continues without it; after a power
- * cut it may reappear.
+ * True if the disk failed. The log may hold the whole transaction, though perhaps not on disk. This process continues
+ * without the transaction; after a power cut it may reappear.
  */
 function isDiskFault(error: unknown): boolean {
   return String((error as { readonly code?: unknown }).code).startsWith('SQLITE_IOERR');
@@ -108,14 +108,14 @@ export function untilUnlocked(database: SqliteDatabase, action: () => void): voi
 const patience = new WeakMap<SqliteDatabase, number>();
 
 /**
- * Sets how long transactions of a connection wait for another's lock, in steps of its own busy timeout, so that the wait
- * ends at the deadline of the call. Milliseconds.
+ * Sets how long transactions of a connection wait for another connection's lock, in steps of its own busy timeout, so
+ * that the wait ends at the deadline of the call. Milliseconds.
  */
 export function setPatience(database: SqliteDatabase, milliseconds: number): void {
   patience.set(database, milliseconds);
 }
 
-/** Another connection holds the lock. */
+/** True if another connection holds the lock. */
 export function isBusy(error: unknown): boolean {
   return (error as { readonly code?: unknown }).code === 'SQLITE_BUSY';
 }

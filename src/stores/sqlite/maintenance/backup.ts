@@ -8,23 +8,23 @@ import { storeError } from '../database/errors.js';
 import type { Statements } from '../database/statements.js';
 
 /**
- * Makes a copy of the database under a name for the time being, and then gives it its own.
+ * Copies the database under a temporary name, and then renames the copy.
  *
- * The name is given here and not by the thread that copies: a call may have ended before its thread notices, and a thread that
- * was given up never comes to remove anything. A process that ends before leaves a file `*.partial`.
+ * The copying thread does not rename it, because a call may end before its thread notices, and an abandoned thread
+ * removes nothing. A process that ends before the renaming leaves a file `*.partial`.
  *
  * @param file an absolute path
  * @param mode permissions of the copy
  * @param copy see {@link copyDatabase}
  * @throws FhirError `conflict` - the file exists
- * @throws FhirError `unavailable` - it cannot be written; and the errors of `copy`: no copy is left
+ * @throws FhirError `unavailable` - the file cannot be written. Errors of `copy` are thrown too; no copy is left
  */
 export async function backUp(file: string, mode: number, copy: (partial: string) => Promise<unknown>): Promise<void> {
   const fs = process.getBuiltinModule('node:fs/promises');
   const partial = `${file}.${process.getBuiltinModule('node:crypto').randomBytes(4).toString('hex')}.partial`;
   try {
     await assertMissing(fs, file);
-    // SQLite itself would make a file that others may read where they may not read the database.
+    // SQLite itself would create a file that others may read even if they may not read the database.
     await (await fs.open(partial, 'wx', mode)).close();
   } catch (cause) {
     throw withPath(faultOf(cause), file);
@@ -35,17 +35,17 @@ export async function backUp(file: string, mode: number, copy: (partial: string)
     await fs.rename(partial, file);
     await syncFolderOf(fs, file);
   } catch (error) {
-    // Where Windows refuses, because a thread that was given up still writes them, they stay.
+    // The files stay if Windows refuses to remove them because an abandoned thread still writes them.
     for (const left of [partial, `${partial}-journal`]) await fs.rm(left, { force: true }).catch(() => undefined);
     throw error instanceof FhirError ? error : withPath(faultOf(error), file);
   }
 }
 
 /**
- * Copies the database, as it is at one moment, to an empty file, until the disk has it.
+ * Copies a consistent state of the database to an empty file, and syncs the file.
  *
- * SQLite's backup interface begins again whenever another connection has written, so beside steady writes it never ends.
- * `VACUUM INTO` reads in one transaction. It also leaves out pages without content, and so what was erased.
+ * SQLite's backup interface starts again whenever another connection has written, so under steady writes it never ends.
+ * `VACUUM INTO` reads in one transaction. It also omits unused pages, and so erased content.
  *
  * @throws FhirError `unavailable` - the disk is full, or the host's connection has a transaction open
  */
@@ -62,7 +62,7 @@ export function copyDatabase(database: SqliteDatabase, partial: string): void {
   sync(process.getBuiltinModule('node:fs'), partial);
 }
 
-/** The permissions of the database's own file; of a database in memory, those of its owner alone. */
+/** The permissions of the database's own file; for a database in memory, access by the owner only. */
 export function modeOf(statements: Statements): number {
   const [file] = statements.read("SELECT file FROM pragma_database_list WHERE name = 'main'").get() as [string | null];
   return file === null || file === '' ? 0o600 : process.getBuiltinModule('node:fs').statSync(file).mode & 0o777;
@@ -85,7 +85,7 @@ function sync(fs: typeof FileSystem, file: string): void {
   }
 }
 
-/** Makes a new name outlast a power cut. Windows opens no folders, and needs none of this. */
+/** Syncs a folder, so that a new name in it survives a power cut. Windows opens no folders, and needs no sync. */
 async function syncFolderOf(fs: typeof FilePromises, file: string): Promise<void> {
   if (process.platform === 'win32') return;
   const folder = await fs.open(dirname(file), 'r');

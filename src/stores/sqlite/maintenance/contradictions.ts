@@ -1,6 +1,6 @@
 import { INDEX_TABLES } from '../../sql/index-tables.js';
 
-/** What must not be in a file, and a statement that counts it. */
+/** An inconsistency of a file, and the statement that counts its occurrences. */
 export interface Contradiction {
   readonly problem: string;
   readonly count: string;
@@ -8,7 +8,7 @@ export interface Contradiction {
 
 const CURRENT = 'SELECT key FROM resource WHERE content IS NOT NULL';
 
-/** Rows that contradict each other, whatever the resources say. */
+/** Rows that contradict each other, independently of the texts of resources. */
 export const CONTRADICTIONS: readonly Contradiction[] = [
   {
     problem: 'resource: rows of no project and type',

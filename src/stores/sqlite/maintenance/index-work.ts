@@ -15,10 +15,10 @@ import type { Statements } from '../database/statements.js';
 import { inTransaction } from '../database/transaction.js';
 
 /**
- * Re-indexes rows of other definitions in batches.
+ * Re-indexes rows made with other definitions, in batches.
  *
  * The rows of a batch and the position reached are written in one transaction, so nothing is lost when the process
- * ends, and no two processes do the same work. Concurrent writes already have rows of the new definitions, and
+ * ends, and no two processes do the same work. Concurrent writes already make rows with the new definitions, and
  * re-indexing them is harmless.
  */
 export class IndexWork {
@@ -65,7 +65,7 @@ export class IndexWork {
   /**
    * Does the next batch, of one type in one project.
    *
-   * @param goesOn asked after each resource
+   * @param goesOn called after each resource with their number; false ends the batch
    * @returns the batch; undefined if nothing is left to do
    * @throws FhirError `unavailable` - another process writes, or has taken the file over
    * @throws FhirError `corrupt` - the text of a resource is damaged

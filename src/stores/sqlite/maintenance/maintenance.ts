@@ -38,11 +38,11 @@ export class Maintenance {
     this.#status = status;
   }
 
-  /** Rebuilds all index rows and SQLite's indexes, in one transaction. @returns what was indexed, by project and type */
+  /** Rebuilds all index rows and SQLite's indexes, in one transaction. @returns the progress by project and type */
   reindex(): readonly ReindexProgress[] {
     const counts = new Map<string, ReindexProgress>();
     inTransaction(this.#database, () => this.#reindex(counts));
-    // Numbers of names may have changed where their tables were damaged.
+    // Damaged tables may have given names other numbers.
     forgetAll(this.#dictionaries);
     this.#status.forget();
     return [...counts.values()];
@@ -76,7 +76,7 @@ export class Maintenance {
     endAllWork(this.#statements);
   }
 
-  /** PERF: an index that is created after its rows is sorted once. @returns a function that creates them again */
+  /** Drops the indexes by value. PERF: an index created after its rows is sorted once. @returns their definitions */
   #dropIndexes(): readonly { readonly name: string; readonly text: string }[] {
     const rows = this.#statements.read(INDEXES_BY_VALUE).all(JSON.stringify(INDEX_TABLES)) as [string, string][];
     for (const [name] of rows) this.#database.exec(`DROP INDEX ${name}`);

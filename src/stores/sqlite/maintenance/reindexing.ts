@@ -45,9 +45,9 @@ export class Reindexing {
     await this.#background.stop();
   }
 
-  /** Never waits for another process's lock: everything else in this one would wait too. */
+  /** Never waits for another process's lock, because the wait would block everything else in this process. */
   #stepBeside(): StepResult {
-    // The connection is the host's, or has been closed by it.
+    // The connection belongs to the host, or the host has closed it.
     if (!this.#database.open) return 'done';
     if (this.#database.inTransaction) return 'later';
     const timeout = Number(this.#database.pragma('busy_timeout', { simple: true }));
@@ -63,7 +63,7 @@ export class Reindexing {
   }
 }
 
-/** The duration of a batch. */
+/** The duration of a batch, in milliseconds. */
 const BATCH_MS = 8;
 
 /** One resource may take as long as a thousand others. */

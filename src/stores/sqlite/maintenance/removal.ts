@@ -112,8 +112,8 @@ export class Removal {
   }
 
   /**
-   * PERF: in the order of their writing, in which the rows of most tables lie together. By id each resource of a large
-   * project is in pages of its own, and every step writes them all.
+   * PERF: in the order of their writing, in which the rows of most tables are adjacent. In the order of ids, each
+   * resource of a large project is in pages of its own, and every step writes all pages.
    */
   #nextOf(collection: number): readonly PurgedRow[] {
     const current = this.#statements.read(NEXT_CURRENT).all(collection, AT_ONCE) as readonly PurgedRow[];
@@ -133,13 +133,13 @@ export class Removal {
     }
   }
 
-  /** The types of a project, from one of them on. They keep their numbers when all their resources are removed. */
+  /** The types of a project, from `from` on. They keep their numbers when all their resources are removed. */
   #collections(project: string, from: number, type: string | undefined): readonly (readonly [number, string])[] {
     const rows = this.#statements.read(LIST_COLLECTIONS).all(project, from) as readonly (readonly [number, string])[];
     return type === undefined ? rows : rows.filter((row) => row[1] === type);
   }
 
-  /** Removes the oldest versions of a resource, as many as a step may. */
+  /** Removes the oldest versions of a resource, at most as many as fit into a step. */
   #purge(
     collection: number,
     [key, , version, purged]: PurgedRow,
@@ -173,16 +173,16 @@ export class Removal {
 
 interface Purged {
   readonly removed: number;
-  /** Nothing is left to do for this resource. */
+  /** True if nothing is left to do for this resource. */
   readonly isWhole: boolean;
 }
 
 const NOTHING: Purged = { removed: 0, isWhole: true };
 
-/** A row of `resource`; a mere target of references has version 0. */
+/** A row of `resource`; a resource that is only referred to has version 0. */
 type PurgedRow = readonly [key: number, id: string, version: number, purged: number];
 
-/** Resources and versions of a step: about 10 ms. */
+/** Maximum resources and versions of a step: about 10 ms. */
 const RESOURCES = 500;
 const VERSIONS = 1_000;
 const AT_ONCE = 100;

@@ -7,10 +7,10 @@ import type { Statements } from '../database/statements.js';
 import { inTransaction, untilUnlocked } from '../database/transaction.js';
 
 /**
- * Overwrites what removed content left in the file and its log.
+ * Overwrites the remains of removed content in the file and its log.
  *
- * `secure_delete` is not enough: SQLite leaves a copy where it moves a cell to another page. Only VACUUM, which writes the
- * whole file again, leaves nothing; then the log is carried to the file and cut to nothing.
+ * `secure_delete` is not enough, because SQLite leaves a copy when it moves a cell to another page. Only VACUUM, which
+ * rewrites the whole file, leaves nothing; then a checkpoint truncates the log.
  *
  * @throws FhirError `unavailable` - another connection reads an old state, or holds the lock
  */
@@ -24,7 +24,7 @@ export function scrub(database: SqliteDatabase, statements: Statements, status: 
       noteRemoval(database, statements);
       for (const text of FORGET_NAMES) statements.write(text).run();
       database.exec(DROP_ZONES);
-      // Samples of indexed values, where the host had SQLite gather statistics.
+      // Samples of indexed values, which exist if the host had SQLite gather statistics.
       if (statements.read(HAS_SAMPLES).get() !== undefined) database.exec('DELETE FROM sqlite_stat4');
     });
   } finally {
@@ -37,12 +37,12 @@ export function scrub(database: SqliteDatabase, statements: Statements, status: 
   });
 }
 
-/** Counts as a lock: see `isBusy`. */
+/** An error that counts as a lock: see `isBusy`. */
 function logInUse(): Error {
   return Object.assign(new Error('The log is in use'), { code: 'SQLITE_BUSY' });
 }
 
-/** Names that nothing has any more: targets of references, systems of codes, sets of parameters. */
+/** Removes names that are no longer used: targets of references, systems of codes, sets of parameters. */
 const FORGET_NAMES = [
   'DELETE FROM resource WHERE version = 0 AND key NOT IN (SELECT target FROM reference)',
   `DELETE FROM system WHERE key NOT IN
@@ -50,7 +50,7 @@ const FORGET_NAMES = [
   'DELETE FROM shape WHERE resources = 0',
 ] as const;
 
-/** Previews of schema version 3 kept dates and numbers of resources in this table. Nothing reads it any more. */
+/** Previews of schema version 3 kept dates and numbers of resources in this table. Nothing reads it anymore. */
 const DROP_ZONES = 'DROP TABLE IF EXISTS zone';
 
 const HAS_SAMPLES = "SELECT 1 FROM sqlite_schema WHERE name = 'sqlite_stat4'";

@@ -49,7 +49,7 @@ export function verifyDatabase(
 class Verifier {
   readonly #statements: Statements;
   readonly #status: IndexStatus;
-  /** Of each collection: the parameters that are not looked at, and the numbers of those that are. */
+  /** The skipped parameters, by collection. */
   readonly #pending = new Map<number, Codes>();
   readonly #names: Names;
   readonly #dialect: SqlDialect;
@@ -167,7 +167,7 @@ function isOfSize(error: unknown): boolean {
   return code === 'SQLITE_NOMEM' || code === 'SQLITE_TOOBIG';
 }
 
-/** The names with a number; unknown names get one that represents none. */
+/** The numbers of names; an unknown name gets a number that no name has. */
 function knownNames({ collections, parameters, resources, systems }: Dictionaries): Names {
   return {
     collections: { intern: (project, type) => collections.find(project, type) ?? UNKNOWN },
@@ -213,8 +213,8 @@ function rightRows(
 type SqlRow = SqlValue[];
 
 /**
- * Rows as a text to compare: in order of parameter, group and ordinal, without the ordinal. Where only some parameters were
- * made again, it counts on from other values.
+ * Rows as a text to compare: in order of parameter, group and ordinal, but without the ordinal, which differs after
+ * some parameters were re-indexed.
  */
 function textOf(rows: readonly SqlRow[]): string {
   const order = (one: SqlRow, other: SqlRow): number =>

@@ -20,7 +20,7 @@ export function chooseScan(statements: Statements): ChooseScan {
   };
 }
 
-/** Rows read at most of each scan; one takes about 0.1 µs. */
+/** Maximum rows to read of each scan, attempt by attempt; a row takes about 0.1 µs. */
 const LOOKS = [100, 1_000];
 const MAX_PROBED_ROWS = 10_000;
 

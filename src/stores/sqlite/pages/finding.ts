@@ -2,13 +2,13 @@ import type { Condition } from '../../sql/pages/condition.js';
 import type { FoundRow } from './found-row.js';
 import type { PagePosition } from '../../sql/pages/page-order.js';
 
-/** Rows to be found: those that meet conditions, from some key of the order on. */
+/** The rows to find: they meet the conditions, and are in the order of the keys from a level on. */
 export interface Asked {
-  /** The first key of the order that counts: the keys before it are equal. */
+  /** The first key of the order that counts: the rows are equal in the keys before it. */
   readonly level: number;
   readonly conditions: readonly Condition[];
   readonly need: number;
-  /** Where the rows begin. Its values begin with that key. */
+  /** The position where the rows begin. Its values begin with the key of `level`. */
   readonly place: PagePosition | undefined;
 }
 

@@ -7,7 +7,7 @@ export interface FoundRow {
   /** The key of its version. */
   readonly content: number;
   readonly id: string;
-  /** Its sort values, from some key of the sort on. */
+  /** The sort values, from the key of a level on. */
   readonly values: readonly SqlValue[];
 }
 

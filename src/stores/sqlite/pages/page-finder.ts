@@ -24,15 +24,18 @@ import { type PartOfWay, until } from './way.js';
  *
  * There are three ways, and which one is short depends on the data:
  *
- * - **collect**: read the scan of the narrowest condition, test the others, sort. The cost is the number of its rows.
- * - **walk**: read the index of the first sort key in its order and test each row until the page is full. The cost is the
- *   number of rows up to there. Where many rows have the same value, they are a page of their own, in the order of the next key; the ids
- *   are the last key.
- * - **skip**: intersect the sets of resources that can meet the conditions, and read the order's granules for what is left; see
- *   skip-walk.ts. It is bounded by the length of the order: a granule takes as long as four rows of a walk.
+ * - **collect**: read the scan of the narrowest condition, test the others, sort. The cost is the number of rows of the
+ *   scan.
+ * - **walk**: read the index of the first sort key in its order and test each row until the page is full. The cost is
+ *   the number of rows up to there. If many rows have the same value, they are a page of their own, in the order of the
+ *   next key; the ids are the last key.
+ * - **skip**: intersect the sets of resources that can meet the conditions, and read the order's granules for the
+ *   remaining resources; see skip-walk.ts. The length of the order bounds its cost: a granule takes as long as four
+ *   rows of a walk.
  *
- * They take turns, each a little further than before, until one ends. So a page costs at most a few times as much as the
- * shortest way alone. Every statement reads a few thousand rows at most, except those that count and collect.
+ * The ways take turns, each going a little further every time, until one of them ends. So a page costs at most a few
+ * times as much as the shortest way alone. Every statement reads a few thousand rows at most, except those that count
+ * and collect.
  */
 export class PageFinder {
   readonly #search: PreparedSearch;
@@ -59,7 +62,7 @@ export class PageFinder {
     });
   }
 
-  /** The page; from its end backwards where it ends at a position. @param among further conditions on its matches */
+  /** The rows of the page, reversed if the page ends at a position. @param among further conditions on its matches */
   find(among: readonly Condition[] = []): readonly FoundRow[] {
     const finding = this.#find(this.#asked([...among, ...this.#search.conditions]));
     for (;;) {
@@ -114,7 +117,7 @@ export class PageFinder {
     throw new Error('A walk ends');
   }
 
-  /** Sorts the rows of the shortest scan if it has fewer than a look. @param isOnly without a walk, the last look sorts all rows */
+  /** Sorts the rows of the shortest scan if it is below `look`. @param isOnly the last look then sorts all rows */
   *#few(look: number, asked: Asked, isOnly: boolean): PartOfWay {
     const isLast = look === Infinity;
     if (isLast && !isOnly) return undefined;
@@ -127,7 +130,7 @@ export class PageFinder {
     return this.#sorted(asked, shortest?.condition ?? scans[0]);
   }
 
-  /** @param start its scan is where rows come from; undefined: all of the type */
+  /** @param start the condition whose scan provides the rows; undefined: all resources of the type */
   #sorted(asked: Asked, start: Condition | undefined): readonly FoundRow[] {
     const tests = asked.conditions.filter((one) => one !== start).map(({ test }) => test);
     const statement = collection(this.#order, asked, start?.scan, tests);
@@ -147,21 +150,21 @@ export class PageFinder {
     return fewer && wayOf(this.#find({ ...asked, conditions: fewer }, false));
   }
 
-  /** Undefined where no index has the order. */
+  /** Undefined if no index has the order. */
   #walk(asked: Asked): Finding | undefined {
     const index = orderIndexOf(this.#order.keys[asked.level]!, this.#order.scope);
     return index && this.#walker.walk(asked, index);
   }
 }
 
-/** The most rows of a scan that are read to explain a search. */
+/** Maximum rows of a scan that are read to explain a search. */
 const MANY = 10_000;
 
 function hasScan({ scan }: Condition): boolean {
   return scan !== undefined;
 }
 
-/** Which scans may be read to find out whether they are shorter. */
+/** Selects the scans that may be read to find out whether they are short. */
 function isWorth(look: number): (condition: Condition) => boolean {
   return ({ direct, reads }) =>
     direct === true || (look >= TUNING.indirectFrom && (reads ?? 0) <= look * TUNING.readPerScanned);

@@ -11,7 +11,7 @@ export class Probes {
     this.#statements = statements;
   }
 
-  /** The condition with the shortest scan, if that has fewer rows than the limit. @param conditions each with a scan */
+  /** The condition with the shortest scan, if it has fewer rows than the limit. @param conditions each with a scan */
   shortestUnder(
     limit: number,
     conditions: readonly Condition[],
@@ -38,6 +38,6 @@ export class Probes {
 
 interface Count {
   readonly rows: number;
-  /** True if the scan has no more rows than these. */
+  /** True if the scan has no more rows than were counted. */
   readonly isWhole: boolean;
 }

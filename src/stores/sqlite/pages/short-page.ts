@@ -7,8 +7,8 @@ import type { PreparedSearch } from './prepared-search.js';
 import { TUNING } from '../scans/tuning.js';
 
 /**
- * The versions of a page of the type in order of the ids, or of a page that one condition finds few rows for; in reverse
- * order if the page ends at a position. Undefined for other pages.
+ * The versions of a page of the type in order of the ids, or of a page for which one condition finds few rows; in
+ * reverse order if the page ends at a position. Undefined for other pages.
  *
  * PERF: most searches are like this. One statement returns the whole page, so it needs no transaction and no preparation of
  * the other ways.
@@ -55,7 +55,7 @@ function fewById({ page }: PreparedSearch, scan: Sql, statements: Statements): r
 /** The number of rows from which the database sorts. */
 const FEW = 16;
 
-/** The number of rows from which a statement looks at the clock. */
+/** The number of rows from which a statement checks the deadline. */
 const MANY = 256;
 
 function contentsOf(page: Sql, statements: Statements): readonly number[] {

@@ -65,7 +65,7 @@ export class SkipWalker {
       CROSS JOIN resource r0 ON r0.key = j.value WHERE ${allOf(tests)}`) as readonly number[];
   }
 
-  /** PERF: the plus keeps SQLite from reading all of the type. */
+  /** PERF: the plus keeps SQLite from reading all resources of the type. */
   get #isCurrent(): Sql {
     return sql`+r0.collection = ${this.#order.scope.collection!} AND +r0.content IS NOT NULL`;
   }
@@ -126,13 +126,13 @@ export class SkipWalker {
     if (at === undefined) return all;
     const granule = at === null ? missing : partWith(starts, at);
     const start = starts[granule];
-    // The resource of the position may be written since: then the whole granule may be on its other side.
+    // The resource of the position may have been written since; the whole granule may then be on the other side.
     const [low, high] = falling ? [at, start] : [start, at];
     const isPast = ties.includes(granule) && low != null && high != null && isBefore(low, high);
     return all.slice(all.indexOf(granule) + (isPast ? 1 : 0));
   }
 
-  /** Resources with one value, or with none, in the order of the next key. */
+  /** The resources with one value, or without a value, in the order of the next key. */
   *#group(value: SqlValue, matching: readonly number[], { level, conditions, need, place }: Asked): Finding {
     const { keys, scope } = this.#order;
     const [term] = orderTerms(keys.slice(level, level + 1), scope);
@@ -176,5 +176,5 @@ export class SkipWalker {
   }
 }
 
-/** What a granule costs in rows. */
+/** The cost of a granule, in rows. */
 const GRANULE_COST = 4;

@@ -2,7 +2,7 @@ import { sorting } from '../../../platform/sorting.js';
 import type { Guard } from '../database/guard.js';
 
 /**
- * The items in order. Ends at the deadline of the call: the database looks at no clock while it sorts.
+ * Sorts items, and ends at the deadline of the call. The database would check no deadline while it sorts.
  *
  * @throws FhirError `aborted` - the deadline has passed
  */
@@ -18,5 +18,5 @@ export function sortInTime<Item>(items: readonly Item[], compare: (a: Item, b: I
 /** Ends work whose deadline has passed. */
 export type Clock = Pick<Guard, 'check'>;
 
-/** Items between two looks at the clock: a millisecond or two. */
+/** Items between two checks of the deadline: a millisecond or two. */
 const RUN = 4_096;

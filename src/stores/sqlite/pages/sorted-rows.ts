@@ -6,7 +6,7 @@ import type { Asked } from './finding.js';
 import { type Clock, sortInTime } from './sort-in-time.js';
 import { TUNING } from '../scans/tuning.js';
 
-/** The rows of a {@link collection} in order, from one key of the order on: those of a long page are sorted here. */
+/** The rows of a {@link collection} in order, from one key of the order on. A long page is sorted here. */
 export function sortedRows(
   statement: Sql,
   statements: Statements,

@@ -34,7 +34,7 @@ export function stretchOf(
   return { start: beyondValue(index, at, falling), end, falling };
 }
 
-/** The matches in a stretch, in no order. @param last where the rows end; undefined: with the stretch */
+/** The matches in a stretch, in no order. @param last the last row to read; undefined: all rows of the stretch */
 export function inStretch(
   order: PageOrder,
   level: number,
@@ -50,8 +50,8 @@ export function inStretch(
     return sql`SELECT ${columns} FROM (${rows}) w CROSS JOIN resource r0 ON r0.key = w.key
       WHERE ${allOf([sql`r0.content IS NOT NULL`, tests])}`;
   }
-  // PERF: what needs the key alone is tested before the resource is looked up. SQLite makes joins of the tests, which
-  // would come after the resource without the LIMIT.
+  // PERF: tests that need only the key run before the look-up of the resource. SQLite turns the tests into joins, which
+  // without the LIMIT would come after the resource.
   const scope = { ...order.scope, row: sql`m` };
   const columns = list([sql`m.content`, sql`m.id`, sql`r0.value`, ...furtherValues(order, level, scope)]);
   const limit = conditions.length === 0 ? NOTHING : sql`LIMIT -1`;
@@ -63,7 +63,7 @@ const NOTHING = new Sql('', []);
 
 /** The index rows of a stretch as `key` and `value`. */
 function rowsOf(index: OrderIndex, { start, end, falling }: Stretch, last: readonly SqlValue[] | undefined): Sql {
-  // PERF: of two upper ends SQLite may take the farther one for its range.
+  // PERF: of two upper ends, SQLite may use the farther one for its range.
   const ends = last === undefined ? [end] : upToRow(index, last, falling);
   const rows = ends.map(
     (upTo) => sql`SELECT ${index.key} AS key, ${index.value} AS value FROM ${index.from}
@@ -75,13 +75,13 @@ function rowsOf(index: OrderIndex, { start, end, falling }: Stretch, last: reado
 /** Selects rows up to a row, inclusive: one condition, or two that exclude each other. */
 function upToRow(index: OrderIndex, row: readonly SqlValue[], falling: boolean): readonly Sql[] {
   if (index.isExpression !== true) return [beyondRow(index, row, !falling, true)];
-  // PERF: a range of rows of one value is a range of the index only where the value is given.
+  // PERF: a range of rows with one value is a range of the index only if the value is fixed.
   const [value, ...rest] = row;
   const within = sql`(${list(index.rest)}) ${falling ? sql`>=` : sql`<=`} (${valuesOf(rest)})`;
   return [beyondValue(index, value!, !falling), sql`${index.value} = ${value!} AND ${within}`];
 }
 
-/** The values of the keys that follow. */
+/** The values of the keys after the level. */
 function furtherValues(order: PageOrder, level: number, scope: RowScope): readonly Sql[] {
   return orderTerms(order.keys.slice(level + 1), scope).map(({ value }) => value);
 }
@@ -100,7 +100,7 @@ export function beyondValue({ value }: Pick<OrderIndex, 'value'>, than: SqlValue
   return sql`${value} ${falling ? sql`<` : sql`>`} ${than}`;
 }
 
-/** After a row in the order of the index; before it, if that is falling. @param including the row itself */
+/** The condition of rows after a row in the order of the index; before it if `falling`. @param including the row too */
 export function beyondRow(index: OrderIndex, row: readonly SqlValue[], falling: boolean, including: boolean): Sql {
   const sign = falling ? (including ? sql`<=` : sql`<`) : including ? sql`>=` : sql`>`;
   if (index.isExpression !== true) return sql`(${columnsOf(index)}) ${sign} (${valuesOf(row)})`;

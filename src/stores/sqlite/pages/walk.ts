@@ -31,7 +31,7 @@ export class Walker {
     this.#ways = ways;
   }
 
-  /** Reads the matches before the range, in it, after it, and those without a value; backwards in the opposite order. */
+  /** Reads the matches before the range, in it, after it, and those without a value; reversed for backwards pages. */
   *walk(asked: Asked, index: OrderIndex): Finding {
     const { level, conditions, need } = asked;
     const bounds = boundsOf(this.#order.keys[level]!, index, conditions, this.#order.scope, this.#statements);
@@ -58,7 +58,7 @@ export class Walker {
     return this.#ways.sorted({ ...asked, conditions: [...asked.conditions, { test: outside.test }] }, outside);
   }
 
-  /** Resources with one value, in the order of the next key. */
+  /** The resources with one value, in the order of the next key. */
   *#group({ level, conditions, need, place }: Asked, value: SqlValue, condition: Condition): Finding {
     const isHere = place !== undefined && place.values[0] === value;
     if (place !== undefined && !isHere && (value === null) === this.#order.backwards) return [];

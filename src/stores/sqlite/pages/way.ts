@@ -2,10 +2,10 @@ import type { FoundRow } from './found-row.js';
 import type { Way } from '../../sql/pages/way.js';
 import type { Finding } from './finding.js';
 
-/** Yields like a {@link Finding}. Returns undefined where the way has not ended. */
+/** Yields like a {@link Finding}. Returns undefined if the way has not ended. */
 export type PartOfWay = Generator<number, readonly FoundRow[] | undefined>;
 
-/** Continues until so many rows were read on the way. */
+/** Continues a way until it has read this many rows. */
 export function* until(rows: number, way: Way<Finding> | undefined): PartOfWay {
   while (way !== undefined && way.looked < rows) {
     const step = way.finding.next();

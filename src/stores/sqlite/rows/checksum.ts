@@ -16,7 +16,7 @@ import type { SqliteDatabase } from '../database/driver.js';
  * @param text null: a deletion
  */
 export function checksum(resource: number, version: number, updated: number, text: string | null): number {
-  // Of a damaged row the text may be a number; no checksum is negative.
+  // The text in a damaged row may be a number; no checksum is negative.
   if (text !== null && typeof text !== 'string') return -1;
   return crc32(text ?? '\0', seedOf(resource, version, updated));
 }
@@ -48,7 +48,7 @@ export function nameChecksum(owner: number, project: string, name: string): numb
 }
 
 /**
- * Gives SQLite {@link checksum} as `fhirgraph_sum(resource, version, updated, text)` and
+ * Registers {@link checksum} as the SQL function `fhirgraph_sum(resource, version, updated, text)`, and
  * {@link nameChecksum} as `fhirgraph_name_sum`.
  */
 export function registerChecksums(database: SqliteDatabase): void {

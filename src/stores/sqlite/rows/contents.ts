@@ -10,8 +10,8 @@ import { THREAD_TUNING } from '../database/tuning.js';
 /**
  * Resources by `version.key`, parsed.
  *
- * A version key never changes its meaning, so what is cached under it stays valid forever and in every process. The first
- * read of a version returns an object that the caller owns, and only the key is remembered: a cold read pays for no
+ * A version key never changes its meaning, so a cached object stays valid forever and in every process. The first read
+ * of a version returns an object that the caller owns, and caches only the key, so a cold read does not pay for
  * freezing. The second read freezes, caches and shares the object; later reads do not even load its text.
  */
 export class Contents {
@@ -19,9 +19,9 @@ export class Contents {
   readonly #guard: Guard;
   readonly #shared: LRUCache<number, StoredResource> | undefined;
   readonly #seen = new RecentKeys();
-  /** Length of a text, as learned from those that were read. */
+  /** Estimated length of a text, learned from the texts read so far. */
   #textLength = FIRST_LENGTH;
-  /** PERF: a read that meets a long text runs again, and to read 12 MB takes 30 ms. Kept until it is parsed. */
+  /** The last long text, until it is parsed. PERF: a read that meets one runs again, and reading 12 MB takes 30 ms. */
   #long: { readonly key: number; readonly kept: KeptText } | undefined;
   /** Called when the first object is cached. */
   onFilled: (() => void) | undefined;
@@ -38,17 +38,17 @@ export class Contents {
     return this.#shared?.calculatedSize ?? 0;
   }
 
-  /** How many resources are read and parsed in some milliseconds. */
+  /** How many resources can be read and parsed in some milliseconds. */
   get slice(): number {
     return Math.max(1, Math.floor(SLICE_LENGTH / this.#textLength));
   }
 
-  /** How many texts a statement reads in some milliseconds; they are parsed in slices. */
+  /** How many texts a statement can read in some milliseconds; they are parsed in slices. */
   get textsAtOnce(): number {
     return TEXTS_PER_PARSED * this.slice;
   }
 
-  /** How many texts are read with the page that they belong to. With a cache, only those are read that it lacks. */
+  /** How many texts are read with their page. None with a cache, since only the texts are read that it lacks. */
   get textsWithPage(): number {
     return this.isCaching ? 0 : Math.min(THREAD_TUNING.slice, this.slice);
   }
@@ -57,16 +57,16 @@ export class Contents {
     return this.#shared !== undefined;
   }
 
-  /** Drops all objects, as some of them may have been removed from the file. */
+  /** Drops all objects, because some of them may have been removed from the file. */
   forget(): void {
     this.#long = undefined;
     this.#shared?.clear();
   }
 
   /**
-   * The resources of these versions, in order. Repeated keys give objects of their own, or shared frozen ones.
+   * The resources of these versions, in order. Repeated keys give separate objects, or a shared frozen object.
    *
-   * @param elements those that are needed of the resource at a position
+   * @param elements the elements needed of the resource at a position
    */
   load(keys: readonly number[], elements: ElementsAt = ALL_ELEMENTS): StoredResource[] {
     const shared = this.#shared;
@@ -112,12 +112,12 @@ export class Contents {
     return stored;
   }
 
-  /** Long texts are expected at once, and forgotten bit by bit. */
+  /** A long text raises the estimate at once; shorter texts lower it bit by bit. */
   #noteLength(text: string | null): void {
     this.#textLength = Math.max(text?.length ?? 0, this.#textLength * 0.9, 1);
   }
 
-  /** PERF: one statement for all; each statement by itself takes and releases SQLite's read lock, at 2 µs a time. */
+  /** PERF: one statement for all, because each statement takes and releases SQLite's read lock, which takes 2 µs. */
   textsOf(keys: readonly number[]): readonly (KeptText | undefined)[] {
     const [key] = keys;
     if (keys.length === 1) return [this.#textOf(key!)];
@@ -140,10 +140,10 @@ export type ElementsAt = (position: number) => readonly string[] | undefined;
 
 const ALL_ELEMENTS: ElementsAt = () => undefined;
 
-/** Of the texts that are read at once, in UTF-16 code units. */
+/** Total length of the texts that are read at once, in UTF-16 code units. */
 const SLICE_LENGTH = 512 * 1024;
 const FIRST_LENGTH = 8 * 1024;
-/** To read a text takes an eighth of the time of reading and parsing it. */
+/** Reading a text takes an eighth of the time of reading and parsing it. */
 const TEXTS_PER_PARSED = 8;
 
 /** Texts of versions by their keys, a JSON list. */
@@ -151,7 +151,7 @@ export const TEXTS = `SELECT v.resource, v.version, v.updated, v.text, v.sum, j.
   FROM json_each(?) j CROSS JOIN version v
   WHERE v.key = j.value AND v.text IS NOT NULL`;
 
-/** PERF: by itself, without the list, it takes half the time. */
+/** PERF: one text takes half the time without the list. */
 export const ONE_TEXT = 'SELECT resource, version, updated, text, sum FROM version WHERE key = ? AND text IS NOT NULL';
 
 type TextRow = readonly [

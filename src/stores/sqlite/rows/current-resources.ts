@@ -1,7 +1,7 @@
 import type { KeptText } from './kept-text.js';
 import type { Statements } from '../database/statements.js';
 
-/** A resource that is there now, as the tables `resource`, `collection` and `version` have it. */
+/** A current resource, from the tables `resource`, `collection` and `version`. */
 export interface CurrentResource {
   /** Key of the `resource` row. */
   readonly key: number;

@@ -9,10 +9,10 @@ import { isInTime } from '../database/guard.js';
 import { shapeScan } from './shapes.js';
 import { textCondition } from './text-test.js';
 
-/** `token.system` and `quantity.system` of values without one. */
+/** `token.system` and `quantity.system` of values without a system. */
 export const NO_SYSTEM = 0;
 
-/** SQLite's side of the translation. Texts are compared byte by byte in UTF-8, which is the order of code points. */
+/** The SQL dialect of SQLite. Texts are compared byte by byte in UTF-8, which is the order of code points. */
 export function sqliteDialect(model: FhirModel, dictionaries: Dictionaries): SqlDialect {
   const { collections, parameters, resources, systems } = dictionaries;
   return {
@@ -41,7 +41,7 @@ export function sqliteDialect(model: FhirModel, dictionaries: Dictionaries): Sql
     joinById: (row, id) => sql`CROSS JOIN resource ${row} ON ${row}.id = ${id}`,
     ofParameter: (x, _, parameter) => sql`${x}.parameter = ${parameter}`,
     pointsTo: (x, project, types, ids) => {
-      // PERF: of one key the index gives rows in order, each resource once.
+      // PERF: for one key, the index has the rows in order, each resource once.
       if (types?.length === 1 && ids?.length === 1) {
         const collection = collections.find(project, types[0]!);
         const target = collection === undefined ? undefined : resources.find(collection, ids[0]!);
@@ -80,9 +80,9 @@ export function sqliteDialect(model: FhirModel, dictionaries: Dictionaries): Sql
 /**
  * The primary keys of the index tables, by the names that SQLite gives them.
  *
- * PERF: without statistics the planner takes `min(code)` of one resource from the index by value, which it then walks, and
- * for `target IN (…)` it looks up every element of the list instead of the few values of the resource: minutes on 100,000
- * resources. Named, the key is used whatever the planner believes.
+ * PERF: without statistics, the planner finds `min(code)` of one resource by walking the index by value, and for
+ * `target IN (…)` it looks up every element of the list instead of the few values of the resource: minutes on 100,000
+ * resources. A named key is used whatever the planner believes.
  */
 const PRIMARY_KEYS = Object.fromEntries(
   Object.keys(TABLE_NAMES).map((table) => [table, new Sql(`sqlite_autoindex_${table}_1`, [])]),
@@ -91,9 +91,9 @@ const PRIMARY_KEYS = Object.fromEntries(
 /**
  * The indexes by value.
  *
- * PERF: a test by a whole value is one look-up in either index. The rows of one value are next to each other, those of one
- * resource are in a tree many times as large: a seventh of the time where resources come in another order than that of
- * their keys.
+ * PERF: a test of a whole value is one look-up in either index. By value it takes a seventh of the time if resources do
+ * not come in the order of their keys: the rows of one value are adjacent, and the rows by resource are in a tree many
+ * times as large.
  */
 const BY_VALUE = Object.fromEntries(
   Object.keys(TABLE_NAMES).map((table) => [table, new Sql(`${table}_by_value`, [])]),
@@ -104,7 +104,7 @@ function isOneOf(column: Sql, texts: readonly string[]): Sql {
   return sql`${column} IN (SELECT value FROM json_each(${JSON.stringify(texts)}))`;
 }
 
-/** The column begins with the prefix, as one range. Everything begins with the empty prefix. */
+/** The column begins with the prefix, as one range. Every text begins with the empty prefix. */
 function startsWith(column: Sql, prefix: string): Sql {
   const end = prefixEnd(prefix);
   return end === undefined ? sql`${column} >= ${prefix}` : sql`${column} >= ${prefix} AND ${column} < ${end}`;

@@ -3,7 +3,7 @@ import type { SqliteDatabase } from '../database/driver.js';
 import type { SqlValue } from '../../sql/sql.js';
 import type { Statements } from '../database/statements.js';
 
-/** The tables that give numbers to names, within an owner. See schema.ts. */
+/** The tables that number names, within an owner. See schema.ts. */
 export interface Dictionaries {
   /** Project, type. */
   readonly collections: Dictionary<string>;
@@ -45,8 +45,8 @@ function all(dictionaries: Dictionaries): readonly Pick<Dictionary<string>, 'set
 /**
  * One table of names and their numbers.
  *
- * A number, once committed, stays forever, so it may be remembered; a missing one may be made by another process at any
- * time, so its absence may not. Numbers learned inside a transaction are forgotten if it is rolled back.
+ * A committed number never changes, so it is cached. Another process may assign a missing number at any time, so its
+ * absence is not cached. Numbers learned inside a transaction are forgotten if it is rolled back.
  */
 export class Dictionary<Owner extends string | number> {
   readonly #database: SqliteDatabase;
@@ -79,17 +79,17 @@ export class Dictionary<Owner extends string | number> {
     return this.insert(TEXTS[this.#table].make, owner, name)!;
   }
 
-  /** True if the number of the name is remembered. */
+  /** True if the number of the name is cached. */
   isKnown(owner: Owner, name: string): boolean {
     return this.#known.get(owner)?.has(name) === true;
   }
 
-  /** Changes when numbers that were handed out may have become wrong. */
+  /** Changes when numbers that were returned before may have become wrong. */
   get generation(): number {
     return this.#generation;
   }
 
-  /** Ends a transaction: what was learned in it is kept, or forgotten after a rollback. */
+  /** Ends a transaction: keeps the numbers learned in it, or forgets them after a rollback. */
   settle(committed: boolean): void {
     if (!committed) {
       this.#generation += 1;
@@ -111,7 +111,7 @@ export class Dictionary<Owner extends string | number> {
     return undefined;
   }
 
-  /** Makes a row that begins with the name and its checksum, if there is one. @returns undefined if it made none */
+  /** Makes a row that begins with the name and, if the table has one, its checksum. @returns undefined if it exists */
   protected insert(text: string, owner: Owner, name: string, ...values: readonly SqlValue[]): number | undefined {
     const sum = this.checksum(owner, name);
     const given = sum === undefined ? values : [sum, ...values];
@@ -123,7 +123,7 @@ export class Dictionary<Owner extends string | number> {
   }
 
   #remember(owner: Owner, name: string, key: number): void {
-    // PERF: starting over is rare, and cheaper than keeping an order of use for every look-up.
+    // PERF: clearing the cache is rare, and cheaper than tracking the order of use at every look-up.
     if (++this.#size > MAX_KNOWN) {
       this.#known.clear();
       this.#size = 1;
@@ -147,12 +147,12 @@ export class ResourceDictionary extends Dictionary<number> {
     return nameChecksum(collection, '', id);
   }
 
-  /** Makes the row of a resource that has none yet, with its first version. See schema.ts for the columns. */
+  /** Makes the row of a new resource, with its first version. See schema.ts for the columns. */
   make(collection: number, id: string, { version, updated, content, shape }: StoredState): number {
     return this.insert(MAKE_WITH_VERSION, collection, id, version, updated, content, shape)!;
   }
 
-  /** The same without knowing whether it has a row. @returns undefined if it has one */
+  /** Like {@link make}, for a resource that may have a row. @returns undefined if it has one */
   makeIfNew(collection: number, id: string, { version, updated, content, shape }: StoredState): number | undefined {
     return this.insert(MAKE_IF_NEW, collection, id, version, updated, content, shape);
   }
@@ -171,7 +171,7 @@ export interface StoredState {
   readonly shape: number | null;
 }
 
-/** Names remembered per table; one takes about 100 bytes. */
+/** Maximum number of cached names per table; each takes about 100 bytes. */
 const MAX_KNOWN = 50_000;
 
 const TEXTS = {

@@ -12,7 +12,7 @@ export interface IndexOwner {
   readonly resource: number;
 }
 
-/** Where the numbers of names come from. */
+/** Provides the numbers of names. */
 export interface Names {
   readonly collections: NumberOf<string>;
   readonly parameters: NumberOf<number>;
@@ -24,9 +24,9 @@ interface NumberOf<Owner> {
   intern(owner: Owner, name: string): number;
 }
 
-/** What takes the rows of a table. */
+/** Receives the rows of a table. */
 export interface RowSink {
-  /** Where to add the values of one row: those of {@link INDEX_COLUMNS}, in this order. */
+  /** The array that receives the values of the next row, in the order of {@link INDEX_COLUMNS}. */
   next(): SqlValue[];
 }
 
@@ -49,7 +49,7 @@ export function addIndexRows(owner: IndexOwner, { entries, marks }: MarkedEntrie
   const { project, collection, resource } = owner;
   let code: string | undefined;
   let parameter = 0;
-  // PERF: this makes about 15 rows per resource, so no arrays are made for their parts.
+  // PERF: a resource has about 15 rows, so their parts get no arrays of their own.
   for (let ordinal = 0; ordinal < entries.length; ordinal++) {
     const { parameter: next, group, value } = entries[ordinal]!;
     if (next !== code) parameter = names.parameters.intern(collection, (code = next));

@@ -48,12 +48,12 @@ export class IndexWriter {
     }
   }
 
-  /** Writes everything that was added: before anything is looked up in the index, and at the end. */
+  /** Writes all added rows: before every look-up in the index, and at the end. */
   flush(): void {
     for (const buffer of Object.values(this.#rows)) buffer.flush();
   }
 
-  /** Forgets what was added but not written, after a rollback. */
+  /** Discards added rows that were not written, after a rollback. */
   clear(): void {
     for (const buffer of Object.values(this.#rows)) buffer.clear();
   }

@@ -8,8 +8,8 @@ import { checksum, summing } from './checksum.js';
 /**
  * The columns of a row of `version` that its checksum covers, and the stored checksum.
  *
- * PERF: rows as SQLite gives them, with what else their statement reads behind it. An object for each takes longer, and V8
- * may keep it with its text until a full collection: see `LoadedResource`.
+ * PERF: a row as SQLite returns it, followed by any further columns of its statement. An object for each row takes
+ * longer, and V8 may keep it and its text until a full collection: see `LoadedResource`.
  */
 export type KeptText = readonly [
   /** Key of the `resource` row. */
@@ -27,12 +27,12 @@ export type KeptText = readonly [
 /**
  * Parses a version's text after verifying its checksum.
  *
- * @param elements those that are needed. Default: all
- * @throws FhirError `corrupt` - it is not what was written
+ * @param elements the needed elements. Default: all
+ * @throws FhirError `corrupt` - the text is not the one that was written
  */
 export function parseKept(kept: KeptText, elements?: readonly string[]): StoredResource {
   const [resource, version, updated, text, sum] = kept;
-  // Of a damaged row the text may be a number.
+  // The text in a damaged row may be a number.
   if (typeof text === 'string' && text.length >= PARSED_PARTS.long) {
     doneBefore(`checksum ${resource} ${version} ${updated} ${sum}`, () => assertingWhole(kept));
   } else assertWhole(kept);
@@ -40,7 +40,7 @@ export function parseKept(kept: KeptText, elements?: readonly string[]): StoredR
   return elements === undefined ? parseStored(text) : parseElements(text, elements, version, updated);
 }
 
-/** @throws FhirError `corrupt` - the row is not what was written */
+/** @throws FhirError `corrupt` - the row is not the one that was written */
 export function assertWhole([resource, version, updated, text, sum]: KeptText): void {
   if (checksum(resource, version, updated, text) !== sum) throw damaged();
 }
@@ -61,7 +61,7 @@ export function textLost(): FhirError {
   return error;
 }
 
-/** True for {@link textLost}: a removal between two statements of a call has the same effect. */
+/** True for errors of {@link textLost}, which a removal between two statements of a call also causes. */
 export function isTextLost(error: unknown): boolean {
   return LOST.has(error as object);
 }

@@ -1,9 +1,9 @@
 import { type MarkedEntries, SEVERAL } from '../../sql/extremes.js';
 
 /**
- * Remembers the numbers of shapes by the parameters of index entries, in the order in which extraction gives them.
+ * Caches the numbers of shapes by the parameters of index entries, in the order of extraction.
  *
- * PERF: making the text of a shape takes 2 µs, walking here a fifth of it.
+ * PERF: making the text of a shape takes 2 µs, and following these steps a fifth of that.
  */
 export class KnownShapes {
   readonly #byCollection = new Map<number, Step>();
@@ -11,8 +11,8 @@ export class KnownShapes {
   #size = 0;
 
   /**
-   * @param generation of the dictionary of shapes; another one than before forgets everything
-   * @param make makes the number where it is not known
+   * @param generation of the dictionary of shapes; a new one clears the cache
+   * @param make assigns the number if it is not cached
    */
   find(generation: number, collection: number, { entries, marks }: MarkedEntries, make: () => number): number {
     if (generation !== this.#generation || this.#size > MAX_STEPS) this.#forget(generation);
@@ -49,13 +49,13 @@ export class KnownShapes {
   }
 }
 
-/** The entries of a resource up to one of them. */
+/** The position after some entries of a resource. */
 interface Step {
-  /** The number, if this is the last one. */
+  /** The number of the shape that ends here, if known. */
   shape: number | undefined;
-  /** By the next parameter with one value. */
+  /** The next steps, by parameter, for parameters with one value. */
   readonly single: Map<string, Step>;
-  /** The same with several values. */
+  /** The next steps, by parameter, for parameters with several values. */
   readonly several: Map<string, Step>;
 }
 
@@ -63,5 +63,5 @@ function newStep(): Step {
   return { shape: undefined, single: new Map(), several: new Map() };
 }
 
-/** One takes about 300 bytes. */
+/** Each step takes about 300 bytes. */
 const MAX_STEPS = 20_000;

@@ -5,7 +5,7 @@ import type { MarkedEntries } from '../../sql/extremes.js';
 export type PreparedWrite = Exclude<Write, { readonly kind: 'put' }> | PreparedPut;
 
 export type PreparedPut = Extract<Write, { readonly kind: 'put' }> & {
-  /** What it can be found by. */
+  /** The index entries of the resource. */
   readonly marked: MarkedEntries;
   /** The text that is stored if this is the first version of its resource. */
   readonly firstText?: FirstText | undefined;

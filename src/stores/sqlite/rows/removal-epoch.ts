@@ -1,9 +1,9 @@
 import type { SqliteDatabase } from '../database/driver.js';
 import type { Statements } from '../database/statements.js';
 
-// What connections remember of the file (parsed resources by the key of their version, numbers of names) stays true
-// while resources are written. Removals end that. So each of them raises an epoch in the file, and connections that find
-// another one forget everything.
+// The caches of connections (parsed resources by the key of their version, numbers of names) stay valid while resources
+// are written, but not when content is removed. So each removal raises an epoch in the file, and a connection that
+// finds another epoch clears its caches.
 
 /** The entry of `meta` that rises with each removal. */
 export const REMOVAL_EPOCH = 'removal_epoch';
@@ -12,10 +12,10 @@ export const REMOVAL_EPOCH = 'removal_epoch';
 export const LAST_VERSION_KEY = 'last_version_key';
 
 /**
- * Announces that this transaction removes content, and has SQLite overwrite it.
+ * Announces that this transaction removes content, and makes SQLite overwrite it.
  *
- * `secure_delete` zeroes cells and pages as they are freed. It is off otherwise, because it writes pages that are free
- * anyway; what earlier updates and moves of cells left is overwritten by `scrub`.
+ * `secure_delete` zeroes cells and pages as they are freed. It is off otherwise, because it writes even pages that
+ * become free; `scrub` overwrites the remains of earlier updates and moves of cells.
  */
 export function noteRemoval(database: SqliteDatabase, statements: Statements): void {
   database.pragma('secure_delete = ON');
@@ -24,7 +24,7 @@ export function noteRemoval(database: SqliteDatabase, statements: Statements): v
   statements.write(text).run();
 }
 
-/** Keeps the keys of all versions that there are from being used again. */
+/** Prevents the keys of all existing versions from being used again. */
 export function keepVersionKeys(statements: Statements): void {
   const text = `INSERT INTO meta (name, value) SELECT '${LAST_VERSION_KEY}', coalesce(max(key), 0) FROM version WHERE true
     ON CONFLICT (name) DO UPDATE SET value = max(CAST(value AS INTEGER), CAST(excluded.value AS INTEGER))`;

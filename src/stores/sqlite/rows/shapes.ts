@@ -14,12 +14,12 @@ import type { Statements } from '../database/statements.js';
  * parameters   [3,-5,9]   values of the parameters 3, 5 and 9; of 5 several (see extremes.ts)
  * ```
  *
- * Resources of a type come in dozens of shapes, or in thousands where many of its elements are optional.
+ * A type has dozens of shapes, or thousands if many of its elements are optional.
  */
 export class Shapes {
   readonly #statements: Statements;
   readonly #dictionaries: Dictionaries;
-  /** What is to be added to the number of resources, by shape. */
+  /** Changes in the numbers of resources, by shape. */
   readonly #changes = new Map<number, number>();
   readonly #known = new KnownShapes();
 
@@ -28,7 +28,7 @@ export class Shapes {
     this.#dictionaries = dictionaries;
   }
 
-  /** The number of the shape that these entries give a resource; made if need be. */
+  /** The number of the shape of a resource with these entries; assigned if necessary. */
   of(collection: number, marked: MarkedEntries): number {
     const { parameters, shapes } = this.#dictionaries;
     return this.#known.find(shapes.generation, collection, marked, () =>
@@ -39,14 +39,14 @@ export class Shapes {
     );
   }
 
-  /** A resource changes its shape. Null: it is not there. */
+  /** Counts a resource that changes its shape. Null: the resource does not exist. */
   move(from: number | null, to: number | null): void {
     if (from === to) return;
     if (from !== null) this.#changes.set(from, (this.#changes.get(from) ?? 0) - 1);
     if (to !== null) this.#changes.set(to, (this.#changes.get(to) ?? 0) + 1);
   }
 
-  /** The same for a resource without another write to its row. @param resource its key */
+  /** Like {@link move}, and writes the shape to the resource's row. @param resource key of the row */
   set(resource: number, from: number | null, to: number | null): void {
     if (from === to) return;
     this.#statements.write('UPDATE resource SET shape = ? WHERE key = ?').run(to, resource);
@@ -61,7 +61,7 @@ export class Shapes {
     this.#changes.clear();
   }
 
-  /** Forgets them, after a rollback. */
+  /** Discards the changes, after a rollback. */
   clear(): void {
     this.#changes.clear();
   }
@@ -69,7 +69,7 @@ export class Shapes {
 
 const CHANGE = 'UPDATE shape SET resources = resources + ? WHERE key = ?';
 
-/** What a resource has of a parameter. */
+/** How many values a resource has of a parameter. */
 export type Occurrence = 'none' | 'some' | 'several';
 
 /** The number of current resources of a collection. */
@@ -82,7 +82,7 @@ export function countOfShapes(collection: number, parameter: number, occurrence:
   return sql`SELECT coalesce(sum(s.resources), 0) FROM shape s WHERE ${withOccurrence(collection, parameter, occurrence)}`;
 }
 
-/** The keys of these resources: a range of an index per shape. */
+/** Selects the keys of these resources: one range of an index per shape. */
 export function shapeScan(collection: number, parameter: number, occurrence: Occurrence): Sql {
   return sql`SELECT y.key FROM resource y INDEXED BY resource_by_shape
     WHERE y.shape IN (SELECT s.key FROM shape s WHERE ${withOccurrence(collection, parameter, occurrence)}) AND ${isInTime(Y)}`;
@@ -91,17 +91,17 @@ export function shapeScan(collection: number, parameter: number, occurrence: Occ
 const Y = sql`y.key`;
 
 /**
- * PERF: SQLite searches the text of a list in two thirds of the time of `json_each`. Types with many optional
- * elements come in thousands of shapes, and plans count them several times per search.
+ * PERF: SQLite searches the text of a list in two thirds of the time of `json_each`. Types with many optional elements
+ * have thousands of shapes, and plans count them several times per search.
  */
 function withOccurrence(collection: number, parameter: number, occurrence: Occurrence): Sql {
   const has = (text: string): Sql => sql`instr(s.parameters, ${text}) > 0`;
   const several = [`-${parameter},`, `-${parameter}]`].map(has);
   const single = [`,${parameter},`, `[${parameter},`, `,${parameter}]`, `[${parameter}]`].map(has);
-  // Most lists without the number have no text like it.
+  // Most lists without the number do not contain its digits either.
   const some = allOf([has(`${parameter}`), anyOf([...several, ...single])]);
   const condition = occurrence === 'several' ? anyOf(several) : occurrence === 'some' ? some : negation(some);
-  // A damaged list has most likely lost its end, and `json` makes that an error.
+  // A damaged list has most likely lost its end; `json` raises an error for it.
   const whole = sql`iif(${has(']')}, ${condition}, json(s.parameters))`;
   return allOf([sql`s.collection = ${collection}`, whole]);
 }

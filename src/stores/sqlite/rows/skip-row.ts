@@ -4,8 +4,8 @@ import type { Statements } from '../database/statements.js';
 /**
  * A row of the table `skip`, which holds resource keys: those of frequent values, and those of each granule of an order.
  *
- * A search intersects the keys of its conditions, then reads the order granule by granule for the keys that are left. So it
- * skips what cannot match, however the order and the conditions depend on each other.
+ * A search intersects the keys of its conditions, then reads the order granule by granule for the remaining keys. So it
+ * skips resources that cannot match, however the order and the conditions are correlated.
  *
  * ```text
  * sort    subject     value    data
@@ -44,7 +44,7 @@ export function orderOfIds(collection: number): number {
   return -2 * collection;
 }
 
-/** The same for the instants of change. */
+/** The number of the order of `_lastUpdated` of a type. */
 export function orderOfInstants(collection: number): number {
   return -2 * collection - 1;
 }
@@ -75,11 +75,11 @@ export function inSystem(system: number, code: string | undefined): string | num
 
 /** The systems of a code, or of all values, by their keys. */
 export interface SystemsOf {
-  /** All resources with the code, or with a value, have it with this system. */
+  /** The systems in which every resource with the code (or with a value) has it. */
   readonly same: readonly number[];
   /** The systems with a set of their own. */
   readonly own: readonly number[];
-  /** There are too many systems to keep. */
+  /** Set if there are too many systems to keep. */
   readonly areMany?: true;
 }
 
@@ -89,13 +89,13 @@ export interface SkipHeader {
   readonly format: number;
   /** Identifies these rows: rows under another header may differ. */
   readonly id: string;
-  /** The entry `index_epoch` of `meta`: rows of another one are void. */
+  /** The entry `index_epoch` of `meta`: rows of another epoch are void. */
   readonly epoch: string | null;
   /** The key of the newest version that is included. */
   readonly lastVersion: number;
   /** The smallest key. */
   readonly first: number;
-  /** Number of keys from there to the largest one. */
+  /** Number of keys from `first` to the largest one. */
   readonly size: number;
   /** Number of resources. */
   readonly count: number;
@@ -111,26 +111,26 @@ export const GRANULES_IN_ROW = 32;
 /** The granules of an order. */
 export interface SkipOrder {
   readonly parameter: string;
-  /** The first value of each granule but the last, which is of resources without a value. */
+  /** The first value of each granule except the last, which has the resources without a value. */
   readonly starts: readonly SqlValue[];
   /** Granules of one value that many resources have. */
   readonly ties: readonly number[];
-  /** Some resources have several values: the descending order has granules of its own. */
+  /** True if some resources have several values, so that the descending order has granules of its own. */
   readonly several: boolean;
   /**
-   * Of an order by ends, the id of the header under which it was last brought up to date. Under another one it is void: an
-   * earlier version of this library, which does not know it, may have updated the other rows.
+   * For an order by ends, the id of the header under which it was last updated. Under another header it is void,
+   * because an earlier version of this library, which does not know the order, may have updated the other rows.
    */
   readonly of?: string;
 }
 
-/** How large the parts of a skip index are. */
+/** The sizes of the parts of a skip index. */
 export interface SkipSizes {
-  /** Resources of a granule. */
+  /** Resources per granule. */
   readonly granule: number;
-  /** Types of fewer granules have no skip index. */
+  /** Types with fewer granules have no skip index. */
   readonly minGranules: number;
-  /** Codes and targets of fewer resources are looked up. */
+  /** Codes and targets with fewer resources have no set; they are looked up. */
   readonly minHolders: number;
 }
 
@@ -139,25 +139,25 @@ export const SKIP_TUNING = {
   granule: 512,
   minGranules: 16,
   minHolders: 4_096,
-  /** The most rows of a scan that are read for a set if granules of an order could give it too. */
+  /** Maximum rows of a scan that are read for a set that granules of an order could also give. */
   maxLookedUp: 4_096,
-  /** Granules at an end of a range whose values are tested: some milliseconds. */
+  /** Maximum granules at an end of a range whose values are tested: some milliseconds. */
   maxTested: 64,
-  /** The most resources with one value at an end of a range that are tested for a page. */
+  /** Maximum resources with one value at an end of a range that are tested for a page. */
   maxTied: 8_192,
-  /** With more writes since, a skip index is not used. */
+  /** With more writes since it was built, a skip index is not used. */
   maxPending: 10_000,
-  /** With more writes since, it is brought up to date. */
+  /** With more writes since it was built, a skip index is updated. */
   maxFresh: 500,
-  /** With more writes since, all of it is rebuilt. */
+  /** With more writes since it was built, a skip index is rebuilt as a whole. */
   maxUpdated: 100_000,
-  /** The most versions that are searched for writes since. */
+  /** Maximum versions that are searched for writes since the skip index was built. */
   maxVersions: 20_000,
-  /** A type whose keys are spread over a wider range has none: a set would take a megabyte. */
+  /** A type whose keys are spread over a wider range has no skip index: a set would take a megabyte. */
   maxSpread: 64_000_000,
   /**
-   * After so many writes, a store builds skip indexes before it closes. With fewer resources, the longest walk takes 20 ms, and
-   * the first long walk starts a build.
+   * After this many writes, a store builds skip indexes before it closes. With fewer resources, the longest walk takes
+   * 20 ms, and the first long walk starts a build.
    */
   minLoad: 50_000,
 };

@@ -10,13 +10,13 @@ import { parseKept } from './kept-text.js';
 import type { EvaluatedRow } from '../../sql/dialect.js';
 import { type Sql, sql } from '../../sql/sql.js';
 
-/** A test that no index table can answer (`:text`): the criteria are evaluated on the stored resource. */
+/** The test of criteria that no index table can answer (`:text`): they are evaluated on the stored resource. */
 export function textCondition(criteria: Criteria, { row, type, inside = sql`0` }: EvaluatedRow): Sql {
   const test = sql`SELECT fhirgraph_matches(${JSON.stringify(criteria)}, ${type}, ${inside}, resource, version, updated, text, sum) FROM version`;
   return sql`(${test} WHERE key = ${row}.content)`;
 }
 
-/** Gives SQLite the function behind {@link textCondition}. */
+/** Registers the SQL function behind {@link textCondition}. */
 export function registerTextTest(model: FhirModel, database: SqliteDatabase): void {
   database.function(
     'fhirgraph_matches',
@@ -26,7 +26,7 @@ export function registerTextTest(model: FhirModel, database: SqliteDatabase): vo
 }
 
 function textTest(model: FhirModel, guard: Guard) {
-  // SQLite takes the number of parameters from the function, so each is named.
+  // SQLite takes the number of arguments from the function, so each has a parameter.
   return (
     criteriaText: string,
     type: string,

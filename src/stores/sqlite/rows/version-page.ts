@@ -47,9 +47,9 @@ export function findVersions(
 }
 
 /**
- * The entries of versions between two positions; fewer where their texts are long. A long one comes alone.
+ * The entries of versions between two positions; fewer if their texts are long. A long text comes alone.
  *
- * @throws FhirError `corrupt` - a version is not there; see {@link textLost}
+ * @throws FhirError `corrupt` - a version is missing; see {@link textLost}
  */
 export function entriesOf(page: VersionPage, contents: Contents, start: number, end: number): HistoryEntry[] {
   const versions = page.versions.slice(start, start + shortTexts(page.versions.slice(start, end)));
@@ -68,7 +68,7 @@ export function entriesOf(page: VersionPage, contents: Contents, start: number, 
   });
 }
 
-/** How many versions have texts that are not long together; at least one. */
+/** How many of the first versions have texts that are not long together; at least one. */
 function shortTexts(versions: readonly VersionRow[]): number {
   let octets = 0;
   const end = versions.findIndex(([, , , length]) => (octets += length ?? 0) >= PARSED_PARTS.long);
@@ -79,6 +79,6 @@ const NO_VERSIONS: VersionPage = { versions: [], total: 0, resource: 0, erased: 
 
 const FIND_RESOURCE = 'SELECT key, erased FROM resource WHERE collection = ? AND id = ?';
 const COUNT_VERSIONS = 'SELECT count(*) FROM version WHERE resource = ?';
-/** PERF: SQLite knows the length of a text without reading it; what is behind a text it finds only by reading it. */
+/** PERF: SQLite knows the length of a text without reading it, but finds the columns after it only by reading it. */
 const LIST_VERSIONS = `SELECT key, version, updated, octet_length(text), CASE WHEN text IS NULL THEN sum END
   FROM version WHERE resource = ? ORDER BY version DESC LIMIT ? OFFSET ?`;

@@ -20,7 +20,7 @@ export interface ResourceState {
   readonly version: number;
   /** When it was written. Milliseconds since 1970. */
   readonly updated: number;
-  /** The newest version is not a deletion. */
+  /** True if the newest version is not a deletion. */
   readonly exists: boolean;
   /** Key of the current version; null if none exists. */
   readonly content: number | null;
@@ -74,7 +74,7 @@ export class Versions {
     this.#instant = new Date(now).toISOString();
   }
 
-  /** The file never held a version. */
+  /** True if the file never held a version. */
   get areNone(): boolean {
     return this.#nextKey === 1;
   }
@@ -91,7 +91,7 @@ export class Versions {
   /**
    * Writes the first version of a resource, if its id is new.
    *
-   * PERF: most resources of an import are new, and this takes one statement less than to look first.
+   * PERF: most resources of an import are new, and this takes one statement less than looking first.
    *
    * @returns undefined if the id has a row already
    */
@@ -112,7 +112,7 @@ export class Versions {
     return this.#write(owner, collection, 1, this.#now, text);
   }
 
-  /** Writes the version after `state`. @param resource null: a deletion. @param marked what it can be found by */
+  /** Writes the version after `state`. @param resource null: a deletion. @param marked its index entries */
   add(key: ResourceKey, state: ResourceState, resource: AnyResource | null, marked: MarkedEntries): NewVersion {
     const collection = this.#dictionaries.collections.intern(key.project, key.type);
     const version = state.version + 1;
@@ -129,10 +129,10 @@ export class Versions {
     return this.#write(owner, collection, version, updated, text);
   }
 
-  /** Removes all versions of a resource that was written, and writes the one that is left of it. */
+  /** Removes all versions of a resource, and writes a deletion as the only one. */
   erase(key: ResourceKey, state: ResourceState, reason: string): NewVersion {
     const left = this.add(key, state, null, NO_ENTRIES);
-    // After the new version, so that its key is above all that were ever used.
+    // Removed after the new version is written, so that its key is above all keys that were ever used.
     removeVersions(this.#statements, left, state.version);
     this.#statements.write(SET_ERASED).run(state.version, reason, left.owner);
     return left;
@@ -162,7 +162,7 @@ const NO_ENTRIES: MarkedEntries = markEntries([]);
 
 const SET_ERASED = 'UPDATE resource SET purged = ?, erased = ? WHERE key = ?';
 const READ_STATE = 'SELECT version, updated, content, shape, purged, erased FROM resource WHERE key = ?';
-/** A key never changes its meaning, also if the rows of the last ones were removed: see removal.ts. */
+/** A key never changes its meaning, even if the rows of the last keys were removed: see removal.ts. */
 export const LAST_KEY = `SELECT max(coalesce((SELECT max(key) FROM version), 0),
   coalesce((SELECT CAST(value AS INTEGER) FROM meta WHERE name = '${LAST_VERSION_KEY}'), 0))`;
 const SET_STATE = 'UPDATE resource SET version = ?, updated = ?, content = ?, shape = ? WHERE key = ?';

@@ -7,7 +7,7 @@ import { shapeScan } from '../rows/shapes.js';
 import { orderOfIds, orderOfInstants } from '../rows/skip-row.js';
 
 /**
- * An index that has resources in the order of one sort key, each once. Its row is called `w` in statements.
+ * An index of resources in the order of one sort key, each once. Its row has the alias `w` in statements.
  *
  * ```text
  * _id            resource (collection, id)
@@ -32,7 +32,7 @@ export interface OrderIndex {
   readonly valueOf: Sql;
   /** Condition that the resource `r0` has this value. */
   isValue(value: SqlValue): Sql;
-  /** The number of the parameter of which the values are codes. */
+  /** The number of the parameter whose codes are the values. */
   readonly codesOf?: number | undefined;
   /** True if no two resources have the same value. */
   readonly unique: boolean;
@@ -114,7 +114,7 @@ interface Walk {
   readonly index: Sql;
   value(x: Sql): Sql;
   readonly columns: readonly Sql[];
-  /** As written in the index, so that SQLite uses it. */
+  /** The condition as written in the index, so that SQLite uses the index. */
   restriction(x: Sql): Sql;
 }
 

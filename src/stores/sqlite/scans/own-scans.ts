@@ -12,11 +12,11 @@ import { asksForUnit } from '../../sql/skip/range-tests.js';
 import type { Statements } from '../database/statements.js';
 
 /**
- * Gives a condition a scan specific to SQLite, if it is shorter or the only one:
+ * Gives a condition a scan specific to SQLite, if that is shorter or the only scan:
  *
  * - Codes use one row per resource. A code is indexed with and without its system.
- * - Composites come late: each row of one component is tested for the others.
- * - Ranges in a unit come late too: all rows of the range are read, and few may have the unit.
+ * - Composites give their first rows late: each row of one component is tested for the others.
+ * - Ranges in a unit do so too: all rows of the range are read, and few may have the unit.
  * - `_lastUpdated` is a range of the index by instant of change.
  * - A test that no range of an index answers (`contains`, `ne`) reads all values of its parameter. A value in the order of
  *   the index takes a tenth of the time of a test under a resource's key.
@@ -48,7 +48,7 @@ export function withOwnScan(condition: Condition, scope: RowScope, statements: S
   return scanned(sweep.scan, () => sweep.parameters.reduce<number>((sum, one) => sum + countOf(one), 0));
 }
 
-/** Whether criteria only test values of the resource. PERF: the scans of others are planned on demand. */
+/** Whether criteria only test values of the resource. PERF: the scans of other conditions are planned on demand. */
 function isOfOwnValues(criteria: Criteria): boolean {
   if (criteria.kind === 'or') return criteria.of.every(({ kind }) => kind === 'match');
   return criteria.kind === 'match' || criteria.kind === 'composite' || criteria.kind === 'last-updated';

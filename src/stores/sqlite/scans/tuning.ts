@@ -11,21 +11,21 @@ export const TUNING = {
   walkedPerScanned: 1,
   /** Rows that an indirect scan may read for each row that it may give. */
   readPerScanned: 8,
-  /** The longest page that the database sorts: it ends at no deadline while it does. */
+  /** The longest page that the database sorts, because it checks no deadline while it sorts. */
   maxSorted: 10_000,
-  /** Rows of the first stretch in addition to the wanted ones. */
+  /** Rows of the first stretch in addition to the requested ones. */
   firstChunk: 16,
   /** Rows of the longest stretch: some milliseconds. */
   maxChunk: 4_096,
   /** The number of rows from which the skip index is read, unless a test takes as long as many rows. */
   skipFrom: 1_600,
-  /** Rows' worth of it that may be read for each row that a scan would give. */
+  /** Cost of the skip index, in rows, that is accepted for each row that a scan would give. */
   skippedPerScanned: 4,
-  /** What the sets of the conditions cost in rows. */
+  /** The cost of the sets of the conditions, in rows. */
   setsCost: 200,
   /** Matches of sets beyond those of the page that are sorted at once. */
   fewTogether: 256,
-  /** The most members of sets that are listed where the skip index does not have the order of a page. */
+  /** Maximum members of sets that are listed if the skip index does not have the order of a page. */
   maxAmong: 16_384,
   /** Values outside a range that are collected in addition to a walk through it. */
   maxOutside: 1_000,

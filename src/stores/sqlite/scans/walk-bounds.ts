@@ -37,7 +37,7 @@ export function intervalScan(low: SqlValue, after: number, parameter: string, sc
   return longIntervals(low, after, parameter, scope, byEnd);
 }
 
-/** The long intervals `x` of a table by their end. */
+/** The long intervals `x` of a table, by the index of their ends. */
 export function byEnd(table: 'date' | 'quantity'): Sql {
   return sql`${TABLE_NAMES[table]} x INDEXED BY ${new Sql(`${table}_by_end`, [])}`;
 }

@@ -31,14 +31,14 @@ export class IndexStatus {
   #known: IndexState | undefined;
   #seen: SeenEpoch | undefined;
 
-  /** @param onRemoval called when the file has lost content since the last look: see removal-epoch.ts */
+  /** @param onRemoval called when the file has lost content since the last check: see removal-epoch.ts */
   constructor(statements: Statements, model: FhirModel, onRemoval: () => void = () => undefined) {
     this.#statements = statements;
     this.#model = model;
     this.#onRemoval = onRemoval;
   }
 
-  /** Looks whether the file has lost content. */
+  /** Checks whether the file has lost content. */
   noteRemovals(): void {
     this.#look();
   }
@@ -61,7 +61,8 @@ export class IndexStatus {
    * @throws FhirError `unavailable` - a parameter is not searchable
    */
   whileSearchable<Result>(project: string, parameters: () => readonly TypeParameter[], search: () => Result): Result {
-    // Removals may come faster than searches end. The names of a second attempt were all looked up during this call.
+    // Removals may come faster than searches end, so they cause one repetition only: its names were all looked up in
+    // this call.
     let mayRepeat = true;
     for (let attempt = 1; attempt <= ATTEMPTS.search; attempt++) {
       // Parameters may have become searchable since.
@@ -103,7 +104,7 @@ export class IndexStatus {
     const row = this.#statements.read(READ_VERSION).get();
     const [version, epoch, removals] = row as [string | null, string | null, string | null];
     this.#compareRemovals(removals);
-    // Only a newer version is refused here; what an older one wrote has been taken over.
+    // Only a newer version is refused here; rows of an older one have been taken over.
     isOfThisVersion(version);
     if (this.#known?.epoch !== epoch) this.#known = undefined;
     if (!this.#state().isOurs) throw indexTakenOver();
@@ -120,7 +121,7 @@ export class IndexStatus {
     this.#seen = undefined;
   }
 
-  /** Looks again for removals, after one by this process that may be rolled back. */
+  /** Checks for removals again, after a removal by this process that may be rolled back. */
   forgetRemovals(): void {
     this.#removals = undefined;
     this.#seen = undefined;
@@ -167,7 +168,7 @@ export class IndexStatus {
     this.#onRemoval();
   }
 
-  /** PERF: a look-up takes 10 µs, the number of commits 3 µs. Without further commits the epochs are unchanged. */
+  /** PERF: looking up the epochs takes 10 µs, the number of commits 3 µs. Without commits, the epochs are unchanged. */
   #look(): SeenEpoch {
     const [others] = this.#statements.read(COUNT_COMMITS_OF_OTHERS).get() as [number];
     const [own] = this.#statements.read(COUNT_OWN_CHANGES).get() as [number];

@@ -32,8 +32,8 @@ export function noteDefinitions(statements: Statements, model: FhirModel): void 
 }
 
 /**
- * Takes a file over for these definitions: from now on rows are written with them, and existing rows of other definitions
- * are queued for re-indexing. If nothing differs, nothing is written.
+ * Takes a file over for these definitions: from now on, rows are written with them, and existing rows of other
+ * definitions are queued for re-indexing. If nothing differs, nothing is written.
  *
  * @throws FhirError `unavailable` - a newer version of this library has the file
  */
@@ -59,7 +59,7 @@ export function takeOver(database: SqliteDatabase, statements: Statements, model
   });
 }
 
-/** Ends the work on a collection. Where it was the last one of its type, all processes hear that the type is complete. */
+/** Ends the work on a collection. If it was the last of its type, all processes learn that the type is complete. */
 export function endWork(statements: Statements, collection: number, type: string): void {
   statements.write('DELETE FROM index_work WHERE collection = ?').run(collection);
   removeSkipRows(statements, collection);
@@ -104,9 +104,10 @@ function setPending(statements: Statements, pending: CodesByType): void {
 }
 
 /**
- * An older version of this library does not know the other entries, and keeps them.
+ * Whether the rows were made by this version with these definitions. Reads both entries, because an older version of
+ * this library does not know the other entries, and keeps them.
  *
- * @throws FhirError `unavailable` - the rows were made by a newer extraction
+ * @throws FhirError `unavailable` - the rows were made by a newer version
  */
 function isMadeWith(statements: Statements, model: FhirModel): boolean {
   return (
@@ -134,7 +135,7 @@ type CollectionRow = readonly [collection: number, type: string, parameters: str
 const LIST_COLLECTIONS = `SELECT c.key, c.type, w.parameters, c.project FROM collection c LEFT JOIN index_work w ON w.collection = c.key
   WHERE EXISTS (SELECT 1 FROM resource r WHERE r.collection = c.key AND r.content IS NOT NULL)
   ORDER BY c.type NOT IN (SELECT value FROM json_each(?)), c.project, c.type`;
-/** Parameters that lead to, or index, resources inside. */
+/** Parameters that lead to, or index, contained resources. */
 const LIST_INSIDE = "SELECT code FROM parameter WHERE collection = ? AND instr(code, '#') > 0";
 /** Completed work no longer counts, so the type restarts from the beginning. */
 const SET_WORK = `INSERT OR REPLACE INTO index_work (collection, rank, parameters) VALUES (?, ?, ?)`;

@@ -3,7 +3,7 @@ import type { SqliteDatabase } from '../database/driver.js';
 /** Migrates a file by one schema version. Runs inside a transaction, with our SQL functions registered. */
 type Migration = (database: SqliteDatabase) => void;
 
-/** One per step: the first leads from schema version 1 to 2. Released migrations never change. */
+/** One migration per step: the first leads from schema version 1 to 2. Released migrations never change. */
 export const MIGRATIONS: readonly Migration[] = [addChecksums, addIndexWorkShapesAndPast];
 
 /** 2: checksums. */
@@ -28,7 +28,7 @@ function addIndexWorkShapesAndPast(database: SqliteDatabase): void {
   addRemovals(database);
 }
 
-/** A store fills it when its searches need it. */
+/** A store fills the table when its searches need it. */
 function addSkipIndexes(database: SqliteDatabase): void {
   database.exec(`
     CREATE TABLE skip (

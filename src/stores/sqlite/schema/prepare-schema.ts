@@ -20,7 +20,7 @@ export const SCHEMA_VERSION = 1 + MIGRATIONS.length;
  */
 export function prepareSchema(database: SqliteDatabase, statements: Statements, model: FhirModel): void {
   if (checkedVersion(database) === SCHEMA_VERSION) return;
-  // Another process may be at the same point: the first one to get the lock does the work.
+  // Another process may be at the same point: the first to get the lock does the work.
   database.exec('BEGIN IMMEDIATE');
   try {
     const version = checkedVersion(database);
@@ -44,8 +44,8 @@ export function assertOwnDatabase(database: SqliteDatabase): void {
 }
 
 /**
- * Ends a write to a file that a newer version of this library, or a process with other definitions, has taken over since it
- * was opened: rows in the old form would be missed by its searches.
+ * Refuses a write to a file that a newer version of this library, or a process with other definitions, has taken over
+ * since it was opened: the new owner's searches would miss rows in the old form.
  *
  * @throws FhirError `unavailable`
  */
@@ -83,6 +83,6 @@ function newer(version: number): FhirError {
 
 type Numbers = [version: number, application: number, tables: number];
 
-/** One statement sees one moment: another process may create the tables between two. */
+/** One statement reads one state: another process may create the tables between two. */
 const STATE = `SELECT user_version, application_id, (SELECT count(*) FROM sqlite_schema WHERE type = 'table')
   FROM pragma_user_version, pragma_application_id`;

@@ -25,7 +25,7 @@
  *               plain parameters
  *               extreme                      whether the value is the smallest or largest of its resource, so that the
  *                                            index by value gives resources in the order of a sort. See extremes.ts
- * skip          (sort, subject, value)       what each thousand resources in the order of a sort key hold, as of a moment: see
+ * skip          (sort, subject, value)       sets of resource keys for searches, as of a moment: see
  *                                            skip-row.ts
  * unique_key    (project, text)              held by a current resource
  * index_work    (collection)                 index rows to re-index, one row per type of a project: see index-work.ts
@@ -37,8 +37,8 @@
  * `sum`, where a table has it, is a checksum of its other columns, in `resource` of the name; see checksum.ts.
  * ```
  *
- * `date` and `quantity` hold intervals. Finding by their start is one range scan; so that finding by their end is too, the
- * few long intervals are in an index of their own (see operators.ts).
+ * `date` and `quantity` hold intervals. Finding by their start is one range scan. To make finding by their end one too,
+ * the few long intervals have an index of their own (see sql/intervals.ts).
  */
 export const SCHEMA = `
 CREATE TABLE meta (name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;

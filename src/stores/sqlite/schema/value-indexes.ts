@@ -5,10 +5,10 @@ import { inTransaction } from '../database/transaction.js';
 /**
  * The indexes by value, shape and instant, which searches need and every write maintains.
  *
- * A load into an empty file goes without them: the first large commit drops them, and the first search, or the end of the
- * store, creates them again. Sorting all rows once takes a fifth of the time of adding each in its place. The schema of
- * the file is the only record of this, so an interrupted load leaves nothing undone. Of a file with content they are
- * never dropped.
+ * A load into an empty file does without them: the first large commit drops them, and the first search, or the end of
+ * the store, creates them again. Sorting all rows once takes a fifth of the time of adding each in its place. The
+ * schema of the file is the only record of this, so an interrupted load needs no repair. They are never dropped from a
+ * file with content.
  */
 export class ValueIndexes {
   readonly #database: SqliteDatabase;
@@ -23,20 +23,20 @@ export class ValueIndexes {
     this.#mayBeDropped = mayBeDropped;
   }
 
-  /** The file is known to have them for good. PERF: from the first search on, this needs no look at the file. */
+  /** True if the file has the indexes for good. PERF: from the first search on, this does not read the file. */
   get areKnown(): boolean {
     return this.#areKnown;
   }
 
-  /** Looks whether the file has them. */
+  /** Reads whether the file has the indexes. */
   exist(): boolean {
     const [exist, hasContent] = this.#statements.read(LOOK).get() as [number, number];
-    // What a transaction has made may be rolled back.
+    // Indexes that an open transaction has made may be rolled back.
     this.#areKnown = exist === 1 && hasContent === 1 && !this.#database.inTransaction;
     return exist === 1;
   }
 
-  /** Looks at the file again. */
+  /** Makes the next call read the file again. */
   forget(): void {
     this.#areKnown = false;
   }
@@ -53,7 +53,7 @@ export class ValueIndexes {
   }
 }
 
-/** Whether a search failed because a load dropped them after it had looked. */
+/** Whether a search failed because a load dropped the indexes after the search had checked for them. */
 export function isIndexDropped(error: unknown): boolean {
   const { cause } = error as { readonly cause?: { readonly message?: unknown } | null };
   return DROPPED.test(String(cause?.message));

@@ -34,7 +34,7 @@ export function countInSets(
   let most = COUNTING_SETS.maxTested;
   let found = intersection(sets);
   if (found === undefined || openOf(found) > COUNTING_SETS.fewTested) {
-    // Without sets, so many resources would be tested.
+    // The number of resources that would be tested without sets.
     const tested = (second === undefined ? undefined : shortestOf(scans, search)) ?? skips.index.all.count;
     const limit = Math.max(COUNTING_SETS.maxRead, tested * COUNTING_SETS.readPerTest);
     sets = sets.map((known, index) => (isExact(known) ? known : skips.counted(conditions[index]!, limit)));
@@ -146,17 +146,17 @@ function countPending(
 export const COUNTING_SETS = {
   /** Rows of the shortest scan from which sets are intersected. */
   minRows: 6_400,
-  /** Rows of a scan that are read for a set whatever the rest: some milliseconds. */
+  /** Rows of a scan that may be read for a set in any case: some milliseconds. */
   maxRead: 32_768,
-  /** Rows that may be read for a set for each test that is spared. */
+  /** Rows that may be read for a set for each test that it saves. */
   readPerTest: 8,
   /** Resources of inexact sets that are tested before more is read. */
   fewTested: 2_048,
-  /** Resources of inexact sets that are tested where it is not known how many others would be. */
+  /** Resources of inexact sets that are tested if the number of tests without sets is unknown. */
   maxTested: 16_384,
-  /** The most that are tested. */
+  /** Maximum resources of inexact sets that are tested. */
   maxListed: 65_536,
 };
 
-/** How far scans are looked into for the shortest, in rows. */
+/** How far scans are read to find the shortest one, in rows. */
 const LOOKS: readonly number[] = [10_000, 40_000, 160_000, 640_000];

@@ -12,7 +12,7 @@ import { countOfCollection, countOfShapes } from '../rows/shapes.js';
 export type Repeats = (parameter: string) => boolean;
 
 /**
- * The statement that counts matches without reading resources: from the number of each shape, or from the index of one
+ * The statement that counts matches without reading resources: from the numbers of the shapes, or from the index of one
  * parameter. Undefined if the criteria need more.
  *
  * PERF: a row of an index takes about 0.1 µs. A resource is counted once although several of its values match: rows that
@@ -69,13 +69,13 @@ function countOfMatches({ parameter, matches }: OneParameter, scope: RowScope, r
       }
     }
   }
-  // PERF: of one code the index has the resources in order, so that equal ones are neighbors.
+  // PERF: for one code, the index has the resources in order, so that equal ones are adjacent.
   const [only] = repeated;
   if (only !== undefined) once.push(sql`SELECT count(*) FROM (SELECT DISTINCT * FROM (${unionAll(repeated)}))`);
   return once.length === 0 ? sql`SELECT 0` : sum(once);
 }
 
-/** The tests compare codes only, and more than one code can match: a single one is already in the order of its index. */
+/** True if the tests compare only codes and several codes can match; the rows of a single code are already in order. */
 function isOfCodes(matches: readonly MatchCriteria[]): boolean {
   const isOfCode = ({ test }: MatchCriteria): boolean =>
     test.kind === 'token' && test.code !== undefined && test.system === undefined && test.noSystem !== true;

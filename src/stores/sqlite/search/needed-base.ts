@@ -9,13 +9,13 @@ import { allOf, sql } from '../../sql/sql.js';
 import type { Statements } from '../database/statements.js';
 
 /**
- * The query without its base, where none of the references that it looks at is absolute and below that base.
+ * The query without its base, if none of the references that it reads is absolute and below that base.
  *
- * PERF: each request over HTTP has a base, and few projects have such references. With a base, a test of a reference reads two
- * tables, and no order by a reference comes from an index. A look at the index of URLs takes 2 µs for each reference
- * parameter.
+ * PERF: each request over HTTP has a base, and few projects have such references. With a base, a test of a reference
+ * reads two tables, and no order by a reference comes from an index. Checking the index of URLs takes 2 µs for each
+ * reference parameter.
  *
- * @param beside further parameters of the type: the one of a search by reference
+ * @param beside further parameters of the type: the parameter of a search by reference
  */
 export function withNeededBase(
   query: SearchQuery,
@@ -48,7 +48,7 @@ export function withNeededBase(
   return all.some(isNeeded) ? query : { ...query, baseUrl: undefined };
 }
 
-/** The query without its base, where it looks at no reference at all, which needs no look at the index. */
+/** The query without its base, if it reads no references at all. This needs no look at the index. */
 export function withUsableBase(query: SearchQuery, model: FhirModel): SearchQuery {
   if (query.baseUrl === undefined) return query;
   const all = parametersOf(query.type, query.criteria, query.sort, []);

@@ -15,7 +15,7 @@ export class Reads {
   readonly #statements: Statements;
   readonly #dictionaries: Dictionaries;
   readonly #contents: Contents;
-  /** PERF: the usual reads of one resource do not look them up. */
+  /** PERF: kept, so that reads of one resource do not look up their statements. */
   #oneState: SqliteStatement | undefined;
   #oneText: SqliteStatement | undefined;
 
@@ -103,8 +103,8 @@ export class Reads {
   }
 
   /**
-   * PERF: the usual read of one current resource is one statement. With a cache it leaves the text out, which takes four
-   * times as long to read as all the rest, and a second one reads what is not cached.
+   * PERF: the usual read of one current resource is one statement. With a cache, the statement omits the text, which
+   * takes four times as long to read as all the rest, and a second one reads a text that is not cached.
    */
   #readOne(key: ResourceKey): ReadResult {
     const { project, type, id } = key;
@@ -143,7 +143,7 @@ export class Reads {
     });
   }
 
-  /** PERF: one statement for all keys takes a third of the time of one each. */
+  /** PERF: one statement for all keys takes a third of the time of one statement per key. */
   #currentStates(
     keys: readonly ResourceKey[],
     collections: readonly (number | undefined)[],

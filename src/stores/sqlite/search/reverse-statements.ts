@@ -9,7 +9,7 @@ import { inTime, parameterKey, rowScope, type RowScope } from '../../sql/rows.js
 import { allOf, FALSE, type Sql, sql, TRUE } from '../../sql/sql.js';
 import type { Dictionaries } from '../rows/dictionary.js';
 
-/** The statements of searches by reference. Undefined where the parameter or the criteria match nothing. */
+/** The statements of searches by reference. Undefined if the parameter or the criteria match nothing. */
 export class ReverseStatements {
   readonly #dialect: SqlDialect;
   readonly #dictionaries: Dictionaries;
@@ -41,7 +41,7 @@ export class ReverseStatements {
    * The page of one target with its texts: per match its text, the columns around the text, and its key. It has no rows if so
    * many resources refer to the target that its page should be a search of its own.
    *
-   * PERF: 83 µs for 50 matches, where a list of keys and a second statement take 109.
+   * PERF: 50 matches take 83 µs; a list of keys and a second statement take 109 µs.
    */
   oneReference(query: SearchQuery, parameter: string, targetKey: number): Sql | undefined {
     const scope = this.#scope(query);
@@ -52,7 +52,7 @@ export class ReverseStatements {
       FROM (${page}) p LEFT JOIN version v ON v.key = p.content`;
   }
 
-  /** {@link byReference} for a query with a base: references can be absolute URLs, and each target has its position as its name. */
+  /** {@link byReference} for a query with a base: references can be absolute URLs, and targets are named by place. */
   byUrl(query: SearchQuery, parameter: string, targets: readonly ReferenceTarget[]): Sql | undefined {
     const scope = this.#scope(query);
     const key = parameterKey(scope, parameter);
@@ -112,7 +112,7 @@ const NULL = sql`NULL`;
 interface Targets {
   /** FROM and WHERE of the resources that refer to a target. */
   readonly referring: Sql;
-  /** Tests that the statement includes the page of a target. */
+  /** The condition that the statement includes the page of a target. */
   readonly isNarrow: Sql;
   /** The expression that identifies a target in the rows. */
   readonly name: Sql;

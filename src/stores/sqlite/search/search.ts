@@ -29,7 +29,7 @@ import type { Statements } from '../database/statements.js';
 export interface KeyPage {
   readonly keys: readonly number[];
   readonly total?: number;
-  /** The texts of the keys, where the search read them too. They stay in this thread. */
+  /** The texts of the keys, if the search read them too. They stay in this thread. */
   readonly texts?: readonly (KeptText | undefined)[];
 }
 
@@ -43,7 +43,7 @@ export class Searches {
   readonly #skipSource: SkipSource;
 
   /**
-   * @param snapshot runs work of several statements that see one moment's state
+   * @param snapshot runs several statements on one consistent state
    * @param noteStale called with a type of a project whose skip indexes should be rebuilt
    */
   constructor(
@@ -71,7 +71,7 @@ export class Searches {
     return this.#shortPage(search) ?? this.#snapshot(() => this.#search(search));
   }
 
-  /** The query with its base only where that makes a difference now. @param beside see {@link withNeededBase} */
+  /** The query, with its base only if that makes a difference now. @param beside see {@link withNeededBase} */
   localized(query: SearchQuery, beside: readonly string[] = []): SearchQuery {
     return withNeededBase(query, beside, this.#dialect, this.#statements);
   }
@@ -188,7 +188,7 @@ export class Searches {
     return targetKeys.map((target) => pages.get(target) ?? none);
   }
 
-  /** @returns undefined for an empty page, and if so many resources refer to the target that its page is a search of its own */
+  /** @returns undefined for an empty page, and for a target with so many references that it needs a separate search */
   #pageWithTexts(query: SearchQuery, parameter: string, target: number): KeyPage | undefined {
     const statement = this.reverse.oneReference(query, parameter, target);
     const rows = (statement === undefined ? [] : this.#statements.all(statement)) as readonly PageRow[];
@@ -198,7 +198,7 @@ export class Searches {
     return { keys: inOrder.map((row) => row[5]), texts };
   }
 
-  /** The pages of a statement, by the keys or positions of targets; undefined for a target that is a search of its own. */
+  /** The pages of a statement, by the keys or positions of targets; undefined for a target with a separate search. */
   #searchTogether(query: SearchQuery, statement: Sql | undefined): ReadonlyMap<number, KeyPage | undefined> {
     const { offset, limit } = pageOf(query);
     const edge = pageEdgeOf(this.#dialect.model, query);
@@ -235,7 +235,7 @@ export class Searches {
   }
 }
 
-/** A match with its text; null where that is lost. */
+/** A match with its text; null if the text is lost. */
 type PageRow = readonly [
   resource: number | null,
   version: number | null,

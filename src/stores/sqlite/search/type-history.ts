@@ -27,7 +27,7 @@ export function typeHistoryKeys(
   return (keys as readonly [number][]).map(([key]) => key);
 }
 
-/** @throws FhirError `corrupt` - a version is not there; see {@link textLost} */
+/** @throws FhirError `corrupt` - a version is missing; see {@link textLost} */
 export function versionsOf(
   statements: Statements,
   contents: Contents,
@@ -98,7 +98,7 @@ const ofResources = (
 const OF_RESOURCES = ofResources('');
 const PAST_OF_RESOURCES = ofResources(' AND v.key IS NOT r.content');
 
-/** The version before may be a deletion, and then this one created the resource again; or it was purged. */
+/** If the version before is a deletion, this one created the resource again. The version before may also be purged. */
 const VERSIONS = `SELECT r.id, v.version = 1 OR (b.key IS NOT NULL AND b.text IS NULL), v.resource, v.version, v.updated,
     v.text, v.sum, r.erased
   FROM json_each(?) j CROSS JOIN version v ON v.key = j.value CROSS JOIN resource r ON r.key = v.resource

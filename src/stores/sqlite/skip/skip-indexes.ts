@@ -47,7 +47,7 @@ export class SkipIndexes {
     this.#guard = guard;
   }
 
-  /** Notes that a search had no skip index, or had to look at many writes. */
+  /** Notes that a search had no skip index, or had to test many written resources. */
   noteStale(collection: number): void {
     this.#noted.add(collection);
   }
@@ -60,7 +60,7 @@ export class SkipIndexes {
     return noted;
   }
 
-  /** The types of projects with many resources and without skip indexes, or with many writes since. */
+  /** The types of projects with many resources and without a skip index, or with many writes since it was built. */
   listStale(): readonly number[] {
     const keys = this.#statements.read(LIST_COLLECTIONS).all() as readonly [number][];
     return keys.map(([key]) => key).filter((key) => this.isStale(key));
@@ -75,7 +75,7 @@ export class SkipIndexes {
     return written === undefined || written.length > maxFresh;
   }
 
-  /** Reads one moment's state: what was written since the index was built, or everything. */
+  /** Builds from one consistent state: from the writes since the index was built, or from everything. */
   build(collection: number, sizes: SkipSizes = SKIP_TUNING): BuiltSkipIndexes {
     return asOfNow(this.#database, () => {
       const [removals] = this.#statements.read(READ_REMOVALS).get() as [string | null];

@@ -19,8 +19,8 @@ import {
 } from '../rows/skip-row.js';
 
 /**
- * Counts the wrong rows of skip indexes. It leaves out types with writes since their index was built: a search does not
- * trust their rows alone.
+ * Counts the wrong rows of skip indexes. It leaves out types with writes since their index was built: searches do not
+ * rely on their rows alone.
  */
 export function countWrongSkipRows(dialect: SqlDialect, statements: Statements): number {
   const collections = statements.read(LIST_COLLECTIONS).all() as readonly [number, string, string][];

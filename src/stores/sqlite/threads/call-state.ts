@@ -1,11 +1,12 @@
 /**
- * What the event loop and a thread know about the calls of each other before a message comes, in memory that both share.
+ * The state of calls, in memory that the event loop and a thread share: each side knows it before a message arrives.
  *
- * A call is cancelled before the event loop looks whether it has begun, and begins before the thread looks whether it is cancelled. So
- * one of them always sees the other, and a call that is cancelled before it begins never happens.
+ * The event loop marks a call as cancelled before it checks whether the call has begun, and the thread marks it as
+ * begun before it checks whether it is cancelled. So one side always sees the mark of the other, and a call that is
+ * cancelled before it begins never runs.
  */
 export class CallState {
-  /** The cancelled call of an even number, that of an odd one, and the last that has begun. Two calls at most are with a thread. */
+  /** The numbers of the cancelled even call, the cancelled odd call and the last begun call. Two at most are open. */
   readonly #numbers: Int32Array;
 
   constructor(memory: SharedArrayBuffer) {

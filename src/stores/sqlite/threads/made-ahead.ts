@@ -5,7 +5,7 @@ import { THREAD_TUNING } from '../database/tuning.js';
  * The parts of a commit that waits for its thread: the first ones are made while it waits, so that the thread need not wait for
  * them.
  *
- * @param make makes all from the start, for a second thread too
+ * @param make makes all parts from the start; called again for a second thread
  */
 export function madeAhead(make: () => AsyncGenerator<WritePart>): () => AsyncIterable<WritePart> {
   let first: EarlyParts | undefined = new EarlyParts(make());
@@ -25,7 +25,7 @@ class EarlyParts {
   constructor(source: AsyncGenerator<WritePart>) {
     this.#source = source;
     this.#filled = this.#fill();
-    // It reaches the caller when the parts are taken.
+    // The error reaches the caller when the parts are taken.
     this.#filled.catch(() => undefined);
   }
 

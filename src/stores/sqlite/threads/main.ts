@@ -1,4 +1,4 @@
-// What a thread of a SqliteStore runs. scripts/generate-thread.mjs makes it, with all that it imports, one text.
+// The program of a thread of a SqliteStore. scripts/generate-thread.mjs bundles it with its imports into one text.
 import { parentPort, workerData } from 'node:worker_threads';
 import { FhirModel } from '../../../fhir/model/fhir-model.js';
 import { loadFhirPath } from '../../../fhirpath/library.js';
@@ -22,7 +22,7 @@ let running = 0;
 let now = 0;
 /** The commit that parts belong to, until its call comes. */
 let commit: OpenCommit | undefined;
-/** Why a part failed: the answer of the call. */
+/** The error of a failed part: the answer to the call. */
 let failure: { readonly error: unknown } | undefined;
 
 void start();
@@ -44,7 +44,7 @@ function connect(model: FhirModel): Connection {
   setPatience(database, busyTimeout);
   setGuard(database, new Guard(() => calls.isCancelled(running)));
   Connection.prepare(model, database);
-  // The event loop has the cache of resources: a thread finds keys.
+  // Only the event loop caches resources: a thread returns keys.
   const connection = new Connection(model, database, {
     cacheBytes: 0,
     clock: () => new Date(now),
@@ -79,7 +79,7 @@ function serve(connection: Connection, request: Request): void {
   port.postMessage(reply);
 }
 
-/** Begins to write before all writes are there, while the event loop prepares the others. */
+/** Begins to write before all writes have arrived, while the event loop prepares the others. */
 function receive(connection: Connection, part: WritePart, deadline: number | undefined): void {
   if (failure !== undefined) return;
   try {
@@ -149,5 +149,5 @@ function endCommit(connection: Connection, time: number): readonly WrittenRow[] 
   return open.end().results.map((result) => writtenRow(result, instant));
 }
 
-/** A wait for another process's lock looks at the deadline so often. */
+/** How often a wait for another process's lock checks the deadline, in milliseconds. */
 const LOCK_STEP_MS = 10;

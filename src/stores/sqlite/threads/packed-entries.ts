@@ -2,20 +2,20 @@ import type { IndexEntry, IndexValue, QuantityValue, TokenValue } from '../../..
 import type { MarkedEntries } from '../../sql/extremes.js';
 
 /**
- * Index entries of several resources on their way to a thread.
+ * Index entries of several resources, packed for a thread.
  *
  * PERF: messages copy flat lists far faster than objects, and a string that many entries have is sent once.
  */
 export interface PackedEntries {
   /**
-   * Per resource the number of its entries, or -1 if the thread makes them; per entry its parameter, group and marks, the kind of its value and the
-   * members of the value. Strings are positions in {@link strings}; -1: absent.
+   * Per resource the number of its entries, or -1 if the thread makes them; per entry its parameter, group and marks,
+   * the kind of its value and the members of the value. Strings are positions in {@link strings}; -1: absent.
    */
   readonly numbers: Float64Array;
   readonly strings: readonly string[];
 }
 
-/** Packs the entries of resources. Texts that only `:text` searches are left out: the index has none. */
+/** Packs the entries of resources. Omits texts that only `:text` searches, because the index has none. */
 export class EntryPacker {
   readonly #numbers: number[] = [];
   readonly #strings: string[] = [];
@@ -79,7 +79,7 @@ export class EntryPacker {
   }
 }
 
-/** Reads what an {@link EntryPacker} packed, in the same order. */
+/** Reads the entries that an {@link EntryPacker} packed, in the same order. */
 export class EntryReader {
   readonly #numbers: Float64Array;
   readonly #strings: readonly string[];

@@ -8,10 +8,10 @@ import { Thread, threadDied, type ThreadOwner } from './thread.js';
 /** Thrown by a pool whose threads cannot start. */
 export class NoThreads extends Error {}
 
-/** Makes what a thread is started with. PERF: not before there is one. */
+/** Makes the data that a thread starts with. PERF: only called when a thread starts. */
 export type NewThreadData = () => Omit<ThreadData, 'calls'>;
 
-/** Threads of one kind, started when they are needed. Tasks wait in the order in which they came. */
+/** Threads of one kind, started when they are needed. Tasks wait in the order of their arrival. */
 export class ThreadPool implements ThreadOwner {
   readonly #program: () => Promise<string>;
   readonly #data: NewThreadData;
@@ -19,7 +19,7 @@ export class ThreadPool implements ThreadOwner {
   readonly #threads = new Set<Thread>();
   readonly #idle: Thread[] = [];
   readonly #queue: Task[] = [];
-  /** Threads that were given up, and are still at work. */
+  /** Abandoned threads that are still working. */
   readonly #givenUp = new Set<Thread>();
   #text: string | undefined;
   #failure: NoThreads | undefined;
@@ -27,24 +27,24 @@ export class ThreadPool implements ThreadOwner {
   #whenIdle: (() => void)[] = [];
   #between: (() => void)[] = [];
 
-  /** @param size most threads at a time */
+  /** @param size maximum number of threads at a time */
   constructor(program: () => Promise<string>, data: NewThreadData, size: number) {
     this.#program = program;
     this.#data = data;
     this.#size = size;
   }
 
-  /** A thread is there, or starts. */
+  /** True if a thread exists or is starting. */
   get hasThread(): boolean {
     return this.#threads.size > 0;
   }
 
-  /** Some task is running or waiting. */
+  /** True if some task is running or waiting. */
   get isBusy(): boolean {
     return this.#queue.some((task) => !task.isSettled) || [...this.#threads].some((thread) => !thread.isIdle);
   }
 
-  /** Runs work in this thread while no thread of the pool is at work, before the tasks that wait. */
+  /** Runs work in this thread while no thread of the pool is working, before the waiting tasks. */
   between(work: () => void): void {
     this.#between.push(work);
     this.#runBetween();
@@ -76,14 +76,14 @@ export class ThreadPool implements ThreadOwner {
     return task.promise as Promise<ResultOf<Call>>;
   }
 
-  /** Ends all threads that are idle, so that the next call meets a connection that remembers nothing. */
+  /** Ends all idle threads, so that the next call gets a connection with empty caches. */
   async renew(): Promise<void> {
     const idle = this.#idle.splice(0);
     for (const thread of idle) this.#threads.delete(thread);
     await Promise.all(idle.map((thread) => thread.end()));
   }
 
-  /** Finishes what writes, and rejects what reads. */
+  /** Finishes tasks that write, and rejects tasks that read. */
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const task of this.#queue) if (!task.writes) task.reject(storeClosed());
@@ -116,7 +116,7 @@ export class ThreadPool implements ThreadOwner {
     void this.#dispatch();
   }
 
-  /** Whether a task of a thread that died is repeated in another one. Else it is rejected. */
+  /** Whether the task of a dead thread is repeated in another one; otherwise it is rejected. */
   #goesOn(task: Task, started: boolean, cause: unknown): boolean {
     if (!started) {
       this.#fail(cause);
@@ -160,7 +160,7 @@ export class ThreadPool implements ThreadOwner {
     if ([...this.#threads].every((thread) => thread.isIdle)) for (const work of this.#between.splice(0)) work();
   }
 
-  /** The thread that can begin with a commit while it ends the one before. */
+  /** The thread that can receive a commit while it ends the one before. */
   #receiverOf({ call }: Task): Thread | undefined {
     if (call.kind !== 'commit' || this.#between.length > 0) return undefined;
     return [...this.#threads].find((thread) => thread.canReceive);

@@ -11,13 +11,13 @@ import type { BuiltSkipIndexes } from '../skip/skip-indexes.js';
 import type { SkipSizes } from '../rows/skip-row.js';
 import type { Verification } from '../maintenance/verify.js';
 
-/** What a thread is started with. */
+/** The data that a thread is started with. */
 export interface ThreadData {
-  /** From where the driver is loaded: see `driverBase`. */
+  /** Where the driver is loaded from: see `driverBase`. */
   readonly base: string;
   readonly file: string;
   readonly definitions: FhirModel['definitions'];
-  /** Extraction needs the FHIRPath library. */
+  /** True if extraction needs the FHIRPath library. */
   readonly needsFhirPath: boolean;
   /** The synchronous mode of a thread that writes; undefined for a reader. */
   readonly writes: 'full' | 'normal' | 'off' | undefined;
@@ -48,7 +48,7 @@ export interface ThreadCalls {
   };
   readonly 'write-skip-indexes': { readonly input: { readonly built: BuiltSkipIndexes }; readonly result: null };
   readonly reindex: { readonly input: object; readonly result: readonly ReindexProgress[] };
-  /** In place of a call that ended before it was sent. */
+  /** Sent in place of a call that ended before it was sent. */
   readonly nothing: { readonly input: object; readonly result: null };
   readonly 'purge-history': { readonly input: { readonly request: PurgeRequest }; readonly result: PurgeStep };
   readonly 'remove-project': { readonly input: { readonly project: string }; readonly result: RemovedPart };
@@ -70,10 +70,10 @@ export type ResultOf<Call extends ThreadCall> = ThreadCalls[Call['kind']]['resul
 export interface WritePart {
   /** The instant of the commit, in milliseconds since 1970. */
   readonly now: number;
-  /** The commit is a load: its first part may hold few of its writes. */
+  /** True if the commit is a load: its first part may hold few of its writes. */
   readonly load: boolean;
   readonly writes: readonly SentWrite[];
-  /** Of the puts among them. */
+  /** The index entries of the puts. */
   readonly entries: PackedEntries;
 }
 
@@ -90,8 +90,8 @@ export type SentPut = readonly [
 ];
 
 /**
- * What became of a write: `[created, versionId, lastUpdated]` of a put, null if it made the first version at the instant of
- * the commit; `[versionId]` of a deletion, `[versionId, versions]` of an erasure, else nothing.
+ * The result of a write: `[created, versionId, lastUpdated]` of a put, null if it made the first version at the instant
+ * of the commit; `[versionId]` of a deletion, `[versionId, versions]` of an erasure, otherwise nothing.
  */
 export type WrittenRow =
   | null
@@ -100,18 +100,18 @@ export type WrittenRow =
   | readonly [versionId: string | null, versions: number]
   | readonly [];
 
-/** To the thread. */
+/** A message to the thread. */
 export type Request =
-  /** Before its call, which ends the commit; another call abandons it. */
+  /** Parts come before their call, which ends the commit; another call abandons it. */
   (CallHeader & { readonly part: WritePart }) | (CallHeader & { readonly call: ThreadCall }) | 'end';
 
 interface CallHeader {
   readonly id: number;
-  /** Milliseconds until its deadline; undefined: none. */
+  /** Milliseconds until the deadline of the call; undefined: no deadline. */
   readonly left: number | undefined;
 }
 
-/** From the thread. */
+/** A message from the thread. */
 export type Answer =
   'ready' | { readonly id: number; readonly result: unknown } | { readonly id: number; readonly error: SentError };
 

@@ -2,7 +2,7 @@ import { type ErrorCode, FhirError } from '../../../fhir/error.js';
 import type { OutcomeIssue } from '../../../fhir/operation-outcome.js';
 import type { SentError } from './protocol.js';
 
-/** An error on its way out of a thread. Its cause goes along as text, for the host's log. */
+/** Converts an error for the way out of a thread. Its cause is included as text, for the host's log. */
 export function sendError({ code, message, issues, details, cause }: FhirError): SentError {
   const { code: causeCode, message: causeMessage } = (cause ?? {}) as { code?: unknown; message?: unknown };
   return {

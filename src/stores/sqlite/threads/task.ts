@@ -9,17 +9,17 @@ interface Settle {
   readonly reject: (error: unknown) => void;
 }
 
-/** A call on its way through a pool. It ends at its deadline, wherever it is. */
+/** A call on its way through a pool. It ends at its deadline, wherever it is then. */
 export class Task {
   readonly call: ThreadCall;
-  /** Sent before the call. */
+  /** The parts that are sent before the call. */
   readonly parts: () => AsyncIterable<WritePart>;
   readonly promise: Promise<unknown>;
-  /** What ends it, while a thread works on it. */
+  /** Ends the call while a thread works on it. */
   onCancel: (() => void) | undefined;
-  /** A thread may have begun. */
+  /** True if a thread may have begun the call. */
   isSent = false;
-  /** Threads that died of it, or under it. */
+  /** How many threads died while they worked on the call. */
   deaths = 0;
   readonly #deadline: number | undefined;
   readonly #signal: AbortSignal | undefined;
@@ -42,7 +42,7 @@ export class Task {
     return this.#settle === undefined;
   }
 
-  /** It changes the file. */
+  /** True if the call changes the file. */
   get writes(): boolean {
     return WRITING.has(this.call.kind);
   }
@@ -52,7 +52,7 @@ export class Task {
     return this.#deadline === undefined ? undefined : Math.max(0, this.#deadline - performance.now());
   }
 
-  /** Why it ends before its answer. */
+  /** The error of a call that ends before its answer. */
   ending(): FhirError {
     return this.#reason ?? (this.#signal?.aborted === true ? callAborted(this.#signal) : callTimedOut());
   }
@@ -65,7 +65,7 @@ export class Task {
     this.#end()?.reject(error);
   }
 
-  /** Ends it early. @param reason its rejection */
+  /** Ends the call early, rejected with the reason. */
   cancel(reason: FhirError): void {
     this.#reason = reason;
     this.#cancel();
@@ -85,7 +85,7 @@ export class Task {
   }
 }
 
-/** Of a call before which nothing is sent. */
+/** The parts of a call before which nothing is sent. */
 export async function* noParts(): AsyncGenerator<never> {
   // Nothing.
 }

@@ -18,12 +18,12 @@ import { EntryPacker, EntryReader } from './packed-entries.js';
 import type { SentPut, SentWrite, WritePart, WrittenRow } from './protocol.js';
 
 /**
- * Writes for a thread, with all that takes no transaction done, in steps. The text of a put is the one that is stored where it makes the
- * first version of its resource.
+ * Prepares writes for a thread in steps: all work that needs no transaction. The text of a put is stored unchanged if
+ * it makes the first version of its resource.
  *
- * @param start the position of the first one in the commit
- * @param commit its instant, in milliseconds since 1970, and whether it is a load
- * @param isEnough asked after each write; if true, the part ends with it
+ * @param start the position of the first write in the commit
+ * @param commit the instant of the commit, in milliseconds since 1970, and whether it is a load
+ * @param isEnough called after each write; true ends the part
  */
 export function* partOf(
   model: FhirModel,
@@ -40,10 +40,11 @@ export function* partOf(
     assertPutMatchesKey(write, start + index);
     const { key, resource, expect, unique } = write;
     const text = yield* writingJsonLines(withVersion(resource, '1', instant));
-    // PERF: a value takes two characters, so most texts say that there are few, and counting takes as long as extraction.
+    // PERF: a value takes two characters, so the length of most texts shows that they have few values, and counting
+    // values takes as long as extraction.
     if (text.length > 2 * THREAD_TUNING.largeResource && isLargeResource(resource)) packer.skip();
     else packer.add(markEntries(indexEntries(model, resource)));
-    // PERF: V8 makes literals in its old generation, where they keep the text: see `LoadedResource`.
+    // PERF: V8 allocates literals in its old generation, where they keep the text: see `LoadedResource`.
     return Array.of<SentPut[number]>(key.project, key.type, key.id, text, expect, unique) as unknown as SentPut;
   };
   const sent: SentWrite[] = [];
@@ -54,7 +55,7 @@ export function* partOf(
   return { now, load, writes: sent, entries: packer.take() };
 }
 
-/** Whether a write is a thread's, because its values alone take long to find, or its text to write. */
+/** Whether a write belongs in a thread, because its values alone take long to find, or its text takes long to write. */
 export function isLarge(write: Write): boolean {
   return write.kind === 'put' && isLargeResource(write.resource);
 }
@@ -64,7 +65,7 @@ function isLargeResource(resource: AnyResource): boolean {
   return sizeOf(resource, largeResource, perText) >= largeResource;
 }
 
-/** The writes, in the thread. */
+/** Reads the writes of a part, in the thread. */
 export function readPart(model: FhirModel, { now, writes, entries }: WritePart): readonly PreparedWrite[] {
   const lastUpdated = new Date(now).toISOString();
   const reader = new EntryReader(entries);
@@ -116,7 +117,8 @@ export function writtenRow(result: WriteResult, instant: string): WrittenRow {
 /**
  * The effects of a commit by a thread.
  *
- * PERF: the changes are there at once, as they are published in the order of commits. The results of a long commit follow.
+ * PERF: the changes are made at once, because they are published in the order of commits. The results of a long commit
+ * follow.
  */
 export function committedOf(writes: readonly SentWrite[], rows: readonly WrittenRow[], instant: string): LongCommitted {
   const changes: Change[] = [];
@@ -133,7 +135,7 @@ export function committedOf(writes: readonly SentWrite[], rows: readonly Written
       if (removed > 0) changes.push(changeOf('erase', write.key, { versionId: versionId! }));
     }
   }
-  // What is written is not ended any more.
+  // A written commit no longer ends early.
   const results = mapInTurns(writes, new Pace(), (write, index) => resultOf(write, rows[index], instant));
   return { results, changes };
 }
@@ -159,7 +161,7 @@ function resultOf(write: SentWrite, row: WrittenRow | undefined, instant: string
   }
 }
 
-/** A row that is left out is a creation at the instant of the commit. */
+/** An omitted row is a creation at the instant of the commit. */
 function putRow(row: WrittenRow | undefined): PutRow {
   return (row ?? CREATED) as PutRow;
 }

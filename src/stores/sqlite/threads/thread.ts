@@ -10,39 +10,39 @@ import { THREAD_TUNING } from '../database/tuning.js';
 
 /** The reports of a thread to its pool. */
 export interface ThreadOwner {
-  /** It can take a task. */
+  /** The thread can take a task. */
   onIdle(thread: Thread): void;
-  /** All of its task is sent: see {@link Thread.canReceive}. */
+  /** The whole task of the thread has been sent: see {@link Thread.canReceive}. */
   onSent(): void;
-  /** It takes no more tasks, but its connection is still at work. */
+  /** The thread takes no more tasks, but its connection is still working. */
   onGivenUp(thread: Thread): void;
-  /** It has ended. @param tasks those it worked on, in order @param started false: it never answered */
+  /** The thread has ended. @param tasks its unfinished tasks, in order @param started false if it never answered */
   onEnd(thread: Thread, tasks: readonly Task[], started: boolean, cause: unknown): void;
 }
 
-/** A task that was given to a thread, and the number of its call. */
+/** A task of a thread, and the number of its call. */
 interface Taken {
   readonly task: Task;
   readonly id: number;
-  /** Runs out when the thread should have ended it. */
+  /** Runs out when the thread should have ended the task. */
   timer: NodeJS.Timeout | undefined;
 }
 
 /**
  * One worker thread with a connection of its own; it works on one task at a time.
  *
- * PERF: while it ends a commit, it receives the next one, so that it continues before the event loop has heard of the end. Where it
- * has not begun with that one, it can still be cancelled, and another thread can make it: see {@link CallState}.
+ * PERF: while it ends a commit, it receives the next one, so that it continues before the event loop learns of the end.
+ * Until it begins the next commit, that can still be cancelled, or moved to another thread: see {@link CallState}.
  */
 export class Thread {
   readonly #worker: Worker;
   readonly #owner: ThreadOwner;
   readonly #calls: CallState;
-  /** What it works on. */
+  /** The task that it works on. */
   #first: Taken | undefined;
-  /** The commit after it. */
+  /** The commit after that task. */
   #second: Taken | undefined;
-  /** Continues with what was the second one. */
+  /** Continues with the second task, which has become the first. */
   #goOn: (() => void) | undefined;
   #lastId = 0;
   #started = false;
@@ -53,8 +53,8 @@ export class Thread {
     const workerData: ThreadData = { ...data, calls: CallState.newMemory() };
     this.#owner = owner;
     this.#calls = new CallState(workerData.calls);
-    // Loaders and variables of the host are not the thread's.
-    // PERF: not imported, since most processes that start ask no thread for a while: it takes 1 ms.
+    // The thread gets no loaders and no variables of the host. PERF: not imported, because that takes 1 ms, and most
+    // processes need no thread soon after their start.
     const { Worker } = process.getBuiltinModule('node:worker_threads');
     this.#worker = new Worker(program, { eval: true, workerData, execArgv: [], env: {}, name: 'fhirgraph' });
     this.#worker.unref();
@@ -68,24 +68,24 @@ export class Thread {
     return this.#first === undefined;
   }
 
-  /** Can take a commit before it is idle. */
+  /** True if it can take a commit before it is idle. */
   get canReceive(): boolean {
     return this.#first?.task.isSent === true && this.#second === undefined;
   }
 
-  /** Works on a task. It keeps the process alive as long. */
+  /** Works on a task, and keeps the process alive until it ends. */
   take(task: Task): void {
     const taken: Taken = { task, id: (this.#lastId += 1), timer: undefined };
     if (this.#first === undefined) this.#first = taken;
     else this.#second = taken;
     this.#worker.ref();
-    // PERF: V8 makes a function that is written to a property at once in old space, where it keeps all writes of its commit alive.
+    // PERF: V8 allocates a function literal assigned to a property in old space, where it keeps its writes alive.
     const cancel = (): void => this.#cancel(taken);
     task.onCancel = cancel;
     void this.#send(taken);
   }
 
-  /** Ends the call that runs, where it only reads. */
+  /** Ends the running call if it only reads. */
   cancelRead(reason: FhirError): void {
     const task = this.#first?.task;
     if (task?.writes === false) task.cancel(reason);
@@ -115,7 +115,7 @@ export class Thread {
       task.reject(error);
     }
     if (this.#first !== taken && this.#second !== taken) return;
-    // Where it is not needed any more, the thread takes back what it did with the parts.
+    // If the task has ended, the thread undoes the work on its parts.
     const call = task.isSettled ? ({ kind: 'nothing' } as const) : task.call;
     task.isSent = true;
     this.#post({ id, left: task.left, call });
@@ -147,7 +147,7 @@ export class Thread {
     else if (this.canReceive) this.#owner.onSent();
   }
 
-  /** The first task is over. */
+  /** Removes the first task; the second takes its place. */
   #release(): Task | undefined {
     const task = this.#first?.task;
     clearTimeout(this.#first?.timer);
@@ -159,7 +159,7 @@ export class Thread {
     return task;
   }
 
-  /** Asks the thread to end its task, and gives the thread up where it does not. */
+  /** Asks the thread to end its task, and abandons the thread if it does not. */
   #cancel(taken: Taken): void {
     const { task, id } = taken;
     this.#calls.cancel(id);
@@ -173,7 +173,7 @@ export class Thread {
 
   #giveUp({ task }: Taken): void {
     if (task.writes) {
-      // A thread that writes may be waiting for the disk, so what becomes of it stays open.
+      // A thread that writes may be waiting for the disk, so the outcome is unknown.
       task.reject(inDoubt(task.ending()));
       return;
     }

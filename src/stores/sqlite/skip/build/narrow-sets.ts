@@ -10,13 +10,13 @@ export interface Component {
   readonly table: ValueTable;
 }
 
-/** A narrow component of which some resource had a value once, with the key of its plain parameter. */
+/** A narrow component that has ever had a value, and the key of its plain parameter. */
 export interface NarrowKeys {
   readonly component: Component;
   readonly plain: number;
 }
 
-/** Those of a type: see sql/skip/narrow-components.ts. */
+/** The narrow components of a type: see sql/skip/narrow-components.ts. */
 export function narrowKeys(scope: RowScope): readonly NarrowKeys[] {
   const { model } = scope.dialect;
   return narrowComponents(model, scope.type).flatMap(({ component, plain }) => {
@@ -26,7 +26,7 @@ export function narrowKeys(scope: RowScope): readonly NarrowKeys[] {
   });
 }
 
-/** The resources with a value of a component. @param among those with a value of its plain parameter */
+/** The resources with a value of a component. @param among the resources with a value of its plain parameter */
 export function withComponent(
   component: Component,
   among: KeySet,

@@ -1,6 +1,6 @@
 import type { SkipRow } from '../../rows/skip-row.js';
 
-/** Rows packed into two values, which move between threads at once; thousands of small arrays take long. */
+/** Rows packed into two values, which move between threads quickly; thousands of small arrays take long. */
 export interface PackedRows {
   /** JSON: sort, subject, value, and the data or the length of its bytes. */
   readonly index: string;

@@ -10,11 +10,11 @@ import { narrowKeys, withComponent } from './narrow-sets.js';
 export type PresenceSet = readonly [subject: number, value: typeof PRESENCE | typeof SEVERAL, set: KeySet];
 
 /**
- * Finds the resources with values. Those of one shape have values of the same parameters: see shapes.ts.
+ * Finds the resources with values. Resources of one shape have values of the same parameters: see shapes.ts.
  *
- * @param parameters of the type, apart from components
- * @param shapes the numbers and parameters of its shapes
- * @param all its resources
+ * @param parameters the parameters of the type, except components
+ * @param shapes the numbers and parameters of the type's shapes
+ * @param all all resources of the type
  */
 export function* presenceSets(
   scope: RowScope,
@@ -39,7 +39,7 @@ export function* presenceSets(
   for (const [parameter, { some, several }] of sets) {
     yield [parameter, PRESENCE, some];
     const code = codes.get(parameter);
-    // Those of dates and numbers come with their orders.
+    // The sets of dates and numbers come with their orders.
     const isOwn = code !== undefined && !holdsIntervals(tablesOf(scope.dialect.model, scope.type, code)[0]);
     if (isOwn) yield [parameter, SEVERAL, several];
   }

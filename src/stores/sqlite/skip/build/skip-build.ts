@@ -59,14 +59,14 @@ export function* buildSkipRows(
   if (builder.isWorth()) yield* builder.rows();
 }
 
-/** The rows of a skip index that are to be rebuilt. */
+/** The rows of a skip index to rebuild. */
 export interface KnownRows {
   /** The range of keys. Its first and last key may belong to resources that have been deleted since. */
   readonly range: { readonly first: number; readonly size: number };
   granules(sort: number, subject: number): KnownGranules | undefined;
-  /** The codes or targets of a parameter whose resources are kept. */
+  /** The codes or targets of a parameter that have sets. */
   values(subject: number): readonly SqlValue[];
-  /** The systems of a code, or of all values of a parameter. Undefined: none are kept. */
+  /** The systems of a code, or of all values of a parameter; undefined if none are kept. */
   systems(parameter: number, code: string | undefined): SystemsOf | undefined;
 }
 
@@ -113,7 +113,7 @@ class SkipBuilder {
   *rows(): Generator<SkipRow> {
     const ids = orderOfIds(this.#collection);
     yield { sort: SETS, subject: ids, value: HEADER, data: JSON.stringify(this.#header()) };
-    // In the form of a set: `all` itself would refer to this row.
+    // In the form of a set: the form ALL would refer to this row itself.
     const everything = setBytes(this.#all, new KeySet(this.#all.first, this.#all.size));
     yield { sort: SETS, subject: ids, value: EVERYTHING, data: everything };
     const parameters = this.#statements.read(LIST_PARAMETERS).all(this.#collection) as [number, string][];
@@ -162,7 +162,7 @@ class SkipBuilder {
     }
   }
 
-  /** The resources with a value, and their values. The ids of the type are also those of deleted resources. */
+  /** The resources with a value, and their values. The index of ids also has deleted resources. */
   #inOrder(parameter: string, descending: boolean): readonly [readonly number[], readonly SqlValue[]] {
     const index = orderIndexOf({ parameter, descending }, this.#scope)!;
     const rows = sql`FROM ${index.from} WHERE ${index.where} ORDER BY ${index.value}`;
@@ -190,7 +190,8 @@ class SkipBuilder {
   ): Generator<SkipRow> {
     const { granule, minGranules } = this.#sizes;
     const known = this.#known?.granules(sort, subject);
-    // Fewer values are read and sorted in less time. Long intervals are looked up beside the granules by their start.
+    // Fewer values are quicker to read and sort. Long intervals are looked up in addition to the granules by their
+    // start.
     const least = granule * (subject === BY_END ? minGranules : 1);
     if (this.#known !== undefined ? known === undefined : keys.length < least) return;
     const { starts, ties, of = this.#id } = known ?? granulesOf(values, granule);

@@ -6,10 +6,10 @@ import { granulesOf } from './granules.js';
 import { BY_END, BY_LARGEST, GRANULES_IN_ROW, ORDER, type SkipOrder, type SkipRow } from '../../rows/skip-row.js';
 import type { Written } from './written.js';
 
-/** Brings the orders of a skip index up to date. */
+/** Updates the orders of a skip index. */
 export class OrderUpdate {
   readonly #written: Written;
-  /** Resources of a granule. */
+  /** Resources per granule. */
   readonly #granule: number;
   /** The id of the new header. */
   readonly #id: string;
@@ -70,7 +70,7 @@ export class OrderUpdate {
     return Array.from({ length: count }, (_, row) => this.#written.read(sort, subject, row) as Uint8Array);
   }
 
-  /** A granule with its writes; several granules if it has grown. */
+  /** A granule after its writes; several granules if it has grown. */
   #updated(part: Part, valuesOf: ValuesOf): readonly Part[] {
     const now = this.#changedPart(part);
     if (now === part || now.isTie) return [now];
@@ -104,7 +104,7 @@ export class OrderUpdate {
 /** The values of resources by a JSON list of their keys. */
 type ValuesOf = (keys: string) => readonly (readonly [number, SqlValue])[];
 
-/** A granule, and the resources in it that were written. */
+/** A granule, and its resources that were written. */
 interface Part {
   readonly start: SqlValue;
   isTie: boolean;

@@ -8,7 +8,7 @@ export interface Tokens {
   readonly parameter: number;
   /** Undefined: all values. */
   readonly code: string | undefined;
-  /** Their rows `x`. */
+  /** Their rows `x`: the tables and the condition. */
   readonly from: Sql;
 }
 
@@ -52,5 +52,5 @@ export function systemsRow(parameter: number, code: string | undefined, systems:
   return { sort: parameter, subject: SYSTEMS, value: systemsOf(code), data: JSON.stringify(systems) };
 }
 
-/** Systems of a code, or of a parameter, that have sets of their own. */
+/** Maximum systems of a code, or of a parameter, that have sets of their own. */
 export const MAX_SYSTEMS = 64;

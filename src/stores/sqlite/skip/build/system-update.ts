@@ -51,7 +51,7 @@ function* changedOf(
     yield systemsRow(parameter, code, { same: [], own: [], areMany: true });
     return;
   }
-  // The set of a system that all had until now is that of the code, or of all values.
+  // A system that all resources had until now shares the set of the code, or of all values.
   const whole = [SETS, parameter, code ?? PRESENCE] as const;
   for (const system of own) {
     const name = [parameter, IN_SYSTEM, inSystem(system, code)] as const;

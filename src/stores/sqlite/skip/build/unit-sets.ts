@@ -16,7 +16,7 @@ export function resourcesByUnit(
   const keys = column(sql`SELECT x.resource ${from}`) as readonly number[];
   const texts = column(sql`SELECT json_array(x.system, x.code, x.unit) ${from}`) as readonly string[];
   const found = new Map<string, number[]>();
-  // PERF: values have few units, which are read once each.
+  // PERF: values have few units, and each is parsed once.
   const lists = new Map<string, readonly number[][]>();
   const unitOf = new Map<number, string>();
   const several: number[] = [];

@@ -11,7 +11,7 @@ import { lastEndOf } from './long-ends.js';
 import { skipOrderOf } from '../read/skip-order.js';
 import { EVERYTHING, SETS, type SkipHeader, orderOfIds } from '../../rows/skip-row.js';
 
-/** The writes to a type since its skip index was made. */
+/** The writes to a type since its skip index was built. */
 export class Written {
   readonly scope: RowScope;
   /** The id in the header of the index before this update. */
@@ -19,7 +19,7 @@ export class Written {
   readonly keys: readonly number[];
   /** The number of keys in the range before this update. */
   readonly sizeBefore: number;
-  /** JSON: the keys. */
+  /** The keys, as JSON. */
   readonly pending: string;
   readonly changed: KeySet;
   /** All resources before this update. */

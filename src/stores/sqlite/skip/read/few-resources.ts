@@ -45,7 +45,7 @@ export function referencesOfFew(parameter: number, statements: Statements): Skip
 
 /** The references of a parameter. */
 export interface SkipReferences {
-  /** Adds what some resources of the type refer to. */
+  /** Adds the targets of some resources of the type. */
   addTargets(sources: KeySet, into: KeySet): void;
   /** Adds the resources of the type that refer to some targets. */
   addSources(targets: KeyTest, into: KeySet): void;

@@ -8,7 +8,7 @@ import type { KeySet } from '../../../sql/skip/key-set.js';
  * The sets of a search live as long as the search, and the searches of a connection do not overlap, so they reuse the same
  * memory.
  *
- * PERF: a page may read a megabyte of lists and make as much of sets; releasing that takes as long as the page.
+ * PERF: a page may read a megabyte of lists and make sets of the same size; releasing them takes as long as the page.
  */
 export class SkipCache {
   readonly #entries = new LRUCache<string, Uint8Array | KeySet>({
@@ -19,7 +19,7 @@ export class SkipCache {
   #used: Uint32Array[] = [];
   #free: Uint32Array[] = [];
 
-  /** Begins a search: the words of the previous search are free. */
+  /** Begins a search, which may reuse the words of the previous search. */
   begin(): void {
     this.#free = [...this.#used, ...this.#free].slice(0, MAX_FREE);
     this.#used = [];

@@ -35,7 +35,7 @@ export function hasIndexWork(collection: number, statements: Statements): boolea
 const HAS_WORK = 'SELECT 1 FROM index_work WHERE collection = ?';
 
 /**
- * The keys of the resources written since a version, up to those of one more version than may be pending. Undefined if so
+ * The keys of the resources written since a version, in at most one more version than may be pending. Undefined if so
  * much was written to all types that reading them takes too long.
  */
 export function writtenSince(
@@ -50,6 +50,6 @@ export function writtenSince(
 }
 
 const VERSION_AFTER = 'SELECT 1 FROM version NOT INDEXED WHERE key > ? LIMIT 1 OFFSET ?';
-// PERF: for a DISTINCT SQLite would read all versions in the order of their resources.
+// PERF: not DISTINCT, for which SQLite would read all versions in the order of their resources.
 const WRITTEN_SINCE = `SELECT v.resource FROM version v NOT INDEXED CROSS JOIN resource r ON r.key = v.resource
   WHERE v.key > ? AND r.collection = ? LIMIT ?`;

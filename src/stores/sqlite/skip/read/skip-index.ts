@@ -33,12 +33,12 @@ import {
   orderOfIds,
 } from '../../rows/skip-row.js';
 
-/** Where skip indexes come from. */
+/** The context in which skip indexes are read. */
 export interface SkipSource {
   readonly cache: SkipCache;
-  /** Asked for the time between parts of the work. */
+  /** Checks the deadline between parts of the work. */
   readonly guard: Guard;
-  /** Called with a type of a project if its skip index is to be made, or brought up to date. */
+  /** Called with a type of a project if its skip index should be built or updated. */
   readonly noteStale?: (collection: number) => void;
 }
 
@@ -57,7 +57,7 @@ export interface SkipOrderKeys extends SkipOrder {
  */
 export class SkipIndex {
   readonly header: SkipHeader;
-  /** The resources written or deleted since: the index does not describe them. */
+  /** The resources written or deleted since the index was built, which does not describe them. */
   readonly pending: readonly number[];
   readonly #collection: number;
   readonly #statements: Statements;
@@ -87,7 +87,7 @@ export class SkipIndex {
   }
 
   /**
-   * Opens the skip index of a type. Undefined if the file has no valid one, or too much was written since.
+   * Opens the skip index of a type. Undefined if the file has no valid one, or too much was written since it was built.
    *
    * @param orFew reads the resources of a small type
    */
@@ -217,7 +217,7 @@ export class SkipIndex {
     return set;
   }
 
-  /** Reads granules, each row of the table once for neighboring ones. */
+  /** Reads granules; neighboring granules are in one row of the table, which is read once. */
   #reader(sort: number, subject: number, count: number): (granule: number) => Uint8Array {
     let last: { readonly row: number; readonly bytes: Uint8Array | undefined } | undefined;
     return (granule) => {
@@ -275,7 +275,7 @@ export class SkipIndex {
   }
 
   #name(sort: number, subject: number, value: string | number): string {
-    // A code may be "0", which is not the number.
+    // The code "0" is not the number 0.
     return `${this.header.id} ${sort} ${subject} ${JSON.stringify(value)}`;
   }
 }
@@ -287,7 +287,7 @@ function headerOf(keys: readonly number[]): SkipHeader {
   return { format: FORMAT, id: '', epoch: null, lastVersion: 0, first, size, count, built: count };
 }
 
-/** PERF: a shorter form takes less memory than its set, and little time to read. */
+/** PERF: a short form takes less memory than its set, and little time to read. */
 function isLong(bytes: Uint8Array): boolean {
   return bytes.length > 16_384 || bytes.length === 1;
 }

@@ -13,7 +13,7 @@ export interface SkipOrderKey {
   readonly valueOf: Sql;
 }
 
-/** An order of skip indexes by its key; undefined if they never have it. Only they have references in the order of texts. */
+/** An order of skip indexes by its key; undefined if they never have it. Only skip indexes order references by text. */
 export function skipOrderOf(key: SortKey, scope: RowScope): SkipOrderKey | undefined {
   if (isOfReferences(key.parameter, scope)) {
     const sort = parameterKey(scope, key.parameter) as number | undefined;

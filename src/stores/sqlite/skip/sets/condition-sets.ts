@@ -55,7 +55,7 @@ export class ConditionSets implements FindsSets {
     return this.#known.get(condition);
   }
 
-  /** The set for a count, made exact if that takes at most so many rows. Undefined if finding it takes too long. */
+  /** The set for a count, made exact if that takes at most `limit` rows. Undefined if finding it takes too long. */
   counted(condition: Condition, limit: number): ConditionSet | undefined {
     const { criteria, shared } = condition;
     return criteria === undefined || shared !== undefined
@@ -80,7 +80,7 @@ export class ConditionSets implements FindsSets {
     return condition.scan && this.#scanned.of(condition.scan);
   }
 
-  /** @param limit rows that may be read for an exact set; undefined: as many as a page may */
+  /** @param limit rows that may be read for an exact set; undefined: the limit of a page */
   #within(limit: number | undefined): KnownSets {
     return {
       all: this.index.all,
@@ -131,7 +131,7 @@ export class ConditionSets implements FindsSets {
     );
   }
 
-  /** Exact where one of the ways to the set is. */
+  /** The set, exact if one of the ways to it is exact. */
   #exactly(criteria: MatchCriteria, limit: number): ConditionSet | undefined {
     let found: ConditionSet | undefined;
     const ways = [
@@ -169,7 +169,7 @@ export class ConditionSets implements FindsSets {
     const several = unit === undefined ? undefined : this.index.setOf(key, SEVERAL_UNITS);
     if (unit === undefined || several === undefined) return undefined;
     const [own, others] = [this.index.setOf(key, unit), this.index.setOf(key, OTHER_UNITS)];
-    // Indexes of older versions have no others.
+    // Indexes of older versions have no set of other units.
     const held = others === undefined ? own && { set: own, exact: true } : setOfUnit(own, others);
     if (held === undefined || (held.exact && held.set.count === 0)) return held;
     const inAny = this.#ranges.of({ kind, parameter, test: inAnyUnit(test) }, parameter, limit);
@@ -208,7 +208,7 @@ export function conditionSets(
   return new ConditionSets(index, scope, statements, new LinkedSets(index, scope, statements, setsOf));
 }
 
-/** The most rows that a scan may read for its matches. */
+/** Maximum rows that a scan may read for its matches. */
 const MAX_READ = 50_000;
 
 const FIND_TARGET = `SELECT r.key FROM collection c CROSS JOIN resource r ON r.collection = c.key

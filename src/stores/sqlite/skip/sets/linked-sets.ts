@@ -16,7 +16,7 @@ export interface FindsSets {
   readonly index: SkipIndex;
   /** The set for a page. Undefined if finding it takes too long. */
   of(condition: Condition): ConditionSet | undefined;
-  /** The set for a count that may read so many rows. Undefined if finding it takes too long. */
+  /** The set for a count that may read this many rows. Undefined if finding it takes too long. */
   counted(condition: Condition, limit: number): ConditionSet | undefined;
   /** The matches of a scan; undefined if there are many. */
   scanned(condition: Condition): ConditionSet | undefined;
@@ -65,7 +65,7 @@ export class LinkedSets {
     )) {
       set.add(target);
     }
-    // Some may be of other types.
+    // Some targets may be of other types.
     return { set: set.intersect(this.#index.all), exact: sources.exact };
   }
 
@@ -81,8 +81,8 @@ export class LinkedSets {
   }
 
   /**
-   * True if some references are absolute and below the service's own base, or belong to contained resources. PERF: few projects
-   * have such references, and a look at their index is much shorter than a search without sets.
+   * True if some references are absolute and below the service's own base, or belong to contained resources. PERF: few
+   * projects have such references, and checking their index takes much less time than a search without sets.
    */
   #hasOtherReferences(reference: number | undefined, scope: RowScope, target: string): boolean {
     if (this.#scope.inside !== undefined) return true;
@@ -184,11 +184,11 @@ export class LinkedSets {
   }
 }
 
-/** The most resources for which looking up the references of each is faster. */
+/** Maximum resources for which looking up the references of each is faster. */
 const FEW_SOURCES = 500;
 
-/** The most resources whose references are read for a set: some milliseconds. */
+/** Maximum resources whose references are read for a set: some milliseconds. */
 const MAX_SOURCES = 8_192;
 
-/** The most resources of another type, or inside others, that are read for a set: some milliseconds. */
+/** Maximum resources of another type, or contained resources, that are read for a set: some milliseconds. */
 const MAX_LINKS = 16_384;

@@ -18,10 +18,10 @@ export interface Intervals {
 }
 
 /**
- * Finds the long intervals that a range has or lacks because of their end.
+ * Finds the long intervals that match or fail a range because of their end.
  *
  * @param several resources that may match by another value than the one in the order
- * @param limit the most resources of either kind that are read
+ * @param limit maximum resources of either kind to read
  */
 export function longIntervals(
   criteria: RangeCriteria,

@@ -6,13 +6,13 @@ import type { SkipOrder } from '../../rows/skip-row.js';
 export interface Granules {
   /** Every value in them matches. */
   readonly all: readonly number[];
-  /** Every value matches, except long intervals. */
+  /** Every value in them matches, except long intervals. */
   readonly short: readonly number[];
   /** The other granules, in order: mostly those at the ends of the range. */
   readonly some: readonly number[];
 }
 
-/** @param fromStart also looks for long intervals that begin before the range */
+/** @param fromStart whether to include long intervals that begin before the range */
 export function granulesInRange(
   criteria: RangeCriteria,
   { starts, ties }: SkipOrder,

@@ -18,12 +18,13 @@ import { SEVERAL, SKIP_TUNING } from '../../rows/skip-row.js';
 /**
  * Finds the sets of ranges by the granules of an order.
  *
- * In a granule within the range every value matches, except long intervals that end outside it. At the ends of the range the
- * values of a granule are tested, unless very many resources have the same one. Long intervals are few, so they are read: those
- * that match although they begin before the range, and those that do not match because of their end.
+ * In a granule within the range every value matches, except long intervals that end outside it. At the ends of the
+ * range the values of a granule are tested, unless very many resources have the same value. Long intervals are few, so
+ * they are read: those that match although they begin before the range, and those that do not match because of their
+ * end.
  *
- * An order has one value of a resource with several. The largest one decides a range without an upper end; the smallest one
- * mostly decides a range without a lower end.
+ * For a resource with several values, an order has one of them. The largest decides a range without an upper end; the
+ * smallest mostly decides a range without a lower end.
  */
 export class RangeSets {
   readonly #index: SkipIndex;
@@ -38,7 +39,7 @@ export class RangeSets {
     this.#scanned = scanned;
   }
 
-  /** @param limit the most long intervals that are read; for a count also the most resources with one value at an end of the range */
+  /** @param limit maximum long intervals to read; for a count, also maximum resources with one value at an end */
   of(criteria: Criteria, parameter: string, limit = MAX_SCANNED): ConditionSet | undefined {
     const range = isRange(criteria) ? rangeOf(criteria, parameter) : undefined;
     if (!isRange(criteria) || range === undefined) return undefined;
@@ -71,7 +72,7 @@ export class RangeSets {
     return open.count === 0 ? { set: sure, exact: true } : { set: open.unite(sure), exact: false, sure };
   }
 
-  /** Whether more resources than this certainly match, so that a scan for that many is of no use. */
+  /** Whether more resources than this certainly match, so that a scan limited to that many is of no use. */
   hasMore(criteria: MatchCriteria, than: number): boolean {
     const range = isRange(criteria) ? rangeOf(criteria, criteria.parameter) : undefined;
     const order =

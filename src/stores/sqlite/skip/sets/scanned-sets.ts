@@ -15,7 +15,7 @@ export class ScannedSets {
   readonly #index: SkipIndex;
   readonly #scope: RowScope;
   readonly #statements: Statements;
-  /** Keys that a scan has found. Rules of a policy repeat the conditions of a search. */
+  /** Keys found by scans, kept because the rules of a policy repeat the conditions of a search. */
   readonly #known = new Map<string, FoundKeys>();
 
   constructor(index: SkipIndex, scope: RowScope, statements: Statements) {
@@ -78,5 +78,5 @@ interface FoundKeys {
   readonly isWhole: boolean;
 }
 
-/** The most rows of a scan that are read for a set of a page: some milliseconds. */
+/** Maximum rows of a scan that are read for a set of a page: some milliseconds. */
 export const MAX_SCANNED = 32_768;

@@ -18,14 +18,14 @@ export class TokenSets {
     this.#scope = scope;
   }
 
-  /** The resources with a searched value. Undefined if the index does not have them: a code is not frequent. */
+  /** The resources with a searched value. Undefined if the index lacks their set, because a code is not frequent. */
   having(criteria: MatchCriteria): ConditionSet | undefined {
     const test = this.#testOf(criteria);
     if (test === undefined || test.negated) return undefined;
     return union(test.asked.map((one) => this.#having(test.subject, one)));
   }
 
-  /** The resources with a value other than an excluded one. Undefined if the index does not show them exactly. */
+  /** The resources with a value other than an excluded one. Undefined if the index does not have them exactly. */
   others(criteria: MatchCriteria): ConditionSet | undefined {
     const test = this.#testOf(criteria);
     // A resource may have a code in two forms and no other code.
@@ -41,7 +41,7 @@ export class TokenSets {
     return setOfOtherTokens(present, equal.set, excluded.code === undefined ? undefined : several, others);
   }
 
-  /** Undefined for criteria that other values than those with the named codes and systems pass too. */
+  /** Undefined for criteria that values without the named codes and systems can pass too. */
   #testOf({ parameter, test }: MatchCriteria): Test | undefined {
     if (test.kind !== 'token' || parameter.includes('$') || test.below === true || test.except !== undefined)
       return undefined;
@@ -89,7 +89,7 @@ interface Test {
 /** Values with a code, of a system, or both. */
 interface Asked {
   readonly code: string | undefined;
-  /** Its key. */
+  /** The key of the system. */
   readonly system: number | undefined;
 }
 
