@@ -29,7 +29,7 @@ export class Preparation {
     this.#background = background;
   }
 
-  /** Once; after a failure the next call tries again. */
+  /** Prepares once; after a failure, the next call tries again. */
   done(): Promise<void> {
     this.#prepared ??= this.#prepareOnce().catch((error: unknown) => {
       this.#prepared = undefined;

@@ -163,11 +163,11 @@ export class PostgresStore implements ResourceStore {
   }
 
   /**
-   * Counted in the database, by the commits of every process. It is read where the reads are, so that a replica reports a
-   * change when it has it.
+   * Counted in the database, by the commits of every process. It is read from the same server as resources, so that a
+   * replica reports a change when it has it.
    */
   async accessEpoch(options?: CallOptions): Promise<string> {
-    // PERF: with each request that signs in, so the requests of a moment share it.
+    // PERF: every request that signs in reads it, so concurrent requests share a read.
     return this.#answer(options, () => this.#accessEpoch.get());
   }
 
@@ -216,10 +216,11 @@ export class PostgresStore implements ResourceStore {
   }
 
   /**
-   * VACUUM of all tables: rows of removed data become free space, and statistics are gathered again.
+   * Vacuums all tables: rows of removed data become free space, and statistics are gathered again.
    *
-   * PostgreSQL does not overwrite free space. Only `full`, which writes every table again and locks it while it does, leaves
-   * nothing of removed data in the files of the tables; its write-ahead log keeps it until it is recycled, as backups do.
+   * PostgreSQL does not overwrite free space. Only `full`, which rewrites every table and locks it while it does,
+   * leaves nothing of removed data in the files of the tables; the write-ahead log keeps it until it is recycled, and
+   * backups keep it too.
    *
    * @param options `full`: default false
    */

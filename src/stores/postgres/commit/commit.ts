@@ -40,7 +40,7 @@ export class Commits {
   readonly #config: PostgresStoreConfig;
   readonly #status: IndexStatus;
 
-  /** What reads did not find. */
+  /** The keys that reads did not find. */
   readonly missing = new MissingKeys();
 
   constructor(connections: Connections, config: PostgresStoreConfig, status: IndexStatus) {
@@ -51,7 +51,7 @@ export class Commits {
 
   async commit(writes: readonly Write[], signal: AbortSignal | undefined): Promise<Committed> {
     if (writes.length === 0) return { results: [], changes: [] };
-    // Extraction needs no transaction, so it comes before.
+    // Extraction needs no transaction, so it runs before it.
     const prepared: PreparedWrite[] = [];
     const pace = new Pace();
     for (const [index, write] of writes.entries()) {
@@ -78,7 +78,7 @@ type PreparedWrite =
       readonly write: PutWrite | DeleteWrite | EraseWrite;
       readonly key: string;
       readonly entries: readonly IndexEntry[];
-      /** The id is probably not taken. */
+      /** True if the id is probably not taken. */
       readonly isNew: boolean;
     }
   | { readonly write: NoMatchAssertion };
@@ -107,9 +107,9 @@ async function nextUnlessAborted(pace: Pace, signal: AbortSignal | undefined): P
 
 /** How an attempt differs from others. */
 interface AttemptOptions {
-  /** It holds the resources from the start, so that no other commit changes them. */
+  /** True if it locks the resources at its start, so that no other commit changes them. */
   readonly locks: boolean;
-  /** It does not look whether new ids are taken: see {@link isProbablyNew}. */
+  /** True if it does not check whether new ids are taken: see {@link isProbablyNew}. */
   readonly guesses: boolean;
 }
 
@@ -146,7 +146,7 @@ class Commit {
     }
     const isDeciding = this.#changes.some(decidesAccess);
     await this.#flush(!isDeciding);
-    // Last, so that nothing is waited for while others wait for this row.
+    // Last, so that the commit waits for nothing while others wait for this row.
     if (isDeciding) await this.#transaction.run(nextAccessEpoch());
     return { results, changes: this.#changes };
   }
@@ -214,8 +214,9 @@ class Commit {
 }
 
 /**
- * A write that expects no version before, or whose resource a read did not find a moment ago. PERF: its id is nearly always new, so it is
- * not looked up. If the id is taken, the statement that writes fails, and the next attempt looks.
+ * True for a write that expects no version before, or whose resource a read did not find a moment ago. PERF: its id is
+ * nearly always new, so it is not looked up. If the id is taken, the writing statement fails, and the next attempt
+ * looks it up.
  */
 function isProbablyNew({ key, expect }: PutWrite, missing: MissingKeys): boolean {
   return expect === undefined ? missing.take(key) : expect.version === null;

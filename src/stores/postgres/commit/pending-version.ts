@@ -13,7 +13,7 @@ export interface PendingVersion {
   readonly text: string | null;
   /** Null: a deletion. */
   readonly shape: string | null;
-  /** The previous version has rows in the index tables. */
+  /** True if the previous version has rows in the index tables. */
   readonly wasIndexed: boolean;
   /** Why it was erased; null: it was not. */
   readonly erased: string | null;
@@ -50,7 +50,7 @@ function isLong({ text }: PendingVersion): boolean {
 /**
  * The texts of versions, long ones from values of their own.
  *
- * PERF: in an array all quotation marks are escaped, which takes 40 ms for 5 MB, and to send it another 15.
+ * PERF: in an array, all quotation marks are escaped, which takes 40 ms for 5 MB; sending it takes another 15 ms.
  */
 function content(long: readonly PendingVersion[]): Sql {
   if (long.length === 0) return sql`u.content`;

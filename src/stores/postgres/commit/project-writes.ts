@@ -27,7 +27,7 @@ export interface ResourceState {
   readonly version: number;
   /** When it was written. Milliseconds since 1970. */
   readonly updated: number;
-  /** The newest version is not a deletion. */
+  /** True if the newest version is not a deletion. */
   readonly exists: boolean;
   /** How many of the oldest versions were removed. */
   readonly purged: number;
@@ -44,7 +44,7 @@ export class ProjectWrites {
   readonly #now: number;
   readonly #generation: number;
   readonly #states = new Map<string, ResourceState>();
-  /** Who holds a unique text, as of now. */
+  /** The current holder of each unique text. */
   readonly #holders = new Map<string, Holder>();
   /** The known holders of unique keys in the database. */
   readonly #heldThere = new Map<string, string>();
@@ -93,12 +93,12 @@ export class ProjectWrites {
     return this.#states.get(key) ?? NEVER;
   }
 
-  /** The resource has an unwritten version, which must be written before the next one. */
+  /** True if the resource has an unwritten version, which must be written before the next one. */
   isPending(key: string): boolean {
     return this.#pending.has(key);
   }
 
-  /** Rows to be written. */
+  /** The number of rows to write. */
   get size(): number {
     return this.#pending.size + this.#rows.size;
   }
@@ -124,7 +124,7 @@ export class ProjectWrites {
     return { versionId, lastUpdated, text };
   }
 
-  /** Removes all versions of a resource that was written, and adds the one that is left of it. */
+  /** Removes all versions of a resource, and adds a deletion as the only one. */
   erase(key: string, name: ResourceKey, reason: string): WrittenVersion {
     const purged = this.stateOf(key).version;
     const left = inOneGo(this.adding(key, name, null, []));
@@ -178,10 +178,11 @@ export class ProjectWrites {
   }
 
   /**
-   * The same with COPY for the index rows, and for resources and unique texts if all resources are new: one that another commit
-   * has added is an error of the table's primary key.
+   * Like {@link flush}, with COPY for the index rows, and for resources and unique texts if all resources are new: a
+   * resource that another commit has added violates the table's primary key.
    *
-   * Resources come first, then what they share, then their texts: the order in which all commits lock them.
+   * Resources come first, then the rows that they share, then their unique texts: the order in which all commits lock
+   * them.
    */
   async #copy(transaction: Transaction, alone: boolean): Promise<void> {
     const shard = this.#shard;
@@ -242,7 +243,7 @@ export class ProjectWrites {
     return [...this.#holders].flatMap(([text, { key }]) => (this.#heldThere.has(text) ? [] : [[text, key] as const]));
   }
 
-  /** The rows are made with the definitions of the database. Reading the table blocks a takeover until the commit is done. */
+  /** The condition that the database has the definitions of the rows. Reading it blocks a takeover until the commit. */
   #isOfGeneration(): Sql {
     return sql`(SELECT generation FROM fhirgraph_writer) = ${this.#generation}`;
   }

@@ -10,7 +10,7 @@ type SmallWrite = PutWrite | DeleteWrite;
 /** Runs a commit in a transaction of its own. */
 type Commit = (writes: readonly Write[], signal: AbortSignal | undefined) => Promise<Committed>;
 
-/** Runs small commits that come at the same time as one. */
+/** Runs small commits that arrive at the same time as one commit. */
 export class SmallCommits {
   readonly #commit: Commit;
   readonly #groups: CallGroups<readonly SmallWrite[], Committed>;
@@ -46,7 +46,7 @@ function isChange(result: WriteResult): boolean {
   return result.kind !== 'delete' || result.versionId !== null;
 }
 
-/** What decides about access, holds unique texts or depends on searches has a transaction of its own. */
+/** Writes that decide about access, hold unique texts or depend on searches have a transaction of their own. */
 function isSmall(writes: readonly Write[]): writes is readonly SmallWrite[] {
   return (
     writes.length > 0 &&
@@ -64,7 +64,7 @@ function areOfOneCommit(writes: readonly SmallWrite[]): boolean {
   return writes.every((write) => fits([write]));
 }
 
-/** They are of one project, so that one statement writes them, and none is written twice. */
+/** Commits that fit together are of one project, so that one statement writes them, and write no resource twice. */
 function fitting(): (writes: readonly SmallWrite[]) => boolean {
   let project: string | undefined;
   const written = new Set<string>();

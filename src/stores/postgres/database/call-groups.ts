@@ -8,7 +8,7 @@ export interface GroupedCalls<Call, Result> {
   alone(call: Call, signal: AbortSignal | undefined): Promise<Result>;
   /** Runs several calls as one: all of them have an effect, or none if it rejects. @returns same length, same order */
   together(calls: readonly Call[]): Promise<readonly Result[]>;
-  /** A test of the calls that may form a group: it says whether one can join those that passed before it. The first one passes. */
+  /** Makes a test for a group: whether a call can join the calls that passed before it. The first call passes. */
   fitting(): (call: Call) => boolean;
   /** The rejection of a call that ends while its group runs. */
   ended(error: FhirError): FhirError;
@@ -19,17 +19,17 @@ interface Waiting<Call, Result> {
   readonly signal: AbortSignal | undefined;
   resolve(result: Result | Promise<Result>): void;
   reject(error: unknown): void;
-  /** Aborted, and rejected. */
+  /** True if the call was aborted and rejected. */
   hasEnded: boolean;
-  /** Its group has begun. */
+  /** True if its group has begun. */
   isRunning: boolean;
 }
 
 /**
- * Runs few calls at a time, each by itself. What comes while they run waits, and runs as one: a round trip and a statement cost
- * more than what most of them ask for.
+ * Runs few calls at a time, each by itself. Calls that arrive while others run wait, and run as one: a round trip and a
+ * statement cost more than the work of most calls.
  *
- * If a group fails, each of its calls runs again by itself, so that the errors of one are not those of others.
+ * If a group fails, each of its calls runs again by itself, so that the error of one call does not reach the others.
  */
 export class CallGroups<Call, Result> {
   readonly #calls: GroupedCalls<Call, Result>;
@@ -56,7 +56,7 @@ export class CallGroups<Call, Result> {
     return signal === undefined ? promise : promise.finally(() => signal.removeEventListener('abort', abort));
   }
 
-  /** Calls that are held up, by a lock for example, hold up no others. */
+  /** Begins a group after a while, so that calls that are held up, by a lock for example, hold up no others. */
   #limitWait(): void {
     if (this.#isWaitLimited) return;
     this.#isWaitLimited = true;
@@ -91,19 +91,19 @@ export class CallGroups<Call, Result> {
       const results = await this.#calls.together(group.map(({ call }) => call));
       for (const [index, one] of group.entries()) one.resolve(results[index]!);
     } catch (error) {
-      // Nobody knows of any of them.
+      // The outcome of every call is unknown.
       if (isInDoubt(error)) for (const one of group) one.reject(error);
       else for (const one of group) if (!one.hasEnded) one.resolve(this.#alone(one));
     }
   }
 
-  /** From here on its signal ends the call itself. */
+  /** From here on, its signal ends the call itself. */
   #alone(one: Waiting<Call, Result>): Promise<Result> {
     one.isRunning = false;
     return this.#calls.alone(one.call, one.signal);
   }
 
-  /** The first that wait and fit together. */
+  /** The first waiting calls that fit together. */
   #take(): readonly Waiting<Call, Result>[] {
     const group: Waiting<Call, Result>[] = [];
     const left: Waiting<Call, Result>[] = [];
@@ -118,9 +118,9 @@ export class CallGroups<Call, Result> {
   }
 }
 
-/** After so many milliseconds a group begins, however many calls run. */
+/** After this many milliseconds, a group begins, however many calls run. */
 const MAX_WAIT_MS = 20;
 
-/** Calls and groups that run at the same time, usually. */
+/** Usual maximum of calls and groups that run at the same time. */
 const MAX_RUNNING = 2;
 const MAX_GROUP = 32;

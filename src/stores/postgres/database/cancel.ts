@@ -8,9 +8,9 @@ import type { PostgresClient, PostgresPool } from './driver.js';
 export type Cancel = (client: PostgresClient, signal: AbortSignal) => Promise<void>;
 
 /**
- * Cancels by the protocol's cancel request, over a connection outside of the pool: a full pool cannot keep it waiting. The
- * request carries the process id and the secret key of the very connection and goes to the address that the connection has.
- * Another server behind the same name knows no such key and does nothing.
+ * Cancels by the protocol's cancel request, over a connection outside of the pool: a full pool cannot keep it waiting.
+ * The request carries the process id and the secret key of the connection, and goes to the connection's address.
+ * Another server behind the same name does not know the key and does nothing.
  *
  * The server closes the connection of the request after it has signalled the process.
  * See https://www.postgresql.org/docs/current/protocol-flow.html#PROTOCOL-FLOW-CANCELING-REQUESTS.

@@ -11,22 +11,22 @@ export interface PostgresStoreOptions {
   /** Longest wait for a connection of the pool, in milliseconds; then calls reject with `unavailable`. Default 5000. */
   readonly connectionWait?: number | undefined;
   /**
-   * How long a statement may take to end after its signal is aborted, in milliseconds; then its connection is closed.
-   * Default 2000.
+   * How long a statement may take to end after its signal is aborted, in milliseconds; after that, its connection is
+   * closed. Default 2000.
    */
   readonly cancelWait?: number | undefined;
   /**
-   * Whether connections keep the statements prepared that are asked often: each up to 50, or 100,000 characters of them, which
-   * take about 15 MB of the server's memory. The server spends half as much time on them. `false` is for
-   * poolers that share connections among sessions without knowing names of statements, as PgBouncer before 1.21 does in
-   * transaction mode. Default true.
+   * Whether connections keep frequent statements prepared: each connection up to 50, or 100,000 characters of them,
+   * which take about 15 MB of the server's memory. The server then spends half as much time on them. `false` is for
+   * poolers that share connections among sessions without knowing the names of statements, such as PgBouncer before
+   * 1.21 in transaction mode. Default true.
    */
   readonly preparedStatements?: boolean | undefined;
   /** How often a commit is tried under concurrent writes before it rejects with `conflict`. Default 20. */
   readonly attempts?: number | undefined;
   /**
-   * How long after a commit the reads of its projects go to the writer, in milliseconds; only with readers. Longer than
-   * replicas lag behind, so that this process reads its own writes. Default 10000.
+   * How long after a commit the reads of its projects go to the writer, in milliseconds; only with readers. Must be
+   * longer than replicas lag behind, so that this process reads its own writes. Default 10000.
    */
   readonly readOwnWrites?: number | undefined;
   /**

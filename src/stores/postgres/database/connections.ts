@@ -10,7 +10,7 @@ import { PreparedStatements } from './prepared-statements.js';
 import type { Run } from './run.js';
 import { endsWhenSilent } from './silence.js';
 
-/** The options about connections. Nothing is prepared unless they say so. */
+/** The options for connections. Statements are not prepared by default. */
 export type ConnectionsConfig = Pick<PostgresStoreConfig, 'connectionWait' | 'cancelWait'> &
   Partial<Pick<PostgresStoreConfig, 'preparedStatements'>>;
 
@@ -67,10 +67,10 @@ export class Connections {
   }
 
   /**
-   * Lends a connection for reads that see the state of one moment and read indexes in order.
+   * Lends a connection for reads that see one consistent state and read indexes in order.
    *
-   * PERF: the planner would rather read and sort a whole range of an index where it knows nothing about it, and compile what
-   * looks expensive. The result does not wait for the end of the transaction.
+   * PERF: without statistics of an index, the planner would read and sort a whole range of it, and compile statements
+   * that look expensive. The result does not wait for the end of the transaction.
    *
    * The server itself ends a statement that runs past the deadline and `cancelWait`: the cancel request may be lost, or
    * this process may have died.
@@ -109,7 +109,7 @@ export class Connections {
     try {
       return await Promise.race([connecting, ended]);
     } catch (error) {
-      // It may still arrive later.
+      // The connection may still arrive later.
       connecting.then((client) => client.release(), ignore);
       throw error;
     } finally {
@@ -122,7 +122,7 @@ export class Connections {
 const BEGIN_SNAPSHOT = sql`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL enable_seqscan = off;
   SET LOCAL enable_bitmapscan = off; SET LOCAL jit = off; SET LOCAL work_mem = '64MB'`;
 
-/** Of a Pool of `pg`. */
+/** The default of a Pool of `pg`. */
 const DEFAULT_SIZE = 10;
 
 /** The longest `statement_timeout`, in milliseconds. */

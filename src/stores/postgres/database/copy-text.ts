@@ -4,8 +4,8 @@ import type { PostgresScriptStatement } from './driver.js';
 /** Only tests change it. */
 export const COPY = {
   /**
-   * Rows from which COPY, with its further round trips, takes less time than arrays. A group of 32 small commits of
-   * Observations has 600.
+   * Rows from which COPY, despite its additional round trips, takes less time than arrays. A group of 32 small commits
+   * of Observations has 600.
    */
   fromRows: 1_000,
   /**
@@ -18,8 +18,8 @@ export const COPY = {
 /**
  * The statement that writes rows by COPY.
  *
- * @param columns of the table; none of the names comes from outside
- * @param first the value of the first of them in every row
+ * @param columns the columns of the table; no name comes from callers
+ * @param first the value of the first column in every row
  */
 export function copyInto(
   table: Sql,
@@ -61,7 +61,7 @@ function fieldText(value: SqlValue): string {
   return SPECIAL.test(value) ? value.replaceAll(EACH_SPECIAL, (one) => ESCAPES[one]!) : value;
 }
 
-/** What would end a field, a row or all rows, or begin an escape. */
+/** Characters that would end a field, a row or all rows, or begin an escape. */
 const SPECIAL = /[\0\t\n\r\\]/;
 const EACH_SPECIAL = new RegExp(SPECIAL, 'g');
 

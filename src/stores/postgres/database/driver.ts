@@ -6,9 +6,9 @@ export interface PostgresPool {
   readonly on?: PoolListening | undefined;
   readonly off?: PoolListening | undefined;
   /**
-   * Makes a connection outside of the pool, over which a running statement is cancelled: the Client class of `pg`, called
-   * with `options`. A wrapper around a Pool hands both on. Without it, an aborted statement
-   * keeps running, and its connection is closed after `cancelWait`.
+   * Makes a connection outside of the pool, over which a running statement is cancelled: the Client class of `pg`,
+   * called with `options`. A wrapper around a Pool passes both on. Without it, an aborted statement keeps running, and
+   * its connection is closed after `cancelWait`.
    */
   readonly Client?: (new (options: never) => object) | undefined;
   /** The options with which the pool creates its connections. */
@@ -32,8 +32,8 @@ export interface PostgresClient {
   /** The key that the server requires to cancel a statement of that process. */
   readonly secretKey?: number | null | undefined;
   /**
-   * Holds the socket as `stream`; cancel requests go to its remote address. The one of `pg` also sends the rows of COPY, by
-   * which bulk commits write (see {@link script}), and keeps statements prepared.
+   * Holds the socket as `stream`; cancel requests go to its remote address. The connection of `pg` also sends the rows
+   * of COPY, with which bulk commits write (see {@link script}), and keeps statements prepared.
    */
   readonly connection?: object | undefined;
   /**
@@ -58,7 +58,7 @@ export interface PostgresStatement {
 /** A statement without values. */
 export interface PostgresScriptStatement {
   readonly text: string;
-  /** Of `COPY … FROM STDIN`: the rows in its text format, in pieces of whole lines. */
+  /** For `COPY … FROM STDIN`: the rows in its text format, in pieces of whole lines. */
   readonly rows?: Iterable<string> | undefined;
 }
 

@@ -9,7 +9,7 @@ import { type Sql, sql } from '../../sql/sql.js';
  */
 export function storeError(error: unknown): FhirError {
   if (error instanceof FhirError) return error;
-  // Nested deeper than a recursion here can follow.
+  // The value is nested deeper than a recursion here can follow.
   if (error instanceof RangeError) return new FhirError('too-costly', TOO_LARGE, { cause: error });
   const state = sqlState(error);
   if (state === undefined) {
@@ -22,23 +22,23 @@ export function storeError(error: unknown): FhirError {
     : new FhirError(known[1], known[2], { cause: error });
 }
 
-/** A retry of the transaction may succeed. */
+/** True if a retry of the transaction may succeed. */
 export function isRetryable(error: unknown): boolean {
   const state = sqlState(error);
   return state !== undefined && RETRYABLE.has(state);
 }
 
-/** Selects something where the condition holds; where not, the whole statement fails and can be retried. */
+/** Selects a value if the condition holds; otherwise the whole statement fails and can be retried. */
 export function rollbackUnless(condition: Sql): Sql {
   return sql`1 / CASE WHEN ${condition} THEN 1 ELSE 0 END`;
 }
 
-/** The statement found that such a condition does not hold: division_by_zero. */
+/** True if the condition of {@link rollbackUnless} did not hold: division_by_zero. */
 export function isRolledBack(error: unknown): boolean {
   return sqlState(error) === '22012';
 }
 
-/** The connection is no longer usable. */
+/** True if the connection is no longer usable. */
 export function isBroken(error: unknown): boolean {
   if (error instanceof FhirError) return false;
   const state = sqlState(error);
@@ -46,8 +46,8 @@ export function isBroken(error: unknown): boolean {
 }
 
 /**
- * The statement had no effect: the server rejected it, or it was never sent. After a lost connection, or an error that
- * ends one, the outcome of a pending statement is unknown.
+ * True if the statement had no effect: the server rejected it, or it was never sent. After a lost connection, or an
+ * error that ends the connection, the outcome of a pending statement is unknown.
  */
 export function isDefinite(error: unknown): boolean {
   if (error instanceof FhirError || isProgrammingError(error)) return true;

@@ -15,9 +15,9 @@ export type Row = readonly unknown[];
 
 /** A borrowed connection. */
 export interface Connection {
-  /** Runs one statement. @throws whatever the driver throws; FhirError `aborted` where the signal ended it. */
+  /** Runs one statement. @throws whatever the driver throws; FhirError `aborted` if the signal ended it. */
   run(statement: Sql): Promise<readonly Row[]>;
-  /** The same outside a transaction: the statement may be a prepared one. @throws as {@link run} */
+  /** Like {@link run}, outside a transaction: the statement may be prepared. @throws as {@link run} */
   runAlone(statement: Sql): Promise<readonly Row[]>;
   /**
    * Runs a statement outside a transaction; its writes are committed when it ends.
@@ -25,12 +25,12 @@ export interface Connection {
    * @throws as {@link run}; FhirError with `details.unknown` if the outcome is unknown.
    */
   write(statement: Sql): Promise<readonly Row[]>;
-  /** The connection can run a {@link script}. */
+  /** True if the connection can run a {@link script}. */
   readonly hasScripts: boolean;
   /**
    * Runs statements without values, some with rows for COPY.
    *
-   * @param writes the last of them makes the writes permanent
+   * @param writes true if the last statement makes the writes permanent
    * @throws as {@link run}, or as {@link write}
    */
   script(statements: readonly PostgresScriptStatement[], writes: boolean): Promise<void>;
@@ -43,10 +43,10 @@ export interface Connection {
 /** How a connection is lent. */
 export interface Terms {
   readonly cancel: Cancel | undefined;
-  /** How long an aborted statement may take to end, in milliseconds; then its connection is closed. */
+  /** How long an aborted statement may take to end, in milliseconds; after that, its connection is closed. */
   readonly cancelWait: number;
   readonly signal: AbortSignal | undefined;
-  /** Undefined: nothing is prepared. */
+  /** Undefined: no statement is prepared. */
   readonly prepared?: PreparedStatements | undefined;
 }
 
@@ -59,7 +59,7 @@ export class LentConnection implements Connection {
   readonly #client: PostgresClient;
   readonly #terms: Terms;
   readonly #script: RunScript | undefined;
-  /** No further statement is sent over it. */
+  /** True if the connection sends no further statement. */
   #closing = false;
   readonly #onError = (): void => void (this.#closing = true);
 
@@ -111,7 +111,7 @@ export class LentConnection implements Connection {
     this.#client.release(this.#closing);
   }
 
-  /** Under its name where it has one. Within a transaction a lost name would be the end of it. */
+  /** Sends a statement under its name, if it has one. Not within a transaction, which would end with a lost name. */
   async #sendAlone(statement: Sql, how: Handling): Promise<readonly Row[]> {
     const { prepared } = this.#terms;
     const named = statement instanceof PreparedSql ? prepared?.named(this.#client, statement) : undefined;
@@ -148,7 +148,7 @@ export class LentConnection implements Connection {
     return signal?.aborted !== true || error instanceof FhirError ? error : callAborted(signal);
   }
 
-  /** The answer to a statement, which ends when the signal fires, if need be by closing the connection. */
+  /** The answer to a statement, which ends when the signal fires, if necessary by closing the connection. */
   async #watched<Answer>(query: Promise<Answer>, how: Handling, signal: AbortSignal): Promise<Answer> {
     const { promise: hung, reject } = Promise.withResolvers<never>();
     let warned = false;
@@ -209,9 +209,9 @@ export class LentConnection implements Connection {
 
 /** The state of a statement that is aborted while it runs. */
 interface Handling {
-  /** Cancelled on the server; otherwise given time to end. */
+  /** True if it is cancelled on the server; otherwise it has time to end. */
   readonly cancels: boolean;
-  /** Its end makes writes permanent. */
+  /** True if its end makes writes permanent. */
   readonly writes: boolean;
 }
 

@@ -1,7 +1,7 @@
 import type { Sql, SqlValue } from '../../sql/sql.js';
 
 /**
- * The text of a statement with its values in it, for messages of several statements: they take no values.
+ * The text of a statement with its values in it, for messages of several statements, which take no values.
  *
  * See https://www.postgresql.org/docs/current/sql-syntax-lexical.html#SQL-SYNTAX-STRINGS-ESCAPE.
  */

@@ -65,7 +65,7 @@ async function queryEach(
   return answer;
 }
 
-/** PGlite reads the rows of COPY from a file of that name. */
+/** PGlite reads the rows of COPY from a file with this name. */
 async function runScript(database: PgliteDatabase, statements: readonly PostgresScriptStatement[]): Promise<void> {
   for (const { text, rows } of statements) {
     if (rows === undefined) await queryEach(database, text, [], 'array');

@@ -7,28 +7,28 @@ import { boundValues, numbered, type PreparedSql } from './statements.js';
 /** A text that was sent before. */
 interface KnownText {
   readonly numbered: string;
-  /** Undefined until it has come often enough. */
+  /** Undefined until the text has come often enough. */
   name: string | undefined;
   times: number;
 }
 
 /**
- * Which statements the connections of a pool keep prepared: the server then neither parses them nor, mostly, plans them, which takes
- * more than half of its time for a short one.
+ * Decides which statements the connections of a pool keep prepared. The server then does not parse them and mostly does
+ * not plan them, which saves more than half of its time for a short statement.
  *
- * - A name is a hash of its text. So what one name means is the same in all processes, also behind a pooler that shares the
+ * - A name is a hash of its text. So a name means the same in all processes, also behind a pooler that shares the
  *   server's connections among them.
- * - Each connection keeps the statements used last, up to {@link MAX_KEPT}. Long texts, and those that come once or twice, are
- *   not prepared.
+ * - Each connection keeps the statements used last, up to {@link MAX_KEPT}. Long texts, and texts that come once or
+ *   twice, are not prepared.
  * - The server may have lost a statement, or have it already: a pooler has changed the connection, or the host has run
- *   `DISCARD ALL`. Then it has done nothing, and the caller runs the statement without a name.
+ *   `DISCARD ALL`. Then the statement had no effect, and the caller runs it without a name.
  */
 export class PreparedStatements {
   readonly #texts = new LRUCache<string, KnownText>({ max: MAX_TEXTS });
   readonly #kept = new WeakMap<PreparingConnection, LRUCache<string, number>>();
   #losses = 0;
 
-  /** The statement with its name; undefined if it is to run without one. */
+  /** The statement with its name; undefined if it should run without one. */
   named(client: PostgresClient, { text, values }: PreparedSql): (PostgresStatement & { name: string }) | undefined {
     const { connection } = client;
     if (!isPreparing(connection) || text.length > MAX_LENGTH || this.#losses >= MAX_LOSSES) return undefined;
@@ -41,14 +41,14 @@ export class PreparedStatements {
     return { name: known.name, text: known.numbered, values: boundValues(values), rowMode: 'array' };
   }
 
-  /** Whether a named statement failed by its name alone. It had no effect then. */
+  /** Whether a named statement failed only because of its name, and so had no effect. */
   isLost(client: PostgresClient, { name }: { readonly name: string }, error: unknown): boolean {
     const state = sqlState(error);
     const { connection } = client;
     if (state === undefined || !LOST.has(state) || !isPreparing(connection)) return false;
     if (state === PLAN_CHANGED) this.#kept.get(connection)?.delete(name);
     else {
-      // The others have gone the same way.
+      // The other statements are lost too.
       this.#losses += 1;
       for (const one of this.#kept.get(connection)?.keys() ?? []) forget(connection, one);
       this.#kept.delete(connection);
@@ -82,7 +82,7 @@ function isPreparing(connection: object | undefined): connection is PreparingCon
   return typeof parsedStatements === 'object' && typeof close === 'function';
 }
 
-/** Goes out with the next statement, and is answered with it. A name that the server does not know is not an error. */
+/** The message goes out with the next statement, and is answered with it. An unknown name is not an error. */
 function close(connection: PreparingConnection, name: string): void {
   forget(connection, name);
   connection.close({ type: 'S', name });
@@ -98,20 +98,20 @@ const PLAN_CHANGED = '0A000';
 /** invalid_sql_statement_name (it does not exist), duplicate_prepared_statement. */
 const LOST: ReadonlySet<string> = new Set(['26000', '42P05', PLAN_CHANGED]);
 
-/** After so many the pool is believed to share connections among sessions. */
+/** After this many losses, the pool is believed to share connections among sessions. */
 const MAX_LOSSES = 10;
 
-/** How often a text must have come. */
+/** How often a text must have come to be prepared. */
 const MIN_TIMES = 3;
 
-/** Statements of each connection. */
+/** Maximum statements of each connection. */
 const MAX_KEPT = 50;
 
-/** Characters of their texts together; each takes about 150 bytes of the server's memory. */
+/** Maximum characters of their texts together; each takes about 150 bytes of the server's memory. */
 const MAX_CHARACTERS = 100_000;
 
-/** Characters of the longest text that is prepared. */
+/** Maximum characters of a text that is prepared. */
 const MAX_LENGTH = 16_000;
 
-/** Texts counted. */
+/** Maximum texts that are counted. */
 const MAX_TEXTS = 500;

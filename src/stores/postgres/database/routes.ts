@@ -6,7 +6,7 @@ import type { PostgresPool } from './driver.js';
 import { readerOn } from './reader-on.js';
 import type { Reader } from './run.js';
 
-/** Where a store writes, and where it reads what it did not write itself a moment ago. */
+/** The pools of a store: one for writes and for reads of its own recent writes, one for other reads. */
 export interface PostgresPools {
   readonly writer: PostgresPool;
   /** A pool over replicas. */
@@ -52,5 +52,5 @@ export class Routes {
   }
 }
 
-/** Projects remembered as recently written; beyond that the oldest may be read from replicas. */
+/** Maximum projects remembered as recently written; beyond that, the oldest may be read from replicas. */
 const MAX_WRITTEN = 100_000;

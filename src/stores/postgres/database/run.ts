@@ -4,9 +4,9 @@ import type { Row } from './lent-connection.js';
 /** Runs statements; concurrent calls run in parallel, unless they share a connection. */
 export type Run = (statement: Sql) => Promise<readonly Row[]>;
 
-/** Where searches run. */
+/** Runs the statements of searches. */
 export interface Reader {
   readonly run: Run;
-  /** Runs work of several statements, one after the other, that see the state of one moment and read indexes in order. */
+  /** Runs several statements, one after the other, that see one consistent state and read indexes in order. */
   snapshot<Result>(work: (run: Run) => Promise<Result>): Promise<Result>;
 }

@@ -12,7 +12,7 @@ export function scriptOf(client: PostgresClient): RunScript | undefined {
   return (statements) => {
     const { promise, resolve, reject } = Promise.withResolvers<undefined>();
     const script = new Script(statements, (error) => (error == null ? resolve(undefined) : reject(error)));
-    // Its answer is that of the callback.
+    // The callback receives its answer.
     void client.query(script as never);
     return promise;
   };
@@ -32,14 +32,14 @@ function isCopying(connection: object | undefined): connection is CopyingConnect
 }
 
 /**
- * One message of several statements, as `pg` takes it: its Client hands the answers of the server to this object. A statement
- * that fails ends the message.
+ * One message of several statements, as `pg` takes it: its Client passes the server's answers to this object. A
+ * statement that fails ends the message.
  *
  * See https://node-postgres.com/apis/client#clientquery and
  * https://www.postgresql.org/docs/current/protocol-flow.html#PROTOCOL-COPY.
  */
 class Script {
-  /** Called once by this object; `pg` replaces it where it limits the time of queries. */
+  /** Called once by this object; `pg` replaces it if it limits the time of queries. */
   callback: (error?: Error | null) => void;
   readonly #text: string;
   readonly #copies: Iterator<Iterable<string>>;
@@ -77,7 +77,7 @@ class Script {
   }
 
   handleDataRow(): void {
-    // Nor are rows.
+    // Rows are not read.
   }
 
   handleCommandComplete(): void {
@@ -89,11 +89,11 @@ class Script {
   }
 
   handlePortalSuspended(): void {
-    // Only of prepared statements.
+    // Only for prepared statements.
   }
 
   handleCopyData(): void {
-    // Only of COPY … TO.
+    // Only for COPY … TO.
   }
 
   /** Other work of the process runs between pieces. */

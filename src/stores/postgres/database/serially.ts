@@ -1,7 +1,8 @@
 import { sql } from '../../sql/sql.js';
 
 /**
- * Always true; no statement with it is divided among processes of the server, since this function may not be. To start
- * them takes longer than a bounded look, and the planner, which believes a scan to be short, would.
+ * Always true. A statement with it is not divided among processes of the server, because this function is not parallel
+ * safe. Starting processes takes longer than a bounded look, but the planner, which misjudges the scan, would start
+ * them.
  */
 export const SERIALLY = sql`set_config('fhirgraph.serially', '', TRUE) = ''`;

@@ -2,7 +2,7 @@ import { Sql } from '../../sql/sql.js';
 
 /** Only tests change it. */
 export const SILENCE = {
-  /** Milliseconds for which a process may say nothing in the middle of a transaction. */
+  /** How long a process may send nothing in the middle of a transaction, in milliseconds. */
   most: 60_000,
 };
 

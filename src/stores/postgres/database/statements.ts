@@ -3,10 +3,10 @@ import { Sql } from '../../sql/sql.js';
 import type { PostgresStatement } from './driver.js';
 
 /**
- * A statement that connections keep prepared where it is asked often: see prepared-statements.ts.
+ * A statement that connections keep prepared if it is frequent: see prepared-statements.ts.
  *
- * After five executions the server may use one plan for all values. So it must be short for all of them: a look-up by keys, a range of an
- * index that holds all that is read, or an insertion.
+ * After five executions, the server may use one plan for all values. So that plan must be fast for all of them: a
+ * look-up by keys, a range of an index that holds all read columns, or an insertion.
  */
 export class PreparedSql extends Sql {}
 
@@ -17,8 +17,8 @@ export function prepared({ text, values }: Sql): PreparedSql {
 /**
  * The statement as PostgreSQL takes it: with numbered placeholders.
  *
- * Texts of PostgreSQL cannot hold U+0000, which FHIR forbids as well; it becomes U+0001, the next one in order, so that what
- * is sorted stays so. Resources are JSON, which writes it as an escape, and keep it.
+ * Texts of PostgreSQL cannot hold U+0000, which FHIR forbids as well; it becomes U+0001, the next character, so that
+ * sorted texts stay sorted. Resources keep it, because JSON writes it as an escape.
  *
  * @throws FhirError `too-costly` - more values than the protocol can number.
  */

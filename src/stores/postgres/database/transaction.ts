@@ -7,7 +7,7 @@ import type { Connection, Row } from './lent-connection.js';
 import { endsWhenSilent } from './silence.js';
 
 export interface TransactionOptions {
-  /** Search results must still hold at commit, not only the written versions. */
+  /** True if search results must still hold at commit, not only the written versions. */
   readonly serializable: boolean;
   /** Maximum number of attempts under concurrent writes. */
   readonly attempts: number;
@@ -72,12 +72,12 @@ export class Transaction {
     return this.#standsAlone ? this.#connection.runAlone(statement) : this.run(statement);
   }
 
-  /** Runs the one statement that writes. */
+  /** Runs the only statement that writes. */
   async writeAlone(statement: Sql): Promise<readonly Row[]> {
     return this.#standsAlone ? this.#connection.write(statement) : this.run(statement);
   }
 
-  /** Rows can be written by {@link copy}. */
+  /** True if rows can be written by {@link copy}. */
   get copies(): boolean {
     return this.#connection.hasScripts;
   }
@@ -85,7 +85,7 @@ export class Transaction {
   /**
    * Runs statements without values, some with rows for COPY, in one message.
    *
-   * @param last the transaction writes nothing else and is committed with them
+   * @param last true if the transaction writes nothing else; it is then committed with them
    */
   async copy(statements: readonly PostgresScriptStatement[], last: boolean): Promise<void> {
     const begins = !this.#begun;
@@ -126,12 +126,12 @@ async function runOnce<Result>(
   }
 }
 
-/** PERF: to compile a statement that writes thousands of resources takes a second, which no cancel request ends. */
+/** PERF: compiling a statement that writes thousands of resources takes a second, which no cancel request ends. */
 const NOT_COMPILED = sql`SET LOCAL jit = off`;
 const BEGIN = [sql`BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE`, NOT_COMPILED];
 /**
- * What such a transaction sees is settled by its first query, so that it could miss that the database is being taken over;
- * LOCK is not a query, nor is SET. Statements without values are one message, and one round trip.
+ * The first query of such a transaction fixes what it sees, so that it could miss a takeover of the database; LOCK and
+ * SET are not queries. Statements without values are one message, and one round trip.
  */
 const BEGIN_SERIALIZABLE = [
   sql`BEGIN ISOLATION LEVEL SERIALIZABLE READ WRITE`,

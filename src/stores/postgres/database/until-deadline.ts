@@ -7,7 +7,7 @@ import type { CallOptions } from '../../../store/call-options.js';
 /**
  * Runs work under a signal that also fires at the deadline of its call and so cancels its statement.
  *
- * @throws FhirError `aborted` - with `details.deadline` where it was the deadline, and as the work throws otherwise
+ * @throws FhirError `aborted` - with `details.deadline` at the deadline; otherwise as the work throws
  */
 export async function untilDeadline<Result>(
   options: CallOptions | undefined,
@@ -27,7 +27,7 @@ export async function untilDeadline<Result>(
   try {
     return await work({ ...options, signal: controller.signal });
   } catch (error) {
-    // The signal of the caller may fire while the statement is cancelled, as its time is over, too.
+    // The caller's signal may fire while the statement is cancelled, because its time is over too.
     const isOurs = late !== undefined && controller.signal.reason === late;
     throw isOurs && error instanceof FhirError && error.code === 'aborted' ? timedOut(error) : error;
   } finally {
@@ -37,16 +37,16 @@ export async function untilDeadline<Result>(
 }
 
 function timedOut(error: FhirError): FhirError {
-  // The outcome says it too.
+  // An error about an unknown outcome also names the deadline.
   if (isInDoubt(error)) return inDoubt(callTimedOut());
   return error.with({ message: callTimedOut().message, details: { deadline: true } });
 }
 
 /**
- * The same for work that may write. It ends in order where the server cancels it at once. Otherwise it continues in the
- * background: a server that writes a commit to its disk, or compiles a statement, cannot be stopped.
+ * Like {@link untilDeadline}, for work that may write. It ends in order if the server cancels it at once. Otherwise it
+ * continues in the background: a server that writes a commit to its disk, or compiles a statement, cannot be stopped.
  *
- * @throws FhirError `aborted` - with `details.unknown` where its outcome is not known soon after the deadline
+ * @throws FhirError `aborted` - with `details.unknown` if its outcome is not known soon after the deadline
  */
 export async function writtenUntilDeadline<Result>(
   options: CallOptions | undefined,
@@ -66,5 +66,5 @@ export async function writtenUntilDeadline<Result>(
   });
 }
 
-/** How long after its deadline a call waits for the end of its statement. Nothing outlives a deadline by 50 ms. */
+/** How long after its deadline a call waits for the end of its statement. No call outlives its deadline by 50 ms. */
 const GRACE_MS = 30;

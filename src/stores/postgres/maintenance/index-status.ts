@@ -66,7 +66,7 @@ export class IndexStatus {
     return (this.#known = { ...state, generation: Number(meta.get('index_generation') ?? 0) });
   }
 
-  /** Reloads the state if another process had taken the database over; it may have been given back since. */
+  /** Reloads the state if another process had taken the database over; this process may have taken it back since. */
   async refresh(): Promise<void> {
     if (!this.known.isOurs) await this.load();
   }
@@ -81,7 +81,7 @@ export class IndexStatus {
    *
    * Replicas may lag behind: parameters that became searchable a moment ago are searched on the primary.
    *
-   * @param readers where it may be searched: on a replica where there are some, and where it is written
+   * @param readers where to search: `reader` is a replica if there are any, `writer` the primary
    * @throws FhirError `unavailable` - a parameter is not searchable
    */
   async whileSearchable<Result>(

@@ -77,7 +77,7 @@ export class IndexWork {
     const held = await transaction.run(
       sql`SELECT 1 FROM fhirgraph_inside WHERE project = ${shard} AND type = ${type} LIMIT 1`,
     );
-    // The rows of resources inside depend on each other, and the keys of their parameters cannot be mapped back.
+    // The rows of contained resources depend on each other, and the keys of their parameters cannot be mapped back.
     const scope: Codes = held.length > 0 ? [EVERY] : readCodes(codes);
     const keys = await this.#replaceRows(transaction, shard, type, scope, resources);
     const progress = { project: nameOf(shard, resources) ?? project ?? shard, type, total };
@@ -149,7 +149,7 @@ export class IndexWork {
 
 /** The result of a batch. */
 export interface BatchResult {
-  /** Current resources. */
+  /** Number of current resources. */
   readonly resources: number;
   readonly progress: ReindexProgress;
 }

@@ -14,8 +14,8 @@ import { inTransaction } from '../database/transaction.js';
 /**
  * Purges the versions of the next resources, in the order of their keys.
  *
- * The rows of the resources are locked in the order in which commits lock them. A version is replaced once, so what is
- * found replaced stays so.
+ * The rows of the resources are locked in the order in which commits lock them. A version is replaced only once, so a
+ * replaced version stays replaced.
  */
 export async function purgeHistory(
   connections: Connections,
@@ -42,7 +42,7 @@ export async function purgeHistory(
       noted AS (UPDATE resource r SET purged = e.last FROM ends e WHERE r.project = ${shard} AND r.key = e.key RETURNING 1)
       SELECT (SELECT count(*)::int FROM removed), (SELECT count(*)::int FROM page), (SELECT max(key::text) FROM page),
         (SELECT count(*) FROM noted)`);
-      // Skip indexes may hold values of what was current when they were made.
+      // Skip indexes may hold values of versions that were current when the indexes were built.
       if (Number(step![0]) === 0) return step;
       for (const statement of removeSkipRows(shard, request.type)) await transaction.run(statement);
       return step;
@@ -93,10 +93,10 @@ export async function removeProject(
 }
 
 /**
- * VACUUM of all tables, one by one, then of the statistics that ANALYZE has replaced: they hold frequent values. PostgreSQL
- * leaves the catalog out, with a warning, for users who do not own the database.
+ * Vacuums all tables, one by one, then the statistics, because those that ANALYZE has replaced hold frequent values.
+ * PostgreSQL skips the catalog, with a warning, for users who do not own the database.
  *
- * @param full writes them again, which locks each of them
+ * @param full rewrites the tables, which locks each of them
  */
 export async function vacuum(connections: Connections, full: boolean, signal: AbortSignal | undefined): Promise<void> {
   const options = full ? sql`(FULL, ANALYZE)` : sql`(ANALYZE)`;
@@ -111,7 +111,7 @@ export async function vacuum(connections: Connections, full: boolean, signal: Ab
 const OF_PROJECT = [sql`fhirgraph_shape`, sql`fhirgraph_inside`, sql`fhirgraph_index_work`];
 
 const NOWHERE = '00000000-0000-0000-0000-000000000000';
-/** Resources of a step. */
+/** Maximum resources of a step. */
 const RESOURCES = 300;
-/** How often a step is tried where it meets others. */
+/** How often a step is tried under concurrent writes. */
 const ATTEMPTS = 20;

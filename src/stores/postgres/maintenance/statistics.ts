@@ -8,23 +8,23 @@ import { GROWING_TABLES } from '../rows/table-names.js';
 export const STATISTICS = {
   /** Resources that a process has written when it first gathers statistics; then at twice as many, and so on. */
   first: 10_000,
-  /** Milliseconds without a commit after which it gathers those of what it has loaded since. */
+  /** Milliseconds without a commit after which a process gathers statistics of the resources loaded since. */
   quiet: 1_000,
 };
 
 /**
- * Gathers the planner's statistics during bulk loads and after them, and notes which pages every transaction sees: indexes
- * answer alone for these. Autovacuum would begin up to a minute after them, and chains and counts are slow until then. VACUUM
- * reads new pages only, and no index where nothing was removed.
+ * Gathers the planner's statistics during and after bulk loads, and updates the visibility map, so that indexes alone
+ * answer for pages that every transaction sees. Autovacuum would begin up to a minute later, and chains and counts are
+ * slow until then. VACUUM reads only new pages, and no index if nothing was removed.
  */
 export class Statistics {
   readonly #connections: Connections;
   readonly #work: BackgroundWork;
   #written = 0;
   #next = STATISTICS.first;
-  /** What had been written when they were last gathered. */
+  /** How many resources had been written when statistics were last gathered. */
   #gathered = 0;
-  /** When the last commit was. On the clock of `performance.now()`. */
+  /** The time of the last commit, on the clock of `performance.now()`. */
   #last = 0;
   #timer: NodeJS.Timeout | undefined;
 
@@ -51,21 +51,21 @@ export class Statistics {
     if (this.#isLoaded) this.#timer ??= setTimeout(() => this.#whenQuiet(), STATISTICS.quiet).unref();
   }
 
-  /** Gathers those of a load that has ended. */
+  /** Stops. Gathers the statistics of a load that has ended. */
   async stop(): Promise<void> {
     clearTimeout(this.#timer);
     await this.#work.stop();
-    // The planner does without.
+    // The planner works without statistics.
     if (this.#isLoaded) await this.#gather(undefined).catch(() => undefined);
   }
 
-  /** Much was written since they were gathered, and not little of all that this process has written. */
+  /** True if much was written since statistics were gathered, also as a share of all that this process has written. */
   get #isLoaded(): boolean {
     const since = this.#written - this.#gathered;
     return since >= STATISTICS.first && since * MIN_SHARE >= this.#written;
   }
 
-  /** After the last commit of a load. */
+  /** Starts the work after the last commit of a load. */
   #whenQuiet(): void {
     const left = this.#last + STATISTICS.quiet - performance.now();
     this.#timer = left > 0 ? setTimeout(() => this.#whenQuiet(), left).unref() : undefined;
@@ -82,10 +82,10 @@ export class Statistics {
   }
 }
 
-/** PERF: the default sample takes five times as long. Autovacuum takes it later. */
+/** PERF: the default sample takes five times as long. Autovacuum takes that sample later. */
 function analysis(table: Sql): Sql {
   return sql`SET LOCAL default_statistics_target = 20; ANALYZE (SKIP_LOCKED) ${table}`;
 }
 
-/** What was written since is at least one of so many parts. */
+/** The writes since statistics were gathered must be at least one part of this many. */
 const MIN_SHARE = 5;

@@ -4,12 +4,13 @@ import { allOf, anyOf, list, Sql, sql, TRUE, unionAll } from '../../sql/sql.js';
 import { type Asked, firstWithTies, isBeyond, oneResource, pageOf } from '../scans/page-statement.js';
 
 /**
- * Reads the matches of the narrowest condition, tests the others and sorts. Its rows are the number of that condition, the
- * text, in order; a single row without a text for an empty page, and one without a number if every condition finds too many.
+ * Reads the matches of the narrowest condition, tests the others and sorts. Its rows are the number of that condition
+ * and the text, in order; a single row without a text for an empty page, and without a number if every condition finds
+ * too many.
  *
  * @param starts conditions with scans
  * @param tests the other conditions
- * @param look the most rows of a scan
+ * @param look maximum rows of a scan
  * @param testOf how to test one of the starts
  */
 export function collection(
@@ -31,7 +32,7 @@ export function collection(
       ? sql`SELECT 0 AS c`
       : sql`SELECT (SELECT c FROM (${unionAll(sizes)}) n WHERE size <= ${number(look)} ORDER BY size, c LIMIT 1) AS c`;
   const keys = starts.map((_, index) => sql`SELECT key FROM ${name('s', index)} WHERE ${CHOSEN} = ${number(index)}`);
-  // The scan of a condition finds what it tests.
+  // The scan of a condition finds only resources that pass its test.
   const others = starts.map((start, index) =>
     starts.length === 1 ? TRUE : anyOf([sql`${CHOSEN} = ${number(index)}`, testOf(start)]),
   );
@@ -47,7 +48,7 @@ const CHOSEN = sql`(SELECT c FROM z)`;
 function found(asked: Asked, tests: readonly Sql[]): Sql {
   const { order, level } = asked;
   const { value } = orderTerms(order.keys.slice(level), order.scope)[0]!;
-  // PERF: what only the key decides comes before the look at the resource.
+  // PERF: tests that need only the key come before the look-up of the resource.
   const ofKey = allOf(tests.filter((one) => !looksAtRow(one)));
   const ofRow = allOf(tests.filter(looksAtRow));
   const passing = ofKey === TRUE ? sql`k` : sql`(SELECT r0.key FROM k r0 WHERE ${ofKey} OFFSET 0)`;
@@ -62,7 +63,7 @@ function name(letter: string, index: number): Sql {
   return new Sql(`${letter}${index}`, []);
 }
 
-/** PERF: known to the planner also where it plans for all values. There are few such numbers. */
+/** PERF: a literal, so that the planner knows it even when it plans for all values. There are few such numbers. */
 function number(value: number): Sql {
   return new Sql(String(value), []);
 }

@@ -9,7 +9,7 @@ export interface Batch {
   readonly keys: readonly string[];
 }
 
-/** The matches of a walk through granules so far, and the resources that it looks at next, together. */
+/** The matches that a walk through granules has found, and the resources that it tests next in one statement. */
 export class Gathered {
   readonly found: string[] = [];
   readonly #need: number;
@@ -29,7 +29,7 @@ export class Gathered {
     return this.#need - this.found.length;
   }
 
-  /** The number of resources to look at. */
+  /** The number of resources to test. */
   get size(): number {
     return this.#batch.numbers.length + this.#batch.keys.length;
   }
@@ -44,21 +44,21 @@ export class Gathered {
     return true;
   }
 
-  /** Adds resources to look at. @returns true if they are enough for one statement */
+  /** Adds resources to test. @returns true if they are enough for one statement */
   takes(numbers: readonly number[], written: readonly Placed[]): boolean {
     for (const number of numbers) this.#batch.numbers.push(number);
     for (const { key } of written) this.#batch.keys.push(key);
     return this.size >= this.#wanted;
   }
 
-  /** Looks at the resources. */
+  /** Tests the resources. */
   async look(): Promise<void> {
     const batch = this.#batch;
     this.#batch = emptyBatch();
     append(this.found, await this.#collect(batch, this.left));
   }
 
-  /** Looks at the resources, and at more of them the next time. */
+  /** Tests the resources, and allows more of them the next time. */
   async lookFurther(): Promise<void> {
     await this.look();
     this.#wanted = Math.min(2 * this.#wanted, TUNING.maxBatch);

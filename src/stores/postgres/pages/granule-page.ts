@@ -12,11 +12,11 @@ export interface PartOfGranule {
   readonly granule: number;
   /** How many resources of the granule were not written since the index was built. */
   readonly size: number;
-  /** For each of them, in the order of the keys, a bit that says whether it is one of these: in hexadecimal digits. */
+  /** A bit for each of these, in the order of the keys: whether it is in the part. In hexadecimal digits. */
   readonly bits: string;
 }
 
-/** Finds granules of which so many resources are in question that all of their values are read. */
+/** Finds granules with so many candidates that reading all values of the granule takes less time. */
 export class DenseGranules {
   readonly #index: SkipIndex;
   #current: Promise<KeySet> | undefined;
@@ -26,9 +26,9 @@ export class DenseGranules {
   }
 
   /**
-   * Undefined where it takes less to look the resources up.
+   * Undefined if looking up the candidates takes less time.
    *
-   * @param numbers of the resources in question, in ascending order
+   * @param numbers the numbers of the candidates, in ascending order
    */
   async partOf(order: SkipOrderKeys, granule: number, numbers: readonly number[]): Promise<PartOfGranule | undefined> {
     const hasValues = granule < order.starts.length;
@@ -50,12 +50,12 @@ export class DenseGranules {
 }
 
 /**
- * The matches among resources of a granule, which is a range of the index of its order. Its rows are the number of resources in
- * the range and the text, in order; a single row without a text if none matches. With another number than the
- * granule has, the bits do not say which resources they are.
+ * The matches among resources of a granule, which is a range of the index of its order. Its rows are the number of
+ * resources in the range and the text, in order; a single row without a text if none matches. If that number differs
+ * from the size of the granule, the bits do not tell which resources they mean.
  *
- * PERF: the values are read and sorted first, and resources are tested until the page is full. To look up a resource and its
- * value takes 10 µs, a value in the index less than 1 µs.
+ * PERF: the values are read and sorted first, and resources are tested until the page is full. Looking up a resource
+ * and its value takes 10 µs, reading a value in the index less than 1 µs.
  */
 export function pageOfGranule(
   asked: Asked,
@@ -83,7 +83,7 @@ export function pageOfGranule(
     WHERE ${asked.holds} ORDER BY p.n`;
 }
 
-/** Bits as PostgreSQL counts those of bytes. */
+/** Bits in the order of the bits of a `bytea`. */
 function bitsOf(all: readonly number[], some: ReadonlySet<number>): string {
   const bytes = new Uint8Array(Math.ceil(all.length / 8));
   for (const [place, number] of all.entries()) if (some.has(number)) bytes[place >> 3]! |= 1 << (place & 7);

@@ -20,7 +20,7 @@ export class GranulesAhead {
     this.#granules = granules;
   }
 
-  /** @param position among the granules */
+  /** @param position of a granule among the granules */
   lacks(position: number): boolean {
     return position >= this.#end;
   }
@@ -30,7 +30,7 @@ export class GranulesAhead {
     const next = this.#granules.slice(position, position + this.#size * GRANULES_IN_ROW);
     this.#end = position + next.length;
     if (this.#size < MAX_AHEAD) this.#size *= 2;
-    // Rows that were read lately are there at once.
+    // Recently read rows come without a wait, so this gives other work its turn.
     else await turn();
     const rows = next.flatMap((one) => this.#order.rowsOf(one, one)).map((row) => [row.value, row] as const);
     const wanted = [...new Map(rows).values()];
@@ -39,7 +39,7 @@ export class GranulesAhead {
   }
 }
 
-/** The most rows of granules that are loaded together: some milliseconds. */
+/** Maximum rows of granules that are loaded together: some milliseconds. */
 const MAX_AHEAD = 32;
 
 /** The granules from a position on, in the order of the page. */

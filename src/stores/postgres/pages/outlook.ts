@@ -10,7 +10,7 @@ import type { Finding } from '../scans/range-walk.js';
 import { TUNING } from '../scans/tuning.js';
 import { type PartOfWay, until } from './way.js';
 
-/** Which ways to a page are likely to be in vain, by what searches have read lately. Where nothing is known, none is. */
+/** Predicts which ways to a page are in vain, by the rows that searches have read lately. Without rows, none is. */
 export class Outlook {
   readonly #scope: RowScope;
   readonly #skips: SkipSource | undefined;
@@ -20,16 +20,16 @@ export class Outlook {
     this.#skips = skips;
   }
 
-  /** The type is known to have more resources than a look has rows. */
+  /** True if the type is known to have more resources than a look has rows. */
   isLongerThan(look: number): boolean {
     return (this.#shares?.size ?? 0) > look;
   }
 
   /**
-   * Walks a little where the first rows are likely to fill the page: what is known of the conditions does not speak against it, and
-   * the last such walk was not in vain. PERF: a walk in vain takes as long as finding the sets.
+   * Walks a little if the first rows are likely to fill the page: the known shares of the conditions allow it, and the
+   * last such walk was not in vain. PERF: a walk in vain takes as long as finding the sets.
    *
-   * @param share of the resources that match, where it is known
+   * @param share the share of the resources that match, if known
    */
   async *firstRows(walk: Way<Finding>, asked: Asked, conditions: readonly Condition[], share?: number): PartOfWay {
     const { parameter } = asked.order.keys[asked.level]!;
@@ -45,7 +45,7 @@ export class Outlook {
     return found;
   }
 
-  /** Without those of which so many are likely to match that a look gives up. @param look the most rows of a scan */
+  /** Omits conditions that probably have so many matches that a look gives up. @param look maximum rows of a scan */
   maybeShort(look: number, conditions: readonly Condition[]): readonly Condition[] {
     const shares = this.#shares;
     if (shares === undefined || look === Infinity) return conditions;
@@ -53,7 +53,7 @@ export class Outlook {
     return conditions.filter((one) => (shares.ofCondition(one) ?? 0) * shares.size <= most);
   }
 
-  /** Searches that differ only in the values that they ask for have the same name. */
+  /** Searches that differ only in their values have the same name. */
   #nameOf({ order, level }: Asked, conditions: readonly Condition[]): string {
     const { project, type } = this.#scope;
     const criteria = conditions.map((one) => one.criteria);
@@ -62,7 +62,7 @@ export class Outlook {
 
   #shareOf({ order, level }: Asked, conditions: readonly Condition[]): number {
     const { parameter } = order.keys[level]!;
-    // A walk begins in a range of its key.
+    // A walk begins in the range of its key, so conditions on that range do not count.
     const others = conditions.filter(({ criteria }) => criteria === undefined || !rangeOf(criteria, parameter));
     return this.#shares?.ofAll(others) ?? 1;
   }
@@ -72,18 +72,18 @@ export class Outlook {
   }
 }
 
-/** A walk of which the first rows did not fill the page. */
+/** A walk whose first rows did not fill the page. */
 interface VainWalk {
-  /** How many searches do without such a walk before it is tried again. */
+  /** How many searches skip such a walk before it is tried again. */
   left: number;
   readonly byteLength: number;
 }
 
-/** What criteria and sort keys have in common if they differ only in values. */
+/** The members of criteria and sort keys that do not hold values. */
 const SHAPE = [
   ...['kind', 'of', 'parameter', 'descending', 'type', 'reach', 'missing'],
   ...['test', 'tests', 'prefix', 'comparator', 'negated'],
 ];
 
-/** Characters of a name: an alternative may have thousands of criteria. */
+/** Maximum characters of a name, because criteria may have thousands of alternatives. */
 const MAX_NAME = 2_000;

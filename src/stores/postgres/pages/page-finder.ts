@@ -24,19 +24,19 @@ import { boundsOf } from '../scans/walk-bounds.js';
 import { type Way, wayOf } from '../../sql/pages/way.js';
 import { type PartOfWay, until } from './way.js';
 
-/** A page to be found. */
+/** A page to find. */
 export interface PageRequest {
   readonly scope: RowScope;
   readonly sort: readonly SortKey[];
   /** True if the page is found from its end. */
   readonly backwards: boolean;
-  /** The page begins after it, or (backwards) ends before it. */
+  /** The page begins after this position, or (backwards) ends before it. */
   readonly position: SearchPosition | undefined;
   /** Matches on the page and before it. */
   readonly need: number;
   /** The first matches that are not shown: they have empty texts. */
   readonly offset: number;
-  /** Ends a statement where the index has changed. */
+  /** The condition that the index has not changed; otherwise the statement ends. */
   readonly holds: Sql;
   /** Undefined: without skip indexes. */
   readonly skips: SkipSource | undefined;
@@ -48,15 +48,15 @@ export interface PageRequest {
  * There are three ways, and which one is short depends on the data:
  *
  * - **collect**: read the matches of the narrowest condition, test the rest, sort. The cost is the number of these matches.
- * - **walk**: read the index of the first sort key in its order and test each row until the page is full. It costs the rows
- *   up to there. Where many rows have the same value, they are a page of their own, in the order of the next key; the ids
- *   are the last key.
- * - **skip**: intersect the sets of resources that can meet the conditions, and read the order's granules for what is left; see
- *   skip-walk.ts. It costs the page where the sets are exact, and takes the place of the walk.
+ * - **walk**: read the index of the first sort key in its order and test each row until the page is full. Its cost is
+ *   the number of rows up to there. If many rows have the same value, they are a page of their own, in the order of the
+ *   next key; the ids are the last key.
+ * - **skip**: intersect the sets of resources that can meet the conditions, and read the order's granules for the
+ *   remaining resources; see skip-walk.ts. With exact sets, its cost is the size of the page, and it replaces the walk.
  *
- * Each step is one statement, which reads a bounded number of rows. Where neither the conditions nor the sets say which way
- * is short, two of them take turns, each with ten times as many rows as before, until one ends. See stores/sqlite/pages for
- * the same over SQLite, where a statement costs nothing.
+ * Each step is one statement, which reads a bounded number of rows. If neither the conditions nor the sets tell which
+ * way is short, two of them take turns, each with ten times as many rows as before, until one ends. See
+ * stores/sqlite/pages for the same over SQLite, where a statement costs nothing.
  */
 export class PageFinder {
   readonly #asked: Asked;
@@ -78,7 +78,7 @@ export class PageFinder {
     this.#outlook = new Outlook(scope, skips);
   }
 
-  /** The page among the matches of the narrowest condition, by one statement. Undefined if they are many, or it may take long. */
+  /** The page among the matches of the narrowest condition, in one statement. Undefined if they are many or slow. */
   async few(conditions: readonly Condition[], run: Run): Promise<readonly string[] | undefined> {
     if (isNever(conditions)) return [];
     const [look] = TUNING.looks as readonly [number];
@@ -90,7 +90,7 @@ export class PageFinder {
     return this.#skips !== undefined && (areSparse(conditions) || lackScans(conditions, this.#asked.order.scope));
   }
 
-  /** The page where {@link few} does not find it, in its order or (backwards) reversed. @param run in one snapshot */
+  /** The page that {@link few} does not find, in its order or (backwards) reversed. @param run runs in one snapshot */
   async find(conditions: readonly Condition[], run: Run): Promise<readonly string[]> {
     this.#states = new SkipStates(this.#asked.order.scope.project, this.#skips?.epoch ?? '', run);
     const finding = this.#find(this.#asked, conditions, run, !this.#skipsFirst(conditions));
@@ -100,7 +100,7 @@ export class PageFinder {
     }
   }
 
-  /** The statements of both ways: one that collects, and one stretch of a walk. For people. */
+  /** The statements of an explanation: one that collects, and one stretch of a walk. */
   statements(conditions: readonly Condition[]): readonly Sql[] {
     const asked = this.#asked;
     const [look] = TUNING.looks as readonly [number];
@@ -115,7 +115,7 @@ export class PageFinder {
     return need === Infinity ? undefined : orderIndexOf(order.keys[level]!, order.scope);
   }
 
-  /** Undefined where no index has all values in the order. */
+  /** Undefined if no index has all values in the order. */
   async #wholeIndex(asked: Asked, conditions: readonly Condition[]): Promise<OrderIndex | undefined> {
     const index = this.#indexOf(asked);
     if (index === undefined || index.lacks === FALSE) return index;
@@ -124,7 +124,7 @@ export class PageFinder {
     return lacks === 1 ? undefined : index;
   }
 
-  /** @param isKnownLong no scan is as short as the first look */
+  /** @param isKnownLong true if every scan is longer than the first look */
   async *#find(asked: Asked, conditions: readonly Condition[], run: Run, isKnownLong = false): Finding {
     if (asked.need <= 0 || isNever(conditions)) return [];
     const index = await this.#wholeIndex(asked, conditions);
@@ -138,7 +138,7 @@ export class PageFinder {
     );
   }
 
-  /** Walks to the page if nothing is left out before it, and a little if the first rows are likely to fill it. */
+  /** Walks to the page if there are no conditions, and a little if the first rows are likely to fill it. */
   async *#withoutSets(asked: Asked, conditions: readonly Condition[], walk: Way<Finding> | undefined): PartOfWay {
     if (walk === undefined || isDeep(asked)) return undefined;
     if (conditions.length === 0) return yield* until(Infinity, walk);
@@ -156,7 +156,7 @@ export class PageFinder {
   ): PartOfWay {
     if (skipping === undefined) return conditions.length === 0 ? yield* until(Infinity, walk) : undefined;
     const { exact, share } = skipping;
-    // PERF: of a value that most resources have, a granule has many more than a page.
+    // PERF: of the resources with a frequent value, a granule has many more than a page.
     const isBroad = share >= TUNING.mostShare && !(exact && conditions.some(isOnReferrers));
     const isUntried = walk?.looked === 0 && !isDeep(asked);
     if (isUntried && isBroad) {
@@ -258,14 +258,14 @@ export class PageFinder {
     return found;
   }
 
-  /** Its test says more than its scan. */
+  /** The test is narrower than the scan. */
   async *#outside(asked: Asked, outside: Condition, conditions: readonly Condition[], run: Run): Finding {
     yield 0;
     const rows = await run(collection(asked, [outside], [...testsOf(conditions), outside.test], Infinity));
     return foundTexts(rows, 1);
   }
 
-  /** Resources with one value, in the order of the next key. */
+  /** The resources with one value, in the order of the next key. */
   async *#group(
     asked: Asked,
     value: SqlValue,
@@ -286,7 +286,7 @@ function isNever(conditions: readonly Condition[]): boolean {
   return conditions.some(({ test }) => test === FALSE);
 }
 
-/** @param ofIndex a number may be in the form of the database */
+/** @param ofIndex numbers may be texts of the database */
 function isSame(value: SqlValue, ofIndex: SqlValue): boolean {
   return typeof value === 'number' && ofIndex !== null ? value === Number(ofIndex) : value === ofIndex;
 }

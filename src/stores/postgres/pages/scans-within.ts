@@ -6,11 +6,12 @@ import { scansFor } from '../scans/own-scans.js';
 import { TUNING } from '../scans/tuning.js';
 
 /**
- * The conditions whose scans a look of some rows can begin with. Of a chain or a `_has` the database first finds all resources
- * at the other end: these are few, or a longer look is needed.
+ * The conditions whose scans a look of some rows can begin with. For a chain or a `_has`, the database first finds all
+ * resources at the other end: these are few, or a longer look is needed.
  *
- * @param isSkipped there are skip indexes: a shorter way than a scan that reads all values, or more than it gives
- * @param shortest those of some scans that are no longer than the look
+ * @param isSkipped true if there are skip indexes: a shorter way than a scan that reads all values, or more rows than
+ * it returns
+ * @param shortest chooses the scans that are no longer than the look
  */
 export async function scansWithin(
   look: number,

@@ -40,7 +40,7 @@ export class SkipWalker {
   /**
    * Undefined if the index does not have the order, or has no set for any condition.
    *
-   * @param index of the first key of the order
+   * @param index the index of the first key of the order
    */
   async walk(asked: Asked, index: SkipKey, conditions: readonly Condition[]): Promise<Skipping | undefined> {
     const sets = await this.#sets.prepare(conditions);
@@ -49,7 +49,7 @@ export class SkipWalker {
     const order = await this.#orderOf(asked, index);
     if (order === undefined) return undefined;
     const find = async function* (this: SkipWalker): Finding {
-      // PERF: what most resources meet is tested where the page is, and not for all that was written.
+      // PERF: conditions that most resources meet are tested at the page, and not for all written resources.
       const isTested = 2 * known.set.count < this.#index.size || (known.exact && isDeep(asked));
       const written = await writtenKeys(this.#index, asked, isTested ? testsOf(conditions) : undefined, this.#run);
       return yield* this.#find({ asked, index, order, conditions, written, isTested }, known);
@@ -79,14 +79,15 @@ export class SkipWalker {
     const granules = granulesFrom(asked, order);
     const ahead = new GranulesAhead(this.#index, order, granules);
     const ties = new Set(order.ties);
-    // Those of the first granule may come before the position.
+    // Resources of the first granule may come before the position.
     let isPassed = isPassing && asked.place === undefined;
     for (const [position, granule] of granules.entries()) {
-      // PERF: a page may come after a thousand granules without a match, so nothing waits between those of one row.
+      // PERF: a page may come after a thousand granules without a match, so there is no wait between granules of one
+      // row.
       if (ahead.lacks(position)) yield await ahead.load(position);
       const written = places.get(granule) ?? [];
       const members = this.#tied(part, granule, ties, set);
-      // PERF: all of the granule match, and come before the page.
+      // PERF: all resources of the granule match, and come before the page.
       isPassed &&= gathered.passes((members?.count ?? order.keysOf(granule, set).length) + written.length, shown);
       if (isPassed) continue;
       if (members !== undefined && members.count > gathered.left + TUNING.fewTogether) {
@@ -115,8 +116,8 @@ export class SkipWalker {
   }
 
   /**
-   * The members of a granule of one value, or of none; undefined for other granules. PERF: a value may have most resources of a
-   * type, so that no number is listed.
+   * The members of a granule with one value or without values; undefined for other granules. PERF: most resources of a
+   * type may have one value, so no numbers are listed.
    */
   #tied({ index, order }: Part, granule: number, ties: ReadonlySet<number>, set: KeySet): KeySet | undefined {
     const isTie = granule === order.starts.length || ties.has(granule);
@@ -126,7 +127,7 @@ export class SkipWalker {
     return members.intersect(set);
   }
 
-  /** Without resources written since. */
+  /** The set without the resources written since the index was built. */
   async #current(set: KeySet): Promise<KeySet> {
     const current = set.copy();
     for (const number of await this.#index.writtenNumbers()) current.delete(number);
@@ -171,13 +172,13 @@ export class SkipWalker {
     return this.#collected(part, tests, { numbers, keys: [] }, need);
   }
 
-  /** Resources with one value, or with none, in the order of the next key. */
+  /** The resources with one value, or without a value, in the order of the next key. */
   async *#group(part: Part, value: SqlValue, members: KeySet, written: readonly Placed[], need: number): Finding {
     const { asked } = part;
     const { keys, backwards } = asked.order;
     const falling = keys[asked.level]!.descending !== backwards;
     const ofValue = written.filter((one) => one.value === value).map(({ key }) => key);
-    // A value written since may lie between this one and that of the next granule, or below those of all granules.
+    // A value written since may lie between this value and the start of the next granule, or below all granules.
     const isLess = (one: Placed): boolean => value !== null && one.value !== null && isBefore(one.value, value);
     const less = written.filter(isLess).map(({ key }) => key);
     const more = written.filter((one) => one.value !== value && !isLess(one)).map(({ key }) => key);
@@ -222,29 +223,29 @@ export class SkipWalker {
   }
 }
 
-/** A page to be found. */
+/** The search of a page by sets. */
 export interface Skipping {
   readonly finding: Finding;
   /** True if all members of the sets match. */
   readonly exact: boolean;
-  /** Of all resources of the type, those in the sets. */
+  /** The share of the type's resources that are in the sets. */
   readonly share: number;
 }
 
 /** The part of the order to search: from one key on, after a position. */
 interface Part {
   readonly asked: Asked;
-  /** Of that key. */
+  /** The index of that key. */
   readonly index: SkipKey;
   readonly order: SkipOrderKeys;
   readonly conditions: readonly Condition[];
-  /** The keys of resources written since. */
+  /** The keys of the resources written since the index was built. */
   readonly written: readonly string[];
-  /** Those are known to match. */
+  /** True if these resources are known to match. */
   readonly isTested: boolean;
 }
 
-/** All resources with the value of a granule come before the position. Its value was written since. */
+/** True if all resources with the value of a granule come before the position. Its value was written since. */
 function isPast(value: SqlValue, at: SqlValue | undefined, falling: boolean): boolean {
   if (value === null || at === null || at === undefined) return false;
   return falling ? isBefore(at, value) : isBefore(value, at);

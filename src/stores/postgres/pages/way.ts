@@ -1,10 +1,10 @@
 import type { Way } from '../../sql/pages/way.js';
 import type { Finding } from '../scans/range-walk.js';
 
-/** Yields like a {@link Finding}. Returns undefined where the way has not ended. */
+/** Yields like a {@link Finding}. Returns undefined if the way has not ended. */
 export type PartOfWay = AsyncGenerator<number, readonly string[] | undefined>;
 
-/** Continues until so many rows were read on the way. */
+/** Continues a way until it has read this many rows. */
 export async function* until(rows: number, way: Way<Finding> | undefined): PartOfWay {
   while (way !== undefined && way.looked < rows) {
     const step = await way.finding.next();

@@ -7,14 +7,14 @@ import type { SkipIndex } from '../skip/read/skip-index.js';
 import type { SkipKey } from '../scans/order-index.js';
 import { type Asked, oneResource } from '../scans/page-statement.js';
 
-/** A resource that was written since the skip index was built, with its place now. */
+/** A resource that was written since the skip index was built, with its current place. */
 export interface Placed {
   readonly key: string;
   readonly value: SqlValue;
   readonly granule: number;
 }
 
-/** Finds the keys of the resources written since. @param tests that they pass; undefined: all of them */
+/** Finds the keys of the resources written since the build. @param tests only those that pass; undefined: all */
 export async function writtenKeys(
   index: SkipIndex,
   asked: Asked,
@@ -27,7 +27,7 @@ export async function writtenKeys(
   return rows.map(([key]) => key as string);
 }
 
-/** Finds the granules of an order in which resources written since are now. */
+/** Finds the current granules of resources written since the build. */
 export async function placed({ asked, index, order, written }: PlacedIn, run: Run): Promise<readonly Placed[]> {
   if (written.length === 0) return [];
   const { starts } = order;
@@ -41,13 +41,13 @@ export async function placed({ asked, index, order, written }: PlacedIn, run: Ru
 
 interface PlacedIn {
   readonly asked: Asked;
-  /** Of the first key of the order. */
+  /** The index of the first key of the order. */
   readonly index: SkipKey;
   readonly order: SkipOrderKeys;
   readonly written: readonly string[];
 }
 
-/** Selects those of some keys whose resources pass tests. */
+/** Selects the keys whose resources pass tests. */
 export function matching({ order }: Asked, keys: Sql, tests: readonly Sql[]): Sql {
   return sql`SELECT r0.key FROM (${keys}) w (key) ${oneResource(sql`r0`, sql`w.key`, order)}
     WHERE ${allOf([sql`r0.content IS NOT NULL`, ...tests])}`;

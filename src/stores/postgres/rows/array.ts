@@ -1,8 +1,8 @@
 import { type Sql, sql, type SqlValue } from '../../sql/sql.js';
 
 /**
- * The text of an array. PERF: one text per column is what the driver would make too, element by element.
- * See https://www.postgresql.org/docs/current/arrays.html#ARRAYS-IO.
+ * The text of an array. PERF: the driver would make the same text, element by element. See
+ * https://www.postgresql.org/docs/current/arrays.html#ARRAYS-IO.
  */
 export function arrayText(values: readonly SqlValue[]): string {
   return `{${values.map(elementText).join(',')}}`;
@@ -15,17 +15,18 @@ function elementText(value: SqlValue): string {
 }
 
 /**
- * The text of an array of numbers or keys. PERF: nothing in them is escaped, and most columns of index rows are such.
+ * The text of an array of numbers or keys. PERF: these need no escaping, and most columns of index rows are such
+ * arrays.
  *
- * @param values texts are UUIDs
+ * @param values texts must be UUIDs
  */
 export function plainArrayText(values: readonly SqlValue[]): string {
   return `{${values.map((value) => value ?? 'NULL').join(',')}}`;
 }
 
 /**
- * The rows of an array of keys. PERF: the planner expects ten of any array that comes from a query, so that a plan for all arrays looks
- * as good to it as one for this array; see PreparedSql.
+ * The rows of an array of keys. PERF: the planner expects ten rows from any array that comes from a query, so a plan
+ * for all arrays looks as good to it as a plan for this array; see PreparedSql.
  */
 export function rowsOf(keys: readonly string[]): Sql {
   return sql`unnest((SELECT ${plainArrayText(keys)}::uuid[]))`;

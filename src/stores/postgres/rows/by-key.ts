@@ -1,24 +1,24 @@
 import { type Sql, sql } from '../../sql/sql.js';
 
 /**
- * The row of a resource by its key. PERF: OFFSET keeps the planner from a join: before there are statistics it believes in a
- * few resources per project, and would read all.
+ * The row of a resource by its key. PERF: OFFSET keeps the planner from a join: without statistics it expects few
+ * resources per project, and would read all of them.
  */
 export function byKey(shard: string, key: Sql): Sql {
   return sql`SELECT * FROM resource y WHERE y.project = ${shard} AND y.key = ${key} OFFSET 0`;
 }
 
 /**
- * Rows of a table are of the project. PERF: two alternatives look worse to the planner than the key that is known too; see
- * dialect.ts.
+ * The condition that rows of a table belong to the project. PERF: two alternatives look worse to the planner than the
+ * key, which is known too; see dialect.ts.
  */
 export function isOfProject(column: Sql, shard: string): Sql {
   return sql`${column} = ANY (ARRAY[${shard}, ${shard}]::uuid[])`;
 }
 
 /**
- * Deletes the rows that resources have in a table. PERF: they are found first, by the index of each resource: without statistics
- * the planner believes in so many that it would read the whole table.
+ * Deletes the rows that resources have in a table. PERF: the rows are found first, by the index of each resource:
+ * without statistics, the planner expects so many that it would read the whole table.
  *
  * @param keys see rowsOf
  */

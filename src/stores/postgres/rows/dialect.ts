@@ -8,10 +8,10 @@ import { arrayText } from './array.js';
 import { byKey } from './by-key.js';
 import { parameterKey, projectKey, resourceKey, textKey } from './keys.js';
 
-/** `token.system` and `quantity.system` of values without one. */
+/** `token.system` and `quantity.system` of values without a system. */
 export const NO_SYSTEM = '00000000-0000-0000-0000-000000000000';
 
-/** PostgreSQL's side of the translation. Every row named in a statement says which project it is of: that is the shard. */
+/** The SQL dialect of PostgreSQL. Statements give the project of every row that they name, because it is the shard. */
 export const postgresDialect: (model: FhirModel) => SqlDialect = perModel((model) => ({
   model,
 
@@ -30,8 +30,8 @@ export const postgresDialect: (model: FhirModel) => SqlDialect = perModel((model
       AND ${x}.project = ANY (ARRAY[${projectKey(project)}, ${projectKey(project)}]::uuid[]) OFFSET 0) ${x}`,
     where: TRUE,
   }),
-  // PERF: EXISTS over a plain join becomes a join of the outer row itself, which compares each row with each other one where the
-  // keys are of two tables. OFFSET and a column of the outer row in FROM both rule that out.
+  // PERF: the planner turns EXISTS over a plain join into a join with the outer row, which compares each row with every
+  // other row if the keys come from two tables. OFFSET and a column of the outer row in FROM both prevent that.
   byKeys: (row, keys, project) => ({
     from: sql`(${keys}) k (key) CROSS JOIN LATERAL (${byKey(projectKey(project), sql`k.key`)}) ${row}`,
     where: TRUE,
@@ -59,7 +59,10 @@ export const postgresDialect: (model: FhirModel) => SqlDialect = perModel((model
   noLimit: null,
 }));
 
-/** By its definition. What FHIR does not know, and what is special, is never indexed; see index-entry.ts for the forms of codes. */
+/**
+ * Whether a parameter can have values, by its definition. Parameters that FHIR does not define, and special ones, are
+ * never indexed; see index-entry.ts for the forms of codes.
+ */
 function hasValues(model: FhirModel, type: string, code: string): boolean {
   const inside = /^#(\w+)\.(.*)$/.exec(code);
   if (inside !== null) return hasValues(model, inside[1]!, inside[2]!);
@@ -96,7 +99,7 @@ function isOneOf(column: Sql, texts: readonly string[]): Sql {
  */
 const INDEXED_LENGTH = 256;
 
-/** Compares the indexed beginning, and the whole text only for longer search texts. */
+/** Compares the indexed beginning, and the whole text only if a search text is longer. */
 function isOneOfLong(column: Sql, texts: readonly string[]): Sql {
   const beginnings = texts.map((text) => [...text].slice(0, INDEXED_LENGTH).join(''));
   const begins = isOneOf(sql`left(${column}, 256)`, beginnings);
@@ -111,7 +114,7 @@ function isCode(column: Sql, codes: readonly string[]): Sql {
   return anyOf(stringRanges(column, codes));
 }
 
-/** The ranges of the two indexes of a column, of texts that are whole in theirs and of the others. */
+/** The ranges of the two indexes of a column: of texts that an index holds whole, and of longer texts. */
 function stringRanges(column: Sql, texts: readonly string[]): readonly Sql[] {
   const [short, long] = [texts.filter(isShort), texts.filter((text) => !isShort(text))];
   return [
@@ -131,7 +134,7 @@ function rangesOfPrefix(column: Sql, prefix: string): readonly Sql[] {
   return isShort(prefix) ? [sql`${range} AND ${isWhole(column)}`, long] : [long];
 }
 
-/** As written in the indexes of schema.ts, so that PostgreSQL uses them. */
+/** The condition as written in the indexes of schema.ts, so that PostgreSQL uses them. */
 export function isWhole(column: Sql): Sql {
   return sql`octet_length(${column}) <= 1024`;
 }

@@ -25,7 +25,7 @@ export class IndexRows {
   readonly #shard: string;
   /** The columns after `project`, as in {@link COLUMNS}. */
   readonly #rows = new Map<IndexTable, (readonly SqlValue[])[]>();
-  /** Types of resources inside, by the type that holds them. */
+  /** Types of contained resources, by the type that contains them. */
   readonly #inside = new Map<string, Set<string>>();
   readonly #shapes = new Map<string, { readonly type: string; readonly text: string }>();
   readonly #owners: (readonly [key: string, type: string])[] = [];
@@ -42,7 +42,7 @@ export class IndexRows {
     return this.#size;
   }
 
-  /** UTF-16 units of their texts. */
+  /** UTF-16 units of the rows' texts. */
   get characters(): number {
     return this.#characters;
   }
@@ -50,7 +50,7 @@ export class IndexRows {
   /**
    * Adds the index entries of a resource.
    *
-   * @param all all that the resource has, where others are left as they are
+   * @param all all entries of the resource, if the rows of the others stay as they are
    * @returns the key of its shape
    */
   add(key: string, type: string, entries: readonly IndexEntry[], all = entries): string {
@@ -105,14 +105,14 @@ export class IndexRows {
     return shape;
   }
 
-  /** Notes that a resource has no rows any more. */
+  /** Notes that a resource no longer has rows. */
   addDeletion(key: string, type: string): void {
     this.#owners.push([key, type]);
   }
 
   /** The statements that write the rows: one per table that has any. */
   inserts(): readonly Sql[] {
-    // In one order, so that there are few texts to prepare.
+    // In a fixed order, so that there are few texts to prepare.
     const inserts = ALL_INDEX_TABLES.filter((table) => this.#rows.has(table)).map(
       (table) => sql`INSERT INTO ${TABLE_NAMES[table]} (project, ${COLUMNS[table].names})
         SELECT ${this.#shard}::uuid, u.* FROM ${this.#rowsOf(table)}`,
@@ -120,7 +120,7 @@ export class IndexRows {
     return [...inserts, ...this.sharedInserts()];
   }
 
-  /** Those of {@link inserts} for tables whose rows are shared by resources, and for what skip indexes do not know of. */
+  /** The statements of {@link inserts} for rows that resources share, and for the writes that skip indexes lack. */
   sharedInserts(): readonly Sql[] {
     return [
       ...(this.#shapes.size === 0 ? [] : [this.#insertShapes()]),
@@ -129,7 +129,7 @@ export class IndexRows {
     ];
   }
 
-  /** The others of {@link inserts}, by COPY. */
+  /** The other rows of {@link inserts}, by COPY. */
   copies(): readonly PostgresScriptStatement[] {
     return [...this.#rows].map(([table, rows]) =>
       copyInto(TABLE_NAMES[table], sql`project, ${COLUMNS[table].names}`, this.#shard, rows),
@@ -170,7 +170,7 @@ export class IndexRows {
       ON CONFLICT DO NOTHING`;
   }
 
-  /** What skip indexes do not know of: see skip-indexes.ts. */
+  /** Notes the writes that skip indexes lack: see skip-indexes.ts. */
   #noteWritten(): Sql {
     const [keys, types] = [0, 1].map((column) => arrayText(this.#owners.map((owner) => owner[column]!)));
     const ofCommit = arrayText([...new Set(this.#owners.map(([, type]) => type))]);

@@ -8,32 +8,32 @@ export function projectKey(project: string): string {
   return remembered(projects, project, () => digits(project));
 }
 
-/** A resource, whether it exists or not: unique over all projects. */
+/** The key of a resource, whether it exists or not: unique over all projects. */
 export function resourceKey(project: string, type: string, id: string): string {
   return resourceKeyIn(projectKey(project), type, id);
 }
 
-/** The same for a project that is known only by its shard. */
+/** Like {@link resourceKey}, for a project that is known only by its shard. */
 export function resourceKeyIn(shard: string, type: string, id: string): string {
   return digits(JSON.stringify([shard, type, id]));
 }
 
 /**
- * A search parameter of a type: 48 bits. Codes come from the R4 definitions, not from clients; a test holds that no two of
- * them share a key.
+ * The key of a search parameter of a type: 48 bits. Codes come from the R4 definitions, not from clients; a test checks
+ * that no two of them share a key.
  */
 export function parameterKey(type: string, code: string): number {
-  // PERF: for each row of an import, so no text is made to look it up.
+  // PERF: this runs for each row of an import, so no text is made for the look-up.
   const ofType = remembered(parameters, type, () => new Map<string, number>());
   return remembered(ofType, code, () => Number.parseInt(digits(`${type}?${code}`).slice(0, 12), 16));
 }
 
-/** A shape of the resources of a type: see shape-text.ts. */
+/** The key of a shape of the resources of a type: see shape-text.ts. */
 export function shapeKey(type: string, text: string): string {
   return remembered(shapes, `${type} ${text}`, () => digits(JSON.stringify([type, text])));
 }
 
-/** The system of a token, or the system, code or display of a unit. */
+/** The key of the system of a token, or of the system, code or display of a unit. */
 export function textKey(text: string): string {
   return remembered(texts, text, () => digits(JSON.stringify([text])));
 }
@@ -57,7 +57,7 @@ const parameters = new Map<string, Map<string, number>>();
 const shapes = new Map<string, string>();
 const texts = new Map<string, string>();
 
-/** Keys remembered of each kind; one takes about 100 bytes. */
+/** Maximum cached keys of each kind; each takes about 100 bytes. */
 const MAX_REMEMBERED = 10_000;
 
 function remembered<Key>(known: Map<string, Key>, name: string, make: () => Key): Key {

@@ -3,13 +3,14 @@ import type { ResourceKey } from '../../../store/resource-key.js';
 import type { ReadResult } from '../../../store/stored-resource.js';
 
 /**
- * Resources that a read did not find a moment ago, as imports do: they read all that they are about to write. Only a guess: a
- * commit that rests on it fails where another process has written the resource since, and looks it up in its next attempt.
+ * Resources that a read did not find a moment ago: imports read all resources that they are about to write. Only a
+ * guess: if another process has written the resource since, a commit that relies on it fails, and its next attempt
+ * looks the resource up.
  */
 export class MissingKeys {
   readonly #texts = new Set<string>();
 
-  /** To be called with what a read of several resources answered. */
+  /** Notes the results of a read of several resources. */
   note(keys: readonly ResourceKey[], results: readonly ReadResult[]): void {
     if (keys.length < MIN_KEYS) return;
     if (this.#texts.size > MAX_KEYS) this.#texts.clear();
@@ -18,7 +19,7 @@ export class MissingKeys {
     }
   }
 
-  /** Whether the resource was missing; it is forgotten. */
+  /** Whether the resource was missing. Forgets it. */
   take(key: ResourceKey): boolean {
     return this.#texts.size > 0 && this.#texts.delete(textOf(key));
   }
@@ -28,7 +29,7 @@ function textOf(key: ResourceKey): string {
   return `${key.project} ${keyText(key)}`;
 }
 
-/** Smaller reads are seldom those of an import. */
+/** Smaller reads rarely belong to an import. */
 const MIN_KEYS = 20;
-/** About 100 bytes each. */
+/** Each takes about 100 bytes. */
 const MAX_KEYS = 20_000;

@@ -12,27 +12,27 @@ export function areLinked(conditions: readonly Condition[]): boolean {
 }
 
 /**
- * Their scans may read many rows for each that they give: of all resources with a code the other component of a composite is
- * looked up, and of all values in a range the unit.
+ * True if all scans may read many rows for each row that they return: composites look up the other component of all
+ * resources with a code, and ranges look up the unit of all values.
  */
 export function areSparse(conditions: readonly Condition[]): boolean {
   const scans = conditions.filter(({ scan, direct }) => scan !== undefined && direct === true);
   return scans.length > 0 && scans.every(isSparse);
 }
 
-/** It is a composite, or combines one with others. */
+/** True if it is a composite, or combines one with other criteria. */
 export function includesComposite({ criteria }: Condition): boolean {
   return criteria !== undefined && leavesOf(criteria).some(({ kind }) => kind === 'composite');
 }
 
-/** Its scan gives its first rows at once, or finds what refers to resources that can be counted first. */
+/** True if its scan returns its first rows at once, or begins with other resources that can be counted first. */
 export function isBrief(condition: Condition): boolean {
   return isLinked(condition) || (condition.direct === true && !isSparse(condition));
 }
 
 /**
- * Conditions on other resources, without a scan to begin with. PERF: to plan a statement that tests them takes longer than to
- * find their sets.
+ * True for conditions on other resources without a scan to begin with. PERF: planning a statement that tests them takes
+ * longer than finding their sets.
  */
 export function lackScans(conditions: readonly Condition[], scope: RowScope): boolean {
   const isScanned = (one: Condition): boolean => (isLinked(one) ? otherEnd(one, scope) !== undefined : isBrief(one));
@@ -40,8 +40,8 @@ export function lackScans(conditions: readonly Condition[], scope: RowScope): bo
 }
 
 /**
- * Their sets take longer to find than the first rows of a walk to test: those of ranges and texts, and of what resources refer
- * to. What refers to a resource takes longer to test.
+ * True if finding their sets takes longer than testing the first rows of a walk: the sets of ranges, texts and chains.
+ * Tests of `_has` take longer still.
  */
 export function haveLongSets(conditions: readonly Condition[]): boolean {
   const leaves = conditions.flatMap(({ criteria }) => (criteria === undefined ? [] : leavesOf(criteria)));
@@ -49,7 +49,7 @@ export function haveLongSets(conditions: readonly Condition[]): boolean {
 }
 
 /**
- * Rows of the first stretch of a walk: fewer where a test takes long, or where they are only tried before sets.
+ * Rows of the first stretch of a walk: fewer if a test takes long, or if they are only tried before sets.
  *
  * @param parameter the sort key: the walk begins in a range of it
  */
@@ -72,7 +72,7 @@ function isSparseIn(criteria: Criteria): boolean {
   return leavesOf(criteria).some((one) => one.kind === 'composite' || (one.kind === 'match' && asksForUnit(one.test)));
 }
 
-/** Selects the resources at the other end of a chain or a `_has`. Undefined where no range of an index is that, or it is sparse. */
+/** Selects the resources at the other end of a chain or a `_has`. Undefined if no index range does, or it is sparse. */
 export function otherEnd({ criteria }: Condition, scope: RowScope): Sql | undefined {
   if ((criteria?.kind !== 'chain' && criteria?.kind !== 'has') || isSparseIn(criteria.of)) return undefined;
   const inner = criteria.kind === 'has' ? innerScope(scope, criteria.type) : chainScope(scope, criteria.type);

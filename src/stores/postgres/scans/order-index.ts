@@ -11,7 +11,7 @@ import { IDS, INSTANTS } from '../rows/skip-row.js';
 import { shapeScan } from './shapes.js';
 
 /**
- * An index that has resources in the order of one sort key, each once. Its row is called `w` in statements.
+ * An index of resources in the order of one sort key, each once. Its row has the alias `w` in statements.
  *
  * ```text
  * _id            resource (project, type, id)
@@ -36,18 +36,18 @@ export interface OrderIndex {
   readonly isNumber: boolean;
   /** The number of the order in the skip index. */
   readonly skip: number;
-  /** Tests that the index lacks values, so that it cannot be walked. */
+  /** The condition that the index lacks values, so that it cannot be walked. */
   readonly lacks: Sql;
-  /** Resources with this value of the index. */
+  /** The condition of resources with this value of the index. */
   isValue(value: SqlValue): Condition;
-  /** Resources without a value; undefined if all have one. */
+  /** The condition of resources without a value; undefined if all have one. */
   readonly missing?: Condition;
 }
 
 /** An order of a skip index. */
 export type SkipKey = Pick<OrderIndex, 'valueOf' | 'isCut' | 'isNumber' | 'skip'>;
 
-/** Values of the bits of extremes.ts. */
+/** Number of values of the bits of extremes.ts. */
 const MARKS = 16;
 
 const W = sql`w`;
@@ -66,7 +66,7 @@ export function orderIndexOf(sort: SortKey, scope: RowScope): OrderIndex | undef
   const isMarked = (x: Sql): Sql => sql`${restriction(x)} AND ${x}.extreme & ${new Sql(String(mark), [])} <> 0`;
   const ofRow = valuesOf(table, X, sql`${scope.row}.key`, number, scope);
   const where = sql`${ofParameter(W, number, scope)} AND ${isMarked(W)}`;
-  // PERF: the index of codes has the marks, too: they are ranges of it.
+  // PERF: the index of codes includes the marks, which are ranges of it.
   const marks = Array.from({ length: MARKS }, (_, bits) => bits).filter((bits) => (bits & mark) !== 0);
   const isFirst =
     table === 'token' ? sql`${restriction(W)} AND w.extreme = ANY (${arrayText(marks)}::smallint[])` : isMarked(W);
@@ -130,7 +130,7 @@ function codelessScan(parameter: SqlValue, scope: RowScope): Sql {
     AND NOT ${exists(from, sql`${where} AND x.extreme & 3 <> 0`)}`;
 }
 
-/** What of the rows `w` of a table gives an order. */
+/** The value and the condition by which the rows `w` of a table are in an order. */
 export function orderedRows(table: Exclude<ValueTable, 'reference'>): OrderedRows {
   const { value, restriction, isNumber } = WALKS[table];
   return { value: value(W), restriction: restriction(W), isNumber };
@@ -146,7 +146,7 @@ interface Walk {
   value(x: Sql): Sql;
   readonly isCut: boolean;
   readonly isNumber: boolean;
-  /** As written in the index, so that PostgreSQL uses it. */
+  /** The condition as written in the index, so that PostgreSQL uses the index. */
   restriction(x: Sql): Sql;
 }
 

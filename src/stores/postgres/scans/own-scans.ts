@@ -14,7 +14,7 @@ import { shapesWithAll, shapeScan } from './shapes.js';
 import { TUNING } from './tuning.js';
 
 /**
- * Gives a condition a scan specific to PostgreSQL, if it is shorter or the only one:
+ * Gives a condition a scan specific to PostgreSQL, if that is shorter or the only scan:
  *
  * - A code is found by one row per resource. It is indexed with and without its system.
  * - `_lastUpdated` is a range of the index by instant of change.
@@ -77,7 +77,7 @@ function missingScan(criteria: Criteria, scope: RowScope): Sql | undefined {
   return shapeScan(scope.project, scope.collection!, key, presence.present ? 'some' : 'none');
 }
 
-/** Conditions that say which of the indexes by value holds a row of a table. */
+/** The condition of the rows that each index by value of a table holds. */
 export function indexesOf(table: IndexTable): readonly Sql[] {
   return INDEXES[table] ?? [TRUE];
 }

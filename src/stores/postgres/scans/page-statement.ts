@@ -8,12 +8,12 @@ import { TUNING } from './tuning.js';
 /** The parameters of a statement that finds a page, from some key of the order on. */
 export interface Asked {
   readonly order: PageOrder;
-  /** The first key of the order that counts: the keys before it are equal. */
+  /** The first key of the order that counts: the resources are equal in the keys before it. */
   readonly level: number;
   readonly need: number;
-  /** How many of these are shown: the last ones. The others are passed, with empty texts. */
+  /** How many of these are shown: the last ones. The others have empty texts. */
   readonly shown: number;
-  /** Its values begin with that key. */
+  /** The position where the page begins. Its values begin with the key of `level`. */
   readonly place: PagePosition | undefined;
   /** Ends the statement if the index has changed; see {@link epochHolds}. */
   readonly holds: Sql;
@@ -22,12 +22,12 @@ export interface Asked {
 const ID = sql`m.id`;
 
 /**
- * The page among resources whose first value is known: the texts of those on it, as `p` with `content` and the place `n`.
+ * The page among resources whose first value is known: its texts, as `p` with `content` and the place `n`.
  *
- * PERF: texts are read for the page alone, and later values for what can be on it.
+ * PERF: texts are read only for the page, and later values only for resources that can be on it.
  *
  * @param found a table with `key` and the first value `v`
- * @param isCut `v` is only the beginning of the value
+ * @param isCut true if `v` is only the beginning of the value
  */
 export function pageOf(asked: Asked, found: Sql, isCut: boolean): Sql {
   const { order, level } = asked;
@@ -48,12 +48,12 @@ export function passedIn({ need, shown }: Pick<Asked, 'need' | 'shown'>): number
   return Math.max(0, need - shown);
 }
 
-/** So many come before the page that they are better counted than found. */
+/** True if so many matches come before the page that counting them takes less time than finding them. */
 export function isDeep(asked: Pick<Asked, 'need' | 'shown'>): boolean {
   return passedIn(asked) > TUNING.deep;
 }
 
-/** PERF: the first value is the id, and nothing comes after it, so that the resources need not be read for it. */
+/** PERF: the first value is the id, and no key comes after it, so the resources are not read for it. */
 function sortedById({ order, level, need }: Asked, found: Sql): Sql {
   const direction = order.keys[level]!.descending === order.backwards ? sql`ASC` : sql`DESC`;
   return sql`SELECT t.key FROM ${found} t ORDER BY t.v ${direction} ${limited(need)}`;
@@ -79,7 +79,7 @@ export function oneResourceOf(scope: RowScope, row: Sql, key: Sql): Sql {
   return sql`CROSS JOIN LATERAL (SELECT * FROM resource y WHERE y.project = ${projectKey(scope.project)} AND y.key = ${key} OFFSET 0) ${row}`;
 }
 
-/** The resource with a key comes after the position, or before it. */
+/** The condition that the resource with a key comes after the position, or before it. */
 export function isBeyond({ order, level, place }: Asked, key: Sql): Sql {
   if (place === undefined) return TRUE;
   const row = { ...order.scope, row: sql`m` };
@@ -88,7 +88,7 @@ export function isBeyond({ order, level, place }: Asked, key: Sql): Sql {
   return sql`EXISTS (SELECT 1 FROM resource m WHERE ${allOf([sql`m.project = ${projectKey(order.scope.project)}`, sql`m.key = ${key}`, is])} OFFSET 0)`;
 }
 
-/** The rows of the first values, up to as many as are needed and all that are equal to the last of them. */
+/** Limits rows to the needed first values, and all rows that are equal to the last of them. */
 export function firstWithTies({ order, level, need }: Asked, value: Sql): Sql {
   if (need === Infinity) return sql``;
   const { descending } = order.keys[level]!;

@@ -43,7 +43,8 @@ export class RangeWalk {
       const [end, first] = rows[0] as readonly [string | null, string | null];
       append(found, foundTexts(rows, 2));
       if (end === null || found.length >= need) break;
-      // PERF: what comes next fills the page, and the walk ends there. As many rows are likely to be enough.
+      // PERF: the next rows probably fill the page, where the walk ends. The same number of rows is likely to be
+      // enough.
       const isNear = found.length * TUNING.nearPage >= need;
       if (!isNear) yield size;
       if (!isNear || wasNear) size *= growth;
@@ -62,12 +63,12 @@ export class RangeWalk {
     return found;
   }
 
-  /** The conditions whose scans have at most so many rows. */
+  /** The conditions whose scans have at most `limit` rows. */
   shortest(limit: number, conditions: readonly Condition[], run: Run): Promise<readonly Condition[]> {
     return this.#sizes.upTo(limit, conditions, run);
   }
 
-  /** How to test as many rows: by lists where those are short beside them. */
+  /** How to test this many rows: by lists of matches, if these are short in comparison. */
   async testOf(size: number, conditions: readonly Condition[], run: Run): Promise<(one: Condition) => Sql> {
     if (size < TUNING.listedFrom) return ({ test }) => test;
     const length = Math.min(size * TUNING.listedPerWalked, TUNING.maxListed);
@@ -77,12 +78,12 @@ export class RangeWalk {
   }
 }
 
-/** Adds what may be more than a call takes as arguments. */
+/** Adds texts, which may be more than a call takes as arguments. */
 export function append(found: string[], more: readonly string[]): void {
   for (const one of more) found.push(one);
 }
 
-/** The texts in a column; a page without matches has a row without one. */
+/** The texts in a column; a page without matches has a row without a text. */
 export function foundTexts(rows: readonly Row[], column: number): readonly string[] {
   return rows.map((row) => row[column] as string | null).filter((text) => text !== null);
 }
@@ -108,7 +109,7 @@ function cut({ isCut }: OrderIndex, value: string | number): string | number {
   return isCut ? [...String(value)].slice(0, CUT).join('') : value;
 }
 
-/** What is left of a stretch behind a value. @param isDone nothing with the value is left */
+/** The rest of a stretch after a value. @param isDone true if no row with the value is left */
 function further({ end, falling }: Stretch, { value }: OrderIndex, last: string, isDone: boolean): Stretch {
   const sign = isDone ? (falling ? sql`<` : sql`>`) : falling ? sql`<=` : sql`>=`;
   return { start: sql`${value} ${sign} ${last}`, end, falling };

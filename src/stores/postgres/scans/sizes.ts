@@ -13,7 +13,7 @@ interface Size {
 export class Sizes {
   readonly #known = new Map<Condition, Size>();
 
-  /** The conditions whose scans have at most so many rows, the shortest first. Others are read no further than that. */
+  /** The conditions whose scans have at most `limit` rows, the shortest first. Scans are read no further than that. */
   async upTo(limit: number, conditions: readonly Condition[], run: Run): Promise<readonly Condition[]> {
     const unknown = conditions.filter((one) => one.scan !== undefined && !this.#isKnown(one, limit));
     if (unknown.length > 0) {

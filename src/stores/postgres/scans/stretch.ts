@@ -15,17 +15,18 @@ export interface Stretch {
   readonly at?: SqlValue | undefined;
 }
 
-/** A test whether the row's key is among those of a scan. PERF: no condition of a join, so that the list is hashed once. */
+/** Tests whether the row's key is among those of a scan. PERF: not a join condition, so the list is hashed once. */
 export function isListed({ scan }: Condition, length: number): Sql {
   return sql`(r0.key IN (SELECT u.* FROM (${scan!}) u LIMIT ${length})) IS TRUE`;
 }
 
 /**
- * Walks some rows of an index. Its rows are the value at which it ended, the first value of the stretch, and the text,
- * in order; a single row without a text if it found nothing. Without values the page is complete: it is full, or the
- * stretch has ended. With values, resources with the value at which it ended are left out.
+ * Walks some rows of an index. Its rows are the value at which the walk ended, the first value of the stretch, and the
+ * text, in order; a single row without a text if it found nothing. Without values the page is complete: it is full, or
+ * the stretch has ended. With values, it omits the resources with the value at which the walk ended.
  *
- * PERF: a page that is full ends the walk, wherever it is: the order is written as that of the index, so that nothing sorts.
+ * PERF: a full page ends the walk at any row: the order is written like that of the index, so the database does not
+ * sort.
  *
  * @param size the number of rows
  */

@@ -17,20 +17,20 @@ import { arrayText } from '../rows/array.js';
 import { readMeta, type Runner, setMeta } from '../rows/meta.js';
 import { removeSkipRows } from '../rows/remove-skip-rows.js';
 
-/** True if the rows are made with the definitions of this process. @throws FhirError `unavailable` - by a newer version */
+/** True if the rows are made with our definitions. @throws FhirError `unavailable` - a newer version made them */
 export async function isMadeWith(runner: Runner, model: FhirModel): Promise<boolean> {
   const meta = await readMeta(runner, ['index_version', 'index_definitions']);
   return isOfThisVersion(meta.get('index_version')) && meta.get('index_definitions') === indexFingerprint(model);
 }
 
 /**
- * Takes a database over for these definitions: from now on rows are written with them, and rows of other definitions
+ * Takes a database over for these definitions: from now on, rows are written with them, and rows of other definitions
  * are queued for re-indexing. Runs inside a transaction of the default isolation level.
  *
  * Statements that write read `fhirgraph_writer` and so hold it until they are committed: writers with the previous
  * definitions are done when the lock is granted, and later writers find another generation.
  *
- * @param isNew nothing has been written yet
+ * @param isNew true if nothing has been written yet
  */
 export async function takeOver(runner: Runner, model: FhirModel, isNew: boolean): Promise<void> {
   await runner.run(sql`LOCK TABLE fhirgraph_writer IN ACCESS EXCLUSIVE MODE`);
@@ -92,11 +92,11 @@ export async function addWork(runner: Runner, changes: CodesByType, shard?: stri
   return pendingOf(runner);
 }
 
-/** Ends the work on a type of a project. Where it was the last one of the type, all processes hear that it is complete. */
+/** Ends the work on a type of a project. If it was the last of the type, all processes learn that it is complete. */
 export async function endWork(runner: Runner, shard: string, type: string): Promise<void> {
   await runner.run(sql`DELETE FROM fhirgraph_index_work WHERE project = ${shard} AND type = ${type}`);
   for (const statement of removeSkipRows(shard, type)) await runner.run(statement);
-  // Serialized: two that end concurrently would each still see the work of the other.
+  // Serialized, because two concurrent ends would each still see the work of the other.
   await runner.run(sql`SELECT 1 FROM fhirgraph_meta WHERE name = 'index_pending' FOR UPDATE`);
   const others = await runner.run(sql`SELECT 1 FROM fhirgraph_index_work WHERE type = ${type} LIMIT 1`);
   if (others.length > 0) return;

@@ -120,16 +120,16 @@ function indexWork(): readonly Sql[] {
 }
 
 /**
- * What gives pages in the order of a sort: marks of the smallest and largest value of each resource (see extremes.ts), the
- * index of strings by their sort form, and which parameters each resource has values of.
+ * Adds the data for pages in the order of a sort: marks of the smallest and largest value of each resource (see
+ * extremes.ts), the index of strings by their sort form, and which parameters each resource has values of.
  *
  * ```text
  * fhirgraph_shape   (project, key)           a set of parameters that have values: see shape-text.ts
  * resource.shape                             of the current version; null: deleted
  * ```
  *
- * Codes of more than 1,024 bytes, and tokens without one, have an index of their own, so that the one of all others holds them whole: it gives codes
- * in order, and counts need nothing else.
+ * Codes of more than 1,024 bytes, and tokens without a code, have an index of their own, so that the other index holds
+ * its codes whole: it gives codes in order, and counts need nothing else.
  */
 function ordered(): readonly Sql[] {
   return [
@@ -151,7 +151,7 @@ function ordered(): readonly Sql[] {
 }
 
 /**
- * The history of a type: versions know their type, and with the keys in the indexes a page is a range of each.
+ * The history of a type: versions record their type, and since the indexes include the keys, a page is a range of each.
  */
 function timelines(): readonly Sql[] {
   return [
@@ -166,8 +166,8 @@ function timelines(): readonly Sql[] {
 }
 
 /**
- * Removals: how many of the oldest versions of a resource were removed, and why it was erased. Statistics must not sample
- * contents: ANALYZE leaves those of a table alone that has become empty.
+ * Removals: how many of the oldest versions of a resource were removed, and why it was erased. Statistics must not
+ * sample contents, because ANALYZE keeps the old statistics of a table that has become empty.
  */
 function removals(): readonly Sql[] {
   return [
@@ -179,10 +179,10 @@ function removals(): readonly Sql[] {
 }
 
 /**
- * Indexes that answer alone: they hold all that a scan of values needs, so that it never looks into the table: its rows
- * are in another order. Systems and units have keys of one size, since an entry of an index is limited to 2,704 bytes.
+ * Covering indexes: they hold all columns that a scan of values needs, so that it never reads the table: its rows are
+ * in another order. Systems and units have keys of one size, because an index entry is limited to 2,704 bytes.
  *
- * Strings are whole in their index, as codes are, and long ones in another.
+ * Strings are whole in their index, like codes, and long ones are in another.
  */
 function covering(): readonly Sql[] {
   return [
@@ -242,7 +242,7 @@ function skipIndexes(): readonly Sql[] {
 }
 
 /**
- * Skip indexes of sets: the resources of a type have numbers, by which sets and lists name them.
+ * Skip indexes of sets: the resources of a type have numbers, which the sets and lists contain.
  *
  * ```text
  * fhirgraph_skip_key       (project, type, first)   the keys of resources from a number up, in order
@@ -250,14 +250,14 @@ function skipIndexes(): readonly Sql[] {
  */
 function skipSets(): readonly Sql[] {
   return [
-    // They are rebuilt.
+    // Skip indexes are rebuilt.
     ...['', '_type', '_written'].map((name) => `DELETE FROM fhirgraph_skip${name}`),
     'ALTER TABLE fhirgraph_skip_type DROP COLUMN asked',
-    // PERF: to decompress them would take longer than to read them.
+    // PERF: decompressing them would take longer than reading them.
     'ALTER TABLE fhirgraph_skip ALTER COLUMN data SET STORAGE EXTERNAL',
     `CREATE TABLE fhirgraph_skip_key (project uuid NOT NULL, type text COLLATE "C" NOT NULL, first int NOT NULL, keys uuid[] NOT NULL,
       PRIMARY KEY (project, type, first))`,
-    // Without statistics the planner would look numbers up in it, too, if it began with the same columns.
+    // Without statistics, the planner would also look up numbers in this index if it began with the same columns.
     'CREATE INDEX fhirgraph_skip_key_by_key ON fhirgraph_skip_key ((project::text), type, (keys[1]))',
   ].map((text) => new Sql(text, []));
 }

@@ -17,11 +17,12 @@ import { TUNING } from '../scans/tuning.js';
 /**
  * Counts the resources that meet conditions.
  *
- * - **few**: where a scan finds few rows, the others are tested on each of them. The first such look is one statement.
+ * - **few**: if a scan finds few rows, the other conditions are tested on each of them. The first such look is one
+ *   statement.
  * - **sets**: the skip index has the resources of each condition: see count-sets.ts.
- * - **short**: one index has the number.
- * - **listed**: each row of what one condition finds is looked up in lists of what the others find: see count-lists.ts. No row
- *   of a table is read for it: in another order than its own that takes a hundred times as long.
+ * - **short**: one index gives the number.
+ * - **listed**: each match of one condition is looked up in lists of the matches of the others: see count-lists.ts.
+ *   This reads no rows of a table, which takes a hundred times as long in an order that is not the table's own.
  */
 export class ConjunctionCount {
   readonly #scope: RowScope;
@@ -31,8 +32,8 @@ export class ConjunctionCount {
   readonly #skips: SkipSource | undefined;
 
   /**
-   * @param holds end a statement where the index has changed: one that a single process of the server answers, and one that
-   * it may divide among several
+   * @param holds conditions that end a statement if the index has changed: `one` for a statement in a single process of
+   * the server, `many` for one that may run in several
    * @param skips undefined: without skip indexes
    */
   constructor(scope: RowScope, holds: { readonly one: Sql; readonly many: Sql }, skips?: SkipSource) {
@@ -53,7 +54,7 @@ export class ConjunctionCount {
     return few ?? snapshot((inSnapshot) => this.#count(criteria, conditions, inSnapshot));
   }
 
-  /** The statements: of few rows, and of many. For people. */
+  /** The statements of an explanation: of few rows, and of many. */
   statements(criteria: Criteria, conditions: readonly Condition[]): readonly Sql[] {
     const scans = directScans(conditions);
     const broad = this.#short(criteria) ?? this.#listed(conditions);
@@ -84,7 +85,7 @@ export class ConjunctionCount {
     if (compared.length > 1) await this.#sizes.upTo(TUNING.countLook, compared, run);
     const counted = countOf(await run(this.#listed(conditions)));
     if (counted !== null) return counted;
-    // Such lists would take too much of the server's memory.
+    // The lists would take too much of the server's memory.
     const { start = { scan: allOfType(this.#scope), test: TRUE } } = longestFirst(conditions, this.#sizes);
     return countOf(await run(this.#ofFew([start], conditions, Infinity)))!;
   }
@@ -94,7 +95,7 @@ export class ConjunctionCount {
     return short && sql`SELECT ${short} WHERE ${this.#holds.many}`;
   }
 
-  /** The matches among the rows of the shortest scan, tested one by one; null where all scans are longer. */
+  /** The matches among the rows of the shortest scan, tested one by one; null if all scans are longer. */
   #ofFew(scans: readonly Condition[], conditions: readonly Condition[], look: number): Sql {
     const limit = look === Infinity ? sql`` : sql`LIMIT ${look + 1}`;
     const lists = scans.map(
@@ -121,8 +122,8 @@ export class ConjunctionCount {
   }
 
   /**
-   * The longest scan, each of its rows looked up in lists of what the others find, which are hashed once. Null where a list
-   * is too long for the memory.
+   * Looks up each row of the longest scan in lists of the matches of the other conditions, which are hashed once. Null
+   * if a list is too long for the memory.
    */
   #listed(conditions: readonly Condition[]): Sql {
     const lists = new CountLists();

@@ -5,12 +5,12 @@ import { TUNING } from '../scans/tuning.js';
 export class CountLists {
   readonly #scans: Sql[] = [];
 
-  /** Tests that the scan finds the row `r0`. Never NULL. */
+  /** The condition that the scan finds the row `r0`. Never NULL. */
   has(scan: Sql): Sql {
     return sql`${this.#contains(scan)} IS TRUE`;
   }
 
-  /** Tests that the scan does not find the row `r0`. */
+  /** The condition that the scan does not find the row `r0`. */
   lacks(scan: Sql): Sql {
     return sql`${this.#contains(scan)} IS NOT TRUE`;
   }

@@ -11,13 +11,13 @@ import { openConditionSets } from '../skip/sets/open-condition-sets.js';
 import type { SkipSource } from '../skip/read/skip-state.js';
 
 /**
- * Counts the resources that meet several conditions by intersecting sets of the skip index. Resources that the sets leave
- * open, mainly at the ends of ranges, and those written since are tested row by row. Undefined if there are no sets, or they
- * leave too much open.
+ * Counts the resources that meet several conditions by intersecting sets of the skip index. Resources that the sets
+ * leave open, mainly at the ends of ranges, and resources written since are tested row by row. Undefined if there are
+ * no sets, or they leave too much open.
  *
- * PERF: a resource in a set takes some nanoseconds, one that is looked up in a list of others 0.3 µs, a test up to 40 µs. The scan
- * of a composite looks up the other components of each resource with a code, as a test does, so that tests take no longer, also
- * where an alternative or a negation includes the composite.
+ * PERF: a resource takes some nanoseconds in a set, 0.3 µs if it is looked up in a list of others, and up to 40 µs if
+ * it is tested. The scan of a composite looks up the other components of each resource with a code, as a test does, so
+ * that tests take no longer, also if an alternative or a negation includes the composite.
  *
  * @param holds ends a statement if the index has changed
  * @param run runs statements in one snapshot

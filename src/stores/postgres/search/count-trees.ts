@@ -8,8 +8,8 @@ import { withOwnScan } from '../scans/own-scans.js';
 import type { Sizes } from '../scans/sizes.js';
 
 /**
- * Scans for criteria of several levels, mainly those of policies. The scan of an alternative reads its parts one after the
- * other. The scan of a conjunction reads its longest part, and looks each row up in lists of the others.
+ * Scans for criteria of several levels, mainly those of policies. The scan of a disjunction reads its parts one after
+ * the other. The scan of a conjunction reads its longest part, and looks each row up in lists of the others.
  */
 export class CountTrees {
   readonly #scope: RowScope;
@@ -36,7 +36,7 @@ export class CountTrees {
     };
   }
 
-  /** Tests that a negation does not exclude the row `r0`; undefined for other conditions, and if no scan finds what it excludes. */
+  /** The condition that a negation does not exclude the row `r0`; undefined for others, and without a scan for it. */
   lacks({ criteria }: Condition, lists: CountLists): Sql | undefined {
     if (criteria?.kind !== 'not') return undefined;
     const scan = this.#scanOf(criteria.of, lists);
@@ -127,7 +127,7 @@ export function longestFirst(conditions: readonly Condition[], sizes: Sizes): Or
 interface Ordered {
   readonly start: Condition | undefined;
   readonly others: readonly Condition[];
-  /** The condition without its scan. */
+  /** The conditions without a scan. */
   readonly rest: readonly Condition[];
 }
 

@@ -11,8 +11,8 @@ import { firstOfCodes, indexesOf, isOfCode } from '../scans/own-scans.js';
 import { shapeScan, shapesWith } from '../scans/shapes.js';
 
 /**
- * The expression that counts matches without reading resources: from the index of one parameter, or that of shapes.
- * Undefined if the criteria need more.
+ * The expression that counts matches without reading resources: from the index of one parameter, or from the index of
+ * shapes. Undefined if the criteria need more.
  *
  * PERF: a row of an index-only scan takes 0.1 µs or less. If resources have several values, those with one are added up, and
  * only the others are deduplicated.
@@ -66,13 +66,13 @@ function countOfMatches({ parameter, matches }: OneParameter, scope: RowScope): 
     return sql`(SELECT count(*) FROM (SELECT DISTINCT d.resource FROM (${unionAll(rows)}) d) e)`;
   };
   const each = (which: Sql): Sql => sql`(${sum(ranges.map((range) => sql`(SELECT count(*) ${range(which)})`))})`;
-  // A resource refers to a target once.
+  // A resource has at most one row for a target.
   if (table === 'reference') return matches.length === 1 && isOfOneTarget(matches[0]!) ? each(TRUE) : distinct(TRUE);
   const repeats = sql`EXISTS (${shapesWith(scope.project, scope.collection!, key, 'several')})`;
   if (table !== 'token') {
     return sql`(CASE WHEN ${repeats} THEN ${each(ALONE)} + ${distinct(SEVERAL)} ELSE ${each(TRUE)} END)`;
   }
-  // Each row that is found has the code.
+  // Every found row has the code.
   const isOfOneCode = only !== undefined && requiredCodes(only)?.length === 1;
   if (!matches.every((one) => isOfCode(one))) {
     if (!isOfOneCode) return distinct(TRUE);
@@ -83,7 +83,7 @@ function countOfMatches({ parameter, matches }: OneParameter, scope: RowScope): 
   return sql`(${each(sql`x.extreme < 4`)} + (CASE WHEN ${repeats} THEN ${distinct(sql`x.extreme >= 4 AND x.extreme < 8`)} ELSE 0 END))`;
 }
 
-/** Tests that some value is another code. A resource has two rows for a code that is also indexed in lower case. */
+/** True for a test that some value has another code. A code that is also indexed in lower case has two rows. */
 function isOtherCode(test: ValueTest): test is TokenTest & { readonly code: string } {
   if (test.kind !== 'token' || test.negated !== true || test.code === undefined) return false;
   const { folded, system, noSystem, below, except } = test;
@@ -107,7 +107,7 @@ function sum(counts: readonly Sql[]): Sql {
   return counts.reduce((all, one) => sql`${all} + ${one}`);
 }
 
-/** Disjoint conditions, each a range of one index: those of a single test, otherwise one condition for all tests in each index. */
+/** Disjoint conditions, each a range of one index: the scans of a single test, otherwise one condition per index. */
 function rangesOf(table: IndexTable, lookups: readonly Lookup[]): readonly Sql[] {
   const scans = disjointScans(lookups);
   if (scans !== undefined) return scans;

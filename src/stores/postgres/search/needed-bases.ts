@@ -12,23 +12,23 @@ import { postgresDialect } from '../rows/dialect.js';
 import type { SearchIndex } from './search.js';
 
 /**
- * Runs searches without their base, where none of the references that they look at is absolute and below that base.
+ * Runs searches without their base, if none of the references that they read is absolute and below that base.
  *
- * PERF: each request over HTTP has a base, and few projects have such references. With a base, a test of a reference reads two
- * tables, and the skip index has neither its set nor an order by references. One look says whether the base is needed, and
- * stays known. Each statement without the base fails if such a reference has been written since, as it does after a change
- * of the index; then the search runs again with its base.
+ * PERF: each request over HTTP has a base, and few projects have such references. With a base, a test of a reference
+ * reads two tables, and the skip index has neither its set nor an order by references. One check shows whether the base
+ * is needed, and its result is kept. Each statement without the base fails if such a reference has been written since,
+ * as it does after a change of the index; then the search runs again with its base.
  */
 export class NeededBases {
   readonly #model: FhirModel;
-  /** How many searches are left until the next look at what was needed; 0: not needed. */
+  /** How many searches with their base are left until the next check; 0: the base is not needed. */
   readonly #known = new Map<string, number>();
 
   constructor(model: FhirModel) {
     this.#model = model;
   }
 
-  /** @param beside further parameters of the type: the one of a search by reference */
+  /** @param beside further parameters of the type: the parameter of a search by reference */
   async find<Index extends SearchIndex, Result>(
     query: SearchQuery,
     beside: readonly string[],
@@ -60,7 +60,7 @@ export class NeededBases {
   }
 }
 
-/** The query as it would be searched now. For people. */
+/** The query as it would be searched now, for an explanation. */
 export async function localized(
   query: SearchQuery,
   beside: readonly string[],
@@ -76,13 +76,13 @@ async function look(lacks: Sql, run: Run): Promise<number> {
   return (await run(sql`SELECT 1 WHERE ${lacks}`)).length > 0 ? 0 : SEARCHES;
 }
 
-/** Searches with a base until the next look. */
+/** Searches with a base until the next check. */
 const SEARCHES = 1_000;
 const MAX_KNOWN = 4_096;
 
 const X = sql`x`;
 
-/** Tests that none of the query's references is below its base. Undefined: it may need its base all the same. */
+/** The condition that none of the query's references is below its base. Undefined: the base may be needed anyway. */
 function lacksOwnUrls(query: SearchQuery, beside: readonly string[], model: FhirModel): Sql | undefined {
   const { baseUrl, project, type, criteria, sort } = query;
   if (baseUrl === undefined) return undefined;
@@ -100,7 +100,7 @@ function lacksOwnUrls(query: SearchQuery, beside: readonly string[], model: Fhir
   const urls = ownUrlRanges(undefined, undefined, X, { project, dialect, baseUrl });
   return allOf([
     ...tests(sql`uri`, used, urls),
-    // References of resources inside others are in groups as well, so there may be no such resources.
+    // References of contained resources are in groups as well, so there must be no such resources.
     ...tests(sql`quantity`, linksInside(type, criteria, model), []),
   ]);
 }
@@ -111,7 +111,7 @@ function readsReferences({ type, parameter: code }: TypeParameter, model: FhirMo
   return parameter?.type === 'reference';
 }
 
-/** The links to resources inside others whose references the criteria look at. */
+/** The links to contained resources whose references the criteria read. */
 function linksInside(type: string, criteria: Criteria, model: FhirModel): readonly TypeParameter[] {
   switch (criteria.kind) {
     case 'and':

@@ -70,7 +70,7 @@ function versionStatement(keys: readonly ResourceKey[]): Sql {
     CROSS JOIN LATERAL (${oneVersion(shard, sql`k.key`, sql`= k.version`)}) AS v`;
 }
 
-/** Versions of a resource, newest first. They are counted without gaps; the oldest may have been purged. */
+/** Versions of a resource, newest first. Their numbers have no gaps; the oldest may have been purged. */
 export async function history(
   key: ResourceKey,
   page: { readonly offset: number; readonly limit: number },
@@ -91,7 +91,7 @@ export async function history(
   return { entries, total: (rows[0]?.[0] as number | undefined) ?? 0 };
 }
 
-/** The current version and earlier ones, up to the number asked for. */
+/** The current version and earlier ones, if their numbers fit a condition. */
 function oneVersion(shard: string, key: Sql, fits: Sql): Sql {
   return sql`SELECT c.version, c.updated, c.content, c.erased FROM resource c
       WHERE c.project = ${shard} AND c.key = ${key} AND c.version ${fits}

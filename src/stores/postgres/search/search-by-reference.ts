@@ -33,8 +33,8 @@ export async function searchByReference(
   const wanted = [...byName.keys()];
   const statement = byReferenceStatement(model, query, parameter, [...byName.values()], index);
   const select = (run: Run): Promise<readonly Row[]> => run(prepared(cutRows(statement!, wanted, options)));
-  // PERF: conditions on other resources look costly to the server. Outside of a snapshot it would compile the statement, which
-  // takes a hundred times as long as the statement itself.
+  // PERF: conditions on other resources look costly to the server. Outside of a snapshot, it would compile the
+  // statement, which takes a hundred times as long as the statement itself.
   const isSlow = areLinked(conditionsIn(query, scopeOf(model, query)));
   const isEmpty = wanted.length === 0 || statement === undefined;
   const rows = isEmpty ? [] : await (isSlow ? index.snapshot(select) : select(index.run));
@@ -73,7 +73,7 @@ interface TargetPage {
   total: number;
 }
 
-/** A target that so many refer to that its page is worth a search of its own. */
+/** The page of a target with so many references that it is worth a search of its own. */
 async function ofBroadTarget(
   model: FhirModel,
   query: SearchQuery,
@@ -100,17 +100,17 @@ async function ofBroadTarget(
   return { contents: [...contents], total: counted ?? 0 };
 }
 
-/** One row more than the call may return shows that there are too many. A target without matches has a row, too. */
+/** One row more than the call may return shows that there are too many. A target without matches has a row too. */
 function cutRows(statement: Sql, targets: readonly string[], options: CallOptions | undefined): Sql {
   const max = options?.maxResources;
   return max === undefined || !Number.isFinite(max) ? statement : sql`${statement} LIMIT ${max + targets.length + 1}`;
 }
 
 /**
- * The one statement behind {@link searchByReference}: a page per target, searched separately, so that the limit applies
- * to each and no further rows are read. Rows are the target's position from 1 up, the content, the total, and whether so
- * many refer to the target that its page is left out. Content and total are null if not requested or absent. In the order
- * of each page.
+ * The only statement behind {@link searchByReference}: a page per target, searched separately, so that the limit
+ * applies to each and no further rows are read. Rows are the target's position from 1 up, the content, the total, and
+ * whether the target has so many references that its page is omitted. Content and total are null if not requested or
+ * absent. In the order of each page.
  */
 export function byReferenceStatement(
   model: FhirModel,

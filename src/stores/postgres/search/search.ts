@@ -18,10 +18,10 @@ import { SERIALLY } from '../database/serially.js';
 import type { SkipCache } from '../skip/read/skip-cache.js';
 import type { NoteStale, SkipSource } from '../skip/read/skip-state.js';
 
-/** When the statements of a search may run; see {@link epochHolds}. */
+/** The conditions under which the statements of a search may run; see {@link epochHolds}. */
 export interface Validity {
   readonly epoch: string;
-  /** They were made for a database in which this holds; see needed-bases.ts. */
+  /** A condition on the database that the statements assume; see needed-bases.ts. */
   readonly lacks?: Sql | undefined;
 }
 
@@ -49,7 +49,7 @@ export async function search(model: FhirModel, query: SearchQuery, index: Search
   return { matches, total: counted ?? matches.length };
 }
 
-/** The texts of a page of matches: by one statement where few match or their order is that of an index by id. */
+/** The texts of a page of matches: by one statement if few match, or if their order is that of an index by id. */
 export async function pageTexts(
   model: FhirModel,
   query: SearchQuery,
@@ -99,8 +99,8 @@ function plainPage(query: SearchQuery, scope: RowScope, validity: Validity): Sql
 }
 
 /**
- * True if the index is in this epoch; otherwise the whole statement fails, and index-status.ts runs it again. The
- * condition has no columns, so it reads a single row, once.
+ * The condition that the index is in this epoch; otherwise the whole statement fails, and index-status.ts runs it
+ * again. The condition has no columns, so it reads a single row, once.
  *
  * @param serially {@link SERIALLY}, for statements that read a bounded number of rows
  */

@@ -1,6 +1,6 @@
 /**
- * A read that concurrent callers share. Each caller gets the result of a read that began after it asked, so that it sees
- * what was committed before. While one is running, all that ask wait for the next one.
+ * A read that concurrent callers share. Each caller gets the result of a read that began after its call, so that it
+ * sees all earlier commits. While a read is running, new callers wait for the next one.
  */
 export class SharedRead<Result> {
   readonly #read: () => Promise<Result>;

@@ -7,7 +7,7 @@ type Keys = readonly ResourceKey[];
 /** Runs a read in statements of its own. */
 type Read = (keys: Keys, signal: AbortSignal | undefined) => Promise<readonly ReadResult[]>;
 
-/** Runs small reads that come at the same time as one. */
+/** Runs small reads that arrive at the same time as one read. */
 export class SmallReads {
   readonly #read: Read;
   readonly #groups: CallGroups<Keys, readonly ReadResult[]>;
@@ -33,5 +33,5 @@ export class SmallReads {
   }
 }
 
-/** Others should not wait for the resources of a large read. */
+/** Other reads should not wait for the resources of a large read. */
 const MAX_KEYS = 4;

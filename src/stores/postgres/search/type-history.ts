@@ -14,7 +14,7 @@ export async function typeHistory(query: TypeHistoryQuery, run: Run): Promise<re
   const { limit } = timeWindowOf(query);
   const shard = projectKey(query.project);
   const versions = query.ids === undefined ? ofType(query, shard) : ofResources(query, query.ids, shard);
-  // The version before may be a deletion, and then this one created the resource again; or it was purged.
+  // If the version before is a deletion, this one created the resource again. The version before may also be purged.
   const rows =
     await run(sql`SELECT r.id, h.version = 1 OR (b.version IS NOT NULL AND b.content IS NULL), h.version, h.updated,
       h.content, r.erased
@@ -63,7 +63,7 @@ function ofResources(query: TypeHistoryQuery, ids: readonly string[], shard: str
         AND (updated, resource, version) < (${before})`;
 }
 
-/** The columns of the version that the page begins after. Versions that cannot be are before all of their instant. */
+/** The columns of the version after which the page begins. Impossible versions come before all of their instant. */
 function positionOf(query: TypeHistoryQuery): Sql {
   const { project, type, after } = query;
   const { until } = timeWindowOf(query);

@@ -16,9 +16,9 @@ import { FORMAT, HEADER, IDS, SETS, SKIP_TUNING } from '../rows/skip-row.js';
 /**
  * Builds skip indexes: after searches that had none, and for loaded types before the store closes.
  *
- * While one is built, commits note what they write since before the snapshot of the build: first the type is marked, then the
- * commits that may not have seen the mark end, then the snapshot begins. An erasure removes the mark, so the build cannot write
- * back what the erasure has removed.
+ * Commits note their writes from before the snapshot of a build: first the type is marked, then the commits that may
+ * not have seen the mark end, then the snapshot begins. An erasure removes the mark, so the build cannot write back the
+ * values that the erasure has removed.
  */
 export class SkipIndexes {
   readonly #connections: Connections;
@@ -38,7 +38,7 @@ export class SkipIndexes {
     this.#cache = cache;
   }
 
-  /** Notes that a search had no skip index, or had to look at many writes. PERF: the next {@link begin} starts the work. */
+  /** Notes that a search had no skip index, or tested many writes. PERF: the next {@link begin} starts the work. */
   noteStale(stale: StaleType): void {
     const name = `${stale.project} ${stale.type}`;
     const isUnused = stale.isUnused || this.#stale.get(name)?.isUnused === true;
@@ -61,8 +61,9 @@ export class SkipIndexes {
   /**
    * Starts the work that searches have noted. PERF: searches rarely note any.
    *
-   * A pool of one connection starts nothing: its calls would have no other. Over a pool of four or more, types that this process
-   * has built before continue beside other work: they mostly need a layer, and to build all of another type can take a minute.
+   * With a pool of one connection, nothing starts, because calls would have no other connection. With a pool of four or
+   * more, types that this process has built before do not wait for other builds: they mostly need a layer, and a whole
+   * build of another type can take a minute.
    */
   begin(): void {
     const { size } = this.#connections;
@@ -73,13 +74,13 @@ export class SkipIndexes {
       .filter(([name, stale]) => now >= this.#next(name, stale) && (!isBeside || this.#last.has(name)))
       .map(([, stale]) => stale);
     this.#stale.clear();
-    // Drops the results: each would keep those before it alive.
+    // Drops the results, because each would keep the earlier ones alive.
     if (due.length > 0) this.#work = Promise.all([this.#work, this.make(due)]).then(() => undefined);
   }
 
   /**
-   * Builds the skip indexes of the types that this process has loaded. Builds that its searches have started get some time to
-   * end: otherwise processes that live only as long as one search would never have any.
+   * Builds the skip indexes of the types that this process has loaded. Builds that its searches have started get some
+   * time to end: otherwise, processes that live only as long as one search would never have an index.
    */
   async finish(): Promise<void> {
     const loaded = [...this.#written.values()].filter(({ count }) => count >= SKIP_TUNING.minLoad);
@@ -171,7 +172,7 @@ async function isStale(connection: Connection, project: string, type: string): P
       AND s.subject = ${IDS}::bigint AND s.value = ${HEADER} AND m.name = 'index_epoch' AND s.data::jsonb ->> 'epoch' = m.value)`);
   const [resources, written, format] = row as [unknown, unknown, string | null];
   if (Number(resources) < minResources()) return false;
-  // Processes of two versions would rebuild it in turn.
+  // Otherwise, processes of two versions would rebuild it in turn.
   if (Number(format) > FORMAT) return Number(written) > abandoned;
   return Number(written) > maxFresh || Number(format) < FORMAT;
 }
@@ -213,14 +214,14 @@ function warn(error: unknown): void {
 
 /** The smallest pool that works on two types at a time. */
 const MIN_BESIDE = 4;
-/** The most types that are remembered. */
+/** Maximum types that are remembered. */
 const MAX_NOTED = 1_000;
 
 /**
  * The pause between two attempts, in milliseconds.
  *
- * @param duration of the last one
- * @param isUnused searches do not use the index, or will stop before it is rebuilt
+ * @param duration the duration of the last attempt
+ * @param isUnused true if searches do not use the index, or will stop before it is rebuilt
  */
 export function pauseAfter(duration: number, isUnused: boolean): number {
   return Math.max(MIN_PAUSE_MS, duration * (isUnused ? 1 : 4));

@@ -11,10 +11,10 @@ import { ofType } from './read/skip-state.js';
 import { FORMAT, HEADER, IDS, SETS, type SkipHeader } from '../rows/skip-row.js';
 
 /**
- * Compares skip indexes with the resources: builds each again, in temporary tables or as one more layer. Types with writes since
- * their index was built are left out, because a search does not trust their rows alone.
+ * Compares skip indexes with the resources: builds each one again, in temporary tables or as one more layer. Skips
+ * types with writes since their index was built, because searches do not rely on their rows alone.
  *
- * @returns a line for each that has wrong rows
+ * @returns a line for each skip index with wrong rows
  */
 export async function verifySkipIndexes(
   model: FhirModel,

@@ -6,16 +6,16 @@ import type { Runner } from '../../rows/meta.js';
 import { ofType } from '../read/skip-state.js';
 import { endsWhenSilent } from '../../database/silence.js';
 
-/** Selects the stored rows `s` of a type that the made ones replace. */
+/** Conditions of the stored rows `s` of a type that the made ones replace. */
 export interface Replaced {
-  /** Of `fhirgraph_skip`. */
+  /** On `fhirgraph_skip`. */
   readonly rows: Sql;
-  /** Of `fhirgraph_skip_key`. */
+  /** On `fhirgraph_skip_key`. */
   readonly keys: Sql;
 }
 
 /**
- * Begins a transaction that makes skip indexes, and sees one moment's state.
+ * Begins a transaction that makes skip indexes from one consistent state.
  *
  * Its limits replace those of the host: gathering the values of a parameter takes seconds at a million resources.
  */
@@ -28,7 +28,8 @@ export function beginMaking(): Sql {
 /**
  * Creates the temporary tables in which a transaction gathers the rows of a skip index.
  *
- * The transaction changes and locks no stored row until all are made, which can take a minute: an erasure would have to wait.
+ * The transaction changes and locks no stored row until all rows are made, which can take a minute: erasures would have
+ * to wait.
  */
 export async function createMadeRows(runner: Runner): Promise<void> {
   await runner.run(sql`CREATE TEMP TABLE fhirgraph_made (LIKE fhirgraph_skip INCLUDING STORAGE) ON COMMIT DROP`);
@@ -41,7 +42,7 @@ export async function createMadeRows(runner: Runner): Promise<void> {
  * This is one message, so locks last as long as its statements, even if this process hangs. The first lock is that of
  * the mark, as in erasures (see remove-skip-rows.ts), so the two cannot deadlock.
  *
- * @throws the server's error - the mark was taken away; another attempt is possible
+ * @throws the server's error - the mark was removed; another attempt is possible
  */
 export async function publishMadeRows(
   connection: Connection,

@@ -14,7 +14,7 @@ import { ofType } from '../read/skip-state.js';
  *
  * @param resources selects the key and the shape of each
  * @param first the first number
- * @returns how many they are
+ * @returns their number
  */
 export async function numberResources(runner: Runner, resources: Sql, first: number): Promise<number> {
   await runner.run(
@@ -46,7 +46,7 @@ export async function writeKeys(
 
 /** The numbers of resources that have values of the same parameters. */
 export interface NumbersOfShape {
-  /** The keys of the parameters; negative for those of which the resources have several values. */
+  /** The keys of the parameters; negative if the resources have several values. */
   readonly parameters: readonly number[];
   readonly own: Int32Array;
 }
@@ -64,7 +64,7 @@ export async function* numbersByShape(
   }
 }
 
-/** Divides parameters into those that are read together. @param values the most values that one statement reads */
+/** Divides parameters into those that are read together. @param values maximum values that one statement reads */
 export function* parametersTogether(
   parameters: readonly number[],
   resources: number,

@@ -16,7 +16,7 @@ export function referenceKeyOf(key: SortKey, scope: RowScope): SkipKey | undefin
   return { valueOf: orderTerms([key], scope)[0]!.value, isCut: true, isNumber: false, skip: number as number };
 }
 
-/** Orders resources by the places of their references in the order of texts: by the first place of each, and by the last. */
+/** Orders resources by the places of their references in the order of texts: by the first of each, or by the last. */
 export class ReferenceOrder {
   /** The place plus one; 0 without a reference. */
   readonly #smallest: Uint32Array;
@@ -44,7 +44,7 @@ export class ReferenceOrder {
     return this.#smallest.some((place, number) => this.#largest[number] !== place);
   }
 
-  /** The granules. Equal places are never in two, and a place that many resources refer to gets a granule of its own. */
+  /** The granules. Equal places are never in two granules, and a place with many resources gets its own granule. */
   granules(descending: boolean): readonly (Omit<Granule, 'start'> & { readonly place: number })[] {
     const { granule } = SKIP_TUNING;
     const [numbers, ends] = sorted(descending ? this.#largest : this.#smallest, this.#end);

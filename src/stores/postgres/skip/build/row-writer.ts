@@ -12,7 +12,7 @@ export class RowWriter {
   #rows: Row[] = [];
   #length = 0;
 
-  /** @param mark of the layer */
+  /** @param mark the mark of the layer */
   constructor(runner: Runner, type: { readonly project: string; readonly type: string }, mark = '') {
     this.#runner = runner;
     this.#type = type;
@@ -41,5 +41,5 @@ export class RowWriter {
   }
 }
 
-/** Characters of rows that are written together. */
+/** Maximum characters of rows that are written together. */
 const MAX_BATCH = 1_000_000;

@@ -46,8 +46,8 @@ export interface SkippedType {
 }
 
 /**
- * Makes the rows of the skip index of a type of a project, inside a transaction that sees one moment's state: see skip-row.ts
- * and made-rows.ts.
+ * Makes the rows of the skip index of a type of a project, inside a transaction that sees one consistent state: see
+ * skip-row.ts and made-rows.ts.
  *
  * PERF: the server gathers the numbers of resources, four bytes each, and this process turns them into lists and sets: 0.01 µs
  * per number, some milliseconds at a time.
@@ -87,7 +87,8 @@ class SkipBuilder {
   }
 
   /**
-   * The sets of resources with values, of narrow components too, and with several. Resources of one shape have values of the same parameters.
+   * The sets of resources with values, also of narrow components, and with several values. Resources of one shape have
+   * values of the same parameters.
    *
    * @returns the parameters with values, by code
    */
@@ -144,7 +145,7 @@ class SkipBuilder {
    * The granules of an order. Equal values are never in two granules, and a value that many resources have gets a granule of
    * its own.
    *
-   * @returns false where none has a value
+   * @returns false if no resource has a value
    */
   async #granules(index: MadeOrder, subject: number, several: boolean): Promise<boolean> {
     const { granule } = SKIP_TUNING;
@@ -159,7 +160,7 @@ class SkipBuilder {
     });
     if (granules.length === 0) return false;
     const order = { sort: index.skip, subject, several };
-    // Of an order by ends nobody asks what it lacks.
+    // No search asks which resources an order by ends lacks.
     const all = subject === BY_END ? this.#emptySet() : this.#all;
     for await (const row of granuleRows(order, granules, all)) await this.#writer.add(row);
     return true;
@@ -250,5 +251,5 @@ function otherLargest({ where }: Pick<OrderIndex, 'where'>): Sql {
   return sql`${where} AND w.extreme & ${SMALLEST | LARGEST}::int = ${LARGEST}::int`;
 }
 
-/** Numbers that are read together, at most about four times as many bytes. */
+/** Maximum numbers that are read together, each about four bytes. */
 const MAX_NUMBERS = 4_000_000;

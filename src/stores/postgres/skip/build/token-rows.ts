@@ -62,7 +62,7 @@ export async function* rowsOfTokens(
     await turn();
     if (systems.size > MAX_SYSTEMS) {
       const many: SystemsOf = { same: [], own: [], areMany: true };
-      // What the oldest layer does not have, others need not have.
+      // Without a row in the oldest layer, the systems are not kept. A later layer must say so itself.
       if (first > 0) yield { sort: SETS, subject: parameter, value: systemsName(code), data: JSON.stringify(many) };
       continue;
     }
@@ -80,10 +80,10 @@ export async function* rowsOfTokens(
   }
 }
 
-/** Systems of a code, or of a parameter, that have sets of their own. */
+/** Maximum systems of a code, or of a parameter, that have sets of their own. */
 const MAX_SYSTEMS = 64;
 
-/** A null code means one of those that are not frequent. */
+/** A null code means an infrequent code. */
 export type TokenRow = readonly [code: string | null, system: string, data: string];
 
 function bySystem(rows: readonly TokenRow[]): Map<string, string[]> {

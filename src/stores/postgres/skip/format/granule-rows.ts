@@ -15,7 +15,7 @@ export interface Granule {
   readonly numbers: Int32Array;
 }
 
-/** The rows of an order. @param several some resources have several values */
+/** The rows of an order. @param several true if some resources have several values */
 export async function* granuleRows(
   { sort, subject, several }: { readonly sort: number; readonly subject: number; readonly several: boolean },
   granules: readonly Granule[],

@@ -9,14 +9,14 @@ import { anyOf, Sql, sql } from '../../../sql/sql.js';
 import { intervalScan } from '../../scans/walk-bounds.js';
 import { endOfShort, type RangeCriteria } from '../../../sql/skip/range-tests.js';
 
-/** How the values of a range are read: on the row `x` of each. */
+/** How the values of a range are read, each from a row `x`. */
 export interface RangeValues {
-  /** The values of an order, with a condition. @param largest of each resource, or else its smallest one */
+  /** The values of an order, with a condition. @param largest the largest value of each resource, else the smallest */
   from(largest: boolean): Sql;
-  /** Of the resource. */
+  /** The key of the resource. */
   readonly key: Sql;
   readonly value: Sql;
-  /** It is in the range. */
+  /** The condition that the value is in the range. */
   readonly test: Sql;
   /** The resources with long intervals that begin before the range and match. */
   readonly reaching?: LongScan | undefined;
@@ -26,10 +26,10 @@ export interface RangeValues {
 
 /** How the resources with long intervals are found. */
 export interface LongScan {
-  /** None of these ends before it. Every long interval that ends after it is one of these, if it begins before the range ends. */
+  /** None of them ends before it. They include all long intervals that end after it and begin before the range ends. */
   readonly bound: number;
   readonly scan: Sql;
-  /** Selects those that end before the next value, regardless of where they begin. */
+  /** Selects the intervals that end before the next value, regardless of where they begin. */
   before(next: number | undefined): Sql;
 }
 

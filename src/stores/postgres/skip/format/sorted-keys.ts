@@ -54,7 +54,7 @@ export class SortedKeys {
     return places;
   }
 
-  /** The first place whose key is not less. */
+  /** The first place whose key is not less than the searched one. */
   #lowest(words: Uint32Array, at: number): number {
     let [low, high] = [0, this.size];
     while (low < high) {

@@ -11,7 +11,7 @@ export type UnitNumbers = readonly [system: string, code: string | null, unit: s
 /**
  * The resources by the names of the sets of their units.
  *
- * @param rows those of one parameter, each unit once
+ * @param rows the rows of one parameter, each unit once
  * @param keep chooses the units that have sets
  */
 export async function numbersByUnit(

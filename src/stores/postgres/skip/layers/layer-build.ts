@@ -46,7 +46,7 @@ export class LayerBuilder {
     yield* this.#references(known.orders);
   }
 
-  /** What the oldest layer has. */
+  /** The sets and orders of the oldest layer. */
   async #known(): Promise<{ readonly sets: ReadonlySet<string>; readonly orders: ReadonlySet<number> }> {
     const { project, type } = this.#source.scope;
     const rows = await this.#run(sql`SELECT s.sort, s.subject, s.value FROM fhirgraph_skip s
@@ -60,7 +60,7 @@ export class LayerBuilder {
     return { sets, orders };
   }
 
-  /** The sets of resources with values, and with several. */
+  /** The sets of resources with values, and with several values. */
   async *#presence(): AsyncGenerator<Row> {
     const sets = new Map<string, number[]>();
     const add = (name: string, own: Int32Array): void => {

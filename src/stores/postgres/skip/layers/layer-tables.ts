@@ -19,7 +19,7 @@ export interface LayerSource {
   readonly left: KeySet;
   /** The layer; the temporary table `fhirgraph_number` has its resources. */
   readonly layer: SkipLayer;
-  /** Granules that become twice as large as others are divided. */
+  /** True if granules that become twice as large as others are divided. */
   readonly divides: boolean;
 }
 
@@ -48,7 +48,7 @@ export class LayerTables {
     return [...this.codes].filter(([, code]) => isIn(code)).map(([key]) => key);
   }
 
-  /** Joins the rows `x` of a resource. PERF: OFFSET keeps the planner from reading those of others. */
+  /** Joins the rows `x` of a resource. PERF: OFFSET keeps the planner from reading the rows of other resources. */
   rowsOf(table: ValueTable, parameters: readonly number[], columns: Sql, where: Sql): Sql {
     return sql`CROSS JOIN LATERAL (SELECT w.parameter, ${columns} FROM ${TABLE_NAMES[table]} w
       WHERE w.project = ${projectKey(this.#scope.project)} AND w.resource = m.resource
@@ -60,5 +60,5 @@ export class LayerTables {
   }
 }
 
-/** The most values that one statement reads, about a hundred bytes each. */
+/** Maximum values that one statement reads, about a hundred bytes each. */
 const MAX_VALUES = 100_000;

@@ -87,7 +87,7 @@ interface Cut {
   readonly isTie: boolean;
 }
 
-/** Granules like those of a build: equal values are never in two, and a value of many resources has one of its own. */
+/** Granules like those of a build: equal values are never in two, and a value of many resources has its own granule. */
 function granulesOf(entries: readonly OrderEntry[]): readonly Cut[] {
   const { granule } = SKIP_TUNING;
   const sorted = [...entries].sort((one, other) => compareValues(one.value, other.value));

@@ -27,8 +27,9 @@ import {
 import { ofType, SkipStates } from '../read/skip-state.js';
 
 /**
- * Makes a layer of the resources written since, and merges layers that are not much larger into it. So a resource is rewritten
- * only a few times, each time with several times as many others. Runs inside a transaction that sees one moment's state.
+ * Makes a layer of the resources written since, and merges layers that are not much larger into it. So a resource is
+ * rewritten only a few times, each time with several times as many others. Runs inside a transaction that sees one
+ * consistent state.
  *
  * @returns the rows that the made ones replace. Undefined if all must be rebuilt: there is no valid skip index, or layers have
  * become large

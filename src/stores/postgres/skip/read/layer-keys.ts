@@ -1,7 +1,7 @@
 import type { LayerRows } from './layer-rows.js';
 import type { SortedKeys } from '../format/sorted-keys.js';
 
-/** The numbers of keys, of each layer that has them. @param keys their bytes, one after the other */
+/** The numbers of keys in each layer that has them. @param keys their bytes, one after the other */
 export async function placesIn(layers: readonly LayerRows[], keys: Buffer): Promise<readonly number[]> {
   const numbers: number[] = [];
   for (const { first, keys: own } of await withKeys(layers)) {

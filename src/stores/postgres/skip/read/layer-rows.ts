@@ -18,8 +18,8 @@ export class LayerRows implements SkipLayer {
   readonly #cache: SkipCache;
 
   /**
-   * @param id of the skip index
-   * @param of condition that a row `s` of the table belongs to the type
+   * @param id the id of the skip index
+   * @param of the condition that a row `s` of the table belongs to the type
    */
   constructor({ mark, first, size }: SkipLayer, id: string, of: Sql, run: Run, cache: SkipCache) {
     this.mark = mark;

@@ -12,17 +12,17 @@ export interface SkipOrderKeys extends SkipOrder {
   keysOf(granule: number, among: KeySet): readonly number[];
   /** May add numbers that {@link SkipIndex.all} does not have. */
   addTo(set: KeySet, granule: number): void;
-  /** The same for many granules, in ascending order. */
+  /** {@link addTo} for many granules, in ascending order. */
   addAll(set: KeySet, granules: readonly number[]): void;
   /** The rows of some granules. */
   rowsOf(from: number, to: number): readonly RowName[];
 }
 
 /**
- * @param name of a row of the order
+ * @param name the name of a row of the order
  * @param last the granule of the oldest layer that has no value
  * @param read a row with granules of the oldest layer
- * @param keepBlock gets the set of a block of granules, made once
+ * @param keepBlock returns the set of a block of granules, which is made once
  */
 export function orderKeys(
   view: OrderView,
@@ -33,7 +33,7 @@ export function orderKeys(
 ): SkipOrderKeys {
   const { places, added } = view;
   const block = Math.max(LEAST_BLOCK, Math.ceil(places.length / MOST_BLOCKS));
-  // PERF: those of a row are asked for one after the other.
+  // PERF: granules of one row are read one after the other.
   let [row, bytes] = [-1, undefined as Uint8Array | undefined];
   const listOf = (granule: number): Uint8Array => {
     const place = Math.floor(granule / GRANULES_IN_ROW);
@@ -78,12 +78,12 @@ export function orderKeys(
 }
 
 /**
- * Granules of a block. PERF: to read a number from the list of a granule takes some nanoseconds, to unite the sets of blocks a
- * fraction of one, and many ranges have most of an order.
+ * Minimum granules of a block. PERF: reading a number from the list of a granule takes some nanoseconds, uniting the
+ * sets of blocks a fraction of that, and many ranges include most of an order.
  */
 const LEAST_BLOCK = 16;
 
-/** Of an order: each takes a bit per resource of the type. */
+/** Maximum blocks of an order: each takes a bit per resource of the type. */
 const MOST_BLOCKS = 16;
 
 /** The granule of the resources with one value, or with none (null); undefined if resources with other values are in it. */
@@ -96,7 +96,7 @@ export function granuleOf({ starts, ties }: SkipOrderKeys, value: SqlValue): num
 /** The order of a type in which no resource has a value. */
 export function orderWithoutValues(all: KeySet): SkipOrderKeys {
   return {
-    // What was written since may have values, which are before this type's last granule.
+    // Resources written since may have values, which come before this type's last granule.
     starts: [''],
     ties: [],
     several: false,

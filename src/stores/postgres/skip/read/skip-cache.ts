@@ -19,7 +19,7 @@ export function createSkipCache(): SkipCache {
   return new LRUCache({ maxSize: MAX_BYTES, sizeCalculation: sizeOf });
 }
 
-/** The most memory of a store for skip indexes. */
+/** Maximum memory of a store for skip indexes, in bytes. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
 function sizeOf(kept: Kept): number {

@@ -33,7 +33,7 @@ import { type InSystem, readInSystem, systemsOfLayers, withWhole } from './syste
  */
 export class SkipIndex {
   readonly header: SkipHeader;
-  /** The number of resources written since: the index does not describe them. */
+  /** The number of resources written since its last layer, which the index does not describe. */
   readonly pending: number;
   /** From the oldest to the latest. */
   readonly layers: readonly LayerRows[];
@@ -65,7 +65,7 @@ export class SkipIndex {
   /**
    * Opens the skip index of a type. Undefined if the database has no valid one, or too much was written since.
    *
-   * @param run in one snapshot with the search
+   * @param run runs in one snapshot with the search
    */
   static async open(
     scope: RowScope,
@@ -120,7 +120,7 @@ export class SkipIndex {
     return new KeySet(0, this.size);
   }
 
-  /** Reads the rows that are not cached: those of all layers. */
+  /** Reads the rows of all layers that are not cached. */
   load(names: readonly RowName[]): Promise<void> {
     return this.#rows.load(this.isLayered ? names.flatMap(withWhole) : names);
   }
@@ -172,7 +172,7 @@ export class SkipIndex {
       SELECT s.keys[i.n - s.first + 1] AS key FROM fhirgraph_skip_key s WHERE ${this.#of} AND s.first = i.n & ${-KEYS_IN_ROW}::int OFFSET 0) k`;
   }
 
-  /** The most keys whose numbers the server looks up. PERF: it finds few keys faster than this process, but not among layers. */
+  /** Maximum keys whose numbers the server looks up. PERF: it finds few keys faster, but not among layers. */
   get maxNumbered(): number {
     return this.isLayered ? 0 : SKIP_TUNING.maxNumbered;
   }
@@ -185,7 +185,7 @@ export class SkipIndex {
         ORDER BY s.keys[1] DESC LIMIT 1) k WHERE k.n IS NOT NULL`;
   }
 
-  /** The numbers of keys in each layer that has them. @param keys their bytes, one after the other */
+  /** The numbers of keys in each layer that has them. @param keys the bytes of the keys, one after the other */
   placesOf(keys: Buffer): Promise<readonly number[]> {
     return placesIn(this.layers, keys);
   }

@@ -17,7 +17,7 @@ import { orderName, presenceName, type RowName, type SkipRows } from './skip-row
 export interface SkipNumbers {
   /** From the oldest to the latest. */
   readonly layers: readonly SkipLayer[];
-  /** Not to be changed. */
+  /** Must not be changed. */
   readonly all: KeySet;
   emptySet(): KeySet;
 }
@@ -50,7 +50,7 @@ export class SkipOrders {
       const first = subject === BY_LARGEST && this.#severalInOldest(sort) ? BY_LARGEST : BY_SMALLEST;
       let view = OrderView.of(this.#rows.row(orderName(sort, first)) as SkipOrder);
       for (const { mark } of this.#numbers.layers.slice(1)) {
-        // One without several values is the same both ways.
+        // An order without several values is the same in both directions.
         const rows = [subject, BY_SMALLEST].map((one) => this.#rows.row({ sort, subject: one, value: mark + ORDER }));
         view = view.with(rows.find((row) => row !== ABSENT) as LayerOrder);
       }
@@ -86,7 +86,7 @@ export class SkipOrders {
     return order === ABSENT || (order as SkipOrder).several;
   }
 
-  /** @param subject of the granules with those of all layers */
+  /** @param subject the subject of the granules of all layers */
   #withKeys(view: OrderView, name: RowName, last: number, subject: number): SkipOrderKeys {
     const read = (row: RowName): Uint8Array => this.#rows.row(row) as Uint8Array;
     return orderKeys(view, name, last, read, (block, fill) =>

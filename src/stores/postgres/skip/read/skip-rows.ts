@@ -49,8 +49,8 @@ export class SkipRows {
   readonly #rows = new Map<string, Kept>();
 
   /**
-   * @param id of the skip index
-   * @param of condition that a row `s` of the table belongs to the type
+   * @param id the id of the skip index
+   * @param of the condition that a row `s` of the table belongs to the type
    */
   constructor(id: string, layers: readonly SkipLayer[], of: Sql, run: Run, cache: SkipCache) {
     this.#id = id;
@@ -60,7 +60,7 @@ export class SkipRows {
     this.#cache = cache;
   }
 
-  /** Reads the rows that are not cached: those of all layers. */
+  /** Reads the rows of all layers that are not cached. */
   async load(names: readonly RowName[]): Promise<void> {
     const lacking = new Map<string, RowName>();
     for (const name of names.flatMap((one) => this.#marked(one))) {
@@ -94,7 +94,7 @@ export class SkipRows {
     return value;
   }
 
-  /** The rows of all layers. Granules are rows of the oldest one. */
+  /** The rows of all layers. Only the oldest layer has rows of granules. */
   #marked(name: RowName): readonly RowName[] {
     if (this.#layers.length === 1 || (name.sort !== SETS && name.value !== ORDER)) return [name];
     return this.#layers.map(({ mark }) => ({ ...name, value: mark + name.value }));
@@ -113,7 +113,7 @@ export class SkipRows {
     const bytes = Buffer.from(text, 'base64');
     if (sort !== SETS) return bytes;
     const layer = this.#layers.find(({ mark }) => mark !== '' && value.startsWith(mark)) ?? this.#layers[0]!;
-    // A layer replaces numbers of those below.
+    // A layer replaces numbers of the layers below.
     const size = value === layer.mark + REPLACED ? layer.first : layer.size;
     const set = new KeySet(0, size);
     readInto(set, bytes, () => new KeySet(0, size).fill());

@@ -17,7 +17,7 @@ export interface StaleType {
 /** Notes a type that lacks a skip index, or whose skip index should be rebuilt. */
 export type NoteStale = (type: StaleType) => void;
 
-/** Where skip indexes are read. */
+/** The context in which skip indexes are read. */
 export interface SkipSource {
   readonly epoch: string;
   readonly cache: SkipCache;
@@ -40,7 +40,7 @@ export class SkipStates {
   readonly #run: Run;
   readonly #known = new Map<string, SkipState>();
 
-  /** @param run in one snapshot */
+  /** @param run runs in one snapshot */
   constructor(project: string, epoch: string, run: Run) {
     this.#project = project;
     this.#epoch = epoch;
@@ -48,11 +48,11 @@ export class SkipStates {
   }
 
   /**
-   * Reads those of some types that are not known. PERF: those of all types that conditions lead to, and what else the search asks
-   * first, are one statement, which takes a millisecond of CPU with its answer.
+   * Reads the unknown states of some types. PERF: the states of all types that conditions lead to, and another value
+   * that the search needs first, are one statement, which takes a millisecond of CPU with its answer.
    *
-   * @param also something else to read
-   * @returns its value
+   * @param also an expression to read as well
+   * @returns the value of that expression
    */
   async read(types: readonly string[], also?: Sql): Promise<unknown> {
     const unknown = [...new Set(types)].filter((one) => !this.#known.has(one));
@@ -78,7 +78,7 @@ export class SkipStates {
   }
 }
 
-/** Tests that a row `s` of the tables of skip indexes is of a type. */
+/** The condition that a row `s` of the tables of skip indexes belongs to a type. */
 export function ofType(project: string, type: string): Sql {
   return sql`s.project = ${projectKey(project)} AND s.type = ${type}`;
 }

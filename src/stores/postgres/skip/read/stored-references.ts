@@ -24,7 +24,7 @@ export class StoredReferences {
     return length;
   }
 
-  /** Calls back with each resource and the place of a target of it. */
+  /** Calls back with each resource and the place of each of its targets. */
   eachPair(visit: (source: number, target: number) => void): void {
     for (const [row, { places, targets }] of this.#rows) {
       const first = this.#first + row * KEYS_IN_ROW;
@@ -33,8 +33,8 @@ export class StoredReferences {
   }
 
   /**
-   * Adds the places of the targets of some resources. PERF: neither this nor the next method branches per reference: the
-   * processor would guess every second branch wrong.
+   * Adds the places of the targets of some resources. PERF: neither this nor the next method branches per reference:
+   * the processor would predict every second branch wrong.
    */
   addTargets({ words: sources }: KeySet, { words: into }: KeySet): void {
     for (const [row, { places, targets }] of this.#rows) {

@@ -11,8 +11,8 @@ export class StoredRows {
   readonly #mark: string;
 
   /**
-   * @param of condition that a row `s` of the table belongs to the type
-   * @param mark of the layer
+   * @param of the condition that a row `s` of the table belongs to the type
+   * @param mark the mark of the layer
    */
   constructor(of: Sql, run: Run, mark: string) {
     this.#of = of;
@@ -46,5 +46,5 @@ export class StoredRows {
 
 type StoredRow = readonly [data: string, value: string];
 
-/** The most rows, of half a megabyte each, that one statement reads. */
+/** Maximum rows, of half a megabyte each, that one statement reads. */
 const ROWS_AT_ONCE = 4;

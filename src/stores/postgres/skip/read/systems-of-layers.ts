@@ -1,7 +1,7 @@
 import { SETS, systemsName, type SystemsOf, wholeName } from '../../rows/skip-row.js';
 import type { RowName } from './skip-rows.js';
 
-/** Values of a system, with a code where one is asked for. */
+/** Values of a system, with a code if one is given. */
 export interface InSystem {
   readonly system: string;
   readonly code: string | undefined;

@@ -7,8 +7,9 @@ import { type CompositeParts, waysOfComposite } from '../../../sql/skip/composit
 import { equalTestOf } from '../../../sql/skip/other-values.js';
 
 /**
- * Criteria whose sets make up those of others: the parts of a composite, and the opposite of a negated test. Each is made once,
- * so that its set can be kept. Equal criteria are one: rules of a policy repeat the conditions of a search.
+ * Criteria from whose sets the sets of others are made: the parts of a composite, and the opposite of a negated test.
+ * Each is made once, so that its set can be kept. Equal criteria share one object, because the rules of a policy repeat
+ * the conditions of a search.
  */
 export class DerivedCriteria {
   readonly #scope: RowScope;

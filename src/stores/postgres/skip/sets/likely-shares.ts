@@ -40,7 +40,7 @@ export class LikelyShares {
     this.size = header.size;
   }
 
-  /** Undefined where no search of this process has used the skip index of the type lately. */
+  /** Undefined if no search of this process has used the skip index of the type lately. */
   static of(scope: RowScope, { cache, epoch }: SkipSource): LikelyShares | undefined {
     const last = cache.get(lastName(scope)) as LastHeader | undefined;
     return last?.header.epoch === epoch ? new LikelyShares(last.header, scope, cache) : undefined;
@@ -182,7 +182,7 @@ function sum(shares: readonly (number | undefined)[]): number | undefined {
 
 const counts = new WeakMap<KeySet, number>();
 
-/** PERF: counting the members of a set of a million takes 30 µs. Those of stored sets do not change. */
+/** PERF: counting the members of a set of a million takes 30 µs. The counts of stored sets do not change. */
 function countOf(set: KeySet): number {
   let count = counts.get(set);
   if (count === undefined) counts.set(set, (count = set.count));

@@ -41,14 +41,14 @@ export class LinkedSets {
     this.#setsOf = setsOf;
   }
 
-  /** Undefined if finding it takes too long. */
+  /** The set of a condition. Undefined if finding it takes too long. */
   async find(criteria: HasCriteria | ChainCriteria): Promise<ConditionSet | undefined> {
-    // Absolute references below the service's own base, or those of resources inside others, are not kept.
+    // The index keeps no absolute references below the service's own base, and no references of contained resources.
     if (this.#scope.inside !== undefined || (await this.#hasOwnUrls(criteria))) return undefined;
     return criteria.kind === 'has' ? this.#having(criteria) : this.#chained(criteria);
   }
 
-  /** PERF: few projects have such references, and a look at their index is much shorter than a search without sets. */
+  /** PERF: few projects have such references, and checking their index takes much less than a search without sets. */
   async #hasOwnUrls({ kind, type, parameter }: HasCriteria | ChainCriteria): Promise<boolean> {
     if (this.#scope.baseUrl === undefined) return false;
     const [source, target] = kind === 'has' ? [innerScope(this.#scope, type), this.#scope.type] : [this.#scope, type];
@@ -90,7 +90,7 @@ export class LinkedSets {
       : union([inside, await this.#outside(criteria)]);
   }
 
-  /** PERF: few resources hold others, and the statement that looks for them takes a millisecond. */
+  /** PERF: few resources contain others, and the statement that looks for them takes a millisecond. */
   async #hasInside(criteria: ChainCriteria): Promise<boolean> {
     const link = linkOf(criteria, this.#scope);
     if (link === undefined) return false;
@@ -189,8 +189,8 @@ export class LinkedSets {
   }
 }
 
-/** The most resources whose references are read for a set: some milliseconds. */
+/** Maximum resources whose references are read for a set: some milliseconds. */
 const MAX_SOURCES = 8_192;
 
-/** The most resources of another type that are read for a set: some milliseconds. */
+/** Maximum resources of another type that are read for a set: some milliseconds. */
 const MAX_LINKS = 16_384;

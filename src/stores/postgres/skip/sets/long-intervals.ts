@@ -7,7 +7,7 @@ import type { SkipIndex } from '../read/skip-index.js';
 import type { RowName } from '../read/skip-rows.js';
 
 /**
- * Finds the long intervals that a range has or lacks because of their end.
+ * Finds the long intervals that match or fail a range because of their end.
  *
  * PERF: periods without an end are long, and some types have little else: every such period that began before a range reaches
  * into it. If they are many, the skip index has them by the end of the last one of each resource, so only one granule is read.

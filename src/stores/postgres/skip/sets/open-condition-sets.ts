@@ -9,9 +9,9 @@ import { LinkedSets } from './linked-sets.js';
 import { SkipIndex } from '../read/skip-index.js';
 import { type SkipSource, SkipStates } from '../read/skip-state.js';
 
-/** What is known of a search whose sets are opened. */
+/** Options for the sets of a search. */
 export interface SetsOptions {
-  /** They lead to types whose states are read together. */
+  /** Conditions that lead to further types; the states of all types are read together. */
   readonly conditions?: readonly Condition[];
   readonly states?: SkipStates | undefined;
   /** See {@link KnownSets}. */
@@ -22,7 +22,7 @@ export interface SetsOptions {
  * Opens the sets of a type of a project, and on demand those of the types that conditions lead to. Undefined if the type has no
  * valid skip index, or too much was written since.
  *
- * @param run in one snapshot with the search
+ * @param run runs in one snapshot with the search
  */
 export async function openConditionSets(
   scope: RowScope,
@@ -47,7 +47,7 @@ function linkedTypes(criteria: Criteria): readonly string[] {
 
 /** Opens the sets of each type once. */
 function open(scope: RowScope, search: Opening, isForCount = false): Promise<ConditionSets | undefined> {
-  // A chain from a resource inside another one enters no further resources inside.
+  // A chain that leaves a contained resource enters no other contained resources.
   const name = `${scope.type} ${scope.sealed === true}`;
   return getOrCreate(search.opened, name, () => openNew(scope, search, isForCount));
 }
@@ -61,7 +61,7 @@ async function openNew(scope: RowScope, search: Opening, isForCount: boolean): P
   return new ConditionSets(index, scope, run, linked, isForCount);
 }
 
-/** What the sets of one search share. */
+/** The state that the sets of one search share. */
 interface Opening {
   readonly source: SkipSource;
   readonly run: Run;

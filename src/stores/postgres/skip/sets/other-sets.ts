@@ -19,7 +19,7 @@ export class OtherSets {
   readonly #derived: DerivedCriteria;
   readonly #tokens: TokenSets;
   readonly #units: UnitSets;
-  /** The resources that have only the code that a test excludes, where they are few. */
+  /** The resources that have only the code that a test excludes, if they are few. */
   readonly #only = new Map<Criteria, KeySet | undefined>();
 
   constructor(index: SkipIndex, scope: RowScope, derived: DerivedCriteria, tokens: TokenSets, units: UnitSets) {
@@ -34,7 +34,7 @@ export class OtherSets {
     this.#only.set(criteria, set);
   }
 
-  /** The set follows from that of the opposite. Load the rows of units first. */
+  /** True if the set follows from the set of the opposite. Load the rows of units first. */
   isKnown(criteria: MatchCriteria): boolean {
     if (this.#derived.oppositeOf(criteria) === undefined) return false;
     return !asksForUnit(criteria.test) || this.#units.of(criteria)?.[0].exact === true;
@@ -52,7 +52,7 @@ export class OtherSets {
     const only = this.#only.get(criteria);
     if (only !== undefined) return { set: present.copy().subtract(only), exact: true };
     const several = this.#several(criteria);
-    // A resource with several targets or codes has another one.
+    // A resource with several targets or codes also has another one.
     const areOthers = isOfCode(opposite) || (isOfOneTarget(opposite) && this.#scope.baseUrl === undefined);
     if (!areOthers || several === undefined || !equal.exact) {
       return setOfOthers(present, equal, equalTestOf(criteria.test)!.isWhole ? several : undefined);
@@ -60,7 +60,7 @@ export class OtherSets {
     return { set: present.copy().subtract(equal.set.copy().subtract(several)), exact: true };
   }
 
-  /** The same among the values in a unit. Undefined if it is not known which resources have one. */
+  /** Like {@link find}, among the values in a unit. Undefined if the resources with the unit are unknown. */
   #inUnit(criteria: MatchCriteria, opposite: MatchCriteria, known: KnownSets): ConditionSet | undefined {
     const [ofUnit] = this.#units.of(criteria) ?? [];
     const equal = known.setOf(opposite);

@@ -22,7 +22,7 @@ import { BY_END, SETS, SEVERAL, SKIP_TUNING, subjectOf } from '../../rows/skip-r
 
 /** The lookups of the server for a range. */
 export interface RangeReads {
-  /** Selects of keys; a scan that finds too many keeps undefined. */
+  /** Selects of keys; `keep` gets undefined if the scan finds too many. */
   readonly scans: readonly { readonly scan: Sql; keep(set: KeySet | undefined): void }[];
   /** Expressions of texts. */
   readonly texts: readonly { readonly text: Sql; keep(text: string): void }[];
@@ -35,8 +35,8 @@ export interface RangeReads {
  * order of its numbers. Long intervals are few, so they are read: those that match although they begin before the range, and
  * those that do not match because they end after it.
  *
- * An order has one value of a resource with several. The largest one decides a range without an upper end, the smallest one a
- * range without a lower end.
+ * For a resource with several values, an order has one of them. The largest decides a range without an upper end, the
+ * smallest a range without a lower end.
  */
 export class RangeSet {
   readonly #criteria: RangeCriteria;
@@ -47,11 +47,11 @@ export class RangeSet {
   readonly #several: KeySet;
   /** From the first granule to the last one with values that may match. */
   readonly #span: readonly [from: number, to: number];
-  /** The range has an upper end. */
+  /** True if the range has an upper end. */
   readonly #isCut: boolean;
   readonly #reaching: LongIntervals;
   readonly #leaving: LongIntervals;
-  /** For each tested granule a character for each resource. */
+  /** For each tested granule, a character per resource. */
   readonly #tested = new Map<number, string>();
   /** The resources of the index that were not written since. */
   #current: KeySet;
@@ -104,7 +104,7 @@ export class RangeSet {
     ];
   }
 
-  /** Many resources may match by another value than the one in the order. */
+  /** True if many resources may match by another value than the one in the order. */
   get isVague(): boolean {
     return !this.#isOpen && this.#several.count > SKIP_TUNING.manySeveral;
   }
@@ -158,7 +158,7 @@ export class RangeSet {
     });
     this.#order.addAll(sure, all);
     sure.unite(reaching);
-    // A resource whose value in the order does not match may have another one that does.
+    // A resource whose value in the order does not match may have another value that does.
     if (!this.#isOpen) open.unite(this.#several);
     else if (!isByStart(this.#criteria.test)) open.unite(failing.intersect(this.#several));
     open.subtract(sure);

@@ -12,11 +12,11 @@ export interface FoundByScans {
 /** A scan of keys. */
 export interface ShortScan {
   readonly scan: Sql;
-  /** The most rows that are read. Default: `SKIP_TUNING.maxScanned`. */
+  /** Maximum rows to read. Default: `SKIP_TUNING.maxScanned`. */
   readonly most?: number | undefined;
 }
 
-/** A scan, and what becomes of its set. */
+/** A scan, and the receiver of its set. */
 export interface KeptScan extends ShortScan {
   keep(set: KeySet | undefined): void;
 }

@@ -46,7 +46,7 @@ export class TokenSets {
     );
   }
 
-  /** The resources with a searched value. Undefined if the skip index does not have them: the code is not frequent. */
+  /** The resources with a searched value. Undefined if the skip index lacks them, because the code is not frequent. */
   having(criteria: Criteria): ConditionSet | undefined {
     const test = this.#testOf(criteria);
     if (test === undefined || test.negated) return undefined;
@@ -127,7 +127,7 @@ export function onlyCode({ parameter, test }: MatchCriteria, scope: RowScope): S
 interface Test {
   readonly subject: number;
   readonly asked: readonly Asked[];
-  /** It excludes them. */
+  /** True if the test excludes them. */
   readonly negated: boolean;
 }
 

@@ -20,7 +20,7 @@ export class UnitSets {
     this.#keyOf = keyOf;
   }
 
-  /** None for tests without a unit. */
+  /** Empty for tests without a unit. */
   namesOf({ parameter, test }: MatchCriteria): readonly RowName[] {
     const unit = test.kind === 'quantity' ? askedUnit(test, this.#scope) : undefined;
     const subject = this.#keyOf(parameter);
@@ -29,8 +29,8 @@ export class UnitSets {
   }
 
   /**
-   * The resources with a value in the unit that a test asks for, and those with values in several units. Undefined where no
-   * resource has a unit.
+   * The resources with a value in the unit of a test, and those with values in several units. Undefined if no resource
+   * has a unit.
    */
   of(criteria: MatchCriteria): readonly [ofUnit: ConditionSet, several: KeySet] | undefined {
     const [own, others, several] = this.namesOf(criteria).map((one) => this.#index.setOf(one.subject, one.value));
