@@ -15,7 +15,7 @@ export interface Expansions {
   get(key: string): readonly Concept[] | undefined;
 }
 
-/** Nothing is expanded. */
+/** No expansions. */
 export const NO_EXPANSIONS: Expansions = new Map();
 
 /** Sample expansions, until the terminology is called: every set has one concept. */
@@ -42,7 +42,7 @@ export function expansionKey(request: ExpansionRequest): string {
  * Replaces tests of concepts by tests of their codes. An empty expansion matches nothing.
  *
  * @param expansions by {@link expansionKey}
- * @throws FhirError `unsupported` - one is missing
+ * @throws FhirError `unsupported` - an expansion is missing
  */
 export function withExpansions(criteria: Criteria, expansions: Expansions): Criteria {
   switch (criteria.kind) {

@@ -94,7 +94,7 @@ export interface CompositeCriteria {
  *
  * Chains also enter resources inside the referencing one: contained resources, and the targets of `Bundle.composition`
  * and `.message`. These have no `_id` and no `_lastUpdated`, and `has` never reaches them. A chain that leaves such a
- * resource for a stored one enters no further resources inside.
+ * resource for a stored one enters no other resources inside.
  */
 export interface ChainCriteria {
   readonly kind: 'chain';

@@ -37,8 +37,8 @@ export interface ConceptTest {
 }
 
 /**
- * A set of concepts that a terminology can expand: those of a value set, or a concept with everything that it is subsumed
- * by (`above`) or that it subsumes (`below`).
+ * A set of concepts that a terminology can expand: the concepts of a value set, or a concept with all concepts that
+ * subsume it (`above`) or that it subsumes (`below`).
  */
 export type ExpansionRequest =
   | { readonly kind: 'value-set'; readonly url: string }
@@ -133,8 +133,9 @@ export interface ReferenceTest {
 }
 
 /**
- * Uris compare whole and case-sensitive; `below`: the value begins with it as a path; `above`: the other way round.
- * `canonical`: without a version it also equals the value of any version; `not-canonical`: some value differs in that sense.
+ * Uris compare whole and case-sensitive; `below`: the value begins with the searched uri as a path; `above`: the
+ * reverse. `canonical`: without a version it also equals the value of any version; `not-canonical`: some value differs
+ * in that sense.
  */
 export interface UriTest {
   readonly kind: 'uri';

@@ -2,7 +2,7 @@ import type { IndexEntry } from '../index/index-entry.js';
 import { insideParameter, linkParameter, splitGroup } from '../index/inside.js';
 import type { SearchSubject } from './search-subject.js';
 
-/** The resources of one type inside the subject that a reference parameter points to. */
+/** The resources of one type in the subject that a reference parameter points to. */
 export function insideSubjects(subject: SearchSubject, parameter: string, type: string): readonly SearchSubject[] {
   if (subject.sealed === true) return [];
   const links = subject.entries.get(linkParameter(parameter, type)) ?? [];
@@ -11,7 +11,7 @@ export function insideSubjects(subject: SearchSubject, parameter: string, type: 
   );
 }
 
-/** The subject of a resource inside another, by its number and type. */
+/** The subject of a contained resource, by its number and type. */
 export function insideSubject(container: SearchSubject, type: string, number: number): SearchSubject {
   const prefix = insideParameter(type, '');
   const entries = new Map<string, readonly IndexEntry[]>();

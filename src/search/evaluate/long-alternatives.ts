@@ -8,12 +8,12 @@ import { testValue } from './test-value.js';
 /**
  * The alternatives of a long disjunction.
  *
- * PERF: of a thousand codes one look finds those that can pass, for each value of a resource.
+ * PERF: for each value of a resource, one look-up finds the alternatives among a thousand codes that can pass.
  */
 export class LongAlternatives {
-  /** What no text decides. */
+  /** The alternatives that no text decides. */
   readonly others: readonly Criteria[];
-  /** By parameter and the text that a value must have. */
+  /** The other alternatives, by parameter and the text that a value must have. */
   readonly #byText = new Map<string, Map<string, MatchCriteria[]>>();
 
   constructor(alternatives: readonly Criteria[]) {
@@ -31,7 +31,7 @@ export class LongAlternatives {
     });
   }
 
-  /** Whether one passes that is not among the others. */
+  /** Whether an alternative passes that is not in {@link others}. */
   somePasses({ entries }: SearchSubject): boolean {
     for (const [parameter, byText] of this.#byText) {
       for (const { value } of entries.get(parameter) ?? []) {

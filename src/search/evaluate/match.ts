@@ -55,7 +55,7 @@ function holds(criteria: Criteria, subject: SearchSubject, world: SearchWorld, d
   }
 }
 
-/** PERF: a long list is looked through once, for all resources. */
+/** PERF: a set is made of a long list once, for all resources. */
 function isAmong(ids: readonly string[], id: string): boolean {
   return ids.length < LONG_LIST ? ids.includes(id) : getOrCreate(ID_SETS, ids, () => new Set(ids)).has(id);
 }

@@ -14,7 +14,7 @@ export interface SearchSubject {
   readonly entries: ReadonlyMap<string, readonly IndexEntry[]>;
   /** The container of a contained resource, which has no id, and NaN as `lastUpdated`. */
   readonly container?: SearchSubject;
-  /** A chain reached this resource from a contained resource. */
+  /** True if a chain reached this resource from a contained resource. */
   readonly sealed?: boolean;
 }
 

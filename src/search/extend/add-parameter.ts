@@ -16,8 +16,8 @@ export interface OwnParameter {
 }
 
 /**
- * Names that mean something else where parameters are given: controls of searches in GraphQL. Every other control begins
- * with `_`.
+ * Names that are controls of searches in GraphQL, so that no parameter can have them. Every other control begins with
+ * `_`.
  */
 export const RESERVED_CODES: ReadonlySet<string> = new Set(['cursor', 'fhirpath']);
 
@@ -53,7 +53,7 @@ export function addParameter(
   own.set(type, ofType);
 }
 
-/** The same search by the same name: its values, not its words for people. */
+/** True for the same search under the same name. Descriptions may differ. */
 function isRestatement(
   present: Pick<ParameterRow, 'type' | 'expression'> & { readonly path?: PathExpression },
   { row, source }: OwnParameter,

@@ -3,7 +3,7 @@ import { sameJson } from '../../fhir/json/same-json.js';
 import { elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../../fhir/resource.js';
 import type { DefinitionProblems } from './problems.js';
 
-/** @returns all profiles as JSON, those present first; one given again changes nothing */
+/** @returns all profiles as JSON, the present ones first; a repeated one changes nothing */
 export function addProfiles(
   present: readonly AnyResource[],
   added: readonly unknown[],
@@ -12,7 +12,7 @@ export function addProfiles(
   return addByUrl(present, added, { option: 'profiles', types: ['StructureDefinition'] }, problems);
 }
 
-/** @returns all CodeSystems or ValueSets as JSON, those present first; one given again changes nothing */
+/** @returns all CodeSystems or ValueSets as JSON, the present ones first; a repeated one changes nothing */
 export function addTerminology(
   present: readonly AnyResource[],
   added: readonly unknown[],

@@ -4,7 +4,7 @@ import { didYouMean } from '../../fhir/messages/did-you-mean.js';
 import { quote } from '../../fhir/messages/quote.js';
 import type { DefinitionProblems } from './problems.js';
 
-/** The parameters of all types, those to be indexed by word marked. */
+/** The parameters of all types, with a mark on those to be indexed by word. */
 export function addWords(
   model: FhirModel,
   words: true | readonly string[],

@@ -16,7 +16,7 @@ export interface CompiledExpression {
   readonly expression: string;
   /** Absent if the expression needs the FHIRPath library. */
   readonly path?: PathExpression;
-  /** Where the path leads; undefined without a path, as it depends on the data. */
+  /** Where the path leads; undefined without a path, because it then depends on the data. */
   readonly reached?: readonly Position[];
 }
 
@@ -72,7 +72,7 @@ function withKnownType(model: FhirModel, step: PathStep): PathStep {
 /**
  * Whether a path leads anywhere by elements alone.
  *
- * @returns false for a path into the extensions of a primitive or into a resource inside, which the library follows
+ * @returns false for a path into the extensions of a primitive or into a contained resource, which the library follows
  * @throws FhirError `invalid` - an element does not exist
  */
 function isWalkable(model: FhirModel, types: readonly string[], steps: readonly PathStep[]): boolean {
@@ -93,7 +93,7 @@ function noSuchElement(model: FhirModel, owners: readonly string[], name: string
   return new FhirError('invalid', `${owners[0]!} has no element ${quote(name)}.${didYouMean(name, new Set(names))}`);
 }
 
-/** Every element that the library looks for exists in some type; in which one depends on the data. */
+/** Asserts that every element name exists in some type; in which type depends on the data. */
 function assertNamesExist(model: FhirModel, types: readonly string[], tree: SyntaxNode): void {
   const known = ELEMENT_NAMES(model);
   const pending = [tree];

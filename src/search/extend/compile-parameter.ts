@@ -82,7 +82,7 @@ function compileComponents(
   return compiled.every((component) => component !== undefined) ? compiled : undefined;
 }
 
-/** Reports a parameter that no value can get into the index of. */
+/** Reports a parameter whose index can never contain a value. */
 function assertIndexable(
   model: FhirModel,
   parameterType: SearchParameterType,
@@ -97,7 +97,7 @@ function assertIndexable(
 }
 
 function isIndexable(model: FhirModel, parameterType: SearchParameterType, { type, element }: Position): boolean {
-  // Their indexers accept any type, and index strings only.
+  // The indexers of these parameter types accept any type, and index only strings.
   if (parameterType === 'uri') return isText(model, type);
   if (parameterType === 'string') return isText(model, type) || type === 'HumanName' || type === 'Address';
   return valueIndexer(model, parameterType, type, element) !== undefined;

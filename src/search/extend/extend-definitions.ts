@@ -43,15 +43,15 @@ export interface DefinitionExtensions {
   readonly words?: true | readonly string[] | undefined;
 }
 
-/** Most search parameters that can be added at once. */
+/** Maximum number of search parameters that can be added at once. */
 const MAX_PARAMETERS = 2_000;
 
 /**
  * Extends definitions with search parameters and profiles of a host.
  *
  * Open the store with the result (option `model`); all code above the store uses the store's model. A database that was
- * written with other definitions is indexed again where they differ; until that is done, searches by the parameters
- * concerned reject with `unavailable`.
+ * written with other definitions is re-indexed where they differ; until then, searches by the affected parameters
+ * reject with `unavailable`.
  *
  * @param model the definitions to extend, usually {@link R4}; they are not changed
  * @returns a model that is ready to index: the FHIRPath library is loaded if one of its expressions needs it

@@ -8,7 +8,7 @@ export class DefinitionProblems {
 
   /**
    * @param place FHIRPath location, `searchParameters[0].expression`
-   * @param code `not-supported` for what FHIR allows and this library does not do
+   * @param code `not-supported` for definitions that FHIR allows and this library does not support
    */
   add(place: string, message: string, code: 'invalid' | 'not-supported' = 'invalid'): void {
     // A parameter of every resource type has the same problem in each.
@@ -16,7 +16,7 @@ export class DefinitionProblems {
     this.#issues.push({ code, diagnostics: message, expression: [place] });
   }
 
-  /** Runs a step whose FhirError is a problem of the place. @returns undefined then */
+  /** Runs a step; its FhirError becomes a problem of the place. @returns undefined after an error */
   attempt<Result>(place: string, subject: string, step: () => Result): Result | undefined {
     try {
       return step();

@@ -3,11 +3,11 @@ import { orList, quote, shorten } from '../../fhir/messages/quote.js';
 import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
 import type { DefinitionProblems } from './problems.js';
 
-/** What is read of a SearchParameter resource. See https://hl7.org/fhir/R4/searchparameter.html. */
+/** The parts of a SearchParameter resource that are read. See https://hl7.org/fhir/R4/searchparameter.html. */
 export interface SearchParameterSource {
   /** Location of the resource, `searchParameters[0]`. */
   readonly place: string;
-  /** What messages call it: its url, or its code. */
+  /** The name of the parameter in messages: its url, or its code. */
   readonly subject: string;
   readonly url: string | undefined;
   readonly code: string;
@@ -17,7 +17,7 @@ export interface SearchParameterSource {
   readonly short: string;
   readonly targets: readonly string[] | undefined;
   readonly components: readonly { readonly definition: string; readonly expression: string }[];
-  /** It restates a parameter that another definition has defined. */
+  /** True if it restates a parameter of another definition. */
   readonly derived: boolean;
 }
 
@@ -25,10 +25,10 @@ const TYPES: readonly SearchParameterType[] = [
   ...(['string', 'token', 'date', 'number', 'quantity', 'reference', 'uri', 'composite'] as const),
 ];
 
-/** The code of a parameter: what a URL, a chain and (with `_` for `-`) a GraphQL argument can name. */
+/** The code of a parameter: a name that a URL, a chain and (with `_` for `-`) a GraphQL argument can contain. */
 const CODE = /^_?[A-Za-z][A-Za-z0-9_-]{0,63}$/;
 
-/** Stores have index names for this many. */
+/** Stores have index names for this many components. */
 const MAX_COMPONENTS = 10;
 
 /** @returns undefined, with the problems noted, if the resource cannot be used */
@@ -94,7 +94,7 @@ function componentsOf({ component }: JsonObject): SearchParameterSource['compone
   return read.every((one) => one !== undefined) ? read : undefined;
 }
 
-/** In characters. */
+/** Maximum length of a description, in characters. */
 const MAX_SHORT = 500;
 
 function shortOf(resource: JsonObject): string {

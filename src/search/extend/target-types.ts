@@ -4,7 +4,7 @@ import type { CompiledExpression } from './compile-expression.js';
 const MAX_STATED = 100;
 
 /**
- * What a reference parameter can point to: the types that it states and its elements allow; undefined for any
+ * The types that a reference parameter can point to: those that it states and its elements allow; undefined for any
  * type.
  */
 export function targetTypes(

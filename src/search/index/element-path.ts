@@ -3,7 +3,7 @@ import type { ElementDefinition, PathExpression, PathStep } from '../../fhir/mod
 import { referenceStub } from '../../fhir/reference-stub.js';
 import { isJsonObject } from '../../fhir/resource.js';
 
-/** Optional members of a context that resolve references to resources inside the one being walked. */
+/** Optional members of a context that resolve references to resources that the walked one contains. */
 export interface ReferenceContext {
   inside(text: string): { readonly type: string } | undefined;
 }
@@ -130,7 +130,7 @@ function compileResolvesTo<Context>(type: string, next: Visitor<Context>): Visit
   };
 }
 
-/** The type of the resource inside that a reference points to. */
+/** The type of the contained resource that a reference points to. */
 function typeInside(value: unknown, context: unknown): string | undefined {
   const text = isJsonObject(value) ? value['reference'] : undefined;
   if (typeof text !== 'string') return undefined;

@@ -1,18 +1,18 @@
 import { cutsCharacter } from '../../platform/surrogates.js';
 
 const MARKS = /\p{M}+/gu;
-/** Marks inside words are removed (`O'Brien` is `obrien`), as do full stops of abbreviations (`Dr.`, `U.S.A.`). */
+/** Marks inside words are removed (`O'Brien` is `obrien`), as are full stops of abbreviations (`Dr.`, `U.S.A.`). */
 const INNER_PUNCTUATION = /['’‘ʼ`.·]+/gu;
 /** Other marks separate words (`Smith-Jones` is `smith jones`). */
 const PUNCTUATION = /[\p{P}\p{S}\s]+/gu;
 
 /**
- * In UTF-16 code units. What a longer string has after that is neither searched nor ordered by. PERF: to fold a megabyte takes
- * 25 to 120 ms, for each parameter that it is a value of, and a store writes and scans what it indexes.
+ * Maximum indexed length of a string, in UTF-16 code units. Searches and sorts ignore the rest of a longer string.
+ * PERF: folding a megabyte takes 25 to 120 ms for each of its parameters, and a store writes and scans what it indexes.
  */
 const MAX_INDEXED = 65_536;
 
-/** The beginning of a string that searches and sorts see. A character is in it as a whole or not at all. */
+/** The beginning of a string that searches and sorts see. It never ends within a character. */
 export function indexedPart(text: string): string {
   if (text.length <= MAX_INDEXED) return text;
   return text.slice(0, cutsCharacter(text, MAX_INDEXED) ? MAX_INDEXED - 1 : MAX_INDEXED);

@@ -1,5 +1,5 @@
 /**
- * What a resource can be found by: one entry per value of a search parameter.
+ * An entry of the index of a resource: one per value of a search parameter.
  *
  * ```text
  * Observation { code: { coding: [{ system: 'http://loinc.org', code: '8302-2', display: 'Height' }] }, … }
@@ -15,7 +15,7 @@
  *   { parameter: 'subject:present', group: 0, value: { kind: 'token' } }   of a reference that has no other entry
  * ```
  *
- * Resources inside that references lead to (contained ones, the first entry of a document) have entries too:
+ * Contained resources that references lead to (also the first entry of a document) have entries too:
  *
  * ```text
  * Observation { contained: [{ resourceType: 'Patient', id: 'p', name: … }], subject: { reference: '#p' } }
@@ -33,8 +33,8 @@ export interface IndexEntry {
    */
   readonly parameter: string;
   /**
-   * 0, except for components of a composite: values that belong together share a number, from 1. For a resource inside:
-   * 65536 times the group plus the number of the resource.
+   * 0, except for components of a composite: values that belong together share a number, from 1. For a contained
+   * resource: 65536 times the group plus the number of the resource.
    */
   readonly group: number;
   readonly value: IndexValue;
@@ -100,7 +100,7 @@ export interface LocalReferenceValue {
   readonly id: string;
 }
 
-/** Anything absolute (foreign, urn:), without the version of `…/Type/id/_history/1`; canonicals as written. */
+/** Any absolute reference (foreign, urn:), without the version of `…/Type/id/_history/1`; canonicals as written. */
 export interface UrlReferenceValue {
   readonly kind: 'reference';
   readonly url: string;

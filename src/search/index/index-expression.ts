@@ -132,7 +132,7 @@ function compileByFhirPath(
   const evaluate = compileTypedFhirPath(model, expression, type);
   return (value, writer) => {
     for (const result of resultsOf(() => evaluate(value, { resource: writer.resource }))) {
-      // A resource inside is found by paths alone, which access rules can follow.
+      // Contained resources are found only by paths, which access rules can follow.
       if (model.isA(result.type, 'Resource')) continue;
       valueIndexer(model, parameterType, result.type)?.(result.value, writer);
     }

@@ -7,8 +7,8 @@ import type { IndexWriter } from './index-writer.js';
 
 /**
  * Reference values: `Type/id` of local references, the URL of others and of canonicals, the identifier of logical ones
- * (under `code:identifier`), the number of a resource inside (under `code#Type`), and a presence marker for references
- * with none of these (under `code:present`).
+ * (under `code:identifier`), the number of a contained resource (under `code#Type`), and a presence marker for
+ * references with none of these (under `code:present`).
  *
  * See https://hl7.org/fhir/R4/search.html#reference.
  */
@@ -56,8 +56,8 @@ function indexLiteral(text: string, writer: IndexWriter): boolean {
 }
 
 /**
- * Indexes a resource inside (`Bundle.entry.resource`) as a reference to it. Its references `#id` resolve to its own
- * contained resources.
+ * Indexes a resource in a Bundle (`Bundle.entry.resource`) as a reference to it. Its references `#id` resolve to its
+ * own contained resources.
  */
 function indexResource(resource: unknown, writer: IndexWriter): void {
   if (!isJsonObject(resource) || typeof resource.resourceType !== 'string') return;

@@ -32,7 +32,7 @@ export function indexEntries(model: FhirModel, resource: AnyResource): IndexEntr
   const writer = new IndexWriter(model, elementsOf(resource));
   for (const index of indexersOf(model, resource.resourceType)) index(writer.resource, writer);
   if (model.isResourceType(resource.resourceType)) addSecurityLabels(writer);
-  // PERF: few resources have any.
+  // PERF: few resources contain others.
   if (writer.insides.found.length > 0) inOneGo(addingInside(model, writer, false));
   return writer.entries;
 }
@@ -60,7 +60,7 @@ export function* indexing(model: FhirModel, resource: AnyResource): Generator<vo
   return writer.entries;
 }
 
-/** Adds the entries of resources inside, recursively. */
+/** Adds the entries of contained resources, recursively. */
 function* addingInside(model: FhirModel, { insides, entries }: IndexWriter, inSteps: boolean): Generator<void> {
   for (const { number, type, resource, holder } of insides.found) {
     yield;
@@ -126,7 +126,7 @@ function compileValues(
   );
 }
 
-/** A visitor of values that can wait; those of a component's are visited with the group that they are in. */
+/** A visitor whose values can wait for a later step; values of components are visited with their group. */
 function visitedInSteps(visitor: Indexer | undefined): Indexer | undefined {
   return visitor && ((value, writer) => writer.visit(visitor, value));
 }

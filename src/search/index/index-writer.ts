@@ -21,7 +21,7 @@ export class IndexWriter {
   /** The first entry that a new one may duplicate. */
   #start = 0;
   #seen: Set<string> | undefined;
-  /** PERF: several parameters have the same names, and to fold a long one takes milliseconds. Few resources have any. */
+  /** PERF: several parameters have the same names, and folding a long one takes milliseconds. Few have long ones. */
   #longStrings: Map<string, LongString> | undefined;
   /** Long strings of the current parameter that wait for {@link finishing}; undefined: they are folded at once. */
   readonly #unfolded: LongString[] | undefined;
@@ -29,7 +29,7 @@ export class IndexWriter {
   readonly #unvisited: Visit[] | undefined;
 
   /**
-   * @param insides the resources inside the indexed one
+   * @param insides the resources that the indexed one contains
    * @param holder the resource whose contained resources a reference `#id` names
    * @param inSteps whether values and long strings wait for {@link finishing}
    */
@@ -57,7 +57,7 @@ export class IndexWriter {
     if (this.#group === 0) this.addBeside(':present', { kind: 'token' });
   }
 
-  /** Links the current reference to a resource inside. References in groups cannot be followed. */
+  /** Links the current reference to a contained resource. References in groups cannot be followed. */
   link({ type, number }: InsideResource): void {
     if (this.#group === 0) this.addBeside(`#${type}`, { kind: 'number', low: number, high: number });
   }
@@ -105,7 +105,7 @@ export class IndexWriter {
     else this.#unvisited.push({ visitor, value });
   }
 
-  /** Does what waits of the current parameter: many values in a step, and each long string. */
+  /** Does the waiting work of the current parameter: many values in a step, and each long string in one. */
   *finishing(): Generator<void> {
     const visits = this.#unvisited?.splice(0) ?? [];
     for (let index = 0; index < visits.length; index++) {
@@ -120,7 +120,7 @@ export class IndexWriter {
   }
 
   #fold(value: LongString): void {
-    // Of another parameter it may be folded already.
+    // Another parameter may have folded it already.
     if (value.folded === '') value.folded = foldKey(orderKey(value));
     this.#addWords(value.folded);
   }
@@ -177,10 +177,10 @@ interface Visit {
 /** Values that are visited in one step, of some microseconds each. */
 const STEP = 256;
 
-/** A value of all parameters that have this text. Until it is folded, `folded` is empty. */
+/** A value that all parameters with this text share. Until it is folded, `folded` is empty. */
 type LongString = { -readonly [Member in keyof StringValue]: StringValue[Member] };
 
-/** Equal for equal values of a parameter only. PERF: a resource can have a hundred thousand values. */
+/** A text that is equal only for equal values of a parameter. PERF: a resource can have a hundred thousand values. */
 function keyOf(parameter: string, value: IndexValue): string {
   switch (value.kind) {
     case 'string':

@@ -1,7 +1,7 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
 
-/** A resource inside the one that is indexed, with the number that serves as the group of its index entries. */
+/** A resource that the indexed one contains, with the number that serves as the group of its index entries. */
 export interface InsideResource {
   readonly number: number;
   readonly type: string;
@@ -10,19 +10,20 @@ export interface InsideResource {
   readonly holder: JsonObject;
 }
 
-/** Maximum number of indexed resources inside one. Only a hostile resource has more. */
+/** Maximum number of indexed resources that one contains. Only a hostile resource has more. */
 const MAX_INSIDE = 0xffff;
-/** Maximum number of composite groups in one of them. */
+/** Maximum number of composite groups in a contained resource. */
 const MAX_GROUPS = 0x7fff;
 
 /**
- * The referenced resources inside a resource, numbered from 1 in the order of discovery.
+ * The referenced resources that a resource contains (in `contained`, or as entries of a Bundle), numbered from 1 in the
+ * order of discovery.
  *
  * See `inside` in index-entry.ts for the form of their entries.
  */
 export class InsideResources {
   readonly #root: JsonObject;
-  /** PERF: few resources have any. */
+  /** PERF: few resources contain others. */
   #byObject: Map<JsonObject, InsideResource> | undefined;
   readonly #found: InsideResource[] = [];
   #byFullUrl: ReadonlyMap<string, JsonObject> | undefined;
@@ -68,22 +69,22 @@ export class InsideResources {
   }
 }
 
-/** The group for entries of a resource inside; undefined beyond the maximum. */
+/** The group for entries of a contained resource; undefined beyond the maximum. */
 export function insideGroup(number: number, group: number): number | undefined {
   return group > MAX_GROUPS ? undefined : group * (MAX_INSIDE + 1) + number;
 }
 
-/** Splits a group into the number of the resource inside and the group within it. */
+/** Splits a group into the number of the contained resource and the group within it. */
 export function splitGroup(group: number): { readonly number: number; readonly group: number } {
   return { number: group & MAX_INSIDE, group: Math.floor(group / (MAX_INSIDE + 1)) };
 }
 
-/** The index name of a parameter of a resource inside. */
+/** The index name of a parameter of a contained resource. */
 export function insideParameter(type: string, parameter: string): string {
   return `#${type}.${parameter}`;
 }
 
-/** The index name of the links of a reference parameter to resources inside of one type. */
+/** The index name of the links of a reference parameter to contained resources of one type. */
 export function linkParameter(parameter: string, type: string): string {
   return `${parameter}#${type}`;
 }

@@ -6,14 +6,14 @@ export function isLongString(text: string): boolean {
   return text.length >= LONG_STRING;
 }
 
-/** In UTF-16 code units. */
+/** Minimum length of a long string, in UTF-16 code units. */
 const LONG_STRING = 1_024;
 
 /**
  * The {@link collationKey} of a string value.
  *
- * PERF: those of long strings are kept with the value. Folding, the marks of the smallest and largest value, rows and sorts
- * ask for it, and for 64 Ki characters it takes up to 7 ms.
+ * PERF: the keys of long strings are kept with the value. Folding, the marks of the smallest and largest value, rows
+ * and sorts need the key, and for 64 Ki characters it takes up to 7 ms.
  */
 export function orderKey(value: StringValue): string {
   if (!isLongString(value.text)) return collationKey(value.text);

@@ -33,14 +33,14 @@ export const parameterFingerprints = perModel((model): ParameterFingerprints => 
 });
 
 /**
- * One text for all parameters, found without reading them one by one. Where it is equal, so are the fingerprints of all
- * parameters; models that differ in human texts alone have different ones.
+ * One text for all parameters, found without reading them one by one. If it is equal, so are the fingerprints of all
+ * parameters; models that differ only in human-readable texts have different ones.
  */
 export function indexFingerprint(model: FhirModel): string {
   return `${INDEX_VERSION}.${model.fingerprint}`;
 }
 
-/** 72 bits. */
+/** A digest of 72 bits. */
 function digest(shared: string, parameter: object): string {
   return sha256Of(`${shared} ${JSON.stringify(parameter)}`, 'base64url').slice(0, 12);
 }

@@ -6,9 +6,10 @@ import { compilePath, type Visitor } from './element-path.js';
 
 /**
  * Adds the ids of the patients with this resource in their compartments: HL7's compartment
- * (https://hl7.org/fhir/R4/compartmentdefinition-patient.html), the Patient itself, and what a Bundle holds.
+ * (https://hl7.org/fhir/R4/compartmentdefinition-patient.html), the Patient itself, and for a Bundle the patients of
+ * its entries.
  *
- * @param baseUrl the service's own base, without a slash at its end: absolute references below it are local
+ * @param baseUrl the service's own base, without a trailing slash: absolute references below it are local
  */
 export function addPatientsOf(
   model: FhirModel,

@@ -3,8 +3,7 @@ import { loadFhirPath } from '../../fhirpath/library.js';
 import { isNative } from './index-expression.js';
 
 /**
- * Makes a model ready to index resources by: where an expression of a search parameter needs the FHIRPath library, the
- * library is loaded.
+ * Prepares a model for indexing: loads the FHIRPath library if an expression of a search parameter needs it.
  *
  * Indexing is synchronous everywhere, so await this for a new model before a store gets it. R4 needs nothing.
  */
@@ -13,7 +12,7 @@ export async function prepareModel(model: FhirModel): Promise<FhirModel> {
   return model;
 }
 
-/** Whether some search parameter, or a part of one, is neither a plain path nor an expression with a function of its own. */
+/** Whether a search parameter, or a part of one, is neither a plain path nor an expression with a native function. */
 export function indexNeedsFhirPath(model: FhirModel): boolean {
   return model.resourceTypes.some((type) =>
     [...model.searchParameters(type).values()].some((parameter) =>

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
 import type { IndexWriter } from './index-writer.js';
 
-/** The parameter under which the labels of a resource and of the resources inside it are indexed. */
+/** The parameter under which the labels of a resource and of the resources that it contains are indexed. */
 export const SECURITY_LABELS = '_security:labels';
 
 /** Elements that hold whole resources, at the first level of a resource and below it. */
@@ -9,8 +9,8 @@ const HEADS = ['contained', 'entry', 'parameter', 'output'];
 const INSIDE = ['resource', 'part', 'response', 'outcome'];
 
 /**
- * Adds the labels (`meta.security`) of a resource and of all resources inside it, at any depth: a caller who is not cleared
- * for one of them does not see the whole. A label that is not a Coding has neither system nor code.
+ * Adds the labels (`meta.security`) of a resource and of all resources that it contains, at any depth: a caller who is
+ * not cleared for one of them does not see the resource. A label that is not a Coding has neither system nor code.
  */
 export function addSecurityLabels(writer: IndexWriter): void {
   const { resource } = writer;

@@ -1,4 +1,4 @@
 import type { IndexWriter } from './index-writer.js';
 
-/** Adds the search values of one element value. What is malformed adds nothing; nothing throws. */
+/** Adds the search values of one element value. Malformed values add nothing; it never throws. */
 export type ValueIndexer = (value: unknown, writer: IndexWriter) => void;

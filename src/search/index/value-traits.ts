@@ -3,19 +3,19 @@ import type { SearchComponentDefinition, SearchParameterDefinition } from '../..
 import { perModel } from '../../fhir/model/per-model.js';
 import { type Position, reachedFrom } from './element-path.js';
 
-/** What searched values have to know of the elements that a parameter takes its values from. */
+/** The facts about the elements of a parameter that the parsing of searched values needs. */
 export interface ValueTraits {
   /** Tokens over strings are kept in lower case: all values of the parameter, some of them, or none. */
   readonly strings: 'all' | 'some' | 'none';
-  /** Some values are canonicals, which may carry a version. */
+  /** True if some values are canonicals, which may carry a version. */
   readonly canonicals: boolean;
-  /** Some values are Identifiers, which may have a type. */
+  /** True if some values are Identifiers, which may have a type. */
   readonly identifiers: boolean;
-  /** All values are resources inside: what they are is asked of them, and not of copies that are stored by themselves. */
+  /** True if all values are contained resources: chains test these, and not copies that are stored by themselves. */
   readonly resources: boolean;
-  /** All values are MIME types. */
+  /** True if all values are MIME types. */
   readonly mimeTypes: boolean;
-  /** The systems of the bindings, where all values are codes that have one by their binding; see index-token.ts. */
+  /** The systems of the bindings, if all values are codes that have one by their binding; see index-token.ts. */
   readonly boundTo: readonly string[];
 }
 
@@ -24,7 +24,7 @@ export function valueTraits(model: FhirModel, type: string, parameter: SearchPar
   return known(model, parameter, () => parameter.path && reachedFrom(model, [type], parameter.path));
 }
 
-/** The same for a part of a composite parameter. */
+/** Like {@link valueTraits}, for a component of a composite parameter. */
 export function componentTraits(
   model: FhirModel,
   type: string,
@@ -36,10 +36,10 @@ export function componentTraits(
   return known(model, component, () => component.path && reachedFrom(model, types(), component.path));
 }
 
-/** Definitions are made once per type and kept, so these are too; those of our own parameters are the same in all models. */
+/** Definitions are made once per type and kept, and so are their traits. Our own definitions serve all models. */
 const KNOWN = perModel(() => new WeakMap<object, ValueTraits>());
 
-/** @param reach undefined positions depend on the data */
+/** @param reach returns undefined if the positions depend on the data */
 function known(model: FhirModel, definition: object, reach: () => readonly Position[] | undefined): ValueTraits {
   const byDefinition = KNOWN(model);
   let traits = byDefinition.get(definition);

@@ -6,19 +6,19 @@ import { getOrCreate } from '../../platform/maps.js';
 /**
  * Highest cost of a search without the conditions of access rules. See {@link criteriaCost}.
  *
- * Searches of real systems cost up to about 25. A condition that every resource passes takes about 0.4 µs of each.
- * Beyond 60 conditions it takes more, because SQLite looks through all open cursors when it closes one: 60 conditions
- * take 1.4 s over 60,000 resources, 100 take 5 s and 240 take 37 s, if the search counts its matches.
+ * Searches of real systems cost up to about 25. A condition that every resource passes takes about 0.4 µs per resource.
+ * Beyond 60 conditions it takes more, because SQLite searches all open cursors when it closes one: 60 conditions take
+ * 1.4 s over 60,000 resources, 100 take 5 s and 240 take 37 s, if the search counts its matches.
  */
 export const MAX_SEARCH_COST = 64;
 
-/** Most that it may cost with what access rules add. A dozen rules that hide different fields bring up to about 200. */
+/** Highest cost of a search with the conditions of access rules. A dozen rules that hide different fields cost 200. */
 export const MAX_RESTRICTED_COST = 400;
 
 /**
  * Refuses a search that would keep a store busy for too long, before the store call.
  *
- * @param sort each key is a look at the index per match
+ * @param sort each key takes an index look-up per match
  * @throws FhirError `too-costly` - with `details.max` and `details.value`
  */
 export function assertAffordable(
@@ -36,17 +36,17 @@ export function assertAffordable(
 }
 
 /**
- * What it costs to decide whether one resource matches: about the number of looks at an index.
+ * The cost of deciding whether one resource matches: about the number of index look-ups.
  *
  * | criteria | cost |
  * |---|---|
  * | a condition | 1 |
  * | `:text`, which reads the stored resource on some stores | 10 |
  * | a composite | 1 per component |
- * | alternatives for one parameter | the first, and 1/50 for each further one, as they are one look; codes, references and uris are a list: 1/500; of dates and numbers, which SQLite prepares in the square of their number, 1/4 |
+ * | alternatives for one parameter | the first, and 1/50 for each further one, as they are one look-up; codes, references and uris are a list: 1/500; of dates and numbers, which SQLite prepares in the square of their number, 1/4 |
  * | a chain | 2, and its criteria |
- * | alternatives of one reference, by type (`subject:Patient…` or `subject:Group…`) | 0.6 each, the dearest of their criteria, and a tenth of all, as a reference is of one type |
- * | a `_has`, which looks at many resources | 4, and its criteria |
+ * | alternatives of one reference, by type (`subject:Patient…` or `subject:Group…`) | 0.6 each, the costliest of their criteria, and a tenth of all, as a reference is of one type |
+ * | a `_has`, which reads many resources | 4, and its criteria |
  *
  * Shared nodes count once per occurrence but are visited only once, so the cost of criteria that would multiply is
  * known before they do.
@@ -112,7 +112,7 @@ const INTERVALS: ReadonlySet<string> = new Set(['date', 'number', 'quantity']);
 
 const COSTED_TOGETHER: ReadonlySet<Criteria['kind']> = new Set(['match', 'chain']);
 
-/** Of the chains over one reference at most one leads on, for a reference is of one type. */
+/** At most one of the chains over a reference leads on, because a reference has one type. */
 function chainsCost(chains: readonly ChainCriteria[], known: Map<Criteria, number>): number {
   return sum([...Map.groupBy(chains, ({ parameter }) => parameter).values()], (alike) => {
     if (new Set(alike.map(({ type }) => type)).size < alike.length) return sum(alike, (one) => costOf(one, known));

@@ -65,7 +65,7 @@ export function spend(context: ParseContext, comparisons: number): void {
   );
 }
 
-/** Creates the error of an exceeded limit; the message has the limit, the value and a remedy. */
+/** The error of an exceeded limit; the message has the limit, the value and a remedy. */
 export function tooCostly(what: string, limit: number, value: number, wayOut: string): FhirError {
   return new FhirError('too-costly', `At most ${limit} ${what} are allowed, this has ${value}: ${wayOut}`, {
     details: { max: limit, value },

@@ -51,8 +51,8 @@ function assertFewParameters(count: number): void {
 }
 
 /**
- * The distinct parameter names without modifiers and chains, for audit records. Unknown names are left out: a value
- * typed in place of a name must not enter the audit trail.
+ * The distinct parameter names without modifiers and chains, for audit records. Unknown names are omitted, because a
+ * value typed in place of a name must not enter the audit trail.
  */
 export function parameterNames(
   model: FhirModel,
