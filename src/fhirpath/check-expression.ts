@@ -4,7 +4,7 @@ import { FhirError } from '../fhir/error.js';
 import { FUNCTIONS, REFUSED_FUNCTIONS } from './functions.js';
 import { parametersOf, unquote, unwrap, type SyntaxNode } from './syntax-tree.js';
 
-/** What the evaluation of an expression needs. */
+/** The needs of the evaluation of an expression. */
 export interface ExpressionNeeds {
   /** Names of the `%variables` that the expression does not define itself. */
   readonly variables: ReadonlySet<string>;

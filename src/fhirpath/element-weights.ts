@@ -14,7 +14,7 @@ export class ElementWeights {
     if (!isElement(value)) return 0;
     let weight = this.#known.get(value);
     if (weight === undefined) {
-      // A quantity, date or time that fhirpath.js made has all of the library inside.
+      // A quantity, date or time that fhirpath.js made references all of the library.
       weight = Array.isArray(value) || isPlainObject(value) ? countValues(value) : 1;
       this.#known.set(value, weight);
     }

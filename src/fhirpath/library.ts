@@ -30,8 +30,8 @@ let loaded: Loaded | undefined;
  * request, signing in, writing or checking policies, creating a model with FHIRPath in its index. Expressions are
  * evaluated synchronously and never load anything.
  *
- * @param model is adapted to the library, too, in turns with other work; otherwise the first expression that needs it does
- * that at once
+ * @param model a model to adapt to the library as well, in turns with other work; otherwise the first expression that
+ * needs the adapted model makes it at once
  */
 export async function loadFhirPath(model?: FhirModel): Promise<void> {
   loading ??= load();
@@ -67,7 +67,7 @@ async function load(): Promise<Loaded> {
   return { library: library.default, r4: r4.default as R4Model, RE2JS };
 }
 
-/** Between them they use most rules of the grammar. */
+/** Together they use most rules of the grammar. */
 const FIRST_EXPRESSIONS = ['true', "name.where(use = 'official').given.first() != 'A' and active"];
 
 /** @throws FhirError `internal` - {@link loadFhirPath} was not awaited */

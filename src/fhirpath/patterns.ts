@@ -10,10 +10,10 @@ const MAX_PATTERN_LENGTH = 500;
 /** Instructions of a program whose automaton has few states, whatever the text. */
 const SMALL_PROGRAM = 16;
 
-/** Words and alternatives of words: their automaton has few states, too. */
+/** Words and alternatives of words: their automaton has few states too. */
 const WORDS_ONLY = /^(?:\(\?i\))?[\w\s|()^$'",:;@#%&=/<>~-]*$/;
 
-/** A compiled pattern of `matches()` or `replaceMatches()`; what it does is charged before it is done. */
+/** A compiled pattern of `matches()` or `replaceMatches()`; its work is charged in advance. */
 export class Pattern {
   readonly #compiled: re2js.RE2JS;
   readonly #isCheap: boolean;
@@ -36,11 +36,11 @@ export class Pattern {
    */
   occursIn(text: string, budget: StepBudget): boolean {
     if (!this.#isCheap && this.size > SMALL_PROGRAM) budget.spend((text.length * (this.size - SMALL_PROGRAM)) / 4);
-    // PERF: unlike find() it does not look for where the match is, and takes a hundredth of its time.
+    // PERF: unlike find(), it does not locate the match, and takes a hundredth of its time.
     return this.#compiled.test(text);
   }
 
-  /** Replaces all occurrences. The engine finds where they are by simulating all instructions for each character. */
+  /** Replaces all occurrences. The engine locates them by simulating all instructions for each character. */
   replaceAll(text: string, substitution: string, budget: StepBudget): string {
     budget.spend(text.length * (1 + this.size / 5));
     return this.#compiled.matcher(text).replaceAll(substitution);
@@ -64,7 +64,7 @@ export function compilePattern(pattern: string, flags: unknown, dotAll: boolean,
   if (compiled === undefined) {
     compiled = new Pattern(newPattern(pattern, letters, dotAll), pattern);
     patterns.set(key, compiled);
-    // A pattern made of data is another one for each item.
+    // A pattern made of data differs for each item.
     budget.spend(300 + 5 * compiled.size);
   }
   return compiled;

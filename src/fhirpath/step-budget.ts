@@ -2,7 +2,7 @@ import { FhirError } from '../fhir/error.js';
 import { dataOf, ElementWeights, isElement } from './element-weights.js';
 import { MAX_EXPRESSION_LENGTH, type SyntaxNode } from './syntax-tree.js';
 
-/** Per evaluation. A typical filter takes 10 to 100 steps; 250,000 steps take about 50 ms. */
+/** Maximum steps of an evaluation. A typical filter takes 10 to 100 steps; 250,000 steps take about 50 ms. */
 const MAX_STEPS = 250_000;
 
 /** Meters the work of evaluations, so that their sum is bounded too. Methods may throw to end the work. */
@@ -32,7 +32,7 @@ const COMPARING_FUNCTIONS: ReadonlySet<string> = new Set([
 /** Operators that compare elements with everything in them, once for each pair. */
 const COMPARING_OPERATORS: ReadonlySet<string> = new Set(['EqualityExpression', 'MembershipExpression']);
 
-/** For a quantity, date or time that fhirpath.js makes: its arithmetic reads units and calendars. */
+/** Steps for a quantity, date or time that fhirpath.js makes: its arithmetic reads units and calendars. */
 const STEPS_PER_MADE_VALUE = 15;
 
 /** Functions that read the units of quantities: each takes 40 steps for an element. */
@@ -93,7 +93,7 @@ export class StepBudget {
         this.#watch(node);
         if (Array.isArray(focus)) cost += this.#weights.of(focus);
       }
-      // Making an item takes as long as giving it.
+      // Making an item takes as long as returning it.
       if (node.text === 'descendants' && Array.isArray(result)) cost += result.length;
       cost += SLOW_FUNCTIONS.get(node.text ?? '') ?? 0;
     }
@@ -131,7 +131,7 @@ function repeatedCost(repetition: Repetition, items: readonly unknown[]): number
 function singleCost(item: unknown): number {
   const value = dataOf(item);
   if (typeof value === 'string') return value.length / 8;
-  // Quantities, dates and times of fhirpath.js have its context.
+  // Quantities, dates and times of fhirpath.js have a reference to its context.
   return isElement(value) && 'ctx' in value ? STEPS_PER_MADE_VALUE : 0;
 }
 

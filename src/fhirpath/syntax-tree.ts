@@ -51,7 +51,7 @@ export function parseFhirPath(expression: string): SyntaxNode {
 
 /**
  * Rejects expressions that take long to parse, in one turn of the event loop: the parser looks ahead at each number and
- * parameter, for a fifth of a millisecond. For those of queries; profiles may calculate check digits.
+ * parameter, for a fifth of a millisecond. Only for expressions of queries; profiles may calculate check digits.
  *
  * @throws FhirError `too-costly` - more than 64 numbers and commas
  */

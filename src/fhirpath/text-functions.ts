@@ -8,7 +8,7 @@ const MAX_RESULT_LENGTH = 1_000_000;
 /** The key of the budget among the variables of an evaluation. No expression can name it. */
 export const BUDGET = Symbol('budget');
 
-/** What fhirpath.js calls functions with. */
+/** The context in which fhirpath.js calls functions. */
 interface EvaluationContext {
   readonly vars: { readonly [BUDGET]: StepBudget };
 }

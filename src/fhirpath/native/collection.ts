@@ -3,7 +3,7 @@ import type { StepBudget } from '../step-budget.js';
 /** A collection of JSON values, all of the type inferred at compile time. */
 export type Items = readonly unknown[];
 
-/** Evaluates an expression for the items it starts from (`$this`). What it reads of each item is charged. */
+/** Evaluates an expression for the items it starts from (`$this`). Its reads of each item are charged. */
 export type Evaluate = (self: Items, budget: StepBudget) => Items;
 
 /** Thrown to abandon a native evaluation; fhirpath.js takes over. */

@@ -8,7 +8,7 @@ export function jsonTypeOf(model: FhirModel, type: string): 'string' | 'number' 
   if (type === 'boolean') return 'boolean';
   if (NUMBERS.has(type)) return 'number';
   const kind = model.typeDefinition(type)?.kind;
-  // fhirpath.js starts a new path at a resource inside a resource.
+  // fhirpath.js starts a new path at a contained resource.
   return kind === 'primitive' ? 'string' : kind === 'complex' ? 'object' : undefined;
 }
 
