@@ -123,7 +123,7 @@ function prepare(database: SqliteDatabase, synchronous: 'full' | 'normal'): void
   const application = database.pragma('application_id', { simple: true });
   const tables = database.prepare('SELECT count(*) FROM sqlite_schema').pluck().get() as number;
   if (application !== APPLICATION && (application !== 0 || tables > 0)) {
-    throw new FhirError('conflict', 'The file is a database of something else, not the journal of an audit log');
+    throw new FhirError('conflict', 'The file is a database of another application, not the journal of an audit log');
   }
   database.pragma('journal_mode = WAL');
   database.pragma(`synchronous = ${synchronous}`);

@@ -21,7 +21,7 @@ export const CONTRADICTIONS: readonly Contradiction[] = [
         OR r.content IS NOT CASE WHEN v.text IS NULL THEN NULL ELSE v.key END END`,
   },
   {
-    problem: 'version: resources whose versions are not all there',
+    problem: 'version: resources with missing or additional versions',
     count: `SELECT count(*) FROM resource r LEFT JOIN
       (SELECT resource, count(*) number, max(version) newest FROM version GROUP BY resource) v ON v.resource = r.key
       WHERE r.version - r.purged IS NOT coalesce(v.number, 0) OR r.version IS NOT coalesce(v.newest, 0)`,
@@ -31,7 +31,7 @@ export const CONTRADICTIONS: readonly Contradiction[] = [
     count: 'SELECT count(*) FROM version WHERE resource NOT IN (SELECT key FROM resource)',
   },
   {
-    problem: 'past: rows that are not as the versions say',
+    problem: 'past: rows that differ from the versions',
     count: `SELECT (SELECT count(*) FROM past p WHERE NOT EXISTS (
         SELECT 1 FROM version v CROSS JOIN resource r ON r.key = v.resource
         WHERE v.key = p.version AND v.updated = p.updated AND r.collection = p.collection AND v.key IS NOT r.content))
@@ -60,11 +60,11 @@ export const CONTRADICTIONS: readonly Contradiction[] = [
     count: `SELECT count(*) FROM unique_key WHERE resource NOT IN (${CURRENT})`,
   },
   {
-    problem: 'resource: shapes of what is not there',
+    problem: 'resource: shapes without content, or content without a shape',
     count: 'SELECT count(*) FROM resource WHERE (shape IS NULL) <> (content IS NULL)',
   },
   {
-    problem: 'resource: erased, but there',
+    problem: 'resource: erased, but with content',
     count: 'SELECT count(*) FROM resource WHERE erased IS NOT NULL AND content IS NOT NULL',
   },
   {

@@ -89,7 +89,9 @@ export class Maintenance {
     } catch (cause) {
       const { code } = cause as { readonly code?: unknown };
       if (typeof code !== 'string' || !code.startsWith('SQLITE_CONSTRAINT')) throw cause;
-      throw new FhirError('corrupt', 'The database holds rows twice that must be unique; restore a backup', { cause });
+      throw new FhirError('corrupt', 'The database holds duplicates of rows that must be unique; restore a backup', {
+        cause,
+      });
     }
   }
 }
