@@ -1,4 +1,5 @@
 import type { SqlValue } from '../../sql/sql.js';
+import type { ValueGroups } from '../../sql/skip/value-groups.js';
 import type { Statements } from '../database/statements.js';
 
 /**
@@ -25,6 +26,9 @@ import type { Statements } from '../database/statements.js';
  * param.  4           0        the systems of all values
  * param.  5           system   the resources with a value of this system
  * param.  5           system code   the resources with this frequent code of this system
+ * comp.   6           code     the `subject` of the groups with this frequent code of a composite: see sql/skip/value-groups.ts
+ * comp.   16, 17 …    -1       the order of these groups by the values of the component
+ * comp.   16, 17 …    0, 1 …   their granules: a resource is in those of all of its groups
  * order   3           -1       the resources with long intervals, by the end of their last one: see long-ends.ts
  * order   3           0, 1 …   their granules
  * ```
@@ -62,6 +66,9 @@ export const BY_END = 3;
 export const SYSTEMS = 4;
 export const ALL_VALUES = 0;
 export const IN_SYSTEM = 5;
+export const GROUPS = 6;
+/** The `subject` of the groups of the first frequent code. */
+export const FIRST_GROUPS = 16;
 
 /** The `value` of the row {@link SYSTEMS} of a code, or of all values. */
 export function systemsOf(code: string | undefined): string | number {
@@ -103,7 +110,7 @@ export interface SkipHeader {
   readonly built: number;
 }
 
-export const FORMAT = 8;
+export const FORMAT = 9;
 
 /** Granules per row of the table: finding a row takes as long as reading several granules. */
 export const GRANULES_IN_ROW = 32;
@@ -122,6 +129,8 @@ export interface SkipOrder {
    * because an earlier version of this library, which does not know the order, may have updated the other rows.
    */
   readonly of?: string;
+  /** For an order of groups. */
+  readonly groups?: ValueGroups;
 }
 
 /** The sizes of the parts of a skip index. */

@@ -5,6 +5,7 @@ import type { Statements } from '../database/statements.js';
 import { buildSkipRows, type KnownRows } from './build/skip-build.js';
 import { readHeader, readSkipData, writtenSince } from './read/skip-header.js';
 import {
+  GROUPS,
   HEADER,
   ORDER,
   PRESENCE,
@@ -44,6 +45,11 @@ export function countWrongSkipRows(dialect: SqlDialect, statements: Statements):
         const text = read(parameter, SYSTEMS, systemsOf(code)) as string | undefined;
         return text === undefined ? undefined : (JSON.parse(text) as SystemsOf);
       },
+      groups: (value) =>
+        (statements.read(LIST_GROUPS).all(value, GROUPS) as [string, string][]).map(([code, subject]) => [
+          code,
+          Number(subject),
+        ]),
     };
     const sizes = { ...SKIP_TUNING, minGranules: 0 };
     const check = (): void => undefined;
@@ -61,4 +67,5 @@ function isSameData(stored: string | Uint8Array, data: string | Uint8Array): boo
 }
 
 const LIST_COLLECTIONS = `SELECT DISTINCT c.key, c.project, c.type FROM skip s CROSS JOIN collection c ON c.key = s.collection`;
+const LIST_GROUPS = 'SELECT value, data FROM skip WHERE sort = ? AND subject = ?';
 const LIST_VALUES = 'SELECT value FROM skip WHERE sort = ? AND subject = ?';

@@ -1,4 +1,5 @@
 import type { SqlValue } from '../../../sql/sql.js';
+import type { ValueGroups } from '../../../sql/skip/value-groups.js';
 
 /** Where the granules of an order begin. */
 export interface KnownGranules {
@@ -6,6 +7,7 @@ export interface KnownGranules {
   readonly ties: readonly number[];
   /** See {@link SkipOrder}. */
   readonly of?: string;
+  readonly groups?: ValueGroups;
 }
 
 /**

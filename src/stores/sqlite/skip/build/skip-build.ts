@@ -1,18 +1,20 @@
 import { randomId } from '../../../../platform/node-crypto.js';
 import { LARGEST, SMALLEST } from '../../../sql/extremes.js';
 import { holdsIntervals, tablesOf, type ValueTable } from '../../../sql/index-tables.js';
-import { partWith } from '../../../sql/pages/value-range.js';
 import type { RowScope } from '../../../sql/rows.js';
 import { type Sql, sql, type SqlValue } from '../../../sql/sql.js';
 import { orderIndexOf } from '../../scans/order-index.js';
 import type { Statements } from '../../database/statements.js';
 import { LAST_KEY } from '../../rows/versions.js';
-import { listBytes, listsBytes, setBytes } from '../../../sql/skip/key-bytes.js';
+import { setBytes } from '../../../sql/skip/key-bytes.js';
 import { KeySet } from '../../../sql/skip/key-set.js';
 import { keptUnits } from '../../../sql/skip/unit-sets.js';
+import { factsOf } from '../../../sql/skip/value-groups.js';
 import { rangeOfKeys } from '../read/few-resources.js';
 import { hasIndexWork } from '../read/skip-header.js';
+import { granuleRows } from './granule-rows.js';
 import { granulesOf, type KnownGranules } from './granules.js';
+import { type GroupKeys, groupKeys, groupKinds, kindsOf, orderedGroups } from './group-values.js';
 import { longEnds } from './long-ends.js';
 import { ReferenceOrders, readStoredReferences } from '../read/reference-order.js';
 import { referenceRows } from '../read/reference-rows.js';
@@ -21,10 +23,10 @@ import {
   BY_LARGEST,
   BY_SMALLEST,
   EVERYTHING,
+  FIRST_GROUPS,
   FORMAT,
-  GRANULES_IN_ROW,
+  GROUPS,
   HEADER,
-  ORDER,
   SETS,
   SEVERAL,
   SKIP_TUNING,
@@ -68,6 +70,8 @@ export interface KnownRows {
   values(subject: number): readonly SqlValue[];
   /** The systems of a code, or of all values of a parameter; undefined if none are kept. */
   systems(parameter: number, code: string | undefined): SystemsOf | undefined;
+  /** The codes of a composite whose groups are kept, each with the subject of their order. @param value its component */
+  groups(value: number): readonly (readonly [code: string, subject: number])[];
 }
 
 class SkipBuilder {
@@ -125,6 +129,7 @@ class SkipBuilder {
     }
     yield* this.#presence(codes);
     for (const [number, code] of codes) yield* this.#values(number, code);
+    for (const keys of groupKeys(this.#scope)) yield* this.#groups(keys);
   }
 
   #header(): SkipHeader {
@@ -182,10 +187,33 @@ class SkipBuilder {
     );
   }
 
+  /** The groups of a composite that have frequent codes. */
+  *#groups(keys: GroupKeys): Generator<SkipRow> {
+    const { parameter, value } = keys;
+    for (const [name, subject] of this.#known?.groups(value) ?? this.#frequentGroups(keys)) {
+      const kinds = kindsOf(this.#statements.all(groupKinds(keys, name)));
+      if (kinds === undefined) continue;
+      const [resources, values] = orderedGroups(keys, name).map((column) => this.#column(column)) as [
+        number[],
+        number[],
+      ];
+      if (this.#known === undefined && values.length < this.#sizes.granule) continue;
+      const groups = factsOf(name, kinds, this.#known?.granules(value, subject)?.groups);
+      yield { sort: value, subject: GROUPS, value: name, data: String(subject) };
+      const order = { parameter, several: true, groups };
+      yield* this.#granules(value, subject, order, [resources, values]);
+    }
+  }
+
+  #frequentGroups({ code }: GroupKeys): readonly (readonly [code: string, subject: number])[] {
+    const rows = sql`token x INDEXED BY token_by_value WHERE x.parameter = ${code}`;
+    return this.#frequent(code, sql`x.code`, rows).map((name, place) => [name as string, FIRST_GROUPS + place]);
+  }
+
   *#granules(
     sort: number,
-    subject: typeof BY_SMALLEST | typeof BY_LARGEST | typeof BY_END,
-    { parameter, several }: Pick<SkipOrder, 'parameter' | 'several'>,
+    subject: number,
+    { parameter, several, groups }: Pick<SkipOrder, 'parameter' | 'several' | 'groups'>,
     [keys, values]: readonly [readonly number[], readonly SqlValue[]],
   ): Generator<SkipRow> {
     const { granule, minGranules } = this.#sizes;
@@ -196,19 +224,8 @@ class SkipBuilder {
     if (this.#known !== undefined ? known === undefined : keys.length < least) return;
     const { starts, ties, of = this.#id } = known ?? granulesOf(values, granule);
     const isByEnd = subject === BY_END;
-    const order: SkipOrder = { parameter, starts, ties, several, ...(isByEnd && { of }) };
-    yield { sort, subject, value: ORDER, data: JSON.stringify(order) };
-    const missing = isByEnd ? new KeySet(0, 0) : this.#all.copy();
-    const granules: number[][] = starts.map(() => []);
-    values.forEach((value, place) => {
-      granules[partWith(starts, value)]!.push(keys[place]!);
-      if (!isByEnd) missing.delete(keys[place]!);
-    });
-    granules.push([...missing.keys()]);
-    const lists = granules.map((own) => listBytes(Float64Array.from(own).sort(), this.#all.first));
-    for (let start = 0, value = 0; start < lists.length; start += GRANULES_IN_ROW, value++) {
-      yield { sort, subject, value, data: listsBytes(lists.slice(start, start + GRANULES_IN_ROW)) };
-    }
+    const order: SkipOrder = { parameter, starts, ties, several, ...(isByEnd && { of }), ...(groups && { groups }) };
+    yield* granuleRows(sort, subject, order, [keys, values], this.#all);
   }
 
   *#presence(parameters: readonly (readonly [number: number, code: string])[]): Generator<SkipRow> {

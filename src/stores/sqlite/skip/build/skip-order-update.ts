@@ -1,8 +1,10 @@
 import { tablesOf } from '../../../sql/index-tables.js';
 import type { SqlValue } from '../../../sql/sql.js';
 import { isBefore, partWith } from '../../../sql/pages/value-range.js';
+import { factsOf, type ValueGroups } from '../../../sql/skip/value-groups.js';
 import { isSame, listAt, listBytes, listsBytes, readList } from '../../../sql/skip/key-bytes.js';
 import { granulesOf } from './granules.js';
+import { groupKeys, groupKinds, groupValues, kindsOf } from './group-values.js';
 import { BY_END, BY_LARGEST, GRANULES_IN_ROW, ORDER, type SkipOrder, type SkipRow } from '../../rows/skip-row.js';
 import type { Written } from './written.js';
 
@@ -23,7 +25,8 @@ export class OrderUpdate {
   /** The changed rows of an order; undefined if the order needs additional rows. */
   rows(sort: number, subject: number): readonly SkipRow[] | undefined {
     const order = JSON.parse(this.#written.read(sort, subject, ORDER) as string) as SkipOrder;
-    const { parameter, starts, ties, several } = order;
+    const { parameter, several, groups } = order;
+    if (groups !== undefined) return this.#groupRows(sort, subject, { ...order, groups });
     const [table] = tablesOf(this.#written.scope.dialect.model, this.#written.scope.type, parameter);
     const isByEnd = subject === BY_END;
     if (isByEnd && order.of !== this.#written.id) return undefined;
@@ -32,6 +35,40 @@ export class OrderUpdate {
         table === 'reference' ? this.#written.severalTargets(parameter) : this.#written.severalOf(sort, table!);
       if (others.length > 0) return undefined;
     }
+    const key = { parameter, descending: subject === BY_LARGEST };
+    const valuesOf: ValuesOf = (keys) =>
+      isByEnd ? this.#written.lastEnds(sort, table!, keys) : this.#written.values(key, keys);
+    return this.#changedRows(sort, subject, isByEnd ? { ...order, of: this.#id } : order, valuesOf, isByEnd);
+  }
+
+  /** The changed rows of an order of groups; undefined if the order cannot have some of the written ones. */
+  #groupRows(
+    sort: number,
+    subject: number,
+    order: SkipOrder & { groups: ValueGroups },
+  ): readonly SkipRow[] | undefined {
+    const { scope, pending } = this.#written;
+    const own = groupKeys(scope).find(({ value }) => value === sort);
+    const { code } = order.groups;
+    const kinds = own && kindsOf(this.#written.allOf(groupKinds(own, code, pending)));
+    if (own === undefined || kinds === undefined) return undefined;
+    const groups = factsOf(code, kinds, order.groups);
+    const valuesOf: ValuesOf = (keys) => this.#written.allOf(groupValues(own, code, keys)) as [number, SqlValue][];
+    return this.#changedRows(sort, subject, { ...order, groups }, valuesOf, true);
+  }
+
+  /**
+   * @param order with the facts of today
+   * @param isPartial whether the order leaves resources without a value out, and its first row always changes
+   */
+  #changedRows(
+    sort: number,
+    subject: number,
+    order: SkipOrder,
+    valuesOf: ValuesOf,
+    isPartial: boolean,
+  ): readonly SkipRow[] {
+    const { starts, ties } = order;
     const stored = this.#storedRows(sort, subject, starts.length + 1);
     const lists = stored.flatMap((bytes, row) => {
       const count = Math.min(GRANULES_IN_ROW, starts.length + 1 - row * GRANULES_IN_ROW);
@@ -40,27 +77,25 @@ export class OrderUpdate {
     const parts = starts.map((start, index): Part => ({ start, isTie: false, bytes: lists[index]!, added: [] }));
     for (const tie of ties) parts[tie]!.isTie = true;
     const missing: Part = { start: null, isTie: true, bytes: lists.at(-1)!, added: [] };
-    const key = { parameter, descending: subject === BY_LARGEST };
-    const valuesOf: ValuesOf = (keys) =>
-      isByEnd ? this.#written.lastEnds(sort, table!, keys) : this.#written.values(key, keys);
     const places = [...starts];
     for (const [resource, value] of valuesOf(this.#written.pending)) {
       if (value !== null) partOf(parts, places, value).added.push(resource);
-      else if (!isByEnd) missing.added.push(resource);
+      else if (!isPartial) missing.added.push(resource);
     }
-    const updated = [...parts.flatMap((part) => this.#updated(part, valuesOf)), this.#changedPart(missing)];
+    const updatedPart = (part: Part, index: number): readonly Part[] =>
+      this.#updated(part, (keys) => valuesOf(keys).filter(([, value]) => partWith(places, value) === index));
+    const updated = [...parts.flatMap(updatedPart), this.#changedPart(missing)];
     const isSameOrder = updated.length === lists.length && parts.length === starts.length;
     const rows = rowsOf(updated.map(({ bytes }) => bytes));
     const changed = rows.flatMap((data, value): SkipRow[] =>
       stored[value] !== undefined && isSame(data, stored[value]) ? [] : [{ sort, subject, value, data }],
     );
-    if (isSameOrder && !isByEnd) return changed;
+    if (isSameOrder && !isPartial) return changed;
     const own = updated.slice(0, -1);
     const now: SkipOrder = {
       ...order,
       starts: own.map(({ start }) => start),
       ties: [...own.entries()].filter(([, { isTie }]) => isTie).map(([index]) => index),
-      ...(isByEnd && { of: this.#id }),
     };
     return [{ sort, subject, value: ORDER, data: JSON.stringify(now) }, ...changed];
   }
@@ -86,7 +121,7 @@ export class OrderUpdate {
     return starts.map((start, index) => ({
       start,
       isTie: ties.includes(index),
-      bytes: listBytes(Float64Array.from(own[index]!).sort(), this.#written.all.first),
+      bytes: listBytes(Float64Array.from(new Set(own[index])).sort(), this.#written.all.first),
       added: [],
     }));
   }
@@ -97,7 +132,7 @@ export class OrderUpdate {
     const { bytes, added } = part;
     if (added.length === 0 && readList(bytes, first, this.#written.changed).length === 0) return part;
     const kept = readList(bytes, first).filter((key) => !this.#written.changed.has(key));
-    return { ...part, bytes: listBytes(Float64Array.from([...kept, ...added]).sort(), first) };
+    return { ...part, bytes: listBytes(Float64Array.from(new Set([...kept, ...added])).sort(), first) };
   }
 }
 

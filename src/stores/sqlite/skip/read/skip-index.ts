@@ -4,6 +4,7 @@ import type { Guard } from '../../database/guard.js';
 import type { Statements } from '../../database/statements.js';
 import { addList, leastInList, listAt, readInto, readList } from '../../../sql/skip/key-bytes.js';
 import { KeySet, wordsOf } from '../../../sql/skip/key-set.js';
+import type { ValueGroups } from '../../../sql/skip/value-groups.js';
 import { shapeScan } from '../../rows/shapes.js';
 import { fewResources, rangeOfKeys, referencesOfFew, type SkipReferences } from './few-resources.js';
 import { countRows } from './reference-rows.js';
@@ -18,6 +19,7 @@ import {
   EVERYTHING,
   FORMAT,
   GRANULES_IN_ROW,
+  GROUPS,
   IN_SYSTEM,
   inSystem,
   ORDER,
@@ -169,6 +171,15 @@ export class SkipIndex {
   ends(parameter: number): SkipOrderKeys | undefined {
     const order = this.#granules(parameter, BY_END);
     return order?.of === this.header.id ? this.#withKeys(order, parameter, BY_END) : undefined;
+  }
+
+  /** The groups of a composite with a code; undefined if the index does not have them. @param value its component */
+  groups(value: number, code: string): (SkipOrderKeys & { readonly groups: ValueGroups }) | undefined {
+    if (this.#few !== undefined) return undefined;
+    const subject = readSkipData(this.#statements, value, GROUPS, code) as string | undefined;
+    const order = subject === undefined ? undefined : this.#granules(value, Number(subject));
+    if (order?.groups === undefined) return undefined;
+    return { ...this.#withKeys(order, value, Number(subject)), groups: order.groups };
   }
 
   /** The references of a parameter; undefined if the index does not have them. */

@@ -13,6 +13,7 @@ import type { KeySet } from '../../../sql/skip/key-set.js';
 import { asksForUnit } from '../../../sql/skip/range-tests.js';
 import { askedUnit, inAnyUnit, OTHER_UNITS, setInUnit, setOfUnit, SEVERAL_UNITS } from '../../../sql/skip/unit-sets.js';
 import { type FindsSets, LinkedSets } from './linked-sets.js';
+import { GroupSets } from './group-sets.js';
 import { OtherSets, type Target } from './other-sets.js';
 import { RangeSets } from './range-sets.js';
 import { MAX_SCANNED, ScannedSets } from './scanned-sets.js';
@@ -31,6 +32,7 @@ export class ConditionSets implements FindsSets {
   readonly #others: OtherSets;
   readonly #tokens: TokenSets;
   readonly #presence: PresenceSets;
+  readonly #groups: GroupSets;
   readonly #known = new Map<Condition, ConditionSet | undefined>();
 
   constructor(index: SkipIndex, scope: RowScope, statements: Statements, linked: LinkedSets) {
@@ -42,6 +44,7 @@ export class ConditionSets implements FindsSets {
     this.#ranges = new RangeSets(index, scope, statements, this.#scanned);
     this.#others = new OtherSets(index, scope, this.#scanned, (target) => this.#keyOf(target));
     this.#tokens = new TokenSets(index, scope);
+    this.#groups = new GroupSets(index, scope, statements);
     this.#presence = {
       emptySet: () => index.emptySet(),
       present: (key) => index.setOf(key as number, PRESENCE),
@@ -108,7 +111,10 @@ export class ConditionSets implements FindsSets {
       case 'id':
         return this.#scanned.inRanges(criteria, SKIP_TUNING.maxLookedUp);
       case 'composite':
-        return setOfComposite(criteria, this.#scope, this.#presence, (part) => this.#setOf(part, limit));
+        return (
+          this.#groups.of(criteria, limit ?? SKIP_TUNING.maxLookedUp) ??
+          setOfComposite(criteria, this.#scope, this.#presence, (part) => this.#setOf(part, limit))
+        );
       case 'has':
         return this.#linked.having(criteria, limit);
       case 'chain':
