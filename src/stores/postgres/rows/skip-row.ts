@@ -1,5 +1,6 @@
 import type { SqlValue } from '../../sql/sql.js';
 import { parameterKey, type RowScope } from '../../sql/rows.js';
+import type { ValueGroups } from '../../sql/skip/value-groups.js';
 
 /**
  * The table `fhirgraph_skip`: the resources of frequent values, and those of each granule of an order.
@@ -29,6 +30,9 @@ import { parameterKey, type RowScope } from '../../sql/rows.js';
  *                               resources without a value
  * order   1           …         the same by the largest value of each resource, where some have several
  * order   3           …         those with long intervals by the end of their last one, where they are many
+ * comp.   6           'v' code  the order of the groups with this frequent code of a composite, by the values of the
+ *                               component: see GroupsOrder and sql/skip/value-groups.ts
+ * comp.   16, 17 …    '0' …     their granules: a resource is in those of all of its groups
  * param.  2           'o'       the references of a parameter: see ReferencesHead
  * param.  2           'k00000' …  the keys of their targets, in order
  * param.  2           '0' …     the references themselves: see references.ts. A target is its place among the keys
@@ -74,7 +78,7 @@ export interface SkipLayer {
   readonly size: number;
 }
 
-export const FORMAT = 10;
+export const FORMAT = 11;
 
 /** The systems of a code or of a parameter, if they are few: keys as the database writes them, in order. */
 export interface SystemsOf {
@@ -94,6 +98,13 @@ export interface SkipOrder {
   readonly ties: readonly number[];
   /** True if some resources have several values, so that the descending order has granules of its own. */
   readonly several: boolean;
+}
+
+/** The order of the groups with a code. */
+export interface GroupsOrder extends SkipOrder {
+  readonly groups: ValueGroups;
+  /** The `subject` of the rows of its granules. */
+  readonly subject: number;
 }
 
 /** The places of a layer's resources in an order. */
@@ -138,6 +149,9 @@ export const BY_SMALLEST = 0;
 export const BY_LARGEST = 1;
 export const TARGETS = 2;
 export const BY_END = 3;
+export const GROUPS = 6;
+/** The `subject` of the granules of a composite's first frequent code. */
+export const FIRST_GROUPS = 16;
 
 /** The name of the row of a code, of the uuid of a target, or of a unit. */
 export function valueName(value: string): string {
@@ -188,6 +202,8 @@ export const SKIP_TUNING = {
   minGranules: 1,
   /** Codes and targets with fewer resources have no set; they are looked up. */
   minHolders: 512,
+  /** Codes of composites with fewer groups have no order of them. */
+  minGroups: 4_096,
   /** Maximum keys whose numbers the server looks up, 10 µs each. */
   maxNumbered: 256,
   /** Rows of a scan that are read for a set: some milliseconds. */

@@ -1,8 +1,13 @@
 import type { FhirModel } from '../../../fhir/model/fhir-model.js';
 import { perModel } from '../../../fhir/model/per-model.js';
 import { getOrCreate } from '../../../platform/maps.js';
+import type { CompositeCriteria, MatchCriteria } from '../../../search/criteria/criteria.js';
+import type { QuantityTest, TokenTest } from '../../../search/criteria/value-test.js';
 import { tablesOf } from '../index-tables.js';
-import { namesOfUnit, type StoredUnit } from './unit-sets.js';
+import { rangeOf, type ValueRange } from '../pages/value-range.js';
+import type { RowScope } from '../rows.js';
+import { asksForUnit } from './range-tests.js';
+import { askedUnit, inAnyUnit, namesOfUnit, type StoredUnit } from './unit-sets.js';
 
 /**
  * The groups of a composite that have a frequent code in its first component, in the order of the values of its second.
@@ -13,9 +18,45 @@ import { namesOfUnit, type StoredUnit } from './unit-sets.js';
 export interface ValueGroups {
   readonly code: string;
   /** The system that the code has in every group; undefined if groups differ. */
-  readonly system?: number;
+  readonly system?: string | number;
   /** The names of the units that the values of all groups have: see unit-sets.ts. */
   readonly units: readonly string[];
+}
+
+/** What a composite asks of groups. */
+export interface AskedGroups {
+  readonly code: string;
+  /** The component of the values, as in an index entry. */
+  readonly parameter: string;
+  /** The values, in any unit. */
+  readonly inRange: MatchCriteria;
+  readonly range: ValueRange;
+}
+
+/** The groups that a composite asks for; undefined if they are no range of an order of groups. */
+export function askedGroups({ parameter: composite, tests }: CompositeCriteria): AskedGroups | undefined {
+  const [code, value, ...others] = tests;
+  if (others.length > 0 || code?.kind !== 'token' || value?.kind !== 'quantity' || !isOfCode(code)) return undefined;
+  const parameter = `${composite}$1`;
+  const inRange: MatchCriteria = { kind: 'match', parameter, test: inAnyUnit(value) };
+  const range = rangeOf(inRange, parameter);
+  return range && { code: code.code, parameter, inRange, range };
+}
+
+/** Whether all groups have the system of the code and the unit of the value that a composite asks for. */
+export function areAllOf({ system, units }: ValueGroups, { tests }: CompositeCriteria, scope: RowScope): boolean {
+  const [code, value] = tests as readonly [TokenTest, QuantityTest];
+  const unit = askedUnit(value, scope);
+  const isOfUnit = unit === undefined ? !asksForUnit(value) : units.includes(unit);
+  if (!isOfUnit || code.system === undefined) return isOfUnit;
+  return system !== undefined && String(scope.dialect.system(scope.project, code.system)) === String(system);
+}
+
+/** Whether a test compares the code and maybe its system. */
+function isOfCode(test: TokenTest): test is TokenTest & { readonly code: string } {
+  const { code, noSystem, negated, below, except = [], folded } = test;
+  const isPlain = noSystem !== true && negated !== true && below !== true && folded === undefined;
+  return isPlain && code !== undefined && except.length === 0;
 }
 
 /** A composite of a code and a quantity whose values are in several groups. */
@@ -41,7 +82,10 @@ export function groupedComposites(model: FhirModel, type: string): readonly Grou
 const KNOWN = perModel(() => new Map<string, readonly GroupedComposite[]>());
 
 /** What distinguishes some groups: the system of the code, and the unit of the value. */
-export type GroupKind = readonly [system: number, ...unit: StoredUnit];
+export type GroupKind = readonly [system: string | number, ...unit: StoredUnit];
+
+/** A code with more kinds of groups has no order of them: they have no unit in common, mostly. */
+export const MAX_KINDS = 1_024;
 
 /** The facts that hold for all kinds of groups. @param before facts of other groups, if there are any */
 export function factsOf(code: string, kinds: readonly GroupKind[], before: ValueGroups | undefined): ValueGroups {

@@ -22,6 +22,7 @@ import { numberResources, numbersByShape, parametersTogether, writeKeys } from '
 import { referenceRows } from './reference-rows.js';
 import { RowWriter } from './row-writer.js';
 import { tokenRows } from './token-rows.js';
+import { madeGroups } from './value-groups.js';
 import { numbersByUnit, type UnitNumbers } from '../format/unit-numbers.js';
 import {
   BY_END,
@@ -80,6 +81,7 @@ class SkipBuilder {
     const parameters = await this.#presence();
     for (const code of ['_id', '_lastUpdated', ...parameters.keys()]) await this.#order(code);
     await this.#values(parameters);
+    await this.#groups();
     await this.#references(parameters);
     const header: SkipHeader = { format: FORMAT, id: randomUUID(), epoch, size, project, layers: [], next: 1 };
     await this.#writer.add({ sort: SETS, subject: IDS, value: HEADER, data: JSON.stringify(header) });
@@ -188,6 +190,14 @@ class SkipBuilder {
     for (const [name, found] of await numbersByUnit(units, { first: 0, size: this.#all.size }, keptUnits)) {
       await this.#addSet(parameter, valueName(name), this.#setOf(found));
       await turn();
+    }
+  }
+
+  /** The groups of composites with frequent codes. */
+  async #groups(): Promise<void> {
+    for await (const { granules, ...order } of madeGroups(this.#runner, this.#scope)) {
+      const rows = granuleRows({ ...order, several: true }, granules, this.#emptySet());
+      for await (const row of rows) await this.#writer.add(row);
     }
   }
 

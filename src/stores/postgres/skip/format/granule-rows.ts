@@ -3,7 +3,14 @@ import { listBytes, listsBytes } from '../../../sql/skip/key-bytes.js';
 import type { KeySet } from '../../../sql/skip/key-set.js';
 import type { SqlValue } from '../../../sql/sql.js';
 import { type Row, textOf } from './number-texts.js';
-import { GRANULES_IN_ROW, ORDER, type SkipOrder } from '../../rows/skip-row.js';
+import { GRANULES_IN_ROW, GROUPS, type GroupsOrder, ORDER, type SkipOrder, valueName } from '../../rows/skip-row.js';
+import type { ValueGroups } from '../../../sql/skip/value-groups.js';
+
+/** The numbers of an order in the table. */
+interface OrderNumbers {
+  readonly sort: number;
+  readonly subject: number;
+}
 
 /** A granule: neighbors in an order. */
 export interface Granule {
@@ -15,21 +22,30 @@ export interface Granule {
   readonly numbers: Int32Array;
 }
 
-/** The rows of an order. @param several true if some resources have several values */
+/**
+ * The rows of an order.
+ *
+ * @param several true if some resources have several values
+ * @param groups of an order of groups: a resource may have several in one granule
+ */
 export async function* granuleRows(
-  { sort, subject, several }: { readonly sort: number; readonly subject: number; readonly several: boolean },
+  { sort, subject, several, groups }: Pick<SkipOrder, 'several'> & OrderNumbers & { readonly groups?: ValueGroups },
   granules: readonly Granule[],
   all: KeySet,
 ): AsyncGenerator<Row> {
   const starts = granules.map(({ start }) => start);
   const ties = [...granules.keys()].filter((place) => granules[place]!.isTie);
   const order: SkipOrder = { starts, ties, several };
-  yield { sort, subject, value: ORDER, data: JSON.stringify(order) };
+  if (groups === undefined) yield { sort, subject, value: ORDER, data: JSON.stringify(order) };
+  else {
+    const ofGroups: GroupsOrder = { ...order, groups, subject };
+    yield { sort, subject: GROUPS, value: valueName(groups.code), data: JSON.stringify(ofGroups) };
+  }
   const missing = all.copy();
   for (let first = 0; first <= granules.length; first += GRANULES_IN_ROW) {
     const lists = granules.slice(first, first + GRANULES_IN_ROW).map(({ numbers }) => {
       for (const number of numbers) missing.delete(number);
-      return listBytes(numbers.sort(), 0);
+      return listBytes((groups === undefined ? numbers : Int32Array.from(new Set(numbers))).sort(), 0);
     });
     if (first + GRANULES_IN_ROW > granules.length) lists.push(listBytes(missing.keys(), 0));
     yield { sort, subject, value: String(first / GRANULES_IN_ROW), data: textOf(listsBytes(lists)) };

@@ -120,6 +120,11 @@ export class SkipIndex {
     return new KeySet(0, this.size);
   }
 
+  /** The numbers of the oldest layer. Must not be changed. */
+  get oldest(): KeySet {
+    return this.#rows.combined('oldest', () => widened(new KeySet(0, this.header.size).fill(), this.size));
+  }
+
   /** Reads the rows of all layers that are not cached. */
   load(names: readonly RowName[]): Promise<void> {
     return this.#rows.load(this.isLayered ? names.flatMap(withWhole) : names);

@@ -6,12 +6,19 @@ import {
   BY_END,
   BY_LARGEST,
   BY_SMALLEST,
+  type GroupsOrder,
   type LayerOrder,
   ORDER,
   type SkipLayer,
   type SkipOrder,
 } from '../../rows/skip-row.js';
-import { orderName, presenceName, type RowName, type SkipRows } from './skip-rows.js';
+import { groupsName, orderName, presenceName, type RowName, type SkipRows } from './skip-rows.js';
+import type { ValueGroups } from '../../../sql/skip/value-groups.js';
+
+/** An order of groups. */
+export interface GroupOrder extends SkipOrderKeys {
+  readonly groups: ValueGroups;
+}
 
 /** The resources of a skip index. */
 export interface SkipNumbers {
@@ -68,6 +75,16 @@ export class SkipOrders {
     if (order === ABSENT) return undefined;
     const view = this.#rows.combined(`order ${sort} ${BY_END}`, () => OrderView.of(order as SkipOrder));
     return this.#withKeys(view, name, view.starts.length, BY_END);
+  }
+
+  /** The groups of the oldest layer with a code; undefined if it does not have them. @param value their component */
+  groups(value: number, code: string): GroupOrder | undefined {
+    const order = this.#rows.row(groupsName(value, code));
+    if (order === ABSENT) return undefined;
+    const { groups, subject, starts } = order as GroupsOrder;
+    const name = orderName(value, subject);
+    const view = this.#rows.combined(`order ${value} ${subject}`, () => OrderView.of(order as GroupsOrder));
+    return { ...this.#withKeys(view, name, starts.length, subject), groups };
   }
 
   /** The order by a parameter without values. Undefined if a resource has one. Load its presence first. */

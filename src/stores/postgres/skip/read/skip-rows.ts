@@ -7,6 +7,8 @@ import { ABSENT, type Kept, type SkipCache } from './skip-cache.js';
 import {
   BY_LARGEST,
   BY_SMALLEST,
+  GROUPS,
+  type GroupsOrder,
   type LayerOrder,
   ORDER,
   PRESENCE,
@@ -15,6 +17,7 @@ import {
   type SkipLayer,
   type SkipOrder,
   type SystemsOf,
+  valueName,
 } from '../../rows/skip-row.js';
 
 /** A row of the table. */
@@ -27,6 +30,11 @@ export interface RowName {
 /** The row of the resources with a value. */
 export function presenceName(parameter: number): RowName {
   return { sort: SETS, subject: parameter, value: PRESENCE };
+}
+
+/** The row that describes the groups with a code. @param value the component of the values */
+export function groupsName(value: number, code: string): RowName {
+  return { sort: value, subject: GROUPS, value: valueName(code) };
 }
 
 /** The rows that describe an order. */
@@ -109,7 +117,7 @@ export class SkipRows {
 
   #read({ sort, value }: RowName, text: string): Kept {
     // Base64 has no braces.
-    if (text.startsWith('{')) return JSON.parse(text) as SkipOrder | LayerOrder | SystemsOf;
+    if (text.startsWith('{')) return JSON.parse(text) as SkipOrder | GroupsOrder | LayerOrder | SystemsOf;
     const bytes = Buffer.from(text, 'base64');
     if (sort !== SETS) return bytes;
     const layer = this.#layers.find(({ mark }) => mark !== '' && value.startsWith(mark)) ?? this.#layers[0]!;

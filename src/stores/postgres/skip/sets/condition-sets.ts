@@ -1,4 +1,4 @@
-import type { Criteria, MatchCriteria } from '../../../../search/criteria/criteria.js';
+import type { CompositeCriteria, Criteria, MatchCriteria } from '../../../../search/criteria/criteria.js';
 import type { QuantityTest } from '../../../../search/criteria/value-test.js';
 import { type Condition, conditionsOf } from '../../../sql/pages/condition.js';
 import { parameterKey, type RowScope } from '../../../sql/rows.js';
@@ -16,6 +16,7 @@ import { withOwnScan } from '../../scans/own-scans.js';
 import type { Run } from '../../database/run.js';
 import { CompositeSets } from './composite-sets.js';
 import { DerivedCriteria } from './derived-criteria.js';
+import { GroupSets } from './group-sets.js';
 import type { LinkedSets } from './linked-sets.js';
 import { OtherSets } from './other-sets.js';
 import { RangeSet } from './range-set.js';
@@ -52,6 +53,7 @@ export class ConditionSets implements KnownSets {
   readonly #units: UnitSets;
   readonly #others: OtherSets;
   readonly #composites: CompositeSets;
+  readonly #groups: GroupSets;
 
   /** @param isForCount see {@link KnownSets} */
   constructor(index: SkipIndex, scope: RowScope, run: Run, linked: LinkedSets, isForCount = false) {
@@ -62,12 +64,9 @@ export class ConditionSets implements KnownSets {
     this.#tokens = new TokenSets(index, keyOf);
     this.#units = new UnitSets(index, scope, keyOf);
     this.#others = new OtherSets(index, scope, this.#derived, this.#tokens, this.#units);
-    this.#composites = new CompositeSets(
-      index,
-      scope,
-      this.#derived,
-      (code) => parameterKey(scope, code) as number | undefined,
-    );
+    const keyOfComponent = (code: string): number | undefined => parameterKey(scope, code) as number | undefined;
+    this.#composites = new CompositeSets(index, scope, this.#derived, keyOfComponent);
+    this.#groups = new GroupSets(index, scope, keyOfComponent);
     this.index = index;
     this.#scope = scope;
     this.#run = run;
@@ -86,12 +85,15 @@ export class ConditionSets implements KnownSets {
     const unknown = conditions.filter((one) => !this.#known.has(one));
     const all = unknown.map(({ criteria }) => (criteria === undefined ? [] : this.#derived.leavesOf(criteria)));
     await this.index.load([...unknown.flatMap(namesOfValue), ...all.flat().flatMap((one) => this.#namesOf(one))]);
-    const few = new Set((await this.#fewOf(all)).map((one) => this.#derived.same(one)));
+    const isWhole = (one: CompositeCriteria): boolean => this.#groups.isWhole(one);
+    const needed = unknown.map(({ criteria }) => (criteria && this.#derived.leavesOf(criteria, isWhole)) ?? []);
+    const few = new Set((await this.#fewOf(needed)).map((one) => this.#derived.same(one)));
     const leaves = [...few].filter((one) => !this.#read.has(one));
     const groups = unknown.flatMap((one) => this.#groupOf(one) ?? []);
     for (const one of leaves) this.#addRange(one);
     await this.index.load([
       ...leaves.flatMap((one) => this.#tokens.furtherNames(one)),
+      ...leaves.flatMap((one) => (one.kind === 'composite' ? this.#groups.granulesOf(one) : [])),
       ...leaves.flatMap((one) => this.#ranges.get(one)?.granules ?? []),
       ...groups.flatMap(({ order, granule }) => order.rowsOf(granule, granule)),
     ]);
@@ -166,7 +168,7 @@ export class ConditionSets implements KnownSets {
       case 'id':
         return this.#scanned.get(criteria);
       case 'composite':
-        return this.#composites.find(criteria, (part) => this.setOf(part));
+        return this.#ofComposite(criteria);
       case 'has':
       case 'chain':
         return this.#ofLinked.get(criteria);
@@ -175,10 +177,17 @@ export class ConditionSets implements KnownSets {
     }
   }
 
+  #ofComposite(criteria: CompositeCriteria): ConditionSet | undefined {
+    const byParts = (): ConditionSet | undefined => this.#composites.find(criteria, (part) => this.setOf(part));
+    // Of very many criteria, some have no granules read.
+    return (this.#read.has(criteria) ? this.#groups.of(criteria, byParts) : undefined) ?? byParts();
+  }
+
   /** The names of the rows that a leaf needs. */
   #namesOf(criteria: Criteria): readonly RowName[] {
     if (criteria.kind === 'last-updated') return RangeSet.namesOf(criteria, this.#scope);
-    if (criteria.kind === 'composite') return this.#composites.namesOf(criteria);
+    if (criteria.kind === 'composite')
+      return [...this.#composites.namesOf(criteria), ...this.#groups.namesOf(criteria)];
     if (criteria.kind !== 'match' && criteria.kind !== 'missing') return [];
     const subject = this.#keyOf(criteria.parameter);
     if (subject === undefined) return [];

@@ -30,10 +30,10 @@ export class DerivedCriteria {
     return first as Any;
   }
 
-  /** The criteria whose sets must be known first. */
-  leavesOf(criteria: Criteria): readonly Criteria[] {
+  /** The criteria whose sets must be known first. @param isWhole whether a composite needs no sets of its parts */
+  leavesOf(criteria: Criteria, isWhole: (one: CompositeCriteria) => boolean = () => false): readonly Criteria[] {
     return leavesOf(criteria).flatMap((one) => {
-      const parts = one.kind === 'composite' ? this.waysOf(one).flat() : [];
+      const parts = one.kind === 'composite' && !isWhole(one) ? this.waysOf(one).flat() : [];
       return [one, ...parts].flatMap((part) => (part === undefined ? [] : [part, this.oppositeOf(part) ?? []].flat()));
     });
   }

@@ -1,5 +1,5 @@
 import { parameterKey, type RowScope } from '../../../sql/rows.js';
-import { groupedComposites, type GroupKind } from '../../../sql/skip/value-groups.js';
+import { groupedComposites, type GroupKind, MAX_KINDS } from '../../../sql/skip/value-groups.js';
 import { type Sql, sql, type SqlValue } from '../../../sql/sql.js';
 
 // The groups of a composite with a code: see sql/skip/value-groups.ts.
@@ -35,12 +35,12 @@ export function orderedGroups({ code, value }: GroupKeys, name: string): readonl
 /** Selects the {@link GroupKind}s, each with whether its value is an interval. */
 export function groupKinds({ code, value }: GroupKeys, name: string, keys?: string): Sql {
   return sql`SELECT DISTINCT x0.system, x1.system, x1.code, x1.unit, x1.high > x1.low
-    FROM ${groups(code, value, name, keys)} LIMIT ${MAX_KINDS}`;
+    FROM ${groups(code, value, name, keys)} LIMIT ${MAX_KINDS + 1}`;
 }
 
 /** The kinds among the rows of {@link groupKinds}; undefined if an order of groups cannot have them. */
 export function kindsOf(rows: readonly (readonly SqlValue[])[]): readonly GroupKind[] | undefined {
-  if (rows.length === MAX_KINDS || rows.some(([, , , , isInterval]) => isInterval === 1)) return undefined;
+  if (rows.length > MAX_KINDS || rows.some(([, , , , isInterval]) => isInterval === 1)) return undefined;
   return rows.map(([own, system, code, unit]) => [own, system, code, unit] as GroupKind);
 }
 
@@ -52,6 +52,3 @@ function groups(code: number, value: number, name: string, keys: string | undefi
     : sql`json_each(${keys}) j CROSS JOIN token x0 ON x0.resource = j.value AND ${ofCode}
         CROSS JOIN quantity x1 ON ${isInGroup}`;
 }
-
-/** More kinds have no unit in common, mostly. */
-const MAX_KINDS = 1_024;

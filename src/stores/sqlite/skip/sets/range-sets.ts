@@ -10,7 +10,7 @@ import { isByStart, isOpenAbove, isOpenBelow, isRange, type RangeCriteria } from
 import { allOf, anyOf, Sql, sql, type SqlValue, TRUE } from '../../../sql/sql.js';
 import type { Statements } from '../../database/statements.js';
 import { longIntervals } from './long-intervals.js';
-import { granulesInRange, runsOf } from './range-granules.js';
+import { granulesInRange, runsOf } from '../../../sql/skip/range-granules.js';
 import { MAX_SCANNED, type ScannedSets } from './scanned-sets.js';
 import type { SkipIndex, SkipOrderKeys } from '../read/skip-index.js';
 import { SEVERAL, SKIP_TUNING } from '../../rows/skip-row.js';

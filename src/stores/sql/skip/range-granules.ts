@@ -1,6 +1,6 @@
-import { innerInstants, partWith, type ValueRange } from '../../../sql/pages/value-range.js';
-import { failsSurely, matchesIfShort, matchesSurely, type RangeCriteria } from '../../../sql/skip/range-tests.js';
-import type { SkipOrder } from '../../rows/skip-row.js';
+import { innerInstants, partWith, type ValueRange } from '../pages/value-range.js';
+import type { SqlValue } from '../sql.js';
+import { failsSurely, matchesIfShort, matchesSurely, type RangeCriteria } from './range-tests.js';
 
 /** The granules of an order that reach into a range, except those of a single value that does not match. */
 export interface Granules {
@@ -15,7 +15,7 @@ export interface Granules {
 /** @param fromStart whether to include long intervals that begin before the range */
 export function granulesInRange(
   criteria: RangeCriteria,
-  { starts, ties }: SkipOrder,
+  { starts, ties }: { readonly starts: readonly SqlValue[]; readonly ties: readonly number[] },
   { low, high }: ValueRange,
   fromStart: boolean,
 ): Granules {

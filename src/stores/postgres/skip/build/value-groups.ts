@@ -1,0 +1,108 @@
+import { pushTo } from '../../../../platform/maps.js';
+import { parameterKey, type RowScope } from '../../../sql/rows.js';
+import {
+  factsOf,
+  groupedComposites,
+  type GroupKind,
+  MAX_KINDS,
+  type ValueGroups,
+} from '../../../sql/skip/value-groups.js';
+import { sql, type Sql } from '../../../sql/sql.js';
+import { arrayText } from '../../rows/array.js';
+import { isWhole } from '../../rows/dialect.js';
+import { plainKey, projectKey } from '../../rows/keys.js';
+import type { Runner } from '../../rows/meta.js';
+import { FIRST_GROUPS, SKIP_TUNING } from '../../rows/skip-row.js';
+import type { Granule } from '../format/granule-rows.js';
+import { numbers, numbersIn } from '../format/number-texts.js';
+
+/** An order of groups: see sql/skip/value-groups.ts. */
+export interface MadeGroups {
+  readonly sort: number;
+  readonly subject: number;
+  readonly groups: ValueGroups;
+  readonly granules: readonly Granule[];
+}
+
+/**
+ * Makes the orders of groups of a type.
+ *
+ * PERF: one statement reads the groups of many codes. For each code alone, the server reads the values of all codes.
+ */
+export async function* madeGroups(runner: Runner, scope: RowScope): AsyncGenerator<MadeGroups> {
+  for (const { code, value } of groupedComposites(scope.dialect.model, scope.type)) {
+    const [codes, values] = [code, value].map((one) => parameterKey(scope, one) as number | undefined);
+    if (codes === undefined || values === undefined) continue;
+    const ofValues = sql`x1.parameter = ${values}::bigint AND x1.grp = x0.grp`;
+    const from = sql`token x0 JOIN quantity x1 ON x1.project = x0.project AND x1.resource = x0.resource AND ${ofValues}`;
+    const ofCodes = sql`x0.project = ${projectKey(scope.project)} AND x0.parameter = ${codes}::bigint`;
+    let subject = FIRST_GROUPS;
+    for (const some of await frequentCodes(runner, ofCodes)) {
+      const where = sql`${ofCodes} AND x0.code = ANY (${arrayText(some)}::text[])`;
+      const facts = await factsIn(runner, sql`${from} WHERE ${where}`);
+      const granules = await granulesIn(runner, from, where);
+      for (const name of some) {
+        const [groups, own] = [facts.get(name), granules.get(name)];
+        if (groups !== undefined && own !== undefined)
+          yield { sort: values, subject: subject++, groups, granules: own };
+      }
+    }
+  }
+}
+
+/** The frequent codes, some together. */
+async function frequentCodes(runner: Runner, ofCodes: Sql): Promise<readonly (readonly string[])[]> {
+  const rows = await runner.run(sql`SELECT x0.code, count(*) FROM token x0 WHERE ${ofCodes} AND ${isWhole(sql`x0.code`)}
+    GROUP BY x0.code HAVING count(*) >= ${SKIP_TUNING.minGroups} ORDER BY x0.code COLLATE "C"`);
+  const together: string[][] = [];
+  let left = 0;
+  for (const [code, count] of rows) {
+    left -= Number(count);
+    if (left < 0) [left] = [MAX_GROUPS - Number(count), together.push([])];
+    together.at(-1)!.push(code as string);
+  }
+  return together;
+}
+
+/** The facts about the groups of each code. Codes with intervals among their values have none, and no order. */
+async function factsIn(runner: Runner, groups: Sql): Promise<ReadonlyMap<string, ValueGroups>> {
+  const rows = await runner.run(sql`SELECT x0.code, x0.system::text, x1.system::text, x1.code::text, x1.unit::text,
+    max(CASE WHEN x1.high > x1.low THEN 1 ELSE 0 END) FROM ${groups} GROUP BY 1, 2, 3, 4, 5`);
+  const facts = new Map<string, ValueGroups>();
+  for (const [code, own] of Map.groupBy(rows, ([one]) => one as string)) {
+    if (own.length > MAX_KINDS || own.some(([, , , , , isInterval]) => Number(isInterval) === 1)) continue;
+    const kinds = own.map(([, first, ...unit]): GroupKind => [
+      plainKey(first),
+      key(unit[0]),
+      key(unit[1]),
+      key(unit[2]),
+    ]);
+    facts.set(code, factsOf(code, kinds, undefined));
+  }
+  return facts;
+}
+
+function key(text: unknown): string | null {
+  return text === null ? null : plainKey(text);
+}
+
+/** The granules of each code: as those of other orders in skip-build.ts. */
+async function granulesIn(runner: Runner, from: Sql, where: Sql): Promise<ReadonlyMap<string, readonly Granule[]>> {
+  const { granule } = SKIP_TUNING;
+  const rows = await runner.run(sql`SELECT q.code, min(q.v), q.tie, ${numbers(sql`n`)} FROM (
+      SELECT code, v, n, tie, sum(tie::int) OVER (PARTITION BY code ORDER BY v) AS part,
+        rank() OVER (PARTITION BY code ORDER BY v) / ${granule}::int AS place FROM (
+        SELECT code, v, n, count(*) OVER (PARTITION BY code, v) >= ${Math.ceil(granule / 2)} AS tie FROM (
+          SELECT x0.code, x1.low AS v, m.n FROM ${from} JOIN fhirgraph_number m ON m.resource = x0.resource
+            WHERE ${where}) x) y) q
+    GROUP BY q.code, q.part, q.tie, CASE WHEN q.tie THEN 0 ELSE q.place END ORDER BY 2`);
+  const granules = (rows as readonly (readonly [string, unknown, boolean, string])[]).map(
+    ([code, start, isTie, data]) => [code, { start: Number(start), isTie, numbers: numbersIn(data) }] as const,
+  );
+  const byCode = new Map<string, Granule[]>();
+  for (const [code, one] of granules) pushTo(byCode, code, one);
+  return byCode;
+}
+
+/** Maximum groups that one statement reads, each about four bytes. */
+const MAX_GROUPS = 4_000_000;
