@@ -27,20 +27,20 @@ import { FloorAudit } from './variants/floor-audit.js';
 import { floor } from './variants/floor.js';
 
 /**
- * What the options of trust cost the six queries: a member with a policy instead of trusted code, its rechecks, and the
- * audit in its forms. CPU time and wall clock of each over that of the member without options; then those of everything
- * together over a floor with an audit of its own. Medians of rounds that are interleaved in one process; one client, then
+ * Measures the cost of access options for the six queries: a member with a policy instead of trusted code, rechecks, and each
+ * form of audit. Prints ratios of CPU time and wall clock to the member without options. Then prints the ratios of all options
+ * together to a floor with an audit of its own. Medians of rounds interleaved in one process, with one client, then with
  * sixteen.
  *
  *     npx tsx --tsconfig bench/tsconfig.built.json bench/all-options.ts [DIR]
  */
 const PROJECT = 'bench';
 const ROUNDS = 15;
-/** How long a sample of the first subject takes, in milliseconds. */
+/** Duration of a sample of the first subject, in milliseconds. */
 const SAMPLE = 15;
 
 interface Subject extends Variant {
-  /** Ends what the sample left to do. */
+  /** Finishes the work that the sample left. */
   readonly settle?: () => Promise<void>;
 }
 

@@ -4,15 +4,15 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { generateSample } from '../examples/sample-data.js';
 
-/** Transaction Bundles as texts, and where they come from. */
+/** Transaction Bundles as JSON texts, and their source. */
 export interface BenchData {
   readonly source: string;
   readonly bundles: readonly string[];
 }
 
 /**
- * Bundles of `patients` patients: those of a folder, repeated under new ids until there are enough, or generated ones
- * where there is no folder. The same input gives the same ids.
+ * Bundles of `patients` patients: the Bundles of a folder, repeated under new ids until there are enough, or generated
+ * Bundles if the folder does not exist. The same input gives the same ids.
  */
 export function loadData(folder: string | undefined, patients: number): BenchData {
   if (folder === undefined || !existsSync(folder)) {
@@ -37,7 +37,7 @@ function readBundle(path: string): string {
   return (path.endsWith('.gz') ? gunzipSync(content) : content).toString('utf8');
 }
 
-/** The same Bundle with every UUID in it replaced by another one. */
+/** The same Bundle with every UUID in it replaced by another. */
 function withNewIds(bundle: string, copy: number): string {
   const renamed = new Map<string, string>();
   return bundle.replace(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, (uuid) => {

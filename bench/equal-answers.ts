@@ -1,7 +1,7 @@
 import type { BenchQuery, Variables, Variant } from './queries.js';
 
 /**
- * Proves that all variants give the same answer to a query; the order of keys does not count.
+ * Checks that all variants give the same answer to a query, apart from the order of keys.
  *
  * @returns the length of the first variant's answer, in bytes
  * @throws Error naming the variant that differs, and the place
@@ -22,7 +22,7 @@ export async function assertEqualAnswers(
   return Buffer.byteLength(answers[0]!);
 }
 
-/** Where two JSON values first differ and how (`data.Patient.id: "1", not "2"`); undefined if they do not. */
+/** The first difference of two JSON values and its place (`data.Patient.id: "1", not "2"`); undefined if they are equal. */
 function firstDifference(actual: unknown, expected: unknown, path = ''): string | undefined {
   if (Object.is(actual, expected)) return undefined;
   if (!isContainer(actual) || !isContainer(expected) || Array.isArray(actual) !== Array.isArray(expected)) {

@@ -1,5 +1,5 @@
 /**
- * What the fields of a host cost queries that do not use them: CPU time of the bench's queries with such fields over that
+ * Measures the cost of host fields for queries that do not use them: the ratio of CPU time with the fields to CPU time
  * without them, the median of rounds interleaved in one process. `npx tsx bench/host-fields.ts`
  */
 import { createFhirGraphql, importBundle, MemoryStore, systemCaller, type HostFields } from 'fhirgraph';

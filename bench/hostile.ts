@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import type { AttackReport } from '../test/graphql/hostile/run-attacks.js';
 import { table } from './table.js';
 
-/** What a refusal may take, in milliseconds and MB. */
+/** The limits of a refusal, in milliseconds and MB. */
 const MOST_TIME = 250;
 const MOST_MEMORY = 100;
 
@@ -12,7 +12,7 @@ const PROGRAM = fileURLToPath(new URL('../test/graphql/hostile/run-attacks.ts', 
 
 /**
  * `npm run bench:hostile [-- part of a name]`: the corpus of hostile documents, slowest first. Each is sent once in each
- * of three processes, since whoever was asked before has it in a cache; the shortest time and the most memory count.
+ * of three processes, because a process caches the documents that it has seen. The shortest time and the most memory count.
  */
 function main(part: string): void {
   const [first, ...others] = Array.from({ length: 3 }, () => attack(part));

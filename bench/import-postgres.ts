@@ -32,7 +32,7 @@ const TABLES = [
   ],
 ];
 
-/** What one load took, in milliseconds. CPU times are undefined where the machine does not tell those of the server. */
+/** The times of one load, in milliseconds. CPU times are undefined if the machine does not report those of the server. */
 interface Load {
   readonly wall: number;
   readonly client: number;
@@ -40,15 +40,15 @@ interface Load {
 }
 
 /**
- * Imports NDJSON into a new database of a real PostgreSQL server, beside loaders that write the very same rows by COPY, in the
- * same transactions, two at once like the import: one only sends finished rows, the other also makes rows of each line, with the
- * store's own functions.
+ * Imports NDJSON into a new database of a real PostgreSQL server, and compares the import with two loaders. They write the
+ * same rows by COPY in the same transactions, two at a time like the import. One loader only sends finished rows. The other also
+ * computes the rows of each line, with the functions of the store.
  */
 export async function benchPostgresImport(): Promise<void> {
   const programs = findPostgres();
   if (programs === undefined) {
     console.log(
-      '\nImport into PostgreSQL: left out, no server here; FHIRGRAPH_POSTGRES_BIN may name the folder of one',
+      '\nImport into PostgreSQL: skipped, no server found; set FHIRGRAPH_POSTGRES_BIN to the folder of its programs',
     );
     return;
   }
@@ -107,7 +107,7 @@ async function importLines(pool: pg.Pool, lines: readonly string[]): Promise<voi
   await store.close();
 }
 
-/** @param lines what the rows are made of, on the way */
+/** @param lines the lines to compute the rows from; undefined sends finished rows */
 async function copyRows(
   pool: pg.Pool,
   batches: readonly (readonly Copy[])[],
@@ -127,7 +127,7 @@ async function copyRows(
   if (lines !== undefined && made === 0) throw new Error('No rows were made');
 }
 
-/** Makes the rows of lines as COPY takes them. @returns their bytes; the finished ones are sent */
+/** Computes the rows of lines in the format of COPY. @returns their number of bytes; the finished rows are sent */
 function makeRows(lines: readonly string[]): number {
   const shard = projectKey('bench');
   const rows = new IndexRows(shard);
@@ -145,7 +145,7 @@ function makeRows(lines: readonly string[]): number {
   return bytes;
 }
 
-/** The rows of an imported database by the transactions that wrote them, as COPY takes them. */
+/** The rows of an imported database, grouped by the transactions that wrote them, in the format of COPY. */
 async function rowsOf(
   server: PostgresServer,
   database: string,
@@ -174,7 +174,7 @@ async function rowsOf(
     client.release();
     const parts = new Map<number, string[]>();
     for (const line of text.split('\n').slice(0, -1)) {
-      // Shapes belong to no resource: they come with the first.
+      // Shapes belong to no resource, so the first transaction writes them.
       const batch = at < 0 ? 0 : byKey.get(line.split('\t')[at]!)!;
       const part = parts.get(batch);
       if (part === undefined) parts.set(batch, [line]);
@@ -216,7 +216,7 @@ async function assertEqualRows(server: PostgresServer, one: string, other: strin
   if (sums[0] !== sums[1]) throw new Error(`The loaders write different rows:\n${sums.join('\nand\n')}`);
 }
 
-/** Runs a load in a new database whose tables are there. */
+/** Runs a load in a new database with empty tables. */
 async function inNewDatabase(
   server: PostgresServer,
   database: string,
@@ -258,18 +258,18 @@ function serverCpu(postmaster: number): number | undefined {
   }
 }
 
-/** From the state on; see proc(5). */
+/** Fields from the state on; see proc(5). */
 function statOf(pid: string): readonly string[] {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
     return text.slice(text.lastIndexOf(')') + 2).split(' ');
   } catch {
-    // It has ended.
+    // The process has ended.
     return [];
   }
 }
 
-/** Of Linux. */
+/** Clock ticks per second on Linux. */
 const TICK_MS = 10;
 
 function cpuOf({ client, server = 0 }: Load): number {

@@ -3,7 +3,7 @@ import Database from 'better-sqlite3';
 import { importBundle, importBundles, importNdjson, systemCaller, type ResourceStore } from 'fhirgraph';
 import { SqliteStore } from 'fhirgraph/sqlite';
 
-/** Imports the Bundles into a new SQLite file, one transaction each, one call each. @returns milliseconds */
+/** Imports each Bundle into a new SQLite file by a call and a transaction of its own. @returns milliseconds */
 export async function importIndexed(bundles: readonly string[], file: string, project: string): Promise<number> {
   const start = performance.now();
   const store = new SqliteStore(file);
@@ -12,7 +12,7 @@ export async function importIndexed(bundles: readonly string[], file: string, pr
   return performance.now() - start;
 }
 
-/** Imports the Bundles into a new SQLite file, one transaction each, in one call. @returns milliseconds */
+/** Imports all Bundles into a new SQLite file by one call, each in a transaction of its own. @returns milliseconds */
 export async function importTogether(bundles: readonly string[], file: string, project: string): Promise<number> {
   const start = performance.now();
   const store = new SqliteStore(file);
@@ -40,7 +40,7 @@ export async function importLinesIndexed(lines: Buffer, file: string, project: s
   return performance.now() - start;
 }
 
-/** The resources of the Bundles as NDJSON, their references as they are. */
+/** The resources of the Bundles as NDJSON, with unchanged references. */
 export function linesOf(bundles: readonly string[]): Buffer {
   const lines = bundles.flatMap((text) =>
     (JSON.parse(text) as Bundle).entry!.map(({ resource }) => `${JSON.stringify(resource)}\n`),
@@ -48,14 +48,14 @@ export function linesOf(bundles: readonly string[]): Buffer {
   return Buffer.from(lines.join(''));
 }
 
-/** As a stream of a file gives it. */
+/** Chunks of the size that a file stream returns. */
 function* chunksOf(lines: Buffer): Generator<Uint8Array> {
   for (let start = 0; start < lines.length; start += 65_536) yield lines.subarray(start, start + 65_536);
 }
 
 /**
- * The floor of an import: the same texts parsed, their references rewritten, resource and version rows written in the
- * same transactions under the same durability, and no search index.
+ * The floor of an import: parses the same texts, rewrites their references, and writes resource and version rows in the
+ * same transactions with the same durability. It writes no search index.
  *
  * @returns milliseconds
  */
@@ -72,7 +72,7 @@ export function importPlainly(bundles: readonly string[], file: string): number 
   });
 }
 
-/** The floor of an import of lines, in transactions of as many. @returns milliseconds */
+/** The floor of an import of lines, with as many lines per transaction. @returns milliseconds */
 export function importLinesPlainly(lines: Buffer, file: string): number {
   return timed(file, (write) => {
     const decoder = new TextDecoder();
@@ -95,7 +95,7 @@ export function importLinesPlainly(lines: Buffer, file: string): number {
 /** The default of `importNdjson`. */
 const LINES_PER_COMMIT = 200;
 
-/** Opens a file whose tables have no search index. @param load receives what writes resources, in one transaction each */
+/** Opens a file without search index. @param load receives a function that writes resources in one transaction per call */
 function timed(file: string, load: (write: (resources: readonly Resource[]) => void) => void): number {
   const start = performance.now();
   const database = new Database(file);

@@ -11,8 +11,8 @@ import { type BenchQuery, QUERIES, type Variables, type Variant } from './querie
 import { duration, table } from './table.js';
 import { fhirgraph } from './variants/fhirgraph.js';
 
-// What the network costs: the queries of the bench over a real PostgreSQL server on this machine, with 0, 1 and 5 ms added
-// to every round trip, against graphql-js with DataLoader over the same tables. Run it with `npm run bench:latency`.
+// Measures the cost of the network: the queries of the bench over a real PostgreSQL server on this machine, with 0, 1 and 5 ms
+// added to every round trip, compared with graphql-js with DataLoader over the same tables. Run it with `npm run bench:latency`.
 
 const DELAYS = [0, 1, 5];
 const PATIENTS = 100;
@@ -21,7 +21,7 @@ const PROJECT = 'bench';
 
 const programs = findPostgres();
 if (programs === undefined) {
-  console.log('No PostgreSQL server here; FHIRGRAPH_POSTGRES_BIN may name the folder of one');
+  console.log('No PostgreSQL server found; set FHIRGRAPH_POSTGRES_BIN to the folder of its programs');
   process.exit(0);
 }
 const server = await startPostgres(programs, { fsync: 'off' });
@@ -40,7 +40,7 @@ async function bench(): Promise<void> {
     for (const [index, { name }] of variants[0]!.all.entries()) {
       const times: number[] = [];
       for (const { all } of variants) times.push(await typical(all[index]!, query, variables));
-      // What one more millisecond on the way costs, in milliseconds: the round trips that wait for each other.
+      // Milliseconds that one more millisecond of delay costs: the number of consecutive round trips.
       const trips = (times.at(-1)! - times.at(-2)!) / 1000 / (DELAYS.at(-1)! - DELAYS.at(-2)!);
       rows.push([`${query.what}: ${name}`, ...times.map(duration), trips.toFixed(1)]);
     }
@@ -49,7 +49,7 @@ async function bench(): Promise<void> {
   for (const { close } of variants) await close();
 }
 
-/** @returns what the queries ask about: the first patient, by id, with at least 50 observations */
+/** @returns the variables of the queries: the first patient, by id, with at least 50 observations */
 async function load(): Promise<Variables> {
   const pool = new pg.Pool({ ...server.connection, max: 4 });
   const store = new PostgresStore(pool);
@@ -98,6 +98,6 @@ async function typical(variant: Variant, query: BenchQuery, variables: Variables
     await run();
     if (round >= 0) times.push((performance.now() - start) * 1000);
   }
-  // Of a busy machine the faster half says more about the way than the slower one.
+  // On a busy machine, the faster half of the times shows the network better than the slower half.
   return times.sort((a, b) => a - b)[Math.floor(times.length / 4)]!;
 }

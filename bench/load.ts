@@ -30,10 +30,10 @@ import type { Variables } from './queries.js';
 import { serverCpu } from './scale/server-cpu.js';
 import { table } from './table.js';
 
-// 64 clients over HTTP against the example host, beside GraphQL Yoga with DataLoader over the same SQLite file and the same
-// PostgreSQL: `npm run bench:load`. Servers run in processes of their own, the clients in this one.
+// 64 clients over HTTP send requests to the example host, and to GraphQL Yoga with DataLoader over the same SQLite file and the
+// same PostgreSQL: `npm run bench:load`. Servers run in processes of their own, the clients in this process.
 
-/** Seconds of the mix, and of writes: V8 compiles what runs often, and of the mix few requests write. */
+/** Seconds of the mix and of writes. V8 compiles code that runs often, and few requests of the mix write. */
 const WARM_UP = { mix: 1, write: 3 };
 const PROJECT = 'bench';
 const { values } = parseArgs({
@@ -99,7 +99,7 @@ async function benchSqlite(file: string, variables: Variables): Promise<void> {
 async function benchPostgres(variables: Variables): Promise<void> {
   const programs = findPostgres();
   if (programs === undefined)
-    return console.log('No PostgreSQL server here; FHIRGRAPH_POSTGRES_BIN may name the folder of one');
+    return console.log('No PostgreSQL server found; set FHIRGRAPH_POSTGRES_BIN to the folder of its programs');
   const server = await startPostgres(programs, { synchronous_commit: 'on' });
   try {
     const pool = new pg.Pool({ ...server.connection, max: 4 });
@@ -159,7 +159,7 @@ async function bench(
   }
 }
 
-/** Rounds of all servers, in turn, so that what else the machine does meets them alike. */
+/** Alternates rounds of all servers, so that other work on the machine affects them alike. */
 async function inTurn(
   servers: readonly Running[],
   measured: (server: Running) => Promise<Measured>,
@@ -172,13 +172,14 @@ async function inTurn(
   return results;
 }
 
-/** All servers answer every query of the mix alike. */
+/** Checks that all servers give the same answer to every query of the mix. */
 async function assertEqual([first, ...others]: readonly Running[], variables: Variables): Promise<void> {
   for (const body of readsOf(variables)) {
     const answer = async ({ target }: Running): Promise<unknown> =>
       (JSON.parse((await post(target, undefined, body)).text) as { data: unknown }).data;
     const expected = await answer(first!);
-    for (const other of others) assert.deepEqual(await answer(other), expected, `${other.name} answers otherwise`);
+    for (const other of others)
+      assert.deepEqual(await answer(other), expected, `${other.name} gives a different answer`);
   }
 }
 

@@ -31,7 +31,7 @@ import { floor } from './variants/floor.js';
 
 const PROJECT = 'bench';
 const SECTIONS = [...QUERIES.map(({ name }) => name), 'start', 'import', 'import-postgres', 'reads-during-import'];
-/** What is aimed at, access decisions included; the ratios are to the floor of the same run, that of bytes to the NDJSON. */
+/** Targets, including access decisions. Ratios are to the floor of the same run; the ratio of bytes is to the NDJSON. */
 const TARGETS = { cold: 1.3, warm: 1, start: 1.3, startMemory: 120, import: 2, bytes: 2.3 };
 
 const HELP = `npm run bench -- [options]
@@ -95,7 +95,7 @@ async function benchQueries(
   const cold = new SqliteStore(file, { cacheBytes: 0 });
   const warm = new SqliteStore(file);
   await importInto(memory, bundles, PROJECT);
-  // Beside the data, in a file of its own, as durable as the data.
+  // In a separate file next to the data, with the same durability.
   const trail = new SqliteStore(`${file}.audit`);
   const log = createAuditLog({ store: trail });
   const variants: readonly Variant[] = [
@@ -136,7 +136,7 @@ async function benchQueries(
 
 function benchStart(file: string, variables: Variables): void {
   if (!isBuilt()) {
-    console.log('\nStart: left out, there is no dist; run "npm run build" first');
+    console.log('\nStart: skipped because dist does not exist; run "npm run build" first');
     return;
   }
   const queries = QUERIES.filter(({ name }) => name === 'one-patient' || name === 'reverse');
@@ -159,7 +159,7 @@ function benchStart(file: string, variables: Variables): void {
   console.log(`\n${table([['fresh process', 'median', 'spread', '×', 'memory'], ...floors, ...rows])}`);
 }
 
-/** @param first milliseconds of the import that made the file */
+/** @param first milliseconds of the import that wrote the file */
 async function benchImport(
   bundles: readonly string[],
   folder: string,
@@ -204,7 +204,7 @@ async function benchImport(
   );
 }
 
-/** Reads of one Patient through the engine, while the same Bundles are imported into another project of the file. */
+/** Measures reads of one Patient through the engine, while the same Bundles are imported into another project of the file. */
 async function benchReadsDuringImport(
   bundles: readonly string[],
   folder: string,

@@ -1,17 +1,17 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-/** One thing to time. */
+/** A piece of code to time. */
 export interface Subject {
   readonly name: string;
   run(): unknown;
 }
 
-/** What the rounds gave, in microseconds per run. */
+/** The result of the rounds, in microseconds per run. */
 export interface Timing {
   readonly name: string;
   readonly median: number;
-  /** Interquartile range: half of the rounds lie inside it. */
+  /** Interquartile range: half of the rounds are inside it. */
   readonly spread: number;
 }
 
@@ -21,8 +21,8 @@ export const WARM_UP = 300;
 const SAMPLE = 15;
 
 /**
- * Times subjects against each other: after the warm-up, each round samples every one of them, in the opposite order of
- * the round before, with as many runs per sample for all.
+ * Compares the times of subjects. After the warm-up, each round samples every subject, in the opposite order of the previous
+ * round, with the same number of runs per sample for all.
  *
  * @param now milliseconds from any start
  */
@@ -51,7 +51,7 @@ export function summary(values: readonly number[]): { readonly median: number; r
   return { median: quantile(sorted, 0.5), spread: quantile(sorted, 0.75) - quantile(sorted, 0.25) };
 }
 
-/** @returns milliseconds of the fastest run: what the machine was busy with otherwise does not count */
+/** @returns milliseconds of the fastest run, to exclude other work of the machine */
 async function warmUp(subject: Subject, now: () => number): Promise<number> {
   const end = now() + WARM_UP;
   let fastest = Infinity;
@@ -68,7 +68,7 @@ async function sample(subject: Subject, runs: number, now: () => number): Promis
   collectYoungGarbage();
   const start = now();
   for (let run = 0; run < runs; run++) {
-    // A synchronous answer is not made to wait for a turn.
+    // A synchronous answer is not awaited, which would take a turn.
     const answer = subject.run();
     if (answer instanceof Promise) await answer;
   }
@@ -81,7 +81,7 @@ function quantile(sorted: readonly number[], fraction: number): number {
   return below + (sorted[Math.ceil(position)]! - below) * (position % 1);
 }
 
-/** So that no sample pays for the short-lived objects of the one before. */
+/** Collects garbage, so that no sample pays for the short-lived objects of the previous sample. */
 const collectYoungGarbage = (() => {
   setFlagsFromString('--expose-gc');
   const gc = runInNewContext('gc') as (options: { readonly type: 'minor' }) => void;

@@ -99,7 +99,7 @@ export const QUERIES = [
 export type BenchQuery = (typeof QUERIES)[number];
 export type QueryName = BenchQuery['name'];
 
-/** What the queries ask about: the same for all variants. */
+/** The variables of the queries: the same for all variants. */
 export interface Variables {
   /** Id of a patient with at least 50 observations. */
   readonly patient: string;
@@ -109,6 +109,6 @@ export interface Variables {
 /** One way to answer the queries. */
 export interface Variant {
   readonly name: string;
-  /** Does once what a host would do once (parse, prepare). @returns a function that answers in JSON text. */
+  /** Does the work that a host would do once (parse, prepare). @returns a function that returns the answer as JSON text */
   prepare(query: BenchQuery, variables: Variables): () => string | Promise<string>;
 }

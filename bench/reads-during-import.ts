@@ -2,28 +2,28 @@ import { importBundle, importNdjson, type ResourceStore, systemCaller } from 'fh
 import { SqliteStore } from 'fhirgraph/sqlite';
 import type { Bundle } from '@medplum/fhirtypes';
 
-/** How long reads took that came in while something else went on in the same process, in milliseconds. */
+/** The times of reads beside other work in the same process, in milliseconds. */
 export interface ReadTimes {
   readonly name: string;
   readonly median: number;
   readonly p99: number;
   readonly longest: number;
   readonly reads: number;
-  /** Of the import; undefined where there was none. */
+  /** Of the import; undefined if no import ran. */
   readonly resourcesPerSecond: number | undefined;
 }
 
-/** A read comes in this often, in milliseconds. */
+/** Interval between reads, in milliseconds. */
 const EVERY = 5;
 
 /**
  * Times reads of a store without other work, then during imports into it: NDJSON in batches of several sizes, and transaction
  * Bundles, each of which is one commit.
  *
- * A read counts from the moment it should have come in, so that those which wait for the thread are not left out.
+ * The time of a read begins when the read is due, so that it includes the wait for a blocked thread.
  *
- * @param makeFile gives a new copy of a file that holds what is read
- * @param prepareRead makes one read of a store
+ * @param makeFile returns a new copy of a file with the resources that are read
+ * @param prepareRead returns a function that reads once from a store
  */
 export async function readsDuringImport(
   makeFile: () => string,
@@ -72,7 +72,7 @@ async function timeReadsDuring(work: () => Promise<unknown>, read: () => unknown
   const running = new Set<Promise<void>>();
   let due = performance.now();
   const takeIn = (): void => {
-    // What came in while the thread was busy is answered as a server would: each by itself.
+    // Reads that came due while the thread was busy run one by one, as in a server.
     for (; due <= performance.now(); due += EVERY) {
       const since = due;
       const one: Promise<void> = Promise.resolve(read()).then(() => {

@@ -11,23 +11,23 @@ import { growProjects } from './scale/projects.js';
 import { askRandomQuestions } from './scale/random/random.js';
 import { randomContents } from './scale/random/random-contents.js';
 
-// What growth does: broad questions over skewed data, import rate, file size, memory and the times of ten queries while one
-// SQLite file grows, and sign-in and reads in a store of many projects. Run it with `npm run bench:scale`.
+// Measures the effects of growth: broad questions over skewed data; import rate, file size, memory and the times of ten queries
+// while one SQLite file grows; sign-in and reads in a store of many projects. Run it with `npm run bench:scale`.
 
 const USAGE = `npm run bench:scale -- [options]
   --part LIST     broad, random, growth, projects (default: all but random on SQLite, broad on PostgreSQL)
   --store LIST    sqlite, postgres (default sqlite)
   --size LIST     numbers of resources (default 10000,100000,1000000)
-  --only LIST     broad questions with one of these in their names, random ones in their texts
-  --runs N        runs per question and size, each with other values (default 20)
-  --seed N        of the random data and questions (default 1)
-  --sparse        random data of which each optional element has its own chance to be missing
-  --questions N   random ones (default 1000)
+  --only LIST     broad questions with one of these in their names, random questions with one in their texts
+  --runs N        runs per question and size, each with different values (default 20)
+  --seed N        seed of the random data and questions (default 1)
+  --sparse        random data in which each optional element has its own chance to be missing
+  --questions N   number of random questions (default 1000)
   --check         compare the answers of random questions with a search that reads everything
-  --limit S       seconds for one broad question; its process ends then (default 60)
+  --limit S       seconds for one broad question; its process is ended after that (default 60)
   --projects N    projects of the last part (default 10000)
-  --data DIR      keeps the stores of the broad questions here, and uses those of an earlier run again
-  --postgres URL  a server to make databases in; without it one is started`;
+  --data DIR      keeps the stores of the broad questions here, and reuses the stores of an earlier run
+  --postgres URL  a server to create databases in; without it, a server is started`;
 
 const { values: options } = parseArgs({
   options: {
@@ -85,7 +85,7 @@ async function askPostgres(): Promise<void> {
   if (options.postgres !== undefined) return askServer(options.postgres);
   const programs = findPostgres();
   if (programs === undefined) {
-    console.log('No PostgreSQL server here; FHIRGRAPH_POSTGRES_BIN may name the folder of one');
+    console.log('No PostgreSQL server found; set FHIRGRAPH_POSTGRES_BIN to the folder of its programs');
     return;
   }
   const home = options.data === undefined ? undefined : join(options.data, 'postgres');

@@ -1,5 +1,5 @@
-// One fresh process of start.ts: the arguments are the SQLite file, the project, the query and its variables as JSON.
-// It prints the most memory it held, in kilobytes.
+// A fresh process of start.ts. The arguments are the SQLite file, the project, the query and its variables as JSON.
+// It prints its peak memory, in kilobytes.
 import { executeFhirGraphql, systemCaller } from '../dist/index.js';
 import { SqliteStore } from '../dist/sqlite.js';
 
@@ -15,8 +15,8 @@ JSON.stringify(result);
 process.stdout.write(String(peakMemory()));
 
 /**
- * On Linux the peak of this program alone: resourceUsage would begin with what the parent held when it forked. An import of
- * node:fs would take 3 ms, which the floor does not spend, and answers need none.
+ * On Linux, the peak of this program alone: resourceUsage would include the memory of the parent at the fork. An import of
+ * node:fs would take 3 ms, which the floor does not spend, and answers do not need it.
  */
 function peakMemory() {
   try {

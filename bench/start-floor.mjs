@@ -1,4 +1,4 @@
-// The floor of start.ts: the least that answers GraphQL over SQLite, graphql-js with better-sqlite3 and one field.
+// The floor of start.ts: the smallest program that answers GraphQL over SQLite, graphql-js with better-sqlite3 and one field.
 // The arguments are the SQLite file, the project and the id of a Patient.
 import Database from 'better-sqlite3';
 import { graphql, GraphQLID, GraphQLNonNull, GraphQLObjectType, GraphQLSchema } from 'graphql';

@@ -4,12 +4,12 @@ import { fileURLToPath } from 'node:url';
 import { summary } from './measure.js';
 import type { BenchQuery, Variables } from './queries.js';
 
-/** What fresh processes took. */
+/** Time and memory of fresh processes. */
 export interface Start {
   /** Milliseconds from spawn to exit. */
   readonly median: number;
   readonly spread: number;
-  /** Most memory the process held (resident set), in MB; 0 for the bare process and the floor, which do not tell. */
+  /** Peak memory of the process (resident set), in MB; 0 for the bare process and the floor, which do not report it. */
   readonly memory: number;
 }
 
@@ -17,16 +17,16 @@ const CHILD = fileURLToPath(new URL('./start-child.mjs', import.meta.url));
 const FLOOR = fileURLToPath(new URL('./start-floor.mjs', import.meta.url));
 const BUILT = fileURLToPath(new URL('../dist/index.js', import.meta.url));
 
-/** True after `npm run build`: what is measured is the built package. */
+/** True after `npm run build`: the bench measures the built package. */
 export function isBuilt(): boolean {
   return existsSync(BUILT);
 }
 
 /**
- * Starts processes in turn: `node -e 0`, the least that answers GraphQL over SQLite, and one per query that imports the
- * built package, opens the SQLite file, answers once and ends.
+ * Starts processes in turn: `node -e 0`, the smallest program that answers GraphQL over SQLite, and a process per query that
+ * imports the built package, opens the SQLite file, answers once and ends.
  *
- * @returns the bare process first, then the floor, then one per query.
+ * @returns first the bare process, then the floor, then the process of each query
  */
 export function measureStarts(
   file: string,

@@ -1,4 +1,4 @@
-/** Columns of equal width: the first to the left, the others, numbers, to the right. The first row is the head. */
+/** Aligns columns: the first to the left, the others, numbers, to the right. The first row is the head. */
 export function table(rows: readonly (readonly string[])[]): string {
   const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
   const lines = rows.map((row) =>
@@ -7,12 +7,12 @@ export function table(rows: readonly (readonly string[])[]): string {
   return [lines[0]!, widths.map((width) => '-'.repeat(width)).join('  '), ...lines.slice(1)].join('\n');
 }
 
-/** Microseconds as text with three digits that count: `8.21 µs`, `146 µs`, `12.7 ms`. */
+/** Microseconds as text with three significant digits: `8.21 µs`, `146 µs`, `12.7 ms`. */
 export function duration(microseconds: number): string {
   return microseconds < 1000 ? `${digits(microseconds)} µs` : `${digits(microseconds / 1000)} ms`;
 }
 
-/** A ratio and whether it keeps its target: `1.12 ok (≤ 1.3)`. */
+/** A ratio and whether it meets its target: `1.12 ok (≤ 1.3)`. */
 export function judged(value: number, target: number, unit = ''): string {
   const shown = unit === '' ? value.toFixed(2) : `${value.toFixed(0)} ${unit}`;
   return `${shown} ${value <= target ? 'ok' : 'MISS'} (≤ ${target}${unit === '' ? '' : ` ${unit}`})`;

@@ -1,6 +1,6 @@
 import type { PoolClient } from 'pg';
 
-// COPY as one would write it by hand over the protocol of `pg`.
+// COPY written by hand over the protocol of `pg`.
 
 export interface Copy {
   /** `COPY … FROM STDIN` */
@@ -32,7 +32,7 @@ export function copyIn(client: PoolClient, copies: readonly Copy[]): Promise<voi
 /** The rows of `COPY … TO STDOUT`. */
 export async function copyOut(client: PoolClient, text: string): Promise<string> {
   const chunks: Buffer[] = [];
-  // A chunk is a part of the buffer that the next ones are read into.
+  // A chunk is a part of a buffer that later chunks overwrite.
   await run(client, text, { handleCopyData: ({ chunk }) => chunks.push(Buffer.from(chunk)) });
   return Buffer.concat(chunks).toString();
 }

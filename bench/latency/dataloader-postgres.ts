@@ -5,7 +5,7 @@ import type { Pool } from 'pg';
 import type { Variant } from '../queries.js';
 import { createSchema, type Context, type Resource, type Reverse } from '../variants/dataloader-schema.js';
 
-/** What a host would build without this library: graphql-js with DataLoader over the same tables. */
+/** The service that a host would build without this library: graphql-js with DataLoader over the same tables. */
 export function dataloaderOverPostgres(pool: Pool, project: string): Variant {
   const schema = createSchema();
   const contextOf = postgresContexts(pool, project);
@@ -23,7 +23,7 @@ export function dataloaderOverPostgres(pool: Pool, project: string): Variant {
   };
 }
 
-/** @returns what makes the loaders of one request */
+/** @returns a function that creates the loaders of one request */
 export function postgresContexts(pool: Pool, project: string): () => Context {
   const key = createHash('sha256').update(project).digest('hex').slice(0, 32);
   return () => ({
@@ -87,7 +87,7 @@ async function reverse(pool: Pool, project: string, keys: readonly Reverse[]): P
   return answers;
 }
 
-/** As the store numbers resources and parameters. */
+/** Keys of resources and parameters, computed like the store's. */
 function resourceKey(shard: string, type: string, id: string): string {
   const text = JSON.stringify([shard, type, id]);
   return createHash('sha256').update(text).digest('hex').slice(0, 32);

@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/** A line to a server on which every answer takes longer. */
+/** A proxy to a server that delays every answer. */
 export interface SlowLine {
   readonly port: number;
   close(): void;
 }
 
-/** Passes everything on to a local port, answers after `delay` milliseconds: a network that far away. */
+/** Forwards everything to a local port, and returns the answers after `delay` milliseconds, like a network with that latency. */
 export async function openSlowLine(port: number, delay: number): Promise<SlowLine> {
   const sockets = new Set<Socket>();
   const server = createServer({ noDelay: true }, (near) => {

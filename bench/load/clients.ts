@@ -16,8 +16,8 @@ export interface Sample {
 }
 
 /**
- * Opens a connection for each client. Node.js accepts one in each turn of its event loop, so a busy server accepts the last of
- * many after as many turns: no sample may wait for that.
+ * Opens a connection for each client. Node.js accepts one connection in each turn of its event loop, so a busy server accepts
+ * the last connection only after many turns. No sample may include that wait.
  */
 export async function connectClients(target: Target, clients: number): Promise<Agent> {
   const agent = new Agent({ keepAlive: true, maxSockets: clients });
@@ -25,7 +25,7 @@ export async function connectClients(target: Target, clients: number): Promise<A
   return agent;
 }
 
-/** Clients that each send their next request when the last one was answered, over connections that are open. */
+/** Clients that send their next request when the last is answered, over connections that are already open. */
 export async function runClients(
   target: Target,
   next: (position: number) => MixedRequest,
@@ -54,7 +54,7 @@ export interface Answer {
   readonly text: string;
 }
 
-/** @param agent undefined: over a connection of its own */
+/** @param agent undefined uses a new connection */
 export function post({ port, path, token }: Target, agent: Agent | undefined, body: string): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const headers = {
@@ -79,7 +79,7 @@ export function post({ port, path, token }: Target, agent: Agent | undefined, bo
 
 const SMALLEST = JSON.stringify({ query: '{ __typename }' });
 
-/** Errors stand at the end of an answer, or alone. */
+/** Errors are at the end of an answer, or its only member. */
 function isAnswer({ status, text }: Answer): boolean {
   return status === 200 && !text.includes('"errors":[');
 }

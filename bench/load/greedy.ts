@@ -3,14 +3,14 @@ import { SqliteStore } from 'fhirgraph/sqlite';
 import { QUERIES } from '../queries.js';
 import { quantile } from './clients.js';
 
-/** What twenty modest tenants got beside a greedy one. */
+/** Throughput and latency of twenty modest tenants beside a greedy tenant. */
 export interface GreedyReport {
   readonly name: string;
-  /** Reads of the modest ones per second, and milliseconds of one. */
+  /** Reads of the modest tenants per second, and milliseconds per read. */
   readonly reads: number;
   readonly p50: number;
   readonly p99: number;
-  /** Wide lists of the greedy one per second. */
+  /** Wide lists of the greedy tenant per second. */
   readonly lists: number;
 }
 
@@ -20,7 +20,7 @@ const WIDE = QUERIES.find(({ name }) => name === 'wide')!.text;
 const LIMITS = { concurrency: { total: 4, project: 2, queue: 200 } };
 
 /**
- * One project asks for wide lists, 64 at a time, while twenty others read one patient after the other: all in one process
+ * One project requests wide lists, 64 at a time, while twenty others read one patient after the other. All run in one process
  * over one file, without limits and with them.
  */
 export async function besideGreedy(file: string, project: string, seconds: number): Promise<readonly GreedyReport[]> {
@@ -54,7 +54,7 @@ async function measure(
     while (performance.now() < end) {
       await ask(WIDE, project);
       lists += 1;
-      // As a socket would.
+      // A socket would also wait for the next turn.
       await new Promise((resolve) => setImmediate(resolve));
     }
   });

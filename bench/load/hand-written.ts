@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
 import type { Pool } from 'pg';
 
-/** What is written: the elements that the hand-written searches need. */
+/** A written Observation: the elements that the hand-written searches need. */
 export interface WrittenObservation {
   readonly id: string;
   readonly status: string;
@@ -10,18 +10,18 @@ export interface WrittenObservation {
   readonly effectiveDateTime: string;
 }
 
-/** What a hand-written service does beside reading. */
+/** The operations of a hand-written service other than reading. */
 export interface HandWritten {
   /** Whether the owner of a token is an active member of the project. */
   isMember(user: string): boolean | Promise<boolean>;
   write(resource: WrittenObservation): unknown;
 }
 
-/** Whom the tokens of the hand-written service name. */
+/** The user that the tokens of the hand-written service name. */
 export const HAND_USER = 'User/ada';
 
 /**
- * How much a hand-written service promises.
+ * The promises of a hand-written service.
  *
  * - `bare`: everybody with a token may do everything; a write is one row.
  * - `equal`: the membership of the user is read with each request. A write is the resource, a row of its history, and the

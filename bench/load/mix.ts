@@ -9,18 +9,18 @@ export interface MixedRequest {
 export const KINDS = ['read', 'list', 'nested', 'broad', 'write'] as const;
 export type Kind = (typeof KINDS)[number];
 
-/** How often each comes, of a hundred: a day of a clinic's screens. */
+/** The share of each kind of request, in percent: a day of a clinic's screens. */
 const SHARES: { readonly [Name in Kind]: number } = { read: 50, list: 20, nested: 20, broad: 2, write: 8 };
 
 /**
- * The requests of the mix, over and over: each kind as often as its share, spread evenly by a fixed step, the same for all
- * variants.
+ * The requests of the mix, repeated without end. Each kind appears according to its share, spread evenly by a fixed step. The
+ * order is the same for all variants.
  */
 export function mixOf(variables: Variables): (position: number) => MixedRequest {
   const kinds = KINDS.flatMap((kind) => Array.from({ length: SHARES[kind] }, () => kind));
   const bodies = Object.fromEntries(KINDS.map((kind) => [kind, bodiesOf(kind, variables)]));
   return (position) => {
-    // 37 and 100 have no common divisor, so a hundred steps meet each kind as often as it shall.
+    // 37 and 100 have no common divisor, so a hundred steps meet each kind exactly as often as its share.
     const kind = kinds[(position * 37) % kinds.length]!;
     const choices = bodies[kind]!;
     return { kind, body: choices[position % choices.length]! };

@@ -3,12 +3,12 @@ import { quantile, type Sample } from './clients.js';
 import { type Kind, KINDS } from './mix.js';
 import type { Measured } from './servers.js';
 
-/** What was measured of one server: a line of each table. */
+/** The measurements of one server: a line of each table. */
 export interface Line {
   readonly name: string;
   /** Rounds of the mix. */
   readonly rounds: readonly Measured[];
-  /** Rounds of one kind each; none beside other work. */
+  /** Rounds with requests of one kind; empty beside other work. */
   readonly kinds?: ReadonlyMap<Kind, readonly Measured[]> | undefined;
 }
 

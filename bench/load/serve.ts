@@ -1,5 +1,5 @@
-// A server of the bench in a process of its own. It talks to its parent over IPC: it says where it listens, and then
-// answers `begin` and `stall` with the longest time that its event loop stood still, and the CPU time that it took.
+// A server of the bench in a process of its own. It communicates with its parent over IPC: it sends its address, and then
+// answers `begin` and `stall` with the longest time that its event loop was blocked, and the CPU time that it used.
 import Database from 'better-sqlite3';
 import { createRepository, importNdjson, invite, type ResourceStore, serverCaller, systemCaller } from 'fhirgraph';
 import { PostgresStore } from 'fhirgraph/postgres';
@@ -23,7 +23,7 @@ export interface ServeOptions {
   readonly postgres?: pg.PoolConfig;
 }
 
-/** What the parent sends. */
+/** A message from the parent. */
 export type Order = 'begin' | 'stall' | { readonly importLines: string } | 'stop';
 
 interface Host {
@@ -86,7 +86,7 @@ async function openYoga({ variant, project, file, postgres }: ServeOptions): Pro
   return { ...(await yogaHost(postgresContexts(pool, project), hand, HAND_USER)), path: '/graphql' };
 }
 
-/** Imports the same lines over and over, each time into another project. */
+/** Imports the same lines repeatedly, each time into another project. */
 async function importAgain(lines: string): Promise<void> {
   if (importing || host.store === undefined) return;
   importing = true;

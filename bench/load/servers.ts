@@ -10,24 +10,24 @@ export interface Running {
   readonly name: string;
   readonly child: ChildProcess;
   readonly target: Target;
-  /** The CPU time of its database so far, in microseconds; undefined where that is in its process. */
+  /** The CPU time of its database so far, in microseconds; undefined if the database runs in the same process. */
   readonly database: (() => number) | undefined;
 }
 
-/** What clients got from a server in some seconds. */
+/** Throughput and costs of a server, measured for some seconds. */
 export interface Measured {
   /** Answers per second. */
   readonly rate: number;
-  /** The longest time that its event loop stood still, in milliseconds. */
+  /** The longest time that its event loop was blocked, in milliseconds. */
   readonly stall: number;
   /** Milliseconds of CPU time of the server per request. */
   readonly cpu: number;
-  /** The same of its database; undefined where that is in its process. */
+  /** The same for its database; undefined if the database runs in the same process. */
   readonly database: number | undefined;
   readonly samples: readonly Sample[];
 }
 
-/** A broad question that nothing narrows: every match is tested to be counted. */
+/** A broad question without a narrow condition: the count tests every match. */
 const BROAD = JSON.stringify({
   query:
     '{ ObservationConnection(status: "final", date: "ge1990", _sort: "-date", _count: 20) { count edges { resource { id } } } }',
@@ -74,7 +74,7 @@ export async function measure(
   };
 }
 
-/** Measures while a broad question is asked without a pause and the lines are imported over and over. */
+/** Measures while a broad question is asked without a pause and the lines are imported repeatedly. */
 export async function measureBeside(
   server: Running,
   next: (position: number) => MixedRequest,

@@ -8,8 +8,8 @@ import { createSchema, type Context } from '../variants/dataloader-schema.js';
 import type { HandWritten, WrittenObservation } from './hand-written.js';
 
 /**
- * GraphQL Yoga with DataLoader and hand-written statements, as one would build it without this library. It verifies the
- * same kind of token in the same way; `hand` decides what else it promises.
+ * GraphQL Yoga with DataLoader and hand-written statements, as a host would build it without this library. It verifies the
+ * same kind of token in the same way; `hand` determines its other promises.
  */
 export async function yogaHost(
   contextOf: () => Context,

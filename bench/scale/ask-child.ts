@@ -6,7 +6,7 @@ import { type Measured, quantilesOf } from './measured.js';
 import { openStore } from './open-store.js';
 import { Turns } from './turns.js';
 
-// Asks one broad question of a store, in a process of its own. Prints what it measured as JSON.
+// Asks one broad question of a store, in a process of its own. Prints the measurements as JSON.
 
 /** The argument of the child, as JSON. */
 export interface Task {
@@ -14,7 +14,7 @@ export interface Task {
   readonly question: number;
   readonly size: number;
   readonly runs: number;
-  /** For all runs together, and for each of them; the first three run anyway. */
+  /** Time limit of all runs together, and of each run. The first three runs always happen. */
   readonly milliseconds: number;
 }
 
@@ -23,7 +23,7 @@ interface Page {
 }
 
 const LEAST_RUNS = 3;
-/** Resources before a deep page. An offset reads them all. */
+/** Number of resources before a deep page. An offset reads all of them. */
 const MOST_BEFORE = 30_000;
 const task = JSON.parse(process.argv[2]!) as Task;
 const { text, member, first } = BROAD_QUESTIONS[task.question]!;
@@ -34,7 +34,7 @@ const caller: Caller =
 let cursor: string | undefined;
 if (first !== undefined) {
   cursor = (await answer(first, { offset: Math.min(task.size / 10, MOST_BEFORE) })).next ?? undefined;
-  if (cursor === undefined) throw new Error('There is no page so far on');
+  if (cursor === undefined) throw new Error('The result has no page at this offset');
 }
 await ask(0);
 const times = { cpu: [] as number[], wall: [] as number[] };
@@ -55,7 +55,7 @@ const measured: Measured = {
 console.log(JSON.stringify(measured));
 await close();
 
-/** Beside the timed runs, because watching takes CPU time. */
+/** Separate from the timed runs, because watching takes CPU time. */
 async function longestTurn(): Promise<number> {
   const turns = new Turns();
   turns.start();

@@ -1,24 +1,24 @@
-/** A question whose matches grow with the data, and what its answer should cost all the same. */
+/** A question with matches that grow with the data, and the target for its answer at any size. */
 export interface BroadQuestion {
   readonly name: string;
-  /** Each run asks for other values where the question has any. */
+  /** The text for a run. Runs have different values if the question has values. */
   readonly text: (run: number) => string;
-  /** Milliseconds that 19 of 20 answers take at most at a million resources; undefined where there is no target. */
+  /** Most milliseconds of 19 of 20 answers at a million resources; undefined without a target. */
   readonly target: number | undefined;
-  /** Asked by this member, whose access has criteria. */
+  /** The member that asks, with criteria in its access. */
   readonly member?: Member;
-  /** The page that the cursor of the question comes from, after `$offset` others. */
+  /** The page that gives the cursor of the question, after `$offset` resources. */
   readonly first?: string;
 }
 
-/** `final` sees final Observations, `performer` those of one practitioner, `patient` its own compartment. */
+/** `final` sees final Observations, `performer` the Observations of one practitioner, `patient` its own compartment. */
 export type Member = 'final' | 'performer' | 'patient';
 
 const PAGE = 20;
 const TWO_KEYS = 100;
 const COUNT = 100;
 
-/** Arguments of a list, as they stand or by the number of the run. */
+/** Arguments of a list, constant or computed from the number of the run. */
 type Arguments = string | ((run: number) => string);
 
 function page(name: string, type: string, list: Arguments, sort = ''): BroadQuestion {
@@ -52,7 +52,7 @@ function byMember(member: Member, question: BroadQuestion): BroadQuestion {
   return { ...question, name: `policy ${member}: ${question.name}`, member };
 }
 
-/** Its cost grows with the data: an order by a reference, a count under several conditions. */
+/** Removes the target of a question. Its cost grows with the data: an order by a reference, a count by several conditions. */
 function withoutTarget(question: BroadQuestion): BroadQuestion {
   return { ...question, target: undefined };
 }
@@ -79,7 +79,7 @@ function code(run: number): string {
   return `c${run * run}`;
 }
 
-/** At least one for each kind of sort: date, token, string, quantity, URI, reference, instant of change, id; up and down. */
+/** At least one for each kind of sort, ascending and descending: date, token, string, quantity, URI, reference, instant, id. */
 const ORDERS: readonly BroadQuestion[] = [
   page('latest by date', 'Observation', '', '-date'),
   page('earliest by date', 'Observation', '', 'date'),

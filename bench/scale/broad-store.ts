@@ -10,11 +10,11 @@ import { projectAndMembers } from './members.js';
 import { openStore } from './open-store.js';
 import { skewedLines } from './skewed-lines.js';
 
-/** What is in a store of the bench. */
+/** The contents of a store of the bench. */
 export interface Contents {
-  /** Stores of other contents have other names. */
+  /** Name of the contents, a part of the name of the store. */
   readonly name: string;
-  /** Other lines need another store. */
+  /** The lines of NDJSON. A store with other lines is not reused. */
   readonly lines: (size: number) => Iterable<string>;
   fill(store: ResourceStore, size: number): Promise<void>;
 }
@@ -31,9 +31,9 @@ export const SKEWED: Contents = {
   },
 };
 
-/** PostgreSQL makes skip indexes of small types after a search, and fresh processes would be measured while it does. */
+/** PostgreSQL builds skip indexes of small types after a search. Without this, fresh processes would be measured during that. */
 async function askEachType(store: ResourceStore): Promise<void> {
-  // The second time, all that were not begun the first time.
+  // The second time starts the builds that the first time did not start.
   for (let time = 0; time < 2; time++) {
     for (const type of ['Patient', 'Observation', 'Encounter', 'Condition', 'ServiceRequest']) {
       const count = `{ ${type}Connection(_lastUpdated: "ge2000") { count } }`;
@@ -43,13 +43,13 @@ async function askEachType(store: ResourceStore): Promise<void> {
   }
 }
 
-/** Where stores are made, and found again. */
+/** The place where stores are created and found again. */
 export interface Home {
-  /** The place of a complete store of this size for `openStore`; it is made if there is none with the index rows of today. */
+  /** The location of a complete store of this size for `openStore`. It is created if no store has the current index rows. */
   open(size: number): Promise<string>;
 }
 
-/** Index rows are compared over so many resources. */
+/** Number of resources with index rows that are compared. */
 const SAMPLE = 400;
 
 /** SQLite files in a folder. */

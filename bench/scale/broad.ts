@@ -10,16 +10,16 @@ import type { Measured } from './measured.js';
 export interface BroadOptions {
   readonly sizes: readonly number[];
   readonly runs: number;
-  /** Only questions with one of these in their names. */
+  /** Asks only questions with one of these in their names. */
   readonly only: readonly string[];
-  /** For the process of one question, in seconds. */
+  /** Time limit of the process of one question, in seconds. */
   readonly limit: number;
 }
 
-/** Why a question has no figures. */
+/** The reason why a question has no figures. */
 type Row = Measured | 'limit' | 'failed';
 
-/** No turn of the event loop takes longer, in microseconds. */
+/** The longest turn of the event loop that is not reported, in microseconds. */
 const LONGEST_TURN = 50_000;
 
 /** Asks broad questions of stores of several sizes, each in a process of its own. Prints a table per size. */
@@ -53,7 +53,7 @@ function print(title: string, asked: readonly number[], rows: readonly Row[], { 
   console.log(`Longest turn of an event loop: ${duration(Math.max(0, ...stalls))}; ${long} took more than 50 ms.`);
 }
 
-/** By CPU time: other work on the machine does not lengthen it. */
+/** Judges by CPU time, which other work on the machine does not lengthen. */
 function isMissed(target: number | undefined, row: Row): boolean {
   return typeof row === 'string' || (target !== undefined && row.cpu.p95 > target * 1000);
 }

@@ -15,7 +15,7 @@ export async function growOneProject(folder: string, sizes: readonly number[], r
   const store = new SqliteStore(file);
   const context = { store, caller: systemCaller('scale') };
   const lines = new Lines();
-  const facts = [['resources', 'NDJSON', 'file', 'import', 'most memory']];
+  const facts = [['resources', 'NDJSON', 'file', 'import', 'peak memory']];
   const timings = SCALE_QUERIES.map((): Quantiles[] => []);
   for (const size of sizes) {
     const count = size - lines.count;
@@ -28,14 +28,14 @@ export async function growOneProject(folder: string, sizes: readonly number[], r
     const row = [lines.bytes, sizeOf(file)].map((bytes) => `${(bytes / 1e6).toFixed(0)} MB`);
     facts.push([String(size), ...row, `${rate.toFixed(0)} /s`, `${most.toFixed(0)} MB`]);
     console.error(facts.at(-1)!.join('  '));
-    // The first size would otherwise pay for compiling all that the others run.
+    // Otherwise the first size would pay for compiling the code that all sizes run.
     if (size === sizes[0]) for (const query of SCALE_QUERIES) await timeQuery(query, lines.known, context, 10 * runs);
     for (const [index, query] of SCALE_QUERIES.entries()) {
       timings[index]!.push(await timeQuery(query, lines.known, context, runs));
     }
   }
   await store.close();
-  console.log(`\nOne project grows; lines are made while they are read\n\n${table(facts)}\n`);
+  console.log(`\nOne project grows; lines are generated while they are read\n\n${table(facts)}\n`);
   const head = ['query: p50, p95', ...sizes.map(String), `p50: ${sizes.at(-1)} / ${sizes[0]}`];
   const rows = SCALE_QUERIES.map(({ name, kind }, index) => {
     const cells = timings[index]!.map(({ p50, p95 }) => `${duration(p50)}, ${duration(p95)}`);
@@ -47,12 +47,12 @@ export async function growOneProject(folder: string, sizes: readonly number[], r
   console.log(`The data grew ${sizes.at(-1)! / sizes[0]!} ×, their logarithm ${logarithm.toFixed(1)} ×.`);
 }
 
-/** With what is still in the write-ahead log. */
+/** The size including the write-ahead log. */
 function sizeOf(file: string): number {
   return statSync(file).size + statSync(`${file}-wal`).size;
 }
 
-/** The most memory that the process holds from now on, in MB. */
+/** The peak memory of the process from now on, in MB. */
 function watchMemory(): { stop(): number } {
   let most = 0;
   const look = (): void => {

@@ -1,7 +1,7 @@
 import { generateSample } from '../../examples/sample-data.js';
 import type { AnyResource } from 'fhirgraph';
 
-/** What queries ask for, of one patient of the data. */
+/** The variables of queries about one patient of the data. */
 export interface Known {
   readonly patient: string;
   readonly identifier: string;
@@ -14,7 +14,7 @@ export interface Known {
   readonly code: string;
 }
 
-/** Made-up resources as lines of NDJSON, without an end. Takes notes of the first patients for queries to come. */
+/** Generated resources as endless lines of NDJSON. Remembers the first patients for later queries. */
 export class Lines {
   readonly known: Known[] = [];
   count = 0;
@@ -25,7 +25,7 @@ export class Lines {
     this.#texts = this.#generate();
   }
 
-  /** The next lines, in pieces of some 64 kB. */
+  /** The next lines, in pieces of about 64 kB. */
   *take(count: number): Generator<string> {
     let piece = '';
     for (let taken = 0; taken < count; taken++) {
@@ -48,7 +48,7 @@ export class Lines {
       if (this.known.length < MOST_KNOWN) this.#note(resources);
       for (const resource of resources) {
         const text = JSON.stringify(resource);
-        // What names another resource of its Bundle names it by type and id from now on.
+        // References between resources of a Bundle are rewritten to type and id.
         yield `${text.replace(/urn:uuid:([0-9a-f-]{36})/g, (_, id: string) => `${types.get(id)}/${id}`)}\n`;
       }
     }
@@ -69,5 +69,5 @@ export class Lines {
   }
 }
 
-/** As many as are in the smallest size of the bench, and then some are enough. */
+/** A few more than the patients in the smallest size of the bench. */
 const MOST_KNOWN = 30;

@@ -1,4 +1,4 @@
-/** What a child measured of one question, in microseconds. */
+/** The measurements of one question in a child process, in microseconds. */
 export interface Measured {
   readonly cpu: Quantiles;
   readonly wall: Quantiles;

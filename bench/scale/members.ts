@@ -2,7 +2,7 @@ import type { Write } from 'fhirgraph/store';
 import type { Member } from './broad-questions.js';
 import { patientId } from './skewed-lines.js';
 
-/** The project, and its members whose access has criteria. */
+/** The project, and its members with criteria in their access. */
 export function projectAndMembers(): Write[] {
   return [
     put('', { resourceType: 'Project', id: 'broad', ...{ name: 'broad', active: true } }),
@@ -13,7 +13,7 @@ export function projectAndMembers(): Write[] {
   ];
 }
 
-/** Without criteria, the profile decides. */
+/** Without criteria, the profile of the member decides about access. */
 function member(name: Member, profile: string, criteria?: string): Write[] {
   const policy = {
     resourceType: 'AccessPolicy',

@@ -30,7 +30,7 @@ export async function openStore(place: string): Promise<OpenStore> {
   };
 }
 
-/** To read the time of a server takes milliseconds itself, which are no part of what is measured. */
+/** Reading the CPU time of a server takes milliseconds, which are excluded from the measurement. */
 function besideReading(ofServer: () => number): () => number {
   let reading = 0;
   return () => {

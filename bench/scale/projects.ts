@@ -7,11 +7,11 @@ import { type Quantiles, quantilesOf } from './measured.js';
 
 const PATIENTS = 5;
 
-/** Prints what sign-in and a search cost in one project alone, and among many of the same SQLite file. */
+/** Prints the cost of sign-in and a search in a store of one project, and in a SQLite file of many projects. */
 export async function growProjects(folder: string, projects: number, runs: number): Promise<void> {
   const store = new SqliteStore(join(folder, 'many.db'), {
     synchronous: 'normal',
-    // One project alone would be answered from the cache.
+    // A single project would be answered from the cache.
     cacheBytes: 0,
   });
   await addProjects(store, 0, 1);
@@ -28,12 +28,12 @@ export async function growProjects(folder: string, projects: number, runs: numbe
   console.log(`\n${table([head, row('signIn', 'sign-in'), row('search', 'search of a member')])}`);
 }
 
-/** Adds projects with one member and a few patients each, numbered from `from` to before `to`. */
+/** Adds projects with one member and a few patients each, numbered from `from` up to, but not including, `to`. */
 async function addProjects(store: ResourceStore, from: number, to: number): Promise<void> {
   for (let number = from; number < to; number++) await store.commit(projectWrites(number));
 }
 
-/** Signs in to projects in turn and reads a page of each: what every request of a host does. */
+/** Signs in to projects in turn and reads a page of each, as every request of a host does. */
 async function timeProjects(
   store: ResourceStore,
   projects: number,
@@ -42,7 +42,7 @@ async function timeProjects(
   const signIns: number[] = [];
   const searches: number[] = [];
   for (let run = -20; run < runs; run++) {
-    // Far from each other, so that nothing is near what was read before.
+    // The projects are far from each other in the file, so that no page of it is already in a cache.
     const number = Math.abs(run * 7919) % projects;
     const start = performance.now();
     const caller = await signIn(store, { project: `p${number}`, user: `User/u${number}` });
@@ -52,7 +52,7 @@ async function timeProjects(
       caller,
     });
     const end = performance.now();
-    if (data?.PatientList.length !== PATIENTS) throw new Error(`Project p${number} answers otherwise than it should`);
+    if (data?.PatientList.length !== PATIENTS) throw new Error(`Project p${number} gives a wrong answer`);
     if (run < 0) continue;
     signIns.push((signedIn - start) * 1000);
     searches.push((end - signedIn) * 1000);

@@ -1,11 +1,11 @@
 import type { Known } from './lines.js';
 
-/** A query whose time is watched while the data grow. */
+/** A query that is timed while the data grow. */
 export interface ScaleQuery {
   readonly name: string;
   /**
-   * `bounded`: as many resources match whatever the size, so an index must keep the time nearly the same. `broad`: matches
-   * grow with the data, and all of them have to be found to order or count them.
+   * `bounded`: the number of matches does not depend on the size, so an index must keep the time nearly constant. `broad`:
+   * matches grow with the data, and ordering or counting needs all of them.
    */
   readonly kind: 'bounded' | 'broad';
   readonly text: string;

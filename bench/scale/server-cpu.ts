@@ -4,7 +4,7 @@ import type pg from 'pg';
 /**
  * Finds the CPU time of all processes of a PostgreSQL server on this machine.
  *
- * @returns a function that reads it, in microseconds; one that returns 0 for a server elsewhere
+ * @returns a function that reads the time, in microseconds; it returns 0 for a server on another machine
  */
 export async function serverCpu(pool: pg.Pool): Promise<() => number> {
   const { rows } = await pool.query<{ pid: number; local: boolean }>(
@@ -15,7 +15,7 @@ export async function serverCpu(pool: pg.Pool): Promise<() => number> {
 }
 
 function cpuOf(server: number): number {
-  // Parallel workers that have ended count with the server, by ticks of 10 ms.
+  // The server's time includes parallel workers that have ended, in ticks of 10 ms.
   let sum = (statOf(server)?.ofEndedChildren ?? 0) * 10_000;
   for (const name of readdirSync('/proc')) {
     const pid = Number(name);
@@ -29,7 +29,7 @@ function runningTime(pid: number): number {
 }
 
 function statOf(pid: number): { readonly parent: number; readonly ofEndedChildren: number } | undefined {
-  // `pid (name) state parent …`, and the name may hold anything.
+  // `pid (name) state parent …`, and the name can contain any character.
   const fields = textOf(`/proc/${pid}/stat`)
     ?.replace(/^.*\) /s, '')
     .split(' ');

@@ -1,16 +1,16 @@
 import { createHash } from 'node:crypto';
 
 /**
- * Made-up resources that are hard to order and to find:
+ * Generated resources that are hard to order and to find:
  *
  * - Skewed: nearly all Observations are final and nearly all ServiceRequests are orders; a few codes are frequent.
  * - Correlated: the dates of Observations follow their ids, the newest are preliminary, a tenth near the beginning is
  *   registered. The status and the length of Encounters follow their dates, but neither ids nor the order of writing.
- * - Not correlated: the dates of Encounters, Conditions and ServiceRequests follow nothing.
+ * - Not correlated: the dates of Encounters, Conditions and ServiceRequests are random.
  * - Half of the Observations have a method and the other half a device, so no resource meets conditions on both.
  * - Values repeat within resources and among them; units differ.
  * - Missing: one of 40 Observations has no date, two of three Conditions no onset, and no Observation has a `value-date`.
- * - One practitioner and one organization are referred to by most resources.
+ * - Most resources refer to one practitioner and one organization.
  */
 export function* skewedLines(size: number, from = 0, to = size): Generator<string> {
   const patients = Math.max(10, Math.floor(size / 20));
@@ -30,7 +30,7 @@ export function patientId(number: number): string {
   return uuid('p', number);
 }
 
-/** Whole numbers from 0 to below the bound. */
+/** Integers from 0 to below the bound. */
 type Chance = (bound: number) => number;
 
 function patient(number: number, chance: Chance): object {
@@ -50,7 +50,7 @@ function patient(number: number, chance: Chance): object {
   };
 }
 
-/** @param at from 0 to 1 through the data */
+/** @param at position in the data, from 0 to 1 */
 function observation(index: number, at: number, chance: Chance): object {
   const days = Math.floor(at * DAYS) + chance(3);
   return {
@@ -90,7 +90,7 @@ function quantity(value: number, code: string): object {
   return { value, code, system: 'http://unitsofmeasure.org' };
 }
 
-/** Of so many in a hundred; the others are in milligrams. */
+/** The units of ten in a hundred values. The other values are in milligrams. */
 const UNITS: readonly string[] = ['ug', ...new Array<string>(9).fill('g')];
 
 function encounter(index: number, chance: Chance): object {
@@ -151,7 +151,7 @@ function uuid(kind: string, number: number): string {
     .replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }
 
-/** The same numbers for the same resource. */
+/** Gives the same numbers for the same resource. */
 function randomOf(seed: number): Chance {
   let state = (seed + 1) * 0x9e3779b1;
   return (bound) => {
@@ -162,7 +162,7 @@ function randomOf(seed: number): Chance {
   };
 }
 
-/** That dates range over. */
+/** Range of the dates. */
 const DAYS = 8_000;
 const FAMILIES = ['Müller', 'Smith', 'Kulas', "O'Hara", 'Zieme', 'Adams', 'Brown', 'Jones-Lee', 'Ärger', 'de Vries'];
 const CITIES = ['Boston', 'Salem', 'Springfield', 'Zürich', 'Ulm'];

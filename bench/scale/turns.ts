@@ -26,7 +26,7 @@ export class Turns {
 }
 
 function threadCpu(): number {
-  // Linux brings the time of a running thread up to date for this call only.
+  // Linux updates the time of a running thread only for this call.
   process.cpuUsage();
   const { user, system } = process.threadCpuUsage();
   return user + system;

@@ -16,7 +16,7 @@ export interface Reverse {
   readonly count: number;
 }
 
-/** What the resolvers of one request share. */
+/** The context that the resolvers of one request share. */
 export interface Context {
   list(type: string, count: number, gender: string | undefined): Resource[] | Promise<Resource[]>;
   /** By `Type/id`. */
@@ -24,7 +24,7 @@ export interface Context {
   readonly reverse: DataLoader<Reverse, Resource[], string>;
 }
 
-/** The part of FHIR that the bench's queries touch, as one would write it by hand. */
+/** The part of FHIR that the bench's queries touch, written by hand. */
 const TYPES = `
   type Query {
     Patient(id: ID!): Patient

@@ -5,9 +5,9 @@ import type { Variant } from '../queries.js';
 import { createSchema, type Context, type Resource, type Reverse } from './dataloader-schema.js';
 
 /**
- * What a host would build without this library: graphql-js over the same SQLite file, with DataLoader so that references
- * and reverse references of one level are read together. The document is parsed and validated beforehand, the loaders
- * live for one request.
+ * The service that a host would build without this library: graphql-js over the same SQLite file, with DataLoader so that
+ * references and reverse references of one level are read together. The document is parsed and validated beforehand, the
+ * loaders live for one request.
  */
 export function graphqlWithDataLoader(database: Database.Database, project: string): Variant {
   const schema: GraphQLSchema = createSchema();
@@ -26,7 +26,7 @@ export function graphqlWithDataLoader(database: Database.Database, project: stri
   };
 }
 
-/** @returns what makes the loaders of one request */
+/** @returns a function that creates the loaders of one request */
 export function sqliteContexts(database: Database.Database, project: string): () => Context {
   const queries = new Queries(database, project);
   return () => ({
@@ -127,7 +127,7 @@ class Queries {
     return this.#number('SELECT key FROM parameter WHERE collection = ? AND code = ?', this.#collection(type), code);
   }
 
-  /** A number of the file's dictionaries, asked for once. */
+  /** A number of the file's dictionaries, looked up once. */
   #number(text: string, ...values: (string | number)[]): number {
     const name = `${text} ${values.join(' ')}`;
     let number = this.#numbers.get(name);

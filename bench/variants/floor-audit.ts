@@ -10,9 +10,9 @@ interface Shown {
 }
 
 /**
- * The audit that a host would write by hand, with the promises of the log: who saw which versions of which resources, and
- * whose they are; chained by hash; found by patient, person and time; in a SQLite file of its own. Each record is a
- * transaction, as durable as `synchronous` says.
+ * The audit that a host would write by hand, with the promises of the log. It records who saw which versions of which
+ * resources, and their patients. Records are chained by hash, can be found by patient, person and time, and are in a SQLite file
+ * of their own. Each record is a transaction with the durability of `synchronous`.
  */
 export class FloorAudit {
   readonly #database: Database.Database;

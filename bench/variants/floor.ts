@@ -16,10 +16,10 @@ import type { FloorAudit } from './floor-audit.js';
 import { Tables } from './tables.js';
 
 /**
- * The least work that gives the answers: SQL written and prepared for one query each, `JSON.parse`, a hand-written
- * projection, `JSON.stringify`. No GraphQL, no generality, numbers of collections and parameters known beforehand.
+ * The least work that gives the answers: SQL written and prepared for each query, `JSON.parse`, a hand-written projection,
+ * `JSON.stringify`. It has no GraphQL and no generality, and it knows the numbers of collections and parameters beforehand.
  *
- * @param audit given, each answer has its record before it is released
+ * @param audit writes the record of each answer before the answer is released
  */
 export function floor(database: Database.Database, project: string, audit?: FloorAudit): Variant {
   const tables = new Tables(database, project, audit === undefined ? undefined : (resource) => audit.show(resource));

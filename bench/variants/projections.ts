@@ -12,8 +12,8 @@ import type {
   Reference,
 } from '@medplum/fhirtypes';
 
-// What someone would write by hand to turn resources into exactly the answers of queries.ts: one function per selection,
-// null for what is absent.
+// Hand-written code that turns resources into exactly the answers of queries.ts: one function per selection, null for absent
+// values.
 
 export function patientDetails(patient: Patient) {
   return {

@@ -1,11 +1,11 @@
 import type Database from 'better-sqlite3';
 
-/** Prepared access to the tables of SqliteStore (src/stores/sqlite/schema/schema.ts), each in the cheapest form that orders by id. */
+/** Prepared access to the tables of SqliteStore (src/stores/sqlite/schema/schema.ts), in the cheapest form ordered by id. */
 export class Tables {
   readonly #database: Database.Database;
   readonly #project: string;
 
-  /** @param onRead is shown each resource: what an audit names */
+  /** @param onRead receives each resource that is read, for the audit */
   constructor(
     database: Database.Database,
     project: string,
@@ -80,7 +80,7 @@ export class Tables {
       statement.all(collection, count).map(([key, text]) => ({ key, resource: this.#parse<Resource>(text) }));
   }
 
-  /** All parents in one statement, which is faster than one each. @returns a list per parent */
+  /** Reads the lists of all parents in one statement, which is faster than a statement each. @returns a list per parent */
   byReferences<Resource>(
     type: string,
     code: string,
@@ -133,7 +133,7 @@ export class Tables {
   }
 }
 
-/** A resource with the number its row has in the table. */
+/** A resource with the number of its row in the table. */
 export interface Keyed<Resource> {
   readonly key: number;
   readonly resource: Resource;

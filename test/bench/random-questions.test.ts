@@ -31,7 +31,7 @@ test(`random questions have the answers of a search that reads everything, seed 
 
 test('an answer that differs is found', async () => {
   const text = (run: number): string => `{ PatientList(_count: ${run + 1}, _sort: "-_id") { id } }`;
-  const form: Form = 'one key';
+  const form: Form = 'one sort key';
   const question = { number: 0, form, about: 'nothing', target: 20, member: undefined, first: undefined, text };
   const answers: ResourceStore = Object.create(store, {
     read: { value: store.read.bind(store) },

@@ -6,10 +6,10 @@ import { Turns } from '../turns.js';
 import type { RandomQuestion } from './questions.js';
 import { PROJECT } from './random-contents.js';
 
-/** As createFhirHandler gives it with each request. */
+/** A base URL, which createFhirHandler also passes with each request. */
 const BASE = 'https://bench.example/fhir/R4';
 
-/** What one question took, in microseconds of CPU. */
+/** The time of one question, in microseconds of CPU. */
 export interface Asked {
   readonly question: RandomQuestion;
   readonly p50: number;
@@ -20,9 +20,9 @@ export interface Asked {
   readonly worst: number;
 }
 
-/** Of runs in which turns are watched, which takes CPU time itself. */
+/** The number of runs that watch turns, which itself takes CPU time. */
 const WATCHED = 2;
-/** Before a deep page. An offset reads them all. */
+/** Number of resources before a deep page. An offset reads all of them. */
 const MOST_BEFORE = 20_000;
 
 /** Asks questions of one store, in one process. */
@@ -34,7 +34,7 @@ export class Asker {
     this.#store = store;
   }
 
-  /** All values of the question once. A late one is asked again, and the shorter time of each of its values counts. */
+  /** Asks once for each value of the question. A late question is asked again, and the shorter time of each value counts. */
   async measure(question: RandomQuestion, runs: number, { cpu }: Pick<OpenStore, 'cpu'>): Promise<Asked> {
     await this.answer(question, runs);
     let times = await this.#timesOf(question, runs, cpu);
@@ -49,7 +49,7 @@ export class Asker {
     return { question, ...quantilesOf(times), turn: turns.stop(), worst: times.indexOf(Math.max(...times)) };
   }
 
-  /** The data of the answer, which stores with the same resources agree on. */
+  /** The data of the answer, which must be equal for all stores with the same resources. */
   async answer(question: RandomQuestion, run: number): Promise<unknown> {
     return (await this.#prepare(question, run))();
   }
@@ -71,11 +71,11 @@ export class Asker {
     const caller = await this.#callerOf(question.member);
     if (question.first === undefined) return () => this.#ask(caller, question.text(run), {});
     const next = await this.#cursorOf(caller, question.first(run), (run * 7919) % MOST_BEFORE);
-    if (next === undefined) return async () => 'there is one page only';
+    if (next === undefined) return async () => 'there is only one page';
     return () => this.#ask(caller, question.text(run), { cursor: next });
   }
 
-  /** The cursor after so many matches, or after fewer where there are not as many. */
+  /** The cursor after this many matches, or after fewer if there are fewer matches. */
   async #cursorOf(caller: Caller, text: string, offset: number): Promise<string | undefined> {
     const before = await this.#ask(caller, text, { offset });
     const { next } = (before === null ? {} : Object.values(before)[0]) as { readonly next?: string | null };
@@ -86,7 +86,7 @@ export class Asker {
   async #ask(caller: Caller, text: string, variables: { readonly [name: string]: unknown }): Promise<object | null> {
     const context = { store: this.#store, caller, baseUrl: BASE, variables, limits: { timeout: 60_000 } };
     const { data, errors } = await executeFhirGraphql(text, context);
-    // A parent that the caller does not see is an answer.
+    // The answer for a parent that the caller cannot see is a valid answer.
     const failed = errors?.find(({ extensions }) => extensions.code !== 'not-found');
     if (failed !== undefined) throw new Error(`${failed.message}: ${text}`);
     return data ?? null;

@@ -27,7 +27,7 @@ export async function checkRandom(
   for (const question of questions) {
     for (let run = 0; run < runs; run++) {
       const [expected, actual] = [await reference.answer(question, run), await asker.answer(question, run)];
-      // Cursors of a page are texts of their store.
+      // Each store has cursors of its own.
       if (isDeepStrictEqual(withoutCursors(expected), withoutCursors(actual))) continue;
       differences.push({ text: `${question.text(run)} by ${question.member ?? 'all'}`, expected, actual });
     }
@@ -41,7 +41,7 @@ async function copyOf(store: ResourceStore, source: RandomSource, size: number):
   const data = randomDataOf(source, size);
   let now = new Date();
   const memory = new MemoryStore({ clock: () => now });
-  // Conditions of policies may have the instant at which they were made.
+  // Conditions of policies can contain the instant of their creation.
   const keys = randomMembers(PROJECT, data, source.seed).flatMap((write) => (write.kind === 'put' ? [write.key] : []));
   for (const [index, found] of (await store.read(keys)).entries()) {
     if (found.status === 'found') await memory.commit([{ kind: 'put', key: keys[index]!, resource: found.resource }]);

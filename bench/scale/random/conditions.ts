@@ -3,7 +3,7 @@ import type { Composite } from './fields.js';
 import type { DataField, DataType, RandomData } from './random-data.js';
 import type { Value } from './values.js';
 
-/** A condition of a certain kind; each call of `write` asks for other values. */
+/** A condition of a certain kind; each call of `write` uses different values. */
 export interface Condition {
   readonly name: string;
   readonly write: (draw: Draw) => Written;
@@ -11,11 +11,11 @@ export interface Condition {
 
 /** The same condition in both forms. */
 export interface Written {
-  /** As an argument of a list: its name, and its value in GraphQL. Not every condition has this form. */
+  /** An argument of a list: its name, and its value in GraphQL. Not every condition has this form. */
   readonly argument?: readonly [string, string];
-  /** As a part of `_filter`. */
+  /** A part of `_filter`. */
   readonly filter: string;
-  /** The filter is one comparison, which can be at the end of a chain. */
+  /** Whether the filter is one comparison, which can be at the end of a chain. */
   readonly isOne: boolean;
 }
 
@@ -45,7 +45,7 @@ export function ownCondition(data: RandomData, { type, count }: DataType, draw: 
   };
 }
 
-/** A composite of two values that one resource has, or of two that need not go together. */
+/** A composite of two values of one resource, or of two independent values. */
 export function compositeCondition(data: RandomData, type: DataType, { parameter, of }: Composite): Condition {
   const [code, quantity] = of.map((name) => type.fields.find((field) => field.parameter === name)!);
   return {
@@ -54,7 +54,7 @@ export function compositeCondition(data: RandomData, type: DataType, { parameter
   };
 }
 
-/** A value of any resource, as frequent ones are found more often, or one of all values. */
+/** The value of a random resource, which favors frequent values, or a random one of all values. */
 function someValue(data: RandomData, type: DataType, field: DataField, run: Draw): Value {
   const found = run.isTrue(0.6) ? data.valuesOf(type, field, run.below(type.count)) : [];
   return found[0] ?? data.anyValue(field, run);
@@ -170,7 +170,7 @@ function argumentOf(parameter: string, value: string): readonly [string, string]
   return [parameter.replaceAll('-', '_'), value];
 }
 
-/** As GraphQL and `_filter` write texts. */
+/** A string literal of GraphQL and `_filter`. */
 export function quoted(text: string): string {
   return JSON.stringify(text);
 }

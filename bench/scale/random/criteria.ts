@@ -2,7 +2,7 @@ import { type Condition, compositeCondition, fieldCondition, ownCondition, type 
 import type { Draw } from './draw.js';
 import type { DataField, DataType, RandomData } from './random-data.js';
 
-/** One condition of any kind: on a value, on a resource that this one refers to, or on one that refers to this one. */
+/** One condition of any kind: on a value, on a target of the searched resource, or on a resource that refers to it. */
 export function randomCondition(data: RandomData, type: DataType, draw: Draw): Condition {
   const links = referencesFrom(data, type);
   const backward = referencesTo(data, type);
@@ -29,7 +29,7 @@ export function randomTree(data: RandomData, type: DataType, draw: Draw): Condit
         const { filter } = write(run);
         return isNegated ? `not (${filter})` : `(${filter})`;
       });
-      // Every further word takes what is left of it as one operand.
+      // Every further `and` or `or` takes everything to its left as one operand.
       const filter = texts.reduce((left, text, at) => `(${left})${words[at]!}${text}`);
       return { filter, isOne: false };
     },
@@ -65,7 +65,7 @@ function has(data: RandomData, { from, field }: Link, draw: Draw): Condition {
   return { name: `has ${name}`, write: (run) => prefixed(start, write(run)) };
 }
 
-/** One comparison, or a chain of one more link. */
+/** One comparison, or a chain with one more link. */
 function conditionOfLink(data: RandomData, type: DataType, draw: Draw): Condition {
   const links = referencesFrom(data, type);
   if (links.length > 0 && draw.isTrue(0.15)) {

@@ -3,10 +3,10 @@ export interface Field {
   /** The search parameter. */
   readonly parameter: string;
   readonly kind: FieldKind;
-  /** Kinds of its values: the codes of a code, the forms of a date, the type that a reference leads to. */
+  /** Kinds of its values: the codes of a code, the forms of a date, the target type of a reference. */
   readonly of: readonly string[];
   readonly repeats: boolean;
-  /** The part of a resource that holds these values, at least one. */
+  /** The part of a resource that has these values, at least one. */
   readonly put: (values: readonly unknown[]) => object;
 }
 
@@ -67,7 +67,7 @@ export function within(element: string, inner: string, rest: object = {}): Put {
   return (values) => ({ [element]: values.map((value) => ({ ...rest, [inner]: value })) });
 }
 
-/** An element of several types: a text is a dateTime, an object a Period. */
+/** An element of several types: a string is a dateTime, an object is a Period. */
 export function dateChoice(element: string): Put {
   return ([value]) => ({ [`${element}${typeof value === 'string' ? 'DateTime' : 'Period'}`]: value });
 }

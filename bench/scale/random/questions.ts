@@ -4,27 +4,27 @@ import { Draw } from './draw.js';
 import { MEMBERS, type Member } from './random-members.js';
 import type { DataType, RandomData } from './random-data.js';
 
-/** A question of a random kind. Each run asks for other values. */
+/** A question of a random kind. Each run has different values. */
 export interface RandomQuestion {
   readonly number: number;
   readonly form: Form;
-  /** What the conditions are about. */
+  /** The kinds of the conditions. */
   readonly about: string;
-  /** Milliseconds that an answer takes at most at a million resources; undefined where there is no target. */
+  /** Most milliseconds of an answer at a million resources; undefined without a target. */
   readonly target: number | undefined;
-  /** Asked by this member, whose access has criteria. */
+  /** The member that asks, with criteria in its access. */
   readonly member: Member | undefined;
   readonly text: (run: number) => string;
-  /** The page whose cursor the question goes on from, after `$offset` others. */
+  /** The page that gives the cursor of the question, after `$offset` resources. */
   readonly first: ((run: number) => string) | undefined;
 }
 
 export type Form =
-  | 'one key'
-  | 'two keys'
+  | 'one sort key'
+  | 'two sort keys'
   | 'by a reference'
-  | 'count of one'
-  | 'count of several'
+  | 'count of one condition'
+  | 'count of several conditions'
   | 'page and count'
   | 'deep cursor'
   | 'list of a parent';
@@ -44,7 +44,7 @@ function randomQuestion(data: RandomData, number: number, draw: Draw): RandomQue
     const isOne = conditions.length < 2 && conditions[0]?.name !== 'mixture' && member === undefined;
     const text = (run: number): string =>
       `{ ${type.type}Connection${inBrackets(...argumentsOf(written(run)))} { count } }`;
-    return { ...common, form: isOne ? 'count of one' : 'count of several', target: COUNT, text };
+    return { ...common, form: isOne ? 'count of one condition' : 'count of several conditions', target: COUNT, text };
   }
   const sort = randomSort(type, draw);
   const rest = [sort.argument, `_count: ${draw.oneOf([1, 10, 10, 20, 50])}`];
@@ -85,7 +85,7 @@ function randomConditions(data: RandomData, type: DataType, draw: Draw): Conditi
   return Array.from({ length: count }, () => randomCondition(data, type, draw));
 }
 
-/** Most questions are about the types of which there is most. */
+/** Most questions are about the types with the most resources. */
 function weighted(types: readonly DataType[]): readonly DataType[] {
   return [...types, ...types.toSorted((a, b) => b.count - a.count).slice(0, 3)];
 }
@@ -102,10 +102,12 @@ function randomSort(type: DataType, draw: Draw): { argument: string; form: Form;
   const text = keys.map(({ parameter }) => `${draw.isTrue(0.5) ? '-' : ''}${parameter}`).join(',');
   const argument = count === 0 ? '' : `_sort: ${quoted(text)}`;
   if (keys.some(({ kind }) => kind === 'reference')) return { argument, form: 'by a reference', target: undefined };
-  return count === 2 ? { argument, form: 'two keys', target: TWO_KEYS } : { argument, form: 'one key', target: PAGE };
+  return count === 2
+    ? { argument, form: 'two sort keys', target: TWO_KEYS }
+    : { argument, form: 'one sort key', target: PAGE };
 }
 
-/** What can be an argument is one, unless another condition has that name. */
+/** Conditions become arguments if they can, unless another condition has that name. */
 function argumentsOf(conditions: readonly Written[]): string[] {
   const named = new Map<string, string>();
   const filters: string[] = [];

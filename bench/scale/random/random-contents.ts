@@ -7,14 +7,14 @@ import { randomMembers } from './random-members.js';
 /** Questions are about this project. */
 export const PROJECT = 'north';
 
-/** Of the project itself; the rest is in another one. */
+/** The share of resources in that project; the rest is in another project. */
 export function randomDataOf(source: RandomSource, size: number): RandomData {
   return new RandomData(source, Math.ceil(size * 0.9));
 }
 
 /**
- * Random data in two projects of one store. The second project is written when two thirds of the first are there, and in the
- * end one of a hundred resources gets other values.
+ * Random data in two projects of one store. The second project is written after two thirds of the first. At the end, one of a
+ * hundred resources gets other values.
  */
 export function randomContents(source: RandomSource): Contents {
   const { seed, sparse } = source;

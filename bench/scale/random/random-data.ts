@@ -5,18 +5,19 @@ import { type Place, randomSpread, type Spread, valuesAt } from './spread.js';
 import { PEOPLE, RECORDS } from './types.js';
 import { makeValue, sizesOf, type Value } from './values.js';
 
-/** A search parameter of the data, and how its values lie. */
+/** A search parameter of the data, and the distribution of its values. */
 export interface DataField extends Field {
   readonly number: number;
   readonly spread: Spread;
 }
 
-/** What random data follow from. */
+/** The inputs that determine random data. */
 export interface RandomSource {
   readonly seed: number;
   /**
-   * Each optional element has its own chance to be missing, as in the records of a hospital. A type then comes in hundreds
-   * or thousands of sets of parameters that have values. Otherwise most parameters have a value everywhere or nowhere.
+   * Each optional element has its own chance to be missing, as in the records of a hospital. The resources of a type then have
+   * values of hundreds or thousands of different sets of parameters. Otherwise most parameters have values in all resources or
+   * in none.
    */
   readonly sparse?: boolean;
 }
@@ -31,16 +32,16 @@ export interface DataType {
 
 interface Kind extends DataType {
   readonly number: number;
-  /** How dates lie in the order of writing. */
+  /** The distribution of dates over the order of writing. */
   readonly dates: 'order' | 'reverse' | 'nothing';
   readonly ids: 'order' | 'reverse' | 'nothing';
-  /** In a hundred lines, these are of the type. */
+  /** The lines of the type, out of a hundred. */
   readonly slots: readonly number[];
 }
 
 /**
- * Resources whose shape is random: which types there are, how many of each, in which order they are written, and for each
- * search parameter how its values lie among the resources (see {@link Spread}). All of it follows from the source.
+ * Resources of random shape. Random are the types, the number of resources of each, the order of writing, and for each
+ * search parameter the distribution of its values (see {@link Spread}). The source determines all of it.
  */
 export class RandomData {
   readonly types: readonly DataType[];
@@ -77,7 +78,7 @@ export class RandomData {
     return this.types.find(({ type }) => type === name);
   }
 
-  /** The values that a resource of the type has, by its number. */
+  /** The values of a resource of the type, by its number. */
   valuesOf(type: DataType, field: DataField, ordinal: number, version = 0): readonly Value[] {
     const kind = type as Kind;
     const place = this.#place(kind, ordinal);
@@ -85,7 +86,7 @@ export class RandomData {
     return valuesAt(field.spread, place, draw).map((number) => this.#value(field, number, draw));
   }
 
-  /** Any of its values, whether frequent or not. */
+  /** Any of its values, frequent or rare. */
   anyValue(field: DataField, draw: Draw): Value {
     return this.#value(field, draw.below(field.spread.values), draw);
   }
@@ -102,7 +103,7 @@ export class RandomData {
 
   #value(field: DataField, number: number, draw: Draw): Value {
     const { spread, of, kind } = field;
-    // The first system or unit is the frequent one. The forms of dates are as frequent as each other.
+    // The first system or unit is the most frequent. All forms of dates are equally frequent.
     const variant = kind === 'date' ? draw.below(of.length) : draw.isTrue(0.8) ? 0 : draw.below(spread.variants);
     return makeValue(field, number, spread.values, variant, draw, (target) => {
       const count = this.type(of[0]!)?.count ?? UNKNOWN;
@@ -148,7 +149,7 @@ function kindsOf(draw: Draw, size: number): readonly Kind[] {
   }));
 }
 
-/** The first date, codes and identifiers have values as often as before. */
+/** Makes a type sparse. Its first date, codes and identifiers are missing as often as before. */
 function sparseKind(kind: Kind, draw: Draw): Kind {
   const fields = kind.fields.map((field, index) => {
     if (index === 0 || field.kind === 'code' || field.kind === 'identifier') return field;
@@ -157,7 +158,7 @@ function sparseKind(kind: Kind, draw: Draw): Kind {
   return { ...kind, fields };
 }
 
-/** The first date of a type is what others follow. Statuses are hardly missing. */
+/** Other values follow the first date of a type. Statuses are rarely missing. */
 function spreadOf(field: Field, isFirst: boolean, resources: number, targets: number, draw: Draw): Spread {
   const spread = randomSpread(draw, draw.oneOf(sizesOf(field, resources, targets)), field.repeats);
   if (field.kind === 'identifier') return { ...spread, skew: 'even', missing: draw.oneOf([0, 0.3]) };
@@ -172,7 +173,7 @@ function spreadOf(field: Field, isFirst: boolean, resources: number, targets: nu
   };
 }
 
-/** Of a hundred resources five are people, and one of the other types has about half of the rest. */
+/** Five of a hundred resources are people, and one of the other types has about half of the rest. */
 function slotsOf(draw: Draw, records: number): readonly (readonly number[])[] {
   const all = Array.from({ length: HUNDRED }, (_, slot) => slot);
   const order = draw.isTrue(0.5) ? all : draw.shuffled(all);

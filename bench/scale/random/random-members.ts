@@ -4,8 +4,8 @@ import { Draw } from './draw.js';
 import type { DataType, RandomData } from './random-data.js';
 
 /**
- * Members whose access has criteria: a condition of any kind on each type, what refers to the member, what refers to a
- * parameter of the membership, what one of two rules finds, and the compartment of a patient.
+ * Members with criteria in their access: a condition of any kind on each type, a reference to the member, a reference to a
+ * parameter of the membership, an alternative of two rules, and the compartment of a patient.
  */
 export const MEMBERS = ['condition', 'profile', 'parameter', 'rules', 'patient'] as const;
 
@@ -40,7 +40,7 @@ function criteriaOf(data: RandomData, name: string, draw: Draw): string {
   return `${name}?_filter=${encodeURIComponent(filter)}`;
 }
 
-/** Criteria for what refers to someone; an empty text if the type has no such reference. */
+/** Criteria for resources that refer to someone; an empty string if the type has no such reference. */
 function linkTo({ type, fields }: DataType, target: string, to: string): string {
   const link = fields.find(({ kind, of }) => kind === 'reference' && of[0] === target);
   return link === undefined ? '' : `${type}?${link.parameter}=${to}`;
@@ -50,7 +50,7 @@ function rule({ type }: DataType, criteria: string): object {
   return { resourceType: type, interaction: ['read', 'search'], ...(criteria === '' ? {} : { criteria }) };
 }
 
-/** @param data of a member with a policy, which has its name */
+/** @param data of a member with a policy of the same name */
 function membership(project: string, name: string, profile: string, data?: RandomData): Write[] {
   const parameter = [
     { name: 'unit', valueReference: { reference: `Organization/${data?.idOf('Organization', 0)}` } },

@@ -12,18 +12,18 @@ export interface RandomOptions {
   readonly source: RandomSource;
   readonly sizes: readonly number[];
   readonly questions: number;
-  /** Values of each question. */
+  /** Number of values of each question. */
   readonly runs: number;
-  /** Only questions with one of these in their texts. */
+  /** Asks only questions with one of these in their texts. */
   readonly only: readonly string[];
-  /** Compare the answers with those of a search that reads everything. */
+  /** Compares the answers with those of a search that reads everything. */
   readonly check: boolean;
 }
 
-/** No turn of the event loop takes longer, in microseconds. */
+/** The longest turn of the event loop that is not reported, in microseconds. */
 const LONGEST_TURN = 50_000;
 
-/** Asks random questions about random data, all of a store in one process. Prints a table of their kinds for each size. */
+/** Asks random questions about random data, in one process per store. Prints a table of their kinds for each size. */
 export async function askRandomQuestions(name: string, home: Home, options: RandomOptions): Promise<void> {
   const { source } = options;
   const data = `${source.sparse ? 'sparse data, ' : ''}seed ${source.seed}`;
@@ -75,7 +75,7 @@ function linesOf({ question, p50, p95, worst }: Asked): string {
   return `${number}  ${form}  ${figures}  ${about}  by ${member}\n    ${(question.first ?? question.text)(worst)}`;
 }
 
-/** Of each group: the median of medians, and 95th percentiles of which 95 % are at most that. */
+/** For each group: the median of medians, the value that 95 % of the 95th percentiles do not exceed, and the largest of them. */
 function tableOf(head: string, asked: readonly Asked[], groupOf: (asked: Asked) => string): string {
   const groups = Map.groupBy(asked, groupOf);
   const rows = [...groups.keys()].sort().map((name) => {
@@ -89,7 +89,7 @@ function tableOf(head: string, asked: readonly Asked[], groupOf: (asked: Asked) 
   return table([[head, 'questions', 'median', '95 % at most', 'largest', 'late'], ...rows]);
 }
 
-/** Several conditions are one kind. */
+/** Combines all questions with several conditions into one kind. */
 function kindOf(about: string): string {
   return about.includes(' + ') ? 'several' : about;
 }

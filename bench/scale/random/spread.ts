@@ -1,26 +1,26 @@
 import type { Draw } from './draw.js';
 
-/** How the values of one search parameter lie among the resources of its type. */
+/** The distribution of the values of one search parameter over the resources of its type. */
 export interface Spread {
-  /** How many values there are. */
+  /** Number of different values. */
   readonly values: number;
-  /** `few`: the first values are much more frequent. `mostly`: nearly all resources have the first one. */
+  /** `few`: the first values are much more frequent. `mostly`: nearly all resources have the first value. */
   readonly skew: 'even' | 'few' | 'mostly';
-  /** What larger values go with: later resources, earlier ones, later dates, earlier ones, or nothing. */
+  /** The correlation of larger values: with later or earlier resources, with later or earlier dates, or none. */
   readonly follows: 'nothing' | 'order' | 'reverse' | 'dates' | 'past';
-  /** How far a value is from where it would lie, from 0 to 1. */
+  /** The distance of a value from its position under perfect correlation, from 0 to 1. */
   readonly noise: number;
-  /** The part of the resources that has no value, from 0 to 1. */
+  /** The share of resources without a value, from 0 to 1. */
   readonly missing: number;
-  /** Whether those without a value are those of the first dates, or any. */
+  /** Whether the resources with the earliest dates have no value, or any resources. */
   readonly missingAtFirst: boolean;
-  /** Values of one resource at most. */
+  /** Most values of one resource. */
   readonly most: number;
-  /** How many code systems, units or forms the values have. */
+  /** Number of code systems, units or forms of the values. */
   readonly variants: number;
 }
 
-/** Where a resource lies among those of its type, from 0 to 1 each. */
+/** The position of a resource among those of its type, from 0 to 1 each. */
 export interface Place {
   readonly order: number;
   readonly date: number;
@@ -39,7 +39,7 @@ export function randomSpread(draw: Draw, values: number, repeats: boolean): Spre
   };
 }
 
-/** The numbers of the values of one resource, without repetition; none if it has no value. */
+/** The numbers of the values of one resource, without repetition; empty if it has no value. */
 export function valuesAt(spread: Spread, place: Place, draw: Draw): readonly number[] {
   if ((spread.missingAtFirst ? place.date : draw.next()) < spread.missing) return [];
   const count = 1 + draw.below(spread.most);
@@ -64,5 +64,5 @@ function between(at: number): number {
   return Math.min(1 - 1e-9, Math.max(0, at));
 }
 
-/** The part that has the first value of those that nearly all have. */
+/** The share of the first value in a `mostly` distribution. */
 const COMMON = 0.93;

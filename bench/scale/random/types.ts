@@ -8,7 +8,7 @@ function type(name: string, fields: TypeFields['fields'], composites: TypeFields
   return { type: name, fields, composites };
 }
 
-/** Few resources that many others refer to. */
+/** Types with few resources that many others refer to. */
 export const PEOPLE: readonly TypeFields[] = [
   type('Patient', [
     date('birthdate', 'date', one('birthDate')),
@@ -29,7 +29,7 @@ export const PEOPLE: readonly TypeFields[] = [
   type('Organization', [other('name', 'string', one('name')), concept('type', many('type'), true), IDENTIFIER]),
 ];
 
-/** What is written about them. */
+/** Types of the clinical records. */
 export const RECORDS: readonly TypeFields[] = [
   type(
     'Observation',

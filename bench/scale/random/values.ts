@@ -3,9 +3,9 @@ import type { Field } from './fields.js';
 
 /** One value of a search parameter. */
 export interface Value {
-  /** As the resource has it. */
+  /** The value in the resource. */
   readonly fhir: unknown;
-  /** As a search for exactly this value writes it. */
+  /** The value in a search for exactly this value. */
   readonly search: string;
   /** The same without its system or unit. */
   readonly short: string;
@@ -15,7 +15,7 @@ export interface Value {
   readonly number: number;
 }
 
-/** How many different values a parameter may have. */
+/** The most different values of a parameter. */
 export function sizesOf({ kind, of }: Field, resources: number, targets: number): readonly number[] {
   switch (kind) {
     case 'code':
@@ -99,7 +99,7 @@ function quantity(value: number, code: string): Value {
   return { fhir, search: `${value}|${UCUM}|${code}`, short: String(value), system: `${UCUM}|${code}`, number: value };
 }
 
-/** A tenth is written to the month or the year, and some periods have no end. */
+/** A tenth of the dates have only a year or a month, and some periods have no end. */
 function date(form: string, day: number, draw: Draw): Value {
   const number = START + day * DAY + draw.below(24) * 3_600_000 + draw.below(60) * 60_000;
   const text = new Date(number).toISOString();
@@ -116,7 +116,7 @@ function date(form: string, day: number, draw: Draw): Value {
   return { fhir, search: text.slice(0, 10), short, system: '', number };
 }
 
-/** A word by its number, some with accents, capitals and blanks. */
+/** A word by its number, some with accents, capitals and spaces. */
 export function word(number: number): string {
   let [text, rest] = ['', number];
   do {
@@ -127,7 +127,7 @@ export function word(number: number): string {
   return number % 11 === 3 ? `de ${capital}` : number % 13 === 5 ? text.toUpperCase() : capital;
 }
 
-/** That dates range over, since 2000. */
+/** Range of the dates, since 2000. */
 const DAYS = 8_000;
 const DAY = 86_400_000;
 const START = Date.UTC(2000, 0, 1);
