@@ -16,7 +16,7 @@ async function collect(rows: AsyncIterable<MemberAccess>): Promise<MemberAccess[
 
 const types = ['Patient', 'Observation', 'AccessPolicy'];
 
-test('the matrix lists what each member may do, by type', async () => {
+test('the matrix lists the rights of each member, by type', async () => {
   const store = new MemoryStore();
   const trusted = await system(store);
   await signedIn(store, { profile: { resourceType: 'Practitioner', id: 'open' } });
@@ -116,7 +116,7 @@ test('a row names the membership and its profile; without a policy for emergenci
   ]);
 });
 
-test('a member that cannot sign in has no access, and the row says why', async () => {
+test('a member that cannot sign in has no access, and its row gives the reason', async () => {
   const { store, membership } = await guarded();
   const trusted = await system(store);
   await trusted.update({ ...(await trusted.read('ProjectMembership', membership)), active: false });
@@ -125,13 +125,13 @@ test('a member that cannot sign in has no access, and the row says why', async (
   ]);
 });
 
-test('every type is looked at by default', async () => {
+test('the matrix covers every type by default', async () => {
   const { store } = await guarded();
   const [row] = await collect(accessMatrix('clinic', { store }));
   expect(Object.keys(row!.access)).toEqual(['Patient', 'Project', 'ProjectMembership', 'User']);
 });
 
-test('conditions that nothing meets grant nothing, and one rule without conditions is enough for all', async () => {
+test('conditions that cannot match grant nothing, and one rule without conditions grants everything', async () => {
   const store = new MemoryStore();
   await system(store);
   await signedIn(store, {
@@ -148,7 +148,7 @@ test('conditions that nothing meets grant nothing, and one rule without conditio
   });
 });
 
-test('hidden are the fields that every reading rule hides, or every searching one', async () => {
+test('hidden fields are those that every reading rule hides, or every searching rule', async () => {
   const store = new MemoryStore();
   await system(store);
   await signedIn(store, {
@@ -168,7 +168,7 @@ test('hidden are the fields that every reading rule hides, or every searching on
   });
 });
 
-test('a column for emergencies has what differs from everyday access', async () => {
+test('a column for emergencies shows the differences from everyday access', async () => {
   const store = new MemoryStore();
   const trusted = await system(store);
   const { membership } = await signedIn(store, {
@@ -187,7 +187,7 @@ test('a column for emergencies has what differs from everyday access', async () 
   expect(row?.emergency).toEqual({ Observation: { interactions: every('all'), hidden: [] } });
 });
 
-test('members come in the order of their ids, page by page', async () => {
+test('members are listed in the order of their ids, page by page', async () => {
   const store = new MemoryStore();
   await system(store);
   const ids = Array.from({ length: 401 }, (_, index) => `m${String(index).padStart(3, '0')}`);
@@ -233,7 +233,7 @@ test.each([
   new FhirError('internal', 'broken'),
   new TypeError('broken'),
   Object.assign(new Error('broken'), { code: 'forbidden', status: 403 }),
-])('faults of the store end the matrix: %s', async (error) => {
+])('an error of the store ends the matrix: %s', async (error) => {
   const { store, membership } = await guarded();
   // First where the member signs in, then where it does so again for emergencies.
   for (const works of [0, 1]) {
@@ -248,7 +248,7 @@ test.each([
   }
 });
 
-test('a member that is removed meanwhile has no access', async () => {
+test('a member that is removed in the meantime has no access', async () => {
   const { store, membership } = await guarded();
   let reads = 0;
   const removing = storeWith(store, {

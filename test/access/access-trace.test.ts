@@ -17,7 +17,7 @@ const ofBob = { subject: { reference: `${BASE}/Patient/bob` } };
 const open = (): AccessTrace => new AccessTrace(R4, BASE);
 
 describe('the trace of an interaction', () => {
-  test('has no facts where nothing was shown', () => {
+  test('has no facts if nothing was shown', () => {
     expect(open().facts()).toEqual({});
   });
 
@@ -50,7 +50,7 @@ describe('the trace of an interaction', () => {
     });
   });
 
-  test('knows the patients of a shared version by the base of each service, when it is shown again, too', () => {
+  test('has the patients of a shared version by the base of each service, even when it is shown again', () => {
     const shared = deepFreeze(version('Observation', 'o', '1', ofBob));
     const malformed = deepFreeze(version('Observation', 'm', '1', { subject: { reference: 'Patient/a b' } }));
     const patientsAt = (base: string | undefined): unknown => {
@@ -65,13 +65,13 @@ describe('the trace of an interaction', () => {
     ]);
   });
 
-  test('knows the patients of what was written, and no version of it', () => {
+  test('has the patients of written resources, but no version of them', () => {
     const trace = open();
     trace.touch(version('Observation', 'o', '1', ofAnn));
     expect(trace.facts()).toEqual({ patients: { total: 1, ids: ['ann'] } });
   });
 
-  test('looks behind masked resources and their copies', () => {
+  test('includes the patients of masked resources and their copies', () => {
     const trace = open();
     const stored = version('Observation', 'o', '7', ofAnn);
     const masked = version('Observation', 'o', '7');
@@ -115,13 +115,13 @@ describe('the trace of an interaction', () => {
 describe('the facts for a record', () => {
   const store = { model: R4 };
 
-  test('are not collected where nothing is audited', () => {
+  test('are not collected without an audit', () => {
     const facts: AuditFacts = {};
     expect(tracedBy({ store }, facts, undefined)).toBeUndefined();
     expect(facts).toEqual({});
   });
 
-  test('of an answer that is not released name what was written only', () => {
+  test('of an unreleased answer name only written resources', () => {
     const facts: AuditFacts = {};
     const trace = tracedBy({ store, audit: () => undefined }, facts, BASE)!;
     trace.show(version('Patient', 'p', '1'));

@@ -18,7 +18,7 @@ function signInWhile(pending: Readonly<Record<string, Pending>> | undefined): {
   return { done: assertRulesIndexed(store, 'clinic', { model: R4, rulesFor }), rulesFor };
 }
 
-test.each([undefined, {}])('no rule is looked at where nothing is being indexed: %j', async (pending) => {
+test.each([undefined, {}])('no rule is checked if no parameter is being indexed: %j', async (pending) => {
   const { done, rulesFor } = signInWhile(pending);
   await done;
   expect(rulesFor).not.toHaveBeenCalled();
@@ -37,7 +37,7 @@ test.each(['clinic', ''])('a rule is refused while its parameter is being indexe
   });
 });
 
-test('rules about other parameters are not concerned', async () => {
+test('rules about other parameters are not affected', async () => {
   const pending = [
     { type: 'Patient', parameter: 'birthdate' },
     { type: 'Practitioner', parameter: 'gender' },

@@ -33,7 +33,7 @@ function ruleProblems(rule: object): (string | undefined)[] {
 
 const fhirPath = (expression: string): object => ({ language: 'text/fhirpath', expression });
 
-describe('a policy that is understood is accepted', () => {
+describe('a valid policy is accepted', () => {
   test.each<[string, object]>([
     ['without rules', {}],
     ['with no rules', { resource: [] }],
@@ -76,8 +76,8 @@ describe('a policy that is understood is accepted', () => {
   });
 });
 
-describe('a policy that is not understood', () => {
-  test('is refused with all its problems, each with its place', () => {
+describe('an invalid policy', () => {
+  test('is refused with all its problems, each with its location', () => {
     const error = faultOf(
       policy({ colour: 1, resource: [{ resourceType: 'Patient' }, { resourceType: 'X', readonly: 1 }] }),
     );
@@ -91,7 +91,7 @@ describe('a policy that is not understood', () => {
     ]);
   });
 
-  test('names the rule of the first problem, counted from one, and the error that is behind it', () => {
+  test('names the rule of the first problem, counted from one, and the underlying error', () => {
     const rules = Array.from({ length: 12 }, () => ({ resourceType: 'Patient' }));
     const error = faultOf(policy({ resource: [...rules, { resourceType: 'Patient', criteria: 'Patient?gendre=x' }] }));
     expect(error.details).toEqual({ policy: 'AccessPolicy/p', rule: 13 });
@@ -101,7 +101,7 @@ describe('a policy that is not understood', () => {
     expect(faultOf(policy({ name: null, ipAccessRule: [] })).details).toEqual({ policy: 'AccessPolicy/p' });
   });
 
-  test('is told of a hundred problems at most', () => {
+  test('lists at most a hundred problems', () => {
     const names = Object.fromEntries(Array.from({ length: 150 }, (_, index) => [`x${index}`, 1]));
     expect(problems(names)).toHaveLength(100);
     expect(problems({ resource: Array.from({ length: 150 }, () => 'rule') })).toHaveLength(100);
@@ -226,7 +226,7 @@ describe('the size of a policy', () => {
 });
 
 describe('a write constraint', () => {
-  test('may look at the resource before and after, and nothing else', () => {
+  test('can use only the resource before and after the write', () => {
     expect(() =>
       assertPolicyWrite(
         R4,
@@ -248,7 +248,7 @@ describe('a write constraint', () => {
 });
 
 describe('parameters', () => {
-  test('are those of criteria and of compartments, by name', () => {
+  test('are the parameters of criteria and of compartments, by name', () => {
     const elements = {
       compartment: { reference: '%own' },
       resource: [
@@ -270,12 +270,12 @@ describe('parameters', () => {
     'Patient?birthdate=%x',
     'Observation?value-quantity=%x',
     'Patient?gender=%x',
-  ])('may stand for the value of %s, whatever its type', (criteria) => {
+  ])('can stand for the value of %s, of any type', (criteria) => {
     const resourceType = criteria.split('?')[0];
     expect(() => assertPolicyWrite(R4, policy({ resource: [{ resourceType, criteria }] }))).not.toThrow();
   });
 
-  test('stand for the owner of a compartment as references, in criteria as well', () => {
+  test('can be the owner of a compartment as references, and be in criteria too', () => {
     const rule = { resourceType: 'Observation', criteria: 'Observation?_compartment=%x' };
     for (const elements of [
       { compartment: { reference: '%x' }, resource: [rule] },

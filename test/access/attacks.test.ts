@@ -21,7 +21,7 @@ const observation = (id: string, more: Partial<Observation> = {}): Observation =
 });
 
 overStores('old versions', (open) => {
-  test('from before a resource was the caller’s are not its to see', async () => {
+  test('from before a resource belonged to the caller are not visible to the caller', async () => {
     const store = open();
     const trusted = await system(store);
     await trusted.update(observation('o', { subject: { reference: 'Patient/wrong' }, valueString: 'theirs' }));
@@ -43,7 +43,7 @@ overStores('old versions', (open) => {
     expect(await codeOf(theirs.history('Observation', 'o'))).toBe('not-found');
   });
 
-  test('of a deleted resource hide what the rule for all resources of the type hides', async () => {
+  test('of a deleted resource hide the fields that the rule for all resources of the type hides', async () => {
     const store = open();
     const trusted = await system(store);
     await trusted.update<Patient>({ resourceType: 'Patient', id: 'p', gender: 'male', birthDate: '1970-01-01' });
@@ -58,7 +58,7 @@ overStores('old versions', (open) => {
     expect(JSON.stringify(await mine.history('Patient', 'p'))).not.toContain('1970');
   });
 
-  test('are decided by the rules for versions, whatever else is read beside them', async () => {
+  test('are decided by the rules for versions, even in a read with other resources', async () => {
     const store = open();
     const trusted = await system(store);
     await trusted.update<Patient>({ resourceType: 'Patient', id: 'p', birthDate: '1970-01-01' });
@@ -102,7 +102,7 @@ overStores('old versions', (open) => {
 });
 
 overStores('hidden fields', (open) => {
-  test('are hidden where one rule hides a part of what another hides', async () => {
+  test('are hidden if one rule hides a part of what another rule hides', async () => {
     const store = open();
     const trusted = await system(store);
     await trusted.update<Patient>({ resourceType: 'Patient', id: 'p', name: [{ family: 'Adams', given: ['Jo'] }] });
@@ -198,7 +198,7 @@ overStores('hidden fields', (open) => {
     expect(['a', 'b']).not.toContain(made.id);
   });
 
-  test('that a type does not have are refused, so that no mistake leaves them open', async () => {
+  test('that a type does not have are refused, so that no mistake leaves a field visible', async () => {
     const store = open();
     const trusted = await system(store);
     for (const [resourceType, field] of [
@@ -225,7 +225,7 @@ overStores('hidden fields', (open) => {
 });
 
 overStores('what was kept', (open) => {
-  test('is not shown to who may write and not read, nor can it be guessed', async () => {
+  test('is neither shown to callers who can write and not read, nor can they guess it', async () => {
     const store = open();
     const trusted = await system(store);
     const patient: Patient = { resourceType: 'Patient', id: 'p', birthDate: '1970-01-01', gender: 'male' };
@@ -241,7 +241,7 @@ overStores('what was kept', (open) => {
     expect(await trusted.read('Patient', 'p')).toMatchObject({ birthDate: '1970-01-01', active: true });
   });
 
-  test('is not shown to who writes a resource out of its own sight', async () => {
+  test('is not shown to a caller who writes a resource out of its own sight', async () => {
     const store = open();
     const trusted = await system(store);
     await trusted.update(observation('o', { valueString: 'hidden' }));
@@ -255,7 +255,7 @@ overStores('what was kept', (open) => {
     expect(await trusted.read('Observation', 'o')).toMatchObject({ status: 'amended', valueString: 'hidden' });
   });
 
-  test('stays within the criteria of the rule, also where these lead back to the resource itself', async () => {
+  test('stays within the criteria of the rule, even if these lead back to the resource itself', async () => {
     const store = open();
     const trusted = await system(store);
     const unit: Organization = {
@@ -312,7 +312,7 @@ overStores('rights', (open) => {
 });
 
 overStores('what leads to a resource', (open) => {
-  test('leads no further than the rights: canonicals, identifiers, versions, containers', async () => {
+  test('leads no further than the rights of the caller: canonicals, identifiers, versions, containers', async () => {
     const store = open();
     const trusted = await system(store);
     await trusted.update({ resourceType: 'Questionnaire', id: 'q', url: 'http://q', status: 'draft', title: 'hidden' });
@@ -340,7 +340,7 @@ overStores('what leads to a resource', (open) => {
     });
   });
 
-  test('is not a condition to learn from: a creation finds only what its maker finds', async () => {
+  test('reveals nothing by its condition: a conditional create finds only resources that its caller finds', async () => {
     const store = open();
     const trusted = await system(store);
     await trusted.update<Patient>({ resourceType: 'Patient', id: 'p', gender: 'male', name: [{ family: 'Adams' }] });
@@ -360,7 +360,7 @@ overStores('what leads to a resource', (open) => {
     expect(result.id).not.toBe('o');
   });
 
-  test('tells nothing by its faults, nor by their order', async () => {
+  test('reveals nothing by its errors, nor by their order', async () => {
     const store = open();
     const trusted = await system(store);
     await trusted.update<Patient>({ resourceType: 'Patient', id: 'unseen', name: [{ family: 'Adams' }] });

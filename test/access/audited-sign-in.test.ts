@@ -44,7 +44,7 @@ test('a sign-in is recorded with the member that signed in', async () => {
   ]);
 });
 
-test('a sign-in that fails is recorded with what it named, as AuditEvents with DICOM codes', async () => {
+test('the record of a failed sign-in contains its identity, as AuditEvents with DICOM codes', async () => {
   const { store, user, membership, records } = await clinic();
   const audit = (record: AuditRecord): void => void records.push(record);
   const inactive = createRepository({ store, caller: await signIn(store, { membership }), audit });
@@ -82,14 +82,14 @@ test('a sign-in that fails is recorded with what it named, as AuditEvents with D
   }
 });
 
-test('a required record of a sign-in that is not taken keeps the caller', async () => {
+test('a sign-in returns no caller if its required record is refused', async () => {
   const { store, user } = await clinic();
   const audit = (): Promise<void> => Promise.reject(new Error('down'));
   const signing = signIn(store, { project: 'clinic', user }, { audit, requireAudit: true });
   await expect(signing).rejects.toMatchObject({ code: 'unavailable', details: { audit: true } });
 });
 
-test('the check of a client secret is recorded, and what does not fit is a failure', async () => {
+test('the check of a client secret is recorded, and a wrong secret is a failure', async () => {
   const { store, records } = await clinic();
   const audit = (record: AuditRecord): void => void records.push(record);
   const wrong = { project: 'clinic', client: 'ClientApplication/feed', secret: 'guess' };

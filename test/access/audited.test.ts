@@ -5,7 +5,7 @@ import type { AuditRecord } from '../../src/audit/audit-record.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { signedIn, system } from '../repository/harness.js';
 
-test('the record of an interaction names its caller, and what is no caller as unknown', async () => {
+test('the record of an interaction names its caller, and "unknown" for an invalid caller', async () => {
   const store = new MemoryStore();
   await system(store);
   const member = await signedIn(store);
@@ -25,7 +25,7 @@ test('the record of an interaction names its caller, and what is no caller as un
   }
 });
 
-test('an interaction without an audit hook runs without a word', async () => {
+test('an interaction without an audit hook runs silently', async () => {
   const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
   try {
     const context = { store: new MemoryStore(), caller: systemCaller('clinic') };
@@ -36,7 +36,7 @@ test('an interaction without an audit hook runs without a word', async () => {
   }
 });
 
-test('what only looks like a caller states no purpose', async () => {
+test('an object that only looks like a caller states no purpose', async () => {
   const records: AuditRecord[] = [];
   const audit = (record: AuditRecord): void => void records.push(record);
   const caller = { kind: 'member', purpose: 'TREAT', requestId: 'r1' } as never;

@@ -62,7 +62,7 @@ describe.each(someOf(STORES, 1))('a Binary with a security context, on a %s stor
 
   afterEach(() => store.close());
 
-  test('is read by whoever may read the context', async () => {
+  test('is read by callers who can read the context', async () => {
     const read = await Promise.all(Object.keys(CONTEXTS).map((id) => codeOf(repository.read('Binary', id))));
     const expected = Object.keys(CONTEXTS).map((id) => (VISIBLE.includes(id) ? 'found' : 'not-found'));
     expect(read).toEqual(expected);
@@ -71,7 +71,7 @@ describe.each(someOf(STORES, 1))('a Binary with a security context, on a %s stor
     expect((await repository.history('Binary', 'own')).total).toBe(1);
   });
 
-  test('is searched and counted by whoever may read the context', async () => {
+  test('is searched and counted by callers who can read the context', async () => {
     const found = await repository.search('Binary', '_total=accurate');
     expect([idsOf(found), found.total]).toEqual([VISIBLE, 4]);
     const page = await repository.search('Binary', '_total=accurate&_count=3');
@@ -80,7 +80,7 @@ describe.each(someOf(STORES, 1))('a Binary with a security context, on a %s stor
     expect(idsOf(patients)).toEqual(['her']);
   });
 
-  test('is queried by whoever may read the context', async () => {
+  test('is queried by callers who can read the context', async () => {
     const { data } = await ask('{ BinaryList { id } own: Binary(id: "own") { id } BinaryConnection { count } }');
     expect(data).toEqual({
       BinaryList: VISIBLE.map((id) => ({ id })),
@@ -90,7 +90,7 @@ describe.each(someOf(STORES, 1))('a Binary with a security context, on a %s stor
     expect((await ask('{ Binary(id: "other") { id } }')).errors).toHaveLength(1);
   });
 
-  test('is written by whoever may read the context, before and after', async () => {
+  test('is written by callers who can read the context, before and after the write', async () => {
     const binary = (reference?: string): Binary => ({
       resourceType: 'Binary',
       contentType: 'text/plain',
@@ -110,7 +110,7 @@ describe.each(someOf(STORES, 1))('a Binary with a security context, on a %s stor
     expect(await codeOf(repository.delete('Binary', 'own'))).toBe('found');
   });
 
-  test('is out of reach without a rule for Binary, and within reach of a whole project', async () => {
+  test('is out of reach without a rule for Binary, and within reach of callers with a whole project', async () => {
     expect((await (await signedIn(OWN)).search('Binary', '')).entry).toBeUndefined();
     const whole = await enrol(store, 'alpha', { profile: 'Practitioner/dr1', policies: [], access: [] });
     const found = await createRepository({ store, caller: whole }).search('Binary', '');

@@ -25,7 +25,7 @@ describe.each([
   });
   afterEach(() => store.close());
 
-  test('is not a Binary that members write or delete, by whatever way', async () => {
+  test('is not a Binary that members can write or delete, in any way', async () => {
     const member = await signedIn(store);
     const mine = repositoryOf(store, member);
     const admin = await signedIn(store, { admin: true });
@@ -70,7 +70,7 @@ describe.each([
     expect(await codeOf(mine.delete('Binary', next.id))).toBe('forbidden');
   });
 
-  test('is decided in the commit, and names no Bot', async () => {
+  test('is checked in the commit, and the error names no Bot', async () => {
     const caller = await signedIn(store);
     const mine = repositoryOf(store, caller);
     const { id } = await mine.create<Binary>({ ...GOOD, id: undefined as never });
@@ -89,7 +89,7 @@ describe.each([
     expect(await trusted.update<Binary>({ ...EVIL, id })).toMatchObject({ data: EVIL.data });
   });
 
-  test('is looked for in the project of the caller only', async () => {
+  test('is searched only in the project of the caller', async () => {
     const elsewhere = await system(store, 'other');
     const mine = repositoryOf(store, await signedIn(store));
     const { id } = await mine.create<Binary>({ ...GOOD, id: undefined as never });

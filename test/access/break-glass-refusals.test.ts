@@ -50,12 +50,12 @@ test.each<[string, object]>([
 test.each<[string, object]>([
   ['a thousand characters', { reason: ` ${'x'.repeat(1000)} ` }],
   ['a day', { until: '2026-01-03T03:00:00Z' }],
-])('emergency access is given for %s', async (_, more) => {
+])('emergency access is granted for %s', async (_, more) => {
   const { caller, options } = await clinic();
   expect(await breakGlass(caller, { ...options, ...more })).toMatchObject({ membership: caller.membership });
 });
 
-test('emergency access is refused to whom signIn did not make, with the reason in words', async () => {
+test('emergency access is refused to callers that signIn did not create, with the reason in words', async () => {
   const { caller, options, records } = await clinic();
   await expect(breakGlass({ ...caller }, options)).rejects.toThrow('Not a caller');
   await expect(breakGlass(systemCaller('clinic'), options)).rejects.toThrow('Only members have emergency access');
@@ -82,7 +82,7 @@ test('emergency access reads with the signal of the call', async () => {
   expect(given.every((one) => one?.signal === signal)).toBe(true);
 });
 
-test('emergency access warns of a pager that is down, and of no other', async () => {
+test('emergency access warns of a failed pager, and of no other problem', async () => {
   const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
   try {
     const { caller, options } = await clinic();

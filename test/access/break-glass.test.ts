@@ -66,7 +66,7 @@ async function patients(store: ResourceStore, caller: MemberCaller): Promise<rea
   return data?.PatientList.map(({ id }) => id) ?? ['none'];
 }
 
-test('a marked policy grants in an emergency only, and the emergency is audited with its reason', async () => {
+test('a marked policy grants only in an emergency, and the emergency is audited with its reason', async () => {
   const { store, caller, records, options } = await clinic();
   const onEmergency = vi.fn<(notice: object) => void>();
   expect(await patients(store, caller)).toEqual(['ann']);
@@ -91,7 +91,7 @@ test('a marked policy grants in an emergency only, and the emergency is audited 
   }
 });
 
-test('the access ends at its time, in the middle of a request too', async () => {
+test('the access ends at its time, even in the middle of a request', async () => {
   const { store, caller, options } = await clinic();
   let now = NOW;
   const broken = await breakGlass(caller, { ...options, clock: () => now });
@@ -126,7 +126,7 @@ describe('breakGlass refuses', () => {
     expect(await codeOf(breakGlass(caller, { ...options, ...more }))).toBe(code);
   });
 
-  test('callers that are no members, and members without a marked policy, with a record', async () => {
+  test('callers that are not members, and members without a marked policy, with a record', async () => {
     const { caller, options, records } = await clinic([OWN_PATIENTS]);
     expect(await codeOf(breakGlass(systemCaller('clinic'), options))).toBe('invalid');
     expect(await codeOf(breakGlass(caller, options))).toBe('forbidden');
@@ -136,7 +136,7 @@ describe('breakGlass refuses', () => {
     ]);
   });
 
-  test('a caller that was narrowed, which it would widen; what it gives can be narrowed', async () => {
+  test('a narrowed caller, which it would widen; the caller that it returns can be narrowed', async () => {
     const { store, caller, options } = await clinic();
     const scopes = 'user/Patient.rs?_id=ann';
     expect(await codeOf(breakGlass(narrowCaller(caller, { scopes }), options))).toBe('forbidden');
@@ -145,7 +145,7 @@ describe('breakGlass refuses', () => {
     expect(await patients(store, narrowCaller(broken, { scopes }))).toEqual(['ann']);
   });
 
-  test('a membership that was made inactive since', async () => {
+  test('a membership that was deactivated since', async () => {
     const { store, caller, options } = await clinic();
     const trusted = await system(store);
     await trusted.patch('ProjectMembership', 'dr', [{ op: 'add', path: '/active', value: false }]);
@@ -153,7 +153,7 @@ describe('breakGlass refuses', () => {
   });
 });
 
-test('a pager that is down does not stop the access', async () => {
+test('a failed pager does not stop the access', async () => {
   const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
   try {
     const { store, caller, options } = await clinic();
@@ -165,7 +165,7 @@ test('a pager that is down does not stop the access', async () => {
   }
 });
 
-test('a member with marked policies alone sees nothing outside of an emergency', async () => {
+test('a member with only marked policies sees nothing outside of an emergency', async () => {
   const { store, caller } = await clinic([EMERGENCY]);
   expect(caller.bound).toBe(true);
   expect(await patients(store, caller)).toEqual([]);
@@ -178,7 +178,7 @@ test('a malformed mark grants nothing, neither outside nor in an emergency', asy
   expect(await codeOf(breakGlass(caller, options))).toBe('forbidden');
 });
 
-test('explanations name the emergency policy where it grants', async () => {
+test('explanations name the emergency policy that grants', async () => {
   const { store, caller, options } = await clinic();
   const question = { of: await breakGlass(caller, options), type: 'Patient', id: 'bob' };
   const { interactions } = await explainAccess(question, { store, caller: systemCaller('clinic') });
@@ -194,7 +194,7 @@ const CASE = fc.record({
   questions: fc.subarray([...QUESTIONS], { minLength: 2, maxLength: 4 }),
 });
 
-test('any policies: marked ones grant nothing outside, and in an emergency what they grant unmarked', () =>
+test('for any policies, marked policies grant nothing outside of an emergency, and in an emergency the rights that they grant unmarked', () =>
   fc.assert(
     fc.asyncProperty(CASE, async ({ setup, marks, content, questions }) => {
       const isMarked = (index: number): boolean => marks[index % marks.length]!;

@@ -13,12 +13,15 @@ import { unrestrictedRule } from '../../src/access/rule.js';
 import { FhirError } from '../../src/fhir/error.js';
 
 describe('trusted code', () => {
-  test.each(['clinic', 'Project/clinic', { reference: 'Project/clinic' }])('names its project as %j', (project) => {
-    expect(systemCaller(project)).toEqual({ kind: 'system', project: 'clinic' });
-    expect(serverCaller(project)).toEqual({ kind: 'server', project: 'clinic' });
-  });
+  test.each(['clinic', 'Project/clinic', { reference: 'Project/clinic' }])(
+    'has %j as the name of its project',
+    (project) => {
+      expect(systemCaller(project)).toEqual({ kind: 'system', project: 'clinic' });
+      expect(serverCaller(project)).toEqual({ kind: 'server', project: 'clinic' });
+    },
+  );
 
-  test('above projects names none', () => {
+  test('above projects has no project', () => {
     expect(serverCaller()).toEqual({ kind: 'server', project: '' });
   });
 
@@ -29,7 +32,7 @@ describe('trusted code', () => {
   });
 });
 
-describe('only what this library made is a caller', () => {
+describe('only callers that this library created are callers', () => {
   const HINT = 'pass the result of signIn; trusted code passes systemCaller(project) or serverCaller()';
   test.each([
     [undefined, 'No caller given'],
@@ -38,13 +41,13 @@ describe('only what this library made is a caller', () => {
     [{ kind: 'system', project: 'clinic' }, 'Not a caller'],
     [{ ...systemCaller('clinic') }, 'Not a caller'],
     [Object.create(systemCaller('clinic')), 'Not a caller'],
-  ])('%j is none', (value: unknown, message) => {
+  ])('%j is not a caller', (value: unknown, message) => {
     expect(isCaller(value)).toBe(false);
     expect(() => assertCaller(value)).toThrow(new FhirError('unauthenticated', `${message}; ${HINT}`));
     expect(() => assertCaller(value)).toThrow(expect.objectContaining({ code: 'unauthenticated' }) as Error);
   });
 
-  test('and it cannot be changed', () => {
+  test('a caller cannot be changed', () => {
     for (const caller of [systemCaller('clinic'), serverCaller()]) {
       expect(isCaller(caller)).toBe(true);
       expect(() => assertCaller(caller)).not.toThrow();
@@ -54,7 +57,7 @@ describe('only what this library made is a caller', () => {
   });
 });
 
-test('a member is what sign-in found, with rules that stay within the contexts of Binaries', () => {
+test('a member is the identity that sign-in found, with rules limited to the contexts of Binaries', () => {
   const facts = {
     project: 'clinic',
     membership: 'm',
@@ -78,7 +81,7 @@ test('a member is what sign-in found, with rules that stay within the contexts o
   expect(isCaller(caller)).toBe(true);
 });
 
-test('a caller made of another one is bound to the contexts of Binaries once, and ends when that one does', () => {
+test('a caller derived from another is limited to the contexts of Binaries once, and ends when the other ends', () => {
   const rule = unrestrictedRule('all');
   const time = { now: Date.parse('2030-01-01T00:00:00Z') };
   const facts = {

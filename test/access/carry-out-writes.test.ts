@@ -30,7 +30,7 @@ overStores('writes of one commit', (open) => {
     ['a member', (store) => signedIn(store, { rules: [{ resourceType: 'Patient' }] })],
   ];
 
-  test.each(callers)('each see what those before them do, for %s', async (_, callerOf) => {
+  test.each(callers)('each see the effects of earlier writes, for %s', async (_, callerOf) => {
     const store = open();
     const trusted = await system(store);
     const outcomes = await carryOut(store, await callerOf(store), [
@@ -56,7 +56,7 @@ overStores('writes of one commit', (open) => {
     expect((await faultOf(trusted.read('Patient', 'q'))).code).toBe('gone');
   });
 
-  test.each(callers)('a condition is met by what an earlier one writes, for %s', async (_, callerOf) => {
+  test.each(callers)('a condition is met by an earlier write, for %s', async (_, callerOf) => {
     const store = open();
     const trusted = await system(store);
     const create: WriteRequest = {
@@ -70,7 +70,7 @@ overStores('writes of one commit', (open) => {
     expect((await trusted.search('Patient', '_summary=count')).total).toBe(1);
   });
 
-  test.each(callers)('a condition is no longer met by what an earlier one takes away, for %s', async (_, callerOf) => {
+  test.each(callers)('a condition is no longer met after an earlier write, for %s', async (_, callerOf) => {
     const store = open();
     const trusted = await system(store);
     await trusted.update({ resourceType: 'Patient', id: 'old', identifier: IDENTIFIER });
@@ -84,22 +84,19 @@ overStores('writes of one commit', (open) => {
     expect(outcomes.map(({ status }) => status)).toEqual(['deleted', 'updated', 'created', 'created']);
   });
 
-  test.each(callers)(
-    'a condition that one stored and one new resource meet is refused, for %s',
-    async (_, callerOf) => {
-      const store = open();
-      const trusted = await system(store);
-      await trusted.update({ resourceType: 'Patient', id: 'old', identifier: IDENTIFIER });
-      const fault = await faultOf(
-        carryOut(store, await callerOf(store), [
-          { interaction: 'update', resource: patient('new', { identifier: IDENTIFIER }) },
-          { interaction: 'create', resource: patient(), ifNoneExist: CONDITION },
-        ]),
-      );
-      expect([fault.code, fault.details?.['index']]).toEqual(['precondition-failed', 1]);
-      expect((await trusted.search('Patient', '_summary=count')).total).toBe(1);
-    },
-  );
+  test.each(callers)('a condition that a stored and a new resource meet is refused, for %s', async (_, callerOf) => {
+    const store = open();
+    const trusted = await system(store);
+    await trusted.update({ resourceType: 'Patient', id: 'old', identifier: IDENTIFIER });
+    const fault = await faultOf(
+      carryOut(store, await callerOf(store), [
+        { interaction: 'update', resource: patient('new', { identifier: IDENTIFIER }) },
+        { interaction: 'create', resource: patient(), ifNoneExist: CONDITION },
+      ]),
+    );
+    expect([fault.code, fault.details?.['index']]).toEqual(['precondition-failed', 1]);
+    expect((await trusted.search('Patient', '_summary=count')).total).toBe(1);
+  });
 
   test.each<[string, number, WriteRequest]>([
     ['not-found', 1, { interaction: 'delete', key: { type: 'Patient', id: 'never' } }],
@@ -110,7 +107,7 @@ overStores('writes of one commit', (open) => {
     ['invalid', 1, { interaction: 'create', resource: patient(), ifNoneExist: '' }],
     ['invalid', 1, { interaction: 'create', resource: { resourceType: 'Nothing' } }],
     ['invalid', 1, { interaction: 'update', resource: patient() }],
-  ])('%s of request %i leaves nothing of the others: %j', async (code, index, request) => {
+  ])('%s of request %i undoes the others: %j', async (code, index, request) => {
     const store = open();
     const trusted = await system(store);
     await trusted.update({ resourceType: 'Patient', id: 'p' });
@@ -122,7 +119,7 @@ overStores('writes of one commit', (open) => {
     }
   });
 
-  test('tell that the writer may not read what it wrote', async () => {
+  test('report that the writer cannot read the resource', async () => {
     const store = open();
     await system(store);
     const caller = await signedIn(store, {

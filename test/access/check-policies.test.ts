@@ -62,7 +62,7 @@ function lines(findings: readonly PolicyFinding[]): string[] {
 }
 
 overStores('checkPolicies', (open) => {
-  test('finds nothing where everything is understood', async () => {
+  test('finds nothing if all policies are valid', async () => {
     const store = open();
     await plantProject(
       store,
@@ -124,7 +124,7 @@ overStores('checkPolicies', (open) => {
     ]);
   });
 
-  test('warns of what has no effect, or more than it seems', async () => {
+  test('warns of elements without effect, or with more effect than it seems', async () => {
     const store = open();
     const rules = [{ resourceType: 'User' }, { resourceType: 'Project' }, { resourceType: 'Patient', interaction: [] }];
     await plantProject(store, 'a', policy('idle', ...rules, { resourceType: 'Patient', criteria: 'Patient?' }));
@@ -135,7 +135,7 @@ overStores('checkPolicies', (open) => {
     ]);
   });
 
-  test('warns of criteria without a condition in each form of them, and of nothing that narrows a rule', async () => {
+  test('warns of criteria without a condition in each form, and of parameters that do not narrow a rule', async () => {
     const store = open();
     const opening = ['Patient', 'Patient?', 'Patient?&', 'Patient?&&'];
     const narrow = ['Patient?gender=male', 'Patient?gender=male&', '?gender=male', 'Patient?_filter=gender eq male'];
@@ -153,7 +153,7 @@ overStores('checkPolicies', (open) => {
     );
   });
 
-  test('warns of misspelled elements in constraints, where the policy has no errors', async () => {
+  test('warns of misspelled elements in constraints of valid policies', async () => {
     const store = open();
     const constrained = (expression: string): object => ({
       resourceType: 'Patient',
@@ -176,7 +176,7 @@ overStores('checkPolicies', (open) => {
     ]);
   });
 
-  test('finds what has no form of a rule, and says nothing more of it', async () => {
+  test('finds values that are not a rule, and reports nothing more about them', async () => {
     const store = open();
     await plantProject(
       store,
@@ -215,7 +215,7 @@ overStores('checkPolicies', (open) => {
     );
   });
 
-  test('reads a policy again only where many others came between', async () => {
+  test('reads a policy again only after many others', async () => {
     const inner = open();
     const others = Array.from({ length: 200 }, (_, index) => policy(`p${1000 + index}`, { resourceType: 'Patient' }));
     await plantProject(

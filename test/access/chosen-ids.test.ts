@@ -65,7 +65,7 @@ describe('a caller that reads some resources of a type', () => {
     ['under criteria', [{ resourceType: 'Patient', criteria: 'Patient?gender=female' }]],
     ['in a compartment', [{ resourceType: 'Patient', compartment: { reference: 'Patient/own' } }]],
     ['without read', [{ resourceType: 'Patient', interaction: ['create', 'update', 'search'] }]],
-  ])('chooses no id: rules %s', async (_, rules) => {
+  ])('cannot choose an id: rules %s', async (_, rules) => {
     const caller = await signedIn(...rules);
     for (const way of Object.values(UNDER_ID)) await way(caller).catch(() => undefined);
     expect(await patients()).toEqual([]);
@@ -73,7 +73,7 @@ describe('a caller that reads some resources of a type', () => {
 });
 
 describe('a caller that reads all resources of a type', () => {
-  test.each(Object.keys(UNDER_ID))('chooses ids, by %s', async (way) => {
+  test.each(Object.keys(UNDER_ID))('can choose ids, by %s', async (way) => {
     await UNDER_ID[way]!(await signedIn({ resourceType: 'Patient', hiddenFields: ['birthDate'] }));
     expect(await patients()).toEqual(['own']);
   });

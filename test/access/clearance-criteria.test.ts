@@ -9,7 +9,7 @@ const part = (url: string, value: object): object => ({ url, ...value });
 const SYSTEM = part('system', { valueUri: OTHER });
 const CODE = part('code', { valueCode: 'HIV' });
 
-describe('the codes that a clearance leaves', () => {
+describe('the codes that a clearance permits', () => {
   test.each<[string, readonly string[], readonly string[]]>([
     [CONFIDENTIALITY, ['N'], ['N', 'U', 'L', 'M']],
     [CONFIDENTIALITY, ['U'], ['U']],
@@ -26,7 +26,7 @@ describe('a clearance in an extension', () => {
   test.each([
     ['with codes', { extension: [SYSTEM, CODE] }, { system: OTHER, codes: ['HIV'] }],
     ['without codes', { extension: [SYSTEM] }, { system: OTHER, codes: [] }],
-  ])('%s is understood', (_, extension, expected) => {
+  ])('%s is valid', (_, extension, expected) => {
     expect(readClearance({ url: OWN_EXTENSIONS.clearance, ...extension })).toEqual(expected);
   });
 
@@ -49,11 +49,11 @@ describe('a clearance in an extension', () => {
     ['an empty code', { extension: [SYSTEM, part('code', { valueCode: '' })] }],
     ['a system that is no text', { extension: [part('system', { valueUri: 7 })] }],
     ['a code that is no text', { extension: [SYSTEM, part('code', { valueCode: 7 })] }],
-  ])('with %s is not understood', (_, extension) => {
+  ])('with %s is invalid', (_, extension) => {
     expect(readClearance({ url: OWN_EXTENSIONS.clearance, ...extension })).toBeUndefined();
   });
 
-  test('that is not understood clears for nothing, whatever another one says', () => {
+  test('that is invalid permits nothing, whatever a second clearance says', () => {
     const good = { url: OWN_EXTENSIONS.clearance, extension: [SYSTEM, CODE] };
     const bad = { url: OWN_EXTENSIONS.clearance, valueCode: 'HIV' };
     expect(clearanceOf({})).toBeUndefined();

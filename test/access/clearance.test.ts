@@ -91,7 +91,7 @@ describe.each([
   ['SQLite', SEED + 1, IS_LONG ? 40 : IS_WHOLE ? 6 : 3, () => new SqliteStore(':memory:', { readers: 0 })],
   ['PostgreSQL', SEED + 2, 1, async () => new PostgresStore(await postgresPool())],
 ] as const)('labels on a %s store', (_, seed, runs, open) => {
-  test('hide as if what they are on was not there, by every path', async () => {
+  test('hide resources as if they did not exist, on every path', async () => {
     const seen = { shown: 0, hidden: 0 };
     await fc.assert(
       fc.asyncProperty(
@@ -213,7 +213,7 @@ async function ward(store: ResourceStore) {
 const ids = ({ entry = [] }: Bundle): string => entry.map(({ resource }) => resource!.id).join(' ');
 
 overStores('a clearance', (open) => {
-  test('of a member holds for whatever its policies say, and is an administrator’s to set', async () => {
+  test('of a member limits all of its policies, and only administrators can set it', async () => {
     const { store, membership } = await ward(open());
     const context = { store, caller: await signedIn(store, { admin: true }) };
     const updated = await updateMember(membership, { clearance: [NORMAL] }, context);
@@ -250,7 +250,7 @@ overStores('a clearance', (open) => {
     expect(await codeOf(updateMember(context.caller.membership, { clearance: [NORMAL] }, own))).toBe('forbidden');
   });
 
-  test('of a policy holds for its rules, which add up with those of others', async () => {
+  test('of a policy limits its rules, which add up with the rules of other policies', async () => {
     const { store, trusted } = await ward(open());
     const extension = [
       {
@@ -305,7 +305,7 @@ overStores('a clearance', (open) => {
     }
   });
 
-  test('holds for what is inside, included, referenced and chained', async () => {
+  test('applies to contained, included, referenced and chained resources', async () => {
     const { store, trusted, membership } = await ward(open());
     const secret = { resourceType: 'Patient', id: 'p', meta: { security: [confidential('R')] } } as const;
     await trusted.update({
@@ -330,7 +330,7 @@ overStores('a clearance', (open) => {
     expect(data).toEqual({ ObservationList: [{ subject }, { subject }] });
   });
 
-  test('that is not understood clears for nothing clinical', async () => {
+  test('that is invalid permits nothing clinical', async () => {
     const { store, trusted, membership } = await ward(open());
     const stored = await trusted.read('ProjectMembership', membership);
     await trusted.update({

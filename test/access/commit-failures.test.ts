@@ -30,8 +30,8 @@ const failure = (error: FhirError, step: CommitFailure['step'], write: GuardedWr
   asked: write,
 });
 
-describe('what a store says about a step of a commit', () => {
-  test('is about the write of the caller that the step belongs to', () => {
+describe('an error of the store about a step of a commit', () => {
+  test('is reported for the write of the caller that the step belongs to', () => {
     const steps = [added(), own(PUT)];
     const error = new FhirError('conflict', 'x', { details: { index: 1 } });
     const writes = [askedToFindNone, askedToFindNone, askedToFindNone, asked];
@@ -65,7 +65,7 @@ describe('what a store says about a step of a commit', () => {
     expect(isOvertaken(one)).toBe(again);
   });
 
-  test('is a conflict where what decides keeps changing', () => {
+  test('is a conflict if the deciding resources keep changing', () => {
     expect(explainFailure(failure(STALE, added('decide again')), member)).toMatchObject({
       code: 'conflict',
       message: 'The resources that decide access to Patient/p keep changing; try again',
@@ -77,7 +77,7 @@ describe('what a store says about a step of a commit', () => {
     );
   });
 
-  test('is the error of the check, which learns what was found', () => {
+  test('is the error of the check, which receives the match', () => {
     const refusal = (holder: string): FhirError => new FhirError('forbidden', `Held by ${holder}`);
     expect(explainFailure(failure(TAKEN, added(refusal)), member)).toMatchObject({
       code: 'forbidden',
@@ -86,7 +86,7 @@ describe('what a store says about a step of a commit', () => {
     });
   });
 
-  test('tells a member of another resource like it, and never where', () => {
+  test('reports to a member that another resource has the key, and never which', () => {
     const told = explainFailure(failure(TAKEN, own(PUT)), member);
     expect(told).toMatchObject({
       code: 'conflict',

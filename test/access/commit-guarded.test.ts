@@ -46,7 +46,7 @@ describe('a commit', () => {
     }
   });
 
-  test('that is aborted while it is decided is not sent to the store', async () => {
+  test('that is aborted during its decision is not sent to the store', async () => {
     const store = await world();
     const abort = new AbortController();
     const read = store.read.bind(store);
@@ -62,7 +62,7 @@ describe('a commit', () => {
     expect(sent).not.toHaveBeenCalled();
   });
 
-  test('says when it is sent, each time', async () => {
+  test('reports when it is sent, each time', async () => {
     const store = await world();
     const overtaken = new FhirError('precondition-failed', 'Another version', { details: { index: 0 } });
     vi.spyOn(store, 'commit').mockRejectedValueOnce(overtaken);
@@ -71,7 +71,7 @@ describe('a commit', () => {
     expect(onCommit).toHaveBeenCalledTimes(2);
   });
 
-  test('is tried once where the caller demands a version, and five times where it does not', async () => {
+  test('is tried once if the caller demands a version, and five times otherwise', async () => {
     const store = await world();
     const overtaken = new FhirError('precondition-failed', 'Another version', { details: { index: 0 } });
     const sent = vi.spyOn(store, 'commit').mockRejectedValue(overtaken);
@@ -88,7 +88,7 @@ describe('a commit', () => {
     }
   });
 
-  test('passes on an error of the store that is about no write', async () => {
+  test('passes on an error of the store that is not about a write', async () => {
     const store = await world();
     const error = new Error('disk full');
     const sent = vi.spyOn(store, 'commit').mockRejectedValue(error);
@@ -96,7 +96,7 @@ describe('a commit', () => {
     expect(sent).toHaveBeenCalledTimes(1);
   });
 
-  test('passes on an error of the store while it is decided, whatever it is', async () => {
+  test('passes on any error of the store during its decision', async () => {
     const store = await world();
     const rules = [{ resourceType: 'Observation', criteria: 'Observation?subject:Patient.gender=female' }];
     const caller = await signedIn(store, { rules });
@@ -111,7 +111,7 @@ describe('a commit', () => {
     }
   });
 
-  test('under an id that the library generated reads nothing, and overwrites nothing if it is taken all the same', async () => {
+  test('under a generated id reads nothing, and overwrites nothing even if the id is taken', async () => {
     const store = await world();
     const caller = await signedIn(store, {});
     const [read, search] = [vi.spyOn(store, 'read'), vi.spyOn(store, 'search')];
@@ -126,7 +126,7 @@ describe('a commit', () => {
     expect(stored).toMatchObject({ status: 'found', versionId: '1' });
   });
 
-  test('by a demoted administrator writes nothing, wherever the policy stands in it', async () => {
+  test('by a demoted administrator writes nothing, at any position of the policy', async () => {
     const store = await world();
     const caller = await signedIn(store, { admin: true });
     const trusted = await system(store);
@@ -152,7 +152,7 @@ describe('the answer to a write', () => {
   const client = { resourceType: 'ClientApplication', id: 'app', secret: 's3cret' };
   const list = put({ resourceType: 'List', id: 'l', contained: [inner, client] } as unknown as AnyResource);
 
-  test('hides inside of the resource what the rules for the other type hide', async () => {
+  test('hides in contained resources the fields that the rules for their type hide', async () => {
     const store = await world();
     const rules = [{ resourceType: 'List' }, { resourceType: 'Practitioner', hiddenFields: ['birthDate'] }];
     const caller = await signedIn(store, { rules });
@@ -164,7 +164,7 @@ describe('the answer to a write', () => {
     expect(containedIn(await commit(store, clinic, [list]))).toEqual([inner, app]);
   });
 
-  test('says that the writer may not read it in that case alone', async () => {
+  test('says that the writer cannot read the resource only in that case', async () => {
     const store = await world();
     const create: GuardedWrite = { ...PATIENT, generatedId: true } as GuardedWrite;
     const blind = await signedIn(store, { rules: [{ resourceType: 'Patient', interaction: ['create'] }] });

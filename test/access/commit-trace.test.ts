@@ -48,7 +48,7 @@ async function traced(store: ResourceStore, caller: Caller, writes: readonly Gua
 }
 
 describe('the trace of a commit', () => {
-  test('has the patients of what was written, of what that replaced and of what was deleted', async () => {
+  test('has the patients of written, replaced and deleted resources', async () => {
     const { store } = await open();
     expect((await traced(store, clinic, [observation('o', 'ann'), observation('p', 'bob')])).patients).toEqual([
       'ann',
@@ -76,7 +76,7 @@ describe('the trace of a commit', () => {
     expect((await traced(store, clinic, [bundle('bob')])).patients).toEqual(['ann', 'bob']);
   });
 
-  test('reads what is replaced only where it has patients, and only if it is asked for', async () => {
+  test('reads the replaced version only if it can have patients, and only on request', async () => {
     const { counted, reads, given } = await open();
     await traced(counted, clinic, [observation('o', 'ann')]);
     const last = async (...writes: readonly GuardedWrite[]): Promise<unknown> => {
@@ -116,7 +116,7 @@ describe('the trace of a commit', () => {
     expect(given.at(-1)).toBeUndefined();
   });
 
-  test('knows the resource behind an answer with hidden fields', async () => {
+  test('has the resource behind an answer with hidden fields', async () => {
     const { store, caller } = await open({ rules: [{ resourceType: 'Observation', hiddenFields: ['subject'] }] });
     await traced(store, clinic, [observation('o', 'ann')]);
     const found = await guardStore(store, caller).read([{ type: 'Observation', id: 'o' }]);

@@ -46,7 +46,7 @@ describe('policies', () => {
       },
     ]);
 
-  test('grant together what their rules for the type and for all types grant', () => {
+  test('grant together the rights of their rules for the type and for all types', () => {
     const texts = (type: string): string[] =>
       two()
         .rulesFor(type)
@@ -56,7 +56,7 @@ describe('policies', () => {
     expect(texts('Group')).toEqual(['AccessPolicy/b, rule 2: *']);
   });
 
-  test('grant nothing of administrative types and of what is not a type, named or not', () => {
+  test('grant nothing of administrative types and of unknown types, named or not', () => {
     for (const type of ['User', 'Login', 'ProjectMembership', 'Nonsense', '*']) {
       expect(two().rulesFor(type)).toEqual([]);
     }
@@ -82,7 +82,7 @@ describe('policies', () => {
       { resource: [{ resourceType: '*', readonlyFields: ['name', 'birthdate'] }] },
       'resource[0].readonlyFields[1]: no resource type has the field "birthdate"',
     ],
-  ])('are refused before any type is asked for: one %s', (_, policy, message) => {
+  ])('are refused before any type is compiled: one %s', (_, policy, message) => {
     const error = errorOf(() =>
       compilePolicies(R4, [{ reference: 'AccessPolicy/p', policy, parameters: NO_PARAMETERS }]),
     );
@@ -103,7 +103,7 @@ describe('a rule for all types', () => {
   });
 
   test.each(['accessPolicy', 'passwordHash', 'birthdate'])(
-    'names no field that only administrative types have: %s',
+    'cannot name a field that only administrative types have: %s',
     (field) => {
       expect(() => rules('Patient', wild({ hiddenFields: [field] }))).toThrow(
         `AccessPolicy/p, resource[0].hiddenFields[0]: no resource type has the field "${field}"`,
@@ -117,10 +117,13 @@ describe('a rule for all types', () => {
       '*?access-policy=AccessPolicy/1',
       'no resource type can be searched like this: Unknown search parameter "access-policy"',
     ],
-  ])('has criteria that some type but the administrative ones can be searched by: %s', (criteria, message) => {
-    const error = errorOf(() => rules('Patient', wild({ criteria })));
-    expect(error.message).toContain(`AccessPolicy/p, resource[0].criteria: ${message}`);
-  });
+  ])(
+    'must have criteria that some type other than the administrative types can be searched by: %s',
+    (criteria, message) => {
+      const error = errorOf(() => rules('Patient', wild({ criteria })));
+      expect(error.message).toContain(`AccessPolicy/p, resource[0].criteria: ${message}`);
+    },
+  );
 
   test('grants nothing of the types that its criteria cannot search', () => {
     const rule = wild({ criteria: '*?gender=male' });
@@ -129,7 +132,7 @@ describe('a rule for all types', () => {
   });
 });
 
-test('a rule for an administrative type may have criteria of that type alone', () => {
+test('a rule for an administrative type can have criteria of that type', () => {
   const criteria = 'ProjectMembership?access-policy=AccessPolicy/1';
   expect(rules('Patient', { resourceType: 'ProjectMembership', criteria }, { resourceType: 'Patient' })).toHaveLength(
     1,
@@ -146,7 +149,7 @@ describe('the compartment of a rule', () => {
     ]);
   const patients = { resourceType: 'Patient' };
 
-  test('is its own, and that of the policy where it has none', () => {
+  test('is its own, or that of the policy if it has none', () => {
     expect(
       owners({ compartment: { reference: 'Patient/all' }, resource: [patients, { ...patients, ...own }] }),
     ).toEqual([
@@ -155,7 +158,7 @@ describe('the compartment of a rule', () => {
     ]);
   });
 
-  test('may be a parameter, which is missing where it has no value', () => {
+  test('can be a parameter, which is missing if it has no value', () => {
     const elements = { resource: [{ ...patients, compartment: { reference: '%patient' } }] };
     const given: PolicyParameters = new Map([['patient', [{ kind: 'reference', type: 'Patient', id: '1' }]]]);
     expect(owners(elements, given)).toEqual([[{ kind: 'id', ids: ['1'] }, [['compartment %patient', []]]]]);
@@ -168,7 +171,7 @@ describe('the compartment of a rule', () => {
       'resource[1].compartment.reference',
       { ...own, resource: [observations, { ...observations, compartment: { reference: 'Pateint/1' } }] },
     ],
-  ])('that is nothing is refused with its place: %s', (path, elements) => {
+  ])('that is invalid is refused with its location: %s', (path, elements) => {
     expect(() => rulesOf(elements, 'Observation')).toThrow(
       `AccessPolicy/p, ${path}: must be Type/id or a parameter such as %patient`,
     );
@@ -179,7 +182,7 @@ describe('a field of a rule', () => {
   const refusal = (field: string): string =>
     errorOf(() => rules('Patient', { resourceType: 'Patient', hiddenFields: ['name', field] })).message;
 
-  test('is one of the type, and not the id', () => {
+  test('is a field of the type, and not the id', () => {
     const path = 'AccessPolicy/p, resource[0].hiddenFields[1]';
     expect(refusal('id')).toBe(`${path}: the id is how a resource is named: it can be neither hidden nor written`);
     expect(refusal('birthdate')).toBe(
@@ -187,15 +190,15 @@ describe('a field of a rule', () => {
     );
   });
 
-  test('stands for a thousand elements at most', () => {
+  test('matches a thousand elements at most', () => {
     expect(refusal(['extension', ...Array<string>(3).fill('value.extension')].join('.'))).toMatch(
       /^AccessPolicy\/p, resource\[0\]\.hiddenFields\[1\]: names more than 1000 elements; /,
     );
   });
 });
 
-describe('what is wrong in a policy', () => {
-  test('is told with the place and as an error, and once per rule', () => {
+describe('a mistake in a policy', () => {
+  test('is reported as an error with its location, once per rule', () => {
     const all = (elements: JsonObject): unknown => policyProblems(R4, 'AccessPolicy/p', elements);
     expect(all({ color: 1 })).toEqual([{ path: 'color', message: 'unknown element.', severity: 'error' }]);
     expect(all({ resource: Array<JsonObject>(501).fill({ resourceType: 'Patient' }) })).toEqual([
@@ -213,13 +216,13 @@ describe('what is wrong in a policy', () => {
     ]);
   });
 
-  test('keeps the error that it comes from as its cause', () => {
+  test('has the underlying error as its cause', () => {
     const error = errorOf(() => rules('Patient', { resourceType: 'Patient', criteria: 'Patient?gendre=male' }));
     expect(error.cause).toMatchObject({ problem: { path: 'resource[0].criteria', severity: 'error' } });
     expect((error.cause as Error).cause).toBeInstanceOf(FhirError);
   });
 
-  test('is no other error: that one passes as it is', () => {
+  test('does not hide other errors, which are passed on unchanged', () => {
     const bug = new TypeError('bug');
     const refusal = new FhirError('invalid', 'Refused');
     for (const work of [messageOf, problemOf]) expect(errorOf(() => work(bug))).toBe(bug);
@@ -233,14 +236,14 @@ describe('what is wrong in a policy', () => {
   });
 });
 
-test('a rule for all types is checked as it holds for patients', () => {
+test('a rule for all types is checked as it applies to patients', () => {
   const field = ['extension', ...Array<string>(3).fill('value.extension')].join('.');
   const [problem] = policyProblems(R4, 'AccessPolicy/p', { resource: [{ resourceType: '*', hiddenFields: [field] }] });
   expect(problem!.path).toBe('resource[0].hiddenFields[0]');
   expect(problem!.message).toMatch(/^names more than 1000 elements; /);
 });
 
-test('elements that write constraints ask for and no resource has are told, each with its place', () => {
+test('elements in write constraints that no resource has are reported, each with its location', () => {
   const names = ['resourceType', 'Patient', 'birthDate', 'status', 'gendre'];
   const constrained = (resourceType: string): JsonObject => ({
     resourceType,
@@ -259,7 +262,7 @@ test('elements that write constraints ask for and no resource has are told, each
   ]);
 });
 
-test('what is not an object is not a rule, and what is not text names no field', () => {
+test('a value that is not an object is not a rule, and a value that is not a string names no field', () => {
   expect(ruleElements({ resource: [{ resourceType: 'Patient' }, 'text', null, []] })).toEqual([
     { resourceType: 'Patient' },
   ]);
@@ -269,7 +272,7 @@ test('what is not an object is not a rule, and what is not text names no field',
     expect(ruleFields({ readonlyFields }, 'readonlyFields')).toEqual([]);
 });
 
-test('policies of a membership may have 1,000 rules and 200,000 characters together', () => {
+test('the policies of a membership have 1,000 rules and 200,000 characters at most', () => {
   const size = (rules: number, length: number) => ({ rules, length });
   expect(membershipSizeProblem([size(400, 100_000), size(600, 100_000)])).toBeUndefined();
   expect(membershipSizeProblem([])).toBeUndefined();

@@ -54,8 +54,8 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-describe('a store for as long as its caller is an administrator', () => {
-  test('commits what it is given, and answers for that alone', async () => {
+describe('a store that works only while its caller is an administrator', () => {
+  test('commits the given writes, and returns only their results', async () => {
     const { store, caller } = await administrator();
     const results = await storeWhile(store, caller, isAdmin).commit([put('a'), put('b')]);
     expect(results.map((one) => one.kind === 'put' && one.resource.id)).toEqual(['a', 'b']);
@@ -65,14 +65,14 @@ describe('a store for as long as its caller is an administrator', () => {
   test.each<[string, string, Partial<ProjectMembership>]>([
     ['its membership is made inactive', 'membership-inactive', { active: false }],
     ['it is an administrator no more', 'forbidden', { admin: false }],
-  ])('commits nothing once %s', async (_, code, more) => {
+  ])('commits nothing after %s', async (_, code, more) => {
     const { store, caller, change, before } = await administrator();
     before(() => change(more));
     expect(await codeOf(storeWhile(store, caller, isAdmin).commit([put('a')]))).toBe(code);
     expect(await patients(store)).toEqual([]);
   });
 
-  test('commits nothing once its rights are restricted, in the millisecond in which they were read', async () => {
+  test('commits nothing after its rights are restricted, in the millisecond in which they were read', async () => {
     const { store, caller, change, before } = await administrator();
     const isUnrestricted: StillMay = ({ bound }) => !bound;
     const narrow = { resourceType: 'AccessPolicy', id: 'narrow', resource: [{ resourceType: 'Patient' }] } as const;
@@ -82,17 +82,20 @@ describe('a store for as long as its caller is an administrator', () => {
     expect(await patients(store)).toEqual([]);
   });
 
-  test.each([true, false])('commits nothing once its membership is gone, listed above projects: %s', async (listed) => {
-    const { store, caller, before } = await administrator();
-    const key = { type: 'ProjectMembership', id: caller.membership };
-    const removal = (project: string): Write => ({ kind: 'delete', key: { ...key, project } });
-    if (!listed) await store.commit([removal(SERVER_SCOPE)]);
-    before(() => store.commit([removal('clinic'), removal(SERVER_SCOPE)]));
-    expect(await codeOf(storeWhile(store, caller, isAdmin).commit([put('a')]))).toBe('membership-missing');
-    expect(await patients(store)).toEqual([]);
-  });
+  test.each([true, false])(
+    'commits nothing after its membership is removed, listed above projects: %s',
+    async (listed) => {
+      const { store, caller, before } = await administrator();
+      const key = { type: 'ProjectMembership', id: caller.membership };
+      const removal = (project: string): Write => ({ kind: 'delete', key: { ...key, project } });
+      if (!listed) await store.commit([removal(SERVER_SCOPE)]);
+      before(() => store.commit([removal('clinic'), removal(SERVER_SCOPE)]));
+      expect(await codeOf(storeWhile(store, caller, isAdmin).commit([put('a')]))).toBe('membership-missing');
+      expect(await patients(store)).toEqual([]);
+    },
+  );
 
-  test('commits nothing once its membership and its profile are gone', async () => {
+  test('commits nothing after its membership and its profile are removed', async () => {
     const { store, caller, before } = await administrator();
     const [type, id] = caller.profile.split('/') as [string, string];
     const keys = ['clinic', SERVER_SCOPE].map((project) => ({
@@ -114,7 +117,7 @@ describe('a store for as long as its caller is an administrator', () => {
     expect(await patients(store)).toEqual(['a']);
   });
 
-  test('tells the position of the write that failed', async () => {
+  test('reports the position of the write that failed', async () => {
     const { store, caller } = await administrator();
     for (const [index, writes] of [[put('a', '7')], [put('a'), put('b', '7')]].entries()) {
       const fault = await faultOf(storeWhile(store, caller, isAdmin).commit(writes));
@@ -122,7 +125,7 @@ describe('a store for as long as its caller is an administrator', () => {
     }
   });
 
-  test('offers what the store offers, and no more', async () => {
+  test('offers the members of the store, and no more', async () => {
     const { store, caller } = await administrator();
     const whole = storeWhile(store, caller, isAdmin);
     await store.commit([put('a')]);
@@ -135,7 +138,7 @@ describe('a store for as long as its caller is an administrator', () => {
     expect(storeWhile(store, systemCaller('clinic'), isAdmin)).toBe(store);
   });
 
-  test('removes for as long as the rights are there, with the options of the call', async () => {
+  test('removes only while the rights exist, with the options of the call', async () => {
     const { store, caller, change } = await administrator();
     const calls: unknown[] = [];
     const removal = new Proxy({} as StoreRemoval, {
@@ -166,34 +169,34 @@ describe('a store for as long as its caller is an administrator', () => {
     expect(calls).toHaveLength(5);
   });
 
-  test('asks no more of a caller than what it must still be', async () => {
+  test('checks only that the caller is still an administrator', async () => {
     const { store } = await administrator();
     const caller = await signedIn(store);
     await storeWhile(store, caller, () => true).commit([put('a')]);
     expect(await patients(store)).toEqual(['a']);
   });
 
-  test('commits where a change leaves it what it is', async () => {
+  test('commits if a change leaves the caller an administrator', async () => {
     const { store, caller, change, before } = await administrator();
     before(() => change({ userName: 'ann' }));
     await storeWhile(store, caller, isAdmin).commit([put('a')]);
     expect(await patients(store)).toEqual(['a']);
   });
 
-  test('says which of the writes failed', async () => {
+  test('reports which of the writes failed', async () => {
     const { store, caller } = await administrator();
     const fault = await faultOf(storeWhile(store, caller, isAdmin).commit([put('a'), put('b', '9')]));
     expect([fault.code, fault.details?.['index']]).toEqual(['precondition-failed', 1]);
   });
 
-  test('passes on an error that is about no write', async () => {
+  test('passes on an error that is not about a write', async () => {
     const { store, caller } = await administrator();
     const error = new Error('disk full');
     vi.spyOn(store, 'commit').mockRejectedValueOnce(error);
     await expect(storeWhile(store, caller, isAdmin).commit([put('a')])).rejects.toBe(error);
   });
 
-  test('gives up where the membership never stops changing, or when it is told to', async () => {
+  test('gives up if the membership never stops changing, or if it is aborted', async () => {
     const { store, caller } = await administrator();
     const cause = new FhirError('precondition-failed', 'x', { details: { index: 0 } });
     const abort = new AbortController();
@@ -223,7 +226,7 @@ describe('a store for as long as its caller is an administrator', () => {
     ['history', 3],
     ['subscribe', 1],
     ['close', 0],
-  ] as const)('is the same store to %s', async (method, count) => {
+  ] as const)('is the same store for %s', async (method, count) => {
     const { store, caller } = await administrator();
     const answer = {};
     const spy = vi.fn(() => answer);
@@ -236,7 +239,7 @@ describe('a store for as long as its caller is an administrator', () => {
 });
 
 describe('the current caller', () => {
-  test('is what its membership makes of it now', async () => {
+  test('has the current rights of its membership', async () => {
     const { store, caller, change } = await administrator();
     const still = await currentCaller(store, caller, isAdmin);
     expect(still).toMatchObject({ kind: 'member', membership: caller.membership, admin: true });
@@ -248,7 +251,7 @@ describe('the current caller', () => {
     });
   });
 
-  test('is not the one who got its membership after it', async () => {
+  test('is not the person who received its membership later', async () => {
     const { store, caller, change } = await administrator();
     await change({ user: { reference: 'User/other' } });
     expect(await faultOf(currentCaller(store, caller, isAdmin))).toMatchObject({
@@ -257,7 +260,7 @@ describe('the current caller', () => {
     });
   });
 
-  test('is trusted code as it is', async () => {
+  test('is unchanged for trusted code', async () => {
     const { store } = await administrator();
     const trusted = systemCaller('clinic');
     expect(await currentCaller(store, trusted, () => false)).toBe(trusted);

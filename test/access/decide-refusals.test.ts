@@ -97,7 +97,7 @@ describe('a write is refused', () => {
     expect(refused(state, write)).toBe(message);
   });
 
-  test('under a new id where something hidden has it', () => {
+  test('under a new id that a hidden resource has', () => {
     const [mayCreate, mayRead] = [may('create'), may('read', 'update')];
     const state = overHer(mayCreate, mayRead);
     const hidden = { ...state.stored.granted.get('Patient/her')!, rules: new Set<AccessRule>() };
@@ -108,7 +108,7 @@ describe('a write is refused', () => {
     expect(refused({ ...state, stored }, deletion())).toBe('forbidden: Not allowed to delete Patient');
   });
 
-  test('by a rule that grants deletions of others', () => {
+  test('by a rule that grants deletions of other resources', () => {
     const [mayRead, mayDelete] = [may('read'), may('delete')];
     const state = overHer(mayRead, mayDelete);
     const granted = { ...state.stored.granted.get('Patient/her')!, rules: new Set([mayRead]) };
@@ -129,14 +129,14 @@ describe('a write is refused', () => {
     );
   });
 
-  test('by a write constraint about what was before, where nothing was', () => {
+  test('by a write constraint about the stored version, if there is none', () => {
     const made = (expression: string): string =>
       refused(over({ ...may(), writeConstraints: [expression] }), update({ generatedId: true }));
     expect(made('%before.empty()')).toBe('decided');
     expect(made('%before.exists()')).toContain('forbidden');
   });
 
-  test('as a policy that means nothing', () => {
+  test('as an invalid policy', () => {
     const state = stateOf(caller({ AccessPolicy: [ALL] }));
     const policy = { resourceType: 'AccessPolicy', id: 'x', resource: [{ resourceType: 'Nothing' }] } as AnyResource;
     expect(decided(state, put(policy)).decision).toMatchObject({ code: 'policy-invalid' });
@@ -149,7 +149,7 @@ describe('a write is refused', () => {
     ['Project', 'create', '; use createProject'],
     ['Project', 'update', ''],
     ['Patient', 'create', ''],
-  ])('with the operation that does it, where there is one: %s, %s', (type, interaction, hint) => {
+  ])('and the error names the operation for it, if there is one: %s, %s', (type, interaction, hint) => {
     expect(forbidden(type, interaction)).toMatchObject({
       code: 'forbidden',
       message: `Not allowed to ${interaction} ${type}${hint}`,
@@ -157,11 +157,11 @@ describe('a write is refused', () => {
   });
 });
 
-describe('what a decided write makes of the commit', () => {
+describe('the commit of a decided write', () => {
   const key = { type: 'Observation', id: 'o', project: 'clinic' };
   const remove: GuardedWrite = { kind: 'delete', key: { type: 'Observation', id: 'o' } };
 
-  test('a deletion of the version that was decided on', () => {
+  test('deletes the version that was decided on', () => {
     const state = stateOf(caller({ Observation: [OF_WOMEN, ALL] }), observation());
     const { decision, queries } = decided(state, remove);
     expect(queries).toEqual([]);
@@ -170,13 +170,13 @@ describe('what a decided write makes of the commit', () => {
     ]);
   });
 
-  test('a creation that a chain grants is checked after it is written', () => {
+  test('checks a creation that a chain grants after it is written', () => {
     const state = stateOf(caller({ Observation: [OF_WOMEN] }));
     const { decision } = decided(state, { ...put(observation()), generatedId: true } as GuardedWrite, [true, true]);
     expect(expectDecided(decision).ready.map(({ role }) => role)).toEqual(['own', 'added']);
   });
 
-  test('what the caller demands after an earlier write of its own is for the store to look at', () => {
+  test('leaves a version that the caller demands after an earlier write of its own to the store', () => {
     const expected = { version: '7' };
     const { state } = expectDecided(decided(overHer(may()), update()).decision);
     const { ready } = expectDecided(decided(state, update({ expect: expected })).decision);
@@ -184,7 +184,7 @@ describe('what a decided write makes of the commit', () => {
     expect(expectDecided(decided(state, update()).decision).ready).toMatchObject([{ write: { expect: undefined } }]);
   });
 
-  test('an assertion asks about what the caller may search', () => {
+  test('limits an assertion to resources that the caller can search', () => {
     const query = { type: 'Patient', criteria: FEMALE };
     const asked = (...rules: readonly AccessRule[]): unknown =>
       expectDecided(decided(over(...rules), { kind: 'assert-no-match', query }).decision).ready;

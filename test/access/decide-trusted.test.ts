@@ -78,7 +78,7 @@ describe('the decided write of trusted code', () => {
     });
   });
 
-  test('is an assertion about what the caller may search', () => {
+  test('limits an assertion to resources that the caller can search', () => {
     const women: Criteria = { kind: 'match', parameter: 'gender', test: { kind: 'token', code: 'female' } };
     const ready = (more: Partial<TrustedState>, type: string, criteria: Criteria): unknown =>
       readyOf(stateOf(more), { kind: 'assert-no-match', query: { type, criteria } });
@@ -101,7 +101,7 @@ describe('the decided write of trusted code', () => {
   });
 });
 
-describe('the deletion by trusted code', () => {
+describe('a deletion by trusted code', () => {
   const deletion = (more: object = {}): GuardedWrite => ({ kind: 'delete', key: KEY, ...more });
   const key = { ...KEY, project: 'clinic' };
   const removal = [
@@ -116,26 +116,26 @@ describe('the deletion by trusted code', () => {
     readRules: [],
   });
 
-  test('of a membership is that of the version whose links it records', () => {
+  test('of a membership deletes the version that has the links in its record', () => {
     const state = storing('ProjectMembership/m', found);
     expect(readyOf(state, deletion())).toEqual([...removal, former, own({ version: '4' })]);
     expect(readyOf(state, deletion({ mustExist: true }))).toEqual([...removal, former, own({ version: '4' })]);
     expect(readyOf(state, deletion({ expect: { version: '2' } }))).toEqual([...removal, former, own({ version: '2' })]);
   });
 
-  test('of a membership that is not there removes no entry, as it may be that of another project', () => {
+  test('of a missing membership removes no entry, because the entry can belong to another project', () => {
     for (const none of [gone, { status: 'missing' } as const]) {
       expect(readyOf(storing('ProjectMembership/m', none), deletion())).toEqual([own({ version: null })]);
     }
   });
 
-  test('of a client with its membership records no link, as a client is its own profile', () => {
+  test('of a client with its membership records no link, because a client is its own profile', () => {
     const client = { ...MEMBERSHIP, user: { reference: 'ClientApplication/c' } };
     const state = storing('ProjectMembership/m', { ...found, resource: client });
     expect(readyOf(state, deletion())).toEqual([...removal, own({ version: '4' })]);
   });
 
-  test('of a membership that the commit has written before is about that, in whatever version', () => {
+  test('of a membership that the commit has written before deletes that version', () => {
     const before = storing('ProjectMembership/m', found);
     const links = { ...MEMBERSHIP, profile: { reference: 'Patient/new' } };
     const { state } = decideTrusted(before, { kind: 'put', key: KEY, resource: links }, 1);
@@ -146,7 +146,7 @@ describe('the deletion by trusted code', () => {
     expect(readyOf(after, deletion())).toEqual([own(undefined)]);
   });
 
-  test('of another resource is that of whatever version is there', () => {
+  test('of another resource deletes any version', () => {
     const patient = { type: 'Patient', id: 'p' };
     const ready = readyOf(storing('Patient/p', { ...found, resource: { resourceType: 'Patient', id: 'p' } }), {
       kind: 'delete',

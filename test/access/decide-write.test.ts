@@ -15,7 +15,7 @@ import {
   stateOf,
 } from './decisions.js';
 
-describe('a decision rests on its state and on the answers to its queries', () => {
+describe('a decision depends only on its state and on the answers to its queries', () => {
   const who = caller({ Observation: [OF_WOMEN] });
   const state = stateOf(who, observation());
   const query = {
@@ -24,7 +24,7 @@ describe('a decision rests on its state and on the answers to its queries', () =
     criteria: and([{ kind: 'id', ids: ['her'] }, FEMALE]),
   };
 
-  test('granted, it holds the write, its checks and the next state', () => {
+  test('has the write, its checks and the next state, if granted', () => {
     const { decision, queries } = decided(state, put(observation()), [true, true]);
     expect(queries).toEqual([query, query]);
     const { ready, state: next } = expectDecided(decision);
@@ -34,14 +34,14 @@ describe('a decision rests on its state and on the answers to its queries', () =
     expect(state.written.isEmpty).toBe(true);
   });
 
-  test('the same answers give the same decision', () => {
+  test('is the same for the same answers', () => {
     const [first, second] = [0, 1].map(() => decided(state, put(observation()), [true, false]));
     expect(second).toEqual(first);
     const { ready } = expectDecided(first!.decision);
     expect(ready[1]).toMatchObject({ unreadable: true });
   });
 
-  test('other answers deny it', () => {
+  test('is a denial for other answers', () => {
     const { decision, queries } = decided(state, put(observation()), [false]);
     expect(queries).toEqual([query]);
     expect(decision).toMatchObject({
@@ -51,17 +51,17 @@ describe('a decision rests on its state and on the answers to its queries', () =
     });
   });
 
-  test('a rule without chains needs no query', () => {
+  test('needs no query for a rule without chains', () => {
     const open = stateOf(caller({ Observation: [ALL] }), observation());
     expect(decided(open, put(observation())).queries).toEqual([]);
     expect(expectDecided(decided(open, put(observation())).decision).ready.map(({ role }) => role)).toEqual(['own']);
   });
 });
 
-describe('a decision sees what earlier writes of the commit make of resources', () => {
+describe('a decision sees the effects of earlier writes of the commit', () => {
   const who = caller({ Patient: [ALL], Observation: [OF_WOMEN] });
 
-  test('a chain leads to the resource as it was written', () => {
+  test('a chain leads to the resource as written', () => {
     const state = stateOf(who, patient('male'), observation());
     const { state: next } = expectDecided(decided(state, put(patient('female'))).decision);
     const { decision, queries } = decided(next, put(observation()));
@@ -69,7 +69,7 @@ describe('a decision sees what earlier writes of the commit make of resources', 
     expect(expectDecided(decision).ready).toHaveLength(3);
   });
 
-  test('which may take away what was granted', () => {
+  test('which can remove a grant', () => {
     const state = stateOf(who, patient('female'), observation());
     const { state: next } = expectDecided(decided(state, put(patient('male'))).decision);
     expect(decided(next, put(observation())).decision).toMatchObject({ code: 'not-found' });
@@ -78,7 +78,7 @@ describe('a decision sees what earlier writes of the commit make of resources', 
     expect(decided(without, put(observation())).decision).toMatchObject({ code: 'not-found' });
   });
 
-  test('a stored version that was replaced is left out of the query for reverse references', () => {
+  test('a stored version that was replaced is excluded from the query for reverse references', () => {
     const related = caller({ Patient: [OBSERVED], Observation: [ALL] });
     const state = stateOf(related, patient('female'), observation());
     const moved = { ...observation(), subject: { reference: 'Patient/other' } } as AnyResource;

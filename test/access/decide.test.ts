@@ -25,7 +25,7 @@ const rule = (more: Partial<AccessRule> = {}): AccessRule => ({ ...unrestrictedR
 const memberWith = (...rules: readonly AccessRule[]): Caller =>
   ({ kind: 'member', project: 'clinic', rules: { rulesFor: () => rules } }) as unknown as Caller;
 
-test('an unrestricted rule grants everything, and hides what it is told to', () => {
+test('an unrestricted rule grants everything, and hides the given fields', () => {
   const all = { interactions: new Set(ALL_INTERACTIONS), criteria: { kind: 'all' }, readonlyFields: [], writeConstraints: [] }; // prettier-ignore
   const origin = { policy: undefined, text: 'text' };
   expect(unrestrictedRule('text')).toEqual({ ...all, origin, hidden: [] });
@@ -33,7 +33,7 @@ test('an unrestricted rule grants everything, and hides what it is told to', () 
 });
 
 describe('for a member', () => {
-  test('the rules of the type that grant the interaction count, and none is null', () => {
+  test('uses the rules of the type that grant the interaction, or null without any', () => {
     const reads = rule({ interactions: new Set(['read', 'search']) });
     const writes = rule({ interactions: new Set(['update']) });
     const caller = memberWith(reads, writes);
@@ -43,11 +43,11 @@ describe('for a member', () => {
     expect(decide(memberWith(), 'Patient', 'read')).toBeNull();
   });
 
-  test.each(['DomainConfiguration', 'Enterprise', 'JsonWebKey', 'Login'])('no rule reaches a %s', (type) => {
+  test.each(['DomainConfiguration', 'Enterprise', 'JsonWebKey', 'Login'])('has no rule for a %s', (type) => {
     for (const interaction of ALL_INTERACTIONS) expect(decide(memberWith(rule()), type, interaction)).toBeNull();
   });
 
-  test.each(['Bot', 'ClientApplication'])('no rule lets a %s be written, and rules let it be read', (type) => {
+  test.each(['Bot', 'ClientApplication'])('has no rule that writes a %s, and rules that read it', (type) => {
     for (const interaction of ALL_INTERACTIONS) {
       const decided = decide(memberWith(rule()), type, interaction);
       expect([interaction, decided === null]).toEqual([interaction, !READ_INTERACTIONS.includes(interaction)]);
@@ -59,7 +59,7 @@ describe('trusted code', () => {
   const hiddenFrom = (caller: Caller, type: string, interaction: Interaction = 'read'): unknown =>
     decide(caller, type, interaction)?.map(({ origin, hidden }) => [origin.text, hidden]);
 
-  test('has everything of its project but secrets', () => {
+  test('has everything in its project except secrets', () => {
     for (const caller of [systemCaller('clinic'), serverCaller('clinic')]) {
       for (const interaction of ALL_INTERACTIONS) {
         expect(hiddenFrom(caller, 'Patient', interaction)).toEqual([['trusted code', []]]);
@@ -70,14 +70,14 @@ describe('trusted code', () => {
     }
   });
 
-  test('of a project changes the project itself as its administrators do, but for what belongs to operators', () => {
+  test("of a project changes the project itself like its administrators, except for the operator's elements", () => {
     expect(decide(systemCaller('clinic'), 'Project', 'update')).toMatchObject([
       { criteria: { kind: 'id', ids: ['clinic'] }, readonlyFields: OPERATORS_FIELDS },
     ]);
     expect(decide(systemCaller('clinic'), 'Project', 'delete')).toEqual([]);
   });
 
-  test('of a project reads of what is above it what its administrators read, and writes none of it', () => {
+  test('of a project reads above projects what its administrators read, and writes none of it', () => {
     const caller = systemCaller('clinic');
     for (const interaction of READ_INTERACTIONS) expect(decide(caller, 'User', interaction)).not.toHaveLength(0);
     for (const interaction of ['create', 'delete'] as const) expect(decide(caller, 'User', interaction)).toEqual([]);
@@ -87,7 +87,7 @@ describe('trusted code', () => {
   });
 });
 
-test('code above all projects has what is above them, and nothing inside one', () => {
+test('code above all projects has everything above them, and nothing inside a project', () => {
   const caller = serverCaller();
   for (const interaction of ALL_INTERACTIONS) {
     expect(decide(caller, 'Patient', interaction)).toBeNull();
@@ -127,7 +127,7 @@ test.each([
   }).toEqual(expected);
 });
 
-test('types without secrets have none', () => {
+test('types without secrets have no secret fields', () => {
   expect([secretFields('Patient'), secretFields('toString')]).toEqual([[], []]);
 });
 

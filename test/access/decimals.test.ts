@@ -33,8 +33,8 @@ async function stored(store: ResourceStore): Promise<string> {
   return stringifyJson(rest);
 }
 
-describe('how hidden decimals are written', () => {
-  test('is hidden with them', () => {
+describe('the text of hidden decimals', () => {
+  test('is hidden with the decimals', () => {
     const resource = parseJson(
       '{"resourceType":"ChargeItem","id":"c","factorOverride":1.00,"quantity":{"value":2.50,"unit":"x"}}',
     ) as AnyResource;
@@ -57,19 +57,19 @@ describe('how hidden decimals are written', () => {
   });
 });
 
-describe('a decimal that a member may not change', () => {
+describe('a decimal that a member cannot change', () => {
   test.each([
     ['as it was written', '1.00', '2.50'],
     ['as a number', '1', '2.5'],
     ['in yet another way', '1.0', '25e-1'],
-  ])('may be sent back %s, and stays as it is', async (_, value, inner) => {
+  ])('can be sent back %s, and is unchanged', async (_, value, inner) => {
     const { store, mine } = await open({ readonlyFields: ['valueQuantity', 'component.valueQuantity.value'] });
     const sent = TEXT.replace('1.00', value).replace('2.50', inner).replace('final', 'amended').replace('"g"', '"mg"');
     await mine.update(parseJson(sent) as Observation);
     expect(await stored(store)).toBe(TEXT.replace('final', 'amended').replace('"g"', '"mg"'));
   });
 
-  test('may be sent back in an object that was read', async () => {
+  test('can be sent back in an object that was read', async () => {
     const { store, mine } = await open({ readonlyFields: ['component.valueQuantity.unit'] });
     const read = await mine.read('Observation', 'o');
     read.status = 'amended';
@@ -83,7 +83,7 @@ describe('a decimal that a member may not change', () => {
     expect(await stored(store)).toBe(TEXT);
   });
 
-  test('inside a resource that holds something guarded may be sent back as a number', async () => {
+  test('inside a resource that has guarded elements can be sent back as a number', async () => {
     const store = new MemoryStore();
     await system(store);
     const text =

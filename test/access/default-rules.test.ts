@@ -24,7 +24,7 @@ function of(rules: AccessRules, type: string): unknown[] {
 const ADMINISTRATIVE = ['AccessPolicy', 'Login', 'Project', 'ProjectMembership', 'User'];
 
 describe('without a policy', () => {
-  test.each(['Practitioner', 'ClientApplication', 'Bot'])('a %s may do everything but administer', (profile) => {
+  test.each(['Practitioner', 'ClientApplication', 'Bot'])('a %s can do everything except administer', (profile) => {
     const rules = defaultRules(R4, profile, undefined);
     const text = `default for ${profile}: the project`;
     const whole = { text, interactions: ALL_INTERACTIONS, criteria: ALL, readonly: [] };
@@ -68,7 +68,7 @@ describe('without a policy', () => {
 });
 
 describe('the own User', () => {
-  test('is seen and changed, but for what others rely on', () => {
+  test('can be seen and changed, except for the elements that others rely on', () => {
     const open = ['contained', 'extension', 'firstName', 'id', 'language', 'lastName', 'meta', 'modifierExtension', 'text']; // prettier-ignore
     const closed = [...R4.typeDefinition('User')!.elements.keys()].filter((name) => !open.includes(name));
     expect(of(ownUserRules(R4, 'User/1'), 'User')).toEqual([
@@ -82,7 +82,7 @@ describe('the own User', () => {
     ]);
   });
 
-  test('is no other resource, and none of a program', () => {
+  test('does not include other resources, nor anything of programs', () => {
     expect(of(ownUserRules(R4, 'User/1'), 'Patient')).toEqual([]);
     expect(of(ownUserRules(R4, 'ClientApplication/1'), 'User')).toEqual([]);
     expect(of(ownUserRules(R4, 'ClientApplication/1'), 'ClientApplication')).toEqual([]);
@@ -114,7 +114,7 @@ describe.each([
     ]);
   });
 
-  test('has the own project but for what belongs to the operator', () => {
+  test("has the own project except for the operator's elements", () => {
     expect(rulesOf('Project')).toEqual([
       {
         text: 'project administrator: the own project',
@@ -127,7 +127,7 @@ describe.each([
     expect(OPERATORS_FIELDS).toEqual(['active', 'features', 'link', 'owner', 'strictMode', 'superAdmin', 'systemSetting']); // prettier-ignore
   });
 
-  test('changes policies and the project unless it is said otherwise', () => {
+  test('changes policies and the project unless a policy says otherwise', () => {
     const full = administratorRules(R4, 'clinic', false);
     for (const type of ['AccessPolicy', 'Project']) {
       expect(of(administratorRules(R4, 'clinic'), type)).toEqual(of(full, type));
@@ -139,7 +139,7 @@ describe.each([
   });
 });
 
-test('the own membership and the own project show nothing of how access is decided', () => {
+test('the own membership and the own project do not show how access is decided', () => {
   const rules = ownPlaceRules(R4, 'clinic', 'm');
   const place = (text: string, id: string): object => {
     return { text, interactions: READ_INTERACTIONS, criteria: { kind: 'id', ids: [id] }, readonly: [] };

@@ -35,7 +35,7 @@ async function lateness(work: () => Promise<unknown>): Promise<FhirError> {
   return fault;
 }
 
-describe('limits.timeout ends what waits for a terminology that does not answer:', () => {
+describe('limits.timeout ends the wait for a terminology that does not answer:', () => {
   const terminology: Terminology = { expand: never, subsumes: never, lookup: never };
 
   test('a search by a value set', async () => {

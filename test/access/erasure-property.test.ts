@@ -27,7 +27,7 @@ describe.each([
   ['memory', SEED, () => new MemoryStore({ clock })],
   ['SQLite', SEED + 1, () => new SqliteStore(':memory:', { clock })],
 ] as const)('on a %s store', (_, seed, open) => {
-  test('what was erased can be reached by nobody on any path, and everything else is as it was', async () => {
+  test('an erased resource cannot be reached by any caller on any path, and everything else is unchanged', async () => {
     let compared = 0;
     const property = fc.asyncProperty(
       setup,

@@ -78,12 +78,12 @@ describe('criteria about one resource', () => {
     ['nothing', NONE, false],
     ['an id', { kind: 'id', ids: ['boy'] }, true],
     ['another id', { kind: 'id', ids: ['girl'] }, false],
-  ])('%s: no store is asked', async (_, criteria, expected) => {
+  ])('%s: no store call', async (_, criteria, expected) => {
     expect(await holds(criteria, patient('boy', 'male'))).toBe(expected);
     expect(counting.takeCalls()).toEqual([]);
   });
 
-  test('its time is that of its version, and now where it has none yet', async () => {
+  test('uses the time of its version, or now if it has none yet', async () => {
     const before2020 = {
       kind: 'last-updated',
       test: { kind: 'date', prefix: 'lt', low: Date.UTC(2020), high: Date.UTC(2020) + 1 },
@@ -99,7 +99,7 @@ describe('criteria about one resource', () => {
 });
 
 describe('a chain', () => {
-  test('leads to what is stored in the project', async () => {
+  test('leads to stored resources of the project', async () => {
     expect(await holds(ofMale, observation('o', 'Patient/boy'))).toBe(true);
     expect(await holds(ofMale, observation('o', 'Patient/girl'))).toBe(false);
     expect(await holds(ofMale, observation('o', 'Patient/nobody'))).toBe(false);
@@ -121,7 +121,7 @@ describe('a chain', () => {
   });
 
   test.each(['Group/boy', 'https://x.example/Patient/boy', '#boy'])(
-    'does not lead to %s, and asks no store',
+    'does not lead to %s, and calls no store',
     async (subject) => {
       expect(await holds(ofMale, observation('o', subject))).toBe(false);
       expect(await holds(ofMale, { resourceType: 'Observation' })).toBe(false);
@@ -129,7 +129,7 @@ describe('a chain', () => {
     },
   );
 
-  test('leads to what the commit writes, and not to what that replaces', async () => {
+  test('leads to resources that the commit writes, and not to the versions that these replace', async () => {
     const about = (id: string): AnyResource => observation('o', `Patient/${id}`);
     const overlay = writing(
       ['Patient', 'girl', patient('girl', 'male'), true],
@@ -143,7 +143,7 @@ describe('a chain', () => {
     expect(counting.takeCalls()).toEqual([]);
   });
 
-  test('with several references holds where one of them leads to a match, written or stored', async () => {
+  test('with several references matches if one of them leads to a match, written or stored', async () => {
     const encounter = (...ids: string[]): AnyResource =>
       ({
         resourceType: 'Encounter',
@@ -171,7 +171,7 @@ describe('a chain', () => {
   });
 });
 
-test('each question asks the store for one match, with the options of the call', async () => {
+test('asks the store for one match per question, with the options of the call', async () => {
   const options = { signal: new AbortController().signal };
   const asked: unknown[] = [];
   const store = new MemoryStore();
@@ -199,7 +199,7 @@ describe('a chain into a resource inside another', () => {
   };
   const partOf: Criteria = { kind: 'chain', parameter: 'partof', type: 'Organization', of: named };
 
-  test('sees what it contains, and nothing that points to a stored one of that id', async () => {
+  test('sees contained resources, and no reference to a stored resource of the same id', async () => {
     expect(await holds(ofMale, containing())).toBe(true);
     expect(await holds({ ...ofMale, reach: 'outside' }, containing())).toBe(false);
     expect(await holds({ ...ofMale, reach: 'inside' }, observation('o', 'Patient/boy'))).toBe(false);
@@ -235,7 +235,7 @@ describe('a chain into a resource inside another', () => {
     ['all of several conditions', { kind: 'and', of: [ALL, partOf] }, true],
     ['a negation', { kind: 'not', of: partOf }, false],
     ['a chain that may go inside only', { ...partOf, reach: 'inside' }, false],
-  ])('leads on to what stands by itself, through %s', async (_, criteria, expected) => {
+  ])('leads on to independent resources, through %s', async (_, criteria, expected) => {
     const north = { resourceType: 'Organization', id: 'north', partOf: { reference: 'Organization/parent' } };
     const overlay = writing(
       ['Organization', 'north', north, false],
@@ -249,13 +249,13 @@ describe('a chain into a resource inside another', () => {
 });
 
 describe('a reverse chain', () => {
-  test('leads to what is stored in the project', async () => {
+  test('leads to stored resources of the project', async () => {
     expect(await holds(hasFinal, patient('girl'))).toBe(true);
     expect(await holds(hasFinal, patient('boy'))).toBe(false);
     expect(await holds(hasFinal, patient('girl'), NO_OVERLAY, 'other')).toBe(false);
   });
 
-  test('leads to what the commit writes, and not to what that replaces', async () => {
+  test('leads to resources that the commit writes, and not to the versions that these replace', async () => {
     const written = (resource: AnyResource, stored = false) => ['Observation', resource.id!, resource, stored] as const;
     expect(await holds(hasFinal, patient('boy'), writing(written(observation('o', 'Patient/boy'))))).toBe(true);
     expect(await holds(hasFinal, patient('boy'), writing(written(observation('o', 'Patient/boy', 'draft'))))).toBe(
@@ -289,10 +289,10 @@ test.each<[string, Criteria, boolean]>([
   expect(isLocal(criteria)).toBe(expected);
 });
 
-describe('what a commit writes', () => {
+describe('the resources that a commit writes', () => {
   const ids = (overlay: Overlay, type: string): string[] => [...overlay.subjects(type)].map(({ id }) => id);
 
-  test('is found by type and id', () => {
+  test('are found by type and id', () => {
     const overlay = writing(
       ['Patient', 'boy', patient('boy', 'male'), true],
       ['Patient', 'girl', null, true],
@@ -306,7 +306,7 @@ describe('what a commit writes', () => {
     expect([ids(overlay, 'Patient'), ids(overlay, 'Group'), ids(overlay, 'Device')]).toEqual([['boy'], ['boy'], []]);
   });
 
-  test('replaces what is stored, once for each resource', () => {
+  test('replace stored resources, once for each resource', () => {
     const overlay = writing(
       ['Patient', 'boy', patient('boy'), true],
       ['Patient', 'boy', patient('boy', 'male'), true],
@@ -319,12 +319,12 @@ describe('what a commit writes', () => {
     expect(overlay.find('Patient', 'boy')!.entries.has('gender')).toBe(true);
   });
 
-  test('is empty until something is written, and deletions count', () => {
+  test('are empty until something is written, and include deletions', () => {
     expect(writing().isEmpty).toBe(true);
     expect(writing(['Patient', 'boy', null, false]).isEmpty).toBe(false);
   });
 
-  test('is as it was but for one resource laid over it', () => {
+  test('are unchanged except for one resource laid over them', () => {
     const below = writing(
       ['Patient', 'boy', patient('boy'), true],
       ['Patient', 'new', patient('new'), false],
@@ -360,7 +360,7 @@ describe('what a commit writes', () => {
 });
 
 describe('criteria decided before a write', () => {
-  test('enter contained resources, and leave them for those that are stored', async () => {
+  test('lead into contained resources, and out of them to stored resources', async () => {
     const inside = {
       resourceType: 'Observation',
       contained: [
@@ -380,7 +380,7 @@ describe('criteria decided before a write', () => {
     expect(await holds(subject(hasFinal), inside)).toBe(false);
   });
 
-  test('mean what they mean to a search, resources inside included', async () => {
+  test('have the same meaning as in a search, also for contained resources', async () => {
     const random = createRandom(SEED);
     const store = new MemoryStore();
     const written = await putAll(store, ...randomResources(random));
@@ -402,7 +402,7 @@ describe('criteria decided before a write', () => {
   });
 });
 
-test('whoever may see all costs no look at the resource', () => {
+test('a caller who can see everything costs no evaluation of the resource', () => {
   const unread = new Proxy(patient('p'), {
     get: () => {
       throw new Error('The resource was looked at');

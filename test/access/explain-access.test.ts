@@ -21,7 +21,7 @@ async function world(): Promise<{ store: MemoryStore; caller: MemberCaller }> {
 }
 
 describe('an explanation', () => {
-  test('of a type names the rules that let something through', async () => {
+  test('of a type names the rules that grant something', async () => {
     const context = await world();
     const { interactions, text } = await explainAccess({ type: 'Patient' }, context);
     const [all, female] = interactions.read.by;
@@ -32,7 +32,7 @@ describe('an explanation', () => {
     expect(text).toContain(`update Patient: allowed by ${female!}`);
   });
 
-  test('of a resource says which rules hold for it, and what stays hidden', async () => {
+  test('of a resource shows which rules match it, and which fields stay hidden', async () => {
     const context = await world();
     const boy = await explainAccess({ type: 'Patient', id: 'boy' }, context);
     expect(boy.interactions.read).toMatchObject({ allowed: true, hidden: ['birthDate'] });
@@ -44,7 +44,7 @@ describe('an explanation', () => {
     expect((await explainAccess({ type: 'Patient', id: 'absent' }, context)).interactions.read.allowed).toBe(false);
   });
 
-  test('of a type that no rule is about says so', async () => {
+  test('of a type without rules says so', async () => {
     const context = await world();
     const { interactions, text } = await explainAccess({ type: 'Observation' }, context);
     expect(interactions.search).toEqual({ allowed: false, by: [], not: [], hidden: [], readonlyFields: [] });
@@ -69,8 +69,8 @@ describe('an explanation', () => {
   });
 });
 
-describe('an explanation agrees with what happens', () => {
-  test('for what was deleted: who reads all of the type sees its history, and may delete it again', async () => {
+describe('an explanation agrees with the real decisions', () => {
+  test('for deleted resources: a caller who reads the whole type sees the history, and can delete again', async () => {
     const store = new MemoryStore();
     const trusted = await system(store);
     await trusted.update({ resourceType: 'Patient', id: 'gone', gender: 'female' });
@@ -99,7 +99,7 @@ describe('an explanation agrees with what happens', () => {
     }
   });
 
-  test('for a policy that binds the caller: administrators change others only', async () => {
+  test('for a policy that binds the caller: administrators can change only others', async () => {
     const store = new MemoryStore();
     await system(store);
     const caller = await signedIn(store, { admin: true, rules: [{ resourceType: 'Patient' }] });
@@ -118,7 +118,7 @@ describe('an explanation agrees with what happens', () => {
     expect(theirs.interactions.update.allowed).toBe(true);
   });
 
-  test('and says of a hidden Binary what it says of a missing one, with the same calls', async () => {
+  test('and gives the same explanation for a hidden Binary as for a missing Binary, with the same calls', async () => {
     const store = new MemoryStore();
     const trusted = await system(store);
     const rules = [{ resourceType: 'Binary' }, { resourceType: 'Patient', criteria: 'Patient?gender=female' }];
@@ -187,7 +187,7 @@ describe('a denial of a resource', () => {
     return interactions.update.reasons!.map((one) => one.because);
   }
 
-  test('says to those who may know which condition of each rule does not hold', async () => {
+  test('shows the failing condition of each rule to callers who can read the resource', async () => {
     const { store, caller } = await clinic();
     const expected = (girl: boolean): string[][] => [
       ['it grants read only'],
@@ -210,7 +210,7 @@ describe('a denial of a resource', () => {
     expect(text).not.toMatch(/male\b(?<!female)|2011-11-11|south/);
   });
 
-  test('says for a parameter without a value that nothing can match', async () => {
+  test('says of a parameter without a value that nothing can match', async () => {
     const { store, caller } = await clinic();
     const { interactions, text } = await explainAccess({ type: 'Patient', id: 'boy' }, { store, caller });
     const reason = 'general-practitioner=%doctor never holds, as %doctor has no value';
@@ -218,7 +218,7 @@ describe('a denial of a resource', () => {
     expect(text).toContain(reason);
   });
 
-  test('reveals to others neither what fails nor what exists', async () => {
+  test('reveals neither the failing condition nor the existence of the resource to others', async () => {
     const { store, caller } = await clinic();
     const hiding = await signedIn(store, { rules: [{ resourceType: '*', hiddenFields: ['gender'] }] });
     const elsewhere = systemCaller('elsewhere');

@@ -30,7 +30,7 @@ describe('an explained search', () => {
       rules.map(({ origin }) => /rule \d/.exec(origin.text)![0]),
     ]);
 
-  test('is not asked where no rule grants a search', async () => {
+  test('is not sent to the store if no rule grants a search', async () => {
     for (const rules of [[], [{ resourceType: 'Patient', interaction: ['read'] }]]) {
       const { origins, ...found } = await explained(rules);
       expect(found).toEqual({ query: undefined, rules: [], hiddenSort: [] });
@@ -38,14 +38,14 @@ describe('an explained search', () => {
     }
   });
 
-  test('is not asked where what the rules grant cannot match', async () => {
+  test('is not sent to the store if the criteria of the rules cannot match', async () => {
     const found = await explained([{ resourceType: 'Patient', criteria: 'Patient?organization=%ward' }]);
     expect(found.query).toBeUndefined();
     expect(found.rules).toHaveLength(1);
     expect(found.origins.size).toBe(0);
   });
 
-  test('of trusted code is what was asked', () => {
+  test('of trusted code is the original search', () => {
     const { query, origins, hiddenSort } = explainQuery(R4, systemCaller('clinic'), {
       type: 'Patient',
       criteria: male!,
@@ -54,7 +54,7 @@ describe('an explained search', () => {
     expect([origins.size, hiddenSort]).toEqual([0, []]);
   });
 
-  test('says of each condition which rules brought it in', async () => {
+  test('shows which rules added each condition', async () => {
     const found = await explained([
       { resourceType: 'Patient', criteria: 'Patient?gender=male' },
       { resourceType: 'Patient', criteria: 'Patient?gender=male&active=true' },
@@ -68,7 +68,7 @@ describe('an explained search', () => {
     ]);
   });
 
-  test('says so of the parts of a choice, and of rules for types that a chain leads to', async () => {
+  test('shows this for the parts of alternatives, and for rules for types that a chain leads to', async () => {
     const found = await explained(
       [
         { resourceType: 'Patient', criteria: 'Patient?_filter=gender eq male or gender eq female' },
@@ -87,7 +87,7 @@ describe('an explained search', () => {
     expect(origins(found)).toHaveLength(4);
   });
 
-  test('names a rule once however often it is asked for, and every rule of a shared condition', async () => {
+  test('names a rule once, even if it is used several times, and every rule of a shared condition', async () => {
     const rules = [{ resourceType: 'Patient', criteria: 'Patient?gender=male' }, { resourceType: 'Organization' }];
     const back: Criteria = { kind: 'has', parameter: 'organization', type: 'Patient', of: female! };
     const found = await explained(rules, { criteria: and([{ ...chain, of: back }, female!]) });
@@ -119,21 +119,21 @@ describe('an explained search', () => {
   });
 });
 
-describe('the rules that the store is asked about once more', () => {
+describe('the rules that need another store call', () => {
   test('after a read are those with chains', () => {
     const local = [rule(ALL), rule(male!, 'name'), rule(not(female!))];
     const others = [rule(chain), rule(and([male!, chain]), 'name')];
     expect(rulesAskedAfterRead([...local, ...others, rule(MEMBER_USERS)])).toEqual(others);
   });
 
-  test('after a search are those with chains, where rules hide different fields', () => {
+  test('after a search are those with chains, if rules hide different fields', () => {
     const [plain, hiding] = [rule(chain), rule(male!, 'name')];
     expect(rulesAskedAfterSearch([plain, hiding])).toEqual([plain]);
     expect(rulesAskedAfterSearch([plain, rule(male!), hiding])).toEqual([plain]);
     expect(rulesAskedAfterSearch([rule(chain, 'name', 'gender'), rule(chain, 'name,gender')])).toEqual([]);
   });
 
-  test('after a search are none where all rules hide the same, or one shows everything of everyone', () => {
+  test('after a search are none if all rules hide the same fields, or if one shows all fields of all resources', () => {
     for (const rules of [
       [],
       [rule(chain)],

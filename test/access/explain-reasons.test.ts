@@ -40,7 +40,7 @@ describe('the words of an explanation', () => {
     return text.replaceAll(/policy-\d+/g, 'own').split('\n');
   }
 
-  test('name every rule that allows, what all of them hide, and what must hold of a write', async () => {
+  test('name every rule that allows, the fields that all of them hide, and the constraints of a write', async () => {
     const rules = [
       { resourceType: 'Patient', hiddenFields: ['gender', 'birthDate'], writeConstraint: [writing('%after.active')] },
       {
@@ -58,7 +58,7 @@ describe('the words of an explanation', () => {
     expect(deletion).toBe(read!.replace('read', 'delete'));
   });
 
-  test('name every rule that denies, with what is known of why', async () => {
+  test('name every rule that denies, with the known reasons', async () => {
     const rules = [
       { resourceType: 'Patient', interaction: ['search', 'history'] },
       { resourceType: 'Patient', criteria: 'Patient?gender=male&active=true', interaction: ['read'] },
@@ -84,7 +84,7 @@ describe('the words of an explanation', () => {
     expect(read).toBe(`read Patient/girl: denied, not granted by: ${first}; ${second} (${failing}); ${third}`);
   });
 
-  test('have nothing of rules where there are none, and no constraints of what is denied', async () => {
+  test('have no rules if there are none, and no constraints of a denied write', async () => {
     const rules = [{ resourceType: 'Patient', interaction: ['read'], writeConstraint: [writing('%after.active')] }];
     expect(await textOf(rules, 'Observation')).toEqual(
       ['read', 'vread', 'search', 'history', 'create', 'update', 'delete'].map(
@@ -122,8 +122,8 @@ describe('the words of an explanation', () => {
   });
 });
 
-describe('an explanation agrees with what happens', () => {
-  test('for what was deleted: who may delete but not read all learns of no deletion', async () => {
+describe('an explanation agrees with the real decisions', () => {
+  test('for deleted resources: a caller who can delete but not read the whole type learns of no deletion', async () => {
     const store = await storeOfClinic();
     await repositoryOf(store, systemCaller('clinic')).delete('Patient', 'girl');
     for (const [reading, allowed] of [
@@ -145,7 +145,7 @@ describe('an explanation agrees with what happens', () => {
     }
   });
 
-  test('for rules that ask the store: a chain that holds grants the resource', async () => {
+  test('for rules that ask the store: a matching chain grants the resource', async () => {
     const store = await storeOfClinic();
     const trusted = repositoryOf(store, systemCaller('clinic'));
     await trusted.update({ resourceType: 'Organization', id: 'north', name: 'North' });
@@ -173,7 +173,7 @@ describe('an explanation agrees with what happens', () => {
     }
   });
 
-  test('for trusted code, which every resource is open to', async () => {
+  test('for trusted code, which has access to every resource', async () => {
     const store = await storeOfClinic();
     const { interactions } = await explain(store, systemCaller('clinic'), 'Patient', 'girl');
     expect(Object.values(interactions).map(({ allowed }) => allowed)).toEqual(Array(7).fill(true));
@@ -207,7 +207,7 @@ describe('why a rule denies a resource', () => {
     'organization.name=North',
     'organization.partof.name=North',
     'general-practitioner.name=North',
-  ])('is shown in part only to those who read all that %s looks at', async (criteria) => {
+  ])('is shown in part, except to callers who read everything that %s uses', async (criteria) => {
     const store = new MemoryStore();
     const trusted = await system(store);
     await trusted.update({ resourceType: 'Organization', id: 'south', name: 'South' });
@@ -228,7 +228,7 @@ describe('why a rule denies a resource', () => {
     for (const askedBy of [narrow, half]) expect(await because(store, caller, 'boy', askedBy)).toEqual([[hidden]]);
   });
 
-  test('says what this library grants by itself', async () => {
+  test('shows the rights that this library grants by itself', async () => {
     const store = await storeOfClinic();
     const profile = { resourceType: 'Patient' as const, id: 'me' };
     const caller = await signedIn(store, { profile });
@@ -238,7 +238,7 @@ describe('why a rule denies a resource', () => {
     ]);
   });
 
-  test('says which rules for all types cannot be about this type', async () => {
+  test('shows which rules for all types cannot apply to this type', async () => {
     const store = await storeOfClinic();
     const caller = await signedIn(store, {
       rules: [{ resourceType: '*', criteria: '*?birthdate=2000' }],
@@ -262,7 +262,7 @@ describe('why a rule denies a resource', () => {
     }
   });
 
-  test('is explained to trusted code although a type has secrets', async () => {
+  test('is explained to trusted code even if a type has secrets', async () => {
     const store = await storeOfClinic();
     const client = { resourceType: 'ClientApplication' as const, id: 'app', name: 'App' };
     await repositoryOf(store, serverCaller('clinic')).update(client as never);

@@ -43,27 +43,27 @@ describe('hasField', () => {
 });
 
 describe('withoutFields', () => {
-  test('gives back the very object where nothing is hidden', () => {
+  test('returns the same object if nothing is hidden', () => {
     for (const path of ['photo', 'name.period', 'contact.name.given', 'maritalStatus.coding', 'resourceType', 'id']) {
       expect(withoutFields(patient, [path]), path).toBe(patient);
     }
   });
 
-  test('keeps what is beside a hidden part, and the very items that are not touched', () => {
+  test('keeps the neighbors of a hidden part, and the same item objects if they are unchanged', () => {
     const seen = withoutFields(patient, ['name.use']) as unknown as { name: unknown[]; contact: unknown };
     expect(seen.name).toEqual([expect.not.objectContaining({ use: 'usual' }), { family: 'D' }]);
     expect(seen.name[1]).toBe((patient as unknown as { name: unknown[] }).name[1]);
     expect(seen.contact).toBe((patient as unknown as { contact: unknown }).contact);
   });
 
-  test('leaves no shell of an object, in a list or alone', () => {
+  test('leaves no empty object, in a list or alone', () => {
     expect(without('contact.gender')).toMatchObject({ contact: [{ name: { family: 'E' } }] });
     expect(without('contact.name.family')).toMatchObject({ contact: [{ gender: 'male' }] });
     expect(without('contact.gender', 'contact.name')).not.toHaveProperty('contact');
     expect(without('maritalStatus.text')).not.toHaveProperty('maritalStatus');
   });
 
-  test('keeps the places of the siblings of primitives, and drops the list of which only places are left', () => {
+  test('keeps the positions of the siblings of primitives, and drops a list that has only positions left', () => {
     expect(without('name.given.id')).toMatchObject({
       name: [{ given: ['B', 'C'], _given: [null, { extension: [{ url: 'urn:x' }] }] }, {}],
     });
@@ -73,7 +73,7 @@ describe('withoutFields', () => {
     expect(without('birthDate.extension')).toHaveProperty('birthDate', '2001');
   });
 
-  test('passes over what is not an object', () => {
+  test('ignores values that are not objects', () => {
     const odd = {
       resourceType: 'Patient',
       id: 'p',
@@ -92,7 +92,7 @@ describe('withoutFields', () => {
   });
 });
 
-test('withElementsOf takes elements and their siblings from before, also where they were not there', () => {
+test('withElementsOf copies elements and their siblings from before, even if they were absent', () => {
   const after = {
     resourceType: 'Patient',
     id: 'p',
@@ -126,7 +126,7 @@ describe('masks', () => {
     expect(hiddenByAll(hidden.map((fields) => rule(fields)))).toEqual(byAll);
   });
 
-  test('inside are those of the rules that read', () => {
+  test('inside are the masks of the rules that read', () => {
     const outer = {
       resourceType: 'Basic',
       id: 'b',
@@ -150,7 +150,7 @@ describe('masks', () => {
     expect(seenBy(writesOnly)).toEqual(whole);
   });
 
-  test('of one of several resources inside leave the others, and all of them where nothing is hidden', () => {
+  test('of one of several contained resources keep the others, and all of them if nothing is hidden', () => {
     const [first, second] = [
       { resourceType: 'Patient', id: '1' },
       { resourceType: 'Patient', id: '2', gender: 'male' },
@@ -163,7 +163,7 @@ describe('masks', () => {
     expect(maskResource(outer, [rule([])], { model: R4, rulesFor: () => [rule(['photo'])] })).toBe(outer);
   });
 
-  test('that change nothing keep the row', () => {
+  test('that change nothing return the same row', () => {
     const row = { resource: patient, versionId: '1' };
     expect(withMasked(row, patient)).toBe(row);
     expect(withMasked(row, { ...patient })).not.toBe(row);
@@ -178,13 +178,13 @@ describe('a compartment', () => {
       : [criteria.kind];
   };
 
-  test('of a Patient is HL7’s, and of all Patients only itself', () => {
+  test('of a Patient is that of HL7, and the compartment of all Patients only the Patient itself', () => {
     expect(kinds('Patient', 'Patient')).toEqual(['id']);
     expect(kinds('Observation', 'Patient')).toEqual(expect.arrayContaining(['subject', 'performer']));
     expect(kinds('Organization', 'Patient')).toEqual(['none']);
   });
 
-  test('of another resource is itself, and what refers to it by any parameter that may', () => {
+  test('of another resource is the resource itself, and the resources that refer to it by any suitable parameter', () => {
     expect(kinds('Organization', 'Organization')).toEqual(expect.arrayContaining(['id', 'partof']));
     // A Patient belongs to an Organization without being one.
     expect(kinds('Patient', 'Organization')).toEqual(expect.arrayContaining(['organization', 'general-practitioner']));

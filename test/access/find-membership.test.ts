@@ -46,7 +46,7 @@ async function change(store: MemoryStore, name: string, elements: object): Promi
 const ANN_HERE: SignInIdentity = { project: 'clinic', user: 'ann' };
 const M: SignInIdentity = { membership: 'm' };
 
-describe('signing in says what is wrong', () => {
+describe('signing in reports its errors', () => {
   test.each<[string, Readonly<Record<string, object | null>>, SignInIdentity, SignInOptions?]>([
     ['project-missing: Project/nowhere does not exist', {}, { project: 'nowhere', user: 'ann' }],
     ['project-missing: Project/clinic is not active', { '|Project|clinic': { active: false } }, ANN_HERE],
@@ -134,7 +134,7 @@ describe('signing in says what is wrong', () => {
     expect(`${fault.code}: ${fault.message}`).toBe(`${code}: Sign-in needs the id of a ${NAMES[name]}`);
   });
 
-  test('and names the policy that is gone', async () => {
+  test('and names the policy that is missing', async () => {
     const store = await clinic({
       'clinic|ProjectMembership|m': { ...ANN, ...POLICY },
       'clinic|AccessPolicy|all': null,
@@ -144,12 +144,12 @@ describe('signing in says what is wrong', () => {
 });
 
 describe('signing in', () => {
-  test('takes the active membership where another one is not', async () => {
+  test('uses the active membership if another is inactive', async () => {
     const store = await clinic({ 'clinic|ProjectMembership|a': { ...ANN, active: false } });
     expect(await signIn(store, ANN_HERE)).toMatchObject({ membership: 'm' });
   });
 
-  test('ends by its signal, and by its time', async () => {
+  test('ends by its signal, and by its deadline', async () => {
     const store = await clinic();
     const { signal } = new AbortController();
     expect(await signIn(store, M, { signal })).toMatchObject({ membership: 'm' });
@@ -165,13 +165,13 @@ describe('signing in', () => {
     });
   });
 
-  test('binds by the policies of the membership, and by nothing where there are none', async () => {
+  test('applies the policies of the membership, or no policy if there are none', async () => {
     expect(await signIn(await clinic(), M)).toMatchObject({ bound: false });
     const store = await clinic({ 'clinic|ProjectMembership|m': { ...ANN, ...POLICY } });
     expect(await signIn(store, M)).toMatchObject({ bound: true });
   });
 
-  test('again demands a policy where the first time did; a copy of the caller has no such demand', async () => {
+  test('demands a policy again if the first sign-in did; a copy of the caller has no such demand', async () => {
     const store = await clinic({ 'clinic|ProjectMembership|m': { ...ANN, ...POLICY } });
     const caller = await signIn(store, M, { requirePolicy: true });
     await change(store, 'clinic|ProjectMembership|m', ANN);

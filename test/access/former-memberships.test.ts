@@ -63,7 +63,7 @@ test('the former profiles are those of this user in this project', async () => {
   expect(await formerProfiles(store, 'clinic', 'nobody', undefined)).toEqual([]);
 });
 
-test('a profile gives %profile, and %patient where it is one or acts for one', () => {
+test('a profile sets %profile, and %patient if it is a patient or acts for a patient', () => {
   const given = (profile: object): unknown => Object.fromEntries(ownParameters(profile as AnyResource));
   const own = (type: string): object[] => [{ kind: 'reference', type, id: '1' }];
   expect(given({ resourceType: 'Patient', id: '1' })).toEqual({ profile: own('Patient'), patient: own('Patient') });

@@ -35,7 +35,7 @@ async function granted(
   return Object.fromEntries([...before].map(([reference, row]) => [reference, [...row.rules]]));
 }
 
-test('rules about the members of the project grant what is written to those members, and to no others', async () => {
+test('rules about the members of the project grant writes to those members, and to no others', async () => {
   const members: AccessRule = { ...unrestrictedRule('members'), criteria: MEMBER_USERS };
   const named: AccessRule = { ...unrestrictedRule('named'), criteria: { kind: 'id', ids: ['bob'] } };
   const before = await granted([members, named], { kind: 'id', ids: ['ann'] });
@@ -45,7 +45,7 @@ test('rules about the members of the project grant what is written to those memb
   expect(before['User/ann']![0]).toBe(members);
 });
 
-test('rules that mention no members need none', async () => {
+test('rules that do not mention members need no members', async () => {
   const rule = unrestrictedRule('everything');
   expect(await granted([rule], undefined)).toEqual({ 'User/ann': [rule], 'User/bob': [rule] });
 });

@@ -61,7 +61,7 @@ async function granted(
 }
 
 describe('the rules that grant resources', () => {
-  test('are those whose criteria each of them matches', async () => {
+  test('are the rules whose criteria match', async () => {
     const rules = [
       rule(ALL),
       rule(male),
@@ -85,7 +85,7 @@ describe('the rules that grant resources', () => {
     expect(counting.takeCalls()).toEqual([]);
   });
 
-  test('ask the store about every id that is named, whatever was found', async () => {
+  test('ask the store about every named id, whether it was found or not', async () => {
     const asked: unknown[] = [];
     const watched = storeWith(store, {
       search: (query, options) => (
@@ -101,7 +101,7 @@ describe('the rules that grant resources', () => {
     expect(asked).toEqual(Array(2).fill(['clinic', 'Patient', and([{ kind: 'id', ids }, observed])]));
   });
 
-  test('do not grant by a chain what was not asked about', async () => {
+  test('do not grant a resource by a chain if the store was not asked about it', async () => {
     expect(await granted([rule(observed), rule(female), rule(not(observed))], store, [])).toEqual([[], [1]]);
   });
 
@@ -125,7 +125,7 @@ describe('a version that is written between the read and the searches', () => {
     return { store: storeWith(store, { search }), count: () => searches };
   }
 
-  test('takes the place of the older one, and is judged itself', async () => {
+  test('replaces the older version, and is judged itself', async () => {
     const { store: late, count } = interrupted((search) => (search === 1 ? write('male') : Promise.resolve()));
     const rules = [rule(male), rule(female), rule(observed), rule(ALL)];
     const [boy, girl] = await grantsOf(late, 'clinic', 'Patient', rules, rows);
@@ -136,7 +136,7 @@ describe('a version that is written between the read and the searches', () => {
     expect(count()).toBe(1);
   });
 
-  test('is searched for again, until all rules judge the same one', async () => {
+  test('is searched again, until all rules judge the same version', async () => {
     const { store: late, count } = interrupted((search) => (search === 2 ? write('other') : Promise.resolve()));
     const rules = [rule(observed), rule(known)];
     const [, girl] = await grantsOf(late, 'clinic', 'Patient', rules, rows);
@@ -145,7 +145,7 @@ describe('a version that is written between the read and the searches', () => {
     expect(count()).toBe(4);
   });
 
-  test('is searched for three times at most; then the newest counts, and rules that saw another do not grant it', async () => {
+  test('is searched three times at most; then the newest counts, and rules that saw another version do not grant it', async () => {
     const { store: late, count } = interrupted((search) => (search % 2 === 0 ? write('other') : Promise.resolve()));
     const rules = [rule(observed), rule(known)];
     const [, girl] = await grantsOf(late, 'clinic', 'Patient', rules, rows);
@@ -154,7 +154,7 @@ describe('a version that is written between the read and the searches', () => {
     expect(girl!.rules).toEqual([rules[1]]);
   });
 
-  test('that the rule does not grant leaves the older one without that rule', async () => {
+  test('that the rule does not grant leaves the older version without that rule', async () => {
     const { store: late } = interrupted((search) => (search === 1 ? write('other') : Promise.resolve()));
     const rules = [rule(and([female, observed])), rule(female)];
     const [, girl] = await grantsOf(late, 'clinic', 'Patient', rules, rows);
@@ -164,7 +164,7 @@ describe('a version that is written between the read and the searches', () => {
 });
 
 describe('rules that hide the same fields', () => {
-  test('become one, which grants what each of them grants', () => {
+  test('become one rule, which grants what each of them grants', () => {
     const rules = [rule(male, 'name'), rule(observed), rule(female, 'name'), rule(known, 'name', 'active')];
     const joined = joinedByFields(rules);
     expect(joined).toEqual([{ ...rules[0], criteria: or([male, female]) }, rules[1], rules[3]]);
@@ -174,7 +174,7 @@ describe('rules that hide the same fields', () => {
   });
 });
 
-describe('what a search found', () => {
+describe('a resource that a search found', () => {
   async function masked(rules: readonly AccessRule[], over: ResourceStore = store): Promise<AnyResource[]> {
     const all = { model: R4, rulesFor: () => rules };
     return (await maskFound(over, 'clinic', 'Patient', rules, all, rows)).map(({ resource }) => resource);
@@ -187,7 +187,7 @@ describe('what a search found', () => {
         .join(),
     );
 
-  test('is without what all its rules hide, and no rule is asked about', async () => {
+  test('lacks the fields that all its rules hide, without asking any rule', async () => {
     const counting = countCalls(store);
     const rules = [rule(observed, 'birthDate'), rule(male, 'birthDate')];
     expect(fields(await masked(rules, counting.store))).toEqual(['active,gender', 'active,gender']);
@@ -198,14 +198,14 @@ describe('what a search found', () => {
     expect(counting.takeCalls()).toEqual([]);
   });
 
-  test('is whole where one rule shows everything of everyone, and no rule is asked about', async () => {
+  test('is whole if one rule shows all fields of all resources, without asking any rule', async () => {
     const counting = countCalls(store);
     const rules = [rule(observed, 'birthDate'), rule(ALL), rule(male, 'active')];
     expect(fields(await masked(rules, counting.store))).toEqual(['active,birthDate,gender', 'active,birthDate,gender']);
     expect(counting.takeCalls()).toEqual([]);
   });
 
-  test('shows each resource as the rules that grant it do', async () => {
+  test('is shown as the rules that grant it allow', async () => {
     const rules = [rule(male, 'birthDate'), rule(observed, 'active'), rule(female, 'active', 'birthDate')];
     expect(fields(await masked(rules))).toEqual(['active,gender', 'birthDate,gender']);
     expect(fields(await masked([rule(ALL, 'birthDate'), rule(observed, 'active')]))).toEqual([
@@ -214,7 +214,7 @@ describe('what a search found', () => {
     ]);
   });
 
-  test('hides what any rule hides where the resource has changed since, or no rule grants it any more', async () => {
+  test('hides the fields that any rule hides if it has changed since, or if no rule grants it any more', async () => {
     const rules = [rule(observed, 'active'), rule(male, 'birthDate')];
     const change = storeWith(store, {
       async search(query, options) {
@@ -253,13 +253,13 @@ describe('"members of the project" in criteria', () => {
   const resolved = (criteria: Criteria, over: ResourceStore = store): Promise<Criteria> =>
     resolveMemberUsers(over, systemCaller('clinic'), criteria, undefined);
 
-  test('become the ids of the Users of the memberships, wherever they stand', async () => {
+  test('become the ids of the Users of the memberships, at any position', async () => {
     expect(await resolved(MEMBER_USERS)).toEqual(MEMBERS);
     expect(await resolved(and([male, MEMBER_USERS]))).toEqual(and([male, MEMBERS]));
     expect(await resolved(or([male, and([MEMBER_USERS, female])]))).toEqual(or([male, and([MEMBERS, female])]));
   });
 
-  test('are looked up only where they stand in the criteria', async () => {
+  test('are looked up only if they are in the criteria', async () => {
     const { store: counted, takeCalls } = countCalls(store);
     for (const criteria of [male, not(male), and([male, or([female, observed])]), ALL]) {
       expect(await resolved(criteria, counted)).toBe(criteria);

@@ -27,7 +27,7 @@ async function setUp(rules: readonly RuleJson[], content: readonly Json[]) {
   return { store, caller, repository, codeOf, storedAt };
 }
 
-test('one form of a choice guards them all', async () => {
+test('one form of a choice guards all forms', async () => {
   const { repository, codeOf, storedAt } = await setUp(
     [{ resourceType: 'Observation', hiddenFields: ['valueQuantity'] }],
     [
@@ -43,7 +43,7 @@ test('one form of a choice guards them all', async () => {
   expect(await storedAt('Observation', 'with')).toMatchObject({ status: 'amended', valueQuantity: { value: 3 } });
 });
 
-test('strict validation judges what was sent, not what is hidden', async () => {
+test('strict validation judges the sent elements, not the hidden elements', async () => {
   const { repository, codeOf, storedAt } = await setUp(
     [{ resourceType: 'Observation', hiddenFields: ['code', 'contained'] }],
     [
@@ -70,7 +70,7 @@ test('strict validation judges what was sent, not what is hidden', async () => {
   );
 });
 
-test('a rule guards what another rule shows, and a writer that may not read learns nothing by repeating', async () => {
+test('a rule guards elements that another rule shows, and a writer that cannot read learns nothing by repeating a value', async () => {
   const name = [{ family: 'A', given: ['B'] }];
   const { caller, store, repository, codeOf, storedAt } = await setUp(
     [
@@ -103,7 +103,7 @@ test('a rule guards what another rule shows, and a writer that may not read lear
   expect(await storedAt('Observation', 'o')).toMatchObject({ status: 'final', language: 'en', component: [{ code, valueString: 'x' }] }); // prettier-ignore
 });
 
-test('meta is compared without what a server sets', async () => {
+test('meta is compared without the elements that a server sets', async () => {
   const tag = [{ code: 't' }];
   const { repository, codeOf, storedAt } = await setUp(
     [{ resourceType: 'Patient', hiddenFields: ['meta.tag'] }],
@@ -117,7 +117,7 @@ test('meta is compared without what a server sets', async () => {
   expect(await storedAt('Patient', 'p')).toMatchObject({ active: false, meta: { tag } });
 });
 
-test('what is hidden in resources of a type is not set inside others', async () => {
+test('hidden elements of a type cannot be set inside other resources', async () => {
   const { repository, codeOf } = await setUp(
     [{ resourceType: 'Observation' }, { resourceType: 'Patient', hiddenFields: ['birthDate'] }],
     [],

@@ -53,13 +53,13 @@ async function guarded(rules: readonly object[]): Promise<GuardedStore & { takeC
 const ids = ({ matches }: SearchPage): (string | undefined)[] => matches.map(({ resource }) => resource.id);
 const all = (type: string, more: object = {}) => ({ type, criteria: ALL, ...more });
 
-test('there is no store without a caller', () => {
+test('a guarded store needs a caller', () => {
   expect(() => guardStore(new MemoryStore(), {} as Caller)).toThrow(
     expect.objectContaining({ code: 'unauthenticated' }) as Error,
   );
 });
 
-test('there is no store for a member who signed in over other definitions', async () => {
+test('a member who signed in over other definitions gets no guarded store', async () => {
   const store = await world();
   const { kind: _kind, ...facts } = await signedIn(store);
   const other = memberCaller({ ...facts, rules: { ...facts.rules, model: {} as FhirModel } });
@@ -74,7 +74,7 @@ test('there is no store for a member who signed in over other definitions', asyn
 });
 
 describe('a member finds', () => {
-  test('what its rules grant, without what they hide', async () => {
+  test('the resources that its rules grant, without hidden fields', async () => {
     const store = await guarded([
       { resourceType: 'Patient', criteria: 'Patient?gender=male', hiddenFields: ['birthDate'] },
     ]);
@@ -84,7 +84,7 @@ describe('a member finds', () => {
     expect(page.matches[0]!.resource).not.toHaveProperty('birthDate');
   });
 
-  test('by reference what its rules grant, a page for each target, without what they hide', async () => {
+  test('by reference the resources that its rules grant, a page for each target, without hidden fields', async () => {
     const store = await guarded([
       { resourceType: 'Observation', criteria: 'Observation?subject=Patient/boy', hiddenFields: ['subject.display'] },
     ]);
@@ -98,7 +98,7 @@ describe('a member finds', () => {
     expect(ids(await store.search(all('Observation')))).toEqual(['about-boy', 'about-girl']);
   });
 
-  test('nothing where no rule grants a search, and the store is not asked', async () => {
+  test('nothing if no rule grants a search, without asking the store', async () => {
     for (const rules of [
       [{ resourceType: 'Patient', interaction: ['read'] }],
       [{ resourceType: 'Patient', criteria: 'Patient?organization=%ward' }],
@@ -115,7 +115,7 @@ describe('a member finds', () => {
     }
   });
 
-  test('through a chain what its rules for the other type grant a search of', async () => {
+  test('through a chain only resources that its rules for the other type let it search', async () => {
     const chain: Criteria = { kind: 'chain', parameter: 'subject', type: 'Patient', of: ALL };
     const rules = [{ resourceType: 'Observation' }, { resourceType: 'Patient', criteria: 'Patient?gender=male' }];
     expect(ids(await (await guarded(rules)).search({ type: 'Observation', criteria: chain }))).toEqual(['about-boy']);
@@ -132,7 +132,7 @@ describe('a member finds', () => {
 });
 
 describe('trusted code finds', () => {
-  test('everything of its project but secrets, inside of resources as well', async () => {
+  test('everything in its project except secrets, also inside of resources', async () => {
     const store = guardStore(await world(), systemCaller('clinic'));
     const page = await store.search(all('List', { total: true }));
     expect(page.total).toBe(1);
@@ -146,7 +146,7 @@ describe('trusted code finds', () => {
     expect(ids(await store.search(about))).toEqual(['about-boy']);
   });
 
-  test('above projects what the whole server has', async () => {
+  test('everything of the server above projects', async () => {
     const store = await world();
     expect(ids(await guardStore(store, serverCaller()).search(all('Project')))).toEqual(['clinic']);
     expect(ids(await guardStore(store, systemCaller('other')).search(all('Project')))).toEqual([]);
@@ -208,20 +208,20 @@ describe('the elements that a call needs', () => {
   const PART = 'birthDate,id,resourceType';
   const WHOLE = 'birthDate,gender,id,meta,resourceType';
 
-  test('reach the store where no rule is decided from the resource', async () => {
+  test('reach the store if no rule is decided from the resource', async () => {
     expect(await parts([{ resourceType: 'Patient' }])).toEqual([PART, PART, PART, PART]);
     expect(await parts([{ resourceType: 'Patient', hiddenFields: ['birthDate'] }])).toEqual(
       Array.from({ length: 4 }, () => 'id,resourceType'),
     );
   });
 
-  test('do not reach it where a read is decided from other elements', async () => {
+  test('do not reach the store if a read is decided from other elements', async () => {
     const boys = { resourceType: 'Patient', criteria: 'Patient?gender=male' };
     expect(await parts([boys])).toEqual([WHOLE, PART]);
     expect(await parts([boys, { resourceType: 'Patient' }])).toEqual([WHOLE, WHOLE, PART, PART]);
   });
 
-  test('do not reach it where other elements decide which fields a result has', async () => {
+  test('do not reach the store if other elements decide which fields a result has', async () => {
     const boys = { resourceType: 'Patient', criteria: 'Patient?gender=male', hiddenFields: ['address'] };
     const girls = { resourceType: 'Patient', criteria: 'Patient?gender=female', hiddenFields: ['birthDate'] };
     const others = 'gender,id,meta,resourceType';

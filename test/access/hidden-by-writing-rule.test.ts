@@ -6,7 +6,7 @@ overStores('a field that one rule shows and the rule for writing hides', (open) 
   test.each([
     ['changed', { birthDate: '2000-02-02' }],
     ['removed', { birthDate: undefined }],
-  ])('stays as it was where an update has it %s', async (_, change) => {
+  ])('is unchanged if an update has it %s', async (_, change) => {
     const store = open();
     const trusted = await system(store);
     const stored: Patient = { resourceType: 'Patient', id: 'p', active: true, birthDate: '1970-01-01' };

@@ -46,7 +46,7 @@ describe('a resource without hidden fields', () => {
     expect(withoutFields(patient, fieldPaths(R4, 'Patient', field))).toEqual(expected);
   });
 
-  test('keeps its type and id, and the original as it was', () => {
+  test('keeps its type and id, and leaves the original unchanged', () => {
     const before = structuredClone(patient);
     expect(withoutFields(patient, ['id', 'resourceType', 'name'])).toMatchObject({ resourceType: 'Patient', id: 'p' });
     expect(patient).toEqual(before);
@@ -110,12 +110,12 @@ describe('a question within rules', () => {
     expect(ask('gender=male', rules)).toMatchObject({ kind: 'match', parameter: 'gender' });
   });
 
-  test('asks each rule for what that rule shows', () => {
+  test('asks each rule about the fields that this rule shows', () => {
     const found = ask('birthdate=2001', { Patient: [only('1', 'birthDate'), only('2')] });
     expect(found).toMatchObject({ kind: 'and', of: [{ parameter: 'birthdate' }, { kind: 'id', ids: ['2'] }] });
   });
 
-  test('reaches by chains only what may be seen in its turn, with what is hidden there', () => {
+  test('leads through chains only to visible resources, without their hidden fields', () => {
     const query = 'subject:Patient.birthdate=2001';
     expect(ask(query, { Observation: [hide()] }, 'Observation')).toEqual(NONE);
     expect(ask(query, { Observation: [hide()], Patient: [hide('birthDate')] }, 'Observation')).toEqual(NONE);
@@ -126,7 +126,7 @@ describe('a question within rules', () => {
     });
   });
 
-  test('reaches by _has only what may be seen, through references that are', () => {
+  test('leads through _has only to visible resources, by visible references', () => {
     const query = '_has:Observation:subject:status=final';
     expect(ask(query, { Patient: [hide()] })).toEqual(NONE);
     expect(ask(query, { Patient: [hide()], Observation: [hide('subject')] })).toEqual(NONE);
@@ -137,7 +137,7 @@ describe('a question within rules', () => {
     });
   });
 
-  test('enters contained resources only where these may be seen', () => {
+  test('leads into contained resources only if these are visible', () => {
     const query = 'subject:Patient.birthdate=2001';
     const rules = (...hidden: string[]): { [type: string]: readonly AccessRule[] } => ({
       Observation: [hide(...hidden)],
@@ -149,7 +149,7 @@ describe('a question within rules', () => {
     expect(ask('composition.title=x', { Bundle: [hide('entry')], Composition: [hide()] }, 'Bundle')).toEqual(NONE);
   });
 
-  test('does not tell of a hidden display whether it is there', () => {
+  test('does not reveal whether a hidden display exists', () => {
     const rules = { Observation: [hide('subject.display')] };
     expect(ask('subject:missing=true', rules, 'Observation')).toMatchObject({
       kind: 'and',
@@ -158,7 +158,7 @@ describe('a question within rules', () => {
     expect(ask('subject=Patient/1', rules, 'Observation')).toMatchObject({ kind: 'match', parameter: 'subject' });
   });
 
-  test('finds nothing where no rule is', () => {
+  test('finds nothing without a rule', () => {
     expect(restrict(R4, ALL, 'Patient', [], () => null)).toEqual(NONE);
   });
 });
@@ -182,7 +182,7 @@ overStores('hidden fields', (open) => {
     ['_sort=-birthdate', ['a', 'b', 'c']],
     ['_sort=birthdate,family', ['c', 'b', 'a']],
     ['_has:Observation:subject:patient.birthdate=2001-01-01', []],
-  ])('tell nothing by %s', async (query, expected) => {
+  ])('are not revealed by %s', async (query, expected) => {
     const store = open();
     const trusted = await system(store);
     for (const patient of PATIENTS) await trusted.update(patient);
@@ -245,7 +245,7 @@ overStores('hidden fields', (open) => {
     expect(await found(displayHidden, 'encounter:missing=false')).toBe(0);
   });
 
-  test('of one rule are seen where another rule shows them', async () => {
+  test('of one rule are seen if another rule shows them', async () => {
     const store = open();
     const trusted = await system(store);
     for (const patient of PATIENTS) await trusted.update(patient);

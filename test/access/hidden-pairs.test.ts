@@ -77,7 +77,7 @@ const attempts = fc.array(
   { minLength: 6, maxLength: 6 },
 );
 
-test('worlds that differ in what a caller is not shown answer its writes alike', async () => {
+test('two data sets that differ only in what a caller cannot see give the same answers to its writes', async () => {
   let [accepted, refused] = [0, 0];
   await fc.assert(
     fc.asyncProperty(setups, stored, attempts, fc.boolean(), async (setup, content, all, strictMode) => {

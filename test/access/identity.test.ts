@@ -38,7 +38,7 @@ async function enrol(
 }
 
 overStores('an external id', (open) => {
-  test('names the member of a project, exactly', async () => {
+  test('names exactly the member of a project', async () => {
     const store = open();
     await system(store);
     await enrol(store, 'clinic', 'ann', { externalId: EXTERNAL });
@@ -65,7 +65,7 @@ overStores('an external id', (open) => {
     expect([fault.code, fault.message]).toEqual(['membership-missing', 'No such member in any project']);
   });
 
-  test('alone is refused where several projects fit, without a word about them', async () => {
+  test('alone is refused if several projects fit, without naming them', async () => {
     const store = open();
     await system(store);
     await system(store, 'other');
@@ -92,7 +92,7 @@ overStores('an external id', (open) => {
     expect(await codeOf(signIn(store, { externalId: EXTERNAL }))).toMatch(/^(membership-inactive|project-missing)$/);
   });
 
-  test('follows the membership: taken away, it names nobody; given to another, that one', async () => {
+  test('follows the membership: a removed id names nobody, and a reassigned id names the new member', async () => {
     const store = open();
     await system(store);
     await enrol(store, 'clinic', 'ann', { externalId: EXTERNAL });
@@ -151,7 +151,7 @@ overStores('the memberships of a person', (open) => {
     expect(await codeOf(listMemberships({ user: 'Patient/1' }, { store }))).toBe('invalid');
   });
 
-  test('are found where the directory was written by an older version, which named nobody', async () => {
+  test('are found if the directory was written by an older version, without identities', async () => {
     const store = open();
     await system(store, 'north');
     await system(store, 'south');
@@ -191,7 +191,7 @@ async function annAt(store: ResourceStore, more: Partial<ProjectMembership> = {}
 }
 
 overStores('a member', (open) => {
-  test('reads its own User, membership and project, and those of nobody else', async () => {
+  test('reads its own User, membership and project, and no others', async () => {
     const store = open();
     const caller = await annAt(store);
     const mine = repositoryOf(store, caller);
@@ -227,7 +227,7 @@ overStores('a member', (open) => {
     });
   });
 
-  test('who is administrator sees settings, and never secrets', async () => {
+  test('of an administrator sees settings, and never secrets', async () => {
     const store = open();
     const caller = await annAt(store, { admin: true });
     const { project, membership } = await whoAmI(caller, { store });
@@ -240,7 +240,7 @@ overStores('a member', (open) => {
     });
   });
 
-  test('asks who it is', async () => {
+  test('finds out who it is', async () => {
     const store = open();
     const caller = await annAt(store);
     const found = await whoAmI(caller, { store });
@@ -274,7 +274,7 @@ describe('who am I', () => {
     expect(await codeOf(whoAmI(undefined as never, { store }))).toBe('unauthenticated');
   });
 
-  test('is one read with the signal of the call, and is recorded with what it showed', async () => {
+  test('is one read with the signal of the call, and its record has the shown resources', async () => {
     const store = new MemoryStore();
     const caller = await annAt(store);
     const given: unknown[] = [];
@@ -297,7 +297,7 @@ describe('who am I', () => {
     ]);
   });
 
-  test('names what is gone', async () => {
+  test('names the missing resource', async () => {
     const store = new MemoryStore();
     const caller = await annAt(store);
     const remove = (project: string, type: string, id: string): Promise<unknown> =>

@@ -49,7 +49,7 @@ const POLICIES = {
   negated: [{ resourceType: 'Observation', criteria: 'Observation?subject:Patient.gender:not=male' }],
 } satisfies { readonly [member: string]: AccessPolicy['resource'] };
 
-test('members whose policies use a parameter that is indexed again cannot sign in until it is complete', async () => {
+test('members with policies that use a parameter under reindexing cannot sign in until it is complete', async () => {
   const database = new Database(':memory:');
   await clinic(database, POLICIES);
   const store = new SqliteStore(database, { ...MANUAL, model: OTHER });
@@ -66,7 +66,7 @@ test('members whose policies use a parameter that is indexed again cannot sign i
   }
 });
 
-test('patients cannot while a parameter of their compartment is not complete', async () => {
+test('patients cannot sign in while a parameter of their compartment is incomplete', async () => {
   const database = new Database(':memory:');
   await clinic(database, POLICIES);
   const model = modelWith('Observation', { subject: { expression: 'Observation.subject | Observation.focus' } });
@@ -79,7 +79,7 @@ test('patients cannot while a parameter of their compartment is not complete', a
 });
 
 test.each(['chained', 'negated'] as const)(
-  'a caller that signed in before (%s) is refused, and shown nothing, where its policy uses such a parameter',
+  'a caller that signed in before (%s) is refused, and sees nothing, if its policy uses such a parameter',
   async (member) => {
     const database = new Database(':memory:');
     const store = await clinic(database, POLICIES);

@@ -204,7 +204,7 @@ describe.each([
     expect(await store.verify()).toMatchObject({ problems: [] });
   });
 
-  test('where it is stored, and found again letter by letter', async () => {
+  test('if stored, and is found again exactly', async () => {
     for (const text of texts.filter((one) => !one.includes('\0'))) {
       const made = await repository.create<Patient>({
         resourceType: 'Patient',

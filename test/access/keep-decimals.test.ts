@@ -21,7 +21,7 @@ function stored(shown: AnyResource, asked: AnyResource, paths = VALUE): string {
   return stringifyJson(withDecimalsOf(shown, asked, paths));
 }
 
-describe('a decimal that its writer may not change is stored as it was written before', () => {
+describe('a decimal that its writer cannot change keeps its stored text', () => {
   test.each([
     ['1.00', '1'],
     ['1', '1.00'],
@@ -31,7 +31,7 @@ describe('a decimal that its writer may not change is stored as it was written b
     expect(stored(quantity(shown), quantity(asked))).toBe(stringifyJson(quantity(shown)));
   });
 
-  test('only at the paths given', () => {
+  test('only at the given paths', () => {
     expect(stored(quantity('1.00'), quantity('1'), [])).toBe(stringifyJson(quantity('1')));
     expect(stored(quantity('1.00'), quantity('1'), ['referenceRange.low.value'])).toBe(stringifyJson(quantity('1')));
     const both = (value: string): string =>
@@ -41,7 +41,7 @@ describe('a decimal that its writer may not change is stored as it was written b
     );
   });
 
-  test('in a whole element, its extensions included', () => {
+  test('in a whole element, including its extensions', () => {
     const whole = (value: string): string =>
       `,"valueQuantity":{"value":${value}},"_valueInteger":{"extension":[{"url":"u","valueDecimal":${value}}]}`;
     expect(stored(observation(whole('3.0')), observation(whole('3')), ['valueQuantity', 'valueInteger'])).toBe(
@@ -49,7 +49,7 @@ describe('a decimal that its writer may not change is stored as it was written b
     );
   });
 
-  test('and what only one of the two has stays as it was asked for', () => {
+  test('and elements that only one side has are stored as sent', () => {
     expect(stored(observation(',"component":[]'), quantity('1.00'))).toBe(stringifyJson(quantity('1.00')));
     expect(stored(quantity('1.00'), observation(',"status":"final"'))).toBe(
       '{"resourceType":"Observation","status":"final"}',
@@ -80,7 +80,7 @@ describe('a decimal that its writer may not change is stored as it was written b
     expect(keys(value, `${value}${range}`, 'referenceRange')).toEqual(['valueQuantity', 'referenceRange']);
   });
 
-  test('and without a decimal text on either side it is the very resource', () => {
+  test('and without a decimal text on either side it is the same resource object', () => {
     const asked = quantity('1.5');
     expect(withDecimalsOf(quantity('1.5'), asked, VALUE)).toBe(asked);
     const other = quantity('1.00');
@@ -88,7 +88,7 @@ describe('a decimal that its writer may not change is stored as it was written b
   });
 });
 
-test('a readonly field keeps its decimals, a field beside it takes those of the writer', () => {
+test('a readonly field keeps its decimals, the next field takes those of the writer', () => {
   const both = (value: string): AnyResource =>
     observation(`,"valueQuantity":{"value":${value}},"component":[{"valueQuantity":{"value":${value}}}]`);
   const fixed = {

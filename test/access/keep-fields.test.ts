@@ -27,7 +27,7 @@ function refusal(type: string, field: string): unknown {
 }
 
 describe('guarded elements', () => {
-  test('are the heads of hidden fields of every rule, and the secrets of the type', () => {
+  test('are the first elements of the hidden fields of every rule, and the secrets of the type', () => {
     const rules: AccessRules = {
       model: R4,
       rulesFor: () => [unrestrictedRule('one', ['name.given']), unrestrictedRule('two', ['birthDate'])],
@@ -37,14 +37,14 @@ describe('guarded elements', () => {
     expect([...guardedElements('Patient', hiding({}))]).toEqual([]);
   });
 
-  test('are every form of a choice, and never what names the resource', () => {
+  test('are all forms of a choice, and never the type or the id', () => {
     const forms = [...guardedElements('Patient', hiding({ Patient: ['deceasedBoolean'] }))].sort();
     expect(forms).toEqual(['deceasedBoolean', 'deceasedDateTime']);
     const rules = hiding({ Patient: ['resourceType', 'id', 'id.extension', 'status'] });
     expect([...guardedElements('Patient', rules)]).toEqual(['status']);
   });
 
-  test('are found once per type, and a name that is not a type has its own and is not kept', () => {
+  test('are found once per type; an unknown name has its own, which are not kept', () => {
     let asked = 0;
     const rules: AccessRules = {
       model: R4,
@@ -64,7 +64,7 @@ describe('guarded elements', () => {
   });
 });
 
-test('resources inside are found at every depth, and only where resources stand', () => {
+test('resources inside are found at every depth, and only at positions of resources', () => {
   const inner = { resourceType: 'Patient', id: 'inner' };
   const contained = { resourceType: 'Bundle', id: 'b', entry: [{ resource: inner }] };
   const outer = {
@@ -98,14 +98,14 @@ describe('assertGuarded', () => {
     expect(() => assertGuarded(observation({ _note: [] }), null, rules)).toThrow(refusal('Observation', 'note'));
   });
 
-  test('keeps a guarded element that stays as it is shown', () => {
+  test('keeps a guarded element that is sent as it is shown', () => {
     const shown = observation({ note: [{ text: 'seen' }] });
     expect([...assertGuarded(observation({ note: [{ text: 'seen' }] }), shown, rules)]).toEqual(['note']);
     expect(() => assertGuarded(observation({ note: [{ text: 'other' }] }), shown, rules)).toThrow(FhirError);
     expect(() => assertGuarded(observation(), shown, rules)).toThrow(refusal('Observation', 'note'));
   });
 
-  test('keeps resources inside as they are shown, where something of their types is guarded', () => {
+  test('keeps contained resources as they are shown, if elements of their types are guarded', () => {
     const shown = observation({ contained: [open, closed] });
     expect([...assertGuarded(observation({ contained: [open, closed] }), shown, rules)]).toEqual(['note', 'contained']);
     for (const contained of [[open], [open, { ...closed, active: true }], [], undefined]) {
@@ -115,14 +115,14 @@ describe('assertGuarded', () => {
     }
   });
 
-  test('leaves resources inside free, where nothing of their types is guarded', () => {
+  test('lets contained resources change, if no element of their types is guarded', () => {
     const shown = observation({ contained: [open] });
     expect([...assertGuarded(observation({ contained: [{ ...open, name: 'x' }] }), shown, rules)]).toEqual(['note']);
     expect([...assertGuarded(observation({ contained: [closed] }), shown, rules)]).toEqual(['note']);
     expect([...assertGuarded(observation({ contained: [closed] }), null, rules)]).toEqual([]);
   });
 
-  test.each(['birthDate', 'gender'])('refuses %s in a resource inside, alone of what is guarded', (name) => {
+  test.each(['birthDate', 'gender'])('refuses %s in a contained resource, the only guarded element', (name) => {
     const contained = [{ ...closed, [name]: 'x' }];
     for (const shown of [null, observation({ contained: [open] })]) {
       expect(() => assertGuarded(observation({ contained }), shown, rules)).toThrow(
@@ -131,7 +131,7 @@ describe('assertGuarded', () => {
     }
   });
 
-  test('judges a guarded head as one element, and not by the resources in it', () => {
+  test('compares a guarded element as a whole, without the resources in it', () => {
     const all = hiding({ Observation: ['contained'], Patient: ['birthDate'] });
     const shown = observation({ contained: [closed] });
     expect([...assertGuarded(shown, shown, all)]).toEqual(['contained']);
@@ -139,7 +139,7 @@ describe('assertGuarded', () => {
     expect([...assertGuarded(bornInside, bornInside, hiding({ Observation: ['contained'] }))]).toEqual(['contained']);
   });
 
-  test('compares of meta what a server does not set', () => {
+  test('compares meta without the elements that a server sets', () => {
     const meta = hiding({ Patient: ['meta.tag'] });
     const patient = (value: unknown): AnyResource => resource('Patient', { meta: value });
     const set = { versionId: '1', lastUpdated: 'x', project: 'p', author: { reference: 'User/1' } };
@@ -163,7 +163,7 @@ describe('keepFields', () => {
     return result instanceof FhirError ? result : { ...result, kept: [...result.kept] };
   };
 
-  test('on creation refuses a value of a readonly field', () => {
+  test('refuses a value of a readonly field at creation', () => {
     const created = resource('Patient', { gender: 'male', name: [{ family: 'A' }] });
     const readonly = ['birthDate', 'name.given'];
     expect(keep(created, { readonly }, null)).toEqual({ after: created, kept: [] });
@@ -171,34 +171,34 @@ describe('keepFields', () => {
     expect(keep(created, { readonly: ['name.family'] }, null)).toEqual(refusal('Patient', 'name.family'));
   });
 
-  test('of what the writer is not shown at all refuses a value as on creation', () => {
+  test('refuses a value that the writer cannot see at all, as at creation', () => {
     const asked = resource('Patient', { id: 'p', gender: 'female' });
     expect(keep(asked, { shown: null, readonly: ['birthDate'] })).toEqual({ after: asked, kept: [] });
     expect(keep(asked, { shown: null, readonly: ['gender'] })).toEqual(refusal('Patient', 'gender'));
   });
 
-  test('stores the very resource that was sent where nothing is fixed', () => {
+  test('stores the sent resource object unchanged if nothing is fixed', () => {
     const asked = resource('Patient', { id: 'p' });
     const result = keepFields(R4, before, asked, { kept: new Set(), readonly: [], shown: before, unread: false });
     expect(result).toHaveProperty('after', asked);
     expect((result as { after: unknown }).after).toBe(asked);
   });
 
-  test('puts back kept elements, whatever was sent of them', () => {
+  test('restores kept elements, whatever the writer sent', () => {
     const asked = resource('Patient', { id: 'p', gender: 'female', birthDate: '1999' });
     const kept = new Set(['birthDate']);
     const after = { ...asked, birthDate: '1970' };
     expect(keep(asked, { kept, readonly: ['birthDate'] })).toEqual({ after, kept: ['birthDate'] });
   });
 
-  test('lets a writer repeat or leave out a readonly field that it reads', () => {
+  test('lets a writer repeat or omit a readonly field that it reads', () => {
     const asked = resource('Patient', { id: 'p', gender: 'male' });
     expect(keep(asked, { readonly: ['gender'] })).toEqual({ after: asked, kept: [] });
     expect(keep(asked, { readonly: ['birthDate'] })).toEqual({ after: { ...asked, birthDate: '1970' }, kept: ['birthDate'] }); // prettier-ignore
     expect(keep(asked, { readonly: ['photo', 'deceasedBoolean'] })).toEqual({ after: asked, kept: [] });
   });
 
-  test('refuses a readonly field with another value, a new one, and a missing part of it', () => {
+  test('refuses a readonly field with another value, a new field, and a missing part of it', () => {
     const asked = (more: object): AnyResource => resource('Patient', { id: 'p', ...more });
     const readonly = (...paths: string[]): Partial<FixedFields> => ({ readonly: paths });
     expect(keep(asked({ gender: 'female' }), readonly('gender'))).toEqual(refusal('Patient', 'gender'));
@@ -217,7 +217,7 @@ describe('keepFields', () => {
     }
   });
 
-  test('lets a writer that may not read leave a readonly field out, and not even repeat it', () => {
+  test('lets a writer that cannot read omit a readonly field, but not repeat it', () => {
     const unread = { readonly: ['gender'], unread: true };
     const silent = resource('Patient', { id: 'p' });
     expect(keep(silent, unread)).toEqual({ after: { ...silent, gender: 'male' }, kept: ['gender'] });

@@ -136,7 +136,7 @@ const STORES = [
   ['SQLite', () => new SqliteStore(':memory:')],
 ] as const;
 
-test.each(namedStores(STORES))('kept sign-ins equal others after random changes, over %s', async (_, open) => {
+test.each(namedStores(STORES))('kept sign-ins equal fresh sign-ins after random changes, over %s', async (_, open) => {
   const kept = { count: 0 };
   for (let round = 0; round < cases(20, 3); round += 1) {
     const random = createRandom(SEED + round);

@@ -36,7 +36,7 @@ async function clinic(store: ResourceStore) {
 }
 
 overStores('a sign-in', (open) => {
-  test('reads nothing where nothing has changed that decides about access', async () => {
+  test('reads nothing if nothing that decides about access has changed', async () => {
     const store = open();
     const { user, membership } = await clinic(store);
     const [view, noted] = noting(store);
@@ -65,7 +65,7 @@ test('each caller has the purpose and the id of its own request', async () => {
   }
 });
 
-test('a kept sign-in ends by the time and by issuedAt', async () => {
+test('a kept sign-in ends at its time and by issuedAt', async () => {
   const store = new MemoryStore();
   const { membership } = await clinic(store);
   const caller = systemCaller('clinic');
@@ -77,7 +77,7 @@ test('a kept sign-in ends by the time and by issuedAt', async () => {
   });
 });
 
-test('audit records of kept sign-ins are those of others', async () => {
+test('audit records of kept sign-ins equal those of fresh sign-ins', async () => {
   const store = new MemoryStore();
   const { user } = await clinic(store);
   const records: object[] = [];
@@ -106,7 +106,7 @@ test.each<[string, (user: string, membership: string) => SignInIdentity]>([
   expect(noted).toEqual([]);
 });
 
-test('identities that lack a claim or are malformed meet no kept sign-in', async () => {
+test('identities that lack a claim or are malformed find no kept sign-in', async () => {
   const store = new MemoryStore();
   const { user, membership } = await clinic(store);
   await signIn(store, { project: 'clinic', user });
@@ -124,7 +124,7 @@ test('identities that lack a claim or are malformed meet no kept sign-in', async
   }
 });
 
-test('requirePolicy is a condition of its own', async () => {
+test('requirePolicy is checked separately', async () => {
   const store = new MemoryStore();
   await system(store);
   const { membership } = await signedIn(store);
@@ -148,7 +148,7 @@ test.each([
   expect(noted).toContain('ProjectMembership');
 });
 
-test('the sign-in of a RelatedPerson is not kept: its period ends by the time', async () => {
+test('the sign-in of a RelatedPerson is not kept, because its period can end', async () => {
   const store = new MemoryStore();
   const trusted = await system(store);
   await trusted.update({ resourceType: 'Patient', id: 'p' });
@@ -175,7 +175,7 @@ test('views with telemetry and terminology keep sign-ins, too', async () => {
   }
 });
 
-test('a change while a member is being read is seen by the next sign-in', async () => {
+test('the next sign-in sees a change during the read of the member', async () => {
   const store = new MemoryStore();
   const { membership } = await clinic(store);
   const trusted = repositoryOf(store, serverCaller('clinic'));

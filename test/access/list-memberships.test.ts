@@ -55,7 +55,7 @@ test('memberships come in the order of the names of their projects, then of thei
   expect(await listed(reversed)).toEqual(expected);
 });
 
-test('names that are no texts are left out', async () => {
+test('names that are not strings are ignored', async () => {
   const store = await ann('a');
   await put(store, SERVER_SCOPE, { resourceType: 'Project', id: 'a', name: 7 });
   const membership = { resourceType: 'ProjectMembership', id: 'a-ann', user: { reference: 'User/ann' } };
@@ -65,7 +65,7 @@ test('names that are no texts are left out', async () => {
   ]);
 });
 
-test('what the directory lists and nobody has is left out, at no cost of its own', async () => {
+test('entries of the directory without a membership are ignored, at no cost of their own', async () => {
   const store = await ann('a', 'b', 'c');
   await store.commit([
     { kind: 'delete', key: { project: 'a', type: 'ProjectMembership', id: 'a-ann' } },
@@ -88,7 +88,7 @@ test('what the directory lists and nobody has is left out, at no cost of its own
   expect(read).not.toContain(2);
 });
 
-test('what is no name of a resource is not a target of an audit record', () => {
+test('a value that is not a resource id is not a target of an audit record', () => {
   expect(namedBy({ project: 7, membership: null, user: ['ann'], client: 'Bot/b' })).toEqual([{ type: 'Bot', id: 'b' }]);
   expect(namedBy({ user: { reference: 'User/ann' } })).toEqual([{ type: 'User', id: 'ann' }]);
   expect(namedBy(undefined)).toEqual([]);

@@ -14,7 +14,7 @@ const assertion = (type: string): GuardedWrite => ({ kind: 'assert-no-match', qu
 const patient = put({ resourceType: 'Patient', id: 'p' });
 const USERS = { kind: 'id', ids: ['u', 'v'] } as const;
 
-test('the resources to be written are read, and nothing for assertions', async () => {
+test('the stored resources of the writes are read, and none for assertions', async () => {
   const asked: (readonly ResourceKey[])[] = [];
   const inner = new MemoryStore();
   const store = storeWith(inner, { read: (keys) => (asked.push(keys), inner.read(keys)) });
@@ -22,7 +22,7 @@ test('the resources to be written are read, and nothing for assertions', async (
   expect(asked).toEqual([[{ project: 'clinic', type: 'Patient', id: 'p' }]]);
 });
 
-test('the Users of the members are looked up where one of the types depends on them', async () => {
+test('the Users of the members are looked up if one of the types depends on them', async () => {
   const store = new MemoryStore();
   await system(store);
   const administrator = await signedIn(store, { admin: true });
@@ -33,7 +33,7 @@ test('the Users of the members are looked up where one of the types depends on t
   expect(await usersFor(patient)).toBeUndefined();
 });
 
-test('the Users of the members take their place in criteria', () => {
+test('the Users of the members replace their placeholder in criteria', () => {
   const who = caller({ User: [MEMBER_USERS] });
   const state = stateOf(who);
   const loaded = { ...state, stored: { ...state.stored, memberUsers: USERS } };

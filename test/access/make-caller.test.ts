@@ -26,7 +26,7 @@ test.each([
   ['of a project under policies', true, {}, [POLICY]],
   ['of a project under policies that is not a super-admin project', true, { superAdmin: false }, [POLICY]],
   ['of a super-admin project under policies', false, { superAdmin: true }, [POLICY]],
-])('an administrator %s writes policies: %s', (_, writes, settings, policies) => {
+])('an administrator %s can write policies: %s', (_, writes, settings, policies) => {
   const caller = administrator(settings, policies);
   expect(decide(caller, 'AccessPolicy', 'read')).toHaveLength(1);
   expect(decide(caller, 'AccessPolicy', 'update') !== null).toBe(writes);

@@ -41,7 +41,7 @@ async function clinic(size: number, model: FhirModel = R4): Promise<MemoryStore>
   return store;
 }
 
-test('a resource is indexed as often under two hundred rules as under two', async () => {
+test('a resource is indexed equally often under two hundred rules and under two', async () => {
   const looksUnder = async (count: number): Promise<number> => {
     let looks = 0;
     const model = new Proxy(R4, {
@@ -73,7 +73,7 @@ test('reads and writes of many resources under rules take turns', async () => {
   expect(read.turns).toBeGreaterThanOrEqual(100);
 });
 
-test('what rules hide is found once for all resources that they grant, and removed in turns', async () => {
+test('hidden fields are computed once for all resources that the rules grant, and removed in turns', async () => {
   let looks = 0;
   const rules = rulesByCode(50, 'status').map((rule) => ({
     ...rule,

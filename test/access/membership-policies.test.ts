@@ -52,7 +52,7 @@ test('the policies of a membership are chosen with their parameters, in order', 
   expect(readMembershipPolicies(R4, { resourceType: 'ProjectMembership' })).toMatchObject({ chosen: [], problems: [] });
 });
 
-test('policies with other parameters, or another name of them, are not the same', () => {
+test('policies with other parameters, or other parameter names, are different', () => {
   const given = (parameter: object[]) => ({ policy, parameter });
   const { chosen } = readMembershipPolicies(R4, {
     access: [
@@ -66,7 +66,7 @@ test('policies with other parameters, or another name of them, are not the same'
   expect(distinctPolicies(chosen)).toHaveLength(4);
 });
 
-describe('a membership is not understood', () => {
+describe('an invalid membership', () => {
   const reference = 'must be a reference to an AccessPolicy';
   const parameter = 'must have a name, and either a valueString or a valueReference (Type/id)';
   test.each<[object, string]>([
@@ -110,7 +110,7 @@ describe('a membership is not understood', () => {
   });
 });
 
-test('what is not understood is refused, with all that is wrong', () => {
+test('an invalid membership is refused, with all its problems', () => {
   const broken = readMembershipPolicies(R4, { accessPolicy: policy, access: [7, {}] });
   expect(broken.chosen.map(({ id }) => id)).toEqual(['1']);
   const text = 'access[0]: must be an object with a policy, not a number';

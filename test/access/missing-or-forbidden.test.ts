@@ -105,7 +105,7 @@ describe.each(someOf(STORES, 1))('on a %s store', (_, open) => {
       'mutation that deletes': (id) => ask(`mutation { PatientDelete(id: "${id}") { id } }`),
     };
 
-    test.each(Object.keys(WAYS))('%s tells the same, and asks the store the same', async (way) => {
+    test.each(Object.keys(WAYS))('%s gives the same answer, and makes the same store calls', async (way) => {
       const told = async (id: string): Promise<unknown> => {
         calls.length = 0;
         const answer = await WAYS[way]!(id).catch((error: unknown) => {

@@ -69,7 +69,7 @@ describe('a scope', () => {
     expect(`${scope.context}/${scope.type}`).toBe(text.split('.')[0]);
   });
 
-  test('may have a constraint in version 2', () => {
+  test('can have a constraint in version 2', () => {
     expect(parseScope('user/Observation.rs?category=a|b&status=final')).toMatchObject({
       query: 'category=a|b&status=final',
     });
@@ -112,7 +112,7 @@ describe('a narrowed caller', () => {
     expect(await finds(store, doctor)).toBe(ALL_FOUND);
   });
 
-  test('is narrowed further by another narrowing, and by its own policy all the while', async () => {
+  test('can be narrowed further, and always stays within its own policy', async () => {
     const { store, doctor } = await clinic();
     const once = narrowCaller(doctor, { patient: 'ann' });
     expect(await finds(store, narrowCaller(once, { scopes: 'user/Observation.rs user/Organization.rs' }))).toBe(
@@ -126,7 +126,7 @@ describe('a narrowed caller', () => {
     expect(await finds(store, narrowCaller(bound, { patient: 'ann' }))).toBe('');
   });
 
-  test('takes a Patient’s and a RelatedPerson’s own patient for the launch context', async () => {
+  test('uses the patient of a Patient or RelatedPerson as launch context', async () => {
     const { store } = await clinic();
     const ann = await signedIn(store, { profile: { resourceType: 'Patient', id: 'ann' } });
     expect(await finds(store, narrowCaller(ann, { scopes: 'patient/Observation.rs' }))).toBe('ann-lab ann-vital');
@@ -137,7 +137,7 @@ describe('a narrowed caller', () => {
     expect(await finds(store, narrowCaller(related, { scopes: 'patient/*.rs' }))).toBe('ben ben-vital');
   });
 
-  test('writes within its scopes, and keeps what any rule of the caller hides', async () => {
+  test('writes within its scopes, and keeps the fields that any rule of the caller hides', async () => {
     const { store, doctor } = await clinic();
     const app = repositoryOf(store, narrowCaller(doctor, { scopes: 'patient/Observation.crus', patient: 'ann' }));
     const own = await app.read('Observation', 'ann-lab');
@@ -162,7 +162,7 @@ describe('a narrowed caller', () => {
     }
   });
 
-  test('is narrow through GraphQL: lists, counts, reverse lists and references', async () => {
+  test('is limited through GraphQL too: lists, counts, reverse lists and references', async () => {
     const { store, doctor } = await clinic();
     const caller = narrowCaller(doctor, { scopes: `user/Observation.rs?category=${CATEGORY}|vital-signs` });
     const query = `{ ObservationList { id subject { reference resource { ... on Patient { id } } } }
@@ -179,7 +179,7 @@ describe('a narrowed caller', () => {
     });
   });
 
-  test('shows in explanations', async () => {
+  test('is visible in explanations', async () => {
     const { store, doctor } = await clinic();
     const context = { store, caller: systemCaller('clinic') };
     const caller = narrowCaller(doctor, { scopes: 'patient/Observation.rs', patient: 'ann' });
@@ -222,7 +222,7 @@ describe('a narrowed caller', () => {
     expect(() => narrowCaller(doctor, narrowing as never)).toThrow(message);
   });
 
-  test('is no way for trusted code, for nobody, or for endless scopes', async () => {
+  test('is refused for trusted code, invalid callers and too many scopes', async () => {
     const { doctor } = await clinic();
     expect(() => narrowCaller(systemCaller('clinic'), { patient: 'ann' })).toThrow('Only callers of signIn');
     expect(() => narrowCaller({ ...doctor }, { patient: 'ann' })).toThrow('Not a caller');
@@ -233,7 +233,7 @@ describe('a narrowed caller', () => {
   });
 });
 
-describe('the office of a narrowed administrator', () => {
+describe('the administration rights of a narrowed administrator', () => {
   const OPERATIONS = ['create', 'search', 'update', 'delete'] as const;
   test.each<[string, readonly string[]]>([
     ['user/*.cruds', []],
@@ -264,7 +264,7 @@ describe('the office of a narrowed administrator', () => {
     }
   });
 
-  test('is closed by the compartment of a patient, and that of a super administrator by missing scopes', async () => {
+  test('are removed by the compartment of a patient, and those of a super administrator by missing scopes', async () => {
     const { store, project, admin, superAdmin } = await openClinic();
     const narrowed = narrowCaller(admin, { patient: 'nobody' });
     expect((await faultOf(searchMembers(project, undefined, { store, caller: narrowed }))).code).toBe('forbidden');

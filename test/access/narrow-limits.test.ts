@@ -13,14 +13,14 @@ import { MemoryStore } from '../../src/stores/memory/store.js';
 import { codeOf, signedIn, system, type Membership } from '../repository/harness.js';
 
 describe('limits', () => {
-  test('of a patient leave what can be in a compartment', () => {
+  test('of a patient leave only types of a compartment', () => {
     const limits = patientLimits(R4, 'ann');
     expect(limits.text).toBe('the compartment of Patient/ann');
     expect(limits.limitsFor('Observation')).toMatchObject([{ text: 'the compartment of Patient/ann' }]);
     for (const type of ['Organization', 'ProjectMembership']) expect(limits.limitsFor(type)).toEqual([]);
   });
 
-  test('of a clearance that is not understood leave administrative types', () => {
+  test('of an invalid clearance leave administrative types', () => {
     const limits = clearanceLimits('the clearance', NONE);
     expect(limits.limitsFor('Patient')).toEqual([]);
     expect(limits.limitsFor('ProjectMembership')).toMatchObject([{ criteria: ALL }]);
@@ -43,7 +43,7 @@ describe('limits', () => {
     ]);
   });
 
-  test('of scopes count each once, whatever separates them', () => {
+  test('of scopes count each scope once, with any separators', () => {
     const scopes = Array.from({ length: 500 }, (_, at) => `user/Patient.r?_id=p${at}`);
     const text = ` \n${scopes.join('  ')}\t${scopes[0]} `;
     expect(scopeLimits(R4, text, undefined).limitsFor('Patient')).toHaveLength(500);
@@ -67,7 +67,7 @@ async function member(membership?: Membership): Promise<{ store: MemoryStore; ca
 }
 
 describe('a narrowed rule', () => {
-  test('without interactions stays as it was, so that it hides what it hid', async () => {
+  test('without interactions is unchanged, so that it still hides its fields', async () => {
     const { caller } = await member({
       rules: [
         { resourceType: 'Patient', interaction: ['read'], criteria: 'Patient?gender=male', hiddenFields: ['name'] },
@@ -80,7 +80,7 @@ describe('a narrowed rule', () => {
     ]);
   });
 
-  test('without further criteria keeps its own', async () => {
+  test('without further criteria keeps its own criteria', async () => {
     const { caller } = await member({ rules: [{ resourceType: 'Patient', criteria: 'Patient?gender=male' }] });
     const [before] = caller.rules.rulesFor('Patient');
     const rules = narrowRules(caller.rules, scopeLimits(R4, 'user/Patient.s', undefined));
@@ -94,7 +94,7 @@ describe('a narrowed rule', () => {
     ]);
   });
 
-  test('names its own condition and the limit, each by itself', async () => {
+  test('names its own condition and the limit separately', async () => {
     const store = new MemoryStore();
     await system(store);
     const caller = await signedIn(store);
@@ -108,7 +108,7 @@ describe('a narrowed rule', () => {
   });
 });
 
-test('a narrowed caller sees no more of a contained resource than before, also where no rule for its type reads any more', async () => {
+test('a narrowed caller sees no more of a contained resource than before, even if no rule for its type reads any more', async () => {
   const rule = (interactions: readonly Interaction[], hidden: readonly string[]): AccessRule => {
     return { ...unrestrictedRule('a rule', hidden), interactions: new Set(interactions) };
   };
@@ -126,7 +126,7 @@ test('a narrowed caller sees no more of a contained resource than before, also w
   }
 });
 
-test('a clearance explains what it takes away', async () => {
+test('the explanation of a clearance shows the removed rights', async () => {
   const { store, caller } = await member({ rules: [{ resourceType: 'Patient' }] });
   const system = 'http://terminology.hl7.org/CodeSystem/v3-Confidentiality';
   await store.commit([
@@ -151,7 +151,7 @@ test.each([
   { clearance: [{ system: '', codes: ['N'] }] },
   { clearance: [{ system: 'http://example.org', codes: ['N', 7] }] },
   { clearance: [{ system: 'http://example.org', codes: 'N' }] },
-])('a caller is not narrowed by %j', async (narrowing) => {
+])('a caller cannot be narrowed by %j', async (narrowing) => {
   const { caller } = await member();
   expect(await codeOf(Promise.resolve().then(() => narrowCaller(caller, narrowing as never)))).toBe('invalid');
 });

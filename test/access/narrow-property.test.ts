@@ -56,7 +56,7 @@ const write = fc
     fc.record({ kind: fc.constantFrom('change', 'put', 'create', 'delete'), drawn: resourceOf(type, id) }),
   );
 
-test('a narrowed caller may do nothing that the caller may not', async () => {
+test('a narrowed caller can do nothing that the caller cannot do', async () => {
   const seen = { resources: 0, missing: 0, accepted: 0, refused: 0 };
   await fc.assert(
     fc.asyncProperty(

@@ -38,7 +38,7 @@ describe.each(someOf(STORES, 1))('on a %s store', (_, seed, open) => {
     }
   };
 
-  test('what a caller cannot see might as well not be there', async () => {
+  test('invisible resources do not influence any answer', async () => {
     let compared = 0;
     await fc.assert(
       fc.asyncProperty(setup, projectContent, questions, (setup, content, asked) =>
@@ -64,7 +64,7 @@ describe.each(someOf(STORES, 1))('on a %s store', (_, seed, open) => {
     expect(compared).toBeGreaterThan(CASES / 4);
   });
 
-  test('what another project holds might as well not be there', async () => {
+  test('the resources of other projects do not influence any answer', async () => {
     await fc.assert(
       fc.asyncProperty(setup, projectContent, projectContent, questions, (setup, content, other, asked) =>
         tally.trial(async () => {

@@ -9,7 +9,7 @@ import {
 const INVITATION = { project: 'clinic', hash: 'abc', expires: '2030-01-08T00:00:00.000Z', failures: 3 };
 const KEY = { project: '/invitations', type: 'UserSecurityRequest', id: 'm' };
 
-test('an open invitation is a record outside all projects, which holds what accepting it needs', () => {
+test('an open invitation is a record outside all projects, with the data for its acceptance', () => {
   const write = putInvitation('m', INVITATION, { version: '2' });
   expect(write).toEqual({
     kind: 'put',
@@ -29,7 +29,7 @@ test('an open invitation is a record outside all projects, which holds what acce
   expect(putInvitation('m', INVITATION).expect).toBeUndefined();
 });
 
-test('it ends by its deletion, in any version or in a named one', () => {
+test('it ends by its deletion, of any version or of a given version', () => {
   expect(invitationKey('m')).toEqual(KEY);
   expect(endInvitation('m')).toEqual({ kind: 'delete', key: KEY });
   expect(endInvitation('m', { version: '2' })).toEqual({ kind: 'delete', key: KEY, expect: { version: '2' } });
@@ -43,7 +43,7 @@ test.each<[string, object]>([
   ['a hash that is a text', { secret: 7 }],
   ['an end', { expiresAt: undefined }],
   ['an end that is a text', { expiresAt: 7 }],
-])('a record without %s is no invitation', (_, changes) => {
+])('a record without %s is not an invitation', (_, changes) => {
   const { resource } = putInvitation('m', INVITATION);
   expect(invitationIn({ ...resource, ...changes })).toBeUndefined();
 });

@@ -22,7 +22,7 @@ const SLY = [
   'Patient.gender.where(%resource.name.exists() and $this.exists())',
 ];
 
-describe(`values of own parameters that read no hidden field do not depend on it (seed ${SEED})`, () => {
+describe(`custom parameters that read no hidden field have values that do not depend on it (seed ${SEED})`, () => {
   test('for expressions that reach elements without their names', async () => {
     const searchParameters = SLY.map((expression, index) =>
       searchParameter({ code: `sly-${index}`, base: 'Patient', type: 'string', expression }),
@@ -43,7 +43,7 @@ describe(`values of own parameters that read no hidden field do not depend on it
     });
   });
 
-  test('for random ones', async () => {
+  test('for random expressions', async () => {
     const random = createRandom(SEED);
     const resources = randomResources(random);
     const types = [...new Set(resources.map(({ resourceType }) => resourceType))];

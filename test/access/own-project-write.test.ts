@@ -25,7 +25,7 @@ describe('the own Project of trusted code', () => {
     systemSetting: [{ name: 'a', valueString: 'b' }],
   };
 
-  test.each(Object.entries(OPERATORS))('keeps %s, which may be repeated or left out', (name, value) => {
+  test.each(Object.entries(OPERATORS))('keeps %s, which can be repeated or omitted', (name, value) => {
     const stored = project({ [name]: value, [`_${name}`]: { id: 'x' } });
     expect(ownProjectWrite(stored, project({ name: 'New' }))).toEqual({ ...stored, name: 'New' });
     expect(ownProjectWrite(stored, project({ [name]: structuredClone(value) }))).toEqual(stored);
@@ -34,26 +34,26 @@ describe('the own Project of trusted code', () => {
     expect(ownProjectWrite(project(), project({ [name]: value }))).toEqual(refused(name));
   });
 
-  test.each(['systemSecret', '_systemSecret'])('keeps %s, which not even its value may name', (name) => {
+  test.each(['systemSecret', '_systemSecret'])('keeps %s, which cannot be sent with any value', (name) => {
     const stored = project({ [name]: 's' });
     expect(ownProjectWrite(stored, project())).toEqual(stored);
     expect(ownProjectWrite(stored, project({ [name]: 's' }))).toEqual(refused(name));
     expect(ownProjectWrite(undefined, project({ [name]: 's' }))).toEqual(refused(name));
   });
 
-  test('may be made, but not as a super-admin project', () => {
+  test('can be created, but not as a super-admin project', () => {
     const asked = project({ name: 'New', strictMode: true, secret: [] });
     expect(ownProjectWrite(undefined, asked)).toBe(asked);
     expect(ownProjectWrite(undefined, project({ superAdmin: false }))).toEqual(refused('superAdmin'));
   });
 
-  test('changes what is its own', () => {
+  test('changes its own elements', () => {
     const asked = project({ name: 'New', secret: [{ name: 'a', valueString: 'b' }] });
     expect(ownProjectWrite(project({ name: 'Old', description: 'x' }), asked)).toStrictEqual(asked);
   });
 });
 
-describe('secrets that a write leaves out', () => {
+describe('secrets that a write omits', () => {
   const keep = (type: string, stored: object, asked: object): unknown => {
     const { resourceType, ...rest } = keepSecrets(
       { resourceType: type, ...stored },
@@ -63,7 +63,7 @@ describe('secrets that a write leaves out', () => {
     return rest;
   };
 
-  test('stay, and those that it gives are taken', () => {
+  test('are kept, and given secrets are stored', () => {
     expect(keep('ClientApplication', { secret: 's', name: 'A' }, { name: 'B' })).toEqual({ secret: 's', name: 'B' });
     expect(keep('ClientApplication', { secret: 's' }, { secret: 't' })).toEqual({ secret: 't' });
     expect(keep('ClientApplication', {}, { secret: 't', name: 'B' })).toEqual({ secret: 't', name: 'B' });
@@ -71,7 +71,7 @@ describe('secrets that a write leaves out', () => {
     expect(keep('ClientApplication', { name: 'A' }, { name: 'B' })).toStrictEqual({ name: 'B' });
   });
 
-  test('stay inside an element that stays', () => {
+  test('are kept inside an element that is kept', () => {
     const stored = { identityProvider: { clientId: 'c', clientSecret: 's', userInfoApiKey: 'k' } };
     expect(keep('ClientApplication', stored, { identityProvider: { clientId: 'd' } })).toEqual({
       identityProvider: { clientId: 'd', clientSecret: 's', userInfoApiKey: 'k' },
@@ -83,7 +83,7 @@ describe('secrets that a write leaves out', () => {
     });
   });
 
-  test('stay in the item of a list that has the same name', () => {
+  test('are kept in the list item of the same name', () => {
     const stored = { site: [null, { name: 'a', googleClientSecret: '1' }, { name: 'b', googleClientSecret: '2' }] };
     const asked = {
       site: [{ name: 'b', domain: ['x'] }, { name: 'new' }, null, { name: 'a', googleClientSecret: '3' }],

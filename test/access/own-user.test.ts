@@ -25,7 +25,7 @@ const VALUES: { readonly [name: string]: unknown } = {
 };
 
 overStores('the own User', (open) => {
-  test('keeps every element that others rely on, whether it is there or not', async () => {
+  test('keeps every element that others rely on, present or absent', async () => {
     const store = open();
     await system(store);
     const caller = await signedIn(store);
@@ -43,7 +43,7 @@ overStores('the own User', (open) => {
     expect(renamed).toMatchObject({ firstName: 'Renamed', language: 'de' });
   });
 
-  test('keeps them when the person leaves them out', async () => {
+  test('keeps these elements if the person omits them', async () => {
     const store = open();
     await system(store);
     const caller = await signedIn(store);
@@ -59,7 +59,7 @@ overStores('the own User', (open) => {
   });
 
   test.each(['User', 'ClientApplication'] as const)(
-    'or program that is switched off does not sign in: %s',
+    'or a program that is switched off does not sign in: %s',
     async (type) => {
       const store = open();
       await system(store);

@@ -64,7 +64,7 @@ describe('a search parameter reads', () => {
     expect(pathsRead(model, type, code)).toEqual(paths);
   });
 
-  test('what an expression names that only the FHIRPath library evaluates', () => {
+  test('all elements of an expression that only the FHIRPath library evaluates', () => {
     const row = { code: 'odd', type: 'string', expression: 'Patient.name.first().given | Patient.gender', short: '' } as const; // prettier-ignore
     const model = new FhirModel({
       ...R4_TEXTS,
@@ -73,7 +73,7 @@ describe('a search parameter reads', () => {
     expect(pathsRead(model, 'Patient', 'odd')).toEqual(['name', 'gender']);
   });
 
-  test('the same list each time', () => {
+  test('returns the same list each time', () => {
     const model = freshModel();
     expect(pathsRead(model, 'Patient', 'email')).toBe(pathsRead(model, 'Patient', 'email'));
   });
@@ -94,7 +94,7 @@ describe('a field', () => {
     expect(hasFieldNamed(model, type, field)).toBe(paths.length > 0);
   });
 
-  test('inside of resources is one that some type has', () => {
+  test('inside of resources is a field of some type', () => {
     expect(hasFieldNamed(freshModel(), 'Patient', 'contained.unknown')).toBe(false);
     expect(hasFieldNamed(freshModel(), 'Patient', 'contained.name.unknown')).toBe(false);
   });
@@ -107,7 +107,7 @@ describe('a field', () => {
     expect(hasFieldNamed(freshModel(), 'Patient', field(51))).toBe(false);
   });
 
-  test('names up to a thousand elements', () => {
+  test('matches up to a thousand elements', () => {
     const withForms = (count: number): FhirModel => {
       const forms = Array.from({ length: count }, (_, index) => `t${index}`).join(' ');
       const patient = JSON.parse(R4_TEXTS.types.Patient!) as TypeRow;

@@ -34,7 +34,7 @@ describe('a commit that writes a policy checks', () => {
   const ITSELF: Criteria = { kind: 'id', ids: ['m'] };
   const unbound: MemberCaller = { ...caller({}), bound: false };
 
-  test('that it binds no membership of the writer who is bound, nor the one of who is not', () => {
+  test('that it binds no membership of a writer with policies, and not the own membership of a writer without', () => {
     const users = refersTo('user', { type: 'User', id: 'u' });
     const bound = withPolicyChecks(caller({}), [PUT], undefined);
     expect(writes(bound)).toEqual([check('ProjectMembership', and([or([ITSELF, users]), NAMED])), PUT.write]);
@@ -48,7 +48,7 @@ describe('a commit that writes a policy checks', () => {
     expect(withPolicyChecks(trusted, [PUT], undefined)).toEqual([PUT]);
   });
 
-  test('that no membership names what is deleted, and that the Project stays as it was', () => {
+  test('that no membership names a deleted policy, and that the Project is unchanged', () => {
     const same = and([{ kind: 'id', ids: ['clinic'] }, notLastUpdatedAt(LAST)]);
     const ready = withPolicyChecks(trusted, [DELETE], project());
     expect(writes(ready)).toEqual([check('ProjectMembership', NAMED), check('Project', same, ''), DELETE.write]);
@@ -80,7 +80,7 @@ describe('a commit that writes a policy checks', () => {
     [true, { defaultPatientAccessPolicy: policy }],
     [false, { defaultAccessPolicies: [other, null], defaultPatientAccessPolicy: other.accessPolicy }],
     [false, { defaultAccessPolicies: { accessPolicy: policy } }],
-  ])('that the Project names it not among its defaults: refused %s for %j', (refused, elements) => {
+  ])('that the Project does not have it among its defaults: refused %s for %j', (refused, elements) => {
     let error: unknown;
     try {
       withPolicyChecks(trusted, [DELETE], project(elements));
@@ -98,7 +98,7 @@ describe('a commit that writes a policy checks', () => {
     }
   });
 
-  test('with the Project, which is read where a policy is deleted alone', async () => {
+  test('together with the Project, which is read if only a policy is deleted', async () => {
     const store = new MemoryStore();
     const resource = { resourceType: 'Project', id: 'clinic', name: 'Clinic' } as const;
     await store.commit([{ kind: 'put', key: { project: '', type: 'Project', id: 'clinic' }, resource }]);

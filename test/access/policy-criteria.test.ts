@@ -42,7 +42,7 @@ describe('criteria of a policy', () => {
     }
   });
 
-  test('take percent-encoding as URLs have it', () => {
+  test('decode percent-encoding like URLs', () => {
     expect(criteria('Patient', 'Patient?identifier=http%3A%2F%2Fx%7C1+2')).toEqual({
       kind: 'match',
       parameter: 'identifier',
@@ -74,14 +74,14 @@ describe('criteria of a policy', () => {
     );
   });
 
-  test('may leave the type out, and match nothing without a value', () => {
+  test('can omit the type, and match nothing without a value', () => {
     expect(criteria('Patient', '?gender=male')).toMatchObject({ parameter: 'gender', test: token('male') });
     for (const empty of ['family=', 'family=,', '_compartment=']) {
       expect(criteria('Patient', `Patient?${empty}`)).toEqual({ kind: 'none' });
     }
   });
 
-  test('are told apart by parameter, each with the placeholders that have no value', () => {
+  test('are distinguished by parameter, each with its placeholders without a value', () => {
     const parameters = new Map([['b', [text('B')]]]);
     const conditions = criteriaConditions(R4, 'Patient', 'Patient?gender=%a,%b&family=%b&&_id=%c.id', parameters);
     expect(conditions.map(({ text: written, missing }) => [written, missing])).toEqual([
@@ -101,7 +101,7 @@ describe('criteria of a policy', () => {
     ['Patient?a=', [], []],
     ['Patient', [], []],
     ['a=%x', [], []],
-  ])('%s names its placeholders', (written, values, owners) => {
+  ])('%s has its placeholders', (written, values, owners) => {
     const named = (names: readonly string[], owner: boolean): object[] => names.map((name) => ({ name, owner }));
     expect(criteriaParameters(written)).toEqual([...named(values, false), ...named(owners, true)]);
   });
@@ -124,7 +124,7 @@ describe('a parameter', () => {
     expect(criteria('Patient', 'Patient?_id=%patient.id', values)).toEqual({ kind: 'id', ids: ['1'] });
   });
 
-  test('with several values stands for any of them', () => {
+  test('with several values matches any of them', () => {
     const values = { unit: [reference('Organization', 'a'), reference('Organization', 'b')] };
     expect(criteria('Patient', 'Patient?organization=%unit', values)).toEqual({
       kind: 'or',
@@ -143,7 +143,7 @@ describe('a parameter', () => {
     },
   );
 
-  test('is its whole name, even one that looks like an escape or begins like another', () => {
+  test('is its whole name, even a name that looks like an escape or begins like another', () => {
     const values = { facility: text('F'), fa: text('X'), ab: text('Y'), 'ab-c': text('Z') };
     expect(criteria('Patient', 'Patient?identifier=%facility', values)).toMatchObject({ test: token('F') });
     expect(criteria('Patient', 'Patient?identifier=%fa', values)).toMatchObject({ test: token('X') });
@@ -169,7 +169,7 @@ describe('a parameter', () => {
     );
   });
 
-  test('stands for the whole reference, or for an id after the type', () => {
+  test('is the whole reference, or an id after the type', () => {
     const unit = reference('Organization', 'a');
     const found = { kind: 'match', parameter: 'organization', test: { kind: 'reference', types: ['Organization'], id: 'a' } }; // prettier-ignore
     for (const value of [unit, text('a')]) {
@@ -183,21 +183,24 @@ describe('a parameter', () => {
     }
   });
 
-  test('stands for no id at all where one of its values is none, so that nothing less is excluded', () => {
+  test('is no id at all if one of its values is not an id, so that nothing less is excluded', () => {
     const unit = [text('a'), text('not an id')];
     for (const written of ['_id=%unit.id', 'organization:not=Organization/%unit.id', 'organization:not=%unit.id']) {
       expect(criteria('Patient', `Patient?${written}`, { unit })).toEqual({ kind: 'none' });
     }
   });
 
-  test.each([[[]], [['male', 'female']]])('inside _filter has exactly one value, and not those of %j', (values) => {
-    const word = values.map(text);
-    expect(() => criteria('Patient', 'Patient?_filter=gender eq %word', { word })).toThrow(
-      new FhirError('invalid', 'A parameter inside _filter must have exactly one value'),
-    );
-  });
+  test.each([[[]], [['male', 'female']]])(
+    'inside _filter has exactly one value, and not the values of %j',
+    (values) => {
+      const word = values.map(text);
+      expect(() => criteria('Patient', 'Patient?_filter=gender eq %word', { word })).toThrow(
+        new FhirError('invalid', 'A parameter inside _filter must have exactly one value'),
+      );
+    },
+  );
 
-  test('stands in _filter beside literals, which are decoded as in a URL', () => {
+  test('is combined in _filter with literals, which are decoded like URLs', () => {
     const found = criteria('Patient', 'Patient?_filter=family+eq "a%20b" and+given+eq+%word+and _id eq %who.id', {
       word: text('x'),
       who: reference('Patient', '1'),
@@ -233,7 +236,7 @@ describe('the value of a parameter', () => {
     '',
   ];
 
-  test.each(HOSTILE.filter((value) => value !== ''))('is one string and nothing more: %j', (value) => {
+  test.each(HOSTILE.filter((value) => value !== ''))('is one string: %j', (value) => {
     const values = { word: text(value), other: text('stolen') };
     expect(criteria('Patient', 'Patient?family:exact=%word', values)).toEqual({
       kind: 'match',
@@ -242,11 +245,11 @@ describe('the value of a parameter', () => {
     });
   });
 
-  test('that is empty is refused, as it would ask for nothing', () => {
+  test('that is empty is refused, because it would match nothing', () => {
     expect(() => criteria('Patient', 'Patient?family=%word', { word: text('') })).toThrow(/needs a value/);
   });
 
-  test.each(HOSTILE.filter((value) => value !== ''))('is one code and nothing more: %j', (value) => {
+  test.each(HOSTILE.filter((value) => value !== ''))('is one code: %j', (value) => {
     expect(criteria('Patient', 'Patient?identifier=%word', { word: text(value), other: text('stolen') })).toEqual({
       kind: 'match',
       parameter: 'identifier',
@@ -254,28 +257,25 @@ describe('the value of a parameter', () => {
     });
   });
 
-  test.each(HOSTILE.filter((value) => value.trim() !== ''))(
-    'is one literal of _filter and nothing more: %j',
-    (value) => {
-      const found = criteria('Patient', 'Patient?_filter=gender eq female and identifier eq %word', {
-        word: text(value),
-      });
-      expect(found).toEqual({
-        kind: 'and',
-        of: [
-          { kind: 'match', parameter: 'gender', test: token('female') },
-          { kind: 'match', parameter: 'identifier', test: token(value) },
-        ],
-      });
-      const given = criteria('Patient', 'Patient?_filter=gender eq female and given eq %word', { word: text(value) });
-      expect(given).toMatchObject({
-        kind: 'and',
-        of: [{ parameter: 'gender' }, { kind: 'match', parameter: 'given', test: { comparator: 'equals' } }],
-      });
-    },
-  );
+  test.each(HOSTILE.filter((value) => value.trim() !== ''))('is one literal of _filter: %j', (value) => {
+    const found = criteria('Patient', 'Patient?_filter=gender eq female and identifier eq %word', {
+      word: text(value),
+    });
+    expect(found).toEqual({
+      kind: 'and',
+      of: [
+        { kind: 'match', parameter: 'gender', test: token('female') },
+        { kind: 'match', parameter: 'identifier', test: token(value) },
+      ],
+    });
+    const given = criteria('Patient', 'Patient?_filter=gender eq female and given eq %word', { word: text(value) });
+    expect(given).toMatchObject({
+      kind: 'and',
+      of: [{ parameter: 'gender' }, { kind: 'match', parameter: 'given', test: { comparator: 'equals' } }],
+    });
+  });
 
-  test.each(HOSTILE)('names no resource but its own where an id is meant: %j', (value) => {
+  test.each(HOSTILE)('is no other resource if an id is expected: %j', (value) => {
     const none = { kind: 'none' };
     expect(criteria('Patient', 'Patient?organization=Organization/%unit.id', { unit: text(value) })).toEqual(none);
     expect(criteria('Patient', 'Patient?_id=%unit.id', { unit: text(value) })).toEqual(none);
@@ -283,7 +283,7 @@ describe('the value of a parameter', () => {
 
   // Searches of texts leave punctuation out, and every text begins with what is left of such a value.
   test.each(['-', '*', '|', '.,;', "'"])(
-    'of punctuation alone is not text that every other one begins with: %j',
+    'with only punctuation is not a string that all others begin with: %j',
     (word) => {
       const asked = (search: string): Criteria =>
         criteria('Patient', `Patient?${search}`, { word: text(word), other: text('Ann') });
@@ -310,7 +310,7 @@ describe('the value of a parameter', () => {
     },
   );
 
-  test('leaves what a policy itself says as it is', () => {
+  test('does not change the literal parts of a policy', () => {
     const values = { word: text('Ann') };
     expect(criteria('Patient', 'Patient?family=*', values)).toMatchObject({ test: { text: '' } });
     expect(criteria('Patient', 'Patient?_filter=family sw "*" and given sw %word', values)).toMatchObject({
@@ -357,7 +357,7 @@ describe('a compartment in criteria', () => {
     expect(criteria('Medication', 'Medication?_compartment=Patient/1')).toEqual({ kind: 'none' });
   });
 
-  test('of anything else is the thing itself and what refers to it', () => {
+  test('of another resource is the resource itself and the resources that refer to it', () => {
     expect(criteria('Organization', 'Organization?_compartment=Organization/1')).toMatchObject({
       kind: 'or',
       of: expect.arrayContaining([{ kind: 'id', ids: ['1'] }]),
@@ -382,14 +382,14 @@ describe('writing a policy', () => {
     ['a constraint without expression', { ...rule, writeConstraint: [{}] }],
     ['a compartment of nothing', { ...rule, compartment: { reference: 'nowhere' } }],
     ['a field of no type at all', { resourceType: '*', hiddenFields: ['nonsense'] }],
-  ])('is refused with %s, and says which rule', (_, broken) => {
+  ])('is refused with %s, and the error names the rule', (_, broken) => {
     const policy = { resourceType: 'AccessPolicy', id: 'p', resource: [rule, broken] };
     expect(() => assertPolicyWrite(R4, policy as never)).toThrow(
       expect.objectContaining({ code: 'policy-invalid', details: { policy: 'AccessPolicy/p', rule: 2 } }),
     );
   });
 
-  test('is allowed with parameters that have no values yet', () => {
+  test('is accepted with parameters that have no values yet', () => {
     const resource = [
       { resourceType: 'Patient', criteria: 'Patient?organization=%org&_id=%patient.id' },
       { resourceType: 'Observation', criteria: 'Observation?_filter=subject eq %patient' },

@@ -193,7 +193,7 @@ const damaged = fc.constantFrom(...TEXTS).chain((path) => {
 describe('a policy with one mistake', () => {
   const original = grantsOf(POLICY)!;
 
-  test('stands for a policy that grants and restricts', () => {
+  test('represents a policy that grants and restricts', () => {
     expect(original.has('Patient/a read "gender":')).toBe(true);
     expect(original.has('Patient/a read "birthDate":')).toBe(false);
     expect(original.has('Patient/c read "gender":')).toBe(false);

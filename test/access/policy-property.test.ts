@@ -70,7 +70,7 @@ describe.each([
     );
 
   test(
-    'shows by every path what deciding one resource at a time shows',
+    'shows by every path the same resources as one decision per resource',
     holds(async (one) => {
       await readsAreThose(one);
       await searchesAreThose(one);

@@ -31,7 +31,7 @@ function rules(count: number, criteria = ''): Rule[] {
 
 const LONG = `&_tag=${'t'.repeat(1_000)}`;
 
-describe('a policy that would take long to compile is refused when it is written', () => {
+describe('a policy that would take long to compile is refused at its write', () => {
   test.each([
     [
       'more than 500 rules',
@@ -62,12 +62,12 @@ describe('a policy that would take long to compile is refused when it is written
     );
   });
 
-  test('500 rules pass', () => {
+  test('500 rules are accepted', () => {
     expect(() => assertPolicyWrite(R4, policy(rules(500)))).not.toThrow();
   });
 });
 
-test('a Binary can be read and searched whose contexts a dozen rules for all types decide, with one search per set of hidden fields', async () => {
+test('a Binary with contexts under a dozen rules for all types can be read and searched, with one search per set of hidden fields', async () => {
   const dozen = Array.from({ length: 12 }, (_, n) => ({
     resourceType: '*',
     criteria: n < 6 ? `*?_id=p5,b,p${n}` : `*?_compartment=Patient/p${n}`,
@@ -91,7 +91,7 @@ test('a Binary can be read and searched whose contexts a dozen rules for all typ
   expect(await repository.search('Binary', '_total=accurate')).toMatchObject({ total: 1 });
 });
 
-test('contexts of Binaries that cost too much are refused before they are searched', async () => {
+test('contexts of Binaries that cost too much are refused before any search', async () => {
   const many = Array.from({ length: 60 }, (_, n) => ({
     resourceType: '*',
     criteria: `*?_filter=_id eq p${n} or _lastUpdated gt 20${10 + n}`,
@@ -103,7 +103,7 @@ test('contexts of Binaries that cost too much are refused before they are search
   expect(takeCalls()).toEqual([]);
 });
 
-test('a field through choices that leads nowhere is told without a walk through all of them', () => {
+test('a field through choices that leads nowhere is detected without a walk through all of them', () => {
   const field = `${'extension.value.'.repeat(20)}nothing`;
   expect(fieldPaths(R4, 'Patient', field)).toEqual([]);
   expect(hasFieldNamed(R4, 'Patient', field)).toBe(false);
@@ -114,7 +114,7 @@ describe('the policies of a membership', () => {
   const largest = { rules: 500, length: 100_000 };
   const most = { rules: 1_000, length: 200_000 };
 
-  test('may be as large together as two of the largest', () => {
+  test('can be as large together as two of the largest', () => {
     expect(membershipSizeProblem([])).toBeUndefined();
     expect(membershipSizeProblem([largest, largest])).toBeUndefined();
     expect(membershipSizeProblem([most, { rules: 0, length: 0 }])).toBeUndefined();
@@ -123,7 +123,7 @@ describe('the policies of a membership', () => {
   test.each([
     [{ rules: 1, length: 0 }, '1001 and 200000'],
     [{ rules: 0, length: 1 }, '1000 and 200001'],
-  ])('may not exceed that by %j', (more, sizes) => {
+  ])('cannot exceed that by %j', (more, sizes) => {
     expect(membershipSizeProblem([largest, more, largest])).toEqual({
       path: 'access',
       message: `all policies together may have 1000 rules and 200000 characters, not ${sizes}; name fewer`,
@@ -133,7 +133,7 @@ describe('the policies of a membership', () => {
 });
 
 describe('at sign-in', () => {
-  test('a policy that stands there too large grants nothing', async () => {
+  test('a stored policy that is too large grants nothing', async () => {
     const store = await storeWith([policy(rules(501))], ['p']);
     await expect(signIn(store, { membership: 'm' })).rejects.toMatchObject({ code: 'policy-invalid' });
   });
@@ -165,7 +165,7 @@ describe('at sign-in', () => {
     expect((await signIn(store, { membership: 'm' })).rules.rulesFor('Patient')).toHaveLength(2);
   });
 
-  test('a rule for all types that cannot be used fails, whatever type is asked for first', async () => {
+  test('a rule for all types that cannot be used fails, for any first type', async () => {
     const broken = { resourceType: '*', writeConstraint: [{ language: 'text/fhirpath', expression: '((' }] } as Rule;
     const store = await storeWith([policy([broken])], ['p']);
     await expect(signIn(store, { membership: 'm' })).rejects.toMatchObject({ code: 'policy-invalid' });

@@ -42,7 +42,7 @@ const POLICY = {
 const NEEDED = /needs a terminology/;
 
 describe('a policy with value sets', () => {
-  test('is refused unless there is a terminology', () => {
+  test('is refused without a terminology', () => {
     expect(() => assertPolicyWrite(R4, POLICY)).toThrow(NEEDED);
     expect(() => assertPolicyWrite(R4, POLICY, false)).toThrow(NEEDED);
     assertPolicyWrite(R4, POLICY, true);
@@ -53,7 +53,7 @@ describe('a policy with value sets', () => {
     expect(policyProblems(R4, 'AccessPolicy/p', elementsOf(POLICY), true)).toEqual([]);
   });
 
-  test('is written over a store with a terminology only, by administrators and trusted code', async () => {
+  test('is accepted only over a store with a terminology, from administrators and trusted code', async () => {
     const { plain, served } = await open();
     for (const caller of [clinic, await signedIn(plain, { admin: true })]) {
       const fault = await faultOf(guardStore(plain, caller).commit([put(POLICY)]));
@@ -62,7 +62,7 @@ describe('a policy with value sets', () => {
     }
   });
 
-  test('is found by checkPolicies where the terminology is gone', async () => {
+  test('is reported by checkPolicies if the terminology is missing', async () => {
     const { plain, served } = await open();
     await guardStore(served, clinic).commit([put(POLICY)]);
     const parameter = [{ name: 'set', valueString: 'urn:set' }];
@@ -98,7 +98,7 @@ describe('a clearance', () => {
     { url: 'code', valueCode: 'open' },
   ];
 
-  test('that is not understood is located in its policy', () => {
+  test('that is invalid is reported with its location in the policy', () => {
     const extension = [{ url: 'urn:other' }, { url, extension: clear }, { url, extension: [] }];
     expect(policyProblems(R4, 'AccessPolicy/p', { resourceType: 'AccessPolicy', extension, resource: [] })).toEqual([
       {
@@ -109,7 +109,7 @@ describe('a clearance', () => {
     ]);
   });
 
-  test('of a policy is a condition of its rules that lacks nothing', () => {
+  test('of a policy is a complete condition of its rules', () => {
     const policy = {
       resourceType: 'AccessPolicy',
       extension: [{ url, extension: clear }],
@@ -137,7 +137,7 @@ describe('value sets in conditions', () => {
       code: { coding: [{ system: 'urn:s', code }] },
     } as AnyResource);
 
-  test('of a write are expanded, wherever the condition is among the writes', async () => {
+  test('of a write are expanded, at any position among the writes', async () => {
     const { served, contexts } = await open();
     const guard = guardStore(served, clinic);
     await guard.commit([observation('y', 'y')]);

@@ -260,7 +260,7 @@ async function plant(store: ResourceStore, resource: AnyResource): Promise<void>
 }
 
 describe('a policy with a mistake', () => {
-  test.each(MISTAKES)('is refused when it is written, with the place: %s', async (_, broken, path, hint) => {
+  test.each(MISTAKES)('is refused at its write, with the location: %s', async (_, broken, path, hint) => {
     const store = await clinic();
     const trusted = repositoryOf(store, systemCaller('clinic'));
     const fault = await faultOf(trusted.update(policyOf(broken) as never));
@@ -273,7 +273,7 @@ describe('a policy with a mistake', () => {
     expect(fault.issues).toHaveLength(1);
   });
 
-  test.each(MISTAKES)('lets nobody sign in, and no default takes its place: %s', async (_, broken, path) => {
+  test.each(MISTAKES)('prevents every sign-in, and no default replaces it: %s', async (_, broken, path) => {
     const store = await clinic();
     const caller = await signedIn(store, { rules: [{ resourceType: 'Patient' }] });
     await plant(store, policyOf(broken, caller.membership.replace('member', 'policy')));
@@ -325,7 +325,7 @@ describe('a policy with a mistake', () => {
     expect(await trusted.read('AccessPolicy', 'good')).toMatchObject({ resource: [{ resourceType: 'Patient' }] });
   });
 
-  test('is told all at once', async () => {
+  test('is reported with all its mistakes at once', async () => {
     const store = await clinic();
     const trusted = repositoryOf(store, systemCaller('clinic'));
     const broken = policyOf({ colour: 1, resource: [{ readonly: 1 }, { hiddenField: [] }, { criteria: '' }] });
@@ -352,7 +352,7 @@ describe('a policy without a mistake', () => {
     ['escapes in a filter', { resource: [{ criteria: 'Patient?_filter=family%20eq%20%22M%C3%BCller%22%20and%20organization%20eq%20%org' }] }], // prettier-ignore
     ['fields of contained resources', { resource: [{ hiddenFields: ['contained.birthDate'] }] }],
     ['a rule for administrators’ types', { resource: [{ resourceType: 'Project' }, { resourceType: 'User' }] }],
-  ])('may have %s', async (_, good) => {
+  ])('can have %s', async (_, good) => {
     const store = await clinic();
     const trusted = repositoryOf(store, systemCaller('clinic'));
     expect(await trusted.update(policyOf(good) as never)).toMatchObject({ id: 'broken' });
@@ -363,7 +363,7 @@ describe('a policy without a mistake', () => {
   });
 });
 
-test('a policy may give compartments to parameters in a strict project', async () => {
+test('a policy can give compartments to parameters in a strict project', async () => {
   const store = new MemoryStore();
   const trusted = await system(store, 'clinic', { strictMode: true });
   const compartment = { reference: '%patient' };
@@ -401,7 +401,7 @@ describe('a membership with a mistake', () => {
       },
       'access[0].parameter[1]',
     ],
-  ])('lets nobody sign in, and no default takes the place of its policies: %s', async (_, more, path) => {
+  ])('prevents sign-in, and no default replaces its policies: %s', async (_, more, path) => {
     const store = await clinic();
     await plant(store, policyOf({ resource: [{}] }, 'good'));
     const caller = await signedIn(store);
@@ -415,7 +415,7 @@ describe('a membership with a mistake', () => {
     });
   });
 
-  test.each(['false', 0, null])('is inactive where active is %j', async (active) => {
+  test.each(['false', 0, null])('is inactive if active is %j', async (active) => {
     const store = await clinic();
     const caller = await signedIn(store);
     const [found] = await store.read([{ project: 'clinic', type: 'ProjectMembership', id: caller.membership }]);

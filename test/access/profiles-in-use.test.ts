@@ -7,7 +7,7 @@ import { caller, rule } from './decisions.js';
 
 const doctor = { project: 'clinic', type: 'Practitioner', id: 'd' };
 
-test('the deletion of a profile checks in its commit that no membership has it', () => {
+test('the commit that deletes a profile checks that no membership has it', () => {
   expect(notInUseAsProfile(doctor, systemCaller('clinic'), 2)).toEqual([
     {
       role: 'added',
@@ -22,7 +22,7 @@ test('the deletion of a profile checks in its commit that no membership has it',
   expect(notInUseAsProfile({ ...doctor, type: 'Observation' }, systemCaller('clinic'), 2)).toEqual([]);
 });
 
-test('the error names the membership to those who read memberships alone', () => {
+test('the error names the membership only to callers who can read memberships', () => {
   const administrator = caller({ ProjectMembership: [rule({ kind: 'all' }, 'read')] });
   const searching = caller({ ProjectMembership: [rule({ kind: 'all' }, 'search')] });
   const refusal = (who: Caller): FhirError => {

@@ -36,7 +36,7 @@ async function programsOf(store: ResourceStore): Promise<string> {
 }
 
 overStores('programs', (open) => {
-  test.each(WRITERS)('are written by no member: %s', async (_, membership) => {
+  test.each(WRITERS)('cannot be written by any member: %s', async (_, membership) => {
     const store = open();
     const trusted = await system(store);
     await trusted.update(CLIENT);
@@ -92,7 +92,7 @@ overStores('programs', (open) => {
     }
   });
 
-  test('say which operations change them', async () => {
+  test('name the operations that change them', async () => {
     const store = open();
     await system(store);
     const mine = repositoryOf(store, await signedIn(store));

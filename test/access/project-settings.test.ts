@@ -28,7 +28,7 @@ describe.each([
   ['memory', () => new MemoryStore()],
   ['SQLite', () => new SqliteStore(':memory:')],
 ])('the settings of a Project, %s', (_, open: () => ResourceStore) => {
-  test('hold for the next write after each change, and are read once between changes', async () => {
+  test('apply to the next write after each change, and are read once between changes', async () => {
     const store = open();
     const server = repositoryOf(store, serverCaller('clinic'));
     const repository = repositoryOf(store, caller, { baseUrl });

@@ -127,7 +127,7 @@ describe.each([
     'JSON text': async (poison) => parseJson(poison),
   };
 
-  test.each(Object.entries(WRITES))('%s is data', async (_, write) => {
+  test.each(Object.entries(WRITES))('%s is ordinary data', async (_, write) => {
     for (const poison of POISONS) {
       const outcome = await outcomeOf(() => write(poison));
       expect(inherited()).toEqual(prototypes);
@@ -165,7 +165,7 @@ describe.each([
     expect(patient).toEqual({ resourceType: 'Patient', id: 'p1', name: [{ family: 'Seen' }] });
   });
 
-  test.each(INHERITED)('%s names nothing that there is', async (name) => {
+  test.each(INHERITED)('%s names nothing', async (name) => {
     const attempts: readonly (() => Promise<unknown>)[] = [
       () => repository.read(name as 'Patient', 'p1'),
       () => repository.read('Patient', name),
@@ -201,7 +201,7 @@ describe.each([
   });
 
   test.each(INHERITED.filter((name) => !name.startsWith('__')))(
-    '%s is a name like others for an alias, an operation and a variable',
+    '%s is an ordinary name of an alias, an operation and a variable',
     async (name) => {
       const query = `query ${name}($${name}: String) { ${name}: PatientList(name: $${name}) { ${name}: id } }`;
       const { data, errors } = await executeFhirGraphql(query, {

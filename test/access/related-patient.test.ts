@@ -9,10 +9,10 @@ const patient = { reference: 'Patient/1' };
 const related = (more: object = {}): AnyResource =>
   ({ resourceType: 'RelatedPerson', id: 'r', patient, ...more }) as unknown as AnyResource;
 
-describe('a RelatedPerson stands for its patient', () => {
+describe('a RelatedPerson acts for its patient', () => {
   const at = (now: string, more: object = {}): string | undefined => relatedPatient(related(more), Date.parse(now));
 
-  test('while it is active, from the first moment of its period to before the first one after it', () => {
+  test('while it is active, from the first moment of its period until before the first moment after it', () => {
     expect(at('2020-01-01')).toBe('1');
     expect(at('2020-01-01', { active: true, period: {} })).toBe('1');
     const period = { start: '2020-05', end: '2020-06' };
@@ -40,7 +40,7 @@ describe('a RelatedPerson stands for its patient', () => {
     { patient: { display: 'Ann' } },
     { patient: { reference: 'Group/1' } },
     { patient: { reference: 'https://elsewhere.example/Patient/1' } },
-  ])('and for nobody with %j', (more) => {
+  ])('and for no patient with %j', (more) => {
     expect(at('2020-01-01', more)).toBeUndefined();
   });
 });
@@ -82,7 +82,7 @@ describe('the link to the patient', () => {
   const OWN = 'it decides what you may see yourself';
   const OTHERS = 'only callers who read every Patient, and project administrators, may';
 
-  test('is fixed for its own profile, and its patient for who does not read every Patient', () => {
+  test('is fixed for its own profile, and its patient is fixed for callers who cannot read every Patient', () => {
     expect(fixedLink(own, related())).toEqual(['patient', 'active', 'period']);
     expect(fixedLink(some, related())).toEqual(['patient']);
     expect(fixedLink(none, related())).toEqual(['patient']);
@@ -103,7 +103,7 @@ describe('the link to the patient', () => {
     { _period: { id: 'x' } },
   ];
 
-  test.each(changes)('is not changed in the own profile: %j', (change) => {
+  test.each(changes)('cannot be changed in the own profile: %j', (change) => {
     const [name] = Object.keys(change) as [string];
     const after = related(change);
     expect(() => assertPatientLink(own, related(), after, false)).toThrow(refusal(name.replace('_', ''), OWN));
@@ -117,7 +117,7 @@ describe('the link to the patient', () => {
     }
   });
 
-  test('stays where nothing of it changes, and is made with a new record', () => {
+  test('is kept if nothing of it changes, and can be created with a new record', () => {
     for (const caller of [own, some, none, every, admin]) {
       expect(() => assertPatientLink(caller, related(), related({ telecom: [] }), false)).not.toThrow();
     }
@@ -126,12 +126,12 @@ describe('the link to the patient', () => {
     expect(() => assertPatientLink(own, other('r'), { ...other('r'), patient: 'x' } as never, true)).not.toThrow();
   });
 
-  test('is nothing of another type, whatever its id', () => {
+  test('does not apply to another type, with any id', () => {
     const other = { ...related(), resourceType: 'Basic' } as unknown as AnyResource;
     for (const caller of [own, none]) expect(() => assertPatientLink(caller, null, other, true)).not.toThrow();
   });
 
-  test('is not brought back with a deleted record, nor made for the own profile', () => {
+  test('cannot be restored with a deleted record, nor created for the own profile', () => {
     expect(() => assertPatientLink(some, null, related(), true)).toThrow(refusal('patient', OTHERS));
     expect(() => assertPatientLink(every, null, related(), true)).not.toThrow();
     for (const deleted of [true, false]) {

@@ -86,7 +86,7 @@ describe('a RelatedPerson', () => {
     ['active', { active: false }, {}],
     ['period', { period: { end: '2001-01-01' } }, { period: { end: '2999-01-01' } }],
     ['period', { period: { end: '2001-01-01' } }, {}],
-  ])('cannot bring its own relationship back by %s', async (name, was, is) => {
+  ])('cannot restore its own relationship by %s', async (name, was, is) => {
     const store = await clinic();
     const caller = await signedIn(store, { profile: { ...REL, ...was }, rules: OWN_RECORD });
     const fault = await faultOf(repositoryOf(store, caller).update({ ...REL, ...is }));
@@ -94,7 +94,7 @@ describe('a RelatedPerson', () => {
     expect(await seen(store, await again(store, caller))).toEqual([]);
   });
 
-  test('changes everything else of its own record', async () => {
+  test('can change everything else in its own record', async () => {
     const store = await clinic();
     const caller = await signedIn(store, { profile: REL, rules: OWN_RECORD });
     const telecom = [{ system: 'phone' as const, value: '+41 31 000 00 00' }];
@@ -108,21 +108,21 @@ describe('a RelatedPerson', () => {
     ['whose period has not begun', { period: { start: '2999' } }],
     ['whose period cannot be read', { period: { end: 'soon' } }],
     ['of another type of resource', { patient: { reference: 'Group/own' } }],
-  ])('%s stands for no patient', async (_, more) => {
+  ])('%s acts for no patient', async (_, more) => {
     const store = await clinic();
     const profile = { ...REL, ...more };
     expect(await seen(store, await signedIn(store, { profile, rules: OWN_RECORD }))).toEqual([]);
     expect(await seen(store, await signedIn(store, { profile }))).toEqual([]);
   });
 
-  test('within its period stands for its patient', async () => {
+  test('within its period acts for its patient', async () => {
     const store = await clinic();
     const profile = { ...REL, active: true, period: { start: '2001-05', end: '2999' } };
     expect(await seen(store, await signedIn(store, { profile, rules: OWN_RECORD }))).toEqual(['own']);
     expect(await seen(store, await signedIn(store, { profile }))).toEqual(['own']);
   });
 
-  test('is not led on to the patient that its own was merged into', async () => {
+  test('does not follow the link to the patient that its own was merged into', async () => {
     const store = await clinic();
     const caller = await signedIn(store, { profile: REL, rules: OWN_RECORD });
     const link = [{ type: 'replaced-by' as const, other: { reference: 'Patient/victim' } }];
@@ -142,7 +142,7 @@ describe('the patient of somebody else’s RelatedPerson', () => {
     { resourceType: 'Patient', criteria: 'Patient?_id=own' },
   ];
 
-  test('cannot be changed by callers who do not read every patient', async () => {
+  test('cannot be changed by callers who cannot read every patient', async () => {
     const store = await clinic();
     const relative = await signedIn(store, { profile: REL, rules: OWN_RECORD });
     const friend = await signedIn(store, { profile: { ...REL, id: 'friend' }, rules: limited });
@@ -161,7 +161,7 @@ describe('the patient of somebody else’s RelatedPerson', () => {
     expect(await seen(store, await again(store, relative))).toEqual(['own']);
   });
 
-  test('may be recorded by them with a new RelatedPerson, but not with a deleted one', async () => {
+  test('can be recorded by such callers with a new RelatedPerson, but not with a deleted record', async () => {
     const store = await clinic();
     const practitioner = repositoryOf(store, await signedIn(store, { rules: limited }));
     const made = await practitioner.create<RelatedPerson>({ ...VICTIM, id: undefined as never });
@@ -170,7 +170,7 @@ describe('the patient of somebody else’s RelatedPerson', () => {
     expect(await practitioner.update({ ...VICTIM, id: 'new' })).toMatchObject({ id: 'new' });
   });
 
-  test('is changed by staff that reads every patient and by administrators, and the member follows', async () => {
+  test('can be changed by staff that reads every patient and by administrators, and the member follows', async () => {
     const store = await clinic();
     const relative = await signedIn(store, { profile: REL, rules: OWN_RECORD });
     await repositoryOf(store, await signedIn(store)).update(VICTIM);

@@ -34,7 +34,7 @@ async function failure(work: Promise<unknown>): Promise<Pick<FhirError, 'code' |
   return { code: error.code, details: error.details };
 }
 
-test.each(FAILING)('a required record that is not taken keeps what was read', async (audit) => {
+test.each(FAILING)('a read answers nothing if its required record is refused', async (audit) => {
   const store = await clinic();
   const repository = createRepository({ store, caller, audit, requireAudit: true });
   expect(await failure(repository.read('Patient', 'ann'))).toEqual({ code: 'unavailable', details: { audit: true } });
@@ -46,7 +46,7 @@ test.each(FAILING)('a required record that is not taken keeps what was read', as
   ]);
 });
 
-test('a write whose required record is not taken says that it was committed', async () => {
+test('a write with a refused required record reports that it was committed', async () => {
   const store = await clinic();
   const [audit] = FAILING;
   const repository = createRepository({ store, caller, audit, requireAudit: true });
@@ -74,7 +74,7 @@ test('a record that is not required never fails the request', async () => {
   }
 });
 
-test('an answer waits until its required record is taken', async () => {
+test('an answer waits until its required record is accepted', async () => {
   const store = await clinic();
   const taken = Promise.withResolvers<unknown>();
   const audit = vi.fn(async () => void (await taken.promise));
@@ -89,7 +89,7 @@ test('an answer waits until its required record is taken', async () => {
   expect(await answer).toBe(true);
 });
 
-test('an interaction begins when the hook is ready', async () => {
+test('an interaction begins once the hook is ready', async () => {
   const steps: string[] = [];
   const audit = Object.assign(() => void steps.push('record'), {
     ready: () => Promise.resolve().then(() => void steps.push('ready')),
@@ -106,7 +106,7 @@ test('requireAudit without a hook is refused', async () => {
   expect(() => createFhirGraphql({ store, requireAudit: true })).toThrow('requireAudit needs audit');
 });
 
-test('records carry the purpose and the id of the request, cut to a length', async () => {
+test('records contain the purpose and the id of the request, cut to a length', async () => {
   const store = await clinic();
   const audit = vi.fn<(record: object) => void>();
   const context = { store, caller, audit, purpose: 'TREAT', requestId: 'r'.repeat(500) };

@@ -18,7 +18,7 @@ import { amy, birthsex, definition, usCore, usCorePatient } from '../profiles/us
 const URL_SETTING = { name: 'validateProfiles', valueString: 'urn:a' };
 const CLAIMED = { name: 'validateProfiles', valueBoolean: true };
 
-describe('the profiles that are required', () => {
+describe('the required profiles', () => {
   test.each<[string, object, true | readonly string[] | undefined, RequiredProfiles]>([
     ['nothing', {}, undefined, NO_PROFILES],
     ['other settings', { setting: [{ name: 'other', valueString: 'urn:a', valueBoolean: true }] }, undefined, NO_PROFILES], // prettier-ignore
@@ -112,14 +112,14 @@ describe('a resource', () => {
     expect(await faults(bad, { claimed: true, listed: [usCorePatient.url] })).toEqual(BOTH);
   });
 
-  test('is accepted where no profile is required, whatever it claims', () => {
+  test('is accepted if no profile is required, whatever it claims', () => {
     accepted({ ...bad, extension: [{ url: birthsex.url, valueCode: 'neither' }] }, NO_PROFILES);
     accepted(bad, { claimed: false, listed: [ownBasic.url] });
     accepted(unclaimed, BY_CLAIM);
     accepted(amy, { claimed: true, listed: [usCorePatient.url] });
   });
 
-  test('is accepted with warnings, which stand beside errors', async () => {
+  test('is accepted with warnings, which are listed together with errors', async () => {
     const required = { claimed: false, listed: [ownBasic.url] };
     const basic: JsonObject = { resourceType: 'Basic', code: { text: 'x' } };
     accepted({ ...basic, subject: { reference: 'Patient/ann' } }, required);
@@ -135,7 +135,7 @@ describe('a resource', () => {
     expect(message).toContain('Patient.extension[0]');
   });
 
-  test('may claim profiles that the definitions do not have; a listed one must be there', async () => {
+  test('can claim profiles that the definitions do not have; a listed profile must exist', async () => {
     const claimed = { ...(amy as unknown as JsonObject), meta: { profile: ['urn:unknown'] } };
     accepted(claimed, BY_CLAIM);
     expect(await faults(claimed, { claimed: true, listed: ['urn:unknown'] })).toEqual([
@@ -144,7 +144,7 @@ describe('a resource', () => {
     ]);
   });
 
-  test('is not refused for findings that are excepted', async () => {
+  test('is not refused for excepted findings', async () => {
     const hidden =
       (...places: readonly string[]): Except =>
       ({ expression }) =>
@@ -156,7 +156,7 @@ describe('a resource', () => {
     accepted(bad, BY_CLAIM, hidden('Patient.identifier[0].system', 'Patient.gender'));
   });
 
-  test('is refused for a target inside it, unless some findings are excepted: the target may be hidden', async () => {
+  test('is refused for a target inside it, unless some findings are excepted, because the target can be hidden', async () => {
     const resource: JsonObject = {
       ...{ resourceType: 'Observation', status: 'final', code: { text: 'x' }, subject: { reference: '#p' } },
       contained: [{ resourceType: 'Patient', id: 'p' }],

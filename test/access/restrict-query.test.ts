@@ -28,7 +28,7 @@ describe('a sort', () => {
   const asked = (rules: readonly AccessRule[], more: Partial<GuardedQuery> = {}): SearchQuery =>
     restrictQuery(R4, systemCaller('clinic'), { type: 'Patient', criteria: ALL, ...more }, rules, noRules);
 
-  test('has no key that some rule hides, and neither have the positions in it', () => {
+  test('has no key that some rule hides, and its positions have none either', () => {
     const rules = [rule(first), rule(second, 'birthDate', 'name.given')];
     expect(asked(rules, { sort, after: place, before: { ...place, id: 'q' }, limit: 3 })).toEqual({
       project: 'clinic',
@@ -41,7 +41,7 @@ describe('a sort', () => {
     });
   });
 
-  test('is as it was asked for where no rule hides what it reads', () => {
+  test('is unchanged if no rule hides the elements that it reads', () => {
     const found = asked([rule(ALL), rule(ALL, 'name')], { sort, after: place, before: place });
     expect(found).toMatchObject({ sort, after: place, before: place });
     expect(asked([rule(ALL)])).toEqual({ project: 'clinic', type: 'Patient', criteria: ALL });
@@ -53,7 +53,7 @@ describe('a sort', () => {
     expect(asked([rule(ALL, 'meta.tag')], { sort })).toMatchObject({ sort });
   });
 
-  test('counts in the cost of what rules make of a search', () => {
+  test('includes the parts that rules add in its cost', () => {
     const rules = [true, false].map((missing) => rule({ kind: 'missing', parameter: 'name', missing }, 'name'));
     const keys = (count: number) => Array.from({ length: count }, () => sort[0]!);
     expect(asked(rules, { sort: keys(398) }).sort).toHaveLength(398);
@@ -62,29 +62,29 @@ describe('a sort', () => {
     expect(asked(closed, { sort: keys(401) }).sort).toEqual([]);
   });
 
-  test('of what lives above projects is asked there', () => {
+  test('of types above projects is asked there', () => {
     const query = { type: 'User', criteria: ALL };
     expect(restrictQuery(R4, serverCaller('clinic'), query, [rule(ALL)], noRules).project).toBe('');
     expect(restrictQuery(R4, serverCaller('clinic'), { ...query, type: 'Patient' }, [rule(ALL)], noRules).project).toBe('clinic'); // prettier-ignore
   });
 });
 
-describe('a question', () => {
+describe('a condition', () => {
   const of = (asked: Criteria, ...rules: AccessRule[]): Criteria => restrict(R4, asked, 'Observation', rules, noRules);
 
-  test('is the very same where rules open the type as a whole', () => {
+  test('is unchanged if rules grant the type as a whole', () => {
     for (const asked of [and([code, status]), or([code, not(status)]), not(and([code, status])), code, ALL]) {
       expect(of(asked, rule(ALL))).toBe(asked);
       expect(of(asked, rule(first), rule(ALL, 'note'))).toBe(asked);
     }
   });
 
-  test('that no rule answers matches nothing', () => {
+  test('without a rule that answers it matches nothing', () => {
     expect(of(code)).toEqual(NONE);
     expect(of(ALL)).toEqual(NONE);
   });
 
-  test('is seen by each of three rules without what that one hides', () => {
+  test('sees for each of three rules the resource without the fields that this rule hides', () => {
     const rules = [rule(first, 'code'), rule(second), rule(third, 'status')];
     expect(of(and([code, status]), ...rules)).toEqual(and([code, status, second]));
     expect(of(status, ...rules)).toEqual(and([status, or([first, second])]));
@@ -94,7 +94,7 @@ describe('a question', () => {
     );
   });
 
-  test('stands once where all rules show it, and apart where they do not', () => {
+  test('is in the search once if all rules show its elements, and separately if they do not', () => {
     const rules = [rule(first, 'code'), rule(second, 'status')];
     expect(of(or([code, category]), ...rules)).toEqual(or([and([category, or([first, second])]), and([code, second])]));
     expect(of(and([category, or([code, token('method', 'x')])]), ...rules)).toEqual(
@@ -102,7 +102,7 @@ describe('a question', () => {
     );
   });
 
-  test.each(['meta', 'meta.lastUpdated'])('about the time of change has no answer where a rule hides %s', (field) => {
+  test.each(['meta', 'meta.lastUpdated'])('about the time of change has no match if a rule hides %s', (field) => {
     const since: Criteria = { kind: 'last-updated', test: { kind: 'date', prefix: 'ge', low: 0, high: 1 } };
     expect(of(since, rule(ALL, field))).toEqual(NONE);
     expect(of(since, rule(first, field), rule(second))).toEqual(and([since, second]));
@@ -110,7 +110,7 @@ describe('a question', () => {
     expect(of(since, rule(ALL, 'meta.tag'))).toBe(since);
   });
 
-  test('is refused where it costs too much with what rules make of it', () => {
+  test('is refused if it costs too much with the parts that rules add', () => {
     const rules = Array.from({ length: 400 }, (_, n) => rule(not(token('identifier', `${n}`))));
     expect(criteriaCost(of(code, ...rules.slice(1)))).toBe(400);
     expect(() => of(code, ...rules)).toThrow(expect.objectContaining({ code: 'too-costly' }));
@@ -120,19 +120,19 @@ describe('a question', () => {
 describe('a chain', () => {
   const based: Criteria = { kind: 'chain', parameter: 'based-on', type: 'CarePlan', of: status };
 
-  test('that leads to what no rule shows matches nothing', () => {
+  test('that leads to resources without a rule matches nothing', () => {
     expect(restrict(R4, based, 'Procedure', [rule(ALL)], noRules)).toEqual(NONE);
     expect(restrict(R4, based, 'Procedure', [rule(ALL)], () => [rule(ALL, 'status')])).toEqual(NONE);
   });
 
-  test('is not closed by what hides a reference of the same name at its end', () => {
+  test('is not removed by a rule that hides a reference of the same name at its end', () => {
     expect(restrict(R4, based, 'Procedure', [rule(ALL)], () => [rule(ALL, 'basedOn')])).toEqual(based);
     const reverse: Criteria = { kind: 'has', type: 'CarePlan', parameter: 'based-on', of: status };
     expect(restrict(R4, reverse, 'Procedure', [rule(ALL)], () => [rule(ALL, 'basedOn')])).toEqual(NONE);
     expect(restrict(R4, reverse, 'Procedure', [rule(ALL)], () => [rule(ALL)])).toEqual(reverse);
   });
 
-  test('is followed once for all rules before it', () => {
+  test('is evaluated once for all rules before it', () => {
     const asked: string[] = [];
     const rulesOf: SearchRules = (type) => {
       asked.push(type);

@@ -49,7 +49,7 @@ function differing(count: number): SearchRules {
     );
 }
 
-describe('rules that hide what a question does not read share it', () => {
+describe('rules that do not hide the elements of a condition share it', () => {
   test.each([3, 12, 100])('%i rules and eight chain steps', (count) => {
     const rulesOf = differing(count);
     const asked = chainOf(8, token('code', 'x'));
@@ -58,7 +58,7 @@ describe('rules that hide what a question does not read share it', () => {
     expect(criteriaCost(restricted)).toBeLessThan(criteriaCost(asked) + 9 * (1 + count / 500));
   });
 
-  test('a part that some rules hide is asked apart from the rest', () => {
+  test('a part that some rules hide is asked separately from the rest', () => {
     const rules = [rule(token('status', 'a'), ['valueQuantity']), rule(token('status', 'b'), ['code'])];
     const value: Criteria = { kind: 'missing', parameter: 'value-quantity', missing: true };
     const date: Criteria = { kind: 'missing', parameter: 'date', missing: false };
@@ -68,7 +68,7 @@ describe('rules that hide what a question does not read share it', () => {
     );
   });
 
-  test('a dozen rules and a chain of three that reads what some of them hide', () => {
+  test('a dozen rules and a chain of three that reads elements that some of them hide', () => {
     const rulesOf = differing(12);
     const { criteria } = parseSearch(
       R4,
@@ -101,7 +101,7 @@ describe('a rule that hides contained resources', () => {
     expect(within(chain('inside'), open)).toEqual(and([chain('inside'), open.criteria]));
   });
 
-  test('shares with others what reads nothing of them', () => {
+  test('shares with others the conditions that read nothing of them', () => {
     const either = or([open.criteria, closed.criteria]);
     for (const asked of [token('code', 'x'), chain('outside'), not(token('code', 'x'))]) {
       expect(within(asked, open, closed)).toEqual(and([asked, either]));
@@ -112,7 +112,7 @@ describe('a rule that hides contained resources', () => {
   });
 });
 
-test('a composite question about a hidden element has no answer', () => {
+test('a composite with a hidden element has no match', () => {
   const asked: Criteria = {
     kind: 'composite',
     parameter: 'code-value-concept',
@@ -178,7 +178,7 @@ const HIDEABLE: { readonly [type: string]: readonly string[] } = {
   Organization: ['name', 'partOf'],
 };
 
-test(`finds what each rule by itself would find, on random resources (seed ${SEED})`, () => {
+test(`finds the same resources as each rule on its own, on random resources (seed ${SEED})`, () => {
   const random = createRandom(SEED + 7);
   const resources = randomResources(random).map((resource) => ({
     ...resource,
@@ -214,7 +214,7 @@ test(`finds what each rule by itself would find, on random resources (seed ${SEE
   expect(some).toBeGreaterThan(100);
 });
 
-describe('a search that costs too much is refused before the store is asked', () => {
+describe('a search that costs too much is refused before the store call', () => {
   const DIFFERENT = Array.from({ length: 300 }, (_, n) => `gender ne x${n}`).join(' and ');
   const refusal = expect.objectContaining({ code: 'too-costly' }) as unknown;
   const { store, takeCalls } = countCalls(new MemoryStore());
@@ -255,7 +255,7 @@ describe('a search that costs too much is refused before the store is asked', ()
     expect(takeCalls()).toEqual([]);
   });
 
-  test('what rules make of it counts: each of eight steps reads what one of three rules hides', () => {
+  test('the parts that rules add count: each of eight steps reads elements that one of three rules hides', () => {
     const hidden = ['code', 'status', 'category'];
     const rulesOf: SearchRules = (type) =>
       type === 'Patient' ? [rule(ALL)] : hidden.map((field, index) => rule(token('status', String(index)), [field]));

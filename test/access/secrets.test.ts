@@ -107,7 +107,7 @@ describe('elements of the types that Medplum adds', () => {
     expect(unclassified).toEqual([]);
   });
 
-  test('that are secret exist, so that no misspelled path protects nothing', () => {
+  test('that are secret exist, so that no misspelled path leaves a secret unprotected', () => {
     for (const type of R4.resourceTypes) {
       if (secretFields(type).length === 0) continue;
       const paths = elementPaths(type);
@@ -181,7 +181,7 @@ async function fill(store: ResourceStore): Promise<void> {
 }
 
 overStores('secrets, nested and contained,', (open) => {
-  test('are in no answer, for members, administrators and trusted code', async () => {
+  test('are in no answer to members, administrators and trusted code', async () => {
     const store = open();
     await fill(store);
     const callers = [
@@ -220,7 +220,7 @@ overStores('secrets, nested and contained,', (open) => {
     expect(seen).toBeGreaterThan(50);
   });
 
-  test('are guessed by no patch, search or write constraint', async () => {
+  test('cannot be guessed by any patch, search or write constraint', async () => {
     const store = open();
     await fill(store);
     const admin = repositoryOf(store, await signedIn(store, { admin: true }));
@@ -248,7 +248,7 @@ overStores('secrets, nested and contained,', (open) => {
     }
   });
 
-  test('stay where what is around them is written back or changed by trusted code', async () => {
+  test('are kept if the elements around them are written back or changed by trusted code', async () => {
     const store = open();
     await fill(store);
     const trusted = repositoryOf(store, serverCaller('clinic'));
@@ -271,7 +271,7 @@ overStores('secrets, nested and contained,', (open) => {
     });
   });
 
-  test('let an administrator change the Project around them', async () => {
+  test('do not prevent an administrator from changing the rest of the Project', async () => {
     const store = open();
     await fill(store);
     const admin = repositoryOf(store, await signedIn(store, { admin: true }));
@@ -282,7 +282,7 @@ overStores('secrets, nested and contained,', (open) => {
   });
 });
 
-test('an identity provider of a client keeps its secrets as it is, and needs them again where it changes', async () => {
+test('are kept in an unchanged identity provider of a client, and must be sent again if it changes', async () => {
   const { MemoryStore } = await import('../../src/stores/memory/store.js');
   const { updateClient } = await import('../../src/projects/clients/update-client.js');
   const store = new MemoryStore();

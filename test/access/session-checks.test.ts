@@ -42,7 +42,7 @@ async function session(expires?: string) {
 }
 
 describe('the session of a caller', () => {
-  test('ends at the end of access, also between two checks', async () => {
+  test('ends at the end of access, even between two checks', async () => {
     const { time, use } = await session('2030-01-01T00:00:02Z');
     time.now += 1_999;
     expect(await use()).toBe('works');
@@ -50,7 +50,7 @@ describe('the session of a caller', () => {
     expect(await use()).toBe('membership-expired');
   });
 
-  test('ends at the end of access where the epoch says that nothing has changed', async () => {
+  test('ends at the end of access even if the epoch has not changed', async () => {
     const { time, use } = await session('2030-01-01T00:00:20Z');
     for (const now of [5_000, 10_000, 15_000, 19_999]) {
       time.now = START + now;
@@ -72,7 +72,7 @@ describe('the session of a caller', () => {
     expect(await use(plain)).toBe('membership-inactive');
   });
 
-  test('is checked by each call itself where the check that it waited for failed', async () => {
+  test('is checked by each waiting call if the shared check failed', async () => {
     const { store, change, time, use } = await session();
     await change({ active: false });
     time.now += 5_000;
@@ -100,7 +100,7 @@ describe('the session of a caller', () => {
     expect(given[1]?.signal).toBeUndefined();
   });
 
-  test('is that of a caller made of the current rights, too', async () => {
+  test('also ends for a caller derived from the current rights', async () => {
     const { store, change, time, caller } = await session();
     const again = await currentCaller(store, caller, () => true);
     await change({ active: false });
@@ -121,7 +121,7 @@ describe('times', () => {
   const resource = (url: string, valueInstant: unknown) =>
     withExtensions({ resourceType: 'ProjectMembership', id: 'm' } as never, url, [{ valueInstant }]);
 
-  test('that are not understood have passed', () => {
+  test('that are invalid have passed', () => {
     for (const instant of ['soon', 2999, undefined]) {
       expect(accessEnd(resource(OWN_EXTENSIONS.accessExpires, instant))).toBe(-Infinity);
     }
@@ -143,7 +143,7 @@ describe('times', () => {
   });
 });
 
-test('a change of rights says what to do', async () => {
+test('the error after a change of rights says what to do', async () => {
   const { store, change, time, caller } = await session();
   await change({ admin: true });
   time.now += 5_000;
@@ -152,7 +152,7 @@ test('a change of rights says what to do', async () => {
   );
 });
 
-test('the options of a session are checked', async () => {
+test('the options of a session are validated', async () => {
   const { store, membership } = await member();
   for (const [options, message] of [
     [{ issuedAt: new Date(Number.NaN) }, 'issuedAt must be a valid Date'],
@@ -187,7 +187,7 @@ test('the clearance of a member is named in explanations of its rules', async ()
   expect(rules.rulesFor('Patient').map(({ narrowed }) => narrowed?.text)).toEqual(['the clearance of the member']);
 });
 
-test('an external id is a text', async () => {
+test('an external id is a string', async () => {
   expect(requireExternalId('x')).toBe('x');
   expect(() => requireExternalId(7)).toThrow('Sign-in needs the externalId as a string');
   expect(await codeOf(Promise.resolve().then(() => requireExternalId(7)))).toBe('invalid');

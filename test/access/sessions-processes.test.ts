@@ -17,11 +17,11 @@ afterAll(async () => {
   await store.close();
 });
 
-test.each(ENDS)('a caller ends when another process says %s: %s', async (change, code) => {
+test.each(ENDS)('a caller ends when another process makes the change %s: %s', async (change, code) => {
   await assertEndsByOtherProcess(store, other, change, code);
 });
 
-test.each(ENDS)('a kept sign-in ends when another process says %s: %s', async (change, code) => {
+test.each(ENDS)('a kept sign-in ends when another process makes the change %s: %s', async (change, code) => {
   const membership = await memberOf(store, `kept-${change}`);
   // The other process revokes by the system's clock.
   const issuedAt = new Date('2001-01-01T00:00:00.000Z');
@@ -34,7 +34,7 @@ test.each(ENDS)('a kept sign-in ends when another process says %s: %s', async (c
   expect((await after).rules.rulesFor('Patient')).not.toBe(first.rules.rulesFor('Patient'));
 });
 
-test('the epoch of a SQLite file counts what another process changes about access, and nothing else', async () => {
+test('the epoch of a SQLite file counts changes of access by another process, and nothing else', async () => {
   const membership = await memberOf(store, 'ann');
   const before = await store.accessEpoch();
   await other.change('patient', membership);

@@ -136,7 +136,7 @@ overStores('a caller in use', (open) => {
     expect(await codeOf(guard.history({ type: 'Patient', id: 'p' }, { offset: 0, limit: 1 }))).toBe(code);
   });
 
-  test('works on where nothing that decides has changed, at the cost of a look', async () => {
+  test('continues if nothing that decides about access has changed, at the cost of one store call', async () => {
     const store = open();
     const { caller, time, trusted, membership, user } = await session(store);
     const calls: string[] = [];
@@ -192,7 +192,7 @@ overStores('a caller in use', (open) => {
     expect(await outcomeOf(store, caller)).toBe('session-ended');
   });
 
-  test('is checked by one look for all calls that are due', async () => {
+  test('is checked by one store call for all calls that are due', async () => {
     const store = open();
     const { caller, time } = await session(store);
     let looks = 0;
@@ -229,7 +229,7 @@ overStores('a caller in use', (open) => {
     expect(await use()).toBe('works');
   });
 
-  test('is checked as often as the host says, and by a store that cannot tell, each time in full', async () => {
+  test('is checked at the interval of the host, and in full each time by a store without an epoch', async () => {
     const store = open();
     const always = await session(store, { recheckAfter: 0 });
     const never = await session(store, { recheckAfter: Infinity });
@@ -247,7 +247,7 @@ overStores('a caller in use', (open) => {
 });
 
 overStores('a revoked session', (open) => {
-  test('is not signed in again by the same token, and by a later one it is', async () => {
+  test('is not accepted again with the same token, but with a later token', async () => {
     const one = await session(open());
     const { store, membership, user, clock } = one;
     const byToken = (issued: number): Promise<string> =>
@@ -265,7 +265,7 @@ overStores('a revoked session', (open) => {
     expect(await signIn(store, { membership }, { clock })).toMatchObject({ membership });
   });
 
-  test('is everybody’s own to end, and an administrator’s for its members', async () => {
+  test('can be ended by everybody for themselves, and by an administrator for its members', async () => {
     const { store, membership, user, caller, clock, time } = await session(open());
     const other = await signedIn(store);
     const admin = await signedIn(store, { admin: true });
@@ -298,7 +298,7 @@ overStores('a revoked session', (open) => {
     expect((await faultOf(signIn(store, { membership }, { clock }))).code).toBe('session-ended');
   });
 
-  test('cannot take its end back through its own User', async () => {
+  test('cannot undo its end through its own User', async () => {
     const { store, user, caller, clock } = await session(open());
     const mine = repositoryOf(store, caller);
     await revokeSessions({ user }, { store, caller: serverCaller(), clock });
@@ -351,7 +351,7 @@ describe('the end of access', () => {
   test.each([
     ['membership-expired', 'access-expires'],
     ['session-ended', 'sessions-not-before'],
-  ])('is %s where %s is not understood', async (code, name) => {
+  ])('is %s if %s is invalid', async (code, name) => {
     const store = new MemoryStore();
     const { membership, trusted } = await session(store);
     const stored = await trusted.read('ProjectMembership', membership);
@@ -378,7 +378,7 @@ describe('the end of access', () => {
   });
 });
 
-test('the epoch of PostgreSQL is one for all stores over a database, and clinical writes leave it', async () => {
+test('all stores over a PostgreSQL database share one epoch, and clinical writes do not change it', async () => {
   const pool = await postgresPool();
   const [one, other] = [new PostgresStore(pool), new PostgresStore(pool)];
   await system(one);

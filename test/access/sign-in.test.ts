@@ -47,7 +47,7 @@ function membership(
 }
 
 overStores('signing in', (open) => {
-  test('makes a caller of a membership, a user in a project, or a program in a project', async () => {
+  test('returns a caller for a membership, a user in a project, or a program in a project', async () => {
     const store = open();
     await clinic(store);
     const ann = {
@@ -97,7 +97,7 @@ overStores('signing in', (open) => {
     ['no client', { project: 'clinic', client: null }],
     ['no membership', { membership: undefined }],
     ['no identity', undefined],
-  ])('a token with %s says nobody', async (_, claims) => {
+  ])('a token with %s identifies nobody', async (_, claims) => {
     const store = open();
     await clinic(store);
     expect(await codeOf(signIn(store, claims as never))).toBe('unauthenticated');
@@ -152,7 +152,7 @@ overStores('signing in', (open) => {
         await trusted.update(membership('ann', 'User/ann', 'Practitioner/ann', 'clinic', { access }));
       },
     ],
-  ])('tells of %s: %s', async (_, code, spoil, credentials = { membership: 'clinic-ann' }) => {
+  ])('reports %s: %s', async (_, code, spoil, credentials = { membership: 'clinic-ann' }) => {
     const store = open();
     const trusted = await clinic(store);
     await spoil(trusted);
@@ -161,7 +161,7 @@ overStores('signing in', (open) => {
     expect(fault.status).toBe(403);
   });
 
-  test('tells of a deleted profile with the way out', async () => {
+  test('reports a deleted profile with a way to fix it', async () => {
     const store = open();
     await clinic(store);
     // Past the guard, which would refuse: an operator's hand, or data from elsewhere.
@@ -172,7 +172,7 @@ overStores('signing in', (open) => {
     });
   });
 
-  test('of one who is a member several times needs to know as what', async () => {
+  test('of a person with several memberships needs to know which membership', async () => {
     const store = open();
     const trusted = await clinic(store);
     await trusted.update(membership('ann2', 'User/ann', 'Patient/pat'));
@@ -201,7 +201,7 @@ overStores('signing in', (open) => {
     expect(await signIn(store, credentials, { requirePolicy: true })).toMatchObject({ user: 'User/ann' });
   });
 
-  test('keeps projects apart that know the same user', async () => {
+  test('separates projects that have the same user', async () => {
     const store = open();
     await clinic(store, 'north');
     await clinic(store, 'south');
@@ -216,7 +216,7 @@ overStores('signing in', (open) => {
     expect(await codeOf(south.update(stolen))).toBe('conflict');
   });
 
-  test('without a policy gives what the type of the profile stands for', async () => {
+  test('without a policy grants the default rights of the profile type', async () => {
     const store = open();
     await clinic(store);
     const seen = async (user: string, type: 'Patient' | 'Observation' | 'RelatedPerson'): Promise<unknown> => {
@@ -237,7 +237,7 @@ overStores('signing in', (open) => {
     expect(await codeOf(pat.update({ resourceType: 'Patient', id: 'pat', active: true }))).toBe('forbidden');
   });
 
-  test('with the same policy several times gives the sum, each with its own parameters', async () => {
+  test('with the same policy several times grants the sum, each with its own parameters', async () => {
     const store = open();
     const trusted = await clinic(store);
     const resource = [{ resourceType: 'Observation', criteria: 'Observation?subject=%whom' }];

@@ -15,11 +15,11 @@ function left(...policies: readonly object[]): readonly string[] | undefined {
 
 const every = (type: string): readonly string[] => ALL_INTERACTIONS.map((one) => `${type}.${one}`).sort();
 
-test('without policies nothing is limited', () => {
+test('are unlimited without policies', () => {
   expect(left()).toBeUndefined();
 });
 
-test('rules grant what they name, on Project and ProjectMembership by name, and add up', () => {
+test('are limited to the rules on Project and ProjectMembership by name, which add up', () => {
   expect(left({})).toEqual([]);
   expect(left({ resource: [] })).toEqual([]);
   expect(left({ resource: [null, 'Project', 7] })).toEqual([]);
@@ -55,7 +55,7 @@ test.each([
   expect(left({ resource: [{ resourceType: 'Project', ...condition }] })).toEqual([]);
 });
 
-test('a policy with a compartment leaves nothing, another one beside it what it says', () => {
+test('a policy with a compartment leaves nothing, and another policy keeps its rights', () => {
   const bound = { compartment: { reference: 'Patient/1' }, resource: [{ resourceType: 'Project' }] };
   expect(left(bound)).toEqual([]);
   expect(left(bound, { resource: [{ resourceType: 'ProjectMembership' }] })).toEqual(every('ProjectMembership'));

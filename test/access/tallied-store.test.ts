@@ -9,7 +9,7 @@ const echo = new Proxy({ caller: systemCaller('clinic') } as unknown as GuardedS
   get: (target, name) => (name === 'caller' ? target.caller : (...args: unknown[]) => [name, ...args]),
 });
 
-test('each call is counted with its types, and passed on as it is', () => {
+test('each call is counted with its types, and passed on unchanged', () => {
   const tally: Tally = { calls: 0, types: new Set() };
   const store = talliedStore(echo, tally);
   const query = (type: string) => ({ type, criteria: ALL });

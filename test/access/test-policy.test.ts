@@ -14,7 +14,7 @@ const policy: AccessPolicy = {
   resource: [{ resourceType: 'Patient', criteria: 'Patient?gender=%gender', hiddenFields: ['address'] }],
 };
 
-test('a policy that does what its cases say passes', async () => {
+test('a policy that meets the expectations of its cases passes', async () => {
   const report = await testPolicy(policy, [
     {
       resources,
@@ -29,7 +29,7 @@ test('a policy that does what its cases say passes', async () => {
   expect(report).toEqual({ passed: true, checks: 6, failures: [] });
 });
 
-test('what does not hold is reported with what was found instead', async () => {
+test('a failed expectation is reported with the actual result', async () => {
   const { passed, failures } = await testPolicy(policy, [
     {
       name: 'ben',
@@ -50,7 +50,7 @@ test('what does not hold is reported with what was found instead', async () => {
   ]);
 });
 
-test('policies for emergencies are tested with and without one', async () => {
+test('policies for emergencies are tested with and without an emergency', async () => {
   const marked = {
     ...policy,
     extension: [{ url: OWN_EXTENSIONS.emergencyAccess, valueBoolean: true }],
@@ -63,7 +63,7 @@ test('policies for emergencies are tested with and without one', async () => {
   expect(failures).toEqual([]);
 });
 
-test('a policy that is not understood is an error', async () => {
+test('an invalid policy is an error', async () => {
   const odd = { resourceType: 'AccessPolicy', resource: [{ resourceType: 'Patient', criterion: 'x' }] } as never;
   expect(await codeOf(testPolicy(odd, [{ resources, as: 'Practitioner/ben' }]))).toBe('policy-invalid');
 });

@@ -89,7 +89,7 @@ overStores('the trusted code of a project', (open) => {
     expect(await aboveProjects(store)).toBe(before);
   });
 
-  test('makes no system Bot, changes none, and brings back no Project that the operator deleted', async () => {
+  test('creates and changes no system Bot, and restores no Project that the operator deleted', async () => {
     const store = open();
     const { north } = await world(store);
     const [own, above] = [systemCaller(north), serverCaller(north)].map((caller) => ({ store, caller })) as [
@@ -139,7 +139,7 @@ overStores('the trusted code of a project', (open) => {
     expect(JSON.parse(JSON.stringify(data))).toEqual({ UserList: [{ id: ann }], ProjectList: [{ id: north }] });
   });
 
-  test('changes the name and the secrets of its own Project, and what it leaves out of the rest stays', async () => {
+  test('changes the name and the secrets of its own Project, and elements that it omits are kept', async () => {
     const store = open();
     const { north } = await world(store);
     const repository = createRepository({ store, caller: systemCaller(north) });
@@ -150,7 +150,7 @@ overStores('the trusted code of a project', (open) => {
     expect(found).toMatchObject({ resource: { name: 'Northern', strictMode: true, secret } });
   });
 
-  test('makes its own Project where there is none, but never as a super-admin project', async () => {
+  test('creates its own Project if it is missing, but never as a super-admin project', async () => {
     const store = open();
     const repository = createRepository({ store, caller: systemCaller('west') });
     const project = { resourceType: 'Project', id: 'west', name: 'West' } as const;
@@ -184,7 +184,7 @@ overStores('the trusted code of a project', (open) => {
 });
 
 overStores('the trusted code of the operator', (open) => {
-  test('works above projects: makes them, verifies addresses, administers members anywhere', async () => {
+  test('works above projects: creates them, verifies addresses, administers members anywhere', async () => {
     const store = open();
     const { north, bob, bobsMembership } = await world(store);
     const context = { store, caller: serverCaller() };
@@ -215,7 +215,7 @@ overStores('the trusted code of the operator', (open) => {
     expect((await within.search('User', '_total=accurate')).total).toBe(2);
   });
 
-  test('is named in the audit trail, with the project where it worked in one', async () => {
+  test('is named in the audit trail, with its project if it has one', async () => {
     const store = open();
     const { north } = await world(store);
     const records: AuditRecord[] = [];

@@ -45,17 +45,17 @@ describe('the reach of trusted code', () => {
     ['another Project', put('Project', 'other'), `Other Projects are ${OUT}`],
     ['the deletion of its Project', deletion('Project', 'clinic'), `Deleting a Project is ${OUT}`],
     ['the deletion of another Project', deletion('Project', 'other'), `Other Projects are ${OUT}`],
-  ])('of one project is not %s', (_, write, message) => {
+  ])('of one project does not include %s', (_, write, message) => {
     expect(refusal(() => assertWithinReach(clinic, write, 3))).toEqual(['forbidden', message, { index: 3 }]);
   });
 
-  test('of one project is what lies in it, its Project and every assertion', () => {
+  test('of one project includes its resources, its Project and every assertion', () => {
     for (const write of [put('Project', 'clinic'), put('Patient', 'p'), deletion('Patient', 'p'), assertion('User')]) {
       expect(refusal(() => assertWithinReach(clinic, write, 0))).toBe('within reach');
     }
   });
 
-  test('of the server is a project that it names, and what is above projects', () => {
+  test('of the server includes a project that it names, and everything above projects', () => {
     for (const write of [put('Patient', 'p'), put('User', 'u'), deletion('Project', 'clinic')]) {
       expect(refusal(() => assertWithinReach(serverCaller('clinic'), write, 0))).toBe('within reach');
     }
@@ -65,7 +65,7 @@ describe('the reach of trusted code', () => {
   });
 });
 
-describe('what trusted code writes on top of what is stored', () => {
+describe('a write by trusted code over a stored resource', () => {
   const SECRET = { secret: 'stored' };
   const found = (type: string, elements: object): ReadResult => ({
     status: 'found',
@@ -85,7 +85,7 @@ describe('what trusted code writes on top of what is stored', () => {
     expect(restsOnStored(clinic, write)).toBe(expected);
   });
 
-  test('a client keeps its secret, in the version that was looked at or demanded', () => {
+  test('keeps the secret of a client, of the read or demanded version', () => {
     const server = serverCaller('clinic');
     const write = put('ClientApplication', 'x', keep);
     const settled = { resource: { ...write.resource, ...SECRET }, expect: { version: '4' } };
@@ -102,7 +102,7 @@ describe('what trusted code writes on top of what is stored', () => {
     }
   });
 
-  test('a Bot of the operator is not a business of a project', () => {
+  test('does not let a project change a Bot of the operator', () => {
     const system = { system: true };
     const error = [
       'forbidden',
@@ -117,7 +117,7 @@ describe('what trusted code writes on top of what is stored', () => {
     expect(isSystemBot(put('Patient', 'x', {}, system).resource)).toBe(false);
   });
 
-  test('a deleted Project stays deleted', () => {
+  test('does not restore a deleted Project', () => {
     const gone: ReadResult = { status: 'gone', versionId: '2', lastUpdated: '2024-01-01T00:00:00Z' };
     expect(refusal(() => withWhatStays(clinic, put('Project', 'clinic'), gone))).toEqual([
       'forbidden',
@@ -128,7 +128,7 @@ describe('what trusted code writes on top of what is stored', () => {
   });
 });
 
-describe('trusted code looks at nothing but what it needs', () => {
+describe('trusted code reads only the resources that it needs', () => {
   const member = { type: 'ProjectMembership', id: 'm' };
   test.each<[string, readonly GuardedWrite[], readonly string[] | undefined]>([
     ['nothing for a write', [put('Patient', 'p'), deletion('Patient', 'q'), assertion('Patient')], undefined],
@@ -151,7 +151,7 @@ describe('trusted code looks at nothing but what it needs', () => {
     expect(memberUsers).toBeUndefined();
   });
 
-  test('the members of its project where it asserts something of Users', async () => {
+  test('the members of its project if it asserts something about Users', async () => {
     const store = new MemoryStore();
     const resource = { resourceType: 'ProjectMembership', id: 'm', user: { reference: 'User/ann' } } as const;
     await store.commit([{ kind: 'put', key: { project: 'clinic', ...member }, resource }]);

@@ -63,7 +63,7 @@ const told = (entries: readonly TypeHistoryEntry[]): string[] =>
 /** The seconds after the start, as an instant. */
 const at = (seconds: number): string => new Date(START + seconds * 1000).toISOString();
 
-test('who sees the whole type reads one page of the store', async () => {
+test('a caller who sees the whole type reads one page of the store', async () => {
   const { store, member, counted, calls, write } = await open({ rules: [{ resourceType: 'Patient' }] });
   for (const id of ['a', 'b', 'a']) await write(id);
   await store.commit([{ kind: 'delete', key: { project: 'clinic', type: 'Patient', id: 'b' } }]);
@@ -75,7 +75,7 @@ test('who sees the whole type reads one page of the store', async () => {
   }
 });
 
-test('who may not read the history of the type gets none, and no call is made', async () => {
+test('a caller who cannot read the history of the type gets nothing, without a store call', async () => {
   const { member, counted, calls, write } = await open({
     rules: [{ resourceType: 'Patient', interaction: ['read', 'search'] }],
   });
@@ -84,7 +84,7 @@ test('who may not read the history of the type gets none, and no call is made', 
   expect(calls).toEqual([]);
 });
 
-test('what is inside a resource is masked too: by the rules of a member, and by secrets for trusted code', async () => {
+test('contained resources are masked too: by the rules of a member, and by secrets for trusted code', async () => {
   const { store, member, write } = await open({
     rules: [{ resourceType: 'Basic' }, { resourceType: 'Device', hiddenFields: ['note'] }],
   });
@@ -100,7 +100,7 @@ test('what is inside a resource is masked too: by the rules of a member, and by 
   expect(await inside(member)).toEqual([{ resourceType: 'Device', id: 'd' }, shown]);
 });
 
-test('beside a rule for the whole type others are decided for each version', async () => {
+test('next to a rule for the whole type, other rules are decided for each version', async () => {
   const { store, member, counted, calls, write } = await open({
     rules: [{ resourceType: 'Patient', hiddenFields: ['birthDate'] }, ...FEMALE],
   });
@@ -116,7 +116,7 @@ test('beside a rule for the whole type others are decided for each version', asy
   expect(calls).toEqual(['history 20 of undefined', 'read 2']);
 });
 
-test('who sees a part of the type reads as many resources as the page has entries, and more where these do not suffice', async () => {
+test('a caller who sees a part of the type reads as many resources as the page has entries, and more if these are not enough', async () => {
   const { member, counted, calls, write } = await open({ rules: FEMALE });
   for (const id of ['a', 'b', 'c']) await write(id, { gender: 'female' });
   calls.length = 0;
@@ -144,7 +144,7 @@ test('who sees a part of the type reads as many resources as the page has entrie
   expect(calls).toEqual(['search 2', 'history 50 of 1 since 7.001', 'read 1']);
 });
 
-test('a page that goes on looks at all resources at once', async () => {
+test('a further page reads all resources at once', async () => {
   const { member, counted, calls, write } = await open({ rules: FEMALE });
   for (const id of ['a', 'b', 'c']) await write(id, { gender: 'female' });
   const [first] = await history(counted, member, { limit: 1 });
@@ -153,7 +153,7 @@ test('a page that goes on looks at all resources at once', async () => {
   expect(calls).toEqual(['search 1001', 'history 50 of 3', 'read 2']);
 });
 
-test('a page that the resources changed last do not fill is made again from more of them', async () => {
+test('a page that the last changed resources do not fill is built again from more resources', async () => {
   const { member, counted, calls, write } = await open({ rules: FEMALE });
   await write('a', { gender: 'female' });
   await write('a', { gender: 'female' });
@@ -186,7 +186,7 @@ test('hidden versions in between do not end a page', async () => {
   expect(calls).toEqual(['search 6', 'history 50 of 1 since 11', 'read 1', 'history 50 of 1 since 11', 'read 0']);
 });
 
-test('reads no more than fills a page', async () => {
+test('reads no more resources than a page needs', async () => {
   const { member, counted, calls, write } = await open({ rules: FEMALE });
   for (let version = 1; version <= 51; version += 1) await write('a', { gender: 'female' });
   calls.length = 0;
@@ -194,7 +194,7 @@ test('reads no more than fills a page', async () => {
   expect(calls).toEqual(['search 51', 'history 50 of 1', 'read 1']);
 });
 
-test('a store that cannot list it is unsupported', async () => {
+test('a store without type history answers unsupported', async () => {
   const { store, member } = await open();
   const fault = await faultOf(history(storeWith(store, {}), member));
   expect([fault.code, fault.message]).toEqual([
@@ -203,7 +203,7 @@ test('a store that cannot list it is unsupported', async () => {
   ]);
 });
 
-test('begins with an instant, that instant included', async () => {
+test('begins at an instant, including that instant', async () => {
   const { member, counted, calls, criteria, write } = await open({ rules: FEMALE });
   for (const id of ['a', 'b', 'b', 'c']) await write(id, { gender: 'female' });
   calls.length = 0;
@@ -218,7 +218,7 @@ test('begins with an instant, that instant included', async () => {
   expect(told(await history(counted, member, { since: at(4.001) }))).toEqual([]);
 });
 
-test('rules that nothing can meet show nothing, and nothing is searched', async () => {
+test('rules that cannot match show nothing, without a search', async () => {
   const { member, counted, calls, write } = await open({
     rules: [{ resourceType: 'Patient', criteria: 'Patient?gender=%none' }],
     parameters: [],

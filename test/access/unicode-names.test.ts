@@ -48,7 +48,7 @@ describe.each(STORES)('e-mails on a %s store', (_, open) => {
     ['two marks in either order', ['q\u0307\u0323@example.org', 'q\u0323\u0307@example.org']],
     ['blanks around', ['ann@example.org', '  ann@example.org\t']],
     ['sigma at the end of a word', ['\u03bf\u03b4\u03cc\u03c2@example.org', '\u039f\u0394\u038c\u03a3@example.org']],
-  ])('that differ in %s are those of one User, in every project', async (_, emails) => {
+  ])('that differ in %s belong to one User, in every project', async (_, emails) => {
     const [first, ...others] = emails as [string, ...string[]];
     const user = await userOf(first);
     for (const email of others) {
@@ -64,7 +64,7 @@ describe.each(STORES)('e-mails on a %s store', (_, open) => {
     ['Cyrillic a', '\u0430nn@example.org', 'ann@example.org'],
     ['an accent', 'jos\u00e9@example.org', 'jose@example.org'],
     ['a dot', 'a.nn@example.org', 'ann@example.org'],
-  ])('with %s are those of somebody else', async (_, one, other) => {
+  ])('with %s belong to different Users', async (_, one, other) => {
     expect(await userOf(one)).not.toBe(await userOf(other));
   });
 
@@ -75,12 +75,12 @@ describe.each(STORES)('e-mails on a %s store', (_, open) => {
     'ann@exam\u00adple.org',
     'a\0nn@example.org',
     'ann\u2028@example.org',
-  ])('%j with invisible characters are none', async (email) => {
+  ])('%j with invisible characters is refused', async (email) => {
     expect(await outcomeOf(() => userOf(email))).toEqual({ code: 'invalid' });
   });
 });
 
-test('the normal form of an e-mail is its own, and that of its other spellings, for every character', () => {
+test('the normal form of an e-mail is its own normal form, and that of its other spellings, for every character', () => {
   const bad: string[] = [];
   for (let code = 0x21; code <= 0x1ffff; code += 1) {
     if (code >= 0xd800 && code <= 0xdfff) continue;
@@ -133,7 +133,7 @@ describe.each(STORES)('ids on a %s store', (_, open) => {
     repository = createRepository({ store, caller });
   });
 
-  test.each(NO_IDS)('%j is none', async (id) => {
+  test.each(NO_IDS)('%j is not an id', async (id) => {
     const resource: Patient = { resourceType: 'Patient', id };
     const put = { resource, request: { method: 'PUT', url: `Patient/${id}` } };
     const bundle = { resourceType: 'Bundle', type: 'transaction', entry: [put] } as Bundle;
@@ -161,13 +161,13 @@ describe.each(STORES)('ids on a %s store', (_, open) => {
     expect((await repository.search('Patient', {})).entry).toHaveLength(1);
   });
 
-  test.each(['a', 'A', '0', '-', '.', 'a'.repeat(64), '...', 'A-z.0'])('%j is one', async (id) => {
+  test.each(['a', 'A', '0', '-', '.', 'a'.repeat(64), '...', 'A-z.0'])('%j is an id', async (id) => {
     const { id: kept } = await repository.update<Patient>({ resourceType: 'Patient', id });
     expect(kept).toBe(id);
     expect((await repository.read('Patient', id)).id).toBe(id);
   });
 
-  test('that differ in case are two', async () => {
+  test('that differ in case are two ids', async () => {
     await repository.update<Patient>({ resourceType: 'Patient', id: 'A', active: true });
     expect([(await repository.read('Patient', 'a')).active, (await repository.read('Patient', 'A')).active]).toEqual([
       undefined,

@@ -4,8 +4,8 @@ import { normalizeEmail, uniqueKeysOf, userEmailKey } from '../../src/access/wri
 const keys = (resourceType: string, elements: object): readonly string[] =>
   uniqueKeysOf({ resourceType, id: '1', ...elements });
 
-describe('no two resources share', () => {
-  test('the e-mail of a User at one scope, in any way of writing it', () => {
+describe('no two resources can share', () => {
+  test('the e-mail of a User at one scope, in any spelling', () => {
     expect(keys('User', { email: 'Ann@X.org' })).toEqual(['User.email= ann@x.org']);
     expect(keys('User', { email: ' ann@x.org ' })).toEqual(['User.email= ann@x.org']);
     expect(keys('User', { email: 'ann@x.org', project: { reference: 'Project/1' } })).toEqual([
@@ -15,7 +15,7 @@ describe('no two resources share', () => {
     expect(normalizeEmail('Z\u0065\u0301@x.org')).toBe('z\u00e9@x.org');
   });
 
-  test('the externalId of a membership, which is kept as it is written', () => {
+  test('the externalId of a membership, exactly as written', () => {
     expect(keys('ProjectMembership', { externalId: 'A 1 ' })).toEqual(['ProjectMembership.externalId=A 1 ']);
   });
 

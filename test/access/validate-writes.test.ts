@@ -29,7 +29,7 @@ function findings(resource: object, kept: readonly string[] = [], type = 'Patien
 }
 
 describe('the strictness of a project', () => {
-  test('is read for whatever commit writes a resource', async () => {
+  test('is read for any commit that writes a resource', async () => {
     const inner = new MemoryStore();
     await system(inner, 'clinic', { strictMode: true });
     await system(inner, 'lenient');
@@ -44,7 +44,7 @@ describe('the strictness of a project', () => {
     expect(takeCalls()).toEqual([]);
   });
 
-  test('is none above projects, where no project is read', async () => {
+  test('does not exist above projects, where no project is read', async () => {
     const { store, takeCalls } = countCalls(new MemoryStore());
     const { isStrict } = await validationFor(store, serverCaller(), [patient], undefined, undefined);
     expect(['User', 'Project', 'Patient'].map((type) => isStrict(type))).toEqual([true, true, false]);
@@ -62,7 +62,7 @@ describe('the profiles of a project', () => {
     }
   };
 
-  test('load FHIRPath where there are any, and only there', async () => {
+  test('load FHIRPath only if the project has profiles', async () => {
     const store = new MemoryStore();
     await system(store);
     for (const [asked, needed] of [
@@ -77,7 +77,7 @@ describe('the profiles of a project', () => {
     }
   });
 
-  test('are not held against elements that are kept, nor are rules of the whole resource', async () => {
+  test('are not applied to kept elements, nor are rules of the whole resource', async () => {
     const constraint = (key: string, human: string, expression: string): object => {
       return { key, severity: 'error', human, expression };
     };
@@ -116,7 +116,7 @@ describe('the profiles of a project', () => {
 describe('the validation of a write', () => {
   const compartment = { reference: '%patient' };
 
-  test('takes a parameter for the owner of a compartment in an AccessPolicy, and nowhere else', () => {
+  test('accepts a parameter as the owner of a compartment only in an AccessPolicy', () => {
     expect(findings({ compartment, resource: [{ resourceType: 'Patient', compartment }] }, [], 'AccessPolicy')).toEqual(
       [],
     );
@@ -124,7 +124,7 @@ describe('the validation of a write', () => {
     expect(findings({ compartment }, [], 'Patient')).toEqual(['structure Patient.compartment']);
   });
 
-  test('leaves out the elements that are kept from the stored version, and no others', () => {
+  test('ignores the elements that are kept from the stored version, and no others', () => {
     const faulty = { gender: 1, birthDate: 'soon' };
     expect(findings(faulty)).toEqual(['value Patient.gender', 'value Patient.birthDate']);
     expect(findings(faulty, ['gender'])).toEqual(['value Patient.birthDate']);
@@ -133,14 +133,14 @@ describe('the validation of a write', () => {
     expect(findings(faulty, ['unknown'])).toHaveLength(2);
   });
 
-  test('leaves out what is kept of a list, inside an element, of a choice, and of contained resources', () => {
+  test('ignores kept parts of a list, inside an element, of a choice, and of contained resources', () => {
     expect(findings({ name: [{ family: 1 }] }, ['name'])).toEqual([]);
     expect(findings({ deceasedBoolean: 'no', gender: 1 }, ['deceasedBoolean'])).toEqual(['value Patient.gender']);
     const contained = [{ resourceType: 'Patient', id: 'x', gender: 1 }];
     expect(findings({ contained, link: [{ other: { reference: '#x' }, type: 'refer' }] }, ['contained'])).toEqual([]);
   });
 
-  test('keeps a finding about the whole resource, whatever is kept', () => {
+  test('keeps a finding about the whole resource, whichever elements are kept', () => {
     const contradictory = {
       status: 'final',
       code: { text: 'Pulse' },
@@ -150,7 +150,7 @@ describe('the validation of a write', () => {
     expect(findings(contradictory, ['status', 'dataAbsentReason'], 'Observation')).toEqual(['invariant Observation']);
   });
 
-  test('stops at the usual number of findings where nothing is kept', () => {
+  test('stops at the usual number of findings if nothing is kept', () => {
     const name = Array.from({ length: 300 }, () => ({ family: 1 }));
     expect(findings({ name })).toHaveLength(100);
     expect(findings({ name }, ['gender'])).toHaveLength(300);

@@ -19,20 +19,20 @@ const south = { managingOrganization: { reference: 'Organization/south' } };
 describe.each([
   ['memory', (): ResourceStore => new MemoryStore()],
   ['SQLite', (): ResourceStore => new SqliteStore(':memory:')],
-])('while another writer comes between two calls, on a %s store', (_, open) => {
+])('while another writer changes a resource between two calls, on a %s store', (_, open) => {
   test('a read answers with the version that a rule grants, never with the one before', async () => {
     const { read, interrupt } = await setUp([NORTH], { ...south, birthDate: '1970-01-01' });
     interrupt('after', 'read', { ...north, birthDate: '1999-09-09' });
     expect(await read()).toMatchObject({ birthDate: '1999-09-09', meta: { versionId: '2' } });
   });
 
-  test('a read goes by the rules of the version that it answers with', async () => {
+  test('a read applies the rules of the version that it answers with', async () => {
     const { read, interrupt } = await setUp([NORTH, WOMEN], { ...south, gender: 'female', birthDate: '1970-01-01' });
     interrupt('after', 'read', { ...north, gender: 'male', birthDate: '1999-09-09' });
     expect(await read()).toMatchObject({ gender: 'male', birthDate: '1999-09-09' });
   });
 
-  test('a read of what two rules with chains grant hides what neither version may show', async () => {
+  test('a read under two rules with chains hides the fields that either version hides', async () => {
     const chained = { ...WOMEN, criteria: 'Patient?organization.name:missing=false' };
     const { read, interrupt } = await setUp([NORTH, chained], { ...north, birthDate: '1970-01-01' });
     interrupt('after', 'search', { ...south, birthDate: '1999-09-09' });
@@ -41,7 +41,7 @@ describe.each([
     expect(seen).not.toHaveProperty('birthDate');
   });
 
-  test('a query likewise', async () => {
+  test('a query does the same', async () => {
     const { store, caller, interrupt } = await setUp([NORTH], { ...south, birthDate: '1970-01-01' });
     interrupt('after', 'read', { ...north, birthDate: '1999-09-09' });
     const { data } = await executeFhirGraphql('{ Patient(id: "p") { birthDate } }', { store, caller });
@@ -51,7 +51,7 @@ describe.each([
   test.each([
     ['another rule grants the new one', { ...north, gender: 'female' }],
     ['no rule grants the new one', { ...south, gender: 'male' }],
-  ])('a search hides of the version that it found what is hidden there, also where %s', async (_, next) => {
+  ])('a search hides the hidden fields of the version that it found, even if %s', async (_, next) => {
     const { repository, interrupt } = await setUp([NORTH, WOMEN], {
       ...south,
       gender: 'female',
@@ -63,13 +63,13 @@ describe.each([
     expect(entry![0]!.resource).not.toHaveProperty('birthDate');
   });
 
-  test('a history is of a resource that is seen at its end', async () => {
+  test('a history needs a resource that is visible at its end', async () => {
     const { repository, interrupt } = await setUp([NORTH], north);
     interrupt('before', 'history', south);
     await expect(repository.history('Patient', 'p')).rejects.toMatchObject({ code: 'not-found' });
   });
 
-  test('a history has no version of before the resource came into sight', async () => {
+  test('a history has no version from before the resource became visible', async () => {
     const { repository, interrupt } = await setUp([NORTH], { ...south, birthDate: '1970-01-01' });
     interrupt('after', 'read', north);
     const { entry } = await repository.history('Patient', 'p');

@@ -82,7 +82,7 @@ async function history(caller: Caller, id: string, offset = 0, limit = 100): Pro
 }
 
 describe('a read', () => {
-  test('by trusted code of what is out of its reach is missing, and the rest is answered', async () => {
+  test('by trusted code of resources out of its reach is missing, and the other resources are answered', async () => {
     await put('Patient', 'a');
     await memory.commit([
       {
@@ -96,7 +96,7 @@ describe('a read', () => {
     expect(calls.read.flat().map(({ type }) => type)).not.toContain('Patient');
   });
 
-  test('of versions and of what is there now, of several types, answers each key in its place', async () => {
+  test('of old and current versions, of several types, answers each key in its position', async () => {
     await put('Patient', 'a', { gender: 'female', active: false });
     await put('Patient', 'a', { gender: 'male' });
     await put('Patient', 'a', { gender: 'female', active: true });
@@ -135,7 +135,7 @@ describe('a read', () => {
     expect(calls.read.map((keys) => keys.length)).toEqual([14]);
   });
 
-  test('of nothing that any rule opens does not ask the store', async () => {
+  test('of a type without a rule does not call the store', async () => {
     await put('Observation', 'a');
     expect(await read(member({}), ['Observation', 'a'], ['Observation', 'a', '1'])).toEqual(['missing', 'missing']);
     expect(calls.read).toEqual([]);
@@ -149,7 +149,7 @@ describe('a read', () => {
     expect(await read(versions, ['Patient', 'a'], ['Patient', 'a', '1'])).toEqual(['missing', { 'Patient/a': '1' }]);
   });
 
-  test('tells a deletion only where a rule opens the type as a whole', async () => {
+  test('reveals a deletion only if a rule grants the type as a whole', async () => {
     await put('Patient', 'a', { gender: 'female' });
     await remove('Patient', 'a');
     expect(await read(member({ Patient: [rule(female), rule(ALL)] }), ['Patient', 'a'])).toEqual(['gone 2']);
@@ -163,7 +163,7 @@ describe('a read', () => {
     expect(await read(systemCaller('clinic'), ['Patient', 'a'])).toEqual(['gone 2']);
   });
 
-  test('hides what rules hide, also in resources inside, for members only', async () => {
+  test('hides hidden fields, also in contained resources, for members only', async () => {
     const contained = [{ resourceType: 'Observation', id: 'o', status: 'final' }];
     await put('Patient', 'a', { gender: 'female', contained });
     const caller = member({ Patient: [rule(ALL)], Observation: [rule(ALL, ['status'])] });
@@ -180,7 +180,7 @@ describe('a read', () => {
     ]);
   });
 
-  test('of trusted code hides secrets, of a type, inside, and beside types without any', async () => {
+  test('of trusted code hides secrets, of a type, inside, and of types without any', async () => {
     const client = { resourceType: 'ClientApplication', id: 'c', name: 'C' };
     await put('ClientApplication', 'c', { name: 'C', secret: 's' });
     await put('Patient', 'a', { contained: [{ ...client, secret: 's' }] });
@@ -199,7 +199,7 @@ describe('a read', () => {
     expect(calls.read.at(-1)).toHaveLength(3);
   });
 
-  test('of a version needs one rule that grants it and the resource as it is now', async () => {
+  test('of a version needs one rule that grants it and the current resource', async () => {
     await put('Patient', 'a', { active: false });
     await put('Patient', 'a', { gender: 'female' });
     const inactive: Criteria = { kind: 'match', parameter: 'active', test: { kind: 'token', code: 'false' } };
@@ -208,7 +208,7 @@ describe('a read', () => {
     expect(await read(both, ['Patient', 'a', '1'])).toEqual([{ 'Patient/a': '1', active: false }]);
   });
 
-  test('asks once per type for rules with chains', async () => {
+  test('searches once per type for rules with chains', async () => {
     await put('Organization', 'north');
     await put('Patient', 'a', { managingOrganization: { reference: 'Organization/north' } });
     await put('Patient', 'b');
@@ -234,7 +234,7 @@ describe('a history', () => {
     expect(await history(open, 'nobody')).toEqual(['', 0]);
   });
 
-  test('under another rule has the versions that it grants, and no deletion', async () => {
+  test('under another rule has the versions that the rule grants, and no deletion', async () => {
     await put('Patient', 'a', { gender: 'male' });
     await put('Patient', 'a', { gender: 'female' });
     await remove('Patient', 'a');
@@ -247,7 +247,7 @@ describe('a history', () => {
     expect(calls.histories).toBe(0);
   });
 
-  test('hides in each version what rules hide', async () => {
+  test('hides in each version the hidden fields', async () => {
     await put('Patient', 'a', { gender: 'male', active: true });
     const page = { offset: 0, limit: 9 };
     for (const criteria of [ALL, { kind: 'id', ids: ['a'] } as const]) {
@@ -263,7 +263,7 @@ describe('a history', () => {
     }
   });
 
-  test.each([50, 51, 120])('of %i versions is paged over those that are granted', async (count) => {
+  test.each([50, 51, 120])('of %i versions is paged over the granted versions', async (count) => {
     for (let n = 1; n <= count; n += 1)
       await put('Patient', 'a', { gender: (count - n) % 2 === 0 ? 'female' : 'male' });
     const caller = member({ Patient: [rule(female)] });
@@ -273,13 +273,13 @@ describe('a history', () => {
     expect(await history(caller, 'a', 500, 2)).toEqual(['', granted.length]);
   });
 
-  test('of any length is one page of the store where a rule opens the type', async () => {
+  test('of any length is one page of the store if a rule grants the type', async () => {
     for (let n = 1; n <= 60; n += 1) await put('Patient', 'a');
     expect(await history(member({ Patient: [rule(ALL)] }), 'a', 1, 1)).toEqual(['put 59', 60]);
     expect(calls.histories).toBe(1);
   });
 
-  test('has no version twice when others are written between two batches', async () => {
+  test('has no version twice if others are written between two batches', async () => {
     for (let n = 1; n <= 60; n += 1) await put('Patient', 'a', { gender: 'female' });
     beforeHistory = async () => {
       if (calls.histories === 2) await put('Patient', 'a', { gender: 'female' });
@@ -288,7 +288,7 @@ describe('a history', () => {
     expect(await history(member({ Patient: [rule(female)] }), 'a')).toEqual([all, 60]);
   });
 
-  test('that is written again and again ends with the version that was decided on', async () => {
+  test('that is written repeatedly ends with the version that was decided on', async () => {
     await put('Patient', 'a', { gender: 'female' });
     beforeHistory = () => put('Patient', 'a', { gender: 'female' });
     expect(await history(member({ Patient: [rule(female)] }), 'a')).toEqual(['put 3, put 2, put 1', 3]);

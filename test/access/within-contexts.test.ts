@@ -21,7 +21,7 @@ function rule(criteria: Criteria, more: Partial<AccessRule> = {}): AccessRule {
   return { ...unrestrictedRule('test'), criteria, ...more };
 }
 
-test('a Binary without context, or with one that some rule lets read, is within each rule for Binary', () => {
+test('a Binary without context, or with a context that some rule lets read, is within each rule for Binary', () => {
   const asked: string[] = [];
   const own: { readonly [type: string]: readonly AccessRule[] } = {
     Binary: [rule(id('b'), { hidden: ['data'] }), rule(ALL, { interactions: new Set(['create']) })],
@@ -57,7 +57,7 @@ test('a Binary without context, or with one that some rule lets read, is within 
   expect(bound.rulesFor('Patient')).toBe(own['Patient']);
 });
 
-test('without a rule for Binary there is none, whatever else may be read', () => {
+test('without a rule for Binary no Binary is accessible, whatever else can be read', () => {
   const asked: string[] = [];
   const rules: AccessRules = {
     model: R4,
@@ -67,7 +67,7 @@ test('without a rule for Binary there is none, whatever else may be read', () =>
   expect(asked).toEqual(['Binary']);
 });
 
-test('the condition of a context stands with the others of a rule', () => {
+test('the condition of a context is combined with the other conditions of a rule', () => {
   const own = { text: 'b', criteria: id('b'), missing: ['x'] };
   const rules: AccessRules = {
     model: R4,

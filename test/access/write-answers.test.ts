@@ -19,7 +19,7 @@ async function storeWith(...content: readonly Resource[]): Promise<MemoryStore> 
   return store;
 }
 
-test('a writer that may not read a RelatedPerson cannot confirm a guess of its patient', async () => {
+test('a writer that cannot read a RelatedPerson cannot confirm a guess of its patient', async () => {
   const rules: Rules = [{ resourceType: 'RelatedPerson', interaction: ['update'] }];
   const store = await storeWith(RELATIVE);
   const writer = repositoryOf(store, await signedIn(store, { rules }));
@@ -30,7 +30,7 @@ test('a writer that may not read a RelatedPerson cannot confirm a guess of its p
   expect(faults[0]!.message).toBe(faults[1]!.message);
 });
 
-test('a relative that may not read its own record cannot confirm a guess of what stands in it', async () => {
+test('a relative that cannot read its own record cannot confirm a guess of its content', async () => {
   const rules: Rules = [{ resourceType: 'RelatedPerson', interaction: ['update'] }, { resourceType: 'Patient' }];
   const store = await storeWith();
   const own: RelatedPerson = { ...RELATIVE, active: true, period: { start: '2020' } };
@@ -40,7 +40,7 @@ test('a relative that may not read its own record cannot confirm a guess of what
   }
 });
 
-test('it changes the rest without naming the patient, in a strict project too', async () => {
+test('it changes the other elements without naming the patient, in a strict project too', async () => {
   const store = new MemoryStore();
   const trusted = await system(store);
   await trusted.update(RELATIVE);
@@ -52,7 +52,7 @@ test('it changes the rest without naming the patient, in a strict project too', 
   expect(await trusted.read('RelatedPerson', 'rel')).toMatchObject({ patient: RELATIVE.patient, gender: 'other' });
 });
 
-test('whose profile a resource is, is told to those who read memberships', async () => {
+test('the owner of a profile is named only to callers who can read memberships', async () => {
   const store = await storeWith();
   const { profile, membership } = await signedIn(store);
   const id = profile.split('/')[1]!;
@@ -63,7 +63,7 @@ test('whose profile a resource is, is told to those who read memberships', async
   expect((await faultOf(admin.delete('Practitioner', id))).message).toContain(`ProjectMembership/${membership}`);
 });
 
-test('a transaction takes the same store calls for what is hidden and what is missing', async () => {
+test('a transaction makes the same store calls for hidden and for missing resources', async () => {
   const rules: Rules = [
     { resourceType: 'Patient' },
     { resourceType: 'Observation', criteria: 'Observation?subject:Patient.gender=female' },
@@ -109,7 +109,7 @@ test('a transaction takes the same store calls for what is hidden and what is mi
   }
 });
 
-test('a writer cannot claim when or by whom its resource was written', async () => {
+test('a writer cannot set the time or the author of its resource', async () => {
   const store = await storeWith({ resourceType: 'Patient', id: 'p', gender: 'female' });
   const old = { lastUpdated: '2001-01-01T00:00:00Z', versionId: '1' };
   const before2010: Rules = [{ resourceType: 'Patient', criteria: 'Patient?_lastUpdated=lt2010' }];
@@ -126,7 +126,7 @@ test('a writer cannot claim when or by whom its resource was written', async () 
   expect(await chief.update({ resourceType: 'Patient', id: 'p', active: true })).toMatchObject({ active: true });
 });
 
-test('what a rule hides that only writes is hidden inside other resources too', async () => {
+test('elements that a write-only rule hides are hidden inside other resources too', async () => {
   const contained = [{ resourceType: 'Patient', id: 'in', birthDate: '1970-01-01', gender: 'female' }] as const;
   const store = await storeWith({
     resourceType: 'Observation',
@@ -145,7 +145,7 @@ test('what a rule hides that only writes is hidden inside other resources too', 
 });
 
 test.each([[['read', 'update']], [['update']]] as const)(
-  'a readonly form of a choice gets no other form in its place, with %s',
+  'a readonly form of a choice cannot be replaced by another form, with %s',
   async (interaction) => {
     const store = await storeWith({ resourceType: 'Patient', id: 'p', deceasedBoolean: true });
     const trusted = await system(store);
@@ -164,7 +164,7 @@ test.each([
   ['an update', 'not-found'],
   ['a deletion', 'not-found'],
   ['a creation', 'forbidden'],
-] as const)('%s under a rule with a chain is decided by what the chain leads to at the commit', async (kind, code) => {
+] as const)('%s under a rule with a chain is decided by the target of the chain at the commit', async (kind, code) => {
   const her = { resourceType: 'Patient', id: 'her', gender: 'female' } as const;
   const observation = {
     resourceType: 'Observation',
@@ -199,7 +199,7 @@ test.each([
   expect(store.commit).toBe(commit);
 });
 
-test('what decides about a write and keeps changing is a conflict in the end', async () => {
+test('a write ends as a conflict if the resources that decide about it keep changing', async () => {
   const store = await storeWith({ resourceType: 'Patient', id: 'her', gender: 'female' });
   const trusted = await system(store);
   const rules: Rules = [{ resourceType: 'Observation', criteria: 'Observation?subject:Patient.gender=female' }];

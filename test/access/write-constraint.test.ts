@@ -30,17 +30,17 @@ afterAll(() => loadFhirPath());
 
 describe('a write constraint', () => {
   test.each(['%before.one', '%after.one', '%context.one', '%resource.one', '%rootResource.one', 'one'])(
-    'asks the resource for the elements that follow its variables: %s',
+    'reads from the resource the elements that follow its variables: %s',
     (expression) => {
       expect([...assertWriteConstraint(R4, fresh(`${expression}.exists()`))]).toEqual(['one']);
     },
   );
 
-  test('asks a variable that holds no resource for none', () => {
+  test('reads no element from a variable that has no resource', () => {
     expect([...assertWriteConstraint(R4, fresh('%ucum.one.exists()'))]).toEqual([]);
   });
 
-  test('that cannot be evaluated is refused with the reason, each time in the same way', () => {
+  test('that cannot be evaluated is refused with the reason, in the same way each time', () => {
     for (const [expression, code] of [
       [fresh('%after.('), 'invalid'],
       [fresh('%other.exists()'), 'invalid'],
@@ -54,14 +54,14 @@ describe('a write constraint', () => {
     }
   });
 
-  test('is parsed once, and again for each other one', () => {
+  test('is parsed once, and again for each different constraint', () => {
     const [one, other] = [fresh('%after.one.exists()'), fresh('%after.other.exists()')];
     const first = assertWriteConstraint(R4, one);
     expect([...assertWriteConstraint(R4, other)]).toEqual(['other']);
     expect(assertWriteConstraint(R4, one)).toBe(first);
   });
 
-  test('is not remembered as refused where FHIRPath was not loaded', async () => {
+  test('is not remembered as refused if FHIRPath was not loaded', async () => {
     forgetFhirPath();
     const expression = fresh('%after.one.exists()');
     expect(refusal(expression)).toMatchObject({ code: 'internal' });
@@ -93,7 +93,7 @@ describe('FHIRPath is loaded', () => {
     expect(await isLoadedFor(...policies)).toBe(false);
   });
 
-  test('to check what is stored', async () => {
+  test('to check stored constraints', async () => {
     const store = new MemoryStore();
     const resource = { resourceType: 'AccessPolicy', id: 'p', resource: [{ resourceType: 'Patient', writeConstraint: [{ expression: fresh('%after.(') }] }] } as unknown as AnyResource; // prettier-ignore
     await store.commit([{ kind: 'put', key: { project: 'clinic', type: 'AccessPolicy', id: 'p' }, resource }]);

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { failedIndex, withIndex, withoutIndex } from '../../src/access/write-error.js';
 import { FhirError } from '../../src/fhir/error.js';
 
-test('the position of a write is added to the details of an error, and taken away from them', () => {
+test('the position of a write is added to the details of an error, and removed from them', () => {
   const cause = new Error('below');
   const issues = [{ code: 'conflict', diagnostics: 'held' }];
   const error = new FhirError('conflict', 'Taken', { details: { holder: 'User/1' }, issues, cause });
@@ -20,7 +20,7 @@ test('the position of a write is added to the details of an error, and taken awa
   expect(free.details).not.toHaveProperty('index');
 });
 
-test('an error of which nothing is left to say has no details', () => {
+test('an error with no details left has no details member', () => {
   for (const error of [new FhirError('forbidden', 'No', { details: { index: 1 } }), new FhirError('forbidden', 'No')]) {
     const free = withoutIndex(error);
     expect([free.code, free.message, free.details]).toEqual(['forbidden', 'No', undefined]);

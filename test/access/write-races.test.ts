@@ -45,7 +45,7 @@ const attempt = fc.record({
 /** Whether the other writer comes before a call, and whether it changes the Patient alone. */
 const interruptions = fc.array(fc.option(fc.boolean(), { nil: undefined }), { minLength: 40, maxLength: 40 });
 
-test('while others change who sees what, nothing unseen is written or shown', async () => {
+test('while other callers change the rights, no invisible resource is written or shown', async () => {
   let written = 0;
   await fc.assert(
     fc.asyncProperty(

@@ -47,7 +47,7 @@ function expected({ resources, replaced }: Model): unknown {
   });
 }
 
-test('what a commit writes stays as it was for each step, whatever is written after it', () => {
+test('the resources of a commit are unchanged for each step, whatever is written later', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 12 }), (steps) => {
       const values = [WrittenResources.none(R4, NOW)];
@@ -70,7 +70,7 @@ test('what a commit writes stays as it was for each step, whatever is written af
   );
 });
 
-test('a version replaces no stored one by default', () => {
+test('a version replaces no stored version by default', () => {
   const written = WrittenResources.none(R4, NOW).with('Patient', 'a', { resourceType: 'Patient', id: 'a' });
   expect(written.replaced('Patient')).toEqual([]);
 });

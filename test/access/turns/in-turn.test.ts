@@ -51,7 +51,7 @@ async function settled(): Promise<void> {
 const LIST = '{ PatientList { id } }';
 
 describe('requests with limits of concurrency', () => {
-  test('take turns with all others of the store: queries, interactions, imports and operations on projects', async () => {
+  test('take turns with all other requests of the store: queries, interactions, imports and operations on projects', async () => {
     const inner = new MemoryStore();
     const { caller, project } = await initialize(inner);
     const { store, came, release, releaseAll } = held(inner);
@@ -87,7 +87,7 @@ describe('requests with limits of concurrency', () => {
     expect(new Set(ended)).toEqual(new Set(['query', 'search', 'Bundle', 'NDJSON', 'members']));
   });
 
-  test('count by member and by project, and each store for itself', async () => {
+  test('count by member and by project, separately for each store', async () => {
     const one = held();
     const other = held();
     const ask = (store: ResourceStore, project: string): Promise<unknown> =>
@@ -106,7 +106,7 @@ describe('requests with limits of concurrency', () => {
     expect(one.came.length + other.came.length).toBe(7);
   });
 
-  test('two sign-ins of one member are one caller, members of a project are several', async () => {
+  test('count two sign-ins of one member as one caller, and members of a project as several', async () => {
     const inner = new MemoryStore();
     const { membership } = await initialize(inner);
     const [first, second] = [
@@ -183,7 +183,7 @@ describe('requests with limits of concurrency', () => {
     expect(came.at(-1)).toBe('clinic.Encounter');
   });
 
-  test('leave the line when they are aborted, and hand on their turn when they fail', async () => {
+  test('leave the queue when they are aborted, and free their turn when they fail', async () => {
     const { store, came, release, releaseAll } = held();
     const caller = systemCaller('clinic');
     const limits = { concurrency: { total: 1, queue: 2 } };
@@ -233,7 +233,7 @@ describe('requests with limits of concurrency', () => {
     await Promise.all(all);
   });
 
-  test('wait no longer than their timeout, which counts the wait', async () => {
+  test('wait at most for their timeout, which includes the wait', async () => {
     const { store, came, releaseAll } = held();
     const caller = systemCaller('clinic');
     const concurrency = { total: 1 };
@@ -254,7 +254,7 @@ describe('requests with limits of concurrency', () => {
     await first;
   });
 
-  test('callers that are none are refused without a wait', async () => {
+  test('invalid callers are refused without a wait', async () => {
     const { store, releaseAll } = held();
     const limits = { concurrency: { total: 1 } };
     const first = executeFhirGraphql(LIST, { store, caller: systemCaller('clinic'), limits });
@@ -279,7 +279,7 @@ describe('requests with limits of concurrency', () => {
   });
 });
 
-test('a greedy project over SQLite does not keep twenty modest ones waiting', async () => {
+test('a greedy project over SQLite does not delay twenty modest projects', async () => {
   PACE.turnMs = 1e9;
   onTestFinished(() => void (PACE.turnMs = TURN_MS));
   const store = new SqliteStore(':memory:');

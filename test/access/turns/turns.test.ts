@@ -37,7 +37,7 @@ function line(options: Partial<Concurrency>) {
 }
 
 describe('turns', () => {
-  test('are taken at once below all limits, and in order of arrival above', async () => {
+  test('are given at once below all limits, and in order of arrival above', async () => {
     const { turns, order, ask, end } = line({ caller: 2 });
     for (const name of ['c/a#1', 'c/a#2', 'c/a#3', 'c/a#4', 'c/b#1']) ask(name);
     expect(order).toEqual(['c/a#1', 'c/a#2', 'c/b#1']);
@@ -54,7 +54,7 @@ describe('turns', () => {
     expect(order).toEqual(['greedy/a#1', 'greedy/a#2', 'greedy/b#1', 'modest/a#1']);
   });
 
-  test('go to who runs least, then to who has used less time', async () => {
+  test('go to the project with the fewest running requests, then to the one with the least used time', async () => {
     const { order, ask, end } = line({ total: 1 });
     ask('greedy/a#1');
     for (let n = 2; n <= 6; n += 1) ask(`greedy/a#${n}`);
@@ -78,7 +78,7 @@ describe('turns', () => {
     ]);
   });
 
-  test('inside a project are shared among its callers alike', async () => {
+  test('inside a project are shared equally among its callers', async () => {
     const { order, ask, end } = line({ project: 1 });
     ask('c/busy#1');
     for (const name of ['c/busy#2', 'c/busy#3', 'c/ann#1', 'c/bo#1']) ask(name);
@@ -89,7 +89,7 @@ describe('turns', () => {
     expect(order).toEqual(['c/busy#1', 'c/ann#1', 'c/bo#1', 'c/busy#2', 'c/busy#3']);
   });
 
-  test('a greedy project beside twenty modest ones gets its share of time', async () => {
+  test('a greedy project beside twenty modest projects gets its share of time', async () => {
     const { order, open, ask, end } = line({ total: 1, queue: 1_000 });
     const asked = new Map<string, number>();
     const next = (who: string): void => {
@@ -117,7 +117,7 @@ describe('turns', () => {
     expect(Math.max(...modest.map((who) => used.get(who)!)) - least).toBeLessThanOrEqual(2 * 2);
   });
 
-  test('beyond the queue are throttled: of a caller at half of it, of a project at all', () => {
+  test('beyond the queue are throttled: for a caller at half of it, for a project at all of it', () => {
     const { turns, ask } = line({ total: 1, queue: 4 });
     for (const name of ['c/a#1', 'c/a#2', 'c/a#3']) ask(name);
     const refusal = (name: string): unknown => {
@@ -143,7 +143,7 @@ describe('turns', () => {
     expect([turns.size, turns.projects]).toEqual([6, 2]);
   });
 
-  test('a place that is given up is forgotten', async () => {
+  test('a request that leaves the queue is forgotten', async () => {
     const { turns, order, places, ask, end } = line({ total: 1 });
     for (const name of ['c/a#1', 'd/b#1', 'c/a#2']) ask(name);
     places.get('d/b#1')!.leave(new FhirError('aborted', 'gone'));
@@ -158,7 +158,7 @@ describe('turns', () => {
     expect([turns.size, turns.projects]).toEqual([0, 0]);
   });
 
-  test('never exceed a limit, and never stand still', async () => {
+  test('never exceed a limit, and never stall', async () => {
     const limit = fc.integer({ min: 1, max: 4 });
     const request = fc.record({ project: fc.integer({ min: 0, max: 3 }), caller: fc.integer({ min: 0, max: 2 }) });
     await fc.assert(
