@@ -46,31 +46,34 @@ const endedProcess = (): number => spawnSync('true').pid;
 
 afterEach(() => void vi.restoreAllMocks());
 
-test.each(['always', 'interval', 'never'] as const)('sync %s: keeps the order over openings', async (sync) => {
-  const folder = newFolder();
-  const first = open(folder, { sync });
-  await first.append(['a', 'ä "\u{1f512}']);
-  await first.append(['c']);
-  first.close();
-  first.close();
-  const second = open(folder, { sync });
-  expect(second.oldest(2)).toEqual(['a', 'ä "\u{1f512}']);
-  second.drop(2);
-  await second.append(['d']);
-  expect(second.oldest(10)).toEqual(['c']);
-  second.drop(1);
-  expect(second.oldest(10)).toEqual(['d']);
-  second.drop(5);
-  expect(second.oldest(10)).toEqual([]);
-  expect(codeOf(() => first.append(['e']))).toBe('unavailable');
-  expect(codeOf(() => first.oldest(1))).toBe('unavailable');
-});
+test.each(['always', 'interval', 'never'] as const)(
+  'sync %s: keeps the order when it is opened again',
+  async (sync) => {
+    const folder = newFolder();
+    const first = open(folder, { sync });
+    await first.append(['a', 'ä "\u{1f512}']);
+    await first.append(['c']);
+    first.close();
+    first.close();
+    const second = open(folder, { sync });
+    expect(second.oldest(2)).toEqual(['a', 'ä "\u{1f512}']);
+    second.drop(2);
+    await second.append(['d']);
+    expect(second.oldest(10)).toEqual(['c']);
+    second.drop(1);
+    expect(second.oldest(10)).toEqual(['d']);
+    second.drop(5);
+    expect(second.oldest(10)).toEqual([]);
+    expect(codeOf(() => first.append(['e']))).toBe('unavailable');
+    expect(codeOf(() => first.oldest(1))).toBe('unavailable');
+  },
+);
 
 /** Keeps the threads busy that work for files. */
 const occupyThreads = (): Promise<unknown> =>
   Promise.all(Array.from({ length: 8 }, () => promisify(pbkdf2)('password', 'salt', 20_000, 32, 'sha256')));
 
-test('a file that closes while the disk is waited for does not fail the append', async () => {
+test('a file that closes during a sync does not fail the append', async () => {
   const journal = open(newFolder(), {});
   const busy = occupyThreads();
   const appended = journal.append(['a']);
@@ -79,7 +82,7 @@ test('a file that closes while the disk is waited for does not fail the append',
   await busy;
 });
 
-test('events that are delivered while the disk is waited for do not fail their append', async () => {
+test('events that are delivered during a sync do not fail their append', async () => {
   const folder = newFolder();
   const journal = open(folder, { fileBytes: 1 });
   const busy = occupyThreads();
@@ -91,18 +94,18 @@ test('events that are delivered while the disk is waited for do not fail their a
   await busy;
 });
 
-test('an append that waits for no disk returns nothing, the others a promise', () => {
+test('an append that does not wait for the disk returns nothing, other appends return a promise', () => {
   expect(open(newFolder(), { sync: 'interval' }).append(['a'])).toBeUndefined();
   expect(open(newFolder(), {}).append(['a'])).toBeInstanceOf(Promise);
 });
 
-test('only its user can read what it holds', () => {
+test('only the user of the process can read the files', () => {
   const folder = newFolder();
   void open(folder).append(['a']);
   expect([folder, ...pathsIn(folder)].map((path) => statSync(path).mode & 0o777)).toEqual([0o700, 0o600]);
 });
 
-test('files are short after delivery, and none is left after closing', () => {
+test('files are short after delivery, and no file is left after closing', () => {
   const folder = newFolder();
   const journal = open(folder);
   void journal.append(['a', 'b']);
@@ -117,7 +120,7 @@ test('files are short after delivery, and none is left after closing', () => {
   expect(pathsIn(folder)).toEqual([]);
 });
 
-test('a new file begins when one is large, and goes when it is delivered', () => {
+test('a new file begins when a file is large, and a delivered file is deleted', () => {
   const folder = newFolder();
   const journal = open(folder, { sync: 'never', fileBytes: 20 });
   for (const text of ['a', 'b', 'c', 'd', 'e']) void journal.append([text]);
@@ -130,7 +133,7 @@ test('a new file begins when one is large, and goes when it is delivered', () =>
   expect(journal.oldest(5)).toEqual([]);
 });
 
-test('refuses what does not fit, all or none', () => {
+test('refuses events that do not fit, all or none', () => {
   const journal = open(newFolder(), { sync: 'never', maxBytes: 33 });
   void journal.append(['a', 'b']);
   expect(codeOf(() => journal.append(['c', 'd']))).toBe('unavailable');
@@ -141,7 +144,7 @@ test('refuses what does not fit, all or none', () => {
   void journal.append(['d']);
 });
 
-test('a line feed in a text is refused, and so are options that are none', () => {
+test('a line feed in a text is refused, and so are invalid options', () => {
   expect(codeOf(() => open(newFolder()).append(['a\nb']))).toBe('invalid');
   for (const options of [{ sync: 'sometimes' }, { syncEvery: 0 }, { maxBytes: 1.5 }, { fileBytes: -1 }]) {
     expect(codeOf(() => open(newFolder(), options as never))).toBe('invalid');
@@ -151,7 +154,7 @@ test('a line feed in a text is refused, and so are options that are none', () =>
   expect(codeOf(() => open(file))).toBe('unavailable');
 });
 
-test('a line that its process did not finish is not delivered', () => {
+test('an unfinished line of a process is not delivered', () => {
   const folder = newFolder();
   const first = open(folder);
   void first.append(['a', 'b']);
@@ -164,7 +167,7 @@ test('a line that its process did not finish is not delivered', () => {
   expect(pathsIn(folder)).toEqual([]);
 });
 
-test('a changed line is left out with a warning, and its file is kept', () => {
+test('a changed line is skipped with a warning, and its file is kept', () => {
   const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
   const folder = newFolder();
   const first = open(folder);
@@ -181,7 +184,7 @@ test('a changed line is left out with a warning, and its file is kept', () => {
   expect(readFileSync(pathsIn(folder)[0]!, 'latin1')).toBe(changed);
 });
 
-test('lines that were cut off while the process runs are missed, and it goes on', () => {
+test('lines that were cut off while the process runs are reported as missing, and the journal continues', () => {
   const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
   const folder = newFolder();
   const journal = open(folder);
@@ -193,7 +196,7 @@ test('lines that were cut off while the process runs are missed, and it goes on'
   expect(journal.oldest(5)).toEqual(['b']);
 });
 
-test('journals of one folder keep apart', () => {
+test('journals of one folder are independent', () => {
   const folder = newFolder();
   const [first, second] = [open(folder), open(folder)];
   void first.append(['a']);
@@ -205,7 +208,7 @@ test('journals of one folder keep apart', () => {
   expect(second.oldest(5)).toEqual(['b']);
 });
 
-test('what ended processes left is taken over once, the oldest first', () => {
+test('files of ended processes are taken over once, the oldest first', () => {
   const folder = newFolder();
   open(folder).close();
   const owner = ownerText({ ...ownOwner(), process: endedProcess() });
@@ -223,7 +226,7 @@ test('what ended processes left is taken over once, the oldest first', () => {
   expect(pathsIn(folder)).toHaveLength(1);
 });
 
-test('files of a running process, and of processes that nobody here can see, are left to them until nobody touches them', () => {
+test('files of a running process, and of processes that cannot be seen, are not taken over until they are no longer touched', () => {
   const folder = newFolder();
   open(folder).close();
   const paths = [
@@ -241,7 +244,7 @@ test('files of a running process, and of processes that nobody here can see, are
   expect(journal.oldest(5)).toEqual(['thread']);
 });
 
-test('a process that slept until another took its file over goes on in a new one', () => {
+test('a process that slept until another took over its file continues in a new file', () => {
   const folder = newFolder();
   const sleeper = open(folder);
   void sleeper.append(['a', 'b']);
@@ -257,7 +260,7 @@ test('a process that slept until another took its file over goes on in a new one
   expect(open(folder).oldest(5)).toEqual(['a', 'b']);
 });
 
-test('what is not a file of a journal is left alone', () => {
+test('a file that does not belong to a journal is not touched', () => {
   const folder = newFolder();
   open(folder).close();
   const owner = ownerText({ ...ownOwner(), process: endedProcess() });

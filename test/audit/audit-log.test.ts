@@ -21,7 +21,7 @@ import { filled, tamper, testLog } from './log-suite.js';
 overStores('the audit log', testLog);
 
 // The whole suite over PostgreSQL is in test/long.
-test('over PostgreSQL the log verifies, and a changed event is found', async () => {
+test('over PostgreSQL the log verifies, and a changed event is detected', async () => {
   const store = await postgresStore();
   const heads = await filled(store);
   expect(await verifyAuditLog({ store, heads })).toMatchObject({
@@ -33,7 +33,7 @@ test('over PostgreSQL the log verifies, and a changed event is found', async () 
   expect((await verifyAuditLog({ store, heads })).problems).toEqual([{ kind: 'changed', event }]);
 });
 
-test('records that come together are one commit, and all are kept', async () => {
+test('concurrent records are one commit, and all are kept', async () => {
   const inner = new MemoryStore();
   const commit = vi.fn<ResourceStore['commit']>((...args) => inner.commit(...args));
   const log = createAuditLog({ store: storeWith(inner, { commit }) });
@@ -44,14 +44,14 @@ test('records that come together are one commit, and all are kept', async () => 
   expect((await verifyAuditLog({ store: inner })).events).toBe(152);
 });
 
-test('a record that comes alone does not wait for others', async () => {
+test('a single record does not wait for others', async () => {
   const store = new MemoryStore();
   const log = createAuditLog({ store, gather: 3_600_000 });
   await log.audit(readOf('a'));
   await log.close();
 });
 
-test('records of requests that end in turns that follow each other are one commit', async () => {
+test('records of requests that end in consecutive turns are one commit', async () => {
   const inner = new MemoryStore();
   const commit = vi.fn<ResourceStore['commit']>((...args) => inner.commit(...args));
   const log = createAuditLog({ store: storeWith(inner, { commit }), gather: 3_600_000 });
@@ -72,7 +72,7 @@ describe('a store that fails', () => {
   const down = (): Promise<never> => Promise.reject(new FhirError('unavailable', 'down'));
   afterEach(() => void vi.restoreAllMocks());
 
-  test('a commit that fails for a moment is tried again; one that fails on is told to the interaction', async () => {
+  test('a commit that fails briefly is retried; a commit that keeps failing is reported to the interaction', async () => {
     const inner = new MemoryStore();
     let failures = 0;
     const commit: ResourceStore['commit'] = (...args) => (failures-- > 0 ? down() : inner.commit(...args));
@@ -93,7 +93,7 @@ describe('a store that fails', () => {
     ]);
   });
 
-  test('a commit in doubt that was made is not made twice', async () => {
+  test('a commit in doubt that succeeded is not repeated', async () => {
     const inner = new MemoryStore();
     let doubt = false;
     const commit: ResourceStore['commit'] = async (...args) => {
@@ -112,7 +112,7 @@ describe('a store that fails', () => {
   });
 });
 
-test('memory is bounded: work waits while half of the queue is used, a record without room is lost and counted', async () => {
+test('memory is bounded: work waits while half of the queue is used, and a record that does not fit is lost and counted', async () => {
   const inner = new MemoryStore();
   let release = (): void => undefined;
   const gate = new Promise<void>((resolve) => (release = resolve));
@@ -136,7 +136,7 @@ test('memory is bounded: work waits while half of the queue is used, a record wi
   expect(lost.map(({ entity }) => entity?.[0]?.detail)).toEqual([[{ type: 'count', valueString: '1' }]]);
 });
 
-test('closing commits what waits, and ends the segment; later records are not taken', async () => {
+test('closing commits waiting records and ends the segment; later records are refused', async () => {
   const store = new MemoryStore();
   const log = createAuditLog({ store, gather: 1000 });
   const waiting = log.audit(readOf('a'));
@@ -146,7 +146,7 @@ test('closing commits what waits, and ends the segment; later records are not ta
   expect((await verifyAuditLog({ store })).segments).toMatchObject([{ events: 3, closed: true }]);
 });
 
-test('no caller changes the log: members, super administrators, trusted code, imports', async () => {
+test('no caller can change the log: members, super administrators, trusted code, imports', async () => {
   const store = new MemoryStore();
   await filled(store);
   const { caller: superAdmin } = await initialize(store);

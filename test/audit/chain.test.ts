@@ -38,7 +38,7 @@ function namesOf(value: unknown): string[][] {
 }
 
 test.each(Object.keys(RECORDS))(
-  'the event of a record, %s, has its members in order, and its text is that of the event',
+  'the event of a record, %s, has its members in order, and the text of the record is that of the event',
   (name) => {
     const event = toAuditEvent(RECORDS[name]!);
     for (const names of namesOf(event)) expect(names).toEqual(names.toSorted());
@@ -48,13 +48,13 @@ test.each(Object.keys(RECORDS))(
   },
 );
 
-test('the events of the log about itself have theirs in order, too', () => {
+test('the events of the log about itself have their members in order, too', () => {
   for (const names of namesOf(logEvent('records-lost', new Date(), [{ type: 'count', valueString: '1' }]))) {
     expect(names).toEqual(names.toSorted());
   }
 });
 
-test('the order in which a store keeps members does not count', () => {
+test('the order in which a store keeps members does not matter', () => {
   const { event } = chained(toAuditEvent(readOf('ann')), { ...LINK, sequence: 0, previous: GENESIS });
   const reversed = JSON.parse(JSON.stringify(event), (_, value: unknown) =>
     typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -61,7 +61,7 @@ test('an erased resource of the compartment names the patients of all its versio
 });
 
 test.each(['deleted', 'erased'] as const)(
-  'who saw my record finds those who asked for a Patient that is %s',
+  'a search for a Patient in the log finds the requests for a Patient that is %s',
   async (state) => {
     const { context, repository, id, patients } = await open();
     if (state === 'erased') await erasePatient(id, context);

@@ -16,7 +16,7 @@ const journals = {
 };
 
 test.each(['store', 'journal', 'files'] as const)(
-  'an inspection, records taken by the %s: the audit alone tells who saw which patient and why, and nothing erased remains',
+  'an inspection, with records in the %s: the audit alone shows who saw which patient and why, and no erased data remain',
   async (takenBy) => {
     const file = fileNamed(`${takenBy}.db`);
     const store = new SqliteStore(file);

@@ -73,7 +73,7 @@ describe.each([
   ['files', () => openFiles()],
   ['files, at once', () => openFiles(undefined, { sync: 'interval' })],
 ] as const)('a log with a journal in %s', (_, open) => {
-  test('takes records while the store is down, and delivers them in groups when it is back', async () => {
+  test('accepts records while the store is down, and delivers them in groups when it is back', async () => {
     const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
     const inner = new MemoryStore();
     const { store, commits, fail } = fickle(inner);
@@ -99,7 +99,7 @@ describe.each([
     expect(await journal.oldest(1)).toEqual([]);
   });
 
-  test('keeps what the store did not take for the next process, before whose events it is delivered', async () => {
+  test('keeps undelivered records for the next process, and delivers them before its own events', async () => {
     vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
     const inner = new MemoryStore();
     const { store, fail } = fickle(inner);
@@ -117,7 +117,7 @@ describe.each([
     expect([intact, segments.map(({ closed }) => closed)]).toEqual([true, [false, true]]);
   });
 
-  test('delivers nothing twice: after a commit in doubt, and after a crash between commit and removal', async () => {
+  test('delivers no record twice: after a commit in doubt, and after a crash between commit and removal', async () => {
     const inner = new MemoryStore();
     const { store, fail } = fickle(inner);
     const journal = open();
@@ -137,7 +137,7 @@ describe.each([
     expect((await verifyAuditLog({ store: inner })).problems).toEqual([]);
   });
 
-  test('a journal that fails does not take the record, and the chain goes on', async () => {
+  test('a failed journal does not accept the record, and the chain continues', async () => {
     const store = new MemoryStore();
     const journal = open();
     const log = createAuditLog({ store, journal });
@@ -154,7 +154,7 @@ describe.each([
   });
 });
 
-test('an event that was changed in the journal is found by verification', async () => {
+test('verification detects an event that was changed in the journal', async () => {
   vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
   const inner = new MemoryStore();
   const { store, fail } = fickle(inner);
@@ -172,7 +172,7 @@ test('an event that was changed in the journal is found by verification', async 
   expect((await verifyAuditLog({ store: inner })).problems).toMatchObject([{ kind: 'changed' }]);
 });
 
-test('a text that is not an event stays in the journal, and a warning says so', async () => {
+test('a text that is not an event stays in the journal, with a warning', async () => {
   const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
   const journal = openJournal();
   journal.append(['{"resourceType":"Patient","id":"x"}']);
@@ -207,7 +207,7 @@ describe('SqliteAuditJournal', () => {
     }
   };
 
-  test('keeps the order of texts over openings, and removes the oldest', () => {
+  test('keeps the order of texts when it is opened again, and removes the oldest', () => {
     const file = fileNamed('order.db');
     const first = openJournal(file);
     first.append(['a', 'b']);
@@ -228,7 +228,7 @@ describe('SqliteAuditJournal', () => {
     expect(codeOf(() => new SqliteAuditJournal(file))).toBe('unavailable');
   });
 
-  test('is refused where the file is another database, and in memory', () => {
+  test('is refused if the file is another database, and in memory', () => {
     const file = fileNamed('other.db');
     const other = new Database(file);
     other.exec('CREATE TABLE other (key)');
@@ -238,7 +238,7 @@ describe('SqliteAuditJournal', () => {
     expect(codeOf(() => new SqliteAuditJournal(fileNamed('x.db'), { synchronous: 'off' as never }))).toBe('invalid');
   });
 
-  test('refuses what does not fit, all or none', () => {
+  test('refuses events that do not fit, all or none', () => {
     const journal = openJournal(undefined, { maxEntries: 3 });
     journal.append(['a', 'b']);
     expect(codeOf(() => journal.append(['c', 'd']))).toBe('unavailable');
@@ -247,7 +247,7 @@ describe('SqliteAuditJournal', () => {
     journal.append(['c', 'd', 'e']);
   });
 
-  test('all or none: a text that cannot be stored takes those of its group back', () => {
+  test('all or none: a text that cannot be stored rolls back its group', () => {
     const journal = openJournal();
     expect(codeOf(() => journal.append(['a', null as never, 'c']))).toBe('conflict');
     expect(journal.oldest(10)).toEqual([]);

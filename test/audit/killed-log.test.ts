@@ -31,7 +31,7 @@ async function linesOfKilled(count: number, ...files: string[]): Promise<unknown
   return lines;
 }
 
-test('a killed process leaves a chain that verifies, with all that it was told, and others go on', async () => {
+test('a killed process leaves a chain that verifies, with all acknowledged records, and other processes continue', async () => {
   const file = fileIn('audit.db');
   const heads = (await linesOfKilled(20, file)) as AuditHead[];
   const store = new SqliteStore(file);
@@ -54,7 +54,7 @@ test.each([
   ['a file', (path: string) => new SqliteAuditJournal(path), []],
   ['files', (path: string) => new FileAuditJournal(path), ['files']],
 ] as const)(
-  'every record that a journal in %s took before the process was killed reaches the log when the next one starts',
+  'every record that a journal in %s accepted before the process was killed reaches the log when the next process starts',
   async (name, open, more) => {
     const files = [fileIn(`${name}.db`), fileIn(`${name}.journal`)] as const;
     const taken = (await linesOfKilled(500, ...files, ...more)) as string[];

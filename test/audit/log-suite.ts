@@ -46,7 +46,7 @@ export async function tamper(
 
 /** What holds for the log over any store. */
 export function testLog(open: () => ResourceStore | Promise<ResourceStore>): void {
-  test('keeps records as valid AuditEvents of a project of its own, chained and verified', async () => {
+  test('stores records as valid AuditEvents in a project of its own, chained and verified', async () => {
     const store = await open();
     const heads = await filled(store);
     const events = await eventsIn(store);
@@ -107,7 +107,7 @@ export function testLog(open: () => ResourceStore | Promise<ResourceStore>): voi
       'changed',
     ],
     ['a chain that was taken off', 3, ({ extension: _, ...event }: AuditEvent) => event, 'foreign'],
-  ] as const)('verification finds %s', async (_, index, change, kind) => {
+  ] as const)('verification detects %s', async (_, index, change, kind) => {
     const store = await open();
     await filled(store);
     await tamper(store, index, change);
@@ -116,7 +116,7 @@ export function testLog(open: () => ResourceStore | Promise<ResourceStore>): voi
     expect(problems[0]?.kind).toBe(kind);
   });
 
-  test('the heads that the host kept show an end that was cut off, and a chain that was computed anew', async () => {
+  test('the heads that the host kept reveal an end that was cut off, and a chain that was recomputed', async () => {
     const store = await open();
     const heads = await filled(store);
     const last = await tamper(store, 6);
@@ -126,7 +126,7 @@ export function testLog(open: () => ResourceStore | Promise<ResourceStore>): voi
     expect((await verifyAuditLog({ store, heads: [forged] })).problems).toMatchObject([{ kind: 'changed' }]);
   });
 
-  test('a segment that vanishes is missed by the one that followed it', async () => {
+  test('a missing segment is detected by the segment that followed it', async () => {
     const store = await open();
     const clock = (): Date => new Date('2026-01-01T00:00:00Z');
     const first = createAuditLog({ store, gather: 0, clock });
@@ -145,7 +145,7 @@ export function testLog(open: () => ResourceStore | Promise<ResourceStore>): voi
     expect((await verifyAuditLog({ store })).problems).toEqual([{ kind: 'cut', event: gone.at(-1)!.id }]);
   });
 
-  test('with a journal: every record once, in order, though the commit of some was in doubt', async () => {
+  test('with a journal: every record once, in order, even if the commit of some was in doubt', async () => {
     const store = await open();
     const journal = new SqliteAuditJournal(journalNamed(`${(journals += 1)}.db`), { synchronous: 'normal' });
     let isLost = false;

@@ -38,14 +38,14 @@ async function found(caller: Caller, query: string): Promise<readonly unknown[]>
   ]);
 }
 
-describe('who saw my record', () => {
-  test('a patient finds the events of its own record, and of no other project', async () => {
+describe('a search for who saw a record', () => {
+  test('finds for a patient the events of its own record, and of no other project', async () => {
     const ann = await signedIn(store, { profile: { resourceType: 'Patient', id: 'ann' } });
     expect(await found(ann, '')).toEqual([['graphql', 'Practitioner/dr']]);
     expect(await found(ann, 'patient=Patient/bob')).toEqual([]);
   });
 
-  test('an officer finds the events of the project by patient, as its policy allows', async () => {
+  test('finds for an officer the events of the project by patient, as its policy allows', async () => {
     const officer = await signedIn(store, { rules: [{ resourceType: 'AuditEvent', readonly: true }] });
     expect(await found(officer, 'patient=Patient/ann')).toEqual([['graphql', 'Practitioner/dr']]);
     expect(await found(officer, '_sort=date')).toHaveLength(2);
@@ -55,7 +55,7 @@ describe('who saw my record', () => {
     expect(await found(narrow, '')).toEqual([['read', 'Practitioner/dr']]);
   });
 
-  test('callers without a rule for AuditEvent find nothing, and rules that lead elsewhere are refused', async () => {
+  test('finds nothing for callers without a rule for AuditEvent, and refuses rules that lead elsewhere', async () => {
     const none = await signedIn(store, { rules: [{ resourceType: 'Patient' }] });
     expect(await found(none, '')).toEqual([]);
     const chained = await signedIn(store, {
@@ -64,11 +64,11 @@ describe('who saw my record', () => {
     expect(await codeOf(searchAuditLog('', { store, caller: chained }))).toBe('unsupported');
   });
 
-  test('callers of the log itself find the events of all projects', async () => {
+  test('finds for callers of the log itself the events of all projects', async () => {
     expect(await found(serverCaller(AUDIT_LOG_PROJECT), 'patient=Patient/ann')).toHaveLength(2);
   });
 
-  test('includes lead to no event of another project', async () => {
+  test('includes no event of another project', async () => {
     const officer = await signedIn(store, { rules: [{ resourceType: '*', readonly: true }] });
     const { entry = [] } = await searchAuditLog('_include=AuditEvent:patient', { store, caller: officer });
     expect(entry.map(({ resource }) => resource?.source?.observer.identifier?.value)).toEqual([

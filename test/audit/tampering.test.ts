@@ -101,7 +101,7 @@ const ATTACKS: { readonly [name: string]: (events: readonly AuditEvent[], random
   },
 };
 
-test.each(Object.keys(ATTACKS))('verification with the newest heads finds somebody who %s', async (name) => {
+test.each(Object.keys(ATTACKS))('verification with the newest heads detects an attacker who %s', async (name) => {
   const random = createRandom(SEED);
   for (let run = 0; run < cases(200, 12); run += 1) {
     const store = new MemoryStore();
@@ -127,7 +127,7 @@ test.each([
   ...SHAPES.map((shape) => ({ subtype: shape })),
   ...SHAPES.map((shape) => ({ extension: shape })),
   ...SHAPES.map((extension) => ({ extension: [{ url: OWN_EXTENSIONS.auditChain, extension }] })),
-])('an event of another shape is found, and the log goes on: %j', async (change) => {
+])('an event of another shape is detected, and the log continues: %j', async (change) => {
   const store = new MemoryStore();
   const heads = await written(store);
   const events = await eventsIn(store);
@@ -140,7 +140,7 @@ test.each([
   expect(await eventsIn(store)).toHaveLength(events.length + 3);
 });
 
-test('a segment that was written while the clock was put back cannot vanish', async () => {
+test('a segment that was written while the clock was set back cannot vanish', async () => {
   const store = new MemoryStore();
   for (const hour of ['12', '11', '13', '10']) {
     const log = createAuditLog({ store, gather: 0, clock: () => new Date(`2026-01-01T${hour}:00:00Z`) });
@@ -160,7 +160,7 @@ test('a segment that was written while the clock was put back cannot vanish', as
   }
 });
 
-test('a made up name of a segment is no instant for the next', async () => {
+test('a forged name of a segment does not give the next segment its instant', async () => {
   for (const name of ['99991231T235959999-1a2b3c4d5e6f', '20261399T050000123-1a2b3c4d5e6f']) {
     const store = new MemoryStore();
     await written(store);
@@ -173,7 +173,7 @@ test('a made up name of a segment is no instant for the next', async () => {
   }
 });
 
-test('a record that comes just as a commit ends is taken, too', async () => {
+test('a record that arrives just as a commit ends is accepted, too', async () => {
   const store = new MemoryStore();
   const log = createAuditLog({ store, gather: 0 });
   for (let turns = 0; turns < 12; turns += 1) {

@@ -8,7 +8,7 @@ test('a summary is the median and the width of the middle half', () => {
   expect(summary([7])).toEqual({ median: 7, spread: 0 });
 });
 
-test('rounds take the subjects in turn, the other way round every second time, with equal runs for all', async () => {
+test('rounds alternate the subjects, in reverse order every second time, with equal runs for all', async () => {
   const order: string[] = [];
   let counting = false;
   let clock = 0;
@@ -28,7 +28,7 @@ test('rounds take the subjects in turn, the other way round every second time, w
   expect(order).toEqual(['a', 'b', 'a', 'b']);
 });
 
-test('durations keep three digits that count', () => {
+test('durations have three significant digits', () => {
   expect([8.214, 82.14, 821.4, 8214, 82_140].map(duration)).toEqual([
     '8.21 µs',
     '82.1 µs',
@@ -44,7 +44,7 @@ test('a figure is judged by its target', () => {
   expect(judged(119.6, 120, 'MB')).toBe('120 MB ok (≤ 120 MB)');
 });
 
-test('a table sets its first column to the left and numbers to the right', () => {
+test('a table aligns its first column left and numbers right', () => {
   expect(
     table([
       ['what', 'ms'],

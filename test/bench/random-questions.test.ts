@@ -25,11 +25,11 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-test(`random questions have the answers of a search that reads everything, seed ${SEED}`, async () => {
+test(`random questions have the same answers as a search that reads everything, seed ${SEED}`, async () => {
   expect(await checkRandom(store, { seed: SEED }, SIZE, questions, 2)).toEqual([]);
 });
 
-test('an answer that differs is found', async () => {
+test('a different answer is found', async () => {
   const text = (run: number): string => `{ PatientList(_count: ${run + 1}, _sort: "-_id") { id } }`;
   const form: Form = 'one sort key';
   const question = { number: 0, form, about: 'nothing', target: 20, member: undefined, first: undefined, text };
@@ -56,7 +56,7 @@ test('data and questions are the same for the same seed, and for any part of the
   expect(texts).toEqual(first);
 });
 
-test('what a question draws as the values of a resource is what the resource has', async () => {
+test('the values that a question draws from a resource are the values of that resource', async () => {
   const type = data.types.find((one) => one.type === 'Patient')!;
   const family = type.fields.find(({ parameter }) => parameter === 'family')!;
   const lines = [...data.lines()].map((line) => JSON.parse(line) as { readonly id: string; readonly name?: unknown });

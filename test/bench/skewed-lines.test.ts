@@ -86,7 +86,7 @@ describe('data of the broad questions at a million', () => {
     expect(share('Observation', '"status":"registered"')).toBeGreaterThan(0.09);
   });
 
-  test('has values that repeat within a resource, values that are missing, and elements that none has', () => {
+  test('has values that repeat within a resource, missing values, and elements that no resource has', () => {
     const repeats = (type: string, path: RegExp, least: number): number =>
       ofType(type).filter((resource) => (JSON.stringify(resource).match(path)?.length ?? 0) >= least).length /
       ofType(type).length;

@@ -48,7 +48,7 @@ test.each(QUERIES)('$what: hand-written SQL, graphql-js and both stores give one
   await assertEqualAnswers(variants, query, variables);
 });
 
-test('a variant that answers differently is named', async () => {
+test('a variant with a different answer is named', async () => {
   const right: Variant = { name: 'right', prepare: () => () => '{"data":{"a":[1,{"b":null}],"c":0}}' };
   const wrong: Variant = { name: 'wrong', prepare: () => () => '{"data":{"c":0,"a":[1,{}]}}' };
   const compared = assertEqualAnswers([right, wrong], QUERIES[0], chooseVariables(file, 'bench'));

@@ -84,13 +84,13 @@ describe("Apollo Client's cache", () => {
     return { client, store };
   }
 
-  test("shows one patient's medication for another's where it keys by id", async () => {
+  test("shows one patient's medication for another's if it keys by id", async () => {
     const { client } = await names(new InMemoryCache());
     expect(name(client.readQuery({ query: gql(NAMES), variables: ANN }))).toBe('morphine');
     expect(dose(client.readQuery({ query: gql(DOSES), variables: ANN }))).toBe(500);
   });
 
-  test('keeps them apart by cache_key', async () => {
+  test('distinguishes them by cache_key', async () => {
     const { client, store } = await names(new InMemoryCache({ dataIdFromObject, possibleTypes }));
     const kept = client.readQuery({ query: gql(NAMES), variables: ANN });
     expect(name(kept)).toBe('aspirin');
@@ -104,7 +104,7 @@ describe("Apollo Client's cache", () => {
     expect(name(client.readQuery({ query: gql(NAMES), variables: ANN }))).not.toBe('aspirin');
   });
 
-  test('has one entry for a resource that several queries reach', async () => {
+  test('has one entry for a resource that several queries return', async () => {
     const cache = new InMemoryCache({ dataIdFromObject, possibleTypes });
     await names(cache);
     const entries = Object.keys(cache.extract()).filter((key) => key.startsWith('MedicationRequest/for-bob'));
@@ -134,13 +134,13 @@ describe("urql's Graphcache", () => {
     return client;
   }
 
-  test("shows one patient's medication for another's where it keys by id", async () => {
+  test("shows one patient's medication for another's if it keys by id", async () => {
     const urql = await client({ logger: () => undefined });
     expect(name(urql.readQuery(NAMES, ANN)?.data)).toBe('morphine');
     expect(dose(urql.readQuery(DOSES, ANN)?.data)).toBe(500);
   });
 
-  test('keeps them apart by cache_key, and says nothing of types without', async () => {
+  test('distinguishes them by cache_key, and warns of no type without', async () => {
     const said: string[] = [];
     const urql = await client({ keys, logger: (_, message) => void said.push(message) });
     const kept = urql.readQuery(NAMES, ANN)?.data as NonNullable<Answer>;
@@ -185,12 +185,12 @@ describe("Relay's store", () => {
     return { fetched, kept };
   }
 
-  test("shows one patient's medication for another's where it keys by id", async () => {
+  test("shows one patient's medication for another's if it keys by id", async () => {
     const { kept } = await environment({});
     expect(name(kept(MEDICATIONS, ANN))).toBe('morphine');
   });
 
-  test('keeps them apart by cache_key, which the compiler asks for', async () => {
+  test('distinguishes them by cache_key, which the compiler selects', async () => {
     const { fetched, kept } = await environment({ getDataID });
     expect(name(kept(MEDICATIONS, ANN))).toBe('aspirin');
     expect(name(kept(MEDICATIONS, BOB))).toBe('morphine');
@@ -200,12 +200,12 @@ describe("Relay's store", () => {
   });
 });
 
-describe('what the entry for clients exports', () => {
-  test('knows every resource type', () => {
+describe('the exports of the entry for clients', () => {
+  test('cover every resource type', () => {
     expect(possibleTypes).toEqual({ Resource: [...R4.resourceTypes] });
   });
 
-  test('gives no key to an object without', () => {
+  test('give no key to an object without cache_key', () => {
     for (const object of [{}, { id: '1' }, { cache_key: null }, { cache_key: '' }, { cache_key: 7 }]) {
       expect(dataIdFromObject(object)).toBeUndefined();
       expect(getDataID(object, 'Patient')).toBeUndefined();

@@ -33,7 +33,7 @@ async function outcomeOf(work: Promise<unknown>): Promise<OperationOutcome> {
 }
 
 describe('MedplumClient, unchanged', () => {
-  test('asks GraphQL', async () => {
+  test('sends GraphQL', async () => {
     const query = 'query q($family: String) { PractitionerList(family: $family) { name { family } } }';
     expect(await medplum.graphql(query, 'q', { family: 'stone' })).toEqual({
       data: { PractitionerList: [{ name: [{ family: 'Stone' }] }] },
@@ -90,7 +90,7 @@ describe('MedplumClient, unchanged', () => {
     expect([...(await medplum.searchResources('ProjectMembership', 'profile-type=Bot'))]).toEqual([]);
   });
 
-  test('asks for the schema of a type, which a project answers that holds the definitions', async () => {
+  test('requests the schema of a type, which a project with the definitions answers', async () => {
     await medplum.requestSchema('Organization');
     expect(isDataTypeLoaded('Organization')).toBe(false);
 

@@ -329,7 +329,7 @@ async function verdictOf(name: string): Promise<readonly [Verdict, note: string]
 }
 
 describe('MedplumClient in this process', () => {
-  test('all of its public methods are called', () => {
+  test('has a call of each of its public methods here', () => {
     const types = readFileSync(new URL('node_modules/@medplum/core/dist/esm/index.d.ts', ROOT), 'utf8');
     const start = types.indexOf('export declare class MedplumClient ');
     const members = types.slice(start, types.indexOf('\n}', start));
@@ -337,7 +337,7 @@ describe('MedplumClient in this process', () => {
     expect(Object.keys(METHODS)).toEqual([...new Set(names)].filter((name) => name !== 'constructor'));
   });
 
-  test('the table in medplum.md is what comes of them', async () => {
+  test('gives the results that the table in medplum.md lists', async () => {
     const rows: string[] = [];
     const inClient: string[] = [];
     for (const name of Object.keys(METHODS)) {
@@ -353,7 +353,7 @@ describe('MedplumClient in this process', () => {
   });
 });
 
-test('a search page of Medplum: columns, includes, the total and the next page', async () => {
+test('reads a search page of Medplum: columns, includes, the total and the next page', async () => {
   const medplum = new MedplumClient({ baseUrl: service.clientUrl, fetch: service.fetch });
   const page = (await medplum.search(
     'Observation',

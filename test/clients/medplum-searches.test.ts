@@ -95,13 +95,13 @@ describe('timelines and charts', () => {
 });
 
 describe('threads', () => {
-  test('their messages, those that were sent only', async () => {
+  test('have their messages, only those that were sent', async () => {
     const query = new URLSearchParams({ 'part-of': 'Communication/thread', _sort: '-sent', 'sent:missing': 'false' });
     const messages = await medplum.searchResources('Communication', query, { cache: 'no-cache' });
     expect(messages.map(({ id }) => id)).toEqual(['message']);
   });
 
-  test('themselves, with the last message and the number of all', async () => {
+  test('are listed with the last message and the number of messages', async () => {
     const query =
       'part-of:missing=true&_revinclude=Communication:part-of&_include=Communication:subject&_total=accurate';
     const page = await medplum.search('Communication', query);
@@ -158,7 +158,7 @@ describe('tables', () => {
   });
 });
 
-describe('what comes along', () => {
+describe('includes', () => {
   test.each<[Resource['resourceType'], string, readonly string[]]>([
     [
       'Observation',

@@ -24,7 +24,7 @@ function textOf(name: string): string {
   return (JSON.parse(readFileSync(file, 'utf8')) as { params: { text: string } }).params.text;
 }
 
-test("the output of Relay's compiler is answered, its own keys included", async () => {
+test("the output of Relay's compiler is answered, including its own keys", async () => {
   const text = textOf('clinicChartQuery');
   expect(text).toContain('__isResource: __typename');
   const { Patient: patient } = (await clinic.data(text, { id: 'ann' })) as { Patient: Sample };
@@ -43,7 +43,7 @@ test("the output of Relay's compiler is answered, its own keys included", async 
   });
 });
 
-test('so are its fragments on contained resources', async () => {
+test('its fragments on contained resources are answered too', async () => {
   const data = await clinic.data(textOf('clinicMedicationsQuery'), { patient: 'Patient/ann' });
   const contained = { __typename: 'Medication', __isResource: 'Medication', id: 'med', code: { text: 'A' } };
   expect(data).toMatchObject({
@@ -57,7 +57,7 @@ test('so are its fragments on contained resources', async () => {
   });
 });
 
-test('enums that the compiler knows come back in answers, and go into filters and mutations', async () => {
+test('enums that the compiler knows are returned in answers, and are accepted in filters and mutations', async () => {
   const enums = { enums: true };
   const compiled = JSON.parse(
     readFileSync(new URL('relay/clinicStatusQuery.json', import.meta.url), 'utf8'),

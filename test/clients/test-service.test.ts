@@ -11,7 +11,7 @@ async function idsOf(fetched: Promise<Response>): Promise<string[]> {
 }
 
 describe('a test service', () => {
-  test('holds its data under their ids', async () => {
+  test('has its data under their ids', async () => {
     const { fetch, baseUrl, close } = await createTestService({
       data: [PATIENT, { resourceType: 'Patient', id: 'bob' }],
     });
@@ -19,32 +19,35 @@ describe('a test service', () => {
     await close();
   });
 
-  test.each(['collection', 'searchset', 'transaction', 'batch'] as const)('takes a Bundle of type %s', async (type) => {
-    const urn = 'urn:uuid:6ba7b810-9dad-41d1-80b4-00c04fd430c8';
-    const { resourceType, gender } = PATIENT;
-    const observation = {
-      resourceType: 'Observation',
-      status: 'final',
-      code: { text: 'x' },
-      subject: { reference: urn },
-    } as const;
-    const request = (url: string): object =>
-      type === 'transaction' || type === 'batch' ? { request: { method: 'POST', url } } : {};
-    const { repository } = await createTestService({
-      data: {
-        resourceType: 'Bundle',
-        type,
-        entry: [
-          { fullUrl: urn, resource: { resourceType, gender: gender! }, ...request('Patient') },
-          { resource: observation, ...request('Observation') },
-        ],
-      },
-    });
-    const id = urn.slice('urn:uuid:'.length);
-    expect((await repository.search('Observation', `subject=Patient/${id}`)).entry).toHaveLength(1);
-  });
+  test.each(['collection', 'searchset', 'transaction', 'batch'] as const)(
+    'accepts a Bundle of type %s',
+    async (type) => {
+      const urn = 'urn:uuid:6ba7b810-9dad-41d1-80b4-00c04fd430c8';
+      const { resourceType, gender } = PATIENT;
+      const observation = {
+        resourceType: 'Observation',
+        status: 'final',
+        code: { text: 'x' },
+        subject: { reference: urn },
+      } as const;
+      const request = (url: string): object =>
+        type === 'transaction' || type === 'batch' ? { request: { method: 'POST', url } } : {};
+      const { repository } = await createTestService({
+        data: {
+          resourceType: 'Bundle',
+          type,
+          entry: [
+            { fullUrl: urn, resource: { resourceType, gender: gender! }, ...request('Patient') },
+            { resource: observation, ...request('Observation') },
+          ],
+        },
+      });
+      const id = urn.slice('urn:uuid:'.length);
+      expect((await repository.search('Observation', `subject=Patient/${id}`)).entry).toHaveLength(1);
+    },
+  );
 
-  test('invites, and asks as whoever was invited, or as nobody', async () => {
+  test('invites, and sends requests as the invited person, or as nobody', async () => {
     const service = await createTestService({ data: [PATIENT] });
     const policy = await service.repository.create({
       resourceType: 'AccessPolicy',
@@ -60,7 +63,7 @@ describe('a test service', () => {
     expect(service.audit.map(({ interaction }) => interaction)).toEqual(['search', 'search']);
   });
 
-  test('keeps a store of the test, and the mails and errors of the service', async () => {
+  test('keeps the store of the test, and the mails and errors of the service', async () => {
     const store = new MemoryStore();
     const service = await createTestService({ store, strictMode: false, config: { dialect: 'hl7' } });
     const body = {

@@ -44,7 +44,7 @@ test('writes by POST, reads by GET, from its cache the second time', async () =>
   expect(requests.map(({ method }) => method)).toEqual(['POST', 'GET', 'GET']);
 });
 
-test('gets errors with their codes', async () => {
+test('receives errors with their codes', async () => {
   const wrong = await client.query('{ PatientList { nothing } }', {}).toPromise();
   expect(wrong.error).toBeInstanceOf(CombinedError);
   expect(wrong.error?.response).toMatchObject({ status: 400 });

@@ -30,7 +30,7 @@ async function writeVersions(store: ResourceStore): Promise<void> {
   for (let version = 0; version < 12; version++) await store.commit([put(resourceOf('Patient', 'p'))]);
 }
 
-test('an explanation lets other work run between the calls that it explains', async () => {
+test('an explanation lets other work run between its store calls', async () => {
   const lists = Array.from({ length: 30 }, (_, n) => `l${n}: PatientList(_count: ${n + 1}) { id }`).join(' ');
   const context = { store: new MemoryStore(), caller: systemCaller('p') };
   expect(await pausesOf(() => explainFhirGraphql(`{ ${lists} }`, context))).toBeGreaterThanOrEqual(30);
@@ -67,7 +67,7 @@ test('an export lets other work run between its lines', async () => {
   expect(pauses).toBeGreaterThanOrEqual(30);
 });
 
-test('a name of any length is compared as it is', () => {
+test('a name of any length is compared in full', () => {
   const lowered = vi.spyOn(String.prototype, 'toLowerCase');
   const long = 'A'.repeat(200_000);
   expect(isSameName('birthDate', long)).toBe(false);

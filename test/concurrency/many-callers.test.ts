@@ -25,7 +25,7 @@ describe.each(stores)('many callers of one store at once, on %s', (_name, makeSt
     await store.close();
   });
 
-  test('of all who update one version, exactly one gets through, version after version', async () => {
+  test('of all callers who update one version, exactly one succeeds, version after version', async () => {
     const store = makeStore();
     const key = keyOf('Patient', 'a');
     await store.commit([put(resourceOf('Patient', 'a'))]);

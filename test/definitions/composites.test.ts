@@ -25,7 +25,7 @@ test('every component of a composite of R4 reaches values of its type', () => {
   expect(unusable).toEqual([]);
 });
 
-test('the components of relationship have the expressions that R4 exchanges', () => {
+test('the components of relationship have the expressions that R4 swaps', () => {
   const { components } = R4.searchParameter('DocumentReference', 'relationship')!;
   expect(components!.map(({ code, type, expression }) => [code, type, expression])).toEqual([
     ['relatesto', 'reference', 'target'],

@@ -211,7 +211,7 @@ describe('US Core', () => {
     expect(model.searchParameter('Condition', 'asserted-date')!.type).toBe('date');
   });
 
-  test('what restates a parameter of R4 changes nothing', async () => {
+  test('a repetition of a parameter of R4 changes nothing', async () => {
     const restated = [
       searchParameter({ code: 'name', base: 'Patient', type: 'string', expression: 'Patient.name' }),
       searchParameter({ code: '_id', base: 'Patient', type: 'token', expression: 'Patient.id' }),
@@ -228,7 +228,7 @@ describe('US Core', () => {
     expect((await extendDefinitions(model, { searchParameters: parameters })).fingerprint).toBe(model.fingerprint);
   });
 
-  test('new parameters leave the fingerprints of all others as they are', async () => {
+  test('new parameters leave the fingerprints of all others unchanged', async () => {
     const before = parameterFingerprints(R4);
     const after = parameterFingerprints(await extended(...parameters));
     const { race, ethnicity, 'gender-identity': identity, ...others } = after['Patient']!;
@@ -408,7 +408,7 @@ describe('refusals', () => {
     expect(await refusal(resource)).toMatchObject({ code: 'unsupported' });
   });
 
-  test('all problems are told at once, each with its place', async () => {
+  test('all problems are reported at once, each with its location', async () => {
     const error = await refusal(
       searchParameter({ ...patient, code: 'one', type: 'special' }),
       searchParameter({ ...patient, code: 'two' }),
@@ -429,7 +429,7 @@ describe('refusals', () => {
 });
 
 describe('words and profiles', () => {
-  test('words marks the parameters named, or all of type string', async () => {
+  test('words marks the named parameters, or all of type string', async () => {
     const own = searchParameter({
       code: 'nickname',
       base: 'Patient',
@@ -470,7 +470,7 @@ describe('words and profiles', () => {
     await expect(extendDefinitions(R4, { words: [name] })).rejects.toThrow(message);
   });
 
-  test('profiles stay on the model and change no index row', async () => {
+  test('profiles are kept in the model and change no index row', async () => {
     const profile = { resourceType: 'StructureDefinition', url: `${EXTENSIONS}mark`, type: 'Extension' };
     const model = await extendDefinitions(R4, { profiles: [profile] });
     expect(model.profiles).toEqual([profile]);
@@ -484,7 +484,7 @@ describe('words and profiles', () => {
     );
   });
 
-  test('nothing to add is the model itself', async () => {
+  test('extending by nothing returns the model itself', async () => {
     expect(await extendDefinitions(R4, {})).toBe(R4);
   });
 });

@@ -73,7 +73,7 @@ test('a result of very many items is indexed, each once', async () => {
   expect(entries.filter(({ parameter }) => parameter === 'own')).toHaveLength(501);
 });
 
-test('a resource that breaks an expression is stored and found by everything else', async () => {
+test('a resource that breaks an expression is stored, and found by all other parameters', async () => {
   const model = await extendDefinitions(R4, {
     searchParameters: [
       searchParameter({ code: 'own', base: 'Patient', type: 'string', expression: 'Patient.name.family.single()' }),

@@ -20,7 +20,7 @@ describeNewParameters('SQLite', async () => {
   return (model) => new SqliteStore(database, { model, reindex: 'manual' });
 });
 
-test('a member whose policy rests on a new parameter cannot sign in until it is complete', async () => {
+test('a member with a policy that uses a new parameter cannot sign in until it is complete', async () => {
   const database = new Database(':memory:');
   const open: OpenStore = (model) => new SqliteStore(database, { model, reindex: 'manual' });
   const before = open(model);

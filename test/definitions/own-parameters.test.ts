@@ -125,7 +125,7 @@ const RESOURCES: readonly Elements[] = [
 describe.each([
   ['memory', () => new MemoryStore({ model })],
   ['SQLite', () => new SqliteStore(':memory:', { model })],
-])('own parameters over %s', (_, open) => {
+])('custom parameters over %s', (_, open) => {
   let service: Service;
   beforeAll(async () => {
     service = await openService({ store: open() });
@@ -165,7 +165,7 @@ describe.each([
     expect(await ids(path)).toEqual(expected);
   });
 
-  test('GraphQL takes them as arguments in snake_case, in sorts, filters and reverse lists', async () => {
+  test('GraphQL accepts them as arguments in snake_case, in sorts, filters and reverse lists', async () => {
     const query = `{
       PatientList(race: "asian", ward_no: "gt1", _sort: "-ward-no") {
         id
@@ -190,7 +190,7 @@ describe.each([
     });
   });
 
-  test('policies decide by them', async () => {
+  test('policies can use them', async () => {
     const reader = await member(service.store, {
       project: service.project,
       rules: [
@@ -208,7 +208,7 @@ describe.each([
     expect(await codeOf(reader.update({ ...patient('cid', 'white', 2), resourceType: 'Patient' }))).toBe('forbidden');
   });
 
-  test('they stand in the schema and in metadata', async () => {
+  test('they are in the schema and in metadata', async () => {
     expect(printFhirSchema({ model, types: ['Patient'] })).toMatch(
       /^ {4}"""Own parameter ward-no"""\n {4}ward_no: \[/m,
     );

@@ -22,7 +22,7 @@ const PROFILE = { resourceType: 'StructureDefinition', url: 'https://clinic.exam
 const VALUE_SET = { resourceType: 'ValueSet', url: 'https://clinic.example/ValueSet/v' };
 const CODE_SYSTEM = { resourceType: 'CodeSystem', url: 'https://clinic.example/CodeSystem/c' };
 
-test('a package is read from its folder or the one around it, and extends definitions', async () => {
+test('a package is read from its folder or from the parent folder, and extends definitions', async () => {
   const folder = unpack('clinic', {
     'package.json': { name: 'clinic.core', version: '1.2.0', fhirVersions: ['4.0.1'] },
     '.index.json': '{ "files": [',
@@ -49,7 +49,7 @@ test('a package is read from its folder or the one around it, and extends defini
   expect(model.profiles).toEqual([PROFILE]);
 });
 
-test('what is not a package of R4 is refused by name', async () => {
+test('a folder that is not a package of R4 is refused by name', async () => {
   await expect(readFhirPackage(fileNamed('nowhere'))).rejects.toMatchObject({
     code: 'invalid',
     message: expect.stringContaining('name the folder where the FHIR package was unpacked') as string,

@@ -96,7 +96,7 @@ export function describeNewParameters(name: string, openDatabase: () => Promise<
       await expect(late.create({ resourceType: 'Patient' })).rejects.toMatchObject({ code: 'unavailable' });
     });
 
-    test('indexes a changed parameter again, and drops one that is gone', async () => {
+    test('reindexes a changed parameter, and drops a removed parameter', async () => {
       const open = await openDatabase();
       const store = open(model);
       await fill(store);

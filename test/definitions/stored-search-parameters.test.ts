@@ -14,7 +14,7 @@ beforeAll(async () => {
   service = await openService();
 });
 
-test('whoever writes one over REST is told in a header, and in the outcome that Prefer asks for', async () => {
+test('a write of a stored search parameter over REST warns in a header, and in the outcome that Prefer requests', async () => {
   const created = await service.call('POST', 'SearchParameter', { body: RESOURCE });
   expect([created.status, created.headers.get('warning')]).toEqual([201, `199 - "${TEXT}"`]);
   const { id } = created.body as { id: string };
@@ -30,14 +30,14 @@ test('whoever writes one over REST is told in a header, and in the outcome that 
   expect((await service.call('POST', 'Patient', { body: patient() })).headers.get('warning')).toBeNull();
 });
 
-test('a conditional create that finds one writes nothing and says nothing', async () => {
+test('a conditional create that finds one writes nothing and gives no warning', async () => {
   await service.call('POST', 'SearchParameter', { body: { ...RESOURCE, url: 'urn:twice' } });
   const headers = { 'if-none-exist': 'url=urn:twice' };
   const again = await service.call('POST', 'SearchParameter', { body: RESOURCE, headers });
   expect([again.status, again.headers.get('warning')]).toEqual([200, null]);
 });
 
-test('entries of Bundles say it in their outcome, and $validate among its findings', async () => {
+test('entries of Bundles warn in their outcome, and $validate among its findings', async () => {
   const request = { method: 'POST', url: 'SearchParameter' };
   const bundle = { resourceType: 'Bundle', type: 'batch', entry: [{ resource: RESOURCE, request }] };
   const { body } = await service.call('POST', '', { body: bundle });
@@ -47,7 +47,7 @@ test('entries of Bundles say it in their outcome, and $validate among its findin
   expect((validated.body as OperationOutcome).issue).toContainEqual(WARNING);
 });
 
-test('mutations say it in extensions.outcome, where something was written', async () => {
+test('mutations warn in extensions.outcome, if something was written', async () => {
   const ask = async (query: string, variables: object = {}): Promise<{ data: unknown; extensions?: unknown }> => {
     const { body } = await service.call('POST', '$graphql', { body: { query, variables }, headers: GRAPHQL });
     return body as { data: unknown; extensions?: unknown };

@@ -71,7 +71,7 @@ describe.each([
   });
 });
 
-test('GraphQL finds by word as well', async () => {
+test('GraphQL also finds by word', async () => {
   const store = await openClinic(() => new MemoryStore({ model }));
   const { data, errors } = await executeFhirGraphql('{ OrganizationList(name: "hospital bern") { id } }', {
     store,
@@ -81,7 +81,7 @@ test('GraphQL finds by word as well', async () => {
   expect(data).toEqual({ OrganizationList: [{ id: 'bern' }] });
 });
 
-test('a search for very many words is refused before a store is asked', async () => {
+test('a search for very many words is refused before the store call', async () => {
   const store = await openClinic(() => new MemoryStore({ model }));
   const words = Array.from({ length: 100 }, (_, n) => `w${n}`).join(' ');
   await expect(found(store, 'Organization', `name=${words}`)).rejects.toMatchObject({ code: 'too-costly' });

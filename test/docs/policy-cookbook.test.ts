@@ -24,7 +24,7 @@ const stores: readonly (readonly [string, () => ResourceStore])[] = [
   ['SQLite', () => new SqliteStore(':memory:')],
 ];
 
-test('the cookbook has the recipes that are asked for most', () => {
+test('the cookbook has the most requested recipes', () => {
   expect(recipes.map(({ title }) => title)).toEqual([
     'Own records only',
     'One organization',

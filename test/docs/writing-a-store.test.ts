@@ -6,7 +6,7 @@ import { readPage } from '../support/pages.js';
 
 const GUIDE = readPage('writing-a-store');
 
-test('the index entries that the guide shows are those that are made', () => {
+test('the index entries in the guide equal the real entries', () => {
   const patient: Patient = { resourceType: 'Patient', birthDate: '1970-05', name: [{ family: 'Müller' }] };
   const entries = indexEntries(R4, patient);
   for (const shown of [

@@ -12,7 +12,7 @@ const newFile = (): string => fileNamed(`${files++}.jsonl`);
 
 storeConformance({ describe, test }, () => new JsonLinesStore(newFile()), { seed: SEED, effort: KIT_EFFORT });
 
-test('what was written is there after the file is opened again, deletions and unique texts too', async () => {
+test('written data are there after the file is opened again, including deletions and unique texts', async () => {
   const file = newFile();
   const caller = systemCaller('clinic');
   const store = new JsonLinesStore(file);
@@ -37,7 +37,7 @@ test('what was written is there after the file is opened again, deletions and un
   await again.close();
 });
 
-test('a line that was cut off is left out, a broken one is told', async () => {
+test('a truncated line is ignored, a broken line is reported', async () => {
   const file = newFile();
   const store = new JsonLinesStore(file);
   await createRepository({ store, caller: systemCaller('clinic') }).create({ resourceType: 'Patient' });

@@ -20,7 +20,7 @@ beforeEach(async () => {
 afterEach(() => box.close());
 
 describe('invitations over SMTP', () => {
-  test('reach a new user, an existing one, and somebody whose server failed at first', async () => {
+  test('reach a new user, an existing user, and a user with a server that failed at first', async () => {
     const mailer = smtpMailer(box.url, FROM);
     const broken = smtpMailer('smtp://127.0.0.1:9', FROM);
     const lines: string[] = [];
@@ -48,7 +48,7 @@ describe('invitations over SMTP', () => {
     expect(again.text).toContain('Hello Ben,');
   });
 
-  test('stand when the server refuses the recipient, with what it said as the cause', async () => {
+  test('are valid when the server refuses the recipient, with the answer of the server as the cause', async () => {
     const store = new MemoryStore();
     const { caller } = await initialize(store, { name: 'Operations' });
     const project = await createProject({ resourceType: 'Project', name: 'Clinic' }, { store, caller });
@@ -65,7 +65,7 @@ describe('invitations over SMTP', () => {
     expect(box.arrived).toEqual([]);
   });
 
-  test('keep names that hold line separators, HTML or addresses out of headers and markup', async () => {
+  test('keep names with line separators, HTML or addresses out of headers and markup', async () => {
     const store = new MemoryStore();
     const { caller } = await initialize(store, { name: 'Operations' });
     const project = await createProject(

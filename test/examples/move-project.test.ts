@@ -11,7 +11,7 @@ import {
 } from '../../src/index.js';
 import { SqliteStore } from '../../src/sqlite.js';
 
-test('a project moves with its members from one store to another, twice without harm', async () => {
+test('a project moves with its members from one store to another, and a repetition does no harm', async () => {
   const from = new SqliteStore(':memory:');
   const setup = { store: from, caller: serverCaller() };
   const { id } = await createProject({ resourceType: 'Project', name: 'Clinic' }, setup);

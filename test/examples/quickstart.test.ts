@@ -52,7 +52,7 @@ function printed(stream: Readable, pattern: RegExp): Promise<readonly [stdout: s
 }
 
 describe('the quickstart', () => {
-  test('imports made-up data and answers five queries without an error', async () => {
+  test('imports generated data and answers five queries without an error', async () => {
     const { code, stdout, stderr } = await quickstart('--patients', '2', '--db', join(directory, 'made-up.db'));
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toContain('Importing: 3/3 Bundles');
@@ -98,7 +98,7 @@ describe('the quickstart', () => {
     expect(await once(child, 'exit')).toEqual([0, null]);
   });
 
-  test('says in one line what is wrong', async () => {
+  test('reports an error in one line', async () => {
     expect(await quickstart('--data', 'no-such-directory')).toEqual({
       code: 1,
       stdout: '',
@@ -113,7 +113,7 @@ describe('the quickstart', () => {
     [['--patients', 'many'], '--patients must be a whole number from 1 to 100000, not "many"'],
     [['--patients', '0'], '--patients must be a whole number from 1 to 100000, not "0"'],
     [['--port', '99999'], '--port must be a whole number from 0 to 65535, not "99999"'],
-  ])('knows what is wrong with %j', async (args, message) => {
+  ])('reports the error of %j', async (args, message) => {
     const load = async (): Promise<unknown> => {
       const { data } = parseArguments(args);
       return bundlesInDirectory(data!);
@@ -133,11 +133,11 @@ describe('the quickstart', () => {
 });
 
 describe('formatJson', () => {
-  test('puts on one line what fits there', () => {
+  test('puts values on one line if they fit', () => {
     expect(formatJson({ a: [1, null], b: {}, c: 'x' })).toBe('{ "a": [1, null], "b": {}, "c": "x" }');
   });
 
-  test('breaks what does not, and counts what is left out', () => {
+  test('breaks longer values, and counts omitted items', () => {
     const value = { names: ['Adeyemi', 'Andersson', 'Baker'], short: { a: 1 } };
     expect(formatJson(value, 30)).toBe(
       [

@@ -14,7 +14,7 @@ describe('generateSample', () => {
     expect(a).not.toEqual(b);
   });
 
-  test('gives patient number n whatever the number of patients', () => {
+  test('gives patient number n for any number of patients', () => {
     const few = [...generateSample({ patients: 2 })];
     const many = [...generateSample({ patients: 4 })];
     expect(many.slice(0, 3)).toEqual(few);
@@ -52,12 +52,12 @@ describe('generateSample', () => {
     ]);
   });
 
-  test('never gives an id twice', () => {
+  test('never repeats an id', () => {
     const ids = entries(generateSample({ patients: 30 })).map(({ resource }) => resource!.id);
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  test('refers only to what came before or comes in the same Bundle', () => {
+  test('refers only to earlier resources or resources of the same Bundle', () => {
     const before = new Set<string>();
     let references = 0;
     for (const bundle of generateSample({ patients: 10 })) {
@@ -71,7 +71,7 @@ describe('generateSample', () => {
     expect(references).toBeGreaterThan(5000);
   });
 
-  test('has the shapes that queries are tried on', () => {
+  test('has the shapes that the example queries need', () => {
     const all = entries(generateSample({ patients: 40 })).map(({ resource }) => resource!);
     const people = patients(generateSample({ patients: 40 }));
     expect(people.filter(({ name }) => name!.length > 1).length).toBeGreaterThan(5);

@@ -16,7 +16,7 @@ function refusal(resource: unknown, options: ValidationOptions = {}): FhirError 
 }
 
 describe('assertingValidResource', () => {
-  it('refuses what nobody can store as invalid, with every reason', () => {
+  it('refuses resources that no store can keep as invalid, with every reason', () => {
     for (const strict of [false, true]) {
       const error = refusal({ resourceType: 'Patient', id: '/', meta: 1, gender: 'x' }, { strict });
       expect(error).toMatchObject({ code: 'invalid', status: 400 });
@@ -27,7 +27,7 @@ describe('assertingValidResource', () => {
     }
   });
 
-  it('refuses what breaks the definitions as unprocessable, with strict only', () => {
+  it('refuses resources that break the definitions as unprocessable, only with strict', () => {
     const resource = { resourceType: 'Patient', gender: 'x', nickname: 'y' };
     expect(refusal(resource)).toBeUndefined();
     const error = refusal(resource, { strict: true });
@@ -48,7 +48,7 @@ describe('assertingValidResource', () => {
     ]);
   });
 
-  it('lets warnings through, and gives them beside errors', () => {
+  it('accepts warnings, and reports them with errors', () => {
     const contained = [{ resourceType: 'Organization', id: 'o', name: 'O' }];
     expect(refusal({ resourceType: 'Patient', contained }, { strict: true })).toBeUndefined();
     const error = refusal({ resourceType: 'Patient', contained, gender: 'x' }, { strict: true });

@@ -26,7 +26,7 @@ const TAILS = [
   'é',
 ];
 
-test('where a long text is parted makes no difference', () => {
+test('the position where a long text is split makes no difference', () => {
   for (const tail of TAILS) {
     for (let before = 0; before < 8; before++) {
       const [long, short] = ['A'.repeat(2 * STEP - before), 'A'.repeat(8 - before)];

@@ -7,11 +7,11 @@ describe('countValues', () => {
     expect(countValues({ a: 1, b: [true, null, 'x'], c: { d: { e: [] } } })).toBe(8);
   });
 
-  it('leaves out what is inside objects of libraries', () => {
+  it('ignores the contents of library objects', () => {
     expect(countValues({ at: new Date(0), known: new Map([[1, 2]]) })).toBe(2);
   });
 
-  it('stops where there are more than asked for', () => {
+  it('stops when it exceeds the requested number', () => {
     const looked: string[] = [];
     const watched = (name: string): object =>
       Object.defineProperty({ rest: 1 }, 'inside', { enumerable: true, get: () => looked.push(name) });

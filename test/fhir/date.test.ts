@@ -89,7 +89,7 @@ test('an instant is read as Date reads it, in any zone', () => {
   );
 });
 
-test('what is less precise holds all that is more precise', () => {
+test('a less precise date contains all more precise dates of it', () => {
   const date = fc.date({ min: new Date('0000-01-01'), max: new Date('9999-12-31'), noInvalidDate: true });
   fc.assert(
     fc.property(date, (moment) => {
@@ -108,7 +108,7 @@ test('what is less precise holds all that is more precise', () => {
   );
 });
 
-test('days that a month does not have are no dates, in any century', () => {
+test('days that a month does not have are not dates, in any century', () => {
   const pad = (value: number, length: number): string => String(value).padStart(length, '0');
   for (const year of [1, 4, 99, 100, 1900, 2000, 2023, 2024, 9999]) {
     for (let month = 1; month <= 12; month++) {

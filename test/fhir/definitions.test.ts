@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 const typings = dirname(createRequire(import.meta.url).resolve('@medplum/fhirtypes/dist/Patient.d.ts'));
 
 describe('types', () => {
-  it('holds the elements of a resource in the order of the specification, inherited ones first', () => {
+  it('have the elements of a resource in the order of the specification, inherited elements first', () => {
     const names = [...R4.typeDefinition('Patient')!.elements.keys()];
     expect(names.slice(0, 12)).toEqual([
       'id', 'meta', 'implicitRules', 'language', 'text', 'contained', 'extension', 'modifierExtension', 'identifier',
@@ -15,7 +15,7 @@ describe('types', () => {
     ]); // prettier-ignore
   });
 
-  it('describes an element: type, repetition, cardinality, codes and text', () => {
+  it('describe an element: type, repetition, cardinality, codes and text', () => {
     expect(R4.typeDefinition('Patient')!.elements.get('gender')).toEqual({
       name: 'gender',
       type: 'code',
@@ -29,14 +29,14 @@ describe('types', () => {
     expect(R4.typeDefinition('Patient')!.elements.get('name')).toMatchObject({ type: 'HumanName', array: true });
   });
 
-  it('expands choices and says of which group they are', () => {
+  it('expand choices and have their group', () => {
     const elements = R4.typeDefinition('Observation')!.elements;
     expect(elements.get('valueQuantity')).toMatchObject({ type: 'Quantity', choiceOf: 'value', array: false });
     expect(elements.has('value')).toBe(false);
     expect([...elements.values()].filter((element) => element.choiceOf === 'value')).toHaveLength(11);
   });
 
-  it('names the targets of references, and leaves them out where any type may follow', () => {
+  it('have the targets of references, unless any type is allowed', () => {
     expect(R4.typeDefinition('Observation')!.elements.get('encounter')!.targets).toEqual(['Encounter']);
     expect(R4.typeDefinition('Observation')!.elements.get('focus')!.targets).toBeUndefined();
     expect(R4.typeDefinition('MedicationRequest')!.elements.get('medicationReference')!.targets).toEqual([
@@ -45,32 +45,32 @@ describe('types', () => {
     expect(R4.typeDefinition('ProjectMembership')!.elements.get('project')!.targets).toEqual(['Project']);
   });
 
-  it('gives codes to the coded members of a choice only', () => {
+  it('have codes only for the coded members of a choice', () => {
     const elements = R4.typeDefinition('AllergyIntolerance')!.elements;
     expect(elements.get('clinicalStatus')!.codes).toEqual(['active', 'inactive', 'resolved']);
     expect(elements.get('code')!.codes).toBeUndefined();
   });
 
-  it('resolves content references to the backbone type they mean', () => {
+  it('resolve content references to their backbone type', () => {
     expect(R4.typeDefinition('QuestionnaireItem')!.elements.get('item')!.type).toBe('QuestionnaireItem');
     expect(R4.typeDefinition('BundleEntry')!.elements.get('link')!.type).toBe('BundleLink');
     expect(R4.typeDefinition('BundleEntry')!.elements.get('resource')!.type).toBe('Resource');
   });
 
-  it('tells where a backbone element stands', () => {
+  it('have the path of a backbone element', () => {
     expect(R4.typeDefinition('PatientContact')!.path).toBe('Patient.contact');
     expect(R4.typeDefinition('TimingRepeat')!.path).toBe('Timing.repeat');
     expect(R4.typeDefinition('HumanName')!.path).toBeUndefined();
   });
 
-  it('maps the system types of FHIRPath and the profiles on types to FHIR types', () => {
+  it('map the system types of FHIRPath and the profiles on types to FHIR types', () => {
     expect(R4.typeDefinition('Patient')!.elements.get('id')!.type).toBe('id');
     expect(R4.typeDefinition('HumanName')!.elements.get('id')!.type).toBe('string');
     expect(R4.typeDefinition('Extension')!.elements.get('url')!.type).toBe('uri');
     expect(R4.typeDefinition('ObservationReferenceRange')!.elements.get('low')!.type).toBe('Quantity');
   });
 
-  it('refers to known types only', () => {
+  it('refer to known types only', () => {
     const unknown = allTypeNames().flatMap((name) =>
       [...R4.typeDefinition(name)!.elements.values()].filter(
         (element) => R4.typeDefinition(element.type) === undefined,
@@ -79,7 +79,7 @@ describe('types', () => {
     expect(unknown).toEqual([]);
   });
 
-  it('names types as @medplum/fhirtypes does', () => {
+  it('have the names of @medplum/fhirtypes', () => {
     const interfaces = readdirSync(typings)
       .filter((file) => file.endsWith('.d.ts'))
       .flatMap((file) => [...readFileSync(join(typings, file), 'utf8').matchAll(/^export interface (\w+)/gm)])
@@ -107,7 +107,7 @@ describe('types', () => {
     });
   });
 
-  it('lists concrete resource types, Medplum ones included, sorted', () => {
+  it('list concrete resource types, including those of Medplum, sorted', () => {
     const names = R4.resourceTypes;
     expect(names).toEqual([...names].sort());
     expect(names).toEqual(expect.arrayContaining(['Patient', 'ProjectMembership', 'AccessPolicy', 'User', 'Bot']));
@@ -117,7 +117,7 @@ describe('types', () => {
     expect(R4.isResourceType('Resource')).toBe(false);
   });
 
-  it('does not know the names of object prototypes', () => {
+  it('do not include the names of object prototypes', () => {
     for (const name of ['__proto__', 'constructor', 'toString', 'hasOwnProperty']) {
       expect(R4.typeDefinition(name)).toBeUndefined();
       expect(R4.isResourceType(name)).toBe(false);
@@ -129,7 +129,7 @@ describe('types', () => {
 });
 
 describe('search parameters', () => {
-  it('keeps only the alternatives that apply to the type', () => {
+  it('keep only the alternatives that apply to the type', () => {
     expect(R4.searchParameter('Patient', 'phone')).toEqual({
       code: 'phone',
       type: 'token',
@@ -143,21 +143,21 @@ describe('search parameters', () => {
     });
   });
 
-  it('adds the parameters of every resource', () => {
+  it('include the parameters of every resource', () => {
     expect([...R4.searchParameters('Slot').keys()]).toEqual(
       expect.arrayContaining(['_id', '_lastUpdated', '_tag', '_profile', '_security', '_source', 'schedule']),
     );
     expect(R4.searchParameter('Slot', '_tag')).toMatchObject({ type: 'token', path: [['meta', 'tag']] });
   });
 
-  it('has no parameter without expression', () => {
+  it('include no parameter without expression', () => {
     for (const type of R4.resourceTypes) {
       expect(R4.searchParameter(type, '_text')).toBeUndefined();
       for (const parameter of R4.searchParameters(type).values()) expect(parameter.expression).not.toBe('');
     }
   });
 
-  it('tells the parts of a composite', () => {
+  it('have the components of a composite', () => {
     expect(R4.searchParameter('Observation', 'code-value-quantity')).toMatchObject({
       path: [[]],
       components: [
@@ -170,7 +170,7 @@ describe('search parameters', () => {
     );
   });
 
-  it('leaves uncompiled only what is not a plain path', () => {
+  it('have uncompiled expressions only if they are not plain paths', () => {
     const expressions = R4.resourceTypes
       .flatMap((type) => [...R4.searchParameters(type).values()])
       .filter((parameter) => parameter.path === undefined)
@@ -186,7 +186,7 @@ describe('search parameters', () => {
     ]);
   });
 
-  it('narrows the targets of a reference to what its elements allow', () => {
+  it('narrow the targets of a reference to those that its elements allow', () => {
     expect(R4.searchParameter('Observation', 'subject')!.targets).toEqual(['Device', 'Group', 'Location', 'Patient']);
     expect(R4.searchParameter('Observation', 'focus')!.targets).toBeUndefined();
     expect(R4.searchParameter('ProjectMembership', 'profile-type')!.targets).toBeUndefined();

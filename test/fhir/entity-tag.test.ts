@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { entityTag, versionOfEntityTag } from '../../src/fhir/entity-tag.js';
 
-test('an entity tag is weak, and reads back as its version', () => {
+test('an entity tag is weak, and parses to its version', () => {
   expect(entityTag('3')).toBe('W/"3"');
   expect(versionOfEntityTag(entityTag('a-1.b'))).toBe('a-1.b');
 });

@@ -18,7 +18,7 @@ test('the details of an error are typed by its code', () => {
   expect(max).toBe(50);
 });
 
-test('the details of an error are not those of another code', () => {
+test('the details of an error do not have the type of another code', () => {
   const error = new FhirError('conflict', 'Taken', { details: { profiles: ['Patient/1'], index: 2 } });
   expect(error.detailsOf('conflict')?.profiles).toEqual(['Patient/1']);
   expect(error.detailsOf('conflict')?.index).toBe(2);

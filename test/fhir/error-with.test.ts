@@ -8,7 +8,7 @@ const error = new FhirError('conflict', 'Taken', {
   cause: fault,
 });
 
-test('further details join those of the error; findings and cause stay', () => {
+test('further details join those of the error; findings and cause are kept', () => {
   const more = error.with({ details: { index: 2 } });
   expect(more).toMatchObject({ code: 'conflict', message: 'Taken', details: { holder: 'Patient/1', index: 2 } });
   expect(more.issues).toBe(error.issues);

@@ -6,11 +6,11 @@ import * as texts from '../../src/fhir/r4-definitions.js';
 import { parameterFingerprints } from '../../src/search/index/parameter-fingerprints.js';
 import { modelWith } from '../stores/models.js';
 
-test('the fingerprint that the generated definitions bring along is that of their texts', () => {
+test('the fingerprint in the generated definitions is the fingerprint of their texts', () => {
   expect(R4.fingerprint).toBe(new FhirModel(texts).fingerprint);
 });
 
-test('a change of a search parameter changes its own fingerprint alone', () => {
+test('a change of a search parameter changes only its own fingerprint', () => {
   const changed = modelWith('Patient', { gender: { expression: 'Patient.gender | Patient.contact.gender' } });
   expect(changed.fingerprint).not.toBe(R4.fingerprint);
   expect(changed.typesFingerprint).toBe(R4.typesFingerprint);
@@ -21,7 +21,7 @@ test('a change of a search parameter changes its own fingerprint alone', () => {
   expect({ ...after, Patient: {} }).toEqual({ ...before, Patient: {} });
 });
 
-test('texts for people and what stores hold apart count for no index row', () => {
+test('texts for people, and data that stores keep elsewhere, do not affect the fingerprint', () => {
   const before = parameterFingerprints(R4);
   expect(parameterFingerprints(modelWith('Patient', { gender: { short: 'Other words' } }))).toEqual(before);
   expect(Object.keys(before['Patient']!)).not.toContain('_id');

@@ -67,7 +67,7 @@ const TYPES = [
   'ValueSetExpansionContains',
 ] as const;
 
-describe('an invariant says what its FHIRPath expression says, whatever is there', () => {
+describe('an invariant agrees with its FHIRPath expression on all values', () => {
   test.each(TYPES.flatMap((type) => invariantsOf(type)!.map(({ key }) => [key, type] as const)))(
     '%s of %s',
     (key, type) => {

@@ -7,7 +7,7 @@ import type { AnyResource } from '../../src/fhir/resource.js';
 const doubling = (times: number): object[] =>
   Array.from({ length: times }, () => ({ op: 'copy', from: '/name', path: '/name/0/extension' }));
 
-test('a patch copies a few long values, but not very many short ones', () => {
+test('a patch copies a few long values, but refuses very many short values', () => {
   const photo = [{ data: 'A'.repeat(2_000_000) }];
   const patient: AnyResource = { resourceType: 'Patient', id: 'a', ...{ photo, name: [{ family: 'Lee' }] } };
   const copied = applyJsonPatch(patient, [{ op: 'copy', from: '/photo/0', path: '/photo/-' }]);
@@ -35,7 +35,7 @@ test('a large resource is copied for a patch in steps', () => {
   expect(component[3]).toEqual({ valueQuantity: { value: 3, unit: 'mg' } });
 });
 
-test('decimals of a resource that is patched in steps stay as they were written', () => {
+test('decimals of a resource that is patched in steps keep their text', () => {
   const text = '{"resourceType":"Observation","id":"a","component":[{"valueQuantity":{"value":1.00}}]}';
   const patched = applyJsonPatch(parseJson(text) as AnyResource, [{ op: 'add', path: '/status', value: 'final' }]);
   expect(stringifyJson(patched)).toBe(`${text.slice(0, -1)},"status":"final"}`);

@@ -13,7 +13,7 @@ test('a resource of half the limit is measured without its JSON text', () => {
   stringify.mockRestore();
 });
 
-test('long texts that were built by += are in one piece after the check, and each few are a step', () => {
+test('long texts that were built by += are flat after the check, and a few of them are a step', () => {
   setFlagsFromString('--allow-natives-syntax');
   // V8 hashes a text in pieces by walking all of them, each time.
   const isInOnePiece = new Function('text', 'return %StringIsFlat(text)') as (text: string) => boolean;

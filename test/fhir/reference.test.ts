@@ -77,7 +77,7 @@ describe('parseReference', () => {
     expect(parseReference(url)).toEqual({ kind: 'foreign', url });
   });
 
-  test('reads what referenceTo writes', () => {
+  test('parses the output of referenceTo', () => {
     expect(parseReference(referenceTo('Patient', 'a-1'))).toEqual({ kind: 'local', type: 'Patient', id: 'a-1' });
   });
 });

@@ -28,7 +28,7 @@ describe('isA', () => {
     }
   });
 
-  it('takes for a DomainResource what has its elements', () => {
+  it('a type with the elements of a DomainResource is a DomainResource', () => {
     for (const type of R4.resourceTypes) {
       expect([type, R4.isA(type, 'DomainResource')]).toEqual([type, R4.typeDefinition(type)!.elements.has('text')]);
     }

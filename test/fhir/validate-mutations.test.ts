@@ -152,7 +152,7 @@ const anyPlace = fc.constantFrom(...ALL);
 const memberPlace = fc.constantFrom(...ALL.filter(({ place }) => typeof place.keys.at(-1) === 'string'));
 
 describe('validation of mutated resources', () => {
-  it('starts from valid ones', () => {
+  it('starts from valid resources', () => {
     expect(VALID.flatMap(strictIssues)).toEqual([]);
   });
 
@@ -170,7 +170,7 @@ describe('validation of mutated resources', () => {
     );
   });
 
-  it('finds a value of a wrong JSON type at its place', () => {
+  it('finds a value of a wrong JSON type at its location', () => {
     // No element of FHIR is an array within an array.
     fc.assert(
       fc.property(anyPlace, fc.constantFrom([[]], [[[]]], [[{}]]), ({ resource, place }, wrong) => {
@@ -181,7 +181,7 @@ describe('validation of mutated resources', () => {
     );
   });
 
-  it('finds null at its place, but for an array item whose sibling stands in', () => {
+  it('finds null at its location, except for an array item with a sibling', () => {
     fc.assert(
       fc.property(anyPlace, ({ resource, place }) => {
         fc.pre(place.value !== null && place.keys.at(-1) !== 'resourceType');
@@ -193,7 +193,7 @@ describe('validation of mutated resources', () => {
     );
   });
 
-  it('finds a deleted element exactly where one is required', () => {
+  it('finds a deleted element exactly if it is required', () => {
     fc.assert(
       fc.property(memberPlace, ({ resource, place }) => {
         fc.pre(place.keys.at(-1) !== 'resourceType');
@@ -207,7 +207,7 @@ describe('validation of mutated resources', () => {
     );
   });
 
-  it('finds the same in parts as at once', () => {
+  it('finds the same problems in parts as at once', () => {
     const wrong = fc.constantFrom<unknown>(null, [], {}, [null], 'x', 1, [{ id: 'x', extension: [] }], {
       constructor: 1,
     });
@@ -237,7 +237,7 @@ describe('validation of mutated resources', () => {
     );
   });
 
-  it('measures a long resource in parts as at once', () => {
+  it('measures a long resource in parts like at once', () => {
     const resource = {
       resourceType: 'Basic',
       id: 'x',
@@ -261,7 +261,7 @@ describe('validation of mutated resources', () => {
     expect([...validatingStorable(R4, resource)].length).toBeGreaterThan(list.length);
   });
 
-  it('never throws, in neither mode', () => {
+  it('never throws, in either mode', () => {
     const junk = fc.oneof(
       fc.anything({ withBigInt: true, withDate: true, withMap: true, withNullPrototype: true }),
       fc.jsonValue(),
@@ -276,7 +276,7 @@ describe('validation of mutated resources', () => {
     );
   });
 
-  it('takes a resourceType that is not text for none', () => {
+  it('treats a resourceType that is not a string as missing', () => {
     const nameless = JSON.parse('{ "id": "a", "resourceType": { "toString": 1 } }') as unknown;
     for (const strict of [true, false]) {
       expect(validateResource(R4, nameless, { strict })).toHaveLength(1);
@@ -287,7 +287,7 @@ describe('validation of mutated resources', () => {
     }
   });
 
-  it('gives locations that FHIRPath resolves to the very value', () => {
+  it('gives locations that FHIRPath resolves to the same value', () => {
     const primitives = ALL.filter(({ place }) => typeof place.value === 'number' || typeof place.value === 'boolean');
     expect(primitives.length).toBeGreaterThan(8);
     for (const { resource, place } of primitives) {

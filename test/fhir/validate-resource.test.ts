@@ -200,7 +200,7 @@ describe('strict validation', () => {
     }
   });
 
-  it('reads texts of megabytes through to the end', () => {
+  it('reads texts of megabytes to the end', () => {
     const long = 800_000;
     const resource = patient({
       implicitRules: `${'x'.repeat(long)} `,
@@ -246,7 +246,7 @@ describe('strict validation', () => {
     expect(issue!.diagnostics).toMatch(/a choice is named with its type, as in valueQuantity$/);
   });
 
-  it('ends at maxIssues, 100 by default, and lets no warning hide an error', () => {
+  it('ends at maxIssues, 100 by default, and no warning hides an error', () => {
     const names = Array.from({ length: 150 }, () => ({ use: 'x' }));
     expect(validateResource(R4, patient({ name: names }), { strict: true })).toHaveLength(100);
     expect(validateResource(R4, patient({ name: names }), { strict: true, maxIssues: 7 })).toHaveLength(7);
@@ -307,7 +307,7 @@ describe('validation of any resource', () => {
     expect(found).toEqual(findings);
   });
 
-  it('leaves the rest to the strict mode', () => {
+  it('leaves other problems to the strict mode', () => {
     const loose = patient({
       nickname: 'x',
       gender: 1,
@@ -322,7 +322,7 @@ describe('validation of any resource', () => {
     expect(validateResource(R4, Object.assign(Object.create(null) as object, { resourceType: 'Patient' }))).toEqual([]);
   });
 
-  it('measures the JSON text to the byte', () => {
+  it('measures the JSON text exactly to the byte', () => {
     for (const text of ['plain', 'ä€😀', '\u0001"\\\n', '\ud800']) {
       const resource = patient({ name: [{ text: text.repeat(50) }], active: true, a: [1, null, 2.5] });
       const bytes = Buffer.byteLength(JSON.stringify(resource));
@@ -347,12 +347,12 @@ describe('validation of any resource', () => {
     stringify.mockRestore();
   });
 
-  it('refuses what shared objects would grow to, without growing it', () => {
+  it('refuses the size that shared objects would grow to, without growing it', () => {
     const [issue] = validateResource(R4, patient({ a: shared }));
     expect(issue!.code).toBe('too-costly');
   });
 
-  it('refuses what is unsafe in strict mode too, and then looks no further', () => {
+  it('refuses unsafe values in strict mode too, and then stops', () => {
     expect(strictFindings(patient({ gender: 1, a: NaN }))).toEqual(['structure Patient.a']);
   });
 });

@@ -38,12 +38,12 @@ describe('compileFhirPath', () => {
     expect(compileFhirPath(R4, expression)(patient)).toEqual(expected);
   });
 
-  it('gives the objects of the input themselves and changes nothing', () => {
+  it('returns the objects of the input themselves and changes nothing', () => {
     expect(compileFhirPath(R4, 'name')(patient)[0]).toBe(patient.name[0]);
     expect(compileFhirPath(R4, 'name.where(family.exists())', 'Patient')(patient)[0]).toBe(patient.name[0]);
   });
 
-  it('knows the elements of types that R4 core lacks', () => {
+  it('supports the elements of types that R4 core lacks', () => {
     const membership = { resourceType: 'ProjectMembership', admin: true, profile: { reference: 'Bot/1' } };
     expect(compileFhirPath(R4, 'profile is Reference and admin')(membership)).toEqual([true]);
     expect(compileTypedFhirPath(R4, 'meta.author')({ resourceType: 'Slot', meta: { author: {} } })).toEqual([
@@ -51,7 +51,7 @@ describe('compileFhirPath', () => {
     ]);
   });
 
-  it('tells the types of its results', () => {
+  it('returns the types of its results', () => {
     expect(compileTypedFhirPath(R4, 'name.period | birthDate | name.count()')(patient)).toEqual([
       { type: 'Period', value: { start: '2020' } },
       { type: 'date', value: '1970-01-01' },
@@ -96,7 +96,7 @@ describe('compileFhirPath', () => {
     ]);
   });
 
-  it("replaces text as the specification says, '$' included", () => {
+  it("replaces text as specified, including '$'", () => {
     expect(compileFhirPath(R4, "'abc'.replace('b', '$&')")(patient)).toEqual(['a$&c']);
     expect(compileFhirPath(R4, "'abc'.replace('', 'x')")(patient)).toEqual(['xaxbxcx']);
     expect(compileFhirPath(R4, "'a1b2'.replaceMatches('[0-9]', '-')")(patient)).toEqual(['a-b-']);
@@ -116,7 +116,7 @@ describe('compileFhirPath', () => {
   });
 });
 
-describe('what is refused', () => {
+describe('a refused expression', () => {
   it.each([
     ['name.where(', 'invalid', 'line 1, column 12'],
     ['name family', 'invalid', "extraneous input 'family'"],
@@ -142,36 +142,36 @@ describe('what is refused', () => {
     expect(error.message).toContain(message);
   });
 
-  it('refuses variables that nobody gave, prototype names included', () => {
+  it('has variables without a value, including prototype names', () => {
     for (const name of ['x', 'constructor', '__proto__']) {
       const error = failureOf(() => compileFhirPath(R4, `%${name}`)(patient));
       expect(error).toMatchObject({ code: 'invalid', message: `Unknown FHIRPath variable: %${name}` });
     }
   });
 
-  it('keeps what the parser said of a syntax error, not the parser', () => {
+  it('keeps the message of the parser in a syntax error, not the parser', () => {
     const { cause } = failureOf(() => compileFhirPath(R4, 'name.where(', 'Patient')) as { cause?: unknown };
     expect(inspect(cause, { depth: 9 })).toMatch(/^Error: line: 1; column: 11; message: /);
     expect(inspect(cause, { depth: 9 }).length).toBeLessThan(5000);
   });
 
-  it('refuses a type that FHIR does not have', () => {
+  it('has a type that FHIR does not have', () => {
     expect(failureOf(() => compileFhirPath(R4, 'a', 'Foo')).code).toBe('invalid');
     expect(failureOf(() => compileFhirPath(R4, 'a', '__proto__')).code).toBe('invalid');
   });
 
-  it('brackets inside of texts do not count as nesting', () => {
+  it('is not refused for brackets inside of strings, which do not count as nesting', () => {
     expect(compileFhirPath(R4, `'${'('.repeat(100)}'.length()`)(patient)).toEqual([100]);
   });
 });
 
-describe('what fails on the data', () => {
+describe('an expression that fails on the data', () => {
   it.each([
     'name.given.startsWith(1)',
     'name.given.startsWith(%resource.name.given)',
     'name > 1',
     "birthDate + 1 'kg'",
-  ])('%s: says so without naming any of it', (expression) => {
+  ])('%s: reports it without any of the data', (expression) => {
     const error = failureOf(() => compileFhirPath(R4, expression)(patient));
     expect(error.code).toBe('invalid');
     expect(error.message).toContain('does not fit the data');
@@ -191,7 +191,7 @@ describe('what fails on the data', () => {
     expect(error.code).toBe('too-costly');
   });
 
-  it('does not hang on patterns made to', () => {
+  it('does not hang on hostile patterns', () => {
     const text = 'a'.repeat(50_000);
     expect(compileFhirPath(R4, "$this.matches('^(a+)+$')", 'string')(`${text}!`)).toEqual([false]);
     expect(compileFhirPath(R4, "$this.matches('(.*)*x')", 'string')(text)).toEqual([false]);
@@ -204,7 +204,7 @@ describe('what fails on the data', () => {
     expect(failureOf(() => compileFhirPath(R4, "$this.matches('[')", 'string')(text)).code).toBe('invalid');
   });
 
-  it('writes nothing to the console and leaves prototypes alone', () => {
+  it('writes nothing to the console and does not change prototypes', () => {
     const spies = (['log', 'warn', 'error'] as const).map((method) => vi.spyOn(console, method));
     compileFhirPath(R4, "name.select($this).where(family = 'x').exists()")(patient);
     expect(() => compileFhirPath(R4, "name.where(family.foo.bar = 1).exists('a')")(patient)).not.toThrow();

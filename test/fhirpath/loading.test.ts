@@ -110,7 +110,7 @@ describe('the FHIRPath library is loaded', () => {
     expect(await data(await storeWith(), query)).toEqual({ PatientList: [{ id: 'p1' }] });
   });
 
-  test('for a cursor that holds a filter, and for its explanation', async () => {
+  test('for a cursor that contains a filter, and for its explanation', async () => {
     const store = await storeWith();
     const search = `{ PatientConnection(_count: 1, fhirpath: "${fresh('active')}") { next edges { resource { id } } } }`;
     const page = await data(store, search);
@@ -124,7 +124,7 @@ describe('the FHIRPath library is loaded', () => {
     expect(await data(answered, query)).toEqual({ PatientConnection: { edges: [{ resource: { id: 'p2' } }] } });
   });
 
-  test('for names that @slice gives', async () => {
+  test('for names from @slice', async () => {
     const query = `{ Patient(id: "p1") { name @slice(path: "iif(${fresh('true')}, use)") { given } } }`;
     expect(await data(await storeWith(), query, { dialect: 'hl7' })).toEqual({
       Patient: { 'name.official': [{ given: ['Ann'] }] },
@@ -168,7 +168,7 @@ describe('the FHIRPath library is loaded', () => {
     expect(findings).toEqual(['AccessPolicy/wrong']);
   });
 
-  test('when a model is made whose index needs it', async () => {
+  test('when a model is created with an index that needs it', async () => {
     const model = await otherModel();
     const patient = { resourceType: 'Patient', id: 'p', nickname: ['Zed'] } as AnyResource;
     const initial = indexEntries(model, patient).filter(({ parameter }) => parameter === 'initial');
@@ -189,7 +189,7 @@ describe('the FHIRPath library is not loaded', () => {
     }
   };
 
-  test('by an expression itself: that is a fault of ours', async () => {
+  test('by an expression itself, which would be an internal error', async () => {
     expect(isLoaded()).toBe(false);
     await loadFhirPath();
     expect(isLoaded()).toBe(true);
@@ -201,7 +201,7 @@ describe('the FHIRPath library is not loaded', () => {
     expect(isLoaded()).toBe(false);
   });
 
-  test('by what asks for none of it', async () => {
+  test('by requests that do not need it', async () => {
     const store = new SqliteStore(':memory:');
     const repository = createRepository({ store, caller });
     await repository.create({ resourceType: 'MolecularSequence', coordinateSystem: 0 });
@@ -215,7 +215,7 @@ describe('the FHIRPath library is not loaded', () => {
   });
 });
 
-test('each module and each first expression has its turn, and requests go on in another', async () => {
+test('each module and each first expression has its own turn, and requests continue in others', async () => {
   await loadFhirPath();
   const parsed = vi.spyOn(fhirPathLibrary(), 'parse');
   forgetFhirPath();
@@ -225,7 +225,7 @@ test('each module and each first expression has its turn, and requests go on in 
   parsed.mockRestore();
 });
 
-test('a model is adapted to the library type by type, and once', async () => {
+test('a model is adapted to the library type by type, and only once', async () => {
   await loadFhirPath();
   const model = await otherModel();
   const { turnMs } = PACE;

@@ -53,7 +53,7 @@ describe('native evaluation', () => {
     ["Patient.name.last().given = 'Ann'", [true]],
     ['name[5]', []],
     ["exists(gender = 'female')", [true]],
-  ])('answers %s as the library does', (expression, expected) => {
+  ])('answers %s like the library', (expression, expected) => {
     expect(isNative(expression, 'Patient')).toBe(true);
     expect(compileNative(R4, parseFhirPath(expression), 'Patient')!(patient, new StepBudget(false))).toEqual(expected);
     expect(byLibrary(expression, 'Patient', patient)).toEqual({ values: expected });
@@ -88,7 +88,7 @@ describe('native evaluation', () => {
     ['two forms of one choice', 'multipleBirth.count()', { multipleBirthInteger: 1, multipleBirthBoolean: true }],
     ['another type', 'name.exists()', { resourceType: 'Practitioner' }],
     ['a nested resource type', 'name.exists()', { name: [{ resourceType: 'Patient' }] }],
-  ])('hands over to the library for %s', (_, expression, body) => {
+  ])('passes %s to the library', (_, expression, body) => {
     const input = { resourceType: 'Patient', ...body };
     expect(compileNative(R4, parseFhirPath(expression), 'Patient')!(input, new StepBudget(false))).toBeUndefined();
     expect(byNative(expression, 'Patient', input)).toEqual(byLibrary(expression, 'Patient', input));
@@ -105,7 +105,7 @@ it.each([
   ['value = 0.3', 0.30000001, false],
   ['value > 0.3', 0.30000001, true],
   ['value = 0.3', 0.300000001, true],
-])('%s of %d is %s, as the library has it', (expression, value, expected) => {
+])('%s of %d is %s, as in the library', (expression, value, expected) => {
   const quantity = { value };
   expect(isNative(expression, 'Quantity')).toBe(true);
   expect(byNative(expression, 'Quantity', quantity)).toEqual({ values: [expected] });

@@ -74,7 +74,7 @@ describe('steps of an evaluation', () => {
     expect(() => compileFhirPath(R4, expression, 'Patient')(input)).not.toThrow();
   });
 
-  it('a common filter counts what it reads of each item', () => {
+  it('a common filter counts the elements that it reads of each item', () => {
     const spent = (count: number): number => {
       let steps = 0;
       const meter = { spend: (more: number): number => (steps += more), spendExpression: () => undefined };
@@ -93,7 +93,7 @@ describe('steps of an evaluation', () => {
     expect(failureOf(expression)).toMatchObject({ code: 'too-costly' });
   });
 
-  it('a pattern looks for an occurrence without looking for its place', () => {
+  it('a pattern finds that there is an occurrence without finding its position', () => {
     const calls: string[] = [];
     const engine = { programSize: () => 5, test: () => calls.push('test') > 0, matcher: () => calls.push('matcher') };
     const budget = { spend: () => undefined };

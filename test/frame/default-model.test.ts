@@ -30,6 +30,6 @@ test('the definitions of R4 have one reader', () => {
   expect(filesThat(/from '.*\/r4-definitions\.js';$/m)).toEqual(['fhir/r4.ts']);
 });
 
-test('nothing loads a module behind the back of bundlers, but for the native driver of SQLite', () => {
+test('nothing loads a module in a way that bundlers cannot see, except the native driver of SQLite', () => {
   expect(filesThat(/\bcreateRequire\b/)).toEqual(['stores/sqlite/database/driver.ts']);
 });

@@ -14,7 +14,7 @@ async function brokenRules(file: string, text: string): Promise<string[]> {
   return result!.messages.map(({ ruleId, message }) => ruleId ?? message);
 }
 
-test('nothing may be imported from a higher layer', async () => {
+test('no file may import from a higher layer', async () => {
   const text = `export { systemCaller } from '../../access/caller.js';\n`;
   expect(await brokenRules('src/search/index/fold.ts', text)).toEqual(['local/import-layers']);
   expect(await brokenRules('src/fhir/date.ts', `export { fold } from '../search/index/fold.js';\n`)).toEqual([
@@ -22,7 +22,7 @@ test('nothing may be imported from a higher layer', async () => {
   ]);
 });
 
-test('a dynamic import of a higher layer is no way around', async () => {
+test('a dynamic import of a higher layer is refused too', async () => {
   const text = `export const load = () => import('../../access/caller.js');\n`;
   expect(await brokenRules('src/search/index/fold.ts', text)).toEqual(['local/import-layers']);
 });
@@ -34,14 +34,14 @@ test('a type may not be imported from a higher layer either, in both spellings',
   expect(await brokenRules('src/search/index/fold.ts', specifier)).toEqual(['local/import-layers']);
 });
 
-test('a part of a folder may not import from a part that stands above it', async () => {
+test('a part of a folder may not import from a part above it', async () => {
   const upward = `import type { Caller } from '../caller.js';\nexport type One = Caller;\n`;
   expect(await brokenRules('src/access/policy/parameters.ts', upward)).toEqual(['local/import-layers']);
   const downward = `import type { AccessRule } from '../rule.js';\nexport type One = AccessRule;\n`;
   expect(await brokenRules('src/access/policy/parameters.ts', downward)).toEqual([]);
 });
 
-test('the parts of a store have an order of their own, parts of parts as well', async () => {
+test('the parts of a store have an order of their own, and so have their parts', async () => {
   const value = (file: string): string => `export { one } from '${file}.js';\n`;
   expect(await brokenRules('src/stores/sqlite/rows/checksum.ts', value('../search/search'))).toEqual([
     'local/import-layers',
@@ -53,7 +53,7 @@ test('the parts of a store have an order of their own, parts of parts as well', 
   expect(await brokenRules('src/stores/sqlite/search/search.ts', value('../skip/sets/range-sets'))).toEqual([]);
 });
 
-test('every folder of src stands in the matrix', async () => {
+test('every folder of src is in the matrix', async () => {
   const folders = (await readdir(`${root}/src`, { withFileTypes: true })).filter((one) => one.isDirectory());
   const config = (await eslint.calculateConfigForFile(`${root}/src/fhir/date.ts`)) as Linter.Config;
   const [, { layers }] = config.rules!['local/import-layers'] as [unknown, { layers: object }];
@@ -65,12 +65,12 @@ test('a value may be imported from a lower layer', async () => {
   expect(await brokenRules('src/search/index/fold.ts', text)).toEqual([]);
 });
 
-test('nobody imports the public entry files, not even a type', async () => {
+test('no file imports the public entry files, not even a type', async () => {
   const text = `import type { FhirError } from '../../index.js';\nexport type One = FhirError;\n`;
   expect(await brokenRules('src/search/index/fold.ts', text)).toEqual(['local/import-layers']);
 });
 
-test('a store may import what stores share, and no other store', async () => {
+test('a store may import shared code of stores, and no other store', async () => {
   const text = (from: string): string => `export { one } from '../${from}/config.js';\n`;
   expect(await brokenRules('src/stores/memory/config.ts', text('sql'))).toEqual([]);
   expect(await brokenRules('src/stores/memory/config.ts', text('sqlite'))).toEqual(['local/import-layers']);
@@ -83,7 +83,7 @@ test('a directory cannot be imported', async () => {
   ]);
 });
 
-test('files may not import each other in a circle, types included', async () => {
+test('files may not import each other in a circle, including types', async () => {
   // compile-node.ts imports native.ts.
   const value = `export { compileNode } from './compile-node.js';\n`;
   const type = `import type { compileNode } from './compile-node.js';\nexport type One = typeof compileNode;\n`;

@@ -8,7 +8,7 @@ const SOURCE = readFileSync(new URL('../../src/index.ts', import.meta.url), 'utf
 const LAZY =
   /^export async function (\w+)\(\.\.\.values\) \{ return \(await import\('([^']+)'\)\)\.(\w+)\(\.\.\.values\); \}$/gm;
 
-test('functions that the build loads with their first call return promises', () => {
+test('functions that the build loads on their first call return promises', () => {
   const lazy = [...(withLazyExports(SOURCE) as string).matchAll(LAZY)].map(([, name]) => name!);
   expect(lazy).toContain('importBundle');
   for (const name of lazy) {
@@ -17,7 +17,7 @@ test('functions that the build loads with their first call return promises', () 
   }
 });
 
-test('other names stay, and a name that is gone is an error', () => {
+test('other names are unchanged, and a missing name is an error', () => {
   const text = withLazyExports(SOURCE) as string;
   expect(text).toContain("export { createRepository } from './repository/create-repository.js';");
   expect(text).toContain('type ResourceValidation');

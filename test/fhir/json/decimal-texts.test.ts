@@ -36,7 +36,7 @@ const texts = fc
   .map(([value, written]) => withDecimals({ resource: value }, written));
 
 describe('decimals in JSON texts', () => {
-  test('are written as they were read, whatever surrounds them', () => {
+  test('are written as read, with any surroundings', () => {
     fc.assert(
       fc.property(texts, (text) => {
         expect(stringifyJson(parseJson(text))).toBe(inOrder(text));
@@ -45,7 +45,7 @@ describe('decimals in JSON texts', () => {
     );
   });
 
-  test('are written as they were read in several lines, too', () => {
+  test('are written as read in several lines, too', () => {
     fc.assert(
       fc.property(texts, fc.constantFrom(1, 2, 4), (text, space) => {
         const lines = stringifyJson(parseJson(text), space);
@@ -58,7 +58,7 @@ describe('decimals in JSON texts', () => {
     );
   });
 
-  test('are numbers: parsing gives what JSON.parse gives', () => {
+  test('are numbers: parsing gives the same values as JSON.parse', () => {
     fc.assert(
       fc.property(texts, (text) => {
         expect(copyForHost(parseJson(text))).toEqual(copyForHost(JSON.parse(text)));
@@ -68,7 +68,7 @@ describe('decimals in JSON texts', () => {
     );
   });
 
-  test('are looked for whenever JavaScript would write one differently', () => {
+  test('are searched for whenever JavaScript would write one differently', () => {
     fc.assert(
       fc.property(texts, (text) => {
         if (JSON.stringify(JSON.parse(text)) !== inOrder(text)) expect(hasOddDecimal(text), text).toBe(true);
@@ -83,7 +83,7 @@ describe('decimals in JSON texts', () => {
     );
   });
 
-  test('are copied beside a member with the name of the prototype, which stays a member', () => {
+  test('are copied next to a member with the name of the prototype, which stays a member', () => {
     const text = '{"a":{"__proto__":{"b":1.00},"constructor":{"c":2.0}}}';
     for (const copied of [copyForHost(parseJson(text)), copyFromHost(parseJson(text))]) {
       expect(Object.getPrototypeOf((copied as { readonly a: object }).a)).toBe(Object.prototype);
@@ -91,12 +91,12 @@ describe('decimals in JSON texts', () => {
     }
   });
 
-  test('keep their texts with white space around them', () => {
+  test('keep their texts with surrounding white space', () => {
     const parsed = parseJson('{ "value" :\n\t1.00 ,"list": [ 2.50 ,\r\n1 , 3.0 ] }');
     expect(stringifyJson(parsed)).toBe('{"value":1.00,"list":[2.50,1,3.0]}');
   });
 
-  test('follow JSON.parse where a name is repeated', () => {
+  test('follow JSON.parse if a name is repeated', () => {
     for (const [text, written] of [
       ['{"a":1.00,"a":1}', '{"a":1}'],
       ['{"a":1,"a":1.00}', '{"a":1.00}'],
@@ -119,7 +119,7 @@ describe('decimals in JSON texts', () => {
 });
 
 describe('a text of a decimal', () => {
-  test('counts only while it is one of the number beside it', () => {
+  test('is valid only while it is a text of the current number', () => {
     const quantity = parseJson('{"value":1.00,"list":[1.0,2.0]}') as { value: unknown; list: unknown[] };
     quantity.value = 2;
     quantity.list.shift();
@@ -130,7 +130,7 @@ describe('a text of a decimal', () => {
     expect(stringifyJson(quantity)).toBe('{"value":1.00,"list":[2]}');
   });
 
-  test('that is not JSON number is never written', () => {
+  test('that is not a JSON number is never written', () => {
     for (const text of [' 1', '1.', '01', '+1', '0x1', '1,"a":1', '1_0', '']) {
       const quantity = { value: Number(text) || 1 };
       setDecimalText(quantity, 'value', text);
@@ -151,7 +151,7 @@ describe('a text of a decimal', () => {
     expect([Object.isFrozen(held), Object.isFrozen(held.list)]).toEqual([true, true]);
   });
 
-  test('does not count for equality, except where asked for', () => {
+  test('does not affect equality, except on request', () => {
     const [one, other] = [parseJson('{"a":[{"value":1.00}]}'), { a: [{ value: 1 }] }];
     expect([sameJson(one, other), sameJsonText(one, other)]).toEqual([true, false]);
     expect(sameJsonText(one, parseJson('{"a":[{"value":1.00}]}'))).toBe(true);
@@ -162,7 +162,7 @@ describe('a text of a decimal', () => {
     expect(sameJsonText(former, { value: 2 })).toBe(true);
   });
 
-  test('is hidden in what leaves the library, and found again in what comes back', () => {
+  test('is hidden in resources that leave the library, and found again in returned resources', () => {
     const left = copyForHost(parseJson('{"value":1.00,"inner":{"list":[2.0]}}')) as { value: number; inner: object };
     expect(left).toEqual({ value: 1, inner: { list: [2] } });
     expect(Object.getOwnPropertySymbols({ ...left })).toEqual([]);
@@ -174,7 +174,7 @@ describe('a text of a decimal', () => {
   });
 });
 
-test('decimals count with all their digits for the size of a resource', () => {
+test('counts with all its digits for the size of a resource', () => {
   const resource = (digits: number) =>
     parseJson(`{"resourceType":"Observation","valueQuantity":{"value":1.${'0'.repeat(digits)}}}`) as AnyResource;
   const codes = (digits: number) =>

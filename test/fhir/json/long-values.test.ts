@@ -22,7 +22,7 @@ afterEach(() => {
 
 const ODD = parseJson('{"resourceType":"Basic","factor":1.00,"list":[1.0,2,3.50],"value":[{"low":2.00},{"low":7}]}');
 
-test(`copies and texts made in parts are those made at once (seed ${SEED})`, async () => {
+test(`copies and texts made in parts equal those made at once (seed ${SEED})`, async () => {
   const random = createRandom(SEED);
   const resources = [ODD as AnyResource, ...randomResources(random)].slice(0, cases(1_000, 60));
   for (const resource of resources) {
@@ -44,7 +44,7 @@ test(`copies and texts made in parts are those made at once (seed ${SEED})`, asy
   }
 });
 
-test('a copy shares nothing with its original, and hides how decimals are written', async () => {
+test('a copy shares nothing with its original, and hides the texts of decimals', async () => {
   Object.assign(PARTS, { long: 1, size: 2 });
   const copied = (await copyForHostInTurns(ODD)) as { value: object[]; list: unknown };
   expect(copied.value[0]).not.toBe((ODD as typeof copied).value[0]);

@@ -50,7 +50,7 @@ async function outcomeOf(parse: () => unknown): Promise<unknown> {
   }
 }
 
-test(`parts make what JSON.parse makes of a text, or refuse what it refuses (seed ${SEED})`, async () => {
+test(`parsing in parts gives the result or the error of JSON.parse (seed ${SEED})`, async () => {
   const random = createRandom(SEED);
   for (let turn = 0; turn < cases(8_000, 4_000); turn++) {
     const whole = `${oneOf(['', ' '], random)}${randomText(random, 1 + below(5, random))}`;
@@ -61,7 +61,7 @@ test(`parts make what JSON.parse makes of a text, or refuse what it refuses (see
   }
 });
 
-test('a long text is read in turns with other work, its decimals too', async () => {
+test('a long text is read in turns with other work, including its decimals', async () => {
   Object.assign(PARSED_PARTS, { long: 1_000, size: 100 });
   PACE.turnMs = 0;
   const items = Array.from({ length: 200 }, (_, n) => `{"n":${n},"value":${n}.00}`);
@@ -72,7 +72,7 @@ test('a long text is read in turns with other work, its decimals too', async () 
   expect(stringifyJson(result)).toContain('{"n":199,"value":199.00}');
 });
 
-test('a long text that nests like no resource is refused before it is parsed', async () => {
+test('a long text that nests deeper than any resource is refused before it is parsed', async () => {
   PARSED_PARTS.long = 0;
   const deep = (levels: number): string => `${'['.repeat(levels)}${']'.repeat(levels)}`;
   await expect(parseInTurns(deep(1_001))).rejects.toMatchObject({ code: 'invalid' });
@@ -87,7 +87,7 @@ test.each([
   '{"a":1[1,2,3]}',
   '[[1,2,3]] 1',
   ' x[1,2,3]',
-])('between parts there is what belongs there: %s', async (text) => {
+])('only valid separators are accepted between parts: %s', async (text) => {
   Object.assign(PARSED_PARTS, { long: 0, size: 1 });
   await expect(parseInTurns(text)).rejects.toThrow(SyntaxError);
 });

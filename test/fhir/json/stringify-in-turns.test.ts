@@ -51,7 +51,7 @@ test(`parts make the text of stringifyJson (seed ${SEED})`, async () => {
   }
 });
 
-test(`long texts are written in parts that cut no character (seed ${SEED})`, () => {
+test(`long texts are written in parts that split no character (seed ${SEED})`, () => {
   const random = createRandom(SEED);
   PARTS.size = 1;
   const text = (): string =>
@@ -64,7 +64,7 @@ test(`long texts are written in parts that cut no character (seed ${SEED})`, () 
   }
 });
 
-test('the steps of a long text, and of many, are as many as their parts', () => {
+test('a long text, and many texts, take as many steps as parts', () => {
   const part = PARTS.size * CHARACTERS_PER_VALUE;
   const one = written({ data: 'a'.repeat(50 * part) });
   expect(one.steps).toBeGreaterThanOrEqual(50);
@@ -80,7 +80,7 @@ function written(value: unknown, space = 0): { readonly text: string; readonly s
   }
 }
 
-test('a result that was marked as plain is written in parts too', async () => {
+test('a result that was marked as plain is also written in parts', async () => {
   Object.assign(PARTS, { long: 1, size: 4 });
   const data = { list: Array.from({ length: 20 }, (_, id) => ({ id, name: { family: `Lee ${id}` } })) };
   markPlain(data);
@@ -109,13 +109,13 @@ test('a long answer is written in turns with other work, a short one at once', a
   expect(await turnsOf({ entry })).toBeGreaterThanOrEqual(Math.floor((40_000 * 9) / 2_048 / 32));
 });
 
-test('one resource of a long answer may be long itself', async () => {
+test('one resource of a long answer can be long itself', async () => {
   Object.assign(PARTS, { long: 10, size: 10 });
   const deep = { a: Array.from({ length: 40 }, (_, n) => n), b: { c: Array.from({ length: 40 }, () => ({ d: 1 })) } };
   expect(await stringifyInTurns([1, deep, 2])).toBe(JSON.stringify([1, deep, 2]));
 });
 
-test('what contains itself has no text, as in JSON.stringify', async () => {
+test('an object that contains itself has no text, as in JSON.stringify', async () => {
   Object.assign(PARTS, { long: 10, size: 10 });
   const list: unknown[] = Array.from({ length: 40 }, (_, n) => n);
   list.push({ list });
