@@ -76,7 +76,7 @@ function nameOf(type: ts.Type): string {
   return checker().typeToString(type, undefined, ts.TypeFormatFlags.NoTruncation).slice(0, 80);
 }
 
-test('every optional property that a host may set takes undefined', () => {
+test('every optional property that a host can set accepts undefined', () => {
   for (const entry of ENTRIES) {
     const file = sourceOf(entry);
     for (const [name, symbol] of exportsOf(entry)) {

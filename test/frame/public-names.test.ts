@@ -35,7 +35,7 @@ function publicNames(entry: string): string {
 
 // A name that appears, disappears or changes its kind is a change for somebody: record it with `vitest -u`, and tell
 // the readers of CHANGELOG.md.
-test.each(entries)('the public names of entry %s are those on record', async (entry) => {
+test.each(entries)('the public names of entry %s are the recorded names', async (entry) => {
   await expect(publicNames(entry)).toMatchFileSnapshot(`public-names/${entry}.txt`);
 });
 
@@ -91,7 +91,7 @@ function firstSentence(comment: string): string {
     .replaceAll(/</g, '&lt;');
 }
 
-test('the entry for hosts holds no name of the store contract or of telemetry', () => {
+test('the entry for hosts has no name of the store contract or of telemetry', () => {
   const names = (entry: string): Set<string> => new Set(publicNames(entry).trim().split('\n'));
   const main = names('index');
   const shared = [...names('store'), ...names('telemetry')].filter((name) => main.has(name));

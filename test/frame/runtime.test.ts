@@ -16,7 +16,7 @@ function runOn(version: string, ...command: string[]): { status: number | null; 
   return spawnSync(process.execPath, ['--import', preload, ...command], { cwd: ROOT, encoding: 'utf8' });
 }
 
-test('tests run on a Node.js that the package supports, whatever the machine calls node', () => {
+test('tests run on a supported Node.js, whichever version the machine has as node', () => {
   const [major, minor] = manifest.engines.node.replace('>=', '').split('.').map(Number) as [number, number];
   const [ownMajor, ownMinor] = process.versions.node.split('.').map(Number) as [number, number];
   expect(ownMajor > major || (ownMajor === major && ownMinor >= minor)).toBe(true);
@@ -33,12 +33,12 @@ test.each([
   });
 });
 
-test('every example checks the Node.js that runs it', () => {
+test('every example checks the version of Node.js', () => {
   const examples = Object.values(manifest.scripts).filter((script) => script.includes('examples/'));
   expect(examples.length).toBeGreaterThan(5);
   for (const script of examples) expect(script).toMatch(/^tsx --import \.\/scripts\/assert-node\.mjs examples\//);
 });
 
-test.each(['22.12.0', '22.13.1', '23.0.0', '24.1.0-nightly'])('Node.js %s will do', (version) => {
+test.each(['22.12.0', '22.13.1', '23.0.0', '24.1.0-nightly'])('Node.js %s is accepted', (version) => {
   expect(runOn(version, 'scripts/assert-node.mjs')).toMatchObject({ status: 0, stdout: '', stderr: '' });
 });

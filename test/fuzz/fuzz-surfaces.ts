@@ -44,13 +44,13 @@ export function fuzzSurfaces({ open, inputs, again, tally }: Fuzzing): void {
     await watchdog.close();
   });
 
-  test.each(READING)('%s: harmless, and answered alike', async (name, surface) => {
+  test.each(READING)('%s: no input does harm, and all stores give the same answers', async (name, surface) => {
     shared = await openWorlds();
     await assertHarmless(name, surface, inputs.reading, (work) => work(shared));
     await closeAll(shared);
   });
 
-  test.each(WRITING)('%s: harmless, and answered alike', async (name, surface) => {
+  test.each(WRITING)('%s: no input does harm, and all stores give the same answers', async (name, surface) => {
     await assertHarmless(name, surface, inputs.writing, async (work) => {
       const worlds = await openWorlds();
       await work(worlds);

@@ -43,7 +43,7 @@ const PLACES: readonly (readonly [place: string, query: string])[] = [
 const NAMES = ['__proto__', '__isResource', '__', '_v1', 'constructor', 'toString', 'hasOwnProperty', 'toJSON', 'then'];
 
 describe.each(['standard', 'hl7'] as const)('in dialect %s', (dialect) => {
-  test.each(PLACES)('any alias serves on %s', async (_, query) => {
+  test.each(PLACES)('any alias is accepted on %s', async (_, query) => {
     const prototype = JSON.stringify(Object.getOwnPropertyNames(Object.prototype));
     const plain = await answer(query.replaceAll('X:', 'ordinary:'), dialect);
     for (const name of NAMES) {
@@ -53,7 +53,7 @@ describe.each(['standard', 'hl7'] as const)('in dialect %s', (dialect) => {
     expect(JSON.stringify(Object.getOwnPropertyNames(Object.prototype))).toBe(prototype);
   });
 
-  test('an answer under __proto__ is a property like any other', async () => {
+  test('an answer under __proto__ is an ordinary property', async () => {
     const { data } = await clinic.ask('{ PatientList { __proto__: name { family } id } }', {}, { dialect });
     const [patient] = (data as { PatientList: object[] }).PatientList;
     expect(Object.keys(patient!)).toEqual(['__proto__', 'id']);
@@ -61,14 +61,14 @@ describe.each(['standard', 'hl7'] as const)('in dialect %s', (dialect) => {
   });
 });
 
-test('a key that stands twice in a connection is collated in dialect hl7', async () => {
+test('a repeated key in a connection is collated in dialect hl7', async () => {
   const query = '{ PatientConnection(_count: 1) { edges { mode } edges { resource { id } } count count } }';
   expect(await clinic.data(query, {}, { dialect: 'hl7' })).toEqual({
     PatientConnection: { edges: [{ mode: 'match' }, { resource: { id: 'a' } }], count: [1, 1] },
   });
 });
 
-test('fields under __proto__ merge or conflict as under any other alias', async () => {
+test('fields under __proto__ merge or conflict like fields under any other alias', async () => {
   const ok = '{ Patient(id: "a") { __proto__: name { use } __proto__: name { family } } }';
   const { data } = await clinic.ask(ok);
   expect(JSON.stringify(data)).toBe(
@@ -89,7 +89,7 @@ const selection = fc
   )
   .map((fields) => fields.map(([alias, field]) => (alias === '' ? field : `${alias}: ${field}`)).join(' '));
 
-test('what an alias is called does not matter', async () => {
+test('the name of an alias does not matter', async () => {
   await fc.assert(
     fc.asyncProperty(
       selection,

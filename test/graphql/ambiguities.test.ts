@@ -34,7 +34,7 @@ describe.each(DIALECTS)('in dialect %s', (dialect) => {
     (await clinic.data(query, variables, { dialect })) as { readonly [key: string]: unknown };
 
   describe('mutations: PatientCreate(res:), PatientUpdate(id:, res:), PatientDelete(id:); the resource comes back (delete: null)', () => {
-    test('so it is', async () => {
+    test('mutations have these names and arguments', async () => {
       const { ask } = await openClinic([]);
       const mutation = `mutation ($res: PatientInput!) {
         PatientCreate(res: $res) { active }
@@ -126,7 +126,7 @@ describe.each(DIALECTS)('in dialect %s', (dialect) => {
       expect(ids(list)).toEqual(expected);
     });
 
-    test('_count: 0 is a page without anything', async () => {
+    test('_count: 0 is an empty page', async () => {
       expect(await data('{ PatientList(_count: 0) { id } a: Patient(id: "a") { id } }')).toEqual(
         dialect === 'hl7' ? { a: { id: 'a' } } : { PatientList: [], a: { id: 'a' } },
       );
@@ -169,7 +169,7 @@ describe.each(DIALECTS)('in dialect %s', (dialect) => {
       expect(await data(query)).toEqual({ Encounter: { subject: { resource: { id: 'b' } } } });
     });
 
-    test('a fragment on another type does not, and one on no resource type is refused', async () => {
+    test('a fragment on another type does not apply, and a fragment on an unknown type is refused', async () => {
       const other = '{ Encounter(id: "e") { id subject { reference resource { ... on Group { id } } } } }';
       const { Encounter: encounter } = await data(other);
       expect(encounter).toMatchObject({ id: 'e', subject: { reference: 'Patient/b' } });
@@ -182,7 +182,7 @@ describe.each(DIALECTS)('in dialect %s', (dialect) => {
     });
   });
 
-  describe('FHIR min ≥ 1: nullable all the same', () => {
+  describe('FHIR min ≥ 1: nullable anyway', () => {
     test('a missing element does not erase its resource', async () => {
       expect(await data('{ Observation(id: "legacy") { id status code { text } } }')).toEqual({
         Observation: dialect === 'hl7' ? { id: 'legacy' } : { id: 'legacy', status: null, code: null },
@@ -190,7 +190,7 @@ describe.each(DIALECTS)('in dialect %s', (dialect) => {
     });
   });
 
-  describe('type names of nested elements: as in @medplum/fhirtypes', () => {
+  describe('type names of nested elements: those of @medplum/fhirtypes', () => {
     test('Patient.contact is a PatientContact', async () => {
       const { Patient: patient } = await data(
         '{ Patient(id: "b") { contact { ... on PatientContact { gender } } id } }',
@@ -206,7 +206,7 @@ describe.each(DIALECTS)('in dialect %s', (dialect) => {
   });
 });
 
-describe('the same decisions in the schema for tools', () => {
+describe('the same decisions in the executable schema', () => {
   const schema = buildSchema(printFhirSchema(), { assumeValidSDL: true });
 
   test('Resource is an interface with the common elements, which every resource type implements', () => {
@@ -222,7 +222,7 @@ describe('the same decisions in the schema for tools', () => {
     expect(String(field!.type)).toBe('Resource');
   });
 
-  test('elements that FHIR demands are nullable', () => {
+  test('elements that FHIR requires are nullable', () => {
     const elements = ['Observation', 'Encounter', 'Bundle', 'ObservationComponent'].flatMap((name) => {
       const type = schema.getType(name);
       if (!isObjectType(type)) throw new Error(`${name} is not an object type`);
@@ -232,7 +232,7 @@ describe('the same decisions in the schema for tools', () => {
     expect(elements.filter(({ type }) => isNonNullType(type)).map(({ name }) => name)).toEqual([]);
   });
 
-  test('nested elements are called as in @medplum/fhirtypes', () => {
+  test('nested elements have the names of @medplum/fhirtypes', () => {
     const folder = new URL('../../node_modules/@medplum/fhirtypes/dist/', import.meta.url);
     const declarations = readdirSync(folder).filter((name) => name.endsWith('.d.ts'));
     const declared = new Set(

@@ -38,7 +38,7 @@ function shownIn({ returned, patients, counts }: AuditRecord): object {
   };
 }
 
-test('a record names what roots, lists, references and reverse references show, once each', async () => {
+test('a record names the resources that roots, lists, references and reverse references show, once each', async () => {
   const query = `{
     Patient(id: "ann") { managingOrganization { resource { ... on Organization { name } } }
       ObservationList(_reference: subject) { status } }
@@ -52,7 +52,7 @@ test('a record names what roots, lists, references and reverse references show, 
   });
 });
 
-test('a record has the counts that connections show, and no resource for a count', async () => {
+test('a record has the counts of connections, and no resource for a count', async () => {
   const query = `{ ObservationConnection { count } one: ObservationConnection(_count: 1) { edges { mode } }
     PatientList(_id: "ann") { ObservationConnection(_reference: subject) { count } } }`;
   expect(shownIn(await recordOf(query))).toEqual({
@@ -63,7 +63,7 @@ test('a record has the counts that connections show, and no resource for a count
   });
 });
 
-test('a reference that resolves to nothing, and a failed request, show nothing', async () => {
+test('an unresolved reference, and a failed request, show nothing', async () => {
   const broken = '{ Patient(id: "bob") { managingOrganization { resource { ... on Organization { name } } } } }';
   expect(shownIn(await recordOf(broken))).toMatchObject({ returned: ['Patient/bob/1'] });
   expect(shownIn(await recordOf(broken, { dialect: 'hl7' }))).toMatchObject({
@@ -76,7 +76,7 @@ test('a reference that resolves to nothing, and a failed request, show nothing',
   expect(shownIn(await recordOf('{ Patient(id: "eve") { id } }'))).toMatchObject({ returned: undefined });
 });
 
-test('the patients are those of the stored resource, whatever is hidden from the caller', async () => {
+test('the patients are those of the stored resource, whichever elements are hidden from the caller', async () => {
   const store = new MemoryStore();
   const trusted = await system(store);
   for (const resource of RESOURCES) await trusted.update(resource as never);
@@ -96,7 +96,7 @@ test('the patients are those of the stored resource, whatever is hidden from the
   expect(shownIn(records[1]!)).toMatchObject({ returned: undefined, patients: undefined });
 });
 
-test('a mutation names the patients of what it wrote, replaced and deleted', async () => {
+test('a mutation names the patients of written, replaced and deleted resources', async () => {
   const put = `mutation { ObservationUpdate(id: "o1", res: { resourceType: "Observation", id: "o1", status: final,
     code: { text: "x" }, subject: { reference: "Patient/bob" } }) { id } }`;
   expect(shownIn(await recordOf(put))).toMatchObject({ returned: ['Observation/o1/2'], patients: ['bob', 'ann'] });
@@ -104,7 +104,7 @@ test('a mutation names the patients of what it wrote, replaced and deleted', asy
   expect(shownIn(await recordOf(deletion))).toMatchObject({ returned: undefined, patients: ['ann'] });
 });
 
-test('references to older versions, and contained resources, are named by what is stored', async () => {
+test('references to older versions, and contained resources, are named by the stored resource', async () => {
   const versioned = { reference: 'Patient/ann/_history/1' };
   const contained = [{ resourceType: 'Practitioner', id: 'inner', gender: 'male' }];
   const resources: readonly Sample[] = [
@@ -123,7 +123,7 @@ test('references to older versions, and contained resources, are named by what i
   });
 });
 
-test('what the host resolves elsewhere is not a resource of this service', async () => {
+test('a resource that the host resolves elsewhere is not a resource of this service', async () => {
   const resources = [{ resourceType: 'Encounter', id: 'e', subject: { reference: 'https://other.example/Patient/x' } }];
   const resolveReference = (): Promise<never> => Promise.resolve({ resourceType: 'Patient', id: 'x' } as never);
   const query = '{ EncounterList { subject { resource { ... on Patient { id } } } } }';
@@ -133,14 +133,14 @@ test('what the host resolves elsewhere is not a resource of this service', async
   });
 });
 
-test('a record has the hash of the document, executed or not', async () => {
+test('a record has the hash of the document, executed or refused', async () => {
   const text = '{ PatientList { id } }';
   expect((await recordOf(text)).document).toBe(sha256Of(text));
   expect((await recordOf(parse(text) as never)).document).toBe(sha256Of(print(parse(text))));
   expect((await recordOf('{ Broken')).document).toBe(sha256Of('{ Broken'));
 });
 
-test('a record names the first 1,000 resources and patients, and their whole number', async () => {
+test('a record names the first 1,000 resources and patients, and their total number', async () => {
   const patients = Array.from({ length: 1200 }, (_, index): Sample => ({ resourceType: 'Patient', id: `p${index}` }));
   const { returned, patients: touched } = await recordOf(
     '{ PatientList(_count: 1100) { id } }',
@@ -152,7 +152,7 @@ test('a record names the first 1,000 resources and patients, and their whole num
   ]);
 });
 
-test('without an audit hook nothing is traced', async () => {
+test('without an audit hook nothing is recorded', async () => {
   const { store } = await openClinic(RESOURCES);
   const result = await executeFhirGraphql('{ PatientList { id } }', { store, caller });
   expect(result).toEqual({ data: { PatientList: [{ id: 'ann' }, { id: 'bob' }] } });

@@ -21,7 +21,7 @@ const REQUEST: Sample = {
 }; // prettier-ignore
 
 describe('the cache key', () => {
-  test('of stored resources is their type and id, wherever they are reached', async () => {
+  test('of stored resources is their type and id, on every path', async () => {
     const clinic = await openClinic([
       { resourceType: 'Patient', id: 'p', generalPractitioner: [{ reference: 'Practitioner/d' }] },
       { resourceType: 'Practitioner', id: 'd' },
@@ -42,7 +42,7 @@ describe('the cache key', () => {
     expect(await clinic.data('{ cache_key }', {}, { focus: 'Patient/p' })).toEqual({ cache_key: 'Patient/p' });
   });
 
-  test('of contained ones names the version around them, and the place where the id is not enough', async () => {
+  test('of contained resources has the version of their container, and the position if the id is not enough', async () => {
     const clinic = await openClinic([REQUEST]);
     const version = (await clinic.data('{ MedicationRequest(id: "m") { meta { versionId } } }')) as {
       MedicationRequest: { meta: { versionId: string } };
@@ -63,7 +63,7 @@ describe('the cache key', () => {
     });
   });
 
-  test('of a contained one changes with the version, as its id may then mean something else', async () => {
+  test('of a contained resource changes with the version, because its id can then belong to another resource', async () => {
     const clinic = await openClinic([REQUEST]);
     const query = '{ MedicationRequest(id: "m") { cache_key contained { cache_key } } }';
     const before = JSON.stringify(await clinic.data(query));
@@ -74,7 +74,7 @@ describe('the cache key', () => {
     expect(before).not.toContain(JSON.stringify(after.MedicationRequest['contained']).slice(2, -2));
   });
 
-  test('of a version behind a reference is not that of the current resource', async () => {
+  test('of an old version behind a reference differs from that of the current resource', async () => {
     const store = sparingStore(new MemoryStore());
     const repository = createRepository({ store, caller });
     const patient = await repository.create({
@@ -101,7 +101,7 @@ describe('the cache key', () => {
     });
   });
 
-  test('of entries of a Bundle is not that of the stored resource they are copies of', async () => {
+  test('of entries of a Bundle differs from that of the stored resource', async () => {
     const clinic = await openClinic([
       { resourceType: 'Patient', id: 'p' },
       {
@@ -134,7 +134,7 @@ describe('the cache key', () => {
     ]);
   });
 
-  test('of resources from outside is where they come from; of what they contain only with a version', async () => {
+  test('of resources from outside is their source; that of their contained resources exists only with a version', async () => {
     const clinic = await openClinic([
       {
         resourceType: 'Observation',
@@ -179,7 +179,7 @@ describe('the cache key', () => {
     expect(result.data).toEqual({ MedicationRequestList: [shown] });
   });
 
-  test('is left out in dialect hl7 where there is none', async () => {
+  test('is omitted in dialect hl7 if it does not exist', async () => {
     const clinic = await openClinic([REQUEST]);
     const { MedicationRequest: found } = (await clinic.data(
       '{ MedicationRequest(id: "m") { cache_key } }',
@@ -189,7 +189,7 @@ describe('the cache key', () => {
     expect(found).toEqual({ cache_key: 'MedicationRequest/m' });
   });
 
-  test('stands on every resource type of the schema, and on nothing else', async () => {
+  test('is a field of every resource type of the schema, and of nothing else', async () => {
     const clinic = await openClinic([]);
     const sdl = printFhirSchema({ types: ['Patient', 'Bundle'] });
     // Both, what Bundles lead to (OperationOutcome), and the interface.

@@ -61,7 +61,7 @@ export function corpusSuite(name: string, createStore: () => ResourceStore | Pro
     });
 
     test.each(queries.filter(({ expect: outcome }) => outcome === 'data'))(
-      '$name makes the calls that are explained',
+      '$name makes the store calls of its explanation',
       async (entry) => {
         const text = sharedText(`corpus/${entry.name}.graphql`);
         const counting = countCalls(store);

@@ -54,7 +54,7 @@ function aliases(count: number, field: string): string {
   return `{ ${Array.from({ length: count }, (_, index) => `a${index}: ${field}`).join(' ')} }`;
 }
 
-describe('the limit of the cost', () => {
+describe('the cost limit', () => {
   test.each([
     [
       'four lists without _count, one in the other, over a few rows',
@@ -74,14 +74,14 @@ describe('the limit of the cost', () => {
       115_000,
     ],
     ['190 long pages side by side', aliases(190, 'PatientList(_count: 1000) { id }'), 199_000],
-  ])('answers %s, whatever it is estimated to cost', async (_, query, estimate) => {
+  ])('answers %s, whatever its estimated cost', async (_, query, estimate) => {
     const { errors, extensions } = await clinic.ask(query, {}, { reportCost: true });
     expect(errors).toBeUndefined();
     expect(extensions!.cost!.estimated).toBeGreaterThan(estimate);
     expect(extensions!.cost!.actual).toBeLessThan(1_200);
   });
 
-  test('is told with what was spent and the least that was to come', async () => {
+  test('is reported with the cost so far and the least cost of the next step', async () => {
     // Four patients: 2 + 4 x 1.15; then twice 2 + 4 x 0.1.
     const query =
       '{ PatientList { id EncounterList(_reference: subject) { id } ObservationList(_reference: subject) { id } } }';
@@ -99,7 +99,7 @@ describe('the limit of the cost', () => {
     expect(calls.slice(1)).toEqual(['Patient', 'Encounter of 4']);
   });
 
-  test('counts each parent of a reverse list, even if it has none', async () => {
+  test('counts each parent of a reverse list, even a parent without matches', async () => {
     const many = await openClinic(
       Array.from({ length: 1000 }, (_, index) => ({ resourceType: 'Patient', id: `p${index}` })),
     );
@@ -116,7 +116,7 @@ describe('the limit of the cost', () => {
     expect(failures(await many.ask(query, {}, { limits: { cost: 4_092 } }))).toEqual([]);
   });
 
-  test('refuses root fields that alone cost more before the store is asked', async () => {
+  test('refuses root fields that alone cost more before the store call', async () => {
     const { store, calls } = watched();
     const refused = await clinic.ask(aliases(5, 'PatientList(_count: 1) { id }'), {}, { store, limits: { cost: 9 } });
     expect(refused.errors![0]!.extensions.details).toEqual({ limit: 'cost', max: 9, value: 10 });
@@ -132,8 +132,8 @@ describe('the limit of the cost', () => {
   });
 });
 
-describe('calls of one level', () => {
-  test('run side by side as far as the budget covers the most that they may read', async () => {
+describe('store calls of one level', () => {
+  test('run concurrently if the budget covers the most that they can read', async () => {
     const query = aliases(6, 'PatientList(_count: 20) { id }');
     for (const [cost, together] of [
       [6 * 23, 6],
@@ -149,7 +149,7 @@ describe('calls of one level', () => {
     }
   });
 
-  test('stop at the one that exceeds the budget', async () => {
+  test('stop at the call that exceeds the budget', async () => {
     // 6.2 each; the last to begin needs 2 at least.
     const { store, calls } = watched();
     const refused = await clinic.ask(aliases(6, 'PatientList(_count: 20) { id }'), {}, { store, limits: { cost: 22 } });
@@ -162,7 +162,7 @@ describe.each([
   ['memory', () => new MemoryStore()],
   ['SQLite', () => new SqliteStore(':memory:')],
 ] as const)('%s', (_, openStore) => {
-  test('is asked for no more resources of a reverse list than may still be read', async () => {
+  test('is asked for at most the resources of a reverse list that the budget allows', async () => {
     const on = await openClinic(resources, openStore());
     const query = '{ PatientList { ObservationList(_reference: subject) { id } } }';
     const asked = watched(on);
@@ -180,7 +180,7 @@ describe.each([
   });
 });
 
-test('no answer costs more than the limit, and every answer within it is given', async () => {
+test('no answer costs more than the limit, and every answer within the limit is given', async () => {
   const lists = fc.record({
     a: fc.integer({ min: 0, max: 6 }),
     b: fc.integer({ min: 0, max: 5 }),

@@ -65,7 +65,7 @@ const ESTIMATES: readonly (readonly [query: string, cost: number, variables?: Va
 ];
 
 describe('the estimated cost', () => {
-  test('is told only where it is asked for', async () => {
+  test('is reported only on request', async () => {
     expect(await clinic.ask('{ Patient(id: p0) { id } }')).toEqual({ data: { Patient: { id: 'p0' } } });
   });
 
@@ -76,12 +76,12 @@ describe('the estimated cost', () => {
     },
   );
 
-  test('of a query about one instance holds the read of that instance', async () => {
+  test('of a query about one instance includes the read of that instance', async () => {
     const { least, estimated, actual } = await costOf('{ id }', {}, clinic, { focus: 'Patient/p0' });
     expect([least, estimated, actual]).toEqual([2, 4, 4]);
   });
 
-  test.each(stores)('is never less than the cost on %s, where lists have _count', async (_, openStore) => {
+  test.each(stores)('is never less than the cost on %s, if lists have _count', async (_, openStore) => {
     const on = await openClinic(resources, openStore());
     const count = fc.integer({ min: 0, max: 6 });
     await fc.assert(
@@ -107,7 +107,7 @@ describe('the estimated cost', () => {
     );
   });
 
-  test('what happened is counted in the same unit', async () => {
+  test('the real cost is counted in the same unit', async () => {
     expect(
       await costOf('{ PatientList(_count: 4) { id ObservationList(_reference: subject, _count: 3) { id } } }'),
     ).toEqual({
@@ -131,7 +131,7 @@ describe('the steps of FHIRPath', () => {
     expect(sliced.fhirpathSteps).toBeGreaterThan(0);
   });
 
-  test('end a request in which each evaluation is within its own bound', async () => {
+  test('end a request, even if each evaluation is within its own limit', async () => {
     const query = '{ PatientList { id name(fhirpath: "family.select($this & \'x\').count() > 0") { family } } }';
     const refused = await clinic.ask(query, {}, { limits: { fhirpathSteps: 100 } });
     expect(failures(refused)).toEqual(['too-costly']);
@@ -140,7 +140,7 @@ describe('the steps of FHIRPath', () => {
 });
 
 describe('variables', () => {
-  test('are measured with all they hold, and may not nest without end', async () => {
+  test('are measured with their contents, and cannot nest without limit', async () => {
     const nested = (levels: number): unknown => (levels === 0 ? 'x' : [nested(levels - 1)]);
     const query = '{ PatientList(_count: 1) { id } }';
     expect(failures(await clinic.ask(query, { unused: nested(100) as never }))).toEqual([]);

@@ -31,7 +31,7 @@ const QUERIES = [
 ] as const;
 
 describe('a service', () => {
-  test.each(QUERIES)('answers and explains %s as the short way does', async (_, query, request) => {
+  test.each(QUERIES)('answers and explains %s like the function without a service', async (_, query, request) => {
     const store = await storeWithAnn();
     const config = { store, dialect: 'hl7', limits: { depth: 3 }, reportCost: true, introspection: false } as const;
     const service = createFhirGraphql(config);
@@ -48,7 +48,7 @@ describe('a service', () => {
     expect(one).toEqual(other);
   });
 
-  test('takes nothing from a request but what belongs to one', async () => {
+  test('uses only the options of a request from a request', async () => {
     const store = await storeWithAnn();
     const records: AuditRecord[] = [];
     const documents = createAllowList({ patients: '{ PatientList { id } }' });
@@ -71,7 +71,7 @@ describe('a service', () => {
     expect(records).toHaveLength(2);
   });
 
-  test('checks its limits once, and its own copy of the options stays as it is', async () => {
+  test('checks its limits once, and does not change with the original options', async () => {
     const store = await storeWithAnn();
     let reads = 0;
     const limits = {
@@ -110,7 +110,7 @@ describe('a service', () => {
   });
 });
 
-describe('a service is not made', () => {
+describe('a service is refused', () => {
   test.each([undefined, null, {}, { store: {} }])('without a store: %j', (config) => {
     expect(() => createFhirGraphql(config as never)).toThrow(TypeError);
   });
@@ -139,7 +139,7 @@ describe('a service is not made', () => {
     expect(make).toThrow(message);
   });
 
-  test('though every option may be undefined', async () => {
+  test('not for undefined options', async () => {
     const store = await storeWithAnn();
     const options = {
       dialect: undefined,

@@ -64,7 +64,7 @@ async function walk(clinic: Clinic, start: Page, direction: 'next' | 'previous')
 }
 
 describe.each(stores)('cursors on %s', (_, openStore) => {
-  test('lead forwards and backwards', async () => {
+  test('page forwards and backwards', async () => {
     const clinic = await openClinic(PATIENTS, openStore());
     const first = await page(clinic, '_count: 4');
     expect(first).toMatchObject({ count: 10, offset: 0, pagesize: 4, previous: null });
@@ -129,7 +129,7 @@ describe.each(stores)('cursors on %s', (_, openStore) => {
     );
   });
 
-  test('begin where an offset left off', async () => {
+  test('begin where an offset ended', async () => {
     const clinic = await openClinic(PATIENTS, openStore());
     const middle = await page(clinic, '_count: 3, _offset: 5');
     expect(idsOf(middle)).toEqual(['p5', 'p6', 'p7']);
@@ -138,7 +138,7 @@ describe.each(stores)('cursors on %s', (_, openStore) => {
     expect([before.offset, idsOf(before)]).toEqual([2, ['p2', 'p3', 'p4']]);
   });
 
-  test('are null without _count, and where there is nothing', async () => {
+  test('are null without _count, and without matches', async () => {
     const clinic = await openClinic(PATIENTS, openStore());
     const none = { first: null, previous: null, next: null, last: null };
     expect(await page(clinic, 'gender: female')).toMatchObject(none);
@@ -148,7 +148,7 @@ describe.each(stores)('cursors on %s', (_, openStore) => {
     expect(await page(clinic, 'gender: other, _count: 2', { dialect: 'hl7' })).not.toHaveProperty('next');
   });
 
-  test('neither skip nor repeat what stays while others come and go', async () => {
+  test('neither skip nor repeat a resource that stays while others are written and deleted', async () => {
     const store = openStore();
     const clinic = await openClinic(PATIENTS, store);
     const first = await page(clinic, '_count: 3, _sort: "-birthdate"');
@@ -173,7 +173,7 @@ describe.each(stores)('cursors on %s', (_, openStore) => {
     expect(idsOf(back)).toEqual(['new-before', 'p2', 'p8']);
   });
 
-  test('of a reverse connection lead on from the root, one store call for all parents', async () => {
+  test('of a reverse connection continue from the root, with one store call for all parents', async () => {
     const observations = ['a', 'b'].flatMap((patient) =>
       [1, 2, 3].map((n) => ({
         resourceType: 'Observation',
@@ -204,7 +204,7 @@ describe.each(stores)('cursors on %s', (_, openStore) => {
     expect(idsOf(ObservationConnection)).toEqual(['b1']);
   });
 
-  test('stand at matches that fhirpath leaves out', async () => {
+  test('can be at matches that fhirpath removes', async () => {
     const clinic = await openClinic(PATIENTS, openStore());
     const first = await page(clinic, '_count: 3, fhirpath: "birthDate.exists()"');
     expect(await walk(clinic, first, 'next')).toEqual([['p0', 'p2'], ['p4'], ['p6', 'p8'], []]);
@@ -215,7 +215,7 @@ describe('a cursor', () => {
   const ask = (clinic: Clinic, query: string, more = {}): Promise<FhirGraphqlResult> =>
     clinic.ask(query, undefined, more);
 
-  test('stands beside the arguments of its search, or alone', async () => {
+  test('is accepted together with the arguments of its search, or alone', async () => {
     const clinic = await openClinic(PATIENTS);
     const search = '_count: 2, _offset: 1, _sort: "family", gender: [female, other], _filter: "active pr false"';
     const whole = `${search}, fhirpath: "true"`;
@@ -229,7 +229,7 @@ describe('a cursor', () => {
     expect(idsOf(await page(clinic, `${whole}, cursor: "${third}"`))).toEqual(idsOf(await at(clinic, third)));
   });
 
-  test('is refused beside other arguments, and inside a resource', async () => {
+  test('is refused with other arguments, and inside a resource', async () => {
     const clinic = await openClinic(PATIENTS);
     const { next } = await page(clinic, '_count: 4');
     for (const [other, name] of [
@@ -257,7 +257,7 @@ describe('a cursor', () => {
     expect(nested.errors?.[0]?.message).toContain('Unknown argument "cursor"');
   });
 
-  test('is refused where it was changed, was made for another caller, or belongs to another connection', async () => {
+  test('is refused if it was changed, was created for another caller, or belongs to another connection', async () => {
     const store = new MemoryStore();
     const clinic = await openClinic(PATIENTS, store);
     const { next } = await page(clinic, '_count: 4');
@@ -294,7 +294,7 @@ describe('a cursor', () => {
     ]);
   });
 
-  test('is refused where it would be longer than what is read back', async () => {
+  test('is refused if it would be longer than the limit for reading', async () => {
     const clinic = await openClinic(PATIENTS);
     const query = `query ($family: [String]) {
       PatientConnection(family: $family, _count: 1) { count next }
@@ -310,7 +310,7 @@ describe('a cursor', () => {
     expect(errors![0]!.extensions.details).toMatchObject({ max: 100_000 });
   });
 
-  test('with a check that fits is still read with care', async () => {
+  test('with a valid checksum is still validated', async () => {
     const store = new MemoryStore();
     const clinic = await openClinic(PATIENTS, store);
     const { createHash } = await import('node:crypto');
@@ -368,7 +368,7 @@ describe('a cursor', () => {
     );
   });
 
-  test('never tells what its caller cannot see, and pages in the order that is left', async () => {
+  test('reveals nothing that its caller cannot see, and pages in the remaining order', async () => {
     const store = new MemoryStore();
     await guardStore(store, serverCaller(PROJECT)).commit(
       [

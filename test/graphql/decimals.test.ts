@@ -48,7 +48,7 @@ async function answer(query: string, dialect: Dialect = 'standard', variables?: 
   return toHttpResponse(result).body.slice('{"data":'.length, -1);
 }
 
-describe('decimals in results are written as they are stored', () => {
+describe('decimals in results have their stored text', () => {
   test.each([
     [
       'under their names',
@@ -142,7 +142,7 @@ describe('decimals in results are written as they are stored', () => {
   });
 });
 
-test('decimals in what a host puts beside the data are written, too', async () => {
+test('decimals that a host adds next to the data keep their text, too', async () => {
   const context = await open();
   const result = await executeFhirGraphql('{ Observation(id: "a") { id } }', context);
   const extensions = { charge: await createRepository(context).read('ChargeItem', 'c') };
@@ -168,13 +168,13 @@ describe('decimals in requests', () => {
       '1.5',
     ],
     ['a literal', `mutation { ${create.replace('$v', '-0.70e1')} { valueQuantity { value } } }`, undefined, '-0.70e1'],
-  ])('keep how they are written: %s', async (_, query, variables, written) => {
+  ])('keep their text: %s', async (_, query, variables, written) => {
     expect(await answer(query, 'standard', variables)).toBe(
       `{"ObservationCreate":{"valueQuantity":{"value":${written}}}}`,
     );
   });
 
-  test('keep it in lists of variables, and in a single value for a list', async () => {
+  test('keep their text in lists of variables, and in a single value for a list', async () => {
     const query = `mutation($v: [Float!]) {
       MolecularSequenceCreate(res: { coordinateSystem: 0, quality: [{ type: "indel", roc: { precision: $v } }] }) {
         quality { roc { precision } }
@@ -188,12 +188,12 @@ describe('decimals in requests', () => {
     }
   });
 
-  test('are whole numbers where the element is one', async () => {
+  test('are whole numbers if the element is an integer', async () => {
     const query = `mutation($res: MolecularSequenceInput!) { MolecularSequenceCreate(res: $res) { coordinateSystem } }`;
     expect(await answer(query, 'standard', '{"res":{"coordinateSystem":1.0}}')).toContain('"coordinateSystem":1}');
   });
 
-  test('give the precision of a search, also as a variable', async () => {
+  test('set the precision of a search, also as a variable', async () => {
     // 1 is 0.5 up to 1.5; 1.10 is 1.095 up to 1.105.
     const query = 'query($v: Float) { ObservationList(value_quantity: $v) { id } }';
     for (const [value, ids] of [

@@ -189,14 +189,14 @@ describe('directives that reshape', () => {
     expect(await ask('hl7', inner)).toEqual({ data: { Patient: expected }, codes: undefined });
   });
 
-  test('a flattened object that is not there leaves its names as null in dialect standard', async () => {
+  test('an absent flattened object has null under its names in dialect standard', async () => {
     expect(await ask('standard', '{ Patient(id: ann) { maritalStatus @flatten { text } telecom @flatten { value } } }')).toEqual({
       data: { Patient: { text: null, value: null } },
       codes: undefined,
     }); // prettier-ignore
   });
 
-  test('what fails is null where its name stands in the response, and stays so', async () => {
+  test('a failed field is null at its name in the response, and stays null', async () => {
     const query = `{ Patient(id: ann) { name @flatten { given family @singleton use @singleton } } }`;
     const { data, errors } = await answer('standard', query);
     expect(data).toEqual({ Patient: { given: ['Ann', 'May', 'Annie', 'Ann'], family: null, use: null } });

@@ -37,7 +37,7 @@ const DIALECTS: readonly Dialect[] = ['standard', 'hl7'];
 describe.each(DIALECTS)('resource(type:) in dialect %s', (dialect) => {
   const absent = dialect === 'hl7' ? {} : { resource: null };
 
-  test('types what is selected on it', async () => {
+  test('gives its type to the direct selections', async () => {
     const query = `{ Observation(id: "p") { basedOn {
       resource(type: ServiceRequest) { status intent code { text } subject { resource(type: "Patient") { name { family } } } }
     } } }`;
@@ -58,7 +58,7 @@ describe.each(DIALECTS)('resource(type:) in dialect %s', (dialect) => {
     });
   });
 
-  test('refuses what the type lacks, where it stands', async () => {
+  test('refuses fields that the type lacks, at their position', async () => {
     const query = '{ Observation(id: "p") { basedOn { resource(type: ServiceRequest) { id birthDate } } } }';
     const result = await clinic.ask(query, {}, { dialect });
     expect(messages(result)).toEqual([
@@ -67,7 +67,7 @@ describe.each(DIALECTS)('resource(type:) in dialect %s', (dialect) => {
     expect(failures(result)).toEqual(['invalid (1:72)']);
   });
 
-  test('leaves fragments beside it as they are', async () => {
+  test('does not change fragments next to it', async () => {
     const query = `{ Observation(id: "p") { subject { resource(type: Patient) {
       active ... on Patient { name(use: "old") { family } } ...r ... on Group { quantity } ... @include(if: true) { deceasedBoolean } id
     } } } } fragment r on Resource { resourceType }`;
@@ -77,14 +77,14 @@ describe.each(DIALECTS)('resource(type:) in dialect %s', (dialect) => {
     );
   });
 
-  test('does not touch elements that have the same name and argument', async () => {
+  test('does not affect elements of the same name and argument', async () => {
     const query = '{ CapabilityStatement(id: "c") { rest { resource(type: "Patient") { versioning } } } }';
     expect(await clinic.data(query, {}, { dialect })).toEqual({
       CapabilityStatement: { rest: [{ resource: [{ versioning: 'versioned' }] }] },
     });
   });
 
-  test('takes a document object and leaves it as it was', async () => {
+  test('accepts a document object and does not change it', async () => {
     const { parse, print } = await import('graphql/index.js');
     const document = parse('{ Observation(id: "g") { subject { resource(type: Group) { name } } } }');
     const before = print(document);
@@ -120,7 +120,7 @@ describe('fields directly on a reference to several types, in dialect hl7', () =
     expect(await ask(subject(id, selection))).toEqual(resource(found));
   });
 
-  test('behind a choice, which may itself be a reference', async () => {
+  test('work behind a choice, which can be a reference itself', async () => {
     const query = '{ MedicationRequest(id: "mr") { medication { resource { code { text } } text } } }';
     expect(await ask(query)).toEqual({
       MedicationRequest: { medication: { resource: { code: { text: 'aspirin' } } } },
@@ -129,7 +129,7 @@ describe('fields directly on a reference to several types, in dialect hl7', () =
     expect(await ask(typed)).toEqual({ MedicationRequest: { medication: { resource: { status: 'active' } } } });
   });
 
-  test('that none of the types has are refused', async () => {
+  test('that no type has are refused', async () => {
     const result = await clinic.ask(subject('p', 'nothing'), {}, { dialect: 'hl7' });
     expect(messages(result)).toEqual([expect.stringContaining('Cannot query field "nothing" on type "Resource".')]);
     const inside = await clinic.ask(subject('p', 'name { nothing }'), {}, { dialect: 'hl7' });
@@ -151,7 +151,7 @@ const FIELDS: readonly (readonly [field: string, ...types: string[]])[] = [
   ['deceased', 'Patient'],
 ];
 
-test('a direct selection answers as one under a fragment for each type', async () => {
+test('a direct selection has the same answer as a fragment for each type', async () => {
   await fc.assert(
     fc.asyncProperty(fc.shuffledSubarray([...FIELDS], { minLength: 1 }), async (fields) => {
       // Each key once: dialect hl7 collates.

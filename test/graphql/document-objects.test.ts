@@ -43,7 +43,7 @@ describe('a document object', () => {
     expect({ data, errors }).toEqual({ data: { PatientList: [] }, errors: undefined });
   });
 
-  test('is held to the limits of a text', async () => {
+  test('has the same limits as a text', async () => {
     expect(await codes(withValue([...ARGUMENT, 'value'], 'y'.repeat(200_001)))).toEqual(['too-costly']);
     expect(await codes(withValue([...ROOT, 'alias'], { kind: 'Name', value: 'y'.repeat(200_001) }))).toEqual([
       'too-costly',
@@ -59,7 +59,7 @@ describe('a document object', () => {
     expect(await codes(document, { limits: { queryLength: 200 } })).toEqual(['too-costly']);
   });
 
-  test('nests no deeper than a text does, whatever nests', async () => {
+  test('nests at most as deeply as a text, in any node', async () => {
     const nested = (make: (inner: object) => object, innermost: object): object => {
       let node = innermost;
       for (let depth = 0; depth < 50_000; depth += 1) node = make(node);
@@ -97,7 +97,7 @@ describe('a document object', () => {
     }
   });
 
-  test('ends where nodes lead back to themselves', async () => {
+  test('is refused if nodes lead back to themselves', async () => {
     const circle: { [name: string]: unknown } = { kind: 'Name', value: 'x' };
     circle['name'] = circle;
     expect(await codes(withValue([...ROOT, 'alias'], circle))).toEqual(['too-costly']);
@@ -123,7 +123,7 @@ describe('a document object', () => {
     expect(await codes(document)).toEqual(['invalid']);
   });
 
-  test('is never an internal error, wherever it is damaged', async () => {
+  test('is never an internal error, with any damage', async () => {
     const text = `query Q($a: String = "x", $b: [Int!]) { PatientList(name: $a, _count: 2) { id ...F @include(if: true)
       name(use: official) { given } ... on Patient { gender } } } fragment F on Patient { birthDate }`;
     const places: (readonly (string | number)[])[] = [];

@@ -43,13 +43,13 @@ describe('a closed list of documents', () => {
     expect(await ask(requested, documents)).toEqual(FOUND);
   });
 
-  test('executes by an id that is not a hash, with its text or without', async () => {
+  test('executes a document by an id that is not a hash, with its text or without', async () => {
     const answer = { data: { Patient: { birthDate: '1980-02-03' } } };
     expect(await ask({ documentId: 'short-name' }, documents)).toEqual(answer);
     expect(await ask({ documentId: 'short-name', query: OTHER }, documents)).toEqual(answer);
   });
 
-  test('takes a Map and pairs as well', async () => {
+  test('accepts a Map and pairs too', async () => {
     for (const pairs of [new Map([['a', QUERY]]), [['a', QUERY] as const]]) {
       expect(await ask({ documentId: 'a' }, createAllowList(pairs))).toEqual(FOUND);
     }
@@ -75,7 +75,7 @@ describe('a closed list of documents', () => {
     for (const call of calls) expect(call).not.toHaveBeenCalled();
   });
 
-  test('executes what the list holds, whatever a parsed document says besides what it prints', async () => {
+  test('executes the document of the list, whatever else a parsed document contains', async () => {
     const printed = '{\n  Patient(id: "ann") {\n    gender\n  }\n}';
     const list = createAllowList({ [sha256(printed)]: printed });
     expect(await ask(parse(QUERY), list)).toEqual(FOUND);
@@ -94,7 +94,7 @@ describe('a closed list of documents', () => {
 });
 
 describe('automatic persisted queries', () => {
-  test('a hash is asked for with its text once, and serves alone from then on', async () => {
+  test('a hash is requested with its text once, and is enough from then on', async () => {
     const documents = createAutomaticDocuments();
     const first = await ask({ documentId: sha256(QUERY) }, documents);
     expect(first.data).toBeUndefined();
@@ -105,20 +105,20 @@ describe('automatic persisted queries', () => {
     expect(await ask({ documentId: sha256(QUERY) }, documents)).toEqual(FOUND);
   });
 
-  test('any text is executed, and not kept without its hash', async () => {
+  test('any text is executed, and not stored without its hash', async () => {
     const documents = createAutomaticDocuments();
     expect(await ask(QUERY, documents)).toEqual(FOUND);
     expect(messages(await ask({ documentId: sha256(QUERY) }, documents))).toEqual(['PersistedQueryNotFound']);
   });
 
-  test('a text under a hash that is not its own is neither executed nor kept', async () => {
+  test('a text under a wrong hash is neither executed nor stored', async () => {
     const documents = createAutomaticDocuments();
     expect(failures(await ask({ documentId: sha256(QUERY), query: OTHER }, documents))).toEqual(['invalid']);
     expect(failures(await ask({ documentId: 'named', query: QUERY }, documents))).toEqual(['invalid']);
     expect(messages(await ask({ documentId: sha256(QUERY) }, documents))).toEqual(['PersistedQueryNotFound']);
   });
 
-  test('what is not valid is not kept', async () => {
+  test('an invalid document is not stored', async () => {
     const add = vi.fn();
     const bad = '{ Nothing }';
     expect(failures(await ask({ documentId: sha256(bad), query: bad }, { find: () => undefined, add }))).toEqual([
@@ -127,7 +127,7 @@ describe('automatic persisted queries', () => {
     expect(add).not.toHaveBeenCalled();
   });
 
-  test('holds no more documents and characters than it was given', async () => {
+  test('has no more documents and characters than its limits', async () => {
     const twoTexts = createAutomaticDocuments({ documents: 2 });
     for (const id of ['a', 'b', 'c']) await twoTexts.add!(id, QUERY);
     expect(['a', 'b', 'c'].map((id) => twoTexts.find(id))).toEqual([undefined, QUERY, QUERY]);
@@ -138,7 +138,7 @@ describe('automatic persisted queries', () => {
     expect(shortTexts.find('long')).toBeUndefined();
   });
 
-  test('serves from a cache of the host, which is told of the signal', async () => {
+  test('works over a cache of the host, which receives the signal', async () => {
     const shared = new Map<string, string>();
     const signals: unknown[] = [];
     const documents: PersistedDocuments = {
@@ -157,7 +157,7 @@ describe('automatic persisted queries', () => {
     expect(signals).toEqual([signal]);
   });
 
-  test('a cache that fails is an error of the request, and says as much as the host lets it', async () => {
+  test('a failed cache is an error of the request, with as much detail as the host allows', async () => {
     const broken = (error: Error): PersistedDocuments => ({ find: () => Promise.reject(error), add: () => undefined });
     const secret = await ask({ documentId: 'a' }, broken(new Error('redis://user:secret')));
     expect(failures(secret)).toEqual(['internal']);
@@ -168,20 +168,20 @@ describe('automatic persisted queries', () => {
 });
 
 describe('without documents', () => {
-  test('an id alone is not supported, in the words that clients know', async () => {
+  test('an id alone is not supported, with the message that clients expect', async () => {
     expect((await ask({ documentId: sha256(QUERY) })).errors).toMatchObject([
       { message: 'PersistedQueryNotSupported', extensions: { code: 'PERSISTED_QUERY_NOT_SUPPORTED' } },
     ]);
   });
 
-  test('a text is executed, with its hash or without', async () => {
+  test('a text is executed, with or without its hash', async () => {
     expect(await ask(QUERY)).toEqual(FOUND);
     expect(await ask({ documentId: sha256(QUERY), query: QUERY })).toEqual(FOUND);
     expect(failures(await ask({ documentId: sha256(OTHER), query: QUERY }))).toEqual(['invalid']);
   });
 });
 
-test('the audit trail tells the codes of this library', async () => {
+test('the audit trail has the codes of this library', async () => {
   const audit = vi.fn();
   await ask({ documentId: sha256(QUERY) }, createAutomaticDocuments(), { audit });
   expect(audit).toHaveBeenCalledWith(expect.objectContaining({ outcome: { success: false, code: 'not-found' } }));
@@ -189,7 +189,7 @@ test('the audit trail tells the codes of this library', async () => {
   expect(errorCodeOf('too-costly')).toBe('too-costly');
 });
 
-describe('the document that a request names', () => {
+describe('the document of a request', () => {
   const hash = sha256(QUERY);
 
   test.each<readonly [string, { readonly [name: string]: unknown }, unknown]>([

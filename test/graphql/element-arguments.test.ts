@@ -125,7 +125,7 @@ describe('fhirpath', () => {
     expect(failures(result)).toEqual([`${code} at Patient.bad (3:3)`]);
   });
 
-  test('a bad expression on an element that is absent does no harm', async () => {
+  test('a bad expression on an absent element does no harm', async () => {
     expect(await clinic.data('{ Patient(id: 1) { photo(fhirpath: "(") { url } } }')).toEqual({
       Patient: { photo: null },
     });
@@ -176,7 +176,7 @@ test('several filtered views of one element, under aliases', async () => {
   });
 });
 
-describe('what takes no such argument', () => {
+describe('a field without such an argument', () => {
   test.each([
     ['a primitive', '{ Patient(id: 1) { birthDate(_count: 1) } }'],
     ['a repeating primitive', '{ Patient(id: 1) { name { given(_count: 1) } } }'],
@@ -189,7 +189,7 @@ describe('what takes no such argument', () => {
     expect(messages(result)[0]).toMatch(/^Unknown argument /);
   });
 
-  test('a suggestion helps', async () => {
+  test('has a helpful suggestion', async () => {
     expect(messages(await clinic.ask('{ Patient(id: 1) { name(famly: "x") { use } } }'))).toEqual([
       'Unknown argument "famly" on field "HumanName.name". Did you mean "family"?'.replace('HumanName', 'Patient'),
     ]);

@@ -48,7 +48,7 @@ async function stored(id: string): Promise<unknown> {
 describe('names of codes', () => {
   const namesOf = (...codes: string[]): string[] => Object.values(codeNames(codes).names);
 
-  test('codes that are names stay; all others follow one rule', () => {
+  test('codes that are names are unchanged; all others follow one rule', () => {
     expect(namesOf('final', 'entered-in-error', '4.0.1', 'CC0-1.0', 'MORN.early', 'true', 'a b')).toEqual(
       ['final', 'entered_in_error', '_4_0_1', 'CC0_1_0', 'MORN_early', 'true_', 'a_b'], // prettier-ignore
     );
@@ -56,7 +56,7 @@ describe('names of codes', () => {
     expect(namesOf('__type', '-', '+', '')).toEqual(['_type', '_', '_2', '_3']);
   });
 
-  test('a name that another code has gets a number, whatever the order', () => {
+  test('a name that another code has gets a number, in any order', () => {
     expect(namesOf('a-b', 'a.b', 'a_b', 'a_b_2')).toEqual(['a_b_3', 'a_b_4', 'a_b', 'a_b_2']);
     expect(namesOf('lt', '<')).toEqual(['lt', 'lt_2']);
   });
@@ -107,7 +107,7 @@ describe('the schema', () => {
     expect(status.getValue('entered_in_error')?.description).toBe('The code entered-in-error');
   });
 
-  test('each binding has an enum of its own, called like no type', () => {
+  test('each binding has its own enum, with a name that no type has', () => {
     const bindings = new Map<string, readonly string[]>();
     for (const type of R4.typeNames) {
       for (const element of R4.typeDefinition(type)?.elements.values() ?? []) {
@@ -122,7 +122,7 @@ describe('the schema', () => {
     expect(bindings.get('ItemType')).toContain('open-choice');
   });
 
-  test('printSchema and introspection of the service show them', async () => {
+  test('printSchema and introspection of the service include them', async () => {
     const sdl = service.printSchema({ types: ['Observation'] });
     expect(sdl).toMatch(/enum ObservationStatus \{[^}]*\n {2}entered_in_error\n/);
     expect(sdl).toContain('status: ObservationStatus');
@@ -135,7 +135,7 @@ describe('the schema', () => {
     expect(await clinic.data(names)).toEqual({ __type: null });
   });
 
-  test('it is an option of the service, never of introspection alone', () => {
+  test('enums are an option of the service, never of introspection alone', () => {
     expect(() => createFhirGraphql({ store: clinic.store, introspection: { enums: true } as never })).toThrow('enums is an option of the service'); // prettier-ignore
     expect(() => createFhirGraphql({ store: clinic.store, enums: 'yes' as never })).toThrow('enums must be a boolean');
     expect(() => createFhirGraphql({ store: clinic.store, enums: true, types: 'enum ObservationStatus { a }' })).toThrow('an enum of FHIR has this name'); // prettier-ignore
@@ -167,7 +167,7 @@ describe('answers', () => {
     expect(JSON.stringify(errors)).not.toContain('as the lab says');
   });
 
-  test.runIf(IS_WHOLE)('a GraphQL server over the schema of the service gets the same', async () => {
+  test.runIf(IS_WHOLE)('a GraphQL server over the schema of the service gets the same answers', async () => {
     const source = 'query ($type: ItemType = open_choice) { Observation(id: "o") { status } Questionnaire(id: "q") { item(type: $type) { type linkId } } }'; // prettier-ignore
     const result = await graphql({ schema: service.schema, source, contextValue: { caller } });
     expect(JSON.parse(JSON.stringify(result))).toEqual({
@@ -180,7 +180,7 @@ describe('inputs', () => {
   const ITEMS = (use: string): string => `{ Questionnaire(id: "q") { item(type: ${use}) { linkId } } }`;
   const found = { Questionnaire: { item: [{ linkId: 'a' }] } };
 
-  test('filters on elements take names and codes, as literals and variables', async () => {
+  test('filters on elements accept names and codes, as literals and variables', async () => {
     expect(await data(ITEMS('open_choice'))).toEqual(found);
     expect(await data(ITEMS('"open-choice"'))).toEqual(found);
     expect(await data(ITEMS('nothing_such'))).toEqual({ Questionnaire: { item: [] } });
@@ -219,7 +219,7 @@ describe('inputs', () => {
     expect(messages(refused)).toEqual(['Argument "res" at "res.status": expected a value of its enum']);
   });
 
-  test('search arguments, _filter and FHIRPath have the codes of FHIR; variables of an enum fit there as well', async () => {
+  test('search arguments, _filter and FHIRPath use the codes of FHIR; variables of an enum are accepted there too', async () => {
     const ids = (query: string, variables?: { [name: string]: unknown }): Promise<unknown> => data(query, variables);
     const only = { ObservationList: [{ id: 'o', status: 'entered_in_error' }] };
     const list = (args: string): string => `{ ObservationList(_id: "o", ${args}) { id status } }`;
@@ -230,13 +230,13 @@ describe('inputs', () => {
     expect(await ids(`query ($s: ObservationStatus) ${list('status: $s')}`, { s: 'entered_in_error' })).toEqual(only);
   });
 
-  test('without the option, names are no codes', async () => {
+  test('without the option, names are not codes', async () => {
     expect(await clinic.data(ITEMS('open_choice'))).toEqual({ Questionnaire: { item: [] } });
     expect(await clinic.data(ITEMS('"open-choice"'))).toEqual(found);
   });
 });
 
-test('documents of generated clients are valid against the schema, and validateFhirGraphql takes them', async () => {
+test('documents of generated clients are valid against the schema, and validateFhirGraphql accepts them', async () => {
   const document = 'query ($type: ItemType = open_choice) { Questionnaire(id: "q") { item(type: $type) { type } } }';
   expect(validate(completeSchema(R4, ['Questionnaire'], 'whole', { enums: true }), parse(document))).toEqual([]);
   expect((await validateFhirGraphql(document, { enums: true })).errors).toEqual([]);

@@ -75,7 +75,7 @@ async function callsOf(query: string, context?: Partial<FhirGraphqlContext>): Pr
 }
 
 describe('the text of an explanation', () => {
-  test('of a list with what points to its resources, for trusted code', async () => {
+  test('of a list with reverse references, for trusted code', async () => {
     const { text } = await explain(
       `query Females($gender: String) {
       PatientList(gender: $gender, _sort: "family,-birthdate", _count: 20, _offset: 40) {
@@ -126,12 +126,12 @@ describe('the text of an explanation', () => {
       'PatientList { ObservationList(_reference: subject, date: ["ge2020", "lt2021"]) { id } }',
       ['the values of date are alternatives that leave no value out'],
     ],
-  ] as const)('warns of what grows with the data: %s', async (field, warnings) => {
+  ] as const)('warns of costs that grow with the data: %s', async (field, warnings) => {
     const { text } = await explain(`{ ${field} }`);
     expect([...text.matchAll(/broad: ([^,:]*)/g)].map(([, warning]) => warning)).toEqual(warnings);
   });
 
-  test('marks what the rules of the caller bring in', async () => {
+  test('marks the conditions that the rules of the caller add', async () => {
     const caller = await member([
       { resourceType: 'Patient', criteria: 'Patient?active=true' },
       { resourceType: 'Observation', criteria: 'Observation?subject.active=true&status=final' },
@@ -172,7 +172,7 @@ describe('the text of an explanation', () => {
 `);
   });
 
-  test('tells of SQLite what it does with each statement', async () => {
+  test('shows the query plan of SQLite for each statement', async () => {
     const store = new SqliteStore(':memory:');
     await put(store, RESOURCES);
     const { text } = await explain(
@@ -212,7 +212,7 @@ describe('the text of an explanation', () => {
   });
 });
 
-test('the guide shows what is said', async () => {
+test('equals the output in the guide', async () => {
   const guide = readPage('explain');
   const [query, expected] = ['graphql', 'text'].map(
     (language) => blocksOf(guide).find((block) => block.language === language)!.text,
@@ -304,7 +304,7 @@ describe('the data of an explanation', () => {
     ]);
   });
 
-  test('of a reference by `type:`, and of one to anything', async () => {
+  test('of a reference by `type:`, and of a reference to any type', async () => {
     const typed = await callsOf('{ Observation(id: 1) { subject { resource(type: Patient) { id } } } }');
     expect(typed[1]).toMatchObject({ types: ['Patient'], asked: true });
     const any = await callsOf(
@@ -317,7 +317,7 @@ describe('the data of an explanation', () => {
     ]);
   });
 
-  test('of a canonical: a search per type that it may lead to', async () => {
+  test('of a canonical: a search per possible type', async () => {
     const calls = await callsOf('{ QuestionnaireResponse(id: 1) { _questionnaire { resource { id } } } }');
     expect(calls[1]).toMatchObject({
       kind: 'canonical',
@@ -328,7 +328,7 @@ describe('the data of an explanation', () => {
     expect(calls).toHaveLength(2);
   });
 
-  test('of a logical reference, where they are resolved', async () => {
+  test('of a logical reference, if these are resolved', async () => {
     const query = '{ Encounter(id: 1) { serviceProvider { resource { id } } } }';
     expect(await callsOf(query)).toHaveLength(2);
     const [, , identifier] = await callsOf(query, { resolveIdentifiers: true });
@@ -339,7 +339,7 @@ describe('the data of an explanation', () => {
     });
   });
 
-  test('of an instance: first it is read', async () => {
+  test('of an instance begins with its read', async () => {
     const calls = await callsOf('{ gender ObservationList(_reference: subject) { id } }', { focus: 'Patient/ann' });
     expect(calls.map(({ level, path, kind }) => [level, path, kind])).toEqual([
       [1, '', 'read'],
@@ -347,7 +347,7 @@ describe('the data of an explanation', () => {
     ]);
   });
 
-  test('of fields that fail or find nothing: why, and nothing below them', async () => {
+  test('of fields that fail or find nothing: the reason, and nothing below them', async () => {
     const caller = await member([{ resourceType: 'Patient', hiddenFields: ['birthDate'] }]);
     const calls = await callsOf(
       `{
@@ -364,13 +364,13 @@ describe('the data of an explanation', () => {
     ]);
   });
 
-  test('leaves out what @skip and @include leave out', async () => {
+  test('omits fields that @skip and @include omit', async () => {
     const query = 'query($no: Boolean!) { PatientList @include(if: $no) { id } EncounterList @skip(if: $no) { id } }';
     expect((await callsOf(query, { variables: { no: false } })).map(({ path }) => path)).toEqual(['EncounterList']);
     expect((await callsOf(query, { variables: { no: true } })).map(({ path }) => path)).toEqual(['PatientList']);
   });
 
-  test('is bounded, however many types references may lead to', async () => {
+  test('is bounded, for references to any number of types', async () => {
     const nested = (depth: number): string =>
       depth === 0
         ? 'id'
@@ -405,7 +405,7 @@ describe('an explanation and an execution agree', () => {
   };
 
   // The calls of a level are made side by side, in no order that could be relied on.
-  test('in the calls of each level', async () => {
+  test('about the calls of each level', async () => {
     const counting = countCalls(new MemoryStore());
     await put(counting.store, RESOURCES);
     const told = await callsOf(QUERY, { store: counting.store });
@@ -444,7 +444,7 @@ describe('an explanation and an execution agree', () => {
       ],
     ],
     ['a compartment', [{ resourceType: '*', compartment: { reference: 'Patient/ann' } }]],
-  ])('in what is pushed down to the store: %s', async (_, rules) => {
+  ])('about the parts that are pushed down to the store: %s', async (_, rules) => {
     const store = new MemoryStore();
     const repository = await system(store);
     for (const { id, ...resource } of RESOURCES) await repository.update({ ...resource, id } as never);
@@ -476,7 +476,7 @@ describe('an explanation and an execution agree', () => {
     expect(told.length).toBeGreaterThan(1);
   });
 
-  test('and explaining reads nothing, even over SQLite', async () => {
+  test('and an explanation reads nothing, even over SQLite', async () => {
     const store = new SqliteStore(':memory:');
     await put(store, RESOURCES);
     const calls = (['read', 'search', 'searchByReference', 'history', 'commit'] as const).map((name) =>
@@ -489,7 +489,7 @@ describe('an explanation and an execution agree', () => {
     await store.close();
   });
 
-  test('and explaining leaves the plans that are executed alone', async () => {
+  test('and an explanation does not change the plans that are executed', async () => {
     const wide = '{ ObservationList { performer { resource { id } } } }';
     await explain(wide, { limits: { fields: 12 } });
     const store = new MemoryStore();
@@ -520,7 +520,7 @@ describe('SQLite starts every query of the bench from an index', () => {
     }
   });
 
-  test('over a file that holds nothing', async () => {
+  test('over an empty file', async () => {
     const empty = new SqliteStore(':memory:');
     for (const { text } of QUERIES) {
       const { plan } = await explain(text, { store: empty, variables: { patient: 'p1', gender: 'female' } });
@@ -530,7 +530,7 @@ describe('SQLite starts every query of the bench from an index', () => {
   });
 });
 
-describe('what cannot be executed cannot be explained', () => {
+describe('a document that cannot be executed cannot be explained', () => {
   test.each<readonly [string, string, Partial<FhirGraphqlContext>, string]>([
     ['a syntax error', '{ PatientList', {}, 'invalid'],
     ['an unknown field', '{ Pateint { id } }', {}, 'invalid'],
@@ -565,7 +565,7 @@ describe('what cannot be executed cannot be explained', () => {
   });
 });
 
-test('a guarded store has no way to look into statements', () => {
+test('a guarded store does not expose its statements', () => {
   expect('explain' in guardStore(new SqliteStore(':memory:'), trusted)).toBe(false);
 });
 

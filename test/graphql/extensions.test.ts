@@ -64,7 +64,7 @@ beforeAll(async () => {
 });
 
 describe('extensions', () => {
-  test('by url, each value under an alias of its own', async () => {
+  test('are selected by url, each value under its own alias', async () => {
     const query = `{ Patient(id: 1) {
       race: extension(url: "${RACE}") {
         category: extension(url: "ombCategory") { coding: valueCoding { code } }
@@ -82,7 +82,7 @@ describe('extensions', () => {
     });
   });
 
-  test('references in them lead on', async () => {
+  test('lead on through their references', async () => {
     const query = `{ Patient(id: 1) { extension(url: "urn:gp") {
       valueReference { resource { ... on Practitioner { gender } } }
     } } }`;
@@ -93,7 +93,7 @@ describe('extensions', () => {
 });
 
 describe('the siblings of primitives', () => {
-  test('carry ids and extensions, also of values that are absent', async () => {
+  test('have ids and extensions, also for absent values', async () => {
     const query = `{ Patient(id: 1) {
       birthDate _birthDate { id extension { url valueString } }
       gender _gender { id extension { valueString } }
@@ -111,7 +111,7 @@ describe('the siblings of primitives', () => {
     });
   });
 
-  test('of lists hold their places with null on either side', async () => {
+  test('of lists have null at positions that are missing on either side', async () => {
     const query = '{ Patient(id: 1) { name { given _given { extension { valueString } } family _family { id } } } }';
     expect(await clinic.data(query)).toEqual({
       Patient: {
@@ -128,7 +128,7 @@ describe('the siblings of primitives', () => {
   });
 
   test.each(['_id { id }', '_name { id }', '_contained { id }', '_extension { id }'])(
-    'do not exist for what is not a primitive: %s',
+    'do not exist for elements that are not primitive: %s',
     async (selection) => {
       const result = await clinic.ask(`{ Patient(id: 1) { ${selection} } }`);
       expect(failures(result)).toEqual(['invalid (1:20)']);
@@ -137,7 +137,7 @@ describe('the siblings of primitives', () => {
 });
 
 describe('resources inside resources', () => {
-  test('in a Bundle, by type; what is not a resource is null', async () => {
+  test('in a Bundle, by type; an entry that is not a resource is null', async () => {
     const query = `{ Bundle(id: 1) { type entry { fullUrl resource {
       id resourceType __typename
       ... on Patient { gender }
@@ -192,7 +192,7 @@ describe('resources inside resources', () => {
     });
   });
 
-  test('filters on contained look at each resource', async () => {
+  test('filters on contained test each resource', async () => {
     const { data } = await openClinic([
       {
         resourceType: 'Observation',

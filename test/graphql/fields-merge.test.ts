@@ -96,7 +96,7 @@ describe('fields that cannot be merged', () => {
   });
 });
 
-describe('fields that can', () => {
+describe('fields that can be merged', () => {
   test.each([
     '{ Patient(id: 1) { id id name { family } name { family given } } }',
     '{ Patient(id: 1) { name(use: old, _count: 1) { id } name(_count: 1, use: old) { text } } }',
@@ -213,7 +213,7 @@ function within(open: string, selection: fc.Arbitrary<string>, close: string): f
 const some = (selection: fc.Arbitrary<string>): fc.Arbitrary<string> =>
   fc.array(selection, { minLength: 1, maxLength: 3 }).map((selections) => selections.join(' '));
 
-test('says of random documents what graphql-js says', () => {
+test('gives the same result as graphql-js for random documents', () => {
   let conflicting = 0;
   const runs = cases(400, 150);
   fc.assert(
@@ -269,7 +269,7 @@ const { object: inputObject } = fc.letrec<{ value: string; object: string }>((ti
     .map((fields) => `{ ${fields.map(([name, value]) => `${name}: ${value}`).join(', ')} }`),
 }));
 
-test('says of random input objects what graphql-js says', () => {
+test('gives the same result as graphql-js for random input objects', () => {
   const same = { equal: 0, different: 0 };
   const runs = cases(200, 100);
   fc.assert(

@@ -13,7 +13,7 @@ function withoutMockedPaging(name: string, answer: Record<string, unknown>): unk
 describe("HL7's cases in dialect hl7, as written", () => {
   const cases = readHl7Cases();
 
-  test('there are 29 of them, and 12 in the excerpt', () => {
+  test('there are 29 cases, and 12 in the excerpt', () => {
     expect(cases.length).toBe(hasShared ? 29 : 12);
   });
 

@@ -104,7 +104,7 @@ const EQUIVALENTS: { readonly [name: string]: Equivalent } = {
 describe("the equivalents of HL7's cases in dialect standard", () => {
   const cases = readHl7Cases();
 
-  test('there is one for each', () => {
+  test('there is one for each case', () => {
     const names = cases.map(({ name }) => name);
     expect(Object.keys(EQUIVALENTS)).toEqual(hasShared ? names : expect.arrayContaining(names));
     expect(Object.keys(EQUIVALENTS)).toHaveLength(29);

@@ -18,7 +18,7 @@ function chain(type: string, length: number, open: (next: string) => string): st
   return `${fragments} fragment f${length} on ${type} { id }`;
 }
 
-describe('documents that are too large are refused before they are looked at', () => {
+describe('documents that are too large are refused before they are processed', () => {
   test.each([
     ['10 MB of text', 'x'.repeat(10_000_000), 'too-costly'],
     ['10 MB of white space', ' '.repeat(10_000_000), 'invalid'],
@@ -41,7 +41,7 @@ describe('documents that are too large are refused before they are looked at', (
   });
 });
 
-describe('fragments cannot make a small document stand for a huge one', () => {
+describe('fragments cannot make a small document expand to a huge one', () => {
   test('two aliases per level, 24 levels', async () => {
     const query = `{ Patient(id: 1) { a: extension { ...f0 } } } ${chain('Extension', 24, (next) => `a: extension { ${next} } b: extension { ${next} }`)}`;
     expect(failures(await clinic.ask(query))).toEqual(['too-costly']);
@@ -104,10 +104,10 @@ describe('fields that overlap by the thousand are merged', () => {
   });
 });
 
-describe('in dialect hl7 they are collated, as far as the limits go', () => {
+describe('in dialect hl7 they are collated, within the limits', () => {
   const hl7 = { dialect: 'hl7' } as const;
 
-  test('leaves', async () => {
+  test('leaves are collated', async () => {
     const result = await clinic.ask(`{ Patient(id: 1) { ${'id '.repeat(9900)} } }`, {}, hl7);
     expect(result).toEqual({ data: { Patient: { id: Array.from({ length: 9900 }, () => '1') } } });
   });
@@ -127,7 +127,7 @@ describe('in dialect hl7 they are collated, as far as the limits go', () => {
   });
 });
 
-describe('names that mean something to JavaScript mean nothing here', () => {
+describe('names with a meaning in JavaScript have no meaning here', () => {
   test.each([
     ['a field', '{ PatientList { __proto__ } }', 'Cannot query field "__proto__" on type "Patient".'],
     ['a root field', '{ constructor { id } }', 'Cannot query field "constructor" on type "Query".'],
@@ -158,13 +158,13 @@ describe('names that mean something to JavaScript mean nothing here', () => {
     expect(result.errors!.map((error) => error.message.slice(0, message.length))).toContain(message);
   });
 
-  test('aliases, fragments and operations may be called constructor', async () => {
+  test('aliases, fragments and operations can have the name constructor', async () => {
     const query =
       'query constructor { constructor: PatientList { ...toString } } fragment toString on Patient { valueOf: id }';
     expect(await clinic.data(query, {}, { operationName: 'constructor' })).toEqual({ constructor: [{ valueOf: '1' }] });
   });
 
-  test('variables without value stay without value', async () => {
+  test('variables without a value stay without a value', async () => {
     const query = `query($constructor: String, $toString: Int, $valueOf: String) {
       a: PatientList(name: $valueOf) { name(family: $constructor) { family } }
       b: PatientList(name: $constructor, _count: $toString) { id }
@@ -172,7 +172,7 @@ describe('names that mean something to JavaScript mean nothing here', () => {
     expect(await clinic.data(query)).toEqual({ a: [{ name: [{ family: 'A' }] }], b: [{ id: '1' }] });
   });
 
-  test('variables of such names have the values given', async () => {
+  test('variables of such names have their given values', async () => {
     const query = 'query($constructor: String) { PatientList(name: $constructor) { id } }';
     expect(await clinic.data(query, { constructor: 'A' })).toEqual({ PatientList: [{ id: '1' }] });
     expect(await clinic.data(query, { constructor: 'B' })).toEqual({ PatientList: [] });
@@ -184,13 +184,13 @@ describe('names that mean something to JavaScript mean nothing here', () => {
     expect(failures(result)).toEqual(['invalid (1:7)']);
   });
 
-  test('nothing is left behind in the prototype of all objects', () => {
+  test('the prototype of all objects is unchanged', () => {
     expect(Object.keys(Object.prototype)).toEqual([]);
     expect(({} as { id?: unknown }).id).toBeUndefined();
   });
 });
 
-describe('what the caller sent is not sent back in full', () => {
+describe('errors do not repeat the whole input', () => {
   test.each([
     ['a long field name', `{ ${'a'.repeat(190_000)} }`],
     ['many long field names', `{ PatientList { ${repeat(20, (index) => `b${index}${'a'.repeat(9000)}`)} } }`],
@@ -217,7 +217,7 @@ describe('what the caller sent is not sent back in full', () => {
   });
 });
 
-describe('arguments that grow without bound are refused where they stand', () => {
+describe('arguments that grow without bound are refused at their position', () => {
   test.each([
     ['9,000 values', `{ PatientList(name: [${repeat(9000, (index) => `"a${index}"`)}]) { id } }`],
     ['95,000 values by comma', `{ PatientList(name: "${'a,'.repeat(95_000)}") { id } }`],

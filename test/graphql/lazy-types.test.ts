@@ -3,7 +3,7 @@ import { R4 } from '../../src/fhir/r4.js';
 import { FhirSchema } from '../../src/graphql/schema/schema.js';
 import { openClinic } from './harness.js';
 
-test('the first query of a process creates the types that it names, not one for each type of resource', async () => {
+test('the first query of a process creates the types that it names, not one for each resource type', async () => {
   const created = vi.spyOn(FhirSchema.prototype, 'getType');
   try {
     const { data } = await openClinic([{ resourceType: 'Patient', id: 'a' }]);
@@ -19,7 +19,7 @@ test('the first query of a process creates the types that it names, not one for 
   }
 });
 
-test('all names are known before their types are', () => {
+test('all names are known before their types are created', () => {
   const schema = new FhirSchema(R4, 'standard');
   const created = vi.spyOn(schema, 'getType');
   const types = schema.getTypeMap();

@@ -37,7 +37,7 @@ describe.each(DIALECTS)('in dialect %s', (dialect) => {
     return PatientList.map(({ id }) => id);
   }
 
-  describe('a single value where a list is declared, and a list, which means any of its values', () => {
+  describe('a single value for a declared list, and a list, which matches any of its values', () => {
     test.each([
       ['gender: "male"', ['bob']],
       ['gender: ["male"]', ['bob']],
@@ -73,7 +73,7 @@ describe.each(DIALECTS)('in dialect %s', (dialect) => {
       ['12.0', true],
       ['12.4', false],
       ['11', false],
-    ])('value_quantity: %s has the precision it is written with', async (value, finds) => {
+    ])('value_quantity: %s has the precision of its text', async (value, finds) => {
       const query = `{ ObservationList(value_quantity: ${value}) { id } Patient(id: ann) { id } }`;
       expect(await clinic.data(query, {}, { dialect })).toEqual({
         ...(finds ? { ObservationList: [{ id: 'o' }] } : dialect === 'standard' ? { ObservationList: [] } : {}),
@@ -82,7 +82,7 @@ describe.each(DIALECTS)('in dialect %s', (dialect) => {
     });
   });
 
-  describe('tokens of enums where a string is meant', () => {
+  describe('enum tokens for a declared string', () => {
     test.each([
       ['gender: male', ['bob']],
       ['gender: [male, other]', ['bob', 'cem']],
@@ -92,7 +92,7 @@ describe.each(DIALECTS)('in dialect %s', (dialect) => {
       expect(await found(args)).toEqual(ids);
     });
 
-    test('ids of reads, names of references and types', async () => {
+    test('tokens for ids of reads, names of references and types', async () => {
       const query = `{ Patient(id: ann) { ObservationList(_reference: subject) { subject { resource(type: Patient) { id } } } } }`;
       expect(await clinic.data(query, {}, { dialect })).toEqual({
         Patient: { ObservationList: [{ subject: { resource: { id: 'ann' } } }] },
@@ -100,7 +100,7 @@ describe.each(DIALECTS)('in dialect %s', (dialect) => {
     });
   });
 
-  describe('variables of any scalar type, single or in a list, where a list is declared', () => {
+  describe('variables of any scalar type, single or in a list, for a declared list', () => {
     test.each<readonly [string, string, unknown, readonly string[]]>([
       ['gender: $v', 'String', 'male', ['bob']],
       ['gender: $v', 'String!', 'male', ['bob']],
@@ -120,7 +120,7 @@ describe.each(DIALECTS)('in dialect %s', (dialect) => {
       expect(await found(args, value === undefined ? {} : { v: value }, `($v: ${type})`)).toEqual(ids);
     });
 
-    test('but not objects, nor values of another type than declared', async () => {
+    test('refuses objects and values of another type than declared', async () => {
       for (const [type, value] of [
         ['String', { gender: 'male' }],
         ['String', ['male']],
@@ -188,7 +188,7 @@ describe.each(DIALECTS)('in dialect %s', (dialect) => {
     expect(errors?.map(({ extensions }) => extensions.code)).toEqual(['invalid']);
   });
 
-  test('fields directly on `resource`, as far as the types that it may lead to agree on them', async () => {
+  test('fields directly on `resource`, if the types that it can lead to agree on them', async () => {
     expect(
       await clinic.data('{ Observation(id: o) { subject { resource { id birthDate } } } }', {}, { dialect }),
     ).toEqual({ Observation: { subject: { resource: { id: 'ann', birthDate: '1970-01-01' } } } });

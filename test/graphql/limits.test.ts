@@ -61,8 +61,8 @@ const CASES: readonly (readonly [keyof Limits, string, number])[] = [
   ['variablesSize', 'query ($a: String) { PatientList(name: $a) { id } }', 'a'.length + 1 + 'Hill'.length],
 ];
 
-describe('each limit lets through what reaches it and refuses one more', () => {
-  test('and each has a case here, or (time, turns) elsewhere', () => {
+describe('each limit accepts the exact value and refuses one more', () => {
+  test('and each limit has a case here, or (time, turns) elsewhere', () => {
     expect(new Set([...CASES.map(([limit]) => limit), 'timeout', 'concurrency'])).toEqual(
       new Set(Object.keys(DEFAULT_LIMITS)),
     );
@@ -79,7 +79,7 @@ describe('each limit lets through what reaches it and refuses one more', () => {
     expect(refused.errors![0]!.message).toContain(String(needed - 1));
   });
 
-  test('a query that once passed under larger limits is refused under smaller ones', async () => {
+  test('a query that passed under larger limits is refused under smaller limits', async () => {
     const query = '{ PatientList { gender } }';
     expect(failures(await clinic.ask(query))).toEqual([]);
     for (const limits of [{ tokens: 5 }, { depth: 1 }, { fields: 1 }, { queryLength: 5 }]) {
@@ -91,7 +91,7 @@ describe('each limit lets through what reaches it and refuses one more', () => {
     expect(failures(await executeFhirGraphql(document, { ...context, limits: { tokens: 5 } }))).toEqual(['too-costly']);
   });
 
-  test('depth also counts selections that are made only for types found in the data', async () => {
+  test('depth also counts selections that are planned only for types found in the data', async () => {
     const { ask } = await openClinic([
       {
         resourceType: 'Patient',
@@ -159,7 +159,7 @@ describe('each limit lets through what reaches it and refuses one more', () => {
     [{ depht: 3 }, 'There is no limit called "depht"'],
     [{ depth: 0 }, 'Limit "depth" must be a number above 0'],
     [{ depth: NaN }, 'Limit "depth" must be a number above 0'],
-  ])('a limit that is none is refused: %o', async (limits: object, message) => {
+  ])('an invalid limit is refused: %o', async (limits: object, message) => {
     expect(messages(await clinic.ask('{ PatientList { id } }', {}, { limits }))).toEqual([message]);
   });
 
@@ -176,7 +176,7 @@ describe('time', () => {
   const LIST = '{ PatientList { id } }';
   const REPEAT = '1.repeat(iif($this < 50, $this + 1, {})).count() = 50';
 
-  test('a store that never answers ends with an error, and is told to stop', async () => {
+  test('a store that never answers ends with an error, and is aborted', async () => {
     const clock = new ManualClock();
     let signal: AbortSignal | undefined;
     const store = storeWith(new MemoryStore(), {
@@ -197,7 +197,7 @@ describe('time', () => {
   test.each([
     ['in time', 5, undefined],
     ['a moment later', 5.01, 'too-costly'],
-  ])('a store that leaves timers no turn and answers %s', async (_, milliseconds, code) => {
+  ])('a store that blocks timers and answers %s', async (_, milliseconds, code) => {
     const clock = new ManualClock();
     const store = storeWith(clinic.store, {
       search: (query) => {
@@ -228,7 +228,7 @@ describe('time', () => {
     expect(clock.looks).toBeLessThan(60);
   });
 
-  test('the signal of the host ends a loop of repeat() between two items, and no item is asked after that', async () => {
+  test('the signal of the host ends a loop of repeat() between two items, and no later item is evaluated', async () => {
     const { store } = await openClinic(
       Array.from({ length: 40 }, (_, index): Sample => ({ resourceType: 'Patient', id: String(index) })),
     );
@@ -243,7 +243,7 @@ describe('time', () => {
     expect(clock.looks).toBeLessThan(25);
   });
 
-  test('a store that answers in time is not told to stop', async () => {
+  test('a store that answers in time is not aborted', async () => {
     let signal: AbortSignal | undefined;
     const store = storeWith(clinic.store, {
       search: (query, options) => {
@@ -290,7 +290,7 @@ describe('the signal of the host', () => {
     expect(seen?.aborted).toBe(true);
   });
 
-  test('aborted between levels: the next level is not begun', async () => {
+  test('aborted between levels: the next level does not begin', async () => {
     const controller = new AbortController();
     let reads = 0;
     const store = storeWith(clinic.store, {
@@ -309,7 +309,7 @@ describe('the signal of the host', () => {
     expect(reads).toBe(0);
   });
 
-  test('a store that rejects for its abort is not an internal error', async () => {
+  test('a store that rejects because of its abort is not an internal error', async () => {
     const controller = new AbortController();
     const store = storeWith(clinic.store, {
       search: () => {
@@ -322,7 +322,7 @@ describe('the signal of the host', () => {
     ]);
   });
 
-  test('one that is never aborted keeps no listener', async () => {
+  test('a signal that is never aborted keeps no listener', async () => {
     const { signal } = new AbortController();
     let listeners = 0;
     const add = signal.addEventListener.bind(signal);

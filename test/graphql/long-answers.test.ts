@@ -165,7 +165,7 @@ test('slices of many resources are evaluated in turns with other work', async ()
   expect(turns).toBeGreaterThanOrEqual(PATIENTS);
 });
 
-test('an expression that fails for an item of a long list fails the list alone', async () => {
+test('an expression that fails for an item of a long list fails only the list', async () => {
   const store = await clinic();
   const long = { resourceType: 'Patient', id: 'long', gender: 'female', name: NAMES } as AnyResource;
   await store.commit([{ ...put(long), key: keyOf(long) }]);
@@ -175,7 +175,7 @@ test('an expression that fails for an item of a long list fails the list alone',
   expect(errors.map(({ path, extensions }) => [path, extensions.code])).toEqual([[['Patient', 'name'], 'invalid']]);
 });
 
-test('short answers look at the clock as often as before', async () => {
+test('short answers check the clock no more often than before', async () => {
   const store = await clinic();
   const clock = new ManualClock();
   await executeBy(clock, '{ PatientList(_count: 20) { id } }', { store, caller: systemCaller(PROJECT) });

@@ -16,7 +16,7 @@ function prepare(name: string, tokens = 10, field = 'id') {
   return countTurns(async () => prepareDocument(R4, text, DEFAULT_LIMITS));
 }
 
-test('a long document is parsed, checked by the rules and merged in a turn each', async () => {
+test('a long document takes a turn each for parsing, validation and merging', async () => {
   await prepare('first');
   PACE.turnMs = 1e9;
   const atOnce = await prepare('second');
@@ -26,7 +26,7 @@ test('a long document is parsed, checked by the rules and merged in a turn each'
   expect(inTurns.turns - atOnce.turns).toBe(3);
 });
 
-test('a document of 3,000 tokens has a turn for each of four parts of the rules, and errors of all of them', async () => {
+test('a document of 3,000 tokens has a turn for each of four parts of the rules, and the errors of all of them', async () => {
   await prepare('before');
   PACE.turnMs = 0;
   const short = await prepare('short', 2_900);
@@ -44,7 +44,7 @@ test('a document of 3,000 tokens has a turn for each of four parts of the rules,
   expect(await errorsOf('many', 3_010)).toEqual(await errorsOf('few', 2_900));
 });
 
-test('a plan of 4,000 selections is carried out in another turn', async () => {
+test('a plan of 4,000 selections is executed in another turn', async () => {
   const store = new MemoryStore();
   const wide = Array.from({ length: 200 }, (_, index) => `w${index}: use`).join(' ');
   let isOther = false;

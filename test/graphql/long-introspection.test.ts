@@ -20,7 +20,7 @@ function ask(types: readonly string[], signal?: AbortSignal) {
   return executeFhirGraphql(QUERY, { store, caller, introspection: { types }, signal });
 }
 
-test('the schema and its introspection are made in turns with other work, and equal to what graphql-js gives', async () => {
+test('the schema and its introspection are built in turns with other work, and equal those of graphql-js', async () => {
   const types = ['Observation', 'Patient'];
   const { result, turns } = await countTurns(() => ask(types));
   const theirs = await execute({ schema: completeSchema(R4, types), document: parse(QUERY) });
@@ -32,12 +32,12 @@ test('the schema and its introspection are made in turns with other work, and eq
   expect((await countTurns(() => ask(types))).turns).toBeLessThan(5);
 });
 
-test('requests of one moment share the work', async () => {
+test('concurrent requests share the work', async () => {
   const [one, other] = await Promise.all([ask(['Patient']), ask(['Patient'])]);
   expect(one.data!['__schema']).toBe(other.data!['__schema']);
 });
 
-test('a request that is aborted meanwhile ends, and the others have their answer', async () => {
+test('a request that is aborted in the meantime ends, and the others get their answer', async () => {
   const controller = new AbortController();
   const both = Promise.all([ask(['Device'], controller.signal), ask(['Device'])]);
   setImmediate(() => controller.abort());

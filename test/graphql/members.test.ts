@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { memberOf, MEMBERS, OTHER, TEXTS } from '../../src/graphql/execute/member.js';
 
-test('each member is read and written by its own name', () => {
+test('each member is read and written under its own name', () => {
   const names = Object.keys(MEMBERS);
   const all = Object.fromEntries(names.map((name) => [name, `a ${name}`]));
   for (const name of [...names, 'other', 'constructor']) {
@@ -13,7 +13,7 @@ test('each member is read and written by its own name', () => {
   }
 });
 
-test('each text is copied under its own name, or null where there is none; other values are left to the writer', () => {
+test('each text is copied under its own name, or null if it is missing; other values are left to the writer', () => {
   for (const [name, copy] of Object.entries(TEXTS)) {
     for (const [value, written] of [
       ['a', 'a'],

@@ -17,7 +17,7 @@ beforeAll(async () => {
   await erase(clinic.store, { type: 'Patient', id: 'gone' });
 });
 
-describe('the operation that is meant', () => {
+describe('the selected operation', () => {
   const two = 'query A { Patient(id: 1) { id } } query B { Patient(id: 1) { gender } }';
 
   test.each([
@@ -33,13 +33,13 @@ describe('the operation that is meant', () => {
     [two, '', 'The document holds several operations; name one with operationName'],
     [two, 'C', 'The document holds no operation of the name given in operationName'],
     ['{ PatientList { id } }', 'A', 'The document holds no operation of the name given in operationName'],
-  ])('%s asked for %s', async (query, operationName, message) => {
+  ])('%s with the name %s', async (query, operationName, message) => {
     const result = await clinic.ask(query, {}, { operationName });
     expect(messages(result)).toEqual([message]);
     expect(failures(result)).toEqual(['invalid']);
   });
 
-  test('the only one needs no name', async () => {
+  test('the only operation needs no name', async () => {
     expect(await clinic.data('query A { Patient(id: 1) { id } }')).toEqual({ Patient: { id: '1' } });
   });
 
@@ -57,8 +57,8 @@ describe('the operation that is meant', () => {
   });
 });
 
-describe('about one instance', () => {
-  test('the fields of the instance are the root', async () => {
+describe('a query about one instance', () => {
+  test('has the fields of the instance as its root', async () => {
     const query = '{ __typename id name { family } ObservationList(_reference: subject) { id } }';
     expect(await clinic.data(query, {}, { focus: 'Patient/1' })).toEqual({
       __typename: 'Patient',
@@ -68,14 +68,14 @@ describe('about one instance', () => {
     });
   });
 
-  test('with variables, fragments and an operation name', async () => {
+  test('can have variables, fragments and an operation name', async () => {
     const query = 'query A($f: String) { ...n } fragment n on Patient { name(family: $f) { family } }';
     const more = { focus: 'Patient/1', operationName: 'A' };
     expect(await clinic.data(query, { f: 'Hill' }, more)).toEqual({ name: [{ family: 'Hill' }] });
     expect(await clinic.data(query, { f: 'Dale' }, more)).toEqual({ name: [] });
   });
 
-  test('the same text means something else for each type', async () => {
+  test('has another meaning for each type', async () => {
     const query = '{ id subject { reference } }';
     expect(await clinic.data(query, {}, { focus: 'Observation/o' })).toEqual({
       id: 'o',
@@ -102,7 +102,7 @@ describe('about one instance', () => {
     expect(result).not.toHaveProperty('data');
   });
 
-  test('errors inside have paths from the instance', async () => {
+  test('has errors with paths from the instance', async () => {
     const result = await clinic.ask('{ name(_count: -1) { family } }', {}, { focus: 'Patient/1' });
     expect(result.data).toEqual({ name: null });
     expect(failures(result)).toEqual(['invalid at name (1:3)']);
@@ -112,7 +112,7 @@ describe('about one instance', () => {
 describe('parsed documents', () => {
   const text = 'query($id: ID!) { Patient(id: $id) { id } }';
 
-  test('answer as their texts do', async () => {
+  test('answer like their texts', async () => {
     const document = parse(text);
     for (const variables of [{ id: '1' }, { id: 'x' }]) {
       const context = { store: clinic.store, caller, variables };
@@ -128,7 +128,7 @@ describe('parsed documents', () => {
     expect(failures(await executeFhirGraphql(bare, context))).toEqual(['not-found at Patient']);
   });
 
-  test('are validated, for each root anew', async () => {
+  test('are validated again for each root', async () => {
     const document = parse('{ id }');
     const context: FhirGraphqlContext = { store: clinic.store, caller };
     expect(failures(await executeFhirGraphql(document, context))).toEqual(['invalid (1:3)']);
@@ -150,21 +150,21 @@ describe('errors', () => {
     ['{ Patient(id: 1) { id } } }', 'invalid (1:27)', 'Syntax Error: Unexpected "}".'],
     ['{ PatientList(name: $) { id } }', 'invalid (1:22)', 'Syntax Error: Expected Name, found ")".'],
     ['{ Patient(id: 1) {} }', 'invalid (1:19)', 'Syntax Error: Expected Name, found "}".'],
-  ])('of syntax say where: %s', async (query, failure, message) => {
+  ])('of syntax have their location: %s', async (query, failure, message) => {
     const result = await clinic.ask(query);
     expect(messages(result)).toEqual([message]);
     expect(failures(result)).toEqual([failure]);
     expect(result).not.toHaveProperty('data');
   });
 
-  test('of validation come together, each with its place and a suggestion', async () => {
+  test('of validation are reported together, each with its location and a suggestion', async () => {
     const result = await clinic.ask('{\n  Patient(id: 1) { gendr }\n  PatientList(nam: "x") { id }\n}');
     expect(failures(result)).toEqual(['invalid (2:20)', 'invalid (3:15)']);
     expect(messages(result)[0]).toBe('Cannot query field "gendr" on type "Patient". Did you mean "gender"?');
     expect(messages(result)[1]).toContain('Did you mean "name"');
   });
 
-  test('carry an OperationOutcome each', async () => {
+  test('have an OperationOutcome each', async () => {
     const result = await clinic.ask('{ Patient(id: x) { id } }');
     expect(result.errors).toEqual([
       {
@@ -190,7 +190,7 @@ describe('errors', () => {
   });
 
   test.each(['read', 'search', 'searchByReference'] as const)(
-    'of the adapter do not say what happened inside: %s',
+    'of the adapter hide its internals: %s',
     async (method) => {
       const store = storeWith(clinic.store, {
         [method]: () => Promise.reject(new Error('password=secret for db1')),
@@ -223,7 +223,7 @@ describe('errors', () => {
     expect(JSON.stringify(result)).not.toContain('secret');
   });
 
-  test('of a store that cannot be reached are said', async () => {
+  test('of a store that cannot be reached are reported', async () => {
     const store = storeWith(clinic.store, {
       search: () => Promise.reject(new FhirError('unavailable', 'The store is closed', { cause: new Error('secret') })),
     });
@@ -251,11 +251,11 @@ describe('callers', () => {
     expect(result).not.toHaveProperty('data');
   });
 
-  test('the caller is asked for first, before anything of the query is told', async () => {
+  test('the caller is checked first, before any error of the query', async () => {
     expect(failures(await clinic.ask('{ nothing', {}, { caller: undefined as never }))).toEqual(['unauthenticated']);
   });
 
-  test('each sees its own project', async () => {
+  test('each caller sees its own project', async () => {
     const result = await clinic.ask(
       '{ PatientList { id } Patient(id: 1) { id } }',
       {},
@@ -266,7 +266,7 @@ describe('callers', () => {
   });
 });
 
-describe('only a mistake of the host rejects', () => {
+describe('only a mistake of the host rejects the promise', () => {
   test.each<[unknown]>([[undefined], [null], [{}], [{ caller }], [{ caller, store: {} }], [{ caller, store: null }]])(
     'no store: %j',
     async (context) => {

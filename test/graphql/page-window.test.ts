@@ -44,7 +44,7 @@ function walk(total: number, start: PageWindow, part: CursorPart, counted: boole
 const size = fc.integer({ min: 1, max: 5 });
 const total = fc.integer({ min: 0, max: 17 });
 
-test('pages hold every match once, forwards and back', () => {
+test('pages have every match once, forwards and back', () => {
   fc.assert(
     fc.property(total, size, fc.boolean(), (count, pageSize, counted) => {
       const all = Array.from({ length: count }, (_, index) => index);

@@ -13,7 +13,7 @@ import { cases, SEED } from '../support/chance.js';
 
 const isPlain = (query: string, root = QUERY): boolean => isPlainDocument(R4, parse(query), root);
 
-describe('documents', () => {
+describe('plain documents', () => {
   test.each([
     ['{ Patient(id: "1") { id name { family given } _birthDate { extension { url } } __typename } }', true],
     ['{ Patient(_id: example) { cache_key resourceType contact { name { text } } } }', true],
@@ -55,16 +55,16 @@ describe('documents', () => {
     expect(isPlain(query)).toBe(plain);
   });
 
-  test('the queries of the bench are plain, but for the fragment', () => {
+  test('include the queries of the bench, except the fragment', () => {
     expect(QUERIES.filter(({ text }) => !isPlain(text)).map(({ name }) => name)).toEqual(['references']);
   });
 
-  test('an instance has the fields of its type at the root', () => {
+  test('about an instance have the fields of its type at the root', () => {
     expect(isPlain('{ birthDate name { family } }', 'Patient')).toBe(true);
     expect(isPlain('{ Patient(id: "1") { id } }', 'Patient')).toBe(false);
   });
 
-  test('the rules find nothing in plain documents', async () => {
+  test('are valid by the rules of GraphQL', async () => {
     let plain = 0;
     let total = 0;
     await fc.assert(
@@ -84,7 +84,7 @@ describe('documents', () => {
   });
 });
 
-describe('variables', () => {
+describe('plain variables', () => {
   const types = ['String', 'ID', 'Int', 'Float', 'Boolean'].flatMap((name) => [
     name,
     `${name}!`,
@@ -99,7 +99,7 @@ describe('variables', () => {
     fc.constantFrom(null, undefined, -0, 2147483648, -2147483648, {}),
   );
 
-  test('a plain value is what graphql-js makes of it', () => {
+  test('have the value that graphql-js would give them', () => {
     let plain = 0;
     fc.assert(
       fc.property(fc.constantFrom(...types), fc.oneof(item, fc.array(item, { maxLength: 3 })), (type, value) => {

@@ -63,7 +63,7 @@ test('two plans of one operation are equal, and a plan can be printed as JSON', 
   ]);
 });
 
-test('a plan is frozen through and through, but for the nodes of its document', async () => {
+test('a plan is frozen deeply, except the nodes of its document', async () => {
   const open: unknown[] = [await planOf(CHART)];
   let objects = 0;
   for (let one = open.pop(); one !== undefined; one = open.pop()) {

@@ -67,18 +67,18 @@ test.each([
   ['FHIRPath on a list', `{ PatientList(fhirpath: "birthDate = '1970'") { gender } }`, ['all']],
   ['a slice', '{ Patient(id: "p") { name @slice(path: "%resource.gender") { family } } }', ['all']],
   ['contained resources', '{ Patient(id: "p") { contained { id } } }', ['all']],
-])('%s asks for the elements that it needs', async (_, query, elements) => {
+])('%s reads the elements that it needs', async (_, query, elements) => {
   expect(await answer(query)).toMatchObject({ asked: elements });
 });
 
-test('reads of one id ask for the elements of all of them', async () => {
+test('reads of one id read the elements of all of them', async () => {
   expect(await answer('{ a: Patient(id: "p") { gender } b: Patient(id: "p") { birthDate } }')).toEqual({
     data: { a: { gender: 'female' }, b: { birthDate: '1970' } },
     asked: [['gender', 'birthDate']],
   });
 });
 
-test('reverse lists that share a search ask for the elements of all of them', async () => {
+test('reverse lists that share a search read the elements of all of them', async () => {
   const query = `{ Patient(id: "p") {
     a: ObservationList(_reference: subject) { status } b: ObservationList(_reference: subject) { valueQuantity { value } }
   } }`;
@@ -88,7 +88,7 @@ test('reverse lists that share a search ask for the elements of all of them', as
   });
 });
 
-test('a resource with references to follow is read whole, and their targets in part', async () => {
+test('a resource with references to follow is read whole, and their targets partially', async () => {
   const query = `{ Patient(id: "p") { generalPractitioner { resource { ... on Practitioner { gender } } } } }`;
   expect(await answer(query)).toEqual({
     data: { Patient: { generalPractitioner: [{ resource: { gender: 'male' } }, { resource: { gender: 'other' } }] } },
@@ -96,14 +96,14 @@ test('a resource with references to follow is read whole, and their targets in p
   });
 });
 
-test('targets without a fragment are read in part once their selection is planned', async () => {
+test('targets without a fragment are read partially once their selection is planned', async () => {
   const query = '{ Observation(id: "o") { performer { resource { id } } } }';
   const data = { Observation: { performer: [{ resource: { id: 'd' } }] } };
   expect(await answer(query)).toEqual({ data, asked: ['all', 'all'] });
   expect(await answer(query)).toEqual({ data, asked: ['all', ['id']] });
 });
 
-test('references that share a read ask for the elements of all of them', async () => {
+test('references that share a read read the elements of all of them', async () => {
   const query = `{ Observation(id: "o") {
     a: performer { resource { ... on Practitioner { gender } } } b: performer { resource { ... on Practitioner { birthDate } } }
   } }`;
@@ -113,7 +113,7 @@ test('references that share a read ask for the elements of all of them', async (
   });
 });
 
-test('a reference to the resource around it has what it selects', async () => {
+test('a reference to the enclosing resource has the selected elements', async () => {
   const query = '{ Observation(id: "o") { hasMember { resource { ... on Observation { status } } } } }';
   expect(await answer(query)).toEqual({
     data: { Observation: { hasMember: [{ resource: { status: 'final' } }] } },
@@ -121,7 +121,7 @@ test('a reference to the resource around it has what it selects', async () => {
   });
 });
 
-test('the key of a version is of that version', async () => {
+test('the key of a version belongs to that version', async () => {
   const query = '{ Observation(id: "o") { subject { resource { ... on Patient { cache_key } } } } }';
   expect(await answer(query)).toEqual({
     data: { Observation: { subject: { resource: { cache_key: 'Patient/p/_history/1' } } } },
@@ -129,7 +129,7 @@ test('the key of a version is of that version', async () => {
   });
 });
 
-test('the audit record of a request knows whole resources', async () => {
+test('the audit record of a request uses whole resources', async () => {
   asked = [];
   const store = clinic.store;
   await put(store, [{ resourceType: 'Basic', id: 'b', subject: { reference: 'Patient/p' } }]);

@@ -63,7 +63,7 @@ describe('canonicals', () => {
     ]);
   });
 
-  test('of a list each lead to their own, or to a contained resource', async () => {
+  test('of a list each lead to their own target, or to a contained resource', async () => {
     const plan = {
       resourceType: 'CarePlan',
       id: 'p',
@@ -105,7 +105,7 @@ describe('logical references', () => {
   ];
   const query = '{ Observation(id: o) { subject { resource { ... on Patient { id } } } } }';
 
-  test('are followed where the host asks for it', async () => {
+  test('are followed if the host enables it', async () => {
     const answer = await ask(resources, query, { resolveIdentifiers: true });
     expect(answer).toEqual({ data: { Observation: { subject: { resource: { id: 'p' } } } } });
   });
@@ -114,7 +114,7 @@ describe('logical references', () => {
     expect(await ask(resources, query)).toEqual({ data: { Observation: { subject: { resource: null } } } });
   });
 
-  test('that several resources answer to are an error', async () => {
+  test('that several resources match are an error', async () => {
     const twin = { resourceType: 'Patient', id: 'q', identifier: [identifier] };
     const answer = await ask([...resources, twin], query, { resolveIdentifiers: true });
     expect(answer.data).toEqual({ Observation: { subject: { resource: null } } });
@@ -135,13 +135,13 @@ describe('references that lead outside', () => {
     managingOrganization { resource { ... on Organization { name } } }
   } } } } }`;
 
-  test('are never read as local ones', async () => {
+  test('are never treated as local references', async () => {
     const answer = await ask(resources, query);
     expect(answer.data).toEqual({ Observation: { subject: { resource: null } } });
     expect(answer.errors?.[0]).toMatchObject({ path: ['Observation', 'subject', 'resource'] });
   });
 
-  test('are followed by the host, and so are the references inside what it gives', async () => {
+  test('are followed by the host, and so are the references inside the resources that it returns', async () => {
     const asked: string[] = [];
     const answer = await ask(resources, query, {
       resolveReference: async (url) => {
@@ -176,7 +176,7 @@ describe('references that lead outside', () => {
     expect(asked).toEqual([away, 'https://other.example/fhir/Organization/9']);
   });
 
-  test('are errors where the host finds nothing, without what it threw', async () => {
+  test('are errors if the host finds nothing, without the error that it threw', async () => {
     const answer = await ask(resources, query, {
       resolveReference: () => Promise.reject(new Error('secret of the host')),
     });
@@ -185,7 +185,7 @@ describe('references that lead outside', () => {
   });
 });
 
-test('urn:uuid leads to the entry of the Bundle that it stands in', async () => {
+test('urn:uuid leads to the entry of its Bundle', async () => {
   const bundle = {
     resourceType: 'Bundle',
     id: 'b',

@@ -54,7 +54,7 @@ function answer(gender: string): object {
   return { Observation: { subject: { resource: { resourceType: 'Patient', gender } } } };
 }
 
-describe('what each form of reference leads to', () => {
+describe('the target of each form of reference', () => {
   test.each([
     ['relative', 'unknown'],
     ['versioned', 'male'],
@@ -64,7 +64,7 @@ describe('what each form of reference leads to', () => {
   });
 
   test.each(['https://own.base/fhir', 'https://own.base/fhir/'])(
-    'absolute ones below the own base %s',
+    'absolute references below the own base %s',
     async (baseUrl) => {
       expect(await clinic.data(ASK, { id: 'own' }, { baseUrl })).toEqual(answer('unknown'));
       expect(await clinic.data(ASK, { id: 'own-versioned' }, { baseUrl })).toEqual(answer('male'));
@@ -76,7 +76,7 @@ describe('what each form of reference leads to', () => {
     },
   );
 
-  test('the container: the resource that the reference stands in', async () => {
+  test('the container: the resource that contains the reference', async () => {
     const query =
       '{ Observation(id: container) { subject { resource { resourceType id ... on Observation { status } } } } }';
     expect(await clinic.data(query)).toEqual({
@@ -93,7 +93,7 @@ describe('what each form of reference leads to', () => {
   });
 });
 
-describe('what leads nowhere is null, with an error that says where and why', () => {
+describe('a reference without a target is null, with an error that gives the location and the reason', () => {
   test.each([
     ['missing', 'not-found', 'Patient/nobody was not found'],
     ['deleted', 'gone', 'Patient/deleted was deleted'],
@@ -112,7 +112,7 @@ describe('what leads nowhere is null, with an error that says where and why', ()
     expect(messages(result)).toEqual([message]);
   });
 
-  test('one error per place, each with its path, beside what was found', async () => {
+  test('one error per location, each with its path, in addition to the found targets', async () => {
     const result = await clinic.ask(
       '{ ObservationList(_id: "missing,relative,deleted", _sort: "_id") { subject { who: resource { id } } } }',
     );
@@ -133,7 +133,7 @@ describe('optional: true', () => {
     expect(await clinic.data(OPTIONAL, { id })).toEqual({ Observation: { subject: { resource: null } } });
   });
 
-  test('what is there is still found', async () => {
+  test('an existing target is still found', async () => {
     expect(await clinic.data(OPTIONAL, { id: 'relative' })).toEqual(answer('unknown'));
   });
 
@@ -174,7 +174,7 @@ describe('type: only resources of that type', () => {
     expect(await clinic.data(text)).toEqual({ Observation: { subject: { resource: { id: '1' } } } });
   });
 
-  test('a literal that names no type is refused', async () => {
+  test('a literal that is not a type is refused', async () => {
     const result = await clinic.ask('{ Observation(id: relative) { subject { resource(type: Patent) { id } } } }');
     expect(messages(result)).toEqual(['"Patent" is not a resource type.']);
     expect(failures(result)).toEqual(['invalid (1:56)']);
@@ -182,7 +182,7 @@ describe('type: only resources of that type', () => {
 });
 
 describe('contained resources', () => {
-  test('refer to one another through the resource around them', async () => {
+  test('refer to one another through their container', async () => {
     const { data } = await openClinic([
       {
         resourceType: 'MedicationRequest',
@@ -221,7 +221,7 @@ describe('contained resources', () => {
     });
   });
 
-  test('refer to the store as others do', async () => {
+  test('refer to the store like other resources', async () => {
     const { data } = await openClinic([
       { resourceType: 'Organization', id: '1', name: 'Clinic' },
       {
@@ -250,7 +250,7 @@ describe('contained resources', () => {
 });
 
 describe('fields selected directly on resource', () => {
-  test('are typed by the targets that the reference allows', async () => {
+  test('have the types of the allowed targets of the reference', async () => {
     const query =
       '{ ObservationList(_id: "relative,group", _sort: "_id") { subject { resource { gender quantity } } } }';
     expect(await clinic.data(query)).toEqual({
@@ -261,7 +261,7 @@ describe('fields selected directly on resource', () => {
     });
   });
 
-  test('with objects and reverse lists in them', async () => {
+  test('can have objects and reverse lists', async () => {
     const query = `{ Observation(id: relative) { subject { resource {
       meta { versionId }
       ObservationList(_reference: subject, _id: "versioned,relative") { id }
@@ -273,7 +273,7 @@ describe('fields selected directly on resource', () => {
     });
   });
 
-  test('beside fragments, whose fields are merged with them', async () => {
+  test('are merged with the fields of fragments next to them', async () => {
     const query = '{ Observation(id: relative) { subject { resource { id ... on Patient { id gender } gender } } } }';
     expect(await clinic.data(query)).toEqual({
       Observation: { subject: { resource: { id: '1', gender: 'unknown' } } },
@@ -288,7 +288,7 @@ describe('fields selected directly on resource', () => {
     expect(failures(result)).toEqual(['invalid (1:52)']);
   });
 
-  test('as choices by their base name are refused: only dialect hl7 has these', async () => {
+  test('are refused as choices by their base name, which only dialect hl7 has', async () => {
     for (const query of [
       '{ Observation(id: relative) { value { id } } }',
       '{ ObservationList { hasMember { resource { value { id } } } } }',
@@ -300,7 +300,7 @@ describe('fields selected directly on resource', () => {
     }
   });
 
-  test('on which the targets differ are refused; a fragment tells them apart', async () => {
+  test('on which the targets differ are refused; a fragment distinguishes them', async () => {
     const direct = '{ Observation(id: relative) { subject { resource { name { id } } } } }';
     expect(messages(await clinic.ask(direct))[0]).toMatch(/^Cannot query field "name" on type "Resource"\./);
     const told =
@@ -315,7 +315,7 @@ describe('fields selected directly on resource', () => {
 });
 
 describe('lists of references', () => {
-  test('give one object per reference, in order', async () => {
+  test('return one object per reference, in order', async () => {
     const { ask } = await openClinic([
       { resourceType: 'Observation', id: 'a', status: 'final' },
       { resourceType: 'Observation', id: 'b', status: 'amended' },

@@ -3,7 +3,7 @@ import { FhirModel } from '../../src/fhir/model/fhir-model.js';
 import * as texts from '../../src/fhir/r4-definitions.js';
 import { fieldsOf, reverseParameters } from '../../src/graphql/schema/fields.js';
 
-test('an element of a type is found without the search parameters of any, a list with those of one', () => {
+test('an element of a type is found without loading any search parameters, a list with those of one type', () => {
   const model = new FhirModel(texts, texts.contentFingerprint, texts.fingerprint);
   const asked = vi.spyOn(model, 'searchParameters');
   const fields = fieldsOf(model, 'Patient')!;
@@ -19,7 +19,7 @@ test('an element of a type is found without the search parameters of any, a list
   expect(fields.has('MedicationList')).toBe(false);
 });
 
-test('all fields together are those of the type, then what points to it, in the order of the types', () => {
+test('all fields together are the fields of the type, then its reverse lists, in the order of the types', () => {
   const model = new FhirModel(texts, texts.contentFingerprint, texts.fingerprint);
   const fields = fieldsOf(model, 'Encounter')!;
   const named = fields.get('ConditionConnection');

@@ -27,7 +27,7 @@ beforeAll(async () => {
   ]);
 });
 
-test('lists what points to a resource, nothing for whom nothing does', async () => {
+test('lists the resources that refer to a resource, and nothing without any', async () => {
   expect(await clinic.data('{ PatientList { id ObservationList(_reference: subject) { id } } }')).toEqual({
     PatientList: [
       { id: 'a', ObservationList: [{ id: '1' }, { id: '2' }, { id: '3' }] },
@@ -51,7 +51,7 @@ test('_reference as a variable', async () => {
   expect(failures(result)).toEqual(['invalid at Patient.ObservationList (1:40)']);
 });
 
-test.each([['based-on'], ['based_on']])('parameters with a dash: %s', async (by) => {
+test.each([['based-on'], ['based_on']])('parameters with a hyphen: %s', async (by) => {
   const { data } = await openClinic([
     { resourceType: 'ServiceRequest', id: 's', subject: { reference: 'Patient/a' } },
     { resourceType: 'Observation', id: 'o', basedOn: [{ reference: 'ServiceRequest/s' }] },
@@ -60,7 +60,7 @@ test.each([['based-on'], ['based_on']])('parameters with a dash: %s', async (by)
   expect(await data(query)).toEqual({ ServiceRequest: { ObservationList: [{ id: 'o' }] } });
 });
 
-test('several lists under aliases, each with arguments of its own', async () => {
+test('several lists under aliases, each with its own arguments', async () => {
   const query = `{ PatientList(_id: "a,b", _sort: "_id") {
     weights: ObservationList(_reference: subject, code: "weight", _sort: "date") { id }
     latest: ObservationList(_reference: subject, _sort: "-date", _count: 1) { id }
@@ -127,7 +127,7 @@ test('nested lists, with references between them', async () => {
   });
 });
 
-test('a resource reached several times has its list each time', async () => {
+test('a resource that is reached several times has its list each time', async () => {
   const query =
     '{ ObservationList(_id: "1,2", _sort: "_id") { subject { resource { ... on Patient { EncounterList(_reference: subject) { id } } } } } }';
   const row = { subject: { resource: { EncounterList: [{ id: 'e' }] } } };
@@ -186,7 +186,7 @@ test('an argument that fails fails in every place, each with its path', async ()
   ]);
 });
 
-describe('refused before anything is asked', () => {
+describe('refused before any store call', () => {
   test.each([
     ['{ Patient(id: a) { ObservationList { id } } }', 'of type "SearchParameterName!" is required'],
     [

@@ -30,8 +30,8 @@ const FEW = ['Observation', 'Organization', 'Patient'];
 const whole = completeSchema(R4);
 const clinic = await openClinic([{ resourceType: 'Patient', id: '1', birthDate: '1970-01-01' }]);
 
-describe('the schema for tools', () => {
-  test('its types are those that graphql-js finds, in the same order', () => {
+describe('the executable schema', () => {
+  test('has the types that graphql-js finds, in the same order', () => {
     for (const types of IS_WHOLE ? [undefined, FEW] : [FEW]) {
       const schema = completeSchema(R4, types, 'whole', { enums: true }, specifiedDirectives);
       const { types: _, ...config } = schema.toConfig();
@@ -66,7 +66,7 @@ describe('the schema for tools', () => {
     }
   });
 
-  test('has every resource type, and no more types than tools can bear', () => {
+  test('has every resource type, and few enough types for tools', () => {
     for (const type of R4.resourceTypes) {
       expect(whole.getType(type)).toBeInstanceOf(GraphQLObjectType);
       expect((whole.getType(type) as GraphQLObjectType).getInterfaces().map(({ name }) => name)).toEqual(['Resource']);
@@ -110,7 +110,7 @@ describe('the schema for tools', () => {
     }
   });
 
-  test('has the input types that resources are checked against, with scalars that tools know', () => {
+  test('has the input types that resources are checked against, with standard scalars', () => {
     const lazy = new FhirSchema(R4, 'standard');
     for (const name of ['PatientInput', 'HumanNameInput', 'ExtensionInput', 'ElementInput', 'PatchOperation']) {
       const [ours, theirs] = [lazy, completeSchema(R4, FEW)].map((schema) =>
@@ -126,7 +126,7 @@ describe('the schema for tools', () => {
     expect(birthDate?.type).toBe(GraphQLString);
   });
 
-  test('knows no types but those named, and what they are made of', () => {
+  test('has only the given types and the types that they use', () => {
     const schema = completeSchema(R4, FEW);
     const fields = Object.keys(schema.getQueryType()!.getFields());
     expect(fields).toEqual(FEW.flatMap((type) => [type, `${type}List`, `${type}Connection`]));
@@ -138,7 +138,7 @@ describe('the schema for tools', () => {
     expect(() => completeSchema(R4, ['HumanName'])).toThrow('Unknown resource type');
   });
 
-  test('says that a read needs its id, under the one name of the specification', async () => {
+  test('requires the id of a read, under the one name of the specification', async () => {
     const { args } = whole.getQueryType()!.getFields()['Patient']!;
     expect(args.map(({ name, type }) => `${name}: ${String(type)}`)).toEqual(['id: ID!']);
     expect(printFhirSchema({ types: FEW })).toContain('id: ID!\n  ): Patient');
@@ -155,7 +155,7 @@ describe('the schema for tools', () => {
     });
   });
 
-  test('takes the strict documents of the guide', () => {
+  test('accepts the strict documents of the guide', () => {
     const documents = [
       '{ PatientList(address_city: "Bern", _sort: "-birthdate", _count: 2) { id name(use: "official") { given } } }',
       'query ($c: String, $id: ID!) { PatientConnection(cursor: $c) { next edges { resource { id } } } Patient(id: $id) { id } }',
@@ -168,7 +168,7 @@ describe('the schema for tools', () => {
     expect(validate(whole, parse('{ PatientList { birthdate } }'))[0]?.message).toContain('Did you mean');
   });
 
-  test('takes the corpus but for liberal input, instances and what is wrong', () => {
+  test('accepts the corpus except liberal input, instances and invalid documents', () => {
     const isRefused = (text: string): boolean => {
       try {
         return validate(whole, parse(text)).length > 0;
@@ -189,7 +189,7 @@ describe('the schema for tools', () => {
 });
 
 describe('printFhirSchema', () => {
-  test('prints what builds the same schema again', () => {
+  test('prints SDL that builds the same schema again', () => {
     const text = printFhirSchema({ types: FEW });
     expect(`${printSchema(buildSchema(text))}\n`).toBe(text);
     expect(printFhirSchema({ types: FEW.toReversed() })).toBe(text);
@@ -205,7 +205,7 @@ describe('printFhirSchema', () => {
     expect(text).toContain('\n  """male | female | other | unknown"""\n  gender: String\n');
   });
 
-  test.runIf(IS_WHOLE)('prints the whole as what builds the same schema again, in a size that tools can bear', () => {
+  test.runIf(IS_WHOLE)('prints the whole schema as SDL that builds it again, in a size that tools can handle', () => {
     const text = printFhirSchema();
     expect(text.length).toBeGreaterThan(3_000_000);
     expect(text.length).toBeLessThan(9_000_000);
@@ -216,7 +216,7 @@ describe('printFhirSchema', () => {
 describe('introspection', () => {
   const few = { introspection: { types: FEW } };
 
-  test('answers what graphql-js would answer of the same schema', async () => {
+  test('gives the answer of graphql-js for the same schema', async () => {
     const query = getIntrospectionQuery({
       specifiedByUrl: true,
       directiveIsRepeatable: true,
@@ -283,7 +283,7 @@ describe('introspection', () => {
     expect(fields.map(({ name }) => name)).toEqual(names(whole, 'Observation'));
   });
 
-  test('mixes with data, aliases, fragments, variables, @skip and @include', async () => {
+  test('can be combined with data, aliases, fragments, variables, @skip and @include', async () => {
     const query = `query ($name: String!, $no: Boolean = false) {
       Patient(id: "1") { birthDate }
       ...schema
@@ -321,7 +321,7 @@ describe('introspection', () => {
     });
   });
 
-  test('can be switched off, by operation and not by text', async () => {
+  test('can be disabled, by operation and not by text', async () => {
     const off = { introspection: false };
     const query = 'query Data { Patient(id: "1") { id } } query Schema { __schema { types { name } } }';
     expect(failures(await clinic.ask(query, {}, { ...off, operationName: 'Schema' }))).toEqual(['forbidden']);
@@ -344,7 +344,7 @@ describe('introspection', () => {
     },
   );
 
-  test('gives each list of the schema once in each place', async () => {
+  test('gives each list of the schema once in each position', async () => {
     const { errors } = await clinic.ask('{ __schema { types { name a: fields { name } b: fields { name } } } }');
     expect(errors?.map(({ message }) => message)).toEqual(['Introspection gives "fields" once in each place']);
     const twice =
@@ -352,7 +352,7 @@ describe('introspection', () => {
     expect(await clinic.ask(twice)).not.toHaveProperty('errors');
   });
 
-  test('nests three levels of fields at most, and stands beside the root of the service only', async () => {
+  test('nests at most three levels of fields, and is only at the root of the service', async () => {
     const deep =
       '{ __schema { types { fields { type { fields { type { fields { type { fields { name } } } } } } } } } }';
     expect(messages(await clinic.ask(deep)).join()).toContain('Maximum introspection depth');

@@ -30,7 +30,7 @@ const typeOf = (schema: GraphQLSchema, type: string, field: string): string =>
 describe('scalars: fhir', () => {
   const schema = completeSchema(R4, TYPES, 'whole', { scalars: 'fhir' });
 
-  test('primitives have scalars of their own, each with specifiedBy and a description', () => {
+  test('primitives have their own scalars, each with specifiedBy and a description', () => {
     const { assumeValid: _, ...config } = schema.toConfig();
     expect(validateSchema(new GraphQLSchema(config))).toEqual([]);
     expect(typeOf(schema, 'Patient', 'birthDate')).toBe('date');
@@ -56,7 +56,7 @@ describe('scalars: fhir', () => {
     expect(buildSchema(sdl).getType('date')).toBeDefined();
   });
 
-  test('the engine takes variables of these types, and introspection shows them', async () => {
+  test('the engine accepts variables of these types, and introspection shows them', async () => {
     const query = 'query ($b: [date], $s: uri, $n: positiveInt) { PatientList(birthdate: $b, _count: 5) { birthDate identifier(system: $s) { value } telecom(rank: $n) { value } } }'; // prettier-ignore
     expect(validate(schema, parse(query.replace('birthdate: $b, ', '').replace('$b: [date], ', '')))).toEqual([]);
     expect(await clinic.data(query, { b: ['1970-01-01'], s: 'http://x', n: 1 })).toEqual({
@@ -108,7 +108,7 @@ describe('enums', () => {
 });
 
 describe('semanticNonNull', () => {
-  test('stands at fields that are null only with an error', () => {
+  test('is on fields that are null only with an error', () => {
     const sdl = printFhirSchema({ types: ['Patient'], semanticNonNull: true });
     const schema = buildSchema(sdl);
     expect(schema.getDirective('semanticNonNull')?.args.map(({ name, type }) => `${name}: ${String(type)}`)).toEqual([

@@ -76,7 +76,7 @@ describe('parameters', () => {
     expect(await ids(args)).toEqual(found);
   });
 
-  test('numbers keep the precision they are written with', async () => {
+  test('numbers have the precision of their text', async () => {
     const query = `{
       rough: RiskAssessmentList(probability: 0.8) { id }
       fine: RiskAssessmentList(probability: 0.80) { id }
@@ -133,7 +133,7 @@ describe('variables', () => {
     ['String!', null],
     ['ResourceTypeName', { toString: 'x' }],
     ['SearchParameterName', [{}]],
-  ])('a value that is not of its type is refused: %s %j', async (type, v) => {
+  ])('a value of another type is refused: %s %j', async (type, v) => {
     const result = await clinic.ask(`query($v: ${type}) { PatientList(name: $v) { id } }`, { v });
     expect(failures(result)).toEqual([expect.stringMatching(/^invalid \(1:\d+\)$/)]);
     expect(result).not.toHaveProperty('data');
@@ -147,7 +147,7 @@ describe('variables', () => {
     ['query($v: String) { PatientList { id } }', 'Variable "$v" is never used'],
     ['query($v: Nothing) { PatientList(name: $v) { id } }', 'Unknown type "Nothing".'],
     ['query($v: Int = "x") { PatientList(_count: $v) { id } }', 'Int cannot represent non-integer value: "x"'],
-  ])('a variable that does not fit is refused: %s', async (query, message) => {
+  ])('an invalid variable is refused: %s', async (query, message) => {
     const result = await clinic.ask(query, { v: 'x' });
     expect(messages(result).join()).toContain(message);
     expect(result).not.toHaveProperty('data');
@@ -186,7 +186,7 @@ describe('order and pages', () => {
   });
 });
 
-describe('what is wrong with a search', () => {
+describe('a wrong search', () => {
   test.each([
     ['name_exact: "x"', 'Unknown argument "name_exact" on field "Query.PatientList"'],
     ['adress_city: "x"', 'Did you mean "address_city"'],
@@ -198,7 +198,7 @@ describe('what is wrong with a search', () => {
     ['_count: "2"', 'Int cannot represent non-integer value: "2"'],
     ['_count: 1.5', 'Int cannot represent non-integer value: 1.5'],
     ['name: "a", name: "b"', 'There can be only one argument named "name".'],
-  ])('is refused where it cannot be asked at all: %s', async (args, message) => {
+  ])('is refused if it is not a valid search: %s', async (args, message) => {
     const result = await clinic.ask(`{ PatientList(${args}) { id } }`);
     expect(messages(result).join()).toContain(message);
     expect(failures(result)[0]).toMatch(/^invalid \(1:\d+/);
@@ -221,13 +221,13 @@ describe('what is wrong with a search', () => {
     ['_filter: "(gender eq male"', 'invalid'],
     ['fhirpath: "name("', 'invalid'],
     ['name: ""', 'invalid'],
-  ])('makes that field null, with an error, and leaves the others alone: %s', async (args, code) => {
+  ])('makes that field null, with an error, and does not affect other fields: %s', async (args, code) => {
     const result = await clinic.ask(`{ good: PatientList(_count: 1) { id }\n  bad: PatientList(${args}) { id } }`);
     expect(result.data).toEqual({ good: [{ id: 'a' }], bad: null });
     expect(failures(result)).toEqual([`${code} at bad (2:3)`]);
   });
 
-  test('a page larger than a list may be ends the request', async () => {
+  test('with a page larger than the limit ends the request', async () => {
     const result = await clinic.ask('{ PatientList(_count: 10001) { id } }');
     expect(failures(result)).toEqual(['too-costly']);
     expect(messages(result)[0]).toContain('10000');
@@ -250,7 +250,7 @@ describe('connections', () => {
     expect(await clinic.data(query)).toEqual({ PatientConnection: expected });
   });
 
-  test('the other names, aliases and merged parts', async () => {
+  test('accept the other names, aliases and merged parts', async () => {
     const query = `{ page: PatientConnection(_count: 1) {
       n: count n2: count pageSize size: pagesize
       edges { mode score how: mode }
@@ -267,13 +267,13 @@ describe('connections', () => {
     });
   });
 
-  test('a failed one is null', async () => {
+  test('are null if they fail', async () => {
     const result = await clinic.ask('{ PatientConnection(birthdate: "soon") { count } }');
     expect(result.data).toEqual({ PatientConnection: null });
     expect(failures(result)).toEqual(['invalid at PatientConnection (1:3)']);
   });
 
-  test('errors inside have paths through the edges', async () => {
+  test('have errors with paths through the edges', async () => {
     const { ask } = await openClinic([{ resourceType: 'Observation', id: '1', subject: { reference: 'Patient/x' } }]);
     const query = '{ ObservationConnection { edges { resource { subject { resource { id } } } } } }';
     expect(failures(await ask(query))).toEqual([

@@ -31,13 +31,13 @@ describe('reads', () => {
     expect(await clinic.data(query)).toEqual({ Patient: { id: '1' } });
   });
 
-  test('a long number is the id it looks like', async () => {
+  test('a long number is accepted as an id', async () => {
     expect(await clinic.data('{ Patient(id: 12345678901234567890) { gender } }')).toEqual({
       Patient: { gender: 'other' },
     });
   });
 
-  test('all kinds of values, and null for what is absent', async () => {
+  test('all kinds of values, and null for absent values', async () => {
     const query = `{ Patient(id: 1) {
       resourceType id active gender birthDate multipleBirthInteger multipleBirthBoolean deceasedDateTime
       name { family given text period { start } }
@@ -70,7 +70,7 @@ describe('reads', () => {
     ['not an id!', 'not-found'],
     ['x'.repeat(65), 'not-found'],
     ['', 'not-found'],
-  ])('a missing one is null and an error: %j', async (id, code) => {
+  ])('a missing resource is null and an error: %j', async (id, code) => {
     const result = await clinic.ask('query($id: ID!) { Patient(id: $id) { id } }', { id });
     expect(result.data).toEqual({ Patient: null });
     expect(failures(result)).toEqual([`${code} at Patient (1:19)`]);
@@ -121,7 +121,7 @@ describe('__typename', () => {
 });
 
 describe('aliases and fragments', () => {
-  test('keys stand in the order of the document, fragments where they are spread', async () => {
+  test('keys have the order of the document, with fragments at their spread', async () => {
     const query = `{
       b: Patient(id: 1) { z: gender ...more a: id }
       a: Patient(id: 1) { ...more }
@@ -172,7 +172,7 @@ describe('aliases and fragments', () => {
     ['{ Patient(id: 1) { name } }', 'Field "name" of type "[HumanName]" must have a selection of subfields.'],
     ['{ Patient(id: 1) { id { a } } }', 'Field "id" must not have a selection since type "ID" has no subfields.'],
     ['{ Patinet(id: 1) { id } }', 'Cannot query field "Patinet" on type "Query". Did you mean "Patient"'],
-  ])('what cannot be is refused: %s', async (query, message) => {
+  ])('an impossible selection is refused: %s', async (query, message) => {
     const result = await clinic.ask(query);
     expect(messages(result)[0]).toContain(message);
     expect(failures(result)[0]).toMatch(/^invalid \(1:\d+\)$/);
@@ -218,7 +218,7 @@ describe('@skip and @include', () => {
     expect(await clinic.ask(text)).toEqual({ data: { __typename: 'Query' } });
   });
 
-  test('a selection skipped to the last field is an empty object', async () => {
+  test('a selection without remaining fields is an empty object', async () => {
     expect(await clinic.data('{ Patient(id: 1) { id @skip(if: true) } }')).toEqual({ Patient: {} });
   });
 
@@ -232,7 +232,7 @@ describe('@skip and @include', () => {
     expect(messages(result)[0]).toMatch(/^Variable "\$a" .*"Boolean!"/);
   });
 
-  test('an operation with more conditions than there could be plans', async () => {
+  test('an operation with more conditions than possible plans is refused', async () => {
     const names = Array.from({ length: 200 }, (_, index) => `v${index}`);
     const text = `query(${names.map((name) => `$${name}: Boolean!`).join(' ')}) {
       Patient(id: 1) { ${names.map((name) => `${name}: id @include(if: $${name})`).join(' ')} }
@@ -242,8 +242,8 @@ describe('@skip and @include', () => {
   });
 });
 
-describe('stored data that is not as it should be', () => {
-  test('takes a single value for a list of one; what is of another type is null and an error', async () => {
+describe('invalid stored data', () => {
+  test('uses a single value as a list; a value of another type is null and an error', async () => {
     const { ask } = await openClinic([
       {
         resourceType: 'Patient',

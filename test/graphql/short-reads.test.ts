@@ -34,7 +34,7 @@ async function microtasksOf(work: () => Promise<unknown>): Promise<number> {
 
 const ask = (over: ResourceStore) => executeFhirGraphql(QUERY, { store: over, caller });
 
-test('a resource that the store has at once is answered without waiting', async () => {
+test('a resource that the store returns synchronously is answered without waiting', async () => {
   // What takes long gives way to others, and the process may stop at any point.
   stopClock();
   // The document is known from then on.
@@ -43,7 +43,7 @@ test('a resource that the store has at once is answered without waiting', async 
   expect(await microtasksOf(() => ask(store))).toBeLessThanOrEqual(2);
 });
 
-test('a store that makes its answer later is waited for', async () => {
+test('an asynchronous answer of a store is awaited', async () => {
   const later = wrapped(async (...call) => {
     await new Promise((resolve) => setTimeout(resolve));
     return store.read(...call);
@@ -52,7 +52,7 @@ test('a store that makes its answer later is waited for', async () => {
   expect(await ask(later)).toEqual({ data: ANSWER });
 });
 
-test('what wraps a store is asked for every read, and its answer counts', async () => {
+test('a wrapper of a store is called for every read, and its answer is used', async () => {
   let reads = 0;
   const counting = wrapped((...call) => {
     reads += 1;
@@ -66,7 +66,7 @@ test('what wraps a store is asked for every read, and its answer counts', async 
   expect(await ask(hiding)).toMatchObject({ data: { Patient: null }, errors: [{ path: ['Patient'] }] });
 });
 
-test('errors of a store that answers at once are those of the field', async () => {
+test('errors of a synchronous store are errors of the field', async () => {
   const failing = wrapped(() => {
     throw new Error('broken');
   });
@@ -76,7 +76,7 @@ test('errors of a store that answers at once are those of the field', async () =
   });
 });
 
-test('a request that waits for nothing sets no timer', async () => {
+test('a request that never waits sets no timer', async () => {
   const clock = new CountingClock();
   expect((await executeBy(clock, QUERY, { store, caller })).data).toEqual(ANSWER);
   expect(clock.timers).toBe(0);
@@ -85,7 +85,7 @@ test('a request that waits for nothing sets no timer', async () => {
   expect(clock.alarms).toBe(0);
 });
 
-test('a read that takes longer than the request may is a timeout, though no timer could fire', async () => {
+test('a read that exceeds the time limit is a timeout, even if no timer could fire', async () => {
   const clock = new ManualClock();
   const slow = wrapped((...call) => {
     clock.pass(2_000);

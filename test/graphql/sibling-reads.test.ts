@@ -108,7 +108,7 @@ describe('reads that share a call', () => {
     expect(messages(result)[0]).toBe('Patient/nobody was not found');
   });
 
-  test('all fail where the call fails, and leave other types alone', async () => {
+  test('all fail if the call fails, and do not affect other types', async () => {
     const store = storeWith(clinic.store, {
       read: (keys, options) =>
         keys.some(({ type }) => type === 'Patient')
@@ -174,7 +174,7 @@ describe('access rules', () => {
     );
   });
 
-  test('hold for each of them; an unseen resource is as missing as one that is not there', async () => {
+  test('apply to each of them; an invisible resource is as missing as one that does not exist', async () => {
     const ask = async (id: string) => {
       watched.takeCalls();
       const result = await executeFhirGraphql(
@@ -210,7 +210,7 @@ const selection = fc
   )
   .map((fields) => fields.join(' '));
 
-test('siblings answer as each of them answers alone', async () => {
+test('siblings have the same answers as alone', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.tuple(fc.constantFrom(...PATIENTS, 'nobody', 'no id'), selection), { minLength: 2, maxLength: 5 }),

@@ -45,7 +45,7 @@ const SINGLE: readonly (readonly [name: string, query: string, values: readonly 
 ];
 
 describe.each(SINGLE)('argument %s in %s', (name, query, [value, second], data) => {
-  test('takes a list of one value', async () => {
+  test('accepts a list of one value', async () => {
     expect(await clinic.data(query, { v: [value] })).toEqual(data);
   });
 
@@ -56,7 +56,7 @@ describe.each(SINGLE)('argument %s in %s', (name, query, [value, second], data) 
   });
 });
 
-test('a list of two ids reads nothing, also where a sibling is read, and is explained as what fails', async () => {
+test('a list of two ids reads nothing, even next to other reads, and is explained as a failure', async () => {
   const query = 'query ($v: [ID]) { two: Patient(id: $v) { id } one: Patient(id: "b") { id } }';
   const variables = { v: ['a', 'b'] };
   counting.takeCalls();

@@ -200,13 +200,13 @@ test.each(FIXTURES)('$name', async ({ query, calls }) => {
   expect(counting.takeCalls()).toEqual(calls);
 });
 
-test('a focus is one read, and what is inside adds its own', async () => {
+test('a focus is one read, and the fields inside add their own calls', async () => {
   counting.takeCalls();
   await clinic.data('{ id ObservationList(_reference: subject) { id } }', {}, { focus: 'Patient/a' });
   expect(counting.takeCalls()).toEqual(['read Patient/a', 'reverse Observation.subject Patient/a']);
 });
 
-test('ten times the data make no more calls', async () => {
+test('ten times the data cause no more calls', async () => {
   const more = Array.from({ length: 40 }, (_, index): Sample => ({ resourceType: 'Patient', id: `x${index}` }));
   const { store, takeCalls } = countCalls(new MemoryStore());
   const { data } = await openClinic(

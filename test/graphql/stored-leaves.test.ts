@@ -23,8 +23,8 @@ const WRONG = {
   _birthDate: 'secret',
 };
 
-describe('a stored value that is not of its type', () => {
-  test('is null with an error of its own, beside which all else is answered', async () => {
+describe('a stored value of the wrong type', () => {
+  test('is null with an error of its own, and everything else is answered', async () => {
     const clinic = await openClinic([WRONG]);
     const result = await clinic.ask(
       `{ Patient(id: "w") {
@@ -94,14 +94,14 @@ describe('a stored value that is not of its type', () => {
     ['0x10', null],
     ['Infinity', null],
     ['1e999', null],
-  ])('a decimal that is written as the text %o counts as %o', async (value, counts) => {
+  ])('a decimal with the text %o counts as %o', async (value, counts) => {
     const clinic = await openClinic([{ resourceType: 'Observation', id: '1', valueQuantity: { value } }]);
     const result = await clinic.ask('{ Observation(id: "1") { valueQuantity { value } } }');
     expect(result.data).toEqual({ Observation: { valueQuantity: { value: counts } } });
     expect(failures(result)).toHaveLength(counts === null ? 1 : 0);
   });
 
-  test('is found where fields are flattened, too', async () => {
+  test('is also found if fields are flattened', async () => {
     const clinic = await openClinic([WRONG]);
     const result = await clinic.ask('{ Patient(id: "w") { name @flatten @first { family given } } }');
     expect(result.data).toEqual({ Patient: { family: null, given: ['Ann', null, null, null] } });
@@ -112,7 +112,7 @@ describe('a stored value that is not of its type', () => {
     ]);
   });
 
-  test('counts against the limit of errors', async () => {
+  test('counts in the limit of errors', async () => {
     const clinic = await openClinic([WRONG]);
     const query = '{ Patient(id: "w") { name { given } } }';
     // Two in the first name, and the second name.
@@ -134,7 +134,7 @@ const LEAVES: readonly { readonly field: string; readonly fits: (value: unknown)
   },
 ];
 
-test('a leaf is the stored value as it is, or null; null with an error exactly where it does not fit', async () => {
+test('a leaf is the stored value, or null; null with an error exactly if it does not fit', async () => {
   const number = fc.oneof(fc.integer(), fc.maxSafeInteger(), fc.double({ noNaN: true, noDefaultInfinity: true }));
   const anything = fc.oneof(
     fc.string(),

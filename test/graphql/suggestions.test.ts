@@ -6,7 +6,7 @@ async function messagesOf(query: string, dialect?: 'hl7'): Promise<readonly stri
   return found.errors.map(({ message }) => message);
 }
 
-describe('the message about a field that is not there', () => {
+describe('the message about an unknown field', () => {
   test.each([
     [
       'names every type of a choice',
@@ -112,17 +112,17 @@ describe('the message about a field that is not there', () => {
     expect(messages.length).toBeLessThanOrEqual(2);
   });
 
-  test('takes time that does not grow with a name', async () => {
+  test('takes time independent of the length of a name', async () => {
     const [message] = await messagesOf(`{ ${'create'.repeat(2000)} { id } }`);
     expect(message).toMatch(/on type "Query"\.$/);
   });
 
-  test('is not written in dialect hl7, which has choices by their base name', async () => {
+  test('is omitted in dialect hl7, which has choices by their base name', async () => {
     expect(await messagesOf('{ ObservationList { value { unit } } }', 'hl7')).toEqual([]);
   });
 });
 
-describe('the message about an argument that is not there', () => {
+describe('the message about an unknown argument', () => {
   test.each([
     ['{ PatientList(first: 10) { id } }', 'on field "Query.PatientList". Did you mean "_count"?'],
     ['{ PatientList(limit: 10) { id } }', 'Did you mean "_count"?'],
@@ -150,7 +150,7 @@ test('a list without _reference names its values', async () => {
   ]);
 });
 
-test('a fragment on the target of a reference names the field that it belongs in', async () => {
+test('a fragment on the target of a reference names the field that it belongs to', async () => {
   const hint = 'can never be of type "Patient". Did you mean "resource { ... on Patient }"?';
   expect(await messagesOf('{ ObservationList { subject { ... on Patient { gender } } } }')).toEqual([
     expect.stringContaining(hint),

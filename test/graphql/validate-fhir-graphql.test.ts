@@ -17,7 +17,7 @@ async function errorsOf(document: string, options?: GraphqlValidationOptions) {
 }
 
 describe('one document', () => {
-  test('a valid one has no errors, and its operations have their costs', async () => {
+  test('a valid document has no errors, and its operations have their costs', async () => {
     const text = `
       query One($id: ID!) { Patient(id: $id) { id } }
       query Page($first: Int = 20) { ObservationList(_count: $first, _sort: "-date") { id code { text } } }
@@ -32,7 +32,7 @@ describe('one document', () => {
     });
   });
 
-  test('a parsed one is validated too', async () => {
+  test('a parsed document is validated too', async () => {
     const { errors } = await validateFhirGraphql(parse('{ Patient(id: 1) { nothing } }'));
     expect(errors.map(({ code, locations }) => ({ code, locations }))).toEqual([
       { code: 'invalid', locations: [{ line: 1, column: 20 }] },
@@ -49,7 +49,7 @@ describe('one document', () => {
       'Cannot query field "nmae" on type "Patient".',
     ],
     ['no operation', '# nothing', 'invalid', '1:10', 'Syntax Error: Unexpected <EOF>.'],
-  ])('%s is an error with its place', async (_, document, code, place, message) => {
+  ])('%s is an error with its location', async (_, document, code, place, message) => {
     const errors = await errorsOf(document);
     expect(errors).toEqual([[code, place, expect.stringContaining(message)]]);
   });
@@ -83,7 +83,7 @@ describe('one document', () => {
       'query ($a: Boolean!) { PatientList(birthdate: "soon") @skip(if: $a) { id } }',
       '1:24',
     ],
-  ])('%s that no execution accepts is an error with its place', async (_, document, place) => {
+  ])('%s that no execution accepts is an error with its location', async (_, document, place) => {
     const errors = await errorsOf(document);
     expect(errors.map(([code, at]) => [code, at])).toEqual([['invalid', place]]);
   });
@@ -94,7 +94,7 @@ describe('one document', () => {
     expect(errors.map(([, place]) => place)).toEqual([IS_GRAPHQL_16 ? '' : '1:1']);
   });
 
-  test('what it finds in arguments is what execution answers', async () => {
+  test('its findings about arguments are those of execution', async () => {
     const context = { store: new MemoryStore(), caller: systemCaller('clinic') };
     for (const document of [
       '{ PatientList(birthdate: "yesterday") { id } }',
@@ -144,7 +144,7 @@ describe('limits', () => {
     ['queryLength', { queryLength: 10 }, nested],
     ['tokens', { tokens: 5 }, nested],
     ['fields', { fields: 2 }, nested],
-  ])('%s: a document that exceeds it by itself is an error', async (_, limits, document) => {
+  ])('%s: a document that exceeds it on its own is an error', async (_, limits, document) => {
     expect((await errorsOf(document, { limits })).map(([code]) => code)).toEqual(['too-costly']);
   });
 
@@ -187,7 +187,7 @@ describe('manifests', () => {
     expect(operations).toEqual([{ document: 'good', operation: 'query', depth: 2, leastCost: 2, estimatedCost: 4 }]);
   });
 
-  test('errors of one operation name it', async () => {
+  test('errors of an operation name it', async () => {
     const text = 'query A { PatientList(birthdate: "x") { id } } query B { PatientList { id } }';
     const { errors } = await validateFhirGraphql({ both: text });
     expect(errors.map(({ document, operation }) => [document, operation])).toEqual([['both', 'A']]);
@@ -208,7 +208,7 @@ test.each([
     ],
     'The manifest has two',
   ],
-])('what is neither a document nor a manifest is refused: %j', async (given, message) => {
+])('a value that is neither a document nor a manifest is refused: %j', async (given, message) => {
   await expect(validateFhirGraphql(given as never)).rejects.toMatchObject({
     code: 'invalid',
     message: expect.stringContaining(message) as string,
@@ -216,7 +216,7 @@ test.each([
 });
 
 test.each([{ focus: 'Nothing' }, { maxEstimatedCost: 0 }, { limits: { depht: 3 } }, { dialect: 'sql' }])(
-  'options that do not fit are refused: %j',
+  'invalid options are refused: %j',
   async (options) => {
     await expect(validateFhirGraphql('{ PatientList { id } }', options as never)).rejects.toMatchObject({
       code: 'invalid',

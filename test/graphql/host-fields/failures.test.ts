@@ -41,7 +41,7 @@ const FAILED = {
 const CIRCLE: { self?: unknown } = {};
 CIRCLE.self = CIRCLE;
 
-describe('a resolver fails its field only, and what it threw stays with the host', () => {
+describe('a resolver fails only its field, and its error stays with the host', () => {
   const SECRET = 'password of the database';
   const CASES: readonly (readonly [string, HostFields, string])[] = [
     [
@@ -138,7 +138,7 @@ describe('a resolver fails its field only, and what it threw stays with the host
     expect(reported.map((error) => (error instanceof Error ? error.message : error))).toContain(cause);
   });
 
-  test('a FhirError is for the client', async () => {
+  test('a FhirError is shown to the client', async () => {
     const { ask } = await open(
       broken(() => {
         throw new FhirError('unavailable', 'The registry is down');
@@ -153,7 +153,7 @@ describe('a resolver fails its field only, and what it threw stays with the host
     });
   });
 
-  test('one parent may fail without the others, by an Error in place of a value or by a promise', async () => {
+  test('one parent can fail without the others, by an Error as its value or by a promise', async () => {
     const fault = new FhirError('not-found', 'x');
     for (const give of [() => [fault, 2], () => [Promise.reject(fault), 2]]) {
       const { ask } = await open(broken(give));
@@ -168,7 +168,7 @@ describe('a resolver fails its field only, and what it threw stays with the host
     }
   });
 
-  test('objects whose properties throw', async () => {
+  test('objects with properties that throw', async () => {
     const value = {
       get bad(): number {
         throw new Error(SECRET);
@@ -184,7 +184,7 @@ describe('a resolver fails its field only, and what it threw stays with the host
     expect(failures(result)).toEqual(['internal at Patient.broken.bad (1:34)']);
   });
 
-  test('an item of a list fails where it stands', async () => {
+  test('an item of a list fails at its position', async () => {
     const { ask } = await open(broken(() => [[1, 'x', null], [[2]]], '[Int]'));
     const result = await ask(QUERY);
     expect(result.data).toEqual({
@@ -200,10 +200,10 @@ describe('a resolver fails its field only, and what it threw stays with the host
   });
 });
 
-describe('null where a type says `!`', () => {
+describe('null for a non-null type', () => {
   const one = (type: string, value: unknown): HostFields => broken((all) => all.map(() => value), type);
 
-  test('makes the object around it null, up to the first that may be', async () => {
+  test('makes the enclosing object null, up to the first nullable one', async () => {
     const { ask } = await open(one('Int!', null));
     const result = await ask(
       '{ PatientList { id broken } Patient(id: a) { link { other { resource { ... on Patient { broken } } } } } }',
@@ -283,7 +283,7 @@ describe('time', () => {
     expect(clock.alarms, 'timers left over').toBe(0);
   });
 
-  test('the host`s signal ends the request, and tells the resolver', async () => {
+  test('the signal of the host ends the request, and reaches the resolver', async () => {
     const clinic = await open({});
     const host = new AbortController();
     let signal: AbortSignal | undefined;
@@ -295,7 +295,7 @@ describe('time', () => {
     expect(signal!.aborted).toBe(true);
   });
 
-  test('a limit that ends the request tells resolvers that still run', async () => {
+  test('a limit that ends the request aborts resolvers that still run', async () => {
     const clinic = await open({});
     let signal: AbortSignal | undefined;
     const fields: HostFields = {
@@ -307,7 +307,7 @@ describe('time', () => {
   });
 });
 
-test('what fields cost counts in the budget, before they are called', async () => {
+test('the cost of fields counts in the budget, before they are called', async () => {
   let calls = 0;
   const fields: HostFields = {
     Patient: { dear: { type: 'Int', cost: 50, resolve: (all) => ((calls += 1), all.map(() => 1)) } },
@@ -321,7 +321,7 @@ test('what fields cost counts in the budget, before they are called', async () =
   expect(result.extensions!.cost).toMatchObject({ actual: 107, storeCalls: 1, rows: 2 });
 });
 
-test('dialect hl7 and directives reshape values of the host', async () => {
+test('dialect hl7 and directives also reshape values of the host', async () => {
   const types = 'type Part { label: String values: [Int] raw: JSON }';
   const fields: HostFields = {
     Patient: {
@@ -357,7 +357,7 @@ test('dialect hl7 and directives reshape values of the host', async () => {
   });
 });
 
-test('parents are what the caller sees, and hidden resources that the host names do not exist', async () => {
+test('parents have only visible elements, and hidden resources that the host names do not exist', async () => {
   const born = RECORDS.map((record) => ({ ...record, birthDate: '1980-01-01' }));
   const { store } = await openClinic([...born, { resourceType: 'Practitioner', id: 'dr1' }]);
   const project = { resourceType: 'Project', id: 'clinic' };

@@ -94,7 +94,7 @@ describe('a field of the host on a resource type', () => {
     expect(clinic.calls()).toEqual(['search Patient']);
   });
 
-  test('is called once for each set of arguments, and gets each parent once', async () => {
+  test('is called once for each set of arguments, and receives each parent once', async () => {
     const clinic = await open({ Patient: { year } });
     const query = `query ($n: Int = 2) {
       ObservationList { subject { resource { ... on Patient { year one: year(plus: 1) two: year(plus: $n) } } } }
@@ -117,7 +117,7 @@ describe('a field of the host on a resource type', () => {
     ]);
   });
 
-  test('stands under reverse lists, connections, in focus and behind `resource`', async () => {
+  test('works under reverse lists, connections, in focus and behind `resource`', async () => {
     const clinic = await open({
       Patient: { year },
       Observation: {
@@ -160,7 +160,7 @@ describe('a field of the host on a resource type', () => {
     expect(calls).toEqual([]);
   });
 
-  test('of `Resource` is one of every resource type', async () => {
+  test('of `Resource` is a field of every resource type', async () => {
     const clinic = await open({
       Resource: { self: { type: 'ID!', resolve: (all) => all.map(({ resourceType, id }) => `${resourceType}/${id}`) } },
     });
@@ -172,7 +172,7 @@ describe('a field of the host on a resource type', () => {
     });
   });
 
-  test('sees its parents frozen, so that it cannot change the answer', async () => {
+  test('receives frozen parents, so that it cannot change the answer', async () => {
     const clinic = await open({
       Patient: {
         spoil: {
@@ -192,7 +192,7 @@ describe('a field of the host on a resource type', () => {
   });
 });
 
-test('a field stands on data types, too', async () => {
+test('a field can be on data types, too', async () => {
   const clinic = await open({
     HumanName: {
       initial: {
@@ -207,7 +207,7 @@ test('a field stands on data types, too', async () => {
   });
 });
 
-test('root fields, own types, enums and inputs, and FHIR data types as values', async () => {
+test('root fields, custom types, enums and inputs, and FHIR data types as values', async () => {
   const types = `
     "How high" enum Band { LOW HIGH }
     type Score { value: Float! band: Band parts: [Part!] name: HumanName raw: JSON lead: Practitioner }
@@ -258,7 +258,7 @@ test('root fields, own types, enums and inputs, and FHIR data types as values', 
   expect(failures(await clinic.ask('{ score(range: {}, band: MIDDLE) { value } }'))).toEqual(['invalid (1:26)']);
 });
 
-test('references of the host are one more edge of the plan, read as the caller sees them', async () => {
+test('references of the host are one more edge of the plan, with the rights of the caller', async () => {
   const clinic = await open({
     Patient: {
       latest: {

@@ -51,7 +51,7 @@ async function open(fields: HostFields, types?: string): Promise<Clinic & { read
 }
 
 describe('a field of Mutation with writes', () => {
-  test('joins the one commit of its document, in its order, with ids that its writes share', async () => {
+  test('joins the single commit of its document, in its order, with ids that its writes share', async () => {
     const { data, commits } = await open({ Mutation: { admit } });
     const answer = await data(`mutation {
       OrganizationCreate(res: { name: "North" }) { name }
@@ -68,7 +68,7 @@ describe('a field of Mutation with writes', () => {
     expect(commits()).toBe(1);
   });
 
-  test('is undone with all others, whichever fails', async () => {
+  test('is undone with all others, if any fails', async () => {
     const { ask, data, commits } = await open({
       Mutation: { admit, ...given([{ interaction: 'delete', type: 'Patient', id: 'none' }]).Mutation },
     });
@@ -87,7 +87,7 @@ describe('a field of Mutation with writes', () => {
     });
   });
 
-  test('chooses its value from the outcomes, and all interactions may be used', async () => {
+  test('computes its value from the outcomes, and can use all interactions', async () => {
     const { data } = await open(
       {
         Mutation: {
@@ -125,7 +125,7 @@ describe('a field of Mutation with writes', () => {
     });
   });
 
-  test('a field that fails or gives no writes prevents the commit', async () => {
+  test('that fails or returns no writes prevents the commit', async () => {
     const cause: unknown[] = [];
     for (const [fields, code] of [
       [
@@ -174,7 +174,7 @@ describe('a field of Mutation with writes', () => {
     expect(cause).toHaveLength(3);
   });
 
-  test('ids that a client chose are not taken for new ones', async () => {
+  test('does not treat ids that a client chose as new ids', async () => {
     const { data } = await open({
       Mutation: {
         admit: {
@@ -188,7 +188,7 @@ describe('a field of Mutation with writes', () => {
     expect(admit.id).not.toBe('mine');
   });
 
-  test('counts its writes in the limit, and records them', async () => {
+  test('counts its writes in the limit, and audits them', async () => {
     const { ask, data } = await open({ Mutation: { admit } });
     const mutation = 'mutation { admit(family: "Adler") { id } PatientDelete(id: "old") }';
     expect(failures(await ask(mutation, {}, { limits: { writes: 2 } }))).toEqual(['too-costly']);
@@ -211,7 +211,7 @@ describe('a field of Mutation with resolve', () => {
     },
   };
 
-  test('stands alone, and is refused beside others before anything is done', async () => {
+  test('must be alone, and is refused with others before anything is done', async () => {
     const { ask, data, commits } = await open(notify);
     expect(await data('mutation { __typename notify(id: "old") { active } }')).toEqual({
       __typename: 'Mutation',
@@ -244,14 +244,14 @@ describe('a field of Mutation with resolve', () => {
     ).toEqual({ notify: { id: 'old' } });
   });
 
-  test('is refused where a request may only read', async () => {
+  test('is refused if a request can only read', async () => {
     const { ask } = await open(notify);
     sent.length = 0;
     expect(failures(await ask('mutation { notify(id: "old") { id } }', {}, { readonly: true }))).toEqual(['forbidden']);
     expect(sent).toEqual([]);
   });
 
-  test('that takes too long may have done its work, and says so', async () => {
+  test('that takes too long can have done its work, and the error says so', async () => {
     const { ask } = await open({
       Mutation: { slow: { type: 'Boolean', timeout: 1, resolve: () => new Promise(() => undefined) } },
     });
@@ -262,7 +262,7 @@ describe('a field of Mutation with resolve', () => {
     });
   });
 
-  test('errors after it say that it was done', async () => {
+  test('errors after it report that its work was done', async () => {
     const { ask } = await open({ Mutation: { wrong: { type: 'Int', resolve: () => 'x' } } });
     expect(await ask('mutation { wrong }')).toMatchObject({
       errors: [{ extensions: { code: 'internal', details: { written: true } } }],

@@ -115,7 +115,7 @@ function nested(depth: number): fc.Arbitrary<Part> {
   );
 }
 
-test('random queries with fields of the host answer as a naive evaluation, with a store call per edge of the plan', async () => {
+test('random queries with fields of the host equal a naive evaluation, with a store call per edge of the plan', async () => {
   const counting = countCalls(new MemoryStore());
   await openClinic(PATIENTS, counting.store);
   const service = createFhirGraphql({ store: counting.store, fields });

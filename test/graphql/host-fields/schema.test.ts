@@ -51,7 +51,7 @@ test('the SDL has fields, types, arguments, defaults, descriptions and deprecati
   }
 });
 
-describe('what does not fit is refused when the service is made, with its place', () => {
+describe('an invalid definition is refused when the service is created, with its location', () => {
   test.each<[fields: unknown, types: string | undefined, message: string]>([
     [
       { Patiend: { a: { type: 'Int', resolve } } },
@@ -183,7 +183,7 @@ describe('what does not fit is refused when the service is made, with its place'
   });
 });
 
-test('services with different fields over one store do not mix', async () => {
+test('services with different fields over one store are independent', async () => {
   const field = (value: number) => ({ Query: { n: { type: 'Int', resolve: () => value } } });
   const services = [field(1), field(2)].map((fields) => createFhirGraphql({ store, fields }));
   for (let round = 0; round < 2; round += 1) {
@@ -194,7 +194,7 @@ test('services with different fields over one store do not mix', async () => {
   }
 });
 
-test('the model of a service has the definitions of its store in everything', () => {
+test('the model of a service has all definitions of its store', () => {
   const model = new ServiceModel(R4, { fields: new Map(), types: new Map() }, false);
   const own = Object.getOwnPropertyNames(ServiceModel.prototype).sort();
   expect(own).toEqual(Object.getOwnPropertyNames(FhirModel.prototype).sort());

@@ -13,7 +13,7 @@ beforeAll(async () => {
   store = await openHostileClinic();
 });
 
-test('names tell the attacks apart, of which there are more than enough', () => {
+test('every attack has a distinct name, and there are enough attacks', () => {
   const names = new Set(HOSTILE_DOCUMENTS.map(({ name }) => name));
   expect(names.size).toBe(HOSTILE_DOCUMENTS.length);
   expect(names.size).toBeGreaterThanOrEqual(60);

@@ -42,7 +42,7 @@ async function stored(mutation: string, variables = {}): Promise<unknown> {
   return content;
 }
 
-describe('a resource is stored as it was sent', () => {
+describe('a resource is stored as sent', () => {
   test('as a literal', async () => {
     expect(await stored(`mutation { PatientUpdate(id: "p", res: ${LITERAL}) { id } }`)).toEqual(WHOLE);
   });
@@ -78,7 +78,7 @@ describe('a resource is stored as it was sent', () => {
     });
   });
 
-  test('with single values as lists, tokens as text, and without nulls', async () => {
+  test('with single values for lists, tokens for strings, and without nulls', async () => {
     const literal = '{ name: { family: "Hill", given: Ann }, gender: female, birthDate: null, telecom: null }';
     const expected = { resourceType: 'Patient', name: [{ family: 'Hill', given: ['Ann'] }], gender: 'female' };
     expect(await stored(`mutation { PatientUpdate(id: "p", res: ${literal}) { id } }`)).toEqual(expected);
@@ -92,7 +92,7 @@ describe('a resource is stored as it was sent', () => {
     expect(await stored(mutation, { name })).toEqual(expected);
   });
 
-  test('with its order kept', async () => {
+  test('in the same order', async () => {
     const content = await stored(
       `mutation { PatientUpdate(id: "p", res: { gender: male, active: true, name: [] }) { id } }`.replace(
         ', name: []',
@@ -103,7 +103,7 @@ describe('a resource is stored as it was sent', () => {
   });
 });
 
-describe('what does not fit is refused, without a word of its content', () => {
+describe('an invalid value is refused, without any of its content', () => {
   test.each([
     ['{ nam: "Secret" }', 'Field "nam" is not defined by type "PatientInput". Did you mean "name"?'],
     ['{ name: [{ famly: "Secret" }] }', 'Field "famly" is not defined by type "HumanNameInput". Did you mean "family"'],
@@ -168,14 +168,14 @@ describe('what does not fit is refused, without a word of its content', () => {
     ['$v: PatientInput', '$v'],
     ['$v: Patient!', '$v'],
     ['$v: JSON!', '$v'],
-  ])('a variable %s cannot stand in %s', async (declared, res) => {
+  ])('a variable %s cannot be used in %s', async (declared, res) => {
     const clinic = await openClinic(new MemoryStore());
     const result = await clinic.ask(`mutation (${declared}) { PatientCreate(res: ${res}) { id } }`, { v: null });
     expect(failures(result)[0]).toMatch(/^invalid \(/);
     expect(result).not.toHaveProperty('data');
   });
 
-  test('a value that nests without an end', async () => {
+  test('a value that nests without limit', async () => {
     const clinic = await openClinic(new MemoryStore());
     let extension: object = { url: 'x' };
     for (let depth = 0; depth < 100_000; depth += 1) extension = { url: 'x', extension: [extension] };
@@ -198,7 +198,7 @@ describe('what does not fit is refused, without a word of its content', () => {
     expect(messages(refused)).toEqual([expect.stringContaining('nests deeper than 100 levels')]);
   });
 
-  test('a thousand faults are told by the first of them', async () => {
+  test('a thousand errors are reported by the first of them', async () => {
     const clinic = await openClinic(new MemoryStore());
     const name = Array.from({ length: 1000 }, () => ({ famly: 'x' }));
     const result = await clinic.ask('mutation ($res: PatientInput!) { PatientCreate(res: $res) { id } }', {
@@ -207,7 +207,7 @@ describe('what does not fit is refused, without a word of its content', () => {
     expect(result.errors).toHaveLength(20);
   });
 
-  test('JSON that reaches into prototypes does nothing', async () => {
+  test('JSON that names prototypes does nothing', async () => {
     const clinic = await openClinic(new MemoryStore());
     const literal = '{ contained: [{ resourceType: "Basic", __proto__: { polluted: true } }] }';
     const result = await clinic.ask(`mutation { PatientCreate(res: ${literal}) { id } }`);
@@ -217,7 +217,7 @@ describe('what does not fit is refused, without a word of its content', () => {
 });
 
 describe('the input types', () => {
-  test('have names of their own, which lead back to what they are for', () => {
+  test('have names of their own, derived from their types', () => {
     expect(inputTypeName(R4, 'HumanName')).toBe('HumanNameInput');
     expect(inputTypeName(R4, 'PatientContact')).toBe('PatientContactInput');
     expect(inputTypeName(R4, 'Task')).toBe('TaskResourceInput');
@@ -229,7 +229,7 @@ describe('the input types', () => {
     }
   });
 
-  test('the types whose names were taken can be written too', async () => {
+  test('types with names that were taken can be written too', async () => {
     const clinic = await openClinic(new MemoryStore());
     const task = '{ status: requested, intent: order, input: { type: { text: "x" }, valueString: "y" } }';
     expect(await clinic.data(`mutation { TaskUpdate(id: t, res: ${task}) { id input { valueString } } }`)).toEqual({

@@ -13,7 +13,7 @@ import { openClinic } from './harness.js';
 const UPDATE = 'mutation { PatientUpdate(id: "p", res: { active: true }) { id } }';
 
 describe('limits of mutations', () => {
-  test('as many writes as allowed, and not one more', async () => {
+  test('allow the given number of writes, and refuse one more', async () => {
     const clinic = await openClinic(new MemoryStore());
     const mutation = (count: number) =>
       `mutation { ${Array.from({ length: count }, (_, index) => `w${index}: PatientCreate(res: {}) { id }`).join(' ')} }`;
@@ -26,7 +26,7 @@ describe('limits of mutations', () => {
     expect(failures(await clinic.ask(mutation(3), {}, { limits: { writes: 2 } }))).toEqual(['too-costly']);
   });
 
-  test('the store is called once for all writes, and once for all that is patched', async () => {
+  test('call the store once for all writes, and once for all patched resources', async () => {
     const clinic = await openClinic(new MemoryStore());
     const calls: string[] = [];
     const { store } = clinic;
@@ -50,7 +50,7 @@ describe('limits of mutations', () => {
     expect(calls).toEqual(['read Patient/a Patient/b', 'read Project/clinic', 'commit 3']);
   });
 
-  test('a mutation that is too costly to plan writes nothing', async () => {
+  test('let a mutation that is too costly to plan write nothing', async () => {
     const clinic = await openClinic(new MemoryStore());
     const mutation = 'mutation { PatientUpdate(id: "p", res: {}) { generalPractitioner { resource { id } } } }';
     expect(failures(await clinic.ask(mutation, {}, { limits: { depth: 2 } }))).toEqual(['too-costly']);
@@ -62,7 +62,7 @@ describe('limits of mutations', () => {
     'PatientCreate(ifNoneExist: "_id=none", res: {}) { id name { family } }',
     'PatientUpdate(id: "p", res: {}) { id ObservationList(_reference: subject, _count: 2) { id } }',
     'a: PatientUpdate(id: "p", res: {}) { id } b: PatientPatch(id: "p", patch: []) { id } c: PatientDelete(id: "p")',
-  ])('costs no more than estimated: %s', async (fields) => {
+  ])('costs no more than the estimate: %s', async (fields) => {
     const clinic = await openClinic(new MemoryStore());
     const { data, extensions } = await clinic.ask(`mutation { ${fields} }`, {}, { reportCost: true });
     expect(data).toBeDefined();
@@ -70,7 +70,7 @@ describe('limits of mutations', () => {
     expect(extensions!.cost!.estimated).toBeGreaterThanOrEqual(extensions!.cost!.actual);
   });
 
-  test('an answer that costs too much after the commit says that it was written', async () => {
+  test('an answer that costs too much after the commit reports that it was written', async () => {
     const clinic = await openClinic(new MemoryStore());
     const mutation = 'mutation { PatientUpdate(id: "p", res: {}) { ObservationList(_reference: subject) { id } } }';
     const result = await clinic.ask(mutation, {}, { limits: { storeCalls: 1 } });
@@ -80,7 +80,7 @@ describe('limits of mutations', () => {
   });
 });
 
-describe('a mutation that is ended early', () => {
+describe('a mutation that is aborted', () => {
   test('before the commit writes nothing', async () => {
     const clinic = await openClinic(new MemoryStore());
     const result = await clinic.ask(UPDATE, {}, { signal: AbortSignal.abort() });
@@ -89,7 +89,7 @@ describe('a mutation that is ended early', () => {
     expect(await clinic.ids('Patient')).toEqual([]);
   });
 
-  test('during a commit that stops says nothing was written', async () => {
+  test('during a commit that stops reports that nothing was written', async () => {
     const clinic = await openClinic(new MemoryStore());
     const controller = new AbortController();
     const store = storeWith(clinic.store, {
@@ -104,7 +104,7 @@ describe('a mutation that is ended early', () => {
     expect(result.errors![0]!.extensions.details ?? {}).not.toHaveProperty('written');
   });
 
-  test('during a commit that takes place all the same says that it was written', async () => {
+  test('during a commit that succeeds anyway reports that it was written', async () => {
     const clinic = await openClinic(new MemoryStore());
     const controller = new AbortController();
     const store = storeWith(clinic.store, {
@@ -121,7 +121,7 @@ describe('a mutation that is ended early', () => {
     expect(await clinic.ids('Patient')).toEqual(['p']);
   });
 
-  test('during a commit that never ends says that nobody knows, but before the commit that nothing was written', async () => {
+  test('during a commit that never ends reports an unknown result, but before the commit that nothing was written', async () => {
     const clinic = await openClinic(new MemoryStore());
     const commits: unknown[] = [];
     /** A store of which one method never answers; the request is over at 20 ms, and a second later nobody waits. */
@@ -149,7 +149,7 @@ describe('a mutation that is ended early', () => {
     expect([nothing.code, nothing.details, commits]).toEqual(['too-costly', limit, []]);
   });
 
-  test('during what the store decides before a commit keeps the store from writing later', async () => {
+  test('during a decision before a commit prevents the store from writing later', async () => {
     const clinic = await openClinic(new MemoryStore());
     const controller = new AbortController();
     const store = storeWith(clinic.store, {
@@ -165,7 +165,7 @@ describe('a mutation that is ended early', () => {
     expect(await clinic.ids('Patient')).toEqual([]);
   });
 
-  test('during a commit that the store gives up in doubt says that nobody knows', async () => {
+  test('during a commit that the store abandons in doubt reports an unknown result', async () => {
     const clinic = await openClinic(new MemoryStore());
     const controller = new AbortController();
     const store = storeWith(clinic.store, {
@@ -180,7 +180,7 @@ describe('a mutation that is ended early', () => {
   });
 });
 
-describe('what a request would do', () => {
+describe('the planned writes of a request', () => {
   const both = 'query Q { PatientList { id } } mutation M { PatientDelete(id: 1) }';
   test.each([
     ['{ PatientList { id } }', undefined, 'query'],

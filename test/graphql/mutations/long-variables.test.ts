@@ -41,7 +41,7 @@ const OBSERVATION = fc.record(
   { requiredKeys: [] },
 );
 
-test('input that is read in parts is the same, with the same faults', () => {
+test('input that is read in parts gives the same values and the same errors', () => {
   const place = { type: 'ObservationInput', array: false };
   let faulty = 0;
   fc.assert(
@@ -77,7 +77,7 @@ test('long variables are measured and read in turns with other work', async () =
   expect(next.mock.calls.length).toBeGreaterThan(100 + 300);
 });
 
-test('a short part of variables that are long leaves no turn to other work', async () => {
+test('a short part of long variables does not yield to other work', async () => {
   PACE.turnMs = 0;
   const next = vi.spyOn(Pace.prototype, 'next');
   const { errors } = await clinic.ask(CREATE, { res: observation([{ colour: 'red' }]), unused: manyComponents });
@@ -96,7 +96,7 @@ test('a long argument of a mutation is read in turns with other work', async () 
   expect(turns).toBeGreaterThan(300);
 });
 
-test('the limits hold in variables that are measured in parts', async () => {
+test('the limits apply to variables that are measured in parts', async () => {
   Object.assign(PARTS, { long: 5, size: 5 });
   let deep: object = {};
   for (let level = 0; level < 200; level++) deep = { deep };
@@ -117,7 +117,7 @@ test('the limits hold in variables that are measured in parts', async () => {
   expect(await refused({ many: Array<number>(50).fill(0), ['x'.repeat(10_000)]: 1 })).toContain('more than 10000');
 });
 
-test('a request has at most 10,000 variables, and an object of a resource as many names', async () => {
+test('a request has at most 10,000 variables, and an object of a resource at most as many names', async () => {
   const many = (count: number): object => Object.fromEntries(Array.from({ length: count }, (_, n) => [`u${n}`, 1]));
   const ask = async (count: number): Promise<unknown> => {
     const { errors } = await clinic.ask('{ PatientList { id } }', { ...many(count) });

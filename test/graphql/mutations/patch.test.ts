@@ -103,13 +103,13 @@ overStores('patches', (open) => {
       'Field "pth" is not defined by type "PatchOperation". Did you mean "path"?',
     ],
     ['"add"', 'Expected an object of type "PatchOperation".'],
-  ])('that is none is an error of the document: %s', async (patch, message) => {
+  ])('that is invalid is an error of the document: %s', async (patch, message) => {
     const { result } = await patched(patch);
     expect(messages(result)).toEqual([message]);
     expect(result).not.toHaveProperty('data');
   });
 
-  test('of another version than ifMatch names, or of what is not there', async () => {
+  test('of another version than ifMatch names, or of a missing resource, is refused', async () => {
     const clinic = await openClinic(open());
     await clinic.trusted.update({ resourceType: 'Patient', id: 'p' });
     const patch = 'patch: { op: add, path: "/active", value: true }';

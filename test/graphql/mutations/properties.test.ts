@@ -91,7 +91,7 @@ test.each(TYPES)('a %s is stored the same by the repository, by a variable and b
 });
 
 describe('real resources', () => {
-  test('are what their input types take, as they are', () => {
+  test('are accepted by their input types, unchanged', () => {
     const bundles = [
       ...syntheaBundles(IS_WHOLE ? 26 : 6),
       sharedJson<ReturnType<typeof syntheaBundles>[number]>('corpus/supplement.json'),

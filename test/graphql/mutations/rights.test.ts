@@ -28,7 +28,7 @@ overStores('mutations under a caller’s rights', (open) => {
     'PatientDelete(id: "p")',
   ];
 
-  test.each(FIELDS)('who may only read is refused: %s', async (field) => {
+  test.each(FIELDS)('a caller who can only read is refused: %s', async (field) => {
     const { clinic, ask } = await memberOf([{ resourceType: 'Patient', readonly: true }]);
     const name = field.slice(0, field.indexOf('('));
     expect(failures(await ask(`mutation { ${field} }`))).toEqual([`forbidden at ${name} (1:12)`]);
@@ -36,7 +36,7 @@ overStores('mutations under a caller’s rights', (open) => {
     expect(await clinic.trusted.read('Patient', 'p')).toMatchObject({ meta: { versionId: '1' } });
   });
 
-  test.each(FIELDS.slice(1))('what the caller cannot see is not there: %s', async (field) => {
+  test.each(FIELDS.slice(1))('an invisible resource is missing: %s', async (field) => {
     const { clinic, ask } = await memberOf([{ resourceType: 'Patient', criteria: 'Patient?gender=female' }]);
     const name = field.slice(0, field.indexOf('('));
     const unseen = await ask(`mutation { ${field.replace('"p"', '"other"')} }`);
@@ -46,7 +46,7 @@ overStores('mutations under a caller’s rights', (open) => {
     expect(await clinic.trusted.read('Patient', 'other')).toMatchObject({ meta: { versionId: '1' } });
   });
 
-  test('a resource outside the criteria cannot be written, and takes the rest of the document with it', async () => {
+  test('a resource outside the criteria cannot be written, and fails the rest of the document', async () => {
     const { clinic, ask } = await memberOf([{ resourceType: 'Patient', criteria: 'Patient?gender=female' }]);
     const result = await ask(`mutation {
   a: PatientUpdate(id: "p", res: { gender: female, active: true }) { active }
@@ -80,7 +80,7 @@ overStores('mutations under a caller’s rights', (open) => {
     expect(failures(tested)).toEqual(['unprocessable at PatientPatch (1:12)']);
   });
 
-  test('what was written but may not be read is null, without an error', async () => {
+  test('a written resource that the caller cannot read is null, without an error', async () => {
     const { clinic, ask } = await memberOf([{ resourceType: 'Observation', interaction: ['create'] }]);
     expect(await ask('mutation { ObservationCreate(res: { status: final }) { id status } }')).toEqual({
       data: { ObservationCreate: null },
@@ -88,7 +88,7 @@ overStores('mutations under a caller’s rights', (open) => {
     expect(await clinic.ids('Observation')).toHaveLength(1);
   });
 
-  test('ifNoneExist finds what the caller sees, and nothing else', async () => {
+  test('ifNoneExist finds only resources that the caller sees', async () => {
     const { clinic, ask } = await memberOf([{ resourceType: 'Patient', criteria: 'Patient?gender=female' }]);
     const create = (id: string) =>
       ask(`mutation { PatientCreate(ifNoneExist: "_id=${id}", res: { gender: female }) { id } }`);
@@ -98,13 +98,13 @@ overStores('mutations under a caller’s rights', (open) => {
     expect(await clinic.ids('Patient')).toHaveLength(3);
   });
 
-  test('only who sees all of a type may choose the ids of new ones', async () => {
+  test('only callers who see all of a type can choose the ids of new resources', async () => {
     const { ask } = await memberOf([{ resourceType: 'Patient', criteria: 'Patient?gender=female' }]);
     const result = await ask('mutation { PatientUpdate(id: "new", res: { gender: female }) { id } }');
     expect(failures(result)).toEqual(['not-found at PatientUpdate (1:12)']);
   });
 
-  test('the profile of a member stays', async () => {
+  test('the profile of a member cannot be deleted', async () => {
     const { clinic, caller } = await memberOf([{ resourceType: 'Practitioner' }]);
     const id = caller.profile.split('/')[1]!;
     const result = await clinic.ask(`mutation { PractitionerDelete(id: "${id}") }`);
@@ -121,7 +121,7 @@ overStores('mutations under a caller’s rights', (open) => {
 
   describe('in a project with strictMode', () => {
     test.each(['PatientCreate(res: RES) { id }', 'PatientUpdate(id: "p", res: RES) { id }'])(
-      'what breaks the definitions is refused, with a place for each finding: %s',
+      'a resource that breaks the definitions is refused, with a location for each finding: %s',
       async (field) => {
         const { clinic, ask } = await memberOf(undefined, true);
         const result = await ask(
@@ -141,7 +141,7 @@ overStores('mutations under a caller’s rights', (open) => {
       },
     );
 
-    test('a patch that breaks them is refused', async () => {
+    test('a patch that breaks the definitions is refused', async () => {
       const { ask } = await memberOf(undefined, true);
       const result = await ask(
         'mutation { PatientPatch(id: "p", patch: { op: replace, path: "/gender", value: "unclear" }) { id } }',
@@ -152,7 +152,7 @@ overStores('mutations under a caller’s rights', (open) => {
   });
 
   describe('the audit trail', () => {
-    test('tells each resource that was written, with its version, and how it ended', async () => {
+    test('names each written resource, with its version and the outcome', async () => {
       const { clinic, ask } = await memberOf([{ resourceType: 'Patient' }, { resourceType: 'Observation' }]);
       const records: AuditRecord[] = [];
       const audit = (record: AuditRecord): void => void records.push(record);
@@ -185,7 +185,7 @@ overStores('mutations under a caller’s rights', (open) => {
       expect(await codeOf(clinic.trusted.read('Patient', 'other'))).toBe('gone');
     });
 
-    test('tells what was meant to be written where nothing was', async () => {
+    test('names the planned writes if nothing was written', async () => {
       const { ask } = await memberOf([{ resourceType: 'Patient', readonly: true }]);
       const records: AuditRecord[] = [];
       const audit = (record: AuditRecord): void => void records.push(record);
@@ -202,7 +202,7 @@ overStores('mutations under a caller’s rights', (open) => {
     });
   });
 
-  test('messages of errors tell nothing of what was sent', async () => {
+  test('messages of errors contain nothing that was sent', async () => {
     const { ask } = await memberOf([{ resourceType: 'Patient', criteria: 'Patient?gender=female' }]);
     const result = await ask('mutation { PatientCreate(res: { name: { family: "Verysecret" } }) { id } }');
     expect(messages(result).join()).not.toContain('Verysecret');

@@ -7,7 +7,7 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{1
 
 overStores('mutations', (open) => {
   describe('create', () => {
-    test('stores a resource under an id of the service, and gives it back', async () => {
+    test('stores a resource under an id of the service, and returns it', async () => {
       const clinic = await openClinic(open());
       const data = (await clinic.data(
         'mutation { PatientCreate(res: { id: "mine", name: [{ family: "Hill" }] }) { __typename resourceType id name { family } meta { versionId } } }',
@@ -22,7 +22,7 @@ overStores('mutations', (open) => {
       expect(await clinic.ids('Patient')).toEqual([data.PatientCreate.id]);
     });
 
-    test('gives what ifNoneExist finds, and stores nothing then', async () => {
+    test('returns the resource that ifNoneExist finds, and then stores nothing', async () => {
       const clinic = await openClinic(open());
       const mutation = `mutation ($search: String) {
         PatientCreate(ifNoneExist: $search, res: { identifier: { system: "urn:mrn", value: "1" }, active: true }) { id active }
@@ -34,7 +34,7 @@ overStores('mutations', (open) => {
       expect(await clinic.ids('Patient')).toHaveLength(1);
     });
 
-    test('is refused where several resources match ifNoneExist, or where it says nothing', async () => {
+    test('is refused if several resources match ifNoneExist, or if it is empty', async () => {
       const clinic = await openClinic(open());
       for (const id of ['a', 'b']) await clinic.trusted.update({ resourceType: 'Patient', id, gender: 'other' });
       const create = (search: string) =>
@@ -45,7 +45,7 @@ overStores('mutations', (open) => {
       expect(await clinic.ids('Patient')).toEqual(['a', 'b']);
     });
 
-    test('of the same condition twice in one document stores one resource', async () => {
+    test('with the same condition twice in one document stores one resource', async () => {
       const clinic = await openClinic(open());
       const create = `PatientCreate(ifNoneExist: "identifier=7", res: { identifier: { value: "7" } }) { id }`;
       const data = (await clinic.data(`mutation { a: ${create} b: ${create} }`)) as {
@@ -58,7 +58,7 @@ overStores('mutations', (open) => {
   });
 
   describe('update', () => {
-    test('stores the resource as a whole, the first time too', async () => {
+    test('stores the resource as a whole, even the first time', async () => {
       const clinic = await openClinic(open());
       const update = (res: string) =>
         clinic.data(`mutation { PatientUpdate(id: "p", res: ${res}) { id active gender meta { versionId } } }`);
@@ -89,7 +89,7 @@ overStores('mutations', (open) => {
     test.each([
       ['{ id: "q" }', 'The Patient in argument "res" has another id than argument "id"'],
       ['{ resourceType: "Group" }', 'Argument "res" must be a Patient; its resourceType names something else'],
-    ])('is refused where the resource contradicts it: %s', async (res, message) => {
+    ])('is refused if the resource contradicts it: %s', async (res, message) => {
       const clinic = await openClinic(open());
       const result = await clinic.ask(`mutation { PatientUpdate(id: "p", res: ${res}) { id } }`);
       expect(messages(result)).toEqual([message]);
@@ -97,7 +97,7 @@ overStores('mutations', (open) => {
       expect(await clinic.ids('Patient')).toEqual([]);
     });
 
-    test('is refused under an id that is none', async () => {
+    test('is refused under an invalid id', async () => {
       const clinic = await openClinic(open());
       const result = await clinic.ask('mutation { PatientUpdate(id: "no id", res: {}) { id } }');
       expect(failures(result)).toEqual(['invalid at PatientUpdate (1:12)']);
@@ -106,7 +106,7 @@ overStores('mutations', (open) => {
 
   describe('delete', () => {
     test.each(['PatientDelete(id: "p") { id }', 'PatientDelete(id: "p")', 'PatientDelete(id: p, ifMatch: "1")'])(
-      'gives null: %s',
+      'returns null: %s',
       async (field) => {
         const clinic = await openClinic(open());
         await clinic.trusted.update({ resourceType: 'Patient', id: 'p' });
@@ -117,7 +117,7 @@ overStores('mutations', (open) => {
       },
     );
 
-    test('of what never was, or of another version, is refused', async () => {
+    test('of a resource that never existed, or of another version, is refused', async () => {
       const clinic = await openClinic(open());
       await clinic.trusted.update({ resourceType: 'Patient', id: 'p' });
       const result = await clinic.ask('mutation { PatientDelete(id: "never") }');
@@ -128,7 +128,7 @@ overStores('mutations', (open) => {
     });
   });
 
-  describe('one document is one unit of work', () => {
+  describe('one document is one transaction', () => {
     test('in the order of its fields, through fragments and conditions', async () => {
       const clinic = await openClinic(open());
       const data = await clinic.data(
@@ -161,7 +161,7 @@ overStores('mutations', (open) => {
       ],
       ['a deletion of nothing', 'PatientDelete(id: "never")', 'not-found'],
       ['a resource of another type', 'PatientCreate(res: { resourceType: Group }) { id }', 'invalid'],
-    ])('that leaves nothing behind when its second field is %s', async (_, field, code) => {
+    ])('that has no effect if its second field is %s', async (_, field, code) => {
       const clinic = await openClinic(open());
       await clinic.trusted.update({ resourceType: 'Patient', id: 'old' });
       const result = await clinic.ask(`mutation {
@@ -177,7 +177,7 @@ overStores('mutations', (open) => {
       expect(await clinic.ids('Observation')).toEqual([]);
     });
 
-    test('whose selections see the end of it', async () => {
+    test('with selections that see its final state', async () => {
       const clinic = await openClinic(open());
       const data = await clinic.data(`mutation {
         PatientUpdate(id: "p", res: { active: true }) {
@@ -198,7 +198,7 @@ overStores('mutations', (open) => {
       });
     });
 
-    test('whose errors tell when they came after it was done', async () => {
+    test('with errors that say whether they came after the commit', async () => {
       const clinic = await openClinic(open());
       const mutation =
         'mutation { ObservationUpdate(id: "o", res: { status: final, subject: { reference: "Patient/none" } }) { id subject { resource { id } } } }';
@@ -214,7 +214,7 @@ overStores('mutations', (open) => {
   });
 
   describe('in dialect hl7', () => {
-    test('absent values are omitted, and fields with one key are all carried out', async () => {
+    test('absent values are omitted, and all fields with the same key are executed', async () => {
       const clinic = await openClinic(open());
       const result = await clinic.ask(
         `mutation {
@@ -235,7 +235,7 @@ overStores('mutations', (open) => {
       });
     });
 
-    test('a field that fails fails the request, and nothing is written', async () => {
+    test('a failed field fails the request, and nothing is written', async () => {
       const clinic = await openClinic(open());
       const result = await clinic.ask(
         'mutation { a: PatientUpdate(id: p, res: {}) { id } b: PatientDelete(id: never) }',
@@ -248,7 +248,7 @@ overStores('mutations', (open) => {
     });
   });
 
-  describe('what only reads can never write', () => {
+  describe('a read-only request can never write', () => {
     test.each([
       'query { PatientCreate(res: {}) { id } }',
       '{ PatientDelete(id: "p") { id } }',
@@ -269,7 +269,7 @@ overStores('mutations', (open) => {
       expect(await clinic.ids('Patient')).toEqual(['p']);
     });
 
-    test('the operation that is not named is not carried out', async () => {
+    test('an operation that is not named is not executed', async () => {
       const clinic = await openClinic(open());
       const document = 'query Q { PatientList { id } } mutation M { PatientUpdate(id: p, res: {}) { id } }';
       expect(await clinic.data(document, {}, { operationName: 'Q' })).toEqual({ PatientList: [] });
