@@ -62,7 +62,7 @@ describe.each(HOSTS)('%s', (_, start) => {
     expect(about.body).toEqual({ data: { name: [{ family: 'Stone' }] } });
   });
 
-  test('negotiates the media type, and gives each its status', async () => {
+  test('negotiates the media type, with a status for each', async () => {
     const newer = { accept: 'application/graphql-response+json, application/json;q=0.9' };
     const wrong = { body: { query: '{ nothing }' } };
     const legacy = await call('POST', '/fhir/R4/$graphql', wrong);
@@ -80,7 +80,7 @@ describe.each(HOSTS)('%s', (_, start) => {
     expect([partial.status, (partial.body as { data: unknown }).data]).toEqual([200, { Patient: null }]);
   });
 
-  test('asks who is there', async () => {
+  test('answers who the caller is', async () => {
     const query = { body: { query: '{ PatientList { id } }' } };
     const nobody = await call('POST', '/fhir/R4/$graphql', { ...query, token: null });
     expect([nobody.status, nobody.body]).toEqual([401, outcome('A bearer token is needed', 'login')]);
@@ -166,7 +166,7 @@ describe.each(HOSTS)('%s', (_, start) => {
     expect((await graphql('{ PatientConnection { count } }')).body).toEqual(before.body);
   });
 
-  test('refuses what is not a request', async () => {
+  test('refuses invalid requests', async () => {
     const send = (body: unknown, headers: object = {}): ReturnType<typeof call> =>
       call('POST', '/fhir/R4/$graphql', { body, headers });
     expect([
@@ -192,7 +192,7 @@ describe.each(HOSTS)('%s', (_, start) => {
     expect((await send({ query: `{ ${'a'.repeat(6_000_000)} }` })).status).toBe(413);
   });
 
-  test('tells nothing of an internal fault', async () => {
+  test('reveals nothing about an internal error', async () => {
     const search = vi.spyOn(host.store, 'search').mockRejectedValue(new Error('the password is hunter2'));
     const read = vi.spyOn(host.store, 'read').mockRejectedValue(new Error('the password is hunter2'));
     const { status, body } = await call('GET', '/fhir/R4/Patient?_id=1');
@@ -202,7 +202,7 @@ describe.each(HOSTS)('%s', (_, start) => {
     expect(host.errors).toEqual([new Error('the password is hunter2')]);
   });
 
-  test('stops the work when the client goes away', async () => {
+  test('stops the work when the client disconnects', async () => {
     let signal: AbortSignal | undefined;
     const search = host.store.search.bind(host.store);
     const spy = vi.spyOn(host.store, 'search').mockImplementation((query, options) => {

@@ -56,7 +56,7 @@ async function withAdministrator(
   return { project, medplum };
 }
 
-test('a guarded service with invitations for MedplumClient, and another beside it', async () => {
+test('a guarded service with invitations for MedplumClient, and another service in the same process', async () => {
   const stores = [new MemoryStore(), new SqliteStore(':memory:')] as const;
   const one = await withAdministrator(stores[0], 'ada', 'standard');
   const other = await withAdministrator(stores[1], 'bea', 'hl7');

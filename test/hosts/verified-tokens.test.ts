@@ -16,7 +16,7 @@ function counted(lifetime: number): { readonly verify: ReturnType<typeof verifyO
   return { verify, verified };
 }
 
-test('a token is verified once, each token for itself', async () => {
+test('a token is verified once, each token separately', async () => {
   const { verify, verified } = counted(60);
   for (const token of ['a', 'b', 'a', 'b']) expect(await verify(token)).toMatchObject({ sub: token });
   expect(verified).toEqual(['a', 'b']);
@@ -34,7 +34,7 @@ test('an expired token is verified again', async () => {
   expect(verified).toEqual(['a', 'a']);
 });
 
-test('a token of a long life is verified every five minutes', async () => {
+test('a long-lived token is verified every five minutes', async () => {
   vi.useFakeTimers();
   const { verify, verified } = counted(3_600);
   await verify('a');
@@ -43,20 +43,20 @@ test('a token of a long life is verified every five minutes', async () => {
   expect(verified).toEqual(['a', 'a']);
 });
 
-test('a token without an end is verified each time', async () => {
+test('a token without an expiry is verified each time', async () => {
   let count = 0;
   const verify = verifyOnce(() => Promise.resolve({ exp: undefined, count: (count += 1) }));
   await verify('a');
   expect(await verify('a')).toMatchObject({ count: 2 });
 });
 
-test('a refused token is not kept', async () => {
+test('a refused token is not cached', async () => {
   const { verify, verified } = counted(60);
   for (let round = 0; round < 2; round += 1) await expect(verify('forged')).rejects.toThrow('no');
   expect(verified).toEqual(['forged', 'forged']);
 });
 
-test('no more than 10,000 tokens are kept, the newest ones', async () => {
+test('at most 10,000 tokens are cached, the newest', async () => {
   const { verify, verified } = counted(60);
   for (let number = 0; number <= 10_000; number += 1) await verify(String(number));
   verified.length = 0;

@@ -50,7 +50,7 @@ test('bodyText is for texts and bytes', () => {
   ]);
 });
 
-test('headers have names in any case, and count once', () => {
+test('header names are case-insensitive, and count once', () => {
   expect(headerOf({ headers: { 'If-Match': 'W/"1"' } }, 'if-match')).toBe('W/"1"');
   expect(headerOf({ headers: { accept: ['a', 'b'] } }, 'accept')).toBe('a');
   expect(headerOf({ headers: new Headers([['Accept', 'a']]) }, 'accept')).toBe('a');
@@ -79,7 +79,7 @@ describe('a long body', () => {
     expect(turns).toBeGreaterThan(10);
   });
 
-  test('of the Request of a query is, too', async () => {
+  test('of the Request of a query is parsed in turns, too', async () => {
     Object.assign(PARSED_PARTS, { long: 100, size: 20 });
     PACE.turnMs = 0;
     const body = JSON.stringify({ query: '{ PatientList { id } }', variables: { list } });
@@ -91,7 +91,7 @@ describe('a long body', () => {
     expect(turns).toBeGreaterThan(10);
   });
 
-  test('that nests like no resource is refused', async () => {
+  test('that nests deeper than any resource is refused', async () => {
     PARSED_PARTS.long = 100;
     const body = `${'['.repeat(5_000)}${']'.repeat(5_000)}`;
     await expect(readJsonBodyInTurns(request(body) as never)).rejects.toMatchObject({ code: 'invalid' });

@@ -48,16 +48,16 @@ describe('a request by POST', () => {
     'application/json;charset="utf8"',
     'application/fhir+json',
     'application/graphql-response+json; charset=utf-8',
-  ])('may call its JSON %s', (type) => {
+  ])('can have the media type %s for its JSON', (type) => {
     expect(readGraphqlRequest(post(asked, { 'Content-Type': type }))).toEqual(read);
     expect(readGraphqlRequest(post(asked, new Headers({ 'content-type': type })))).toEqual(read);
   });
 
-  test('is the method that is meant where none is given', () => {
+  test('is the default method', () => {
     expect(readGraphqlRequest({ headers: JSON_TYPE, body: asked })).toEqual(read);
   });
 
-  test('leaves out variables and operation where they are null or missing', () => {
+  test('omits variables and operation if they are null or missing', () => {
     const bare = { query: QUERY, variables: undefined, operationName: undefined, focus: undefined, readonly: false };
     expect(readGraphqlRequest(post({ query: QUERY }))).toEqual(bare);
     expect(readGraphqlRequest(post({ query: QUERY, variables: null, operationName: null, extensions: null }))).toEqual(
@@ -88,14 +88,14 @@ describe('a request by POST', () => {
     expect(readGraphqlRequest(post(asked, JSON_TYPE, url)).focus).toBe(focus);
   });
 
-  test('may name a persisted document instead of a text', () => {
+  test('can name a persisted document instead of a text', () => {
     const { query } = readGraphqlRequest(post({ documentId: 'sha256:abc' }));
     expect(query).toMatchObject({ documentId: 'sha256:abc' });
   });
 });
 
 describe('a request by GET', () => {
-  test('has its parameters in the URL, and may not write', () => {
+  test('has its parameters in the URL, and cannot write', () => {
     const request = get({ query: QUERY, variables: '{"a":[1]}', operationName: 'Q', extensions: '{}' });
     expect(readGraphqlRequest(request)).toEqual({
       query: QUERY,
@@ -107,11 +107,11 @@ describe('a request by GET', () => {
     expect(readGraphqlRequest({ ...request, method: 'get' }).readonly).toBe(true);
   });
 
-  test('takes empty parameters for missing ones', () => {
+  test('treats empty parameters as missing', () => {
     expect(readGraphqlRequest(get({ query: QUERY, variables: '', extensions: '' })).variables).toBeUndefined();
   });
 
-  test('of a mutation is refused, of the query beside it not', () => {
+  test('of a mutation is refused, of a query in the same document not', () => {
     const both = 'query Q { PatientList { id } } mutation M { PatientDelete(id: 1) }';
     const refused = [405, 'A mutation must be sent by POST', { allow: 'POST' }];
     expect(refusal(get({ query: 'mutation { PatientDelete(id: 1) }' }))).toEqual(refused);
@@ -188,7 +188,7 @@ describe("the web's Request", () => {
     expect(await readGraphqlRequest(new Request(`${URL_OF_SERVICE}?${search}`))).toMatchObject({ readonly: true });
   });
 
-  test('rejects with the errors of other requests, and where its body is too long', async () => {
+  test('rejects with the errors of other requests, and if its body is too long', async () => {
     const codeOf = (init: RequestInit): Promise<number> =>
       readGraphqlRequest(new Request(URL_OF_SERVICE, init)).then(
         () => 200,

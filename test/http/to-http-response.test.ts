@@ -21,7 +21,7 @@ const failed = (code: ErrorCode, data?: null): object => ({
 describe('a GraphQL result', () => {
   const partly = { data: { Patient: null }, errors: [{ message: 'no', extensions: { code: 'not-found' } }] };
 
-  test('goes out as it is', () => {
+  test('is sent unchanged', () => {
     expect(toHttpResponse(partly)).toEqual({
       status: 200,
       headers: { 'content-type': 'application/json; charset=utf-8' },
@@ -51,14 +51,14 @@ describe('a GraphQL result', () => {
     }
   });
 
-  test('says how to sign in where nobody has, and only there', () => {
+  test('says how to sign in only if there is no caller', () => {
     for (const accept of ['application/json', GRAPHQL]) {
       expect(toHttpResponse(failed('unauthenticated'), accepting(accept)).headers['www-authenticate']).toBe('Bearer');
       expect(toHttpResponse(failed('forbidden'), accepting(accept)).headers).not.toHaveProperty('www-authenticate');
     }
   });
 
-  test('with data is 200, whatever failed beside it', () => {
+  test('with data is 200, even with errors', () => {
     for (const accept of ['application/json', GRAPHQL]) {
       expect(toHttpResponse({ ...failed('internal'), data: { a: 1 } }, accepting(accept)).status).toBe(200);
     }
@@ -83,7 +83,7 @@ describe('a GraphQL result', () => {
     ['*/*', false],
     ['', false],
     [`${'text/plain,'.repeat(50)}${GRAPHQL}`, false],
-  ])('where %.80s is accepted', (accept, newer) => {
+  ])('is sent in the right media type if %.80s is accepted', (accept, newer) => {
     const type = newer ? GRAPHQL : 'application/json';
     expect(toHttpResponse(partly, accepting(accept)).headers['content-type']).toBe(`${type}; charset=utf-8`);
   });
@@ -150,7 +150,7 @@ describe('a resource', () => {
     },
   );
 
-  test('is one even where it has an element called data', () => {
+  test('is a resource even if it has an element called data', () => {
     expect(toHttpResponse({ resourceType: 'Binary', data: 'AA==' }).headers['content-type']).toContain('fhir+json');
   });
 });
@@ -189,7 +189,7 @@ describe('an error', () => {
     });
   });
 
-  test('that is not ours tells nothing of itself', () => {
+  test('that is not ours reveals nothing about itself', () => {
     const { status, body } = toHttpResponse(new TypeError('the password is hunter2'));
     expect([status, JSON.parse(body)]).toMatchObject([
       500,
@@ -210,7 +210,7 @@ describe('an error', () => {
     });
   });
 
-  test('is a GraphQL response for a client that asks for one first', () => {
+  test('is a GraphQL response for a client that prefers this media type', () => {
     const error = new FhirError('unauthenticated', 'Who are you?');
     const { status, headers, body } = toHttpResponse(error, accepting(` ${GRAPHQL}, application/json`));
     expect([status, headers]).toEqual([

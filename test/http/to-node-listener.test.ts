@@ -56,7 +56,7 @@ describe('the path of a request', () => {
     '/fhir/R4/Patient/..?name=x',
     String.raw`/fhir/R4/Patient\..\Practitioner`,
     'http://evil.example/fhir/R4/../Patient',
-  ])('%s is 400, as a proxy may have decided by it', async (target) => {
+  ])('%s is 400, because a proxy may have decided by it', async (target) => {
     const [status, text] = await get(target);
     expect([status, text]).toEqual([400, expect.stringContaining('The path of the request must not contain')]);
   });
@@ -83,7 +83,7 @@ test.each([
   expect((await get('/fhir/R4/Patient', method))[0]).toBe(status);
 });
 
-test('a body that a length does not match, or that is sent twice, is no request', async () => {
+test('a body with a wrong length, or with two lengths, is refused', async () => {
   const head = 'POST /fhir/R4/Patient HTTP/1.1\r\nhost: x\r\ncontent-type: application/fhir+json\r\n';
   const smuggled = `${head}content-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n`;
   expect((await sendRaw(smuggled))[0]).toBe(400);
@@ -92,7 +92,7 @@ test('a body that a length does not match, or that is sent twice, is no request'
   expect(service.errors).toEqual([]);
 });
 
-test('a connection stays usable after a request that was refused with its long body unread', async () => {
+test('a connection can be used after a request that was refused without reading its long body', async () => {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const { port } = server.address() as AddressInfo;
   const ports = new Set<number | undefined>();
@@ -191,7 +191,7 @@ describe('the body of a request', () => {
     expect((await answerTo(read, parts)).split('+')).toSatisfy((texts: string[]) => texts.every((one) => one === text));
   });
 
-  test('that another reader of node:http has taken is empty', async () => {
+  test('that another reader of node:http has consumed is empty', async () => {
     const take = async (incoming: IncomingMessage): Promise<unknown> => {
       incoming.resume();
       return once(incoming, 'end');
@@ -204,11 +204,11 @@ describe('the body of a request', () => {
     await expect(answerTo(twice, ['one', ''])).rejects.toThrow(TypeError);
   });
 
-  test('may not be longer than allowed, and nothing is read beyond', async () => {
+  test('cannot be longer than allowed, and nothing is read beyond', async () => {
     await expect(answerTo(bounded, ['one', 'two', 'three', 'four', ''])).rejects.toMatchObject({ status: 413 });
   });
 
-  test('ends with its client', async () => {
+  test('ends when its client disconnects', async () => {
     await expect(answerTo(bounded, ['one'])).rejects.toMatchObject({ code: 'aborted' });
   });
 });

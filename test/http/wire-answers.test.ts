@@ -49,7 +49,7 @@ const REQUESTS: readonly (readonly [path: string, init: RequestInit])[] = [
   ],
 ];
 
-test.each(REQUESTS)('node:http sends %s %o as the handler answers it', async (path, init) => {
+test.each(REQUESTS)('node:http sends %s %o like the handler', async (path, init) => {
   const handler = await clinic();
   const direct = await listening(handler);
   const wrapped = await listening((request, options) => handler(request, options));
@@ -66,7 +66,7 @@ test.each(REQUESTS)('node:http sends %s %o as the handler answers it', async (pa
     expect(Number((headers as { [name: string]: string })['content-length'])).toBe(Buffer.byteLength(body));
 });
 
-test.each([1, 2, 3, 4, 5])('a long text goes out in parts of %d characters, and no character is cut', async (size) => {
+test.each([1, 2, 3, 4, 5])('a long text is sent in parts of %d characters, and no character is split', async (size) => {
   const store = new MemoryStore();
   const caller = systemCaller('clinic');
   const family = 'Müller 😀😀 𝒳y漢';
@@ -86,7 +86,7 @@ test.each([1, 2, 3, 4, 5])('a long text goes out in parts of %d characters, and 
   expect(Math.max(...characters)).toBeLessThanOrEqual(size + 1);
 });
 
-test('node:http makes no Response of an answer', async () => {
+test('node:http creates no Response for an answer', async () => {
   const base = await listening(await clinic());
   const made = vi.fn();
   const Original = globalThis.Response;

@@ -12,7 +12,7 @@ function observation(id: string, patient: string): object {
   return { resourceType: 'Observation', id, status: 'final', code: { text: 'x' }, subject };
 }
 
-test('an import of a Bundle has one record: targets, patients, and what GET entries show', async () => {
+test('an import of a Bundle has one record: targets, patients, and the resources that GET entries return', async () => {
   const store = new MemoryStore();
   const records: AuditRecord[] = [];
   const audit = (record: AuditRecord): void => void records.push(record);
@@ -45,14 +45,14 @@ test('an import of a Bundle has one record: targets, patients, and what GET entr
   ]);
 });
 
-test('a Bundle that is refused has a record, too', async () => {
+test('a refused Bundle has a record, too', async () => {
   const records: AuditRecord[] = [];
   const context = { store: new MemoryStore(), caller, audit: (record: AuditRecord) => void records.push(record) };
   await importBundle({ resourceType: 'Bundle', type: 'document' }, context).catch(() => undefined);
   expect(records).toMatchObject([{ interaction: 'import', outcome: { success: false, code: 'invalid' } }]);
 });
 
-test('an NDJSON import has one record per batch that is committed', async () => {
+test('an NDJSON import has one record per committed batch', async () => {
   const store = new MemoryStore();
   const records: AuditRecord[] = [];
   const lines = ['p1', 'p2', 'p3'].map((patient, index) => JSON.stringify(observation(`o${index}`, patient)));
@@ -68,7 +68,7 @@ test('an NDJSON import has one record per batch that is committed', async () => 
   ]);
 });
 
-test('a batch whose required record is not taken ends the import, and the batch is in doubt', async () => {
+test('a batch with a refused required record ends the import, and the batch is in doubt', async () => {
   const store = new MemoryStore();
   const lines = ['p1', 'p2', 'p3'].map((patient, index) => JSON.stringify(observation(`o${index}`, patient)));
   const audit = (): Promise<void> => Promise.reject(new Error('down'));

@@ -4,7 +4,7 @@ import { importBundle } from '../../src/import/bundle/import-bundle.js';
 import { ask, batch, contents, faultOf, memoryContext, post, put, statuses } from './harness.js';
 
 describe('a batch', () => {
-  test('keeps what is good and reports what is not, entry by entry', async () => {
+  test('writes the valid entries and reports the others, entry by entry', async () => {
     const context = memoryContext();
     const result = await importBundle(
       batch(
@@ -50,7 +50,7 @@ describe('a batch', () => {
     expect((await contents(context.store))['Observation/o']).toMatchObject({ subject: { reference: 'Patient/p' } });
   });
 
-  test('may write one resource twice: the later entry wins, even with what was stored at first', async () => {
+  test('can write one resource twice: the later entry wins, even over the stored version', async () => {
     const context = memoryContext();
     await importBundle(batch(put({ resourceType: 'Patient', id: 'p', active: true })), context);
     const result = await importBundle(
@@ -64,7 +64,7 @@ describe('a batch', () => {
     expect((await contents(context.store))['Patient/p']).toMatchObject({ active: true });
   });
 
-  test('finds with a condition what an entry before created', async () => {
+  test('finds by a condition a resource of an earlier entry', async () => {
     const context = memoryContext();
     const patient = (id: string): ReturnType<typeof post> =>
       post({ resourceType: 'Patient', id, identifier: [{ value: '1' }] }, { ifNoneExist: 'identifier=1' });
@@ -84,14 +84,14 @@ describe('a batch', () => {
     expect(commits).toBe(1);
   });
 
-  test('ends when the store is down: that is not a fault of an entry', async () => {
+  test('ends when the store is down, which is not an error of an entry', async () => {
     const context = memoryContext();
     context.store.commit = () => Promise.reject(new FhirError('unavailable', 'The store is down'));
     const fault = await faultOf(importBundle(batch(put({ resourceType: 'Patient', id: 'p' })), context));
     expect(fault.code).toBe('unavailable');
   });
 
-  test('keeps the faults of a store to itself', async () => {
+  test('hides the internal errors of a store', async () => {
     const context = memoryContext();
     context.store.commit = () => Promise.reject(new TypeError('secret internals'));
     const result = await importBundle(batch(put({ resourceType: 'Patient', id: 'p' })), context);

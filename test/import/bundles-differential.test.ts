@@ -163,7 +163,7 @@ function delayed(store: ResourceStore, seed: number): ResourceStore {
   };
 }
 
-test('many Bundles in one call leave what one call each leaves, whatever the store takes', async () => {
+test('many Bundles in one call leave the same state as one call each, in any order of the store', async () => {
   await fc.assert(
     fc.asyncProperty(BUNDLES, fc.nat(), async (bundles, seed) => {
       const [one, other] = [new MemoryStore(), new MemoryStore()];
@@ -175,7 +175,7 @@ test('many Bundles in one call leave what one call each leaves, whatever the sto
   );
 });
 
-test.runIf(IS_WHOLE)('the same over a file, with commits in threads and in the event loop', async () => {
+test.runIf(IS_WHOLE)('the same applies over a file, with commits in threads and in the event loop', async () => {
   THREAD_TUNING.largeCommit = 2;
   THREAD_TUNING.firstSlice = 1;
   let files = 0;

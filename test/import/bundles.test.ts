@@ -43,7 +43,7 @@ function heldContext(): {
   };
 }
 
-test('counts what all Bundles did, and tells of each in order', async () => {
+test('counts the results of all Bundles, and reports each in order', async () => {
   const context = memoryContext();
   const told: unknown[] = [];
   const result = await importBundles(
@@ -87,7 +87,7 @@ test('counts what all Bundles did, and tells of each in order', async () => {
 test.each([
   ['four', 1_500, 4],
   ['two large ones', 0, 2],
-])('Bundles are made ready and sent while the first is written: %s, and no further one', async (_, entries, most) => {
+])('Bundles are prepared and sent while the first is written: %s, and no further Bundle', async (_, entries, most) => {
   LINE_TUNING.entries = entries;
   const { context, begun, end } = heldContext();
   const taken: string[] = [];
@@ -107,7 +107,7 @@ test.each([
   expect(await imported).toMatchObject({ bundles: 6, created: 6 });
 });
 
-test('a Bundle that waits for an earlier one is passed by those that concern neither', async () => {
+test('a Bundle that waits for an earlier Bundle is overtaken by Bundles about other resources', async () => {
   const { context, begun, end } = heldContext();
   const told: number[] = [];
   const onResult = (_: unknown, position: number): void => void told.push(position);
@@ -130,7 +130,7 @@ test('a Bundle that waits for an earlier one is passed by those that concern nei
   expect((await contents(context.store))['Patient/a']).toMatchObject({ active: false });
 });
 
-test('of many Bundles few are in memory at a time', async () => {
+test('only a few of many Bundles are in memory at a time', async () => {
   const context = memoryContext();
   const counts = { taken: 0, told: 0, most: 0 };
   const source = function* (): Generator<object> {
@@ -144,7 +144,7 @@ test('of many Bundles few are in memory at a time', async () => {
   expect(counts.most).toBeLessThanOrEqual(4);
 });
 
-test('while one takes long, no more are taken than may be under way: their results wait for its own', async () => {
+test('while a Bundle takes long, only the permitted number is in progress, and their results wait', async () => {
   const { context, begun, end } = heldContext();
   const held = context.store.commit;
   const { store } = memoryContext();
@@ -198,7 +198,7 @@ test.each<[string, object]>([
     ),
   ],
   ['is a batch', batch(put({ resourceType: 'Patient', id: 'a' }))],
-])('the next one waits for a Bundle that %s', async (_, first) => {
+])('the next Bundle waits for a Bundle that %s', async (_, first) => {
   const { context, begun, end } = heldContext();
   const imported = importBundles([first, patient('z')], context);
   await turns();
@@ -215,14 +215,14 @@ test('stopOnError ends at the first Bundle that fails', async () => {
   expect(Object.keys(await contents(context.store))).toEqual(['Patient/a']);
 });
 
-test('describes no more failed Bundles than it may, and counts all', async () => {
+test('describes at most the permitted number of failed Bundles, and counts all', async () => {
   const context = { ...memoryContext(), maxErrors: 2 };
   const result = await importBundles([{}, {}, {}, patient('a')], context);
   expect(result).toMatchObject({ bundles: 4, refused: 3, created: 1 });
   expect(result.errors.map(({ bundle }) => bundle)).toEqual([0, 1]);
 });
 
-test('an import that fails is over: the Bundles under way have ended, and the error says that something may be written', async () => {
+test('a failed import is over: the Bundles in progress have ended, and the error says that some may be written', async () => {
   const { context, end } = heldContext();
   let isOver = false;
   const imported = importBundles(['a', 'b', 'c'].map(patient), context);
@@ -270,7 +270,7 @@ test('an aborted import closes its source', async () => {
   expect(closed).toBe(true);
 });
 
-test('refuses what it cannot begin with', async () => {
+test('refuses invalid arguments', async () => {
   const context = memoryContext();
   expect(await faultOf(importBundles(5 as never, context))).toMatchObject({ code: 'invalid' });
   expect(await faultOf(importBundles([], { ...context, maxErrors: 0 }))).toMatchObject({ code: 'invalid' });
@@ -280,7 +280,7 @@ test('refuses what it cannot begin with', async () => {
   });
 });
 
-test('each Bundle has a record', async () => {
+test('each Bundle has an audit record', async () => {
   const records: AuditRecord[] = [];
   await importBundles([patient('a'), {}, patient('b')], {
     ...memoryContext(),

@@ -71,7 +71,7 @@ describe('conditional create', () => {
     expect(fault.message).toContain('Several Practitioner resources match');
   });
 
-  test('with the same condition twice fails, whatever the order', async () => {
+  test('with the same condition twice fails, in any order', async () => {
     const fault = await faultOf(
       importAll(
         memoryContext(),
@@ -92,7 +92,7 @@ describe('conditional create', () => {
 });
 
 describe('conditional update', () => {
-  test('updates the one match', async () => {
+  test('updates the only match', async () => {
     const context = await withDoctors();
     const { resourceType } = doctor('', '');
     const result = await importAll(
@@ -111,7 +111,7 @@ describe('conditional update', () => {
     expect(Object.keys(await contents(context.store))).toEqual(['Practitioner/mine']);
   });
 
-  test('refuses another id than the match has, and an id that is taken', async () => {
+  test('refuses an id other than that of the match, and an id in use', async () => {
     const context = await withDoctors();
     const other = await faultOf(importAll(context, put(doctor('x', '1'), { url: `Practitioner?${QUERY}` })));
     expect(other.code).toBe('invalid');
@@ -130,7 +130,7 @@ describe('conditional update', () => {
 });
 
 describe('conditional delete', () => {
-  test('deletes the one match, and is content with none', async () => {
+  test('deletes the only match, and accepts no match', async () => {
     const context = await withDoctors();
     const result = await importAll(
       context,
@@ -142,7 +142,7 @@ describe('conditional delete', () => {
     expect(Object.keys(await contents(context.store))).toEqual(['Practitioner/twin', 'Practitioner/two']);
   });
 
-  test('refuses several', async () => {
+  test('refuses several matches', async () => {
     expect((await faultOf(importAll(await withDoctors(), ask('DELETE', 'Practitioner?identifier=2')))).code).toBe(
       'precondition-failed',
     );
@@ -153,7 +153,7 @@ describe('conditional references', () => {
   const patient = (reference: string): Json =>
     put({ resourceType: 'Patient', id: 'p', generalPractitioner: [{ reference }] });
 
-  test('find the one match in the project', async () => {
+  test('find the only match in the project', async () => {
     const context = await withDoctors();
     await importAll(context, patient(`Practitioner?${QUERY}`));
     expect((await contents(context.store))['Patient/p']).toMatchObject({
@@ -169,7 +169,7 @@ describe('conditional references', () => {
     });
   });
 
-  test('see the project as the Bundle leaves it', async () => {
+  test('see the project in its state after the Bundle', async () => {
     const context = await withDoctors();
     await importAll(context, patient('Practitioner?identifier=2'), ask('DELETE', 'Practitioner/twin'));
     expect((await contents(context.store))['Patient/p']).toMatchObject({
@@ -181,7 +181,7 @@ describe('conditional references', () => {
     });
   });
 
-  test('with no match or several fail, and the message keeps the value to itself', async () => {
+  test('with no match or several fail, and the message does not contain the value', async () => {
     const context = await withDoctors();
     for (const [value, word] of [
       ['secret', 'no resource'],
@@ -195,14 +195,14 @@ describe('conditional references', () => {
     expect((await contents(context.store))['Patient/p']).toBeUndefined();
   });
 
-  test('one in the Bundle and one in the project are several', async () => {
+  test('a match in the Bundle and a match in the project are several', async () => {
     const fault = await faultOf(
       importAll(await withDoctors(), patient(`Practitioner?${QUERY}`), post(doctor('again', '1'))),
     );
     expect(fault.message).toContain('several resources');
   });
 
-  test('take turns between the resources of the Bundle', async () => {
+  test('yield to other work between the resources of the Bundle', async () => {
     PACE.turnMs = 0;
     const doctors = Array.from({ length: 100 }, (_, index) => put(doctor(`d${index}`, String(index))));
     const turnsWith = async (query: string): Promise<number> => {
@@ -217,7 +217,7 @@ describe('conditional references', () => {
     expect(plain - turns).toBeGreaterThan(100);
   });
 
-  test('ask what refers to the resources of the Bundle once for all of them', async () => {
+  test('search for references to the resources of the Bundle once for all of them', async () => {
     const context = memoryContext();
     const doctors = Array.from({ length: 50 }, (_, index) => put(doctor(`d${index}`, String(index))));
     const roles = ['d7', 'd9', 'd9', 'd3'].map((id, index) =>
@@ -265,7 +265,7 @@ describe('conditional references', () => {
     });
   });
 
-  test('are asked once per text', async () => {
+  test('are searched once per text', async () => {
     const context = await withDoctors();
     let searches = 0;
     const counting = override(context.store, { search: (...call) => (searches++, context.store.search(...call)) });

@@ -43,7 +43,7 @@ async function versionOf(store: ResourceStore, id: string): Promise<string | und
 }
 
 describe('after three new resources of a type', () => {
-  test('a Bundle of others is written without reading', async () => {
+  test('a Bundle of new resources is written without reading', async () => {
     const counts = counting(new MemoryStore());
     for (let index = 0; index < 6; index++) {
       const result = await importBundle(transaction(put(patient(`p${index}`))), { store: counts.store, caller });
@@ -62,7 +62,7 @@ describe('after three new resources of a type', () => {
     expect(counts.reads).toBeLessThanOrEqual(4);
   });
 
-  test('a stored resource is left as it is or updated, at the cost of one failed commit', async () => {
+  test('a stored resource is kept or updated, at the cost of one failed commit', async () => {
     const counts = counting(new MemoryStore());
     const context = { store: counts.store, caller };
     for (const id of ['a', 'b', 'c']) await importBundle(transaction(put(patient(id))), context);
@@ -86,7 +86,7 @@ describe('after three new resources of a type', () => {
     expect(counts).toMatchObject({ reads: 3, commits: 6 });
   });
 
-  test('a type that was guessed wrong is read for longer', async () => {
+  test('a type with a wrong guess is read for longer', async () => {
     const counts = counting(new MemoryStore());
     const context = { store: counts.store, caller };
     for (const id of ['a', 'b', 'c', 'a']) await importBundle(transaction(put(patient(id))), context);
@@ -105,7 +105,7 @@ describe('after three new resources of a type', () => {
     expect(await versionOf(context.store, 'a')).toBe('3');
   });
 
-  test('a line at fault is reported, and the others of its batch are written', async () => {
+  test('a faulty line is reported, and the other lines of its batch are written', async () => {
     const store = new MemoryStore();
     const email = 'a@example.org';
     const lines = [
@@ -121,7 +121,7 @@ describe('after three new resources of a type', () => {
   });
 });
 
-test(`imports give the same with and without a guess (seed ${SEED})`, async () => {
+test(`imports give the same result with and without a guess (seed ${SEED})`, async () => {
   const random = createRandom(SEED);
   for (let round = 0; round < cases(40, 8); round++) {
     const [guessing, plain] = [new MemoryStore(), new MemoryStore()];

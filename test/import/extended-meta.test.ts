@@ -19,8 +19,8 @@ function resourcesIn({ entry }: Bundle): readonly { readonly id?: string; readon
 describe.each([
   ['transaction', transaction],
   ['batch', batch],
-])("Medplum's meta.project in what GET entries of a %s read", (_type, bundle) => {
-  test('is there for those who ask only', async () => {
+])("Medplum's meta.project in the results of GET entries of a %s", (_type, bundle) => {
+  test('is there only on request', async () => {
     const context = memoryContext();
     await importBundle(transaction(put(PATIENT)), context);
     for (const extendedMeta of [undefined, false, true]) {
@@ -32,7 +32,7 @@ describe.each([
     }
   });
 
-  test('is there in a repository for those who ask only, inside searchsets too', async () => {
+  test('is there in a repository only on request, inside searchsets too', async () => {
     const store = new MemoryStore();
     const caller = systemCaller(PROJECT);
     await importBundle(transaction(put(PATIENT)), { store, caller });

@@ -16,7 +16,7 @@ describe('a transaction with faulty entries', () => {
     expect(fault.message).toMatch(/\(and 2999 more of 3001 entries\)$/);
   });
 
-  test('leaves nothing behind and has one issue per faulty entry', async () => {
+  test('has no effect and has one issue per faulty entry', async () => {
     const context = memoryContext();
     await importAll(context, put({ resourceType: 'Patient', id: 'before', active: true }));
     const before = await contents(context.store);
@@ -109,7 +109,7 @@ describe('a transaction with faulty entries', () => {
     expect(await contents(context.store)).toEqual({});
   });
 
-  test('takes resources as deep as the commit does, and no deeper', async () => {
+  test('accepts resources as deep as the commit does, and no deeper', async () => {
     const nested = (levels: number): Json => {
       let value: unknown = 'x';
       // The resource and the list of extensions are two of the levels.
@@ -131,11 +131,11 @@ describe('a transaction with faulty entries', () => {
     ['PATCH', ask('PATCH', 'Patient/1')],
     ['operations', ask('GET', 'Patient/1/$everything')],
     ['history', ask('GET', 'Patient/1/_history')],
-  ])('says that %s is not supported', async (_name, entry) => {
+  ])('reports that %s is not supported', async (_name, entry) => {
     expect((await faultOf(importAll(memoryContext(), entry))).code).toBe('unsupported');
   });
 
-  test('refuses one resource in two entries, also by way of a condition', async () => {
+  test('refuses one resource in two entries, also through a condition', async () => {
     const context = memoryContext();
     await importAll(context, put({ resourceType: 'Patient', id: 'p', identifier: [{ value: '1' }] }));
     for (const entries of [
@@ -174,7 +174,7 @@ describe('a transaction with faulty entries', () => {
   });
 });
 
-describe('what is not a transaction', () => {
+describe('a value that is not a transaction', () => {
   test.each([[null], ['text'], [[]], [{}], [{ resourceType: 'Patient' }]])('%j is refused', async (value) => {
     const fault = await faultOf(importBundle(value as never, memoryContext()));
     expect(fault).toMatchObject({ code: 'invalid', message: expect.stringContaining('Expected a Bundle') });
@@ -194,13 +194,13 @@ describe('what is not a transaction', () => {
   });
 });
 
-test('no caller, no import', async () => {
+test('is refused without a caller', async () => {
   const { store } = memoryContext();
   const fault = await faultOf(importBundle(transaction(GOOD), { store } as never));
   expect(fault.code).toBe('unauthenticated');
 });
 
-test('an aborted signal ends the import before it writes', async () => {
+test('is not written if the signal has been aborted', async () => {
   const context = memoryContext();
   const fault = await faultOf(importBundle(transaction(GOOD), { ...context, signal: AbortSignal.abort() }));
   expect(fault.code).toBe('aborted');
@@ -217,7 +217,7 @@ describe('parseJson', () => {
     ['{\n  "name": oops\n}', 'unexpected character at line 2, column 11', { line: 2, column: 11, offset: 12 }],
     ['{"name": "Ann"', 'it ends too early at column 15', { line: 1, column: 15, offset: 14 }],
     ['', 'it ends too early at column 1', { line: 1, column: 1, offset: 0 }],
-  ])('tells where %j goes wrong, without quoting it', (text, message, details) => {
+  ])('reports the position of the error in %j, without quoting it', (text, message, details) => {
     expect(() => parseJson(text)).toThrowError(
       expect.objectContaining({ code: 'invalid', message: `Not valid JSON: ${message}`, details }),
     );

@@ -27,7 +27,7 @@ const damaged = fc
     }, json),
   );
 
-test('finds a fault exactly where JSON.parse fails', () => {
+test('finds an error exactly where JSON.parse fails', () => {
   fc.assert(
     fc.property(damaged, (text) => {
       expect(findJsonFault(text) === undefined).toBe(isJson(text));
@@ -36,7 +36,7 @@ test('finds a fault exactly where JSON.parse fails', () => {
   );
 });
 
-test('what stands before the fault has none of its own, except that it ends there', () => {
+test('the text before the error has no error of its own, except its end', () => {
   fc.assert(
     fc.property(damaged, (text) => {
       const fault = findJsonFault(text);
@@ -47,7 +47,7 @@ test('what stands before the fault has none of its own, except that it ends ther
   );
 });
 
-test('survives any depth', () => {
+test('accepts any depth', () => {
   const depth = 500_000;
   expect(findJsonFault('['.repeat(depth))).toBe(depth);
   expect(findJsonFault('['.repeat(depth) + ']'.repeat(depth))).toBeUndefined();

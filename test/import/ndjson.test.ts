@@ -30,7 +30,7 @@ describe('importNdjson', () => {
     });
   });
 
-  test('counts created, updated and unchanged; of two lines for one resource the later wins', async () => {
+  test('counts created, updated and unchanged resources; of two lines for one resource the later wins', async () => {
     const context = memoryContext();
     await importNdjson(`${line('a')}\n${line('b')}`, context);
     const result = await importNdjson(
@@ -47,7 +47,7 @@ describe('importNdjson', () => {
     expect(Object.keys(await contents(context.store))).toEqual([expect.stringMatching(/^Patient\/[0-9a-f-]{36}$/)]);
   });
 
-  test('reports bad lines by number and reason, and keeps the rest', async () => {
+  test('reports bad lines by number and reason, and imports the rest', async () => {
     const context = memoryContext();
     const text = [line('a'), '{"resourceType":', '', line('b'), '{"resourceType":"Nope"}', '7', line('c')].join('\n');
     const result = await importNdjson(text, context);
@@ -66,7 +66,7 @@ describe('importNdjson', () => {
     expect(result.errors.map((bad) => bad.line)).toEqual([1, 2, 3, 4, 5, 6, 7]);
   });
 
-  test('with stopOnError keeps the lines before the bad one and none behind it', async () => {
+  test('with stopOnError keeps the lines before the bad line and none after it', async () => {
     const context = memoryContext();
     const result = await importNdjson(`${line('a')}\n${line('b')}\noops\n${line('c')}\n`, {
       ...context,
@@ -100,7 +100,7 @@ describe('importNdjson', () => {
     expect(Object.keys(await contents(context.store))).toEqual(kept.map((id) => `Patient/${id}`));
   });
 
-  test('commits in batches of lines or bytes and tells of each', async () => {
+  test('commits in batches of lines or bytes and reports each', async () => {
     const context = memoryContext();
     let commits = 0;
     context.store.subscribe(() => commits++);
@@ -120,7 +120,7 @@ describe('importNdjson', () => {
     expect(commits).toBe(13);
   });
 
-  test('asks the source for more only when the batch is stored, if a bad line ends it', async () => {
+  test('reads on from the source only after the batch is stored, if a bad line ends it', async () => {
     const context = memoryContext();
     let stored = 0;
     context.store.subscribe((changes) => (stored += changes.length));
@@ -136,7 +136,7 @@ describe('importNdjson', () => {
     expect(storedAtPull).toEqual([0, 0, 2, 2, 4, 4]);
   });
 
-  test('refuses a line that is too long without holding it', async () => {
+  test('refuses a line that is too long without buffering it', async () => {
     const context = memoryContext();
     function* source(): Generator<string> {
       yield `${line('a')}\n{"resourceType":"Patient","id":"long","x":"`;
@@ -153,7 +153,7 @@ describe('importNdjson', () => {
     expect(Object.keys(await contents(context.store))).toEqual(['Patient/a', 'Patient/b']);
   });
 
-  test('refuses a line that is longer than any string, whatever the host allows, and goes on behind it', async () => {
+  test('refuses a line that is longer than any string, with any limit of the host, and continues after it', async () => {
     const context = memoryContext();
     const piece = Buffer.alloc(1 << 20, 'x');
     const pieces = Math.ceil(constants.MAX_STRING_LENGTH / piece.length) + 1;
@@ -192,7 +192,7 @@ describe('importNdjson', () => {
     expect(await importNdjson(stream, memoryContext())).toMatchObject({ lines: 3, imported: 2, failed: 0 });
   });
 
-  test('passes on what the source throws', async () => {
+  test('passes on errors of the source', async () => {
     function* source(): Generator<string> {
       yield `${line('a')}\n`;
       throw new RangeError('disk');
@@ -200,7 +200,7 @@ describe('importNdjson', () => {
     await expect(importNdjson(source(), memoryContext())).rejects.toThrowError(new RangeError('disk'));
   });
 
-  test('an abort ends it even while the source keeps it waiting, and closes the source', async () => {
+  test('ends on an abort even while it waits for the source, and closes the source', async () => {
     const context = memoryContext();
     const abort = new AbortController();
     let closed = false;
@@ -230,14 +230,14 @@ describe('importNdjson', () => {
     expect((await faultOf(importNdjson(source as never, memoryContext()))).code).toBe('invalid');
   });
 
-  test('refuses chunks that are neither text nor bytes, limits that are none, and no caller', async () => {
+  test('refuses chunks that are neither text nor bytes, invalid limits, and a missing caller', async () => {
     expect((await faultOf(importNdjson([7] as never, memoryContext()))).code).toBe('invalid');
     expect((await faultOf(importNdjson('', { ...memoryContext(), batchLines: 0 }))).message).toContain('batchLines');
     expect((await faultOf(importNdjson('', { store: memoryContext().store } as never))).code).toBe('unauthenticated');
   });
 });
 
-test('however the source is cut into chunks, the result is the same', async () => {
+test('gives the same result for any division of the source into chunks', async () => {
   const text = fc.array(
     fc.oneof(
       fc

@@ -42,7 +42,7 @@ function heldContext(): {
   };
 }
 
-test('three batches are made ready and sent while the one before is written, and no further one', async () => {
+test('three batches are prepared and sent while the batch before is written, and no further batch', async () => {
   const { context, begun, end } = heldContext();
   const told: NdjsonProgress[] = [];
   const imported = importNdjson(
@@ -67,7 +67,7 @@ test('three batches are made ready and sent while the one before is written, and
   ]);
 });
 
-test('only one is while large ones are written', async () => {
+test('only one batch is prepared while large batches are written', async () => {
   const { context, begun, end } = heldContext();
   const lines = Array.from('abcdef', (id) => line(id));
   // Each batch is as large as it may be.
@@ -78,7 +78,7 @@ test('only one is while large ones are written', async () => {
   expect(await imported).toMatchObject({ created: 6 });
 });
 
-test('a batch that ends first is counted and told of after the one before', async () => {
+test('a batch that ends first is counted and reported after the batch before', async () => {
   const { context, end } = heldContext();
   const told: NdjsonProgress[] = [];
   const commit = context.store.commit.bind(context.store);
@@ -124,7 +124,7 @@ test.each<[string, readonly string[], Partial<NdjsonContext>]>([
   await imported;
 });
 
-test('a batch that waits for an earlier one is passed by those that concern neither', async () => {
+test('a batch that waits for an earlier batch is overtaken by batches about other resources', async () => {
   const { context, begun, end } = heldContext();
   const told: number[] = [];
   const again = '{"resourceType":"Patient","id":"a","active":true}\n';
@@ -141,7 +141,7 @@ test('a batch that waits for an earlier one is passed by those that concern neit
   expect((await contents(context.store))['Patient/a']).not.toHaveProperty('active');
 });
 
-test('an import that fails is over: the batches under way have ended, and the error says that something may be written', async () => {
+test('a failed import is over: the batches in progress have ended, and the error says that some may be written', async () => {
   const { context, end } = heldContext();
   let isOver = false;
   const imported = importNdjson(
@@ -160,7 +160,7 @@ test('an import that fails is over: the batches under way have ended, and the er
   expect(Object.keys(await contents(context.store))).toEqual(['c', 'd', 'e', 'f'].map((id) => `Patient/${id}`));
 });
 
-test('after a batch that failed no further one is written, and those under way have ended', async () => {
+test('after a failed batch no further batch is written, and batches in progress have ended', async () => {
   const { context, begun, end } = heldContext();
   const commit = context.store.commit.bind(context.store);
   context.store.commit = (writes, options) =>

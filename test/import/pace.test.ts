@@ -38,7 +38,7 @@ test.each([
   // two steps, compared and planned, then validated and decided, and answered in two steps.
   ['a turn after each entry of each step', 0, 11 * 320],
   ['no turn where all of it is short', 1e9, 0],
-])('a transaction of 320 entries gives others %s', async (_, turnMs, turns) => {
+])('a transaction of 320 entries yields to other work %s', async (_, turnMs, turns) => {
   PACE.turnMs = turnMs;
   const context = { store: new MemoryStore(), caller: systemCaller('clinic') };
   const imported = importBundle(transaction(320), context);
@@ -48,7 +48,7 @@ test.each([
   if (turns === 0) expect(counted).toBeLessThan(5);
 });
 
-test('a transaction takes a turn after each link to an entry', async () => {
+test('a transaction yields after each link to an entry', async () => {
   PACE.turnMs = 0;
   const bundle = (fullUrl: (index: number) => object): object => ({
     resourceType: 'Bundle',
@@ -86,7 +86,7 @@ test('a transaction reads the stored resources in parts', async () => {
   expect((await importBundle(transaction(320), context)).unchanged).toBe(320);
 });
 
-test.each(['batch', 'transaction'])('the reads of a %s give others a turn after each', async (type) => {
+test.each(['batch', 'transaction'])('the reads of a %s yield after each read', async (type) => {
   const context = { store: new MemoryStore(), caller: systemCaller('clinic') };
   await importBundle(transaction(1), context);
   PACE.turnMs = 0;

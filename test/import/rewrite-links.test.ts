@@ -7,7 +7,7 @@ const resource = fc
   .dictionary(fc.string(), fc.jsonValue({ maxDepth: 5 }))
   .map((elements) => ({ ...elements, resourceType: 'Basic' }));
 
-test('without a replacement the resource itself comes back', () => {
+test('without a replacement the same resource object is returned', () => {
   fc.assert(
     fc.property(resource, (one) => {
       expect(rewriteLinks(R4, one, () => undefined)).toBe(one);
@@ -15,7 +15,7 @@ test('without a replacement the resource itself comes back', () => {
   );
 });
 
-test('a replaced reference changes a copy, along the way to it only', () => {
+test('a replaced reference changes a copy, only along its path', () => {
   const deep = Object.freeze({
     resourceType: 'Basic',
     subject: Object.freeze({ reference: 'a' }),
@@ -26,7 +26,7 @@ test('a replaced reference changes a copy, along the way to it only', () => {
   expect(rewritten.extension).toBe(deep.extension);
 });
 
-test('a narrative of unclosed tags is gone through once, not once for each of them', () => {
+test('a narrative of unclosed tags is scanned once, not once per tag', () => {
   const div = '<a href '.repeat(200_000) + '<a '.repeat(200_000) + ' href'.repeat(200_000);
   const one = { resourceType: 'Basic', text: { status: 'generated', div } };
   expect(rewriteLinks(R4, one, () => 'x')).toBe(one);

@@ -29,7 +29,7 @@ describe('real Bundles', () => {
       expect(reference.startsWith('#') || wanted.has(reference), reference).toBe(true);
   });
 
-  test('with http fullUrls keep what they say', async () => {
+  test('with http fullUrls keep their content', async () => {
     const context = memoryContext();
     const bundle = sharedJson<TransactionBundle>('corpus/supplement.json');
     expect(await importBundle(bundle, context)).toMatchObject({ created: bundle.entry.length });

@@ -19,13 +19,13 @@ const PAT = 'urn:uuid:6f0a3c1e-0000-4000-8000-000000000001';
 const OBS = 'urn:uuid:6f0a3c1e-0000-4000-8000-000000000002';
 
 describe('ids', () => {
-  test('are kept where the resource has one', async () => {
+  test('are kept if the resource has one', async () => {
     const context = memoryContext();
     await importAll(context, post({ resourceType: 'Patient', id: 'ann' }, { fullUrl: PAT }));
     expect(Object.keys(await contents(context.store))).toEqual(['Patient/ann']);
   });
 
-  test('come from a urn:uuid fullUrl, else from an http one, else are new', async () => {
+  test('are taken from a urn:uuid fullUrl, else from an http fullUrl, else are new', async () => {
     const context = memoryContext();
     await importAll(
       context,
@@ -90,7 +90,7 @@ describe('references', () => {
     });
   });
 
-  test('that lead nowhere are kept', async () => {
+  test('without a target are kept', async () => {
     const context = memoryContext();
     const generalPractitioner = [
       { reference: 'Practitioner/ghost' },
@@ -159,7 +159,7 @@ describe('links outside references', () => {
     });
   });
 
-  test('leave canonical URLs alone, though they equal a fullUrl', async () => {
+  test('do not change canonical URLs, even if they equal a fullUrl', async () => {
     const context = memoryContext();
     const url = 'http://kit.example/CodeSystem/colors';
     await importAll(
@@ -200,7 +200,7 @@ describe('importing again', () => {
     expect(await versions(context.store)).toEqual(before);
   });
 
-  test('changed content makes the next version', async () => {
+  test('changed content creates the next version', async () => {
     const context = memoryContext();
     await importBundle(bundle, context);
     const result = await importAll(context, post({ resourceType: 'Patient', id: 'p', active: false }));
@@ -211,7 +211,7 @@ describe('importing again', () => {
     ).toBe(2);
   });
 
-  test('does not change the Bundle given', async () => {
+  test('does not change the given Bundle', async () => {
     const text = JSON.stringify(bundle);
     await importBundle(bundle, memoryContext());
     expect(JSON.stringify(bundle)).toBe(text);
@@ -275,7 +275,7 @@ describe('the response', () => {
     });
   });
 
-  test('says 304 to a reader who has the version', async () => {
+  test('is 304 for a reader who has the version', async () => {
     const context = memoryContext();
     const { bundle } = await importAll(context, put({ resourceType: 'Patient', id: 'p' }));
     const ifNoneMatch = bundle.entry![0]!.response!.etag;
@@ -295,7 +295,7 @@ describe('the response', () => {
 });
 
 describe('preconditions', () => {
-  test('ifMatch lets the current version through and no other', async () => {
+  test('ifMatch accepts only the current version', async () => {
     const context = memoryContext();
     const first = await importAll(context, put({ resourceType: 'Patient', id: 'p' }));
     const ifMatch = first.bundle.entry![0]!.response!.etag!;
@@ -328,7 +328,7 @@ describe('preconditions', () => {
   });
 });
 
-test('a deletion comes first: the id can be taken again by a condition', async () => {
+test('deletions run first: a condition can use the id again', async () => {
   const context = memoryContext();
   const identifier = [{ system: 's', value: '1' }];
   await importAll(context, put({ resourceType: 'Patient', id: 'old', identifier }));
@@ -341,7 +341,7 @@ test('a deletion comes first: the id can be taken again by a condition', async (
   expect(Object.keys(await contents(context.store))).toEqual(['Patient/new']);
 });
 
-test.each(['transaction', 'batch'])('a %s reads none of the written resources back', async (type) => {
+test.each(['transaction', 'batch'])('a %s reads none of the written resources again', async (type) => {
   const context = memoryContext();
   let reads = 0;
   const counted = (result: WriteResult): WriteResult => {

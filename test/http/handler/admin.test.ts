@@ -38,7 +38,7 @@ describe('invitations', () => {
     expect((await service.call('POST', `${admin}/invite`, { body: person('Cleo') })).status).toBe(409);
   });
 
-  test('an e-mail that fails goes to onError and leaves the membership', async () => {
+  test('an e-mail that fails is reported to onError, and the membership is kept', async () => {
     fail = true;
     const answer = await service.call('POST', `${admin}/invite`, { body: person('Dora', { sendEmail: true }) });
     fail = false;
@@ -47,14 +47,14 @@ describe('invitations', () => {
     expect(answer.text).not.toContain('mail server');
   });
 
-  test('a dry run says what it would do', async () => {
+  test('a dry run reports its effects', async () => {
     const answer = await service.call('POST', `${admin}/invite`, { body: person('Emil', { dryRun: true }) });
     expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'application/json; charset=utf-8']);
     expect(answer.body).toMatchObject({ created: { user: true, profile: true, membership: true } });
     expect((await service.call('GET', 'Patient?given=Emil')).body).not.toHaveProperty('entry');
   });
 
-  test('are for administrators of the project', async () => {
+  test('are only for administrators of the project', async () => {
     const body = person('Fred');
     const statuses = async (as: string | null, project: string): Promise<number> =>
       (await service.call('POST', `/admin/projects/${project}/invite`, { body, as })).status;
@@ -66,7 +66,7 @@ describe('invitations', () => {
 });
 
 describe('members', () => {
-  test('are found below the project and as FHIR resources, with links that can be followed', async () => {
+  test('are found below the project and as FHIR resources, with valid links', async () => {
     await invited('Gina');
     const found = async (path: string): Promise<Bundle> => (await service.call('GET', path)).body as Bundle;
     const names = ({ entry }: Bundle): unknown =>
@@ -112,7 +112,7 @@ describe('members', () => {
     expect((await put({ ...membership, id: 'other' }))[0]).toBe(400);
   });
 
-  test('belong to the project of the URL', async () => {
+  test('belong to the project in the URL', async () => {
     const { id } = await invited('Jana');
     for (const method of ['GET', 'DELETE', 'PATCH'] as const) {
       const body = method === 'PATCH' ? { body: { active: false } } : {};
@@ -145,7 +145,7 @@ describe('projects', () => {
     ]);
   });
 
-  test('every interaction is in the audit trail once, members that are not found included', () => {
+  test('every interaction is in the audit trail once, including members that are not found', () => {
     const done = service.audit.filter(({ outcome }) => outcome.success).map(({ interaction }) => interaction);
     const count = (name: string): number => done.filter((one) => one === name).length;
     expect([count('invite'), count('remove-member'), count('update-member'), count('create-project')]).toEqual([

@@ -39,7 +39,7 @@ async function stored(id: string): Promise<Binary> {
 }
 
 describe('a body of any media type', () => {
-  test('becomes a Binary, and comes back byte for byte', async () => {
+  test('becomes a Binary, and is returned byte for byte', async () => {
     const created = await upload('POST', 'Binary?_filename=x.png', 'image/png', PNG, {
       'x-security-context': 'Patient/ann',
     });
@@ -77,7 +77,7 @@ describe('a body of any media type', () => {
     ]);
   });
 
-  test('is content also where it is JSON or XML; FHIR JSON is the Binary itself', async () => {
+  test('is content even if it is JSON or XML; FHIR JSON is the Binary itself', async () => {
     const json = await upload('POST', 'Binary', 'application/json', '{"resourceType":"Patient"}');
     const { id } = (await json.json()) as Binary;
     expect((await stored(id!)).contentType).toBe('application/json');
@@ -95,7 +95,7 @@ describe('a body of any media type', () => {
     expect((await upload('POST', 'Patient', 'image/png', PNG)).status).toBe(415);
   });
 
-  test('is refused where it is too long, compressed or without a type', async () => {
+  test('is refused if it is too long, compressed or without a type', async () => {
     const small = await openService({ maxBodyBytes: 8 });
     const sent = { authorization: 'Bearer admin', 'content-type': 'image/png' };
     const post = async (body: BodyInit, headers: object = {}): Promise<number> =>
@@ -113,7 +113,7 @@ describe('a body of any media type', () => {
     expect(await post(PNG, { 'x-security-context': 'https://other.example/Patient/1' })).toBe(403);
   });
 
-  test('of a type that browsers send to other sites unasked needs a header that they do not', async () => {
+  test('of a type that browsers send to other sites without preflight needs a header', async () => {
     const signedIn = await openService({ signIn: () => undefined });
     const caller = (await import('../../../src/access/caller.js')).systemCaller(signedIn.project);
     for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x']) {
@@ -128,7 +128,7 @@ describe('a body of any media type', () => {
     }
   });
 
-  test('comes back whatever its bytes', async () => {
+  test('is returned with any bytes', async () => {
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ minLength: 1, maxLength: 200 }), async (bytes) => {
         const { id } = (await (await upload('POST', 'Binary', 'image/png', new Uint8Array(bytes))).json()) as Binary;
@@ -146,7 +146,7 @@ describe('a Binary is FHIR JSON', () => {
     return answer.status === 200 ? answer.headers.get('content-type')! : String(answer.status);
   };
 
-  test('where the client asks for it', async () => {
+  test('if the client asks for it', async () => {
     await upload('PUT', 'Binary/image', 'image/png', PNG);
     const fhir = 'application/fhir+json; charset=utf-8';
     for (const accept of [
@@ -174,7 +174,7 @@ describe('a Binary is FHIR JSON', () => {
     expect(await accepted('*/*', '?_summary=true')).toBe(fhir);
   });
 
-  test('where it has no content to show', async () => {
+  test('if it has no content', async () => {
     const types: (string | undefined)[] = [];
     for (const binary of [
       { contentType: 'image/png' },
@@ -195,14 +195,14 @@ describe('a Binary is FHIR JSON', () => {
   });
 });
 
-test('MedplumClient gets a URL for the attachments that it makes of it', async () => {
+test('MedplumClient receives a URL for the attachments that it creates from it', async () => {
   const created = await upload('POST', 'Binary', 'image/png', PNG, { 'x-medplum': 'extended' });
   const { id, url } = (await created.json()) as Binary;
   expect(url).toBe(`${BASE}/Binary/${id}`);
   expect(await stored(id!)).not.toHaveProperty('url');
 });
 
-test('a Binary is seen by those who see its security context', async () => {
+test('a Binary is visible to callers who see its security context', async () => {
   const created = await upload('POST', 'Binary', 'image/png', PNG, { 'x-security-context': 'Patient/ann' });
   const { id } = (await created.json()) as Binary;
   expect((await bytesOf(`Binary/${id}`))[0]).toBe(200);
@@ -210,7 +210,7 @@ test('a Binary is seen by those who see its security context', async () => {
   expect((await bytesOf(`Binary/${id}`))[0]).toBe(404);
 });
 
-test('who may not see a Binary gets nothing of it, and who may not create one sends nothing', async () => {
+test('a caller who cannot see a Binary receives nothing of it, and a caller who cannot create a Binary sends nothing', async () => {
   await upload('PUT', 'Binary/secret', 'image/png', PNG);
   const answers = await Promise.all(
     ['secret', 'nothere'].map(async (id) => {

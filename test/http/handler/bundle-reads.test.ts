@@ -66,7 +66,7 @@ describe.each(['admin', 'nurse'])('for the %s', (as) => {
   });
 });
 
-test('HEAD has the status alone; a history of what the transaction deletes is there', async () => {
+test('HEAD has only the status; a history of resources that the transaction deletes is there', async () => {
   const ask = async (type: string, entry: readonly object[]): Promise<Bundle> =>
     (await service.call('POST', '', { body: { resourceType: 'Bundle', type, entry } })).body as Bundle;
   const head = await ask('batch', [{ request: { method: 'HEAD', url: 'Patient/ann/_history' } }]);
@@ -79,7 +79,7 @@ test('HEAD has the status alone; a history of what the transaction deletes is th
   expect((both.entry![1]!.resource as Bundle).entry!.map(({ request }) => request!.method)).toEqual(['DELETE', 'POST']);
 });
 
-test('requests that MedplumClient puts into one batch by itself', async () => {
+test('accepts requests that MedplumClient puts into one batch by itself', async () => {
   let bundles = 0;
   const medplum = new MedplumClient({
     baseUrl: 'https://clinic.example/',

@@ -42,8 +42,8 @@ describe('the configuration', () => {
   });
 });
 
-describe('who asks', () => {
-  test('without a token every route but metadata is 401', async () => {
+describe('the caller', () => {
+  test('without a token, every route except metadata is 401', async () => {
     const { call } = await openService();
     for (const [method, path] of [
       ['GET', 'Patient/1'],
@@ -88,7 +88,7 @@ describe('who asks', () => {
     expect(errors).toEqual(status >= 500 ? [thrown] : []);
   });
 
-  test('what is no caller is a mistake of the host', async () => {
+  test('an invalid caller is a mistake of the host', async () => {
     const { call, errors } = await openService({ signIn: () => ({ kind: 'server', project: '' }) as never });
     expect((await call('GET', 'Patient')).status).toBe(500);
     expect(errors).toEqual([
@@ -96,7 +96,7 @@ describe('who asks', () => {
     ]);
   });
 
-  test('a caller that the host knows already needs no token', async () => {
+  test('a caller that the host provides needs no token', async () => {
     const { handler, project } = await openService();
     const request = new Request('https://clinic.example/fhir/R4/Patient');
     expect((await handler(request, { caller: systemCaller(project) })).status).toBe(200);
@@ -105,7 +105,7 @@ describe('who asks', () => {
 });
 
 describe('errors', () => {
-  test('onError receives the cause of internal ones; nothing of it is answered', async () => {
+  test('onError receives the cause of internal errors, and no answer has it', async () => {
     const { call, errors, store } = await openService();
     const fault = new Error('the password is hunter2');
     const { search, read } = store;
@@ -123,7 +123,7 @@ describe('errors', () => {
     Object.assign(store, { search, read });
   });
 
-  test('a hook that throws changes no answer', async () => {
+  test('a hook that throws does not change the answer', async () => {
     const { call, store } = await openService({
       onError() {
         throw new Error('down');

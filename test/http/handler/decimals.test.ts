@@ -22,7 +22,7 @@ function send(method: string, path: string, body?: string, type = 'application/f
 /** Without what the service adds. */
 const content = ({ text }: Answer): string => text.replace(/"meta":\{[^}]*\},/g, '');
 
-describe('the handler answers decimals as they were sent', () => {
+describe('the handler answers decimals as sent', () => {
   test.each([
     ['GET', 'Observation/o'],
     ['GET', 'Observation/o/_history/1'],
@@ -33,7 +33,7 @@ describe('the handler answers decimals as they were sent', () => {
     expect(content(await send(method, path))).toContain(OBSERVATION);
   });
 
-  test('at the top of a resource, after a conditional update too', async () => {
+  test('at the top level of a resource, after a conditional update too', async () => {
     expect(content(await send('GET', 'ChargeItem/c'))).toBe(CHARGE);
     const body = CHARGE.replace('"id":"c",', '').replace('1.50', '1.500');
     const written = await send('PUT', 'ChargeItem?subject=Patient/p', body);

@@ -39,12 +39,12 @@ const WHOLE = [
 ];
 
 describe('Patient/$everything', () => {
-  test('is the compartment, patient first', async () => {
+  test('returns the compartment, patient first', async () => {
     expect(await record('Patient/p/$everything')).toEqual(WHOLE);
     expect(await record('Patient/q/$everything')).toEqual(['Patient/q', 'Observation/other']);
   });
 
-  test.each([1, 2, 3, 5, 11, 12, 13])('in pages of %d', async (count) => {
+  test.each([1, 2, 3, 5, 11, 12, 13])('returns pages of %d', async (count) => {
     let url = `${BASE}/Patient/p/$everything?_count=${count}`;
     const found: string[] = [];
     let pages = 0;
@@ -58,7 +58,7 @@ describe('Patient/$everything', () => {
     expect(pages).toBe(Math.ceil(WHOLE.length / count));
   });
 
-  test('by type and by time', async () => {
+  test('can be limited by type and by time', async () => {
     expect(await record('Patient/p/$everything?_type=Observation,Condition&_count=3')).toEqual([
       'Condition/c',
       'Observation/o0',
@@ -69,7 +69,7 @@ describe('Patient/$everything', () => {
     expect(await record('Patient/p/$everything?_type=Condition&_cursor=Encounter/e1')).toEqual([]);
   });
 
-  test('under the rights of the caller: hidden resources, fields and references', async () => {
+  test('applies the rights of the caller: hidden resources, fields and references', async () => {
     // The nurse does not see whom a Condition is about, and no Encounter at all.
     expect(await record('Patient/p/$everything', 'nurse')).toEqual(
       WHOLE.filter((one) => /Patient|Observation/.test(one)),
@@ -82,7 +82,7 @@ describe('Patient/$everything', () => {
     expect(outcomeText(hidden)!.replace('Patient/q', 'Patient/m')).toBe(outcomeText(missing));
   });
 
-  test('asks the store at most once per type', async () => {
+  test('makes at most one store call per type', async () => {
     const search = vi.spyOn(service.store, 'search');
     await record('Patient/p/$everything?_count=4');
     expect(
@@ -113,7 +113,7 @@ describe('Patient/$everything', () => {
   });
 });
 
-describe('what the record refers to', () => {
+describe('the resources that the record refers to', () => {
   const INTAKE = 'http://forms.example/intake';
   const subject = { reference: 'Patient/r' };
   beforeAll(async () => {
@@ -163,7 +163,7 @@ describe('what the record refers to', () => {
       .filter(({ search }) => search?.mode === mode)
       .map(({ resource }) => `${resource!.resourceType}/${resource!.id}`);
 
-  test('comes with it, each once', async () => {
+  test('are returned with it, each once', async () => {
     const whole = await entries('');
     expect(named(whole, 'match')).toEqual([...RECORD, 'QuestionnaireResponse/qr']);
     expect(named(whole, 'include').sort()).toEqual([
@@ -172,7 +172,7 @@ describe('what the record refers to', () => {
     ]);
   });
 
-  test('comes with the page that refers to it', async () => {
+  test('are returned with the page that refers to them', async () => {
     const page = await entries('_count=3');
     expect([named(page, 'match'), named(page, 'include').sort()]).toEqual([
       RECORD.slice(0, 3),
@@ -186,7 +186,7 @@ describe('what the record refers to', () => {
     ]);
   });
 
-  test('is chosen by type and time as the record is', async () => {
+  test('are filtered by type and time like the record', async () => {
     const some = await entries('_type=Medication,Observation');
     expect([named(some, 'match'), named(some, 'include').sort()]).toEqual([
       ['Observation/ro'],
@@ -197,12 +197,12 @@ describe('what the record refers to', () => {
     expect(named(await entries('_since=2999-01-01'), 'include')).toEqual([]);
   });
 
-  test('is what the caller may see', async () => {
+  test('are limited to those that the caller can see', async () => {
     const whole = await entries('', 'nurse');
     expect([named(whole, 'match'), named(whole, 'include')]).toEqual([['Patient/r', 'Observation/ro'], []]);
   });
 
-  test('makes pages shorter where it is much', async () => {
+  test('make pages shorter if they are many', async () => {
     const writes = Array.from({ length: 3 }, (_, list) =>
       Array.from({ length: 400 }, (_, index) => `Device/l${list}-${index}`),
     );

@@ -80,7 +80,7 @@ const POSTS = [
   ['/Patient/_search', 'application/x-www-form-urlencoded'],
 ] as const;
 
-test.each(POSTS)('POST %s of a project with a full line is refused with its body unread', async (path, type) => {
+test.each(POSTS)('POST %s of a project with a full queue is refused without reading its body', async (path, type) => {
   const { list, post, release } = heldService();
   const all = [list('greedy'), list('greedy')];
   await settled();
@@ -96,7 +96,7 @@ test.each(POSTS)('POST %s of a project with a full line is refused with its body
   expect((await answer).status).not.toBe(429);
 });
 
-test('a body that arrives when the line has become full is not parsed', async () => {
+test('a body that arrives when the queue has become full is not parsed', async () => {
   const { list, post, release } = heldService();
   const all: Promise<Response>[] = [];
   const { body, counted } = countedBody(async () => {
@@ -108,7 +108,7 @@ test('a body that arrives when the line has become full is not parsed', async ()
   expect(await release(all)).toEqual([200, 200]);
 });
 
-test('aborted requests keep neither turns nor places', async () => {
+test('aborted requests keep neither turns nor places in the queue', async () => {
   const { list, release, waiting } = heldService();
   for (let round = 0; round < 20; round += 1) {
     const controllers = [new AbortController(), new AbortController()];

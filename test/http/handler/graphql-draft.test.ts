@@ -60,7 +60,7 @@ describe('the draft of 2026-08-06', () => {
     ['application/json;q=0.5, */*;q=0.1', 'application/json'],
     [`application/json, ${GRAPHQL}`, GRAPHQL],
     [`application/json, ${GRAPHQL};q=0.9`, 'application/json'],
-  ])('Accept "%s" takes %s', async (accept, type) => {
+  ])('Accept "%s" selects %s', async (accept, type) => {
     expect(await ask({ query: QUERY }, accept)).toEqual([200, type]);
   });
 

@@ -43,7 +43,7 @@ beforeAll(async () => {
 const QUERY = '{ Patient(id: "a") { initials { text } } }';
 const ANSWER = { data: { Patient: { initials: { text: 'A' } } } };
 
-test('a handler takes the configured service, or its fields', async () => {
+test('a handler accepts the configured service, or its fields', async () => {
   expect(await ask({ graphql }, QUERY)).toEqual(ANSWER);
   expect(await ask({ fields, types }, QUERY)).toEqual(ANSWER);
   expect(await ask({ graphql }, '{ __type(name: "Own") { fields { name } } }')).toEqual({
@@ -54,7 +54,7 @@ test('a handler takes the configured service, or its fields', async () => {
   });
 });
 
-test('it takes no service of another store, nothing else in its place, and no option twice', () => {
+test('it refuses a service of another store, any other value, and an option given twice', () => {
   const other = createFhirGraphql({ store: new MemoryStore() });
   for (const [config, message] of [
     [{ graphql: other }, 'graphql must be a service over the store of the handler'],
@@ -66,7 +66,7 @@ test('it takes no service of another store, nothing else in its place, and no op
   }
 });
 
-test('a context takes the service in place of a store', async () => {
+test('a context accepts the service in place of a store', async () => {
   expect(await executeFhirGraphql(QUERY, { graphql, caller })).toEqual(ANSWER);
   expect((await explainFhirGraphql(QUERY, { graphql, caller })).plan.calls.map(({ kind }) => kind)).toEqual([
     'read',

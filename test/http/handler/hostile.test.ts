@@ -55,7 +55,7 @@ const HEADERS: readonly { readonly [name: string]: string }[] = [
   ...[{ 'if-none-exist': 'identifier=%zz' }, { 'x-security-context': '../..' }],
 ];
 
-test('nothing that a client sends is an error of the service', async () => {
+test('no request of a client causes an internal error', async () => {
   const service = await createTestService({ config: { maxBodyBytes: 50_000 } });
   const update = (resource: object): Promise<unknown> => service.repository.update(resource as never);
   const found: string[] = [];

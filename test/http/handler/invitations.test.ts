@@ -34,7 +34,7 @@ async function open(more: Partial<FhirHandlerConfig> = {}): Promise<Post> {
 
 const tokenOf = ({ acceptance }: Invitation): string => acceptance!.url.split('/').at(-1)!;
 
-test('an invitation is accepted by somebody who is not a member yet', async () => {
+test('an invitation is accepted by a person who is not a member yet', async () => {
   const { service, sent, member, accept } = await open();
   const token = tokenOf(sent[0]!);
   expect(JSON.stringify(member)).not.toContain(token.slice(-43));
@@ -56,7 +56,7 @@ test('an invitation is accepted by somebody who is not a member yet', async () =
   expect(service.audit.filter(({ outcome }) => !outcome.success)).toHaveLength(1);
 });
 
-test('it needs a token of the identity provider, and one of the message', async () => {
+test('it needs a token of the identity provider, and the token of the message', async () => {
   const { sent, accept, service } = await open();
   const token = tokenOf(sent[0]!);
   expect((await accept({ token }, null)).status).toBe(401);
@@ -68,7 +68,7 @@ test('it needs a token of the identity provider, and one of the message', async 
   expect((await without.accept({ token: tokenOf(without.sent[0]!) }, null)).status).toBe(404);
 });
 
-test('administrators send it again, which ends the one before', async () => {
+test('administrators send it again, which invalidates the previous token', async () => {
   const { service, sent, member, accept } = await open();
   const path = `/admin/projects/${service.project}/members/${member.id!}/resend-invitation`;
   expect((await service.call('POST', path, { as: 'nurse' })).status).toBe(403);
@@ -83,7 +83,7 @@ test('administrators send it again, which ends the one before', async () => {
   expect((await accept({ token: tokenOf(sent[1]!) })).status).toBe(200);
 });
 
-test('an e-mail that fails is told without its cause, which the host receives', async () => {
+test('a failed e-mail is reported without its cause, which the host receives', async () => {
   let fail = false;
   const { service, member } = await open({
     mailer: {

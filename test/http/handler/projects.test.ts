@@ -2,7 +2,7 @@ import type { Bundle, Project } from '@medplum/fhirtypes';
 import { expect, test } from 'vitest';
 import { openService } from './open-service.js';
 
-test('projects are listed, changed, closed and deleted by super administrators alone', async () => {
+test('only super administrators list, change, deactivate and delete projects', async () => {
   const service = await openService();
   const operator = { as: 'operator' as const };
   const body = { resourceType: 'Project', name: 'Annex' };

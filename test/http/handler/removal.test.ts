@@ -32,8 +32,8 @@ beforeAll(async () => {
 
 const reason = 'entered-in-error';
 
-describe('removal for good', () => {
-  test('a resource, a patient with its compartment, and old versions', async () => {
+describe('permanent removal', () => {
+  test('erases a resource, a patient with its compartment, and old versions', async () => {
     const { trusted } = service;
     const ann = await trusted.create({ resourceType: 'Patient', gender: 'female' });
     const note = { resourceType: 'Basic', code: { text: 'x' } } as const;
@@ -65,7 +65,7 @@ describe('removal for good', () => {
     'purge-history': { olderThan: '2100-01-01T00:00:00Z' },
   } as const;
 
-  test.each(Object.entries(bodies))('%s is for super administrators without policies', async (name, body) => {
+  test.each(Object.entries(bodies))('%s is only for super administrators without policies', async (name, body) => {
     const { id } = await service.trusted.create({ resourceType: 'Patient', gender: 'female' });
     for (const [as, status] of [
       ['admin', 403],
@@ -115,7 +115,7 @@ describe('removal for good', () => {
 describe('exports', () => {
   const linesOf = (text: string): readonly string[] => text.split('\n').filter((line) => line !== '');
 
-  test('are NDJSON that makes the same project elsewhere', async () => {
+  test('are NDJSON that creates the same project elsewhere', async () => {
     const answer = await service.call('GET', `${admin}/export?history=true`, { as: 'operator' });
     expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'application/fhir+ndjson']);
     const { failed } = await importNdjson([answer.text], {
@@ -126,7 +126,7 @@ describe('exports', () => {
     expect((await service.call('HEAD', `${admin}/export`, { as: 'operator' })).text).toBe('');
   });
 
-  test('are for super administrators, with a status instead of a part', async () => {
+  test('are only for super administrators, with a status instead of a partial answer', async () => {
     for (const [as, path, status] of [
       ['admin', `${admin}/export`, 403],
       ['nurse', `${admin}/export`, 403],
@@ -141,7 +141,7 @@ describe('exports', () => {
   const request = (): Request =>
     new Request(`https://clinic.example${admin}/export`, { headers: { authorization: 'Bearer operator' } });
 
-  test('read a page when the client asks for it, and end when it goes away', async () => {
+  test('read a page when the client asks for it, and end when the client disconnects', async () => {
     const text = 'x'.repeat(2000);
     for (let id = 0; id < 250; id++) {
       await service.trusted.update({ resourceType: 'Basic', id: `b${id}`, code: { text } });
@@ -157,7 +157,7 @@ describe('exports', () => {
     expect(service.audit).toMatchObject([{ interaction: 'export-project' }]);
   });
 
-  test('through a listener of Node.js, wait for a client that reads slowly, and stop where it is gone', async () => {
+  test('through a listener of Node.js, wait for a client that reads slowly, and stop when it disconnects', async () => {
     const events = new Map<string, () => void>();
     const chunks: Uint8Array[] = [];
     let ended = false;
@@ -193,7 +193,7 @@ describe('exports', () => {
     expect(searches).toBe(2);
   });
 
-  test('that fail in the middle break off', async () => {
+  test('that fail in the middle are cut off', async () => {
     const inner = new MemoryStore();
     let left = Infinity;
     const store = storeWith(inner, {
@@ -218,7 +218,7 @@ describe('exports', () => {
   });
 });
 
-test('purpose and id of a request are those that the host states, in every record', async () => {
+test('every record has the purpose and the id of the request that the host states', async () => {
   service.audit.length = 0;
   const headers = { 'x-purpose': 'TREAT', 'x-request-id': 'r-1' };
   await service.call('GET', 'Patient', { headers });

@@ -38,7 +38,7 @@ describe('reading', () => {
     expect((await call('GET', path, { headers: { 'if-none-match': 'W/"1"' } })).headers.get('etag')).toBe('W/"1"');
   });
 
-  test('versions and their pages', async () => {
+  test('returns versions and their pages', async () => {
     const first = await call('POST', 'Patient', { body: patient() });
     const id = idOf(first);
     for (const gender of ['male', 'other'] as const)
@@ -70,7 +70,7 @@ describe('reading', () => {
     expect((await call('GET', 'Patient/none/_history?_since=2020')).status).toBe(404);
   });
 
-  test('versions of all resources of a type, page by page', async () => {
+  test('returns versions of all resources of a type, page by page', async () => {
     const ids: string[] = [];
     for (const display of ['1', '2', '3']) {
       ids.unshift(idOf(await call('POST', 'Slot', { body: { ...SLOT, comment: display } })));
@@ -111,7 +111,7 @@ describe('reading', () => {
     expect((await call('POST', 'Slot/_history', { body: {} })).headers.get('allow')).toBe('GET, HEAD, OPTIONS');
   });
 
-  test('searches by GET and by form are the same', async () => {
+  test('searches by GET and by form are equal', async () => {
     await call('PUT', 'Patient/s1', { body: patient({ id: 's1', name: [{ family: 'Suchmann' }] }) });
     const got = await call('GET', 'Patient?family=suchmann&_total=accurate');
     const form = { 'content-type': 'application/x-www-form-urlencoded' };
@@ -126,7 +126,7 @@ describe('reading', () => {
 });
 
 describe('writing', () => {
-  test('creates under a new id, and says where', async () => {
+  test('creates under a new id, and returns its location', async () => {
     const made = await call('POST', 'Patient', { body: patient({ id: 'mine' }) });
     const { id } = made.body as Patient;
     expect(id).not.toBe('mine');
@@ -137,7 +137,7 @@ describe('writing', () => {
     ]);
   });
 
-  test('Prefer chooses what comes back', async () => {
+  test('Prefer selects the content of the answer', async () => {
     const prefer = (value: string): { headers: { prefer: string } } => ({ headers: { prefer: value } });
     const minimal = await call('POST', 'Patient', { body: patient(), ...prefer('return=minimal') });
     expect([minimal.status, minimal.text, minimal.headers.get('etag')]).toEqual([201, '', 'W/"1"']);
@@ -173,7 +173,7 @@ describe('writing', () => {
     expect((await call('POST', 'Patient', { body, headers })).status).toBe(412);
   });
 
-  test('If-Match and If-None-Match of an update', async () => {
+  test('respects If-Match and If-None-Match of an update', async () => {
     const body = patient({ id: 'match' });
     const put = async (headers: { [name: string]: string }): Promise<number> =>
       (await call('PUT', 'Patient/match', { body, headers })).status;
@@ -192,7 +192,7 @@ describe('writing', () => {
     expect((await call('DELETE', 'Patient/match')).status).toBe(204);
   });
 
-  test('the resource is the one of the URL', async () => {
+  test('the resource must fit the URL', async () => {
     const texts = async (method: string, path: string, body: unknown): Promise<[number, string | undefined]> => {
       const answer = await call(method, path, { body });
       return [answer.status, outcomeText(answer)];
@@ -234,7 +234,7 @@ describe('writing', () => {
     expect((await call('PUT', 'Patient?_format=json', { body })).status).toBe(400);
   });
 
-  test('conditional patches and deletions', async () => {
+  test('patches and deletes conditionally', async () => {
     const query = 'Patient?identifier=urn:z|1';
     const patch = [{ op: 'replace', path: '/gender', value: 'other' }];
     const headers = { 'content-type': 'application/json-patch+json' };
@@ -255,7 +255,7 @@ describe('writing', () => {
     expect((await call('DELETE', 'Patient')).status).toBe(400);
   });
 
-  test('transactions and batches', async () => {
+  test('accepts transactions and batches', async () => {
     const urn = 'urn:uuid:6ba7b810-9dad-41d1-80b4-00c04fd430c8';
     const bundle = (type: string, subject: string): object => ({
       resourceType: 'Bundle',
@@ -284,7 +284,7 @@ describe('writing', () => {
   });
 });
 
-test('the entries of a response hold what was written where Prefer asks for it', async () => {
+test('the entries of a response have the written resources if Prefer asks for them', async () => {
   const entry = [
     { resource: patient({ birthDate: '1980-01-01' }), request: { method: 'POST', url: 'Patient' } },
     { resource: patient({ id: 'whole', gender: 'male' }), request: { method: 'PUT', url: 'Patient/whole' } },
@@ -333,7 +333,7 @@ describe('bodies', () => {
     expect((await put('x', gzip)).status).toBe(415);
   });
 
-  test('that are not JSON or no UTF-8 are 400 and not quoted', async () => {
+  test('that are not JSON or not UTF-8 are 400 and not quoted', async () => {
     const answer = await put('{"name": hunter2}');
     expect([answer.status, answer.text.includes('hunter2')]).toEqual([400, false]);
     expect((await put('')).status).toBe(400);
@@ -344,7 +344,7 @@ describe('bodies', () => {
     expect((await handler(new Request(`${BASE}/Patient`, { method: 'POST', headers, body }))).status).toBe(400);
   });
 
-  test('are read as far as the limit, whatever their length says', async () => {
+  test('are read up to the limit, whatever length they declare', async () => {
     const small = await openService({ maxBodyBytes: 1000 });
     let chunks = 0;
     const endless = new ReadableStream({
@@ -363,7 +363,7 @@ describe('bodies', () => {
     expect(chunks).toBe(0);
   });
 
-  test('that end too early are aborted, and no fault of the service', async () => {
+  test('that end too early are aborted, and not an error of the service', async () => {
     const broken = new ReadableStream({ pull: (controller) => controller.error(new Error('reset')) });
     expect((await put(broken)).status).toBe(503);
     expect(service.errors).toEqual([]);
@@ -379,7 +379,7 @@ describe('$validate', () => {
     ];
   };
 
-  test('finds what is wrong, and says so with 200', async () => {
+  test('reports the findings with status 200', async () => {
     expect(await validate('Patient/$validate', patient())).toEqual([200, [['information', undefined]]]);
     const wrong = patient({ gender: 'x' as never });
     expect(await validate('Patient/$validate', wrong)).toEqual([200, [['error', ['Patient.gender']]]]);
@@ -424,8 +424,8 @@ describe('requests that foreign pages can make a browser send', () => {
   });
 });
 
-describe('what is shown', () => {
-  test('reads and searches are reduced, and includes come along', async () => {
+describe('the content of answers', () => {
+  test('reads and searches are reduced, and includes are returned with them', async () => {
     await call('PUT', 'Organization/org', { body: { resourceType: 'Organization', id: 'org', name: 'Clinic' } });
     const body = patient({
       id: 'part',
@@ -447,7 +447,7 @@ describe('what is shown', () => {
   });
 });
 
-test('decimals come back as they were written, also from reduced resources', async () => {
+test('decimals keep their text, also in reduced resources', async () => {
   const json = { 'content-type': 'application/fhir+json' };
   const text =
     '{"resourceType":"ChargeItem","id":"c","status":"billable","factorOverride":1.00,"quantity":{"value":2.50}}';

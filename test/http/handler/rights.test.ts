@@ -40,9 +40,9 @@ const ABOUT: readonly (readonly [method: string, path: (id: string) => string, b
   ],
 ];
 
-describe('what a caller may not see', () => {
+describe('an invisible resource', () => {
   test.each(ABOUT.map((one) => [`${one[0]} ${one[1](':id')}`, one] as const))(
-    'is answered like what does not exist: %s',
+    'is answered like a missing resource: %s',
     async (_, [method, path, body]) => {
       const answers = await Promise.all(
         ['hide', 'lost'].map(async (id) => {
@@ -63,7 +63,7 @@ describe('what a caller may not see', () => {
     },
   );
 
-  test('the requests above find and change what is there, for those who see it', async () => {
+  test('is found and changed by the requests above for callers who see it', async () => {
     for (const [method, path, body] of ABOUT.slice(0, 6)) {
       const { status } = await service.call(method, path('hide'), { body: body?.('hide') });
       expect([method, path('hide'), status]).toEqual([method, path('hide'), 200]);
@@ -71,7 +71,7 @@ describe('what a caller may not see', () => {
     expect((await service.trusted.read('Patient', 'hide')).meta.versionId).toBe('1');
   });
 
-  test('fields are absent, and their entity tag stays', async () => {
+  test('fields are absent, and the entity tag is unchanged', async () => {
     const read = await service.call('GET', 'Patient/seen', { as: 'nurse' });
     expect((read.body as Patient).birthDate).toBeUndefined();
     expect(read.headers.get('etag')).toBe('W/"1"');
@@ -90,7 +90,7 @@ describe('metadata', () => {
       ]),
     );
 
-  test('names no types to strangers', async () => {
+  test('names no types to callers without a token', async () => {
     const open = await statement(null);
     expect(open).toMatchObject({
       kind: 'instance',
@@ -102,7 +102,7 @@ describe('metadata', () => {
     expect((await service.call('GET', 'metadata', { headers: { authorization: 'Bearer nobody' } })).status).toBe(200);
   });
 
-  test('names what the caller may do', async () => {
+  test('names the interactions that the caller can use', async () => {
     expect(await resources('nurse')).toEqual({
       Condition: [
         'read',
@@ -139,7 +139,7 @@ describe('metadata', () => {
     expect(patients.operation?.map(({ name }) => name)).toEqual(['everything', 'validate']);
   });
 
-  test('names the history of a type only where the store lists it', async () => {
+  test('names the history of a type only if the store lists it', async () => {
     const methods = storeWith(service.store, {});
     const handler = createFhirHandler({ store: methods, baseUrl: BASE, audit: false, signIn: () => systemCaller('x') });
     const { body } = await send(handler, 'GET', 'metadata');

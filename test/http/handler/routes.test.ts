@@ -62,7 +62,7 @@ describe('routes', () => {
     ['GET', 'Patient/$validate', 'POST, OPTIONS'],
     ['PUT', '/admin/projects/1/members/2', 'GET, HEAD, POST, PATCH, DELETE, OPTIONS'],
     ['TRACEX', 'Patient', 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'],
-  ])('%s %s is 405 and names what is allowed', async (method, path, allow) => {
+  ])('%s %s is 405 and names the allowed methods', async (method, path, allow) => {
     const answer = await service.call(method, path);
     expect([answer.status, answer.headers.get('allow')]).toEqual([405, allow]);
     const options = await service.call('OPTIONS', path, { as: null });
@@ -77,7 +77,7 @@ describe('routes', () => {
     expect((await service.call('HEAD', 'Patient/none')).status).toBe(404);
   });
 
-  test('nothing may be cached or read as another type', async () => {
+  test('no answer can be cached or sniffed as another type', async () => {
     for (const path of ['metadata', `Patient/${id}`, 'Patient/none', 'Patient', '$graphql']) {
       const { headers } = await service.call('GET', path);
       expect([path, headers.get('cache-control'), headers.get('x-content-type-options'), headers.get('vary')]).toEqual([
@@ -98,7 +98,7 @@ describe('routes', () => {
     );
   });
 
-  test('two services with other bases and stores serve one process', async () => {
+  test('two services with other bases and stores can share a process', async () => {
     const store = new MemoryStore();
     const second = createFhirHandler({
       store,
@@ -163,7 +163,7 @@ describe('the format of answers', () => {
     expect(await typeOf(`Patient/${id}`, accept)).toEqual([status, `${type}; charset=utf-8`]);
   });
 
-  test('_format goes before Accept', async () => {
+  test('_format takes precedence over Accept', async () => {
     expect(await typeOf(`Patient/${id}?_format=json`, 'text/html')).toEqual([
       200,
       'application/fhir+json; charset=utf-8',

@@ -58,13 +58,13 @@ function idsOf(bundle: unknown): unknown {
 }
 
 describe('terminology as an option', () => {
-  test('of a handler, for GraphQL and REST', async () => {
+  test('is accepted by a handler, for GraphQL and REST', async () => {
     expect((await service.call('GET', graphqlPath(filtered))).body).toEqual(ANSWER);
     const found = await service.call('GET', `Observation?code:below=${SYSTEM}|mammal`);
     expect(idsOf(found.body)).toEqual(['bat', 'cat']);
   });
 
-  test('of a GraphQL service, alone and in a handler, and of a single request', async () => {
+  test('is accepted by a GraphQL service, alone and in a handler, and by a single request', async () => {
     const caller = systemCaller(service.project);
     const graphql = createFhirGraphql({ store, terminology });
     expect(await graphql.execute(filtered, { caller })).toEqual(ANSWER);
@@ -76,7 +76,7 @@ describe('terminology as an option', () => {
     await expect(openOver({ graphql, terminology })).rejects.toThrow('terminology belongs to the service in graphql');
   });
 
-  test('answers a member whose policy uses :in, signed in over the store that signIn gets', async () => {
+  test('answers a member with a policy that uses :in, signed in over the store that signIn receives', async () => {
     const handler = await openOver({
       terminology,
       signIn: (_, { store: given }) => signIn(given, { membership: vet }),
@@ -104,14 +104,14 @@ describe('terminology as an option', () => {
     expect(spans).toContain('search Observation');
   });
 
-  test('is checked when the service is made', () => {
+  test('is checked when the service is created', () => {
     for (const given of [null, 'tx', {}, { ...terminology, lookup: 1 }]) {
       expect(() => createFhirGraphql({ store, terminology: given as never })).toThrow(/^terminology/);
     }
   });
 });
 
-test('a store with a terminology has every optional part of the store', async () => {
+test('gives a store with every optional part of the original store', async () => {
   const view = withTerminology(store, terminology);
   const optional = ['accessEpoch', 'explain', 'pendingParameters', 'removal', 'typeHistory'] as const;
   const partsOf = (one: Partial<typeof view>): unknown => optional.filter((name) => one[name] !== undefined);
