@@ -48,7 +48,7 @@ async function membersWith(clinic: Clinic, status: string, days = 0): Promise<re
 }
 
 describe.each(stores)('an invitation over %s', (_, make) => {
-  test('is sent with the host’s address, accepted once, and links the external id', async () => {
+  test('is sent with the address of the host, accepted once, and links the external id', async () => {
     const { store, project, token, mailer, membership, user, ...clinic } = await invited(make());
     const { acceptance, message } = mailer.sent[0]!;
     expect(acceptance).toEqual({
@@ -89,7 +89,7 @@ describe.each(stores)('an invitation over %s', (_, make) => {
     expect(await membersWith({ store, project, ...clinic }, 'active')).toContain('Ann Smith');
   });
 
-  test('is no way in for another token, address or time', async () => {
+  test('cannot be accepted with another token, address or time', async () => {
     const { store, token, membership } = await invited(make());
     const [id, secret] = [token.slice(0, -44), token.slice(-43)];
     const other = secret.startsWith('A') ? `B${secret.slice(1)}` : `A${secret.slice(1)}`;
@@ -124,7 +124,7 @@ describe.each(stores)('an invitation over %s', (_, make) => {
     await acceptInvitation(token, ANN, { store, clock: at(6.999) });
   });
 
-  test('ends after ten failures with its token, and by no number of wrong tokens', async () => {
+  test('expires after ten failures with its token, and not by any number of wrong tokens', async () => {
     const { store, token, context, membership, tokenOf } = await invited(make());
     const context0 = { store, clock: at(0) };
     const wrong = `${token.slice(0, -1)}${token.endsWith('A') ? 'B' : 'A'}`;
@@ -146,7 +146,7 @@ describe.each(stores)('an invitation over %s', (_, make) => {
     await acceptInvitation(tokenOf(1), ANN, context0);
   });
 
-  test('is replaced by another one, and ends with the membership', async () => {
+  test('is replaced by another invitation, and ends with the membership', async () => {
     const { store, token, tokenOf, context, membership, project } = await invited(make());
     expect(await resendInvitation(membership.id, { ...context, clock: at(5) })).toEqual({ status: 'sent' });
     expect(tokenOf(1)).not.toBe(token);
@@ -161,7 +161,7 @@ describe.each(stores)('an invitation over %s', (_, make) => {
     expect(await codeOf(acceptInvitation(tokenOf(2), ANN, { store, clock: at(6) }))).toBe('invitation-invalid');
   });
 
-  test('is accepted by one of two at the same moment', async () => {
+  test('is accepted by one of two callers at the same moment', async () => {
     const { store, token } = await invited(make());
     const identities = ['one', 'other'].map((externalId) => ({ ...ANN, externalId }));
     const outcomes = await Promise.allSettled(
@@ -174,7 +174,7 @@ describe.each(stores)('an invitation over %s', (_, make) => {
     expect(outcomes[1 - winner]).toMatchObject({ reason: { code: 'invitation-invalid' } });
   });
 
-  test('is used up for a caller that read it before another acceptance and the membership after it', async () => {
+  test('is used up for a caller that read the invitation before another acceptance and the membership after it', async () => {
     const { store, token } = await invited(make());
     const read = store.read.bind(store);
     store.read = async (keys, options) => {
@@ -228,7 +228,7 @@ describe('an invitation', () => {
     expect(JSON.stringify(mailer.sent)).toContain(secret);
   });
 
-  test('replaces no external id, and takes none that another member has', async () => {
+  test('replaces no external id, and accepts none that another member has', async () => {
     const { store, token, context, membership, project } = await invited(memoryStore());
     const ben = await invite(project, person('Practitioner', 'Ben', { scope: 'server' }), context);
     await updateMember(ben.membership.id, { externalId: 'idp|ben' }, context);
@@ -243,7 +243,7 @@ describe('an invitation', () => {
     await acceptInvitation(token, { ...ANN, externalId: 'idp|earlier' }, { store, clock: at(0) });
   });
 
-  test('ends where the host links the person itself; a linked person gets no other one', async () => {
+  test('ends if the host links the person itself; a linked person gets no other invitation', async () => {
     const { store, token, context, membership, mailer, project } = await invited(memoryStore());
     await updateMember(membership.id, { externalId: 'idp|host' }, context);
     expect(await codeOf(acceptInvitation(token, ANN, { store, clock: at(0) }))).toBe('invitation-invalid');
@@ -292,7 +292,7 @@ describe('an invitation', () => {
     ['externalId', { ...ANN, externalId: 'a\u0000b' }],
     ['email', { ...ANN, email: 7 }],
     ['emailVerified', { ...ANN, emailVerified: 'true' }],
-  ])('names what is wrong with the identity: %s', async (field, identity) => {
+  ])('reports the error of the identity: %s', async (field, identity) => {
     const { store, token } = await invited(memoryStore());
     const fault = await rejection(acceptInvitation(token, identity as never, { store, clock: at(0) }));
     expect([fault.code, fault.issues.map(({ expression }) => expression)]).toEqual(['invalid', [[field]]]);

@@ -11,7 +11,7 @@ import { searchMembers } from '../../src/projects/members/search-members.js';
 import { updateMember } from '../../src/projects/members/update-member.js';
 import { openClinic, person, rejection } from './harness.js';
 
-test('every operation tells the audit hook once, without personal content', async () => {
+test('every operation calls the audit hook once, without personal content', async () => {
   const clinic = await openClinic();
   const records: AuditRecord[] = [];
   const audit = (record: AuditRecord): void => void records.push(record);

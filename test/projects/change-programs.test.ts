@@ -17,7 +17,7 @@ describe.each(stores)('changing programs on %s', (_name, makeStore) => {
     context = { store: clinic.store, caller: clinic.admin };
   });
 
-  test('an administrator makes a client with its settings and changes them; the secret stays', async () => {
+  test('an administrator creates a client with its settings and changes them; the secret is kept', async () => {
     const redirectUris = ['https://app.example/callback'];
     const { client, secret } = await createClient(clinic.project, { name: 'App', redirectUris }, context);
     expect(client).toMatchObject({ name: 'App', redirectUris });
@@ -55,7 +55,7 @@ describe.each(stores)('changing programs on %s', (_name, makeStore) => {
     expect(await signIn(clinic.store, { membership: membership.id })).toMatchObject({ membership: membership.id });
   });
 
-  test('the last administrator who can sign in is neither switched off nor left alone with those who cannot', async () => {
+  test('the last administrator who can sign in can be neither switched off nor left with only administrators who cannot', async () => {
     const above = { store: clinic.store, caller: clinic.superAdmin };
     const robot = await createClient(clinic.project, { name: 'Robot', admin: true }, above);
     const self = { store: clinic.store, caller: await signIn(clinic.store, { membership: robot.membership.id }) };
@@ -102,7 +102,7 @@ describe.each(stores)('changing programs on %s', (_name, makeStore) => {
     ]);
   });
 
-  test('a system Bot is made and changed by unrestricted super administrators only', async () => {
+  test('only unrestricted super administrators create and change a system Bot', async () => {
     const above = { store: clinic.store, caller: clinic.superAdmin };
     expect((await rejection(createBot(clinic.project, { name: 'Root', system: true }, context))).code).toBe(
       'forbidden',
@@ -118,7 +118,7 @@ describe.each(stores)('changing programs on %s', (_name, makeStore) => {
     });
   });
 
-  test('whoever is not an administrator of the project changes nothing', async () => {
+  test('a caller who is not an administrator of the project changes nothing', async () => {
     const { client } = await createClient(clinic.project, { name: 'App' }, context);
     const { membership } = await invite(clinic.project, person('Practitioner', 'Bob'), context);
     const bob = await signIn(clinic.store, { membership: membership.id });

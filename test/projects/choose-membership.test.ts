@@ -39,7 +39,7 @@ test.each([
   expect(outcome(mode, { memberships: [a, b] })).toEqual(several);
 });
 
-test('an upsert takes the membership that is named by profile or external id', () => {
+test('an upsert selects the membership that is named by profile or external id', () => {
   const memberships = [a, b];
   expect(outcome('upsert', { memberships }, { profile: 'Practitioner/a' })).toBe('a');
   expect(outcome('upsert', { memberships, externalIdHolder: b }, { externalId: 'B' })).toBe('b');

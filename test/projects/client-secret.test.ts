@@ -12,14 +12,14 @@ function answerWith(error: Error | undefined): void {
   );
 }
 
-test('secrets are hashed where the runtime calls back with undefined instead of null, as Bun does', async () => {
+test('secrets are hashed if the runtime calls back with undefined instead of null, like Bun', async () => {
   answerWith(undefined);
   const secret = randomSecret();
   expect(await fitsHash(secret, await hashSecret(secret))).toBe(true);
   vi.restoreAllMocks();
 });
 
-test('a failure of the runtime is one', async () => {
+test('a failure of the runtime is a failure', async () => {
   const failure = new Error('no memory');
   answerWith(failure);
   await expect(hashSecret(randomSecret())).rejects.toBe(failure);

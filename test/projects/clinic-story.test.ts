@@ -23,7 +23,7 @@ const ALL_STORES: readonly (readonly [name: string, make: () => ResourceStore | 
 ];
 
 describe.each(someOf(ALL_STORES, stores.length))('the story of a clinic on %s', (_name, makeStore) => {
-  test('goes as the service document tells it', async () => {
+  test('works as the service document describes it', async () => {
     const store = await makeStore();
     const lines: string[] = [];
     const story: StoryResult = await tellStory(store, (line) => lines.push(line));

@@ -37,7 +37,7 @@ function rowsSaying(file: string, words: readonly string[]): readonly string[] {
   return found;
 }
 
-test('after a deletion no row of any table says anything of the project, whatever was done in it', async () => {
+test('after a deletion no row of any table contains data of the project, whatever was done in it', async () => {
   const file = fileNamed('deleted.db');
   const store = new SqliteStore(file);
   const { project, superAdmin, admin, first } = await openClinic(store);

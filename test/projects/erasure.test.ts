@@ -107,7 +107,7 @@ describe.each(stores)('erasing, over %s', (_, makeStore) => {
     ]);
   });
 
-  test('is for trusted code and unbound super administrators, with a reason of the list', async () => {
+  test('is only for trusted code and unbound super administrators, with a reason from the list', async () => {
     const clinic = await openClinic(makeStore());
     const { store, superAdmin, admin, project } = clinic;
     await put(store, project, resource('Basic', 'b', { code: { text: 'x' } }));
@@ -128,7 +128,7 @@ describe.each(stores)('erasing, over %s', (_, makeStore) => {
     expect(await erase(superAdmin, { project })).toMatchObject({ versions: 1 });
   });
 
-  test('spares what members need, until they are removed', async () => {
+  test('spares resources that members need, until they are removed', async () => {
     const { store, superAdmin, project } = await openClinic(makeStore());
     const context = { store, caller: superAdmin };
     const { profile, membership, user } = await invite(project, person('Patient', 'Pat'), context);
@@ -145,7 +145,7 @@ describe.each(stores)('erasing, over %s', (_, makeStore) => {
     for (const work of works) expect(await codeOf(work())).toBe('resolved');
   });
 
-  test('a dry run lists what would be erased and kept, and changes nothing', async () => {
+  test('a dry run lists erased and kept resources, and changes nothing', async () => {
     const store = makeStore();
     await ward(store);
     const context = { store, caller: systemCaller('ward'), reason } as const;
@@ -174,7 +174,7 @@ describe.each(stores)('erasing, over %s', (_, makeStore) => {
     expect(await codeOf(erasePatient('nobody', context))).toBe('not-found');
   });
 
-  test('histories are purged by age and number, and current versions stay', async () => {
+  test('histories are purged by age and number, and current versions are kept', async () => {
     const store = makeStore();
     const caller = systemCaller('ward');
     for (const value of ['a', 'b', 'c']) await put(store, 'ward', resource('Basic', 'b', { code: { text: value } }));
@@ -199,7 +199,7 @@ describe.each(stores)('erasing, over %s', (_, makeStore) => {
   });
 });
 
-test('an erasure and an export with history read no current version of others for what is deleted', async () => {
+test('an erasure and an export with history do not read current versions of other resources for deleted ones', async () => {
   const inner = new MemoryStore();
   const read: string[] = [];
   const store = storeWith(inner, {
@@ -237,7 +237,7 @@ test('no byte of an erased patient is left in the files of the store', async () 
   await store.close();
 });
 
-test('an erasure of a patient that was broken off goes on where it was', async () => {
+test('an interrupted erasure of a patient continues where it stopped', async () => {
   const store = new MemoryStore();
   await ward(store);
   let commits = 0;

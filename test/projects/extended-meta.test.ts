@@ -53,7 +53,7 @@ async function givenAway(clinic: Clinic, extendedMeta: boolean | undefined): Pro
   ];
 }
 
-describe("Medplum's meta.project and meta.author in what operations on members give away", () => {
+describe("Medplum's meta.project and meta.author in the results of operations on members", () => {
   test.each([undefined, false])('are absent with extendedMeta: %s', async (extendedMeta) => {
     const clinic = await openClinic(memoryStore());
     for (const [what, { meta }] of await givenAway(clinic, extendedMeta)) {
@@ -61,7 +61,7 @@ describe("Medplum's meta.project and meta.author in what operations on members g
     }
   });
 
-  test('are there with extendedMeta: true', async () => {
+  test('are present with extendedMeta: true', async () => {
     const clinic = await openClinic(memoryStore());
     const given = await givenAway(clinic, true);
     const author = { reference: clinic.first.membership.profile.reference };
@@ -75,13 +75,13 @@ describe("Medplum's meta.project and meta.author in what operations on members g
     for (const [what, { meta }] of written) expect(meta, what).toMatchObject({ author });
   });
 
-  test('a dry run shows what does not exist yet without meta', async () => {
+  test('a dry run shows planned resources without meta', async () => {
     const { project, store, admin: caller } = await openClinic(memoryStore());
     const trial = await invite(project, { ...person('Patient', 'Pat'), dryRun: true }, { store, caller });
     for (const resource of [trial.user, trial.profile, trial.membership]) expect(resource).not.toHaveProperty('meta');
   });
 
-  test('are absent from what a new store and a new project begin with', async () => {
+  test('are absent from the first resources of a new store and a new project', async () => {
     const store = memoryStore();
     const first = await initialize(store);
     const project = await createProject({ resourceType: 'Project', name: 'Clinic' }, { store, caller: first.caller });

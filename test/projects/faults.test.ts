@@ -66,7 +66,7 @@ async function failEverywhere(clinic: Clinic, operation: (store: ResourceStore) 
 }
 
 describe.each(stores)('a store that fails at any call, on %s', (_name, makeStore) => {
-  test('leaves nothing of an invite, or the whole', async () => {
+  test('leaves nothing of an invite, or all of it', async () => {
     const clinic = await openClinic(makeStore());
     await put(clinic.store, clinic.project, policy('family'), patient('p1'));
     const body = person('RelatedPerson', 'Mum', {
@@ -83,7 +83,7 @@ describe.each(stores)('a store that fails at any call, on %s', (_name, makeStore
     expect(all.filter((key) => key === `${clinic.project} ProjectMembership`)).toHaveLength(2);
   });
 
-  test('leaves a member as it was, or changed', async () => {
+  test('leaves a member unchanged, or changed', async () => {
     const clinic = await openClinic(makeStore());
     const context = { ...clinic, caller: clinic.admin };
     const { membership } = await invite(clinic.project, person('Practitioner', 'Bob', { admin: true }), context);
@@ -93,14 +93,14 @@ describe.each(stores)('a store that fails at any call, on %s', (_name, makeStore
     await failEverywhere(clinic, (store) => removeMember(membership.id, { store, caller: clinic.admin }));
   });
 
-  test('leaves nothing of a program, or the whole', async () => {
+  test('leaves nothing of a program, or all of it', async () => {
     const clinic = await openClinic(makeStore());
     await failEverywhere(clinic, (store) =>
       createClient(clinic.project, { name: 'Feed' }, { store, caller: clinic.admin }),
     );
   });
 
-  test('leaves nothing of a project, or the whole', async () => {
+  test('leaves nothing of a project, or all of it', async () => {
     const clinic = await openClinic(makeStore());
     await failEverywhere(clinic, (store) =>
       createProject({ resourceType: 'Project', name: 'Other' }, { store, caller: clinic.superAdmin }),
@@ -108,7 +108,7 @@ describe.each(stores)('a store that fails at any call, on %s', (_name, makeStore
   });
 });
 
-test('initialize leaves nothing, or a project that can be used', async () => {
+test('initialize leaves nothing, or a usable project', async () => {
   for (let failing = 1; failing < 3; failing += 1) {
     const store = memoryStore();
     expect((await rejection(initialize(failingAt(store, failing).store))).code).toBe('unavailable');
@@ -135,7 +135,7 @@ describe('e-mail', () => {
     },
   };
 
-  test.each(Object.entries(failing))('%s is reported, and everything else stands', async (_what, mail) => {
+  test.each(Object.entries(failing))('%s is reported, and everything else is kept', async (_what, mail) => {
     const clinic = await openClinic();
     const context = { ...clinic, caller: clinic.admin };
     const { email, membership, created } = await invite(clinic.project, person('Patient', 'Pat'), {
@@ -154,7 +154,7 @@ describe('e-mail', () => {
     expect(mailer.sent[0]).toMatchObject({ to: 'pat@example.org', isNewUser: true });
   });
 
-  test('goes out only after the commit, with all there is to know, as copies', async () => {
+  test('is sent only after the commit, with complete data, as copies', async () => {
     const clinic = await openClinic();
     const mailer = keepingMailer();
     const { user, profile, membership } = await invite(clinic.project, person('Patient', 'Pat'), {
@@ -206,7 +206,7 @@ describe('e-mail', () => {
     expect(mailer.sent).toHaveLength(status === 'sent' ? 1 : 0);
   });
 
-  test('an invite that fails sends none', async () => {
+  test('is not sent by an invite that fails', async () => {
     const clinic = await openClinic();
     const mailer = keepingMailer();
     const context = { ...clinic, caller: clinic.admin, mailer };
@@ -214,7 +214,7 @@ describe('e-mail', () => {
     expect(mailer.sent).toEqual([]);
   });
 
-  test('an invite with upsert sends it again, to a User who is not new', async () => {
+  test('is sent again by an invite with upsert, to an existing User', async () => {
     const clinic = await openClinic();
     const mailer = keepingMailer();
     const context = { ...clinic, caller: clinic.admin, mailer };
@@ -223,7 +223,7 @@ describe('e-mail', () => {
     expect(mailer.sent.map(({ isNewUser }) => isNewUser)).toEqual([true, false]);
   });
 
-  test('no secret of the project or the User goes along', async () => {
+  test('contains no secret of the project or the User', async () => {
     const clinic = await openClinic();
     const secret = { secret: [{ name: 'key', valueString: 'hush' }] };
     await put(clinic.store, clinic.project, {

@@ -74,7 +74,7 @@ const OPERATIONS: readonly (readonly [string, Operation])[] = [
 
 describe.each(OPERATIONS)('%s', (_, operation) => {
   test.each(['fails before it does anything', 'loses its answer'] as const)(
-    'on a store whose call number 1, 2, … %s: what fails without doubt has changed nothing',
+    'on a store whose call number 1, 2, … %s: an error without doubt has changed nothing',
     async (manner) => {
       let doubts = 0;
       for (let failing = 1; ; failing += 1) {
@@ -100,7 +100,7 @@ describe.each(OPERATIONS)('%s', (_, operation) => {
   );
 });
 
-test('initialize names what it may have made, so that the lost secret can be made anew', async () => {
+test('initialize names the resources that it may have created, so that a lost secret can be replaced', async () => {
   const store = new MemoryStore();
   const commit = store.commit.bind(store);
   store.commit = async (...args) => {
@@ -115,7 +115,7 @@ test('initialize names what it may have made, so that the lost secret can be mad
   expect(all).toEqual(expect.arrayContaining([expect.stringMatching(project), expect.stringMatching(client)]));
 });
 
-test('an error in doubt says so to programs in details, in the OperationOutcome, over HTTP and in the audit trail', async () => {
+test('an error in doubt is marked in details, in the OperationOutcome, over HTTP and in the audit trail', async () => {
   const { store, admin: caller } = await openClinic(new MemoryStore());
   const records: AuditRecord[] = [];
   const audit = (record: AuditRecord): void => void records.push(record);

@@ -24,7 +24,7 @@ function facts(
 }
 
 describe('the default invitation', () => {
-  test('tells who invited to what, and how to go on', () => {
+  test('names the inviter and the project, and how to continue', () => {
     const { subject, text } = buildInvitationMessage(facts({ inviter: 'Ada Smith' }), {
       link: 'https://app.example.org/start?a=1&b=2',
     });
@@ -43,7 +43,7 @@ If you did not expect this message, you can ignore it.
     );
   });
 
-  test('speaks to those who have an account', () => {
+  test('addresses people who have an account', () => {
     const { text } = buildInvitationMessage(facts({ isNewUser: false }));
     expect(text).toContain('You have been invited to Clinic.');
     expect(text).toContain('Sign in with the account that you have already.');
@@ -62,7 +62,7 @@ If you did not expect this message, you can ignore it.
     expect(() => buildInvitationMessage(facts(), { link })).toThrow(TypeError);
   });
 
-  test('keeps to one short subject line, whatever the names', () => {
+  test('has one short subject line, with any names', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 400 }), (project) => {
         const { subject, html, text } = buildInvitationMessage(facts({ project, user: project, inviter: project }));
@@ -75,7 +75,7 @@ If you did not expect this message, you can ignore it.
   });
 });
 
-test('no plausible e-mail address could break out of a header, and its form is its own', () => {
+test('no plausible e-mail address can break out of a header, and its normal form is stable', () => {
   const pieces = fc.constantFrom(
     'a',
     'B',

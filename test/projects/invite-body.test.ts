@@ -154,7 +154,7 @@ describe('the settings of a membership', () => {
     { name: 'code', valueString: 'x' },
   ];
 
-  test('are taken as they are', () => {
+  test('are used unchanged', () => {
     const whole = {
       admin: true,
       active: false,
@@ -171,7 +171,7 @@ describe('the settings of a membership', () => {
     expect(settingsOf({ access: [{ policy, parameter: [] }] })).toStrictEqual({ access: [{ policy }] });
   });
 
-  test('are removed by null and by empty lists where they may be', () => {
+  test('are removed by null and by empty lists if they are optional', () => {
     expect(settingsOf({ access: [], identifier: null, accessPolicy: null, userName: null }, true)).toStrictEqual({
       access: null,
       identifier: null,
@@ -244,7 +244,7 @@ describe('the settings of a membership', () => {
     expect(settingsOf({ access: [{ policy, parameter: [one] }] })).toEqual([`invalid at.access[0].parameter[0]${expected}`]); // prettier-ignore
   });
 
-  test('name their policies, each where it stands', () => {
+  test('name their policies, each with its location', () => {
     const access = [{ policy: { reference: 'AccessPolicy/b' } }];
     expect(policiesOf({ accessPolicy: policy, access }, 'membership')).toEqual([
       { reference: 'AccessPolicy/a', path: 'membership.accessPolicy' },

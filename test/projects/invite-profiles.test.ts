@@ -40,7 +40,7 @@ async function limitedAdmin(clinic: Clinic, rules: object[]): Promise<Caller> {
   return signIn(clinic.store, { membership: membership.id });
 }
 
-describe('the profile of who is invited', () => {
+describe('the profile of an invited person', () => {
   test.each(['Patient', 'Practitioner', 'RelatedPerson'] as const)(
     'a %s with the address of somebody else never becomes the profile of that person',
     async (type) => {
@@ -65,38 +65,35 @@ describe('the profile of who is invited', () => {
     },
   );
 
-  test('is the one that the body names, and one with the address counts as any other', async () => {
+  test('is the one that the body names, even if others have the address', async () => {
     const clinic = await openClinic();
     await put(clinic.store, clinic.project, patient('p1', emailOf('pat')), patient('p2'));
     const { profile } = await send(clinic, person('Patient', 'Pat', { membership: { profile: 'Patient/p2' } }));
     expect(profile.id).toBe('p2');
   });
 
-  test.each(stores)(
-    'is that of the former membership, whatever addresses stand in profiles, on %s',
-    async (_, make) => {
-      const clinic = await openClinic(make());
-      const before = await send(clinic, person('Practitioner', 'Ann'));
-      await remove(clinic, before);
-      await put(clinic.store, clinic.project, {
-        resourceType: 'Practitioner',
-        id: 'planted',
-        ...emailOf('ann'),
-      });
-      await put(clinic.store, clinic.project, {
-        resourceType: 'Practitioner',
-        id: before.profile.id,
-        ...emailOf('other'),
-      });
-      const planned = await send(clinic, person('Practitioner', 'Ann', { dryRun: true }));
-      expect([planned.created.profile, planned.profile.id]).toEqual([false, before.profile.id]);
-      const again = await send(clinic, person('Practitioner', 'Ann'));
-      expect(again.created).toEqual({ user: false, profile: false, membership: true });
-      expect(again.profile.id).toBe(before.profile.id);
-    },
-  );
+  test.each(stores)('is that of the former membership, whatever addresses are in profiles, on %s', async (_, make) => {
+    const clinic = await openClinic(make());
+    const before = await send(clinic, person('Practitioner', 'Ann'));
+    await remove(clinic, before);
+    await put(clinic.store, clinic.project, {
+      resourceType: 'Practitioner',
+      id: 'planted',
+      ...emailOf('ann'),
+    });
+    await put(clinic.store, clinic.project, {
+      resourceType: 'Practitioner',
+      id: before.profile.id,
+      ...emailOf('other'),
+    });
+    const planned = await send(clinic, person('Practitioner', 'Ann', { dryRun: true }));
+    expect([planned.created.profile, planned.profile.id]).toEqual([false, before.profile.id]);
+    const again = await send(clinic, person('Practitioner', 'Ann'));
+    expect(again.created).toEqual({ user: false, profile: false, membership: true });
+    expect(again.profile.id).toBe(before.profile.id);
+  });
 
-  test('is that of the former membership for a User whose address was changed', async () => {
+  test('is that of the former membership for a User with a changed address', async () => {
     const clinic = await openClinic();
     const before = await send(clinic, person('Practitioner', 'Ann'));
     await remove(clinic, before);
@@ -109,7 +106,7 @@ describe('the profile of who is invited', () => {
     expect(error.details).toEqual({ profiles: [`Practitioner/${before.profile.id}`] });
   });
 
-  test('is that of the former membership for somebody known by an external id only', async () => {
+  test('is that of the former membership for a person with only an external id', async () => {
     const clinic = await openClinic();
     const body = { resourceType: 'Patient', firstName: 'Pat', lastName: 'Lee', externalId: 'x' } as const;
     const before = await send(clinic, body);
@@ -118,7 +115,7 @@ describe('the profile of who is invited', () => {
     expect([again.user.id, again.profile.id]).toEqual([before.user.id, before.profile.id]);
   });
 
-  test('is that of the former membership again and again', async () => {
+  test('is that of the former membership repeatedly', async () => {
     const clinic = await openClinic();
     const body = person('Practitioner', 'Ann');
     const first = await send(clinic, body);
@@ -129,7 +126,7 @@ describe('the profile of who is invited', () => {
     }
   });
 
-  test('is a new one where that of the former membership was deleted, or was of another type', async () => {
+  test('is new if the profile of the former membership was deleted, or was of another type', async () => {
     const clinic = await openClinic();
     const before = await send(clinic, person('Practitioner', 'Ann'));
     await remove(clinic, before);
@@ -143,7 +140,7 @@ describe('the profile of who is invited', () => {
     expect(again.profile.id).not.toBe(before.profile.id);
   });
 
-  test('is not that of a former membership when another member has it by now', async () => {
+  test('is not that of a former membership if another member has it now', async () => {
     const clinic = await openClinic();
     const before = await send(clinic, person('Practitioner', 'Ann'));
     await remove(clinic, before);
@@ -179,7 +176,7 @@ describe('the profile of who is invited', () => {
     expect((await send(clinic, mum('p1'))).profile.id).toBe(before.profile.id);
   });
 
-  test('of a RelatedPerson reveals nothing of its patient to an inviter from whom the link is hidden', async () => {
+  test('of a RelatedPerson reveals nothing of its patient to an inviter who cannot see the link', async () => {
     const clinic = await openClinic();
     const { store, project } = clinic;
     const rules = [{ resourceType: 'Patient' }, { resourceType: 'RelatedPerson', hiddenFields: ['patient'] }];
@@ -198,7 +195,7 @@ describe('the profile of who is invited', () => {
     expect(seen.created.profile).toBe(false);
   });
 
-  test('of a membership that an older version removed is a conflict: nothing tells whose it was', async () => {
+  test('of a membership that an older version removed is a conflict, because its owner is unknown', async () => {
     const clinic = await openClinic();
     const { membership, profile } = await send(clinic, person('Practitioner', 'Ann'));
     const key = { type: 'ProjectMembership', id: membership.id };
@@ -212,7 +209,7 @@ describe('the profile of who is invited', () => {
     expect((await send(clinic, person('Practitioner', 'Ann', named))).created.profile).toBe(false);
   });
 
-  test('that a membership has lost is looked for in the same way', async () => {
+  test('that a membership has lost is searched in the same way', async () => {
     const clinic = await openClinic();
     const first = await send(clinic, person('Practitioner', 'Ann'));
     const key = { project: clinic.project, type: 'Practitioner', id: first.profile.id };
@@ -250,7 +247,7 @@ describe('profiles that the inviter does not see', () => {
     expect(outcomes[1]).toEqual(outcomes[0]);
   });
 
-  test('are not named beside those that it sees', async () => {
+  test('are not named next to visible profiles', async () => {
     const clinic = await openClinic();
     const caller = await limitedAdmin(clinic, [{ resourceType: 'Patient', criteria: 'Patient?gender=female' }]);
     await put(
@@ -264,7 +261,7 @@ describe('profiles that the inviter does not see', () => {
     expect(JSON.stringify(error)).not.toContain('Patient/p1');
   });
 
-  test('are not candidates where their addresses are hidden', async () => {
+  test('are not candidates if their addresses are hidden', async () => {
     const clinic = await openClinic();
     const caller = await limitedAdmin(clinic, [{ resourceType: 'Patient', hiddenFields: ['telecom'] }]);
     await put(clinic.store, clinic.project, patient('p1', emailOf('vic')));
@@ -291,7 +288,7 @@ describe('profiles that the inviter does not see', () => {
     expect(errors.slice(2)).toEqual(errors.slice(0, 2));
   });
 
-  test('that the person had before are used again, and shown by their ids alone', async () => {
+  test('that the person had before are used again, and shown only by their ids', async () => {
     const clinic = await openClinic();
     const caller = await limitedAdmin(clinic, blind);
     const before = await send(clinic, person('Patient', 'Pat'));
@@ -301,7 +298,7 @@ describe('profiles that the inviter does not see', () => {
     expect(again.profile).toEqual({ resourceType: 'Patient', id: before.profile.id });
   });
 
-  test('lack what is hidden in the answer', async () => {
+  test('have no hidden fields in the answer', async () => {
     const clinic = await openClinic();
     const caller = await limitedAdmin(clinic, [{ resourceType: 'Patient', hiddenFields: ['birthDate'] }]);
     await put(clinic.store, clinic.project, patient('p1', { birthDate: '1970-01-01' }));
@@ -312,7 +309,7 @@ describe('profiles that the inviter does not see', () => {
     expect((await send(clinic, { ...body, upsert: true })).profile).toMatchObject({ birthDate: '1970-01-01' });
   });
 
-  test('a super administrator sees none in projects of others', async () => {
+  test('are all profiles in projects of others, for a super administrator', async () => {
     const clinic = await openClinic();
     await put(clinic.store, clinic.project, patient('p1', { birthDate: '1970-01-01', ...emailOf('pat') }));
     const { created } = await send(clinic, person('Patient', 'Pat'), clinic.superAdmin);
@@ -323,7 +320,7 @@ describe('profiles that the inviter does not see', () => {
 });
 
 describe('the record of a removed membership', () => {
-  test('is seen by nobody, and nobody signs in through it', async () => {
+  test('is visible to nobody, and nobody signs in through it', async () => {
     const clinic = await openClinic();
     const { store, project, superAdmin } = clinic;
     const { id } = await createProject({ resourceType: 'Project', name: 'Other' }, { store, caller: superAdmin });
@@ -346,7 +343,7 @@ describe('the record of a removed membership', () => {
     }
   });
 
-  test('stays when the id of the membership is used again, here or in another project', async () => {
+  test('is kept when the id of the membership is used again, here or in another project', async () => {
     const clinic = await openClinic();
     const { store, project, superAdmin } = clinic;
     const { id } = await createProject({ resourceType: 'Project', name: 'Other' }, { store, caller: superAdmin });
@@ -368,7 +365,7 @@ describe('the record of a removed membership', () => {
     expect((await send(clinic, person('Practitioner', 'Ann'))).profile.id).toBe(ann.profile.id);
   });
 
-  test('is made however trusted code removes the membership', async () => {
+  test('is created by any removal through trusted code', async () => {
     const clinic = await openClinic();
     const ann = await send(clinic, person('Practitioner', 'Ann'));
     const repository = createRepository({ store: clinic.store, caller: systemCaller(clinic.project) });
@@ -387,7 +384,7 @@ describe('the record of a removed membership', () => {
     expect((await send(clinic, person('Practitioner', 'Bob'))).profile.id).toBe('bob');
   });
 
-  test('names the membership as it was at that moment, whoever changes it meanwhile', async () => {
+  test('names the membership in its state at that moment, whoever changes it at the same time', async () => {
     const clinic = await openClinic();
     const { store, project } = clinic;
     const ann = await send(clinic, person('Practitioner', 'Ann'));
@@ -429,7 +426,7 @@ describe('the record of a removed membership', () => {
  * Worlds of people who are invited and removed while others write any address into any profile: a person's profile is
  * always one that was made for it, that was named, or that it had before.
  */
-test('nobody gets a profile by its address', async () => {
+test('gives nobody a profile by its address', async () => {
   const random = createRandom(SEED);
   const names = ['ann', 'bob', 'cem'];
   for (let round = 0; round < cases(2); round += 1) {
@@ -473,7 +470,7 @@ function asPractitioner(profile: unknown): Practitioner {
 
 describe('a dry run', () => {
   test.each(['Practitioner', 'Patient'] as const)(
-    'of a %s tells nothing of a User who is not a member: as if there were none',
+    'of a %s reveals nothing of a User who is not a member: as if there were none',
     async (type) => {
       const clinic = await openClinic();
       const { store, superAdmin } = clinic;
@@ -502,7 +499,7 @@ describe('a dry run', () => {
     },
   );
 
-  test('tells what becomes of a member', async () => {
+  test('shows the effects for a member', async () => {
     const clinic = await openClinic();
     const ann = await send(clinic, person('Practitioner', 'Ann'));
     const again = await send(clinic, person('Practitioner', 'Ann', { upsert: true, dryRun: true }));
@@ -513,7 +510,7 @@ describe('a dry run', () => {
     expect(asPractitioner(another.profile).name).toEqual([{ given: ['Ann'], family: 'Smith' }]);
   });
 
-  test('tells of a removed member which profile will be used again, and nothing of the User', async () => {
+  test('shows for a removed member which profile will be used again, and nothing of the User', async () => {
     const clinic = await openClinic();
     const ann = await send(clinic, person('Practitioner', 'Ann'));
     await remove(clinic, ann);

@@ -147,12 +147,12 @@ describe('a body that is missing or malformed', () => {
   });
 });
 
-describe('what the body names has to exist in this project', () => {
+describe('resources that the body names must exist in this project', () => {
   beforeEach(async () => {
     await put(clinic.store, 'elsewhere', policy('foreign'), patient('foreign'));
   });
 
-  test('all that is missing is told at once, and nothing is written', async () => {
+  test('all missing resources are reported at once, and nothing is written', async () => {
     const before = await contents(clinic.store, clinic.project);
     const body = person('RelatedPerson', 'Mum', {
       patient: 'Patient/foreign',
@@ -185,13 +185,13 @@ describe('what the body names has to exist in this project', () => {
     expect(await contents(clinic.store, clinic.project)).toEqual(before);
   });
 
-  test('a policy named at the top is told by its own path', async () => {
+  test('a policy named at the top level is reported with its own path', async () => {
     const body = person('Practitioner', 'Ann', { accessPolicy: { reference: 'AccessPolicy/none' } });
     const error = await rejection(invite(clinic.project, body, { ...clinic, caller: clinic.admin }));
     expect(error.issues[0]!.expression).toEqual(['accessPolicy']);
   });
 
-  test('a RelatedPerson that has to be made needs a patient', async () => {
+  test('a new RelatedPerson needs a patient', async () => {
     const error = await rejection(
       invite(clinic.project, person('RelatedPerson', 'Mum'), { ...clinic, caller: clinic.admin }),
     );
@@ -199,7 +199,7 @@ describe('what the body names has to exist in this project', () => {
   });
 });
 
-describe('people who cannot be told apart', () => {
+describe('ambiguous people', () => {
   const email = { telecom: [{ system: 'email' as const, value: 'pat@example.org' }] };
 
   test('several profiles with the e-mail address are a conflict that lists them', async () => {
@@ -223,7 +223,7 @@ describe('people who cannot be told apart', () => {
     });
   });
 
-  test('a profile of another patient than the one given is a conflict', async () => {
+  test('a profile of another patient than the given one is a conflict', async () => {
     await put(clinic.store, clinic.project, patient('p1'), patient('p2'));
     await put(clinic.store, clinic.project, {
       resourceType: 'RelatedPerson',
@@ -235,7 +235,7 @@ describe('people who cannot be told apart', () => {
   });
 });
 
-describe('who may invite', () => {
+describe('the permission to invite', () => {
   /** A store that fails the test when it is asked anything. */
   const untouched = new Proxy({} as ResourceStore, {
     get: (_target, name) => () => {
@@ -243,7 +243,7 @@ describe('who may invite', () => {
     },
   });
 
-  test('nobody without a caller', async () => {
+  test('needs a caller', async () => {
     const error = await rejection(invite(clinic.project, ann, { store: untouched, caller: undefined as never }));
     expect(error.code).toBe('unauthenticated');
     const forged = { ...clinic.admin };
@@ -252,7 +252,7 @@ describe('who may invite', () => {
     );
   });
 
-  test('no member who is not an administrator, and nothing is looked up', async () => {
+  test('is refused to a member who is not an administrator, without any lookup', async () => {
     const { membership } = await invite(clinic.project, ann, { ...clinic, caller: clinic.admin });
     const caller = await signIn(clinic.store, { membership: membership.id });
     for (const body of [ann, {}, null]) {
@@ -262,7 +262,7 @@ describe('who may invite', () => {
     }
   });
 
-  test('no administrator of another project, whether that exists or not', async () => {
+  test('is refused to an administrator of another project, existing or not', async () => {
     const other = await createProject(
       { resourceType: 'Project', name: 'Other' },
       { ...clinic, caller: clinic.superAdmin },
@@ -277,7 +277,7 @@ describe('who may invite', () => {
     ).toBe('forbidden');
   });
 
-  test('an administrator, by any name of the project', async () => {
+  test('is granted to an administrator, by any name of the project', async () => {
     const context = { ...clinic, caller: clinic.admin };
     await invite(`Project/${clinic.project}`, person('Practitioner', 'Ann'), context);
     await invite({ reference: `Project/${clinic.project}` }, person('Practitioner', 'Bob'), context);
@@ -287,14 +287,14 @@ describe('who may invite', () => {
     expect(made.invitedBy).toEqual({ reference: membership.user.reference });
   });
 
-  test('a super administrator, into every project that exists', async () => {
+  test('is granted to a super administrator, for every existing project', async () => {
     const context = { ...clinic, caller: clinic.superAdmin };
     expect((await invite(clinic.project, ann, context)).created.membership).toBe(true);
     expect((await rejection(invite('none', ann, context))).code).toBe('not-found');
     expect((await rejection(invite('not an id', ann, context))).code).toBe('invalid');
   });
 
-  test('a super administrator with policies, where they grant it', async () => {
+  test('is granted to a super administrator with policies, if they grant it', async () => {
     const home = clinic.superAdmin.project;
     const rule = (type: string, interaction: string[]): object => ({ resourceType: type, interaction });
     await put(clinic.store, home, policy('projects', [rule('Project', ['create'])] as never));

@@ -34,7 +34,7 @@ describe.each(stores)('invite on %s', (_name, makeStore) => {
     return invite(clinic.project, body, context);
   }
 
-  test('makes User, profile and membership that refer to each other', async () => {
+  test('creates a User, a profile and a membership that refer to each other', async () => {
     const { user, profile, membership, created, email } = await send(person('Practitioner', 'Ann'));
     expect(created).toEqual({ user: true, profile: true, membership: true });
     expect(email).toEqual({ status: 'skipped', reason: 'no-mailer' });
@@ -63,7 +63,7 @@ describe.each(stores)('invite on %s', (_name, makeStore) => {
     expect(await contents(clinic.store, clinic.project)).toEqual(before);
   });
 
-  test('who is invited can sign in', async () => {
+  test('an invited person can sign in', async () => {
     const { membership, profile } = await send(person('Patient', 'Pat'));
     const caller = await signIn(clinic.store, { membership: membership.id });
     expect(caller).toMatchObject({ profile: `Patient/${profile.id}`, admin: false, superAdmin: false });
@@ -77,7 +77,7 @@ describe.each(stores)('invite on %s', (_name, makeStore) => {
     expect(membership.invitedBy).toBeUndefined();
   });
 
-  test('a program of the super-admin project invites by name, not by a reference that leads astray', () => {
+  test('a program of the super-admin project invites by name, not by an ambiguous reference', () => {
     const { invitedBy } = clinic.first.membership;
     expect(invitedBy).toMatchObject({
       type: 'ClientApplication',
@@ -104,14 +104,14 @@ describe.each(stores)('invite on %s', (_name, makeStore) => {
   });
 
   describe('the User', () => {
-    test('is not mistaken for one whose address differs in punctuation only', async () => {
+    test('differs from a User with an address that differs in punctuation only', async () => {
       const one = await send(person('Practitioner', 'Ann', { email: 'ann.lee@example.org' }));
       const other = await send(person('Practitioner', 'Ann', { email: 'annlee@example.org' }));
       expect(other.created.user).toBe(true);
       expect(other.user.id).not.toBe(one.user.id);
     });
 
-    test('is found however its address was written', async () => {
+    test('is found with any spelling of its address', async () => {
       const user = {
         resourceType: 'User',
         id: 'ann',
@@ -134,7 +134,7 @@ describe.each(stores)('invite on %s', (_name, makeStore) => {
       expect(created).toEqual({ user: true, profile: false, membership: true });
     });
 
-    test('of a type with the same e-mail but not the one asked for is left alone', async () => {
+    test('with the same e-mail but of another type than requested is not used', async () => {
       await put(
         clinic.store,
         clinic.project,
@@ -150,7 +150,7 @@ describe.each(stores)('invite on %s', (_name, makeStore) => {
       expect((profile as RelatedPerson).patient).toEqual({ reference: 'Patient/p1' });
     });
 
-    test('that a member has cannot be deleted, and stays when the member is removed', async () => {
+    test('that a member has cannot be deleted, and is kept when the member is removed', async () => {
       const { profile, membership } = await send(person('Practitioner', 'Ann'));
       const repository = createRepository({ store: clinic.store, caller: systemCaller(clinic.project) });
       const error = await rejection(repository.delete('Practitioner', profile.id));
@@ -172,7 +172,7 @@ describe.each(stores)('invite on %s', (_name, makeStore) => {
   });
 
   describe('access', () => {
-    test('the same policy twice with other parameters, as the service document has it', async () => {
+    test('can be the same policy twice with other parameters, as in the service document', async () => {
       const rules = [{ resourceType: 'Patient', criteria: 'Patient?organization=%organization' }];
       await put(clinic.store, clinic.project, policy('staff', rules), organization('o1'), organization('o2'));
       const access = ['o1', 'o2'].map((id) => ({
@@ -183,7 +183,7 @@ describe.each(stores)('invite on %s', (_name, makeStore) => {
       expect(membership.access).toEqual(access);
     });
 
-    test('at the top of the body, as it was once given', async () => {
+    test('can be at the top level of the body, as in earlier versions', async () => {
       await put(clinic.store, clinic.project, policy('staff'));
       const accessPolicy = { reference: 'AccessPolicy/staff' } as const;
       expect((await send(person('Practitioner', 'Ann', { accessPolicy }))).membership.accessPolicy).toEqual(
@@ -193,12 +193,12 @@ describe.each(stores)('invite on %s', (_name, makeStore) => {
       expect((await send(person('Practitioner', 'Bob', { access }))).membership.access).toEqual(access);
     });
 
-    test('an empty list chooses nothing', async () => {
+    test('an empty list selects nothing', async () => {
       const { membership } = await send(person('Practitioner', 'Ann', { membership: { access: [] } }));
       expect(membership.access).toBeUndefined();
     });
 
-    test('admin may stand at the top or in membership', async () => {
+    test('admin can be at the top level or in membership', async () => {
       expect((await send(person('Practitioner', 'Ann', { admin: true }))).membership.admin).toBe(true);
       expect((await send(person('Practitioner', 'Bob', { membership: { admin: true } }))).membership.admin).toBe(true);
     });
@@ -211,8 +211,8 @@ describe.each(stores)('invite on %s', (_name, makeStore) => {
     });
   });
 
-  describe('a person who is a member already', () => {
-    test('is refused by default, whatever the spelling of the e-mail', async () => {
+  describe('a person who is already a member', () => {
+    test('is refused by default, with any spelling of the e-mail', async () => {
       const { membership } = await send(person('Practitioner', 'Ann'));
       const error = await rejection(send(person('Practitioner', 'Ann', { email: 'ANN@EXAMPLE.ORG' })));
       expect(error).toMatchObject({ code: 'conflict', status: 409 });
@@ -220,7 +220,7 @@ describe.each(stores)('invite on %s', (_name, makeStore) => {
       expect(error.details).toEqual({ memberships: [`ProjectMembership/${membership.id}`] });
     });
 
-    test('keeps the membership with upsert, and nothing is written when nothing changes', async () => {
+    test('keeps the membership with upsert, and nothing is written without a change', async () => {
       const first = await send(person('Practitioner', 'Ann'));
       const before = await contents(clinic.store, clinic.project);
       const again = await send(person('Practitioner', 'Ann', { upsert: true }));
@@ -229,7 +229,7 @@ describe.each(stores)('invite on %s', (_name, makeStore) => {
       expect(await contents(clinic.store, clinic.project)).toEqual(before);
     });
 
-    test('gets what upsert chooses and keeps the rest', async () => {
+    test('gets the selected values with upsert and keeps the rest', async () => {
       await put(clinic.store, clinic.project, policy('staff'));
       const first = await send(person('Practitioner', 'Ann', { membership: { userName: 'ann' } }));
       const accessPolicy = { reference: 'AccessPolicy/staff' } as const;
@@ -246,7 +246,7 @@ describe.each(stores)('invite on %s', (_name, makeStore) => {
       expect(other.profile.id).toBe(first.profile.id);
     });
 
-    test('with several memberships, upsert needs to be told which', async () => {
+    test('with several memberships needs a selection for upsert', async () => {
       const ann = person('Practitioner', 'Ann');
       const one = await send(ann);
       await put(clinic.store, clinic.project, { resourceType: 'Practitioner', id: 'other' });
@@ -266,7 +266,7 @@ describe.each(stores)('invite on %s', (_name, makeStore) => {
       expect(error.message).toContain('with a different profile');
     });
 
-    test('through a User of the other scope is refused, unless another membership is wanted', async () => {
+    test('through a User of the other scope is refused, unless another membership is requested', async () => {
       await send(person('Practitioner', 'Ann'));
       const error = await rejection(send(person('Patient', 'Ann')));
       expect(error.code).toBe('conflict');
@@ -277,7 +277,7 @@ describe.each(stores)('invite on %s', (_name, makeStore) => {
       expect(user.project!.reference).toBe(`Project/${clinic.project}`);
     });
 
-    test('whose profile was lost gets another with upsert', async () => {
+    test('with a lost profile gets another with upsert', async () => {
       const first = await send(person('Practitioner', 'Ann'));
       const key = { project: clinic.project, type: 'Practitioner', id: first.profile.id };
       // Past the guard, which does not let a member's profile go.
@@ -311,7 +311,7 @@ describe.each(stores)('invite on %s', (_name, makeStore) => {
       ...more,
     });
 
-    test('the external id makes the User, and nothing is sent', async () => {
+    test('the external id identifies the User, and nothing is sent', async () => {
       const { user, membership, profile, email } = await send(ann());
       expect(user).toMatchObject({ externalId: 'idp|7', project: { reference: `Project/${clinic.project}` } });
       expect(user.email).toBeUndefined();
@@ -337,7 +337,7 @@ describe.each(stores)('invite on %s', (_name, makeStore) => {
       expect(again.user.id).toBe(first.user.id);
     });
 
-    test('somebody else cannot have the external id', async () => {
+    test('another person cannot have the external id', async () => {
       const { membership } = await send(ann());
       const error = await rejection(send(person('Practitioner', 'Bob', { externalId: 'idp|7' })));
       expect(error.code).toBe('conflict');
@@ -400,20 +400,20 @@ describe.each(stores)('invite on %s', (_name, makeStore) => {
       expect({ ...(accessPolicy && { accessPolicy }), ...(access && { access }) }).toEqual(expected);
     });
 
-    test('the older default for Patients still counts', async () => {
+    test('the older default for Patients still applies', async () => {
       await withDefaults({ defaultPatientAccessPolicy: { reference: 'AccessPolicy/staff' } }, 'staff');
       const { membership } = await send(person('Patient', 'Pat'));
       expect(membership.accessPolicy).toEqual({ reference: 'AccessPolicy/staff' });
     });
 
-    test('a choice goes before the default', async () => {
+    test('an explicit choice takes precedence over the default', async () => {
       await withDefaults(defaults({ Practitioner: 'staff' }), 'staff', 'own');
       const accessPolicy = { reference: 'AccessPolicy/own' } as const;
       const { membership } = await send(person('Practitioner', 'Ann', { membership: { accessPolicy } }));
       expect(membership.accessPolicy).toEqual(accessPolicy);
     });
 
-    test('one that does not exist stops the invite', async () => {
+    test('a default that does not exist stops the invite', async () => {
       await withDefaults(defaults({ Practitioner: 'gone' }));
       const error = await rejection(send(person('Practitioner', 'Ann')));
       expect(error.code).toBe('conflict');
@@ -422,7 +422,7 @@ describe.each(stores)('invite on %s', (_name, makeStore) => {
     });
   });
 
-  test('a dry run checks everything, tells what would be, and writes nothing', async () => {
+  test('a dry run checks everything, reports the effects, and writes nothing', async () => {
     const before = await contents(clinic.store, clinic.project);
     const planned = await send(person('Practitioner', 'Ann', { dryRun: true }));
     expect(planned.created).toEqual({ user: true, profile: true, membership: true });
@@ -433,7 +433,7 @@ describe.each(stores)('invite on %s', (_name, makeStore) => {
     expect((await rejection(send(person('Practitioner', 'Ann', { dryRun: true })))).code).toBe('conflict');
   });
 
-  test('an inactive project takes nobody in', async () => {
+  test('an inactive project accepts nobody', async () => {
     const repository = createRepository({ store: clinic.store, caller: serverCaller() });
     await repository.update({ ...(await repository.read('Project', clinic.project)), active: false });
     const caller = clinic.superAdmin;
@@ -443,7 +443,7 @@ describe.each(stores)('invite on %s', (_name, makeStore) => {
     expect((await rejection(send(person('Patient', 'Pat')))).code).toBe('project-missing');
   });
 
-  test('upsert cannot demote the last administrator, nor the one who asks', async () => {
+  test('upsert cannot demote the last administrator, nor the caller', async () => {
     const ada = person('Practitioner', 'Ada', { upsert: true, membership: { admin: false } });
     expect((await rejection(send(ada))).code).toBe('forbidden');
     const system = { ...context, caller: systemCaller(clinic.project) };
@@ -452,7 +452,7 @@ describe.each(stores)('invite on %s', (_name, makeStore) => {
     expect((await invite(clinic.project, ada, system)).membership.admin).toBe(false);
   });
 
-  test('changes by updateMember survive upserts that do not speak of them', async () => {
+  test('changes by updateMember survive upserts that do not mention them', async () => {
     const { membership } = await send(person('Patient', 'Pat'));
     await updateMember(membership.id, { active: false }, context);
     const again = await send(person('Patient', 'Pat', { upsert: true }));

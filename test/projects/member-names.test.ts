@@ -36,7 +36,7 @@ async function manyMembers(): Promise<ReturnType<typeof memoryStore>> {
   return store;
 }
 
-test('a search by names reads each member and its User once, however many members and names there are', async () => {
+test('a search by names reads each member and its User once, for any number of members and names', async () => {
   const whole = await manyMembers();
   const pages: SearchQuery[] = [];
   let members = 0;
@@ -66,7 +66,7 @@ test('a search by names reads each member and its User once, however many member
   ]);
 });
 
-test('other work has its turn while the names of Users are compared', async () => {
+test('other work runs while the names of Users are compared', async () => {
   const store = await manyMembers();
   PACE.turnMs = 0;
   const { result, turns } = await countTurns(() =>

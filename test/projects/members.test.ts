@@ -41,7 +41,7 @@ describe.each(stores)('members on %s', (_name, makeStore) => {
       return entry.map(({ resource }) => resource!.profile.display).sort();
     }
 
-    test('by the same name any number of times, by different ones five times', async () => {
+    test('by the same name any number of times, by different names five times', async () => {
       const same = Array.from({ length: 50 }, () => 'name=Pat').join('&');
       expect(await found(same)).toEqual(['Pat Smith']);
       const different = Array.from({ length: 6 }, (_, n) => `name=n${n}`).join('&');
@@ -75,7 +75,7 @@ describe.each(stores)('members on %s', (_name, makeStore) => {
       expect(await found(query)).toEqual(names);
     });
 
-    test('by the name of a program, where its type can be searched by name', async () => {
+    test('by the name of a program, if its type can be searched by name', async () => {
       expect(await found('name=Labor')).toEqual(['Laboratory feed']);
       expect(await found('name=Remind')).toEqual(['Reminder']);
     });
@@ -121,7 +121,7 @@ describe.each(stores)('members on %s', (_name, makeStore) => {
       );
     });
 
-    test('by their number alone', async () => {
+    test('by their number only', async () => {
       for (const query of ['_summary=count', '_count=0']) {
         const bundle = await searchMembers(clinic.project, query, context);
         expect([bundle.total, bundle.entry]).toEqual([5, undefined]);
@@ -143,7 +143,7 @@ describe.each(stores)('members on %s', (_name, makeStore) => {
       expect((await rejection(searchMembers(clinic.project, query as never, context))).code).toBe(code);
     });
 
-    test('with a note where the profile is gone', async () => {
+    test('with a note if the profile is missing', async () => {
       await clinic.store.commit([
         { kind: 'delete', key: { project: clinic.project, type: 'Patient', id: pat.profile.id } },
       ]);
@@ -179,7 +179,7 @@ describe.each(stores)('members on %s', (_name, makeStore) => {
     expect(await found('name=Pat', caller)).toBe(1);
   });
 
-  test('by e-mail: an address of another project takes the same store calls as one that nobody has', async () => {
+  test('by e-mail: an address of another project takes the same store calls as an unknown address', async () => {
     const above = { store: clinic.store, caller: clinic.superAdmin };
     const { id } = await createProject({ resourceType: 'Project', name: 'Elsewhere' }, above);
     await invite(id, person('Practitioner', 'Eve'), above);
@@ -236,7 +236,7 @@ describe.each(stores)('members on %s', (_name, makeStore) => {
       await signIn(clinic.store, { membership: id });
     });
 
-    test('and who they are stays', async () => {
+    test('and their identity is kept', async () => {
       const { user, profile, project, invitedBy } = await updateMember(ann.membership.id, { admin: true }, context);
       expect({ user, profile, project, invitedBy }).toEqual({
         user: ann.membership.user,
@@ -246,7 +246,7 @@ describe.each(stores)('members on %s', (_name, makeStore) => {
       });
     });
 
-    test('not where nothing changes: no new version', async () => {
+    test('not without a difference: no new version', async () => {
       const changed = await updateMember(ann.membership.id, { active: true }, context);
       expect(changed.meta.versionId).toBe(ann.membership.meta.versionId);
     });
@@ -264,7 +264,7 @@ describe.each(stores)('members on %s', (_name, makeStore) => {
       expect(error.issues.map(({ expression }) => expression![0])).toEqual(paths);
     });
 
-    test('not to an external id that another has', async () => {
+    test('not to an external id of another member', async () => {
       await updateMember(ann.membership.id, { externalId: 'x' }, context);
       const error = await rejection(updateMember(pat.membership.id, { externalId: 'x' }, context));
       expect(error.code).toBe('conflict');
@@ -274,7 +274,7 @@ describe.each(stores)('members on %s', (_name, makeStore) => {
   });
 
   describe('who administer', () => {
-    test('cannot remove, demote or deactivate themselves, even with others there', async () => {
+    test('cannot remove, demote or deactivate themselves, even if there are others', async () => {
       await updateMember(ann.membership.id, { admin: true }, context);
       const own = clinic.first.membership.id;
       expect((await rejection(removeMember(own, context))).code).toBe('forbidden');
@@ -283,7 +283,7 @@ describe.each(stores)('members on %s', (_name, makeStore) => {
       expect((await updateMember(own, { userName: 'ada' }, context)).userName).toBe('ada');
     });
 
-    test('leave one of them at least, whoever asks', async () => {
+    test('cannot all be removed, by any caller', async () => {
       for (const caller of [systemCaller(clinic.project), clinic.superAdmin]) {
         const asker = { store: clinic.store, caller };
         const own = clinic.first.membership.id;
@@ -293,7 +293,7 @@ describe.each(stores)('members on %s', (_name, makeStore) => {
       }
     });
 
-    test('do not count when they are inactive or their profile is gone', async () => {
+    test('do not count when they are inactive or their profile is missing', async () => {
       await updateMember(ann.membership.id, { admin: true, active: false }, context);
       const asker = { store: clinic.store, caller: systemCaller(clinic.project) };
       expect((await rejection(removeMember(clinic.first.membership.id, asker))).code).toBe('conflict');
@@ -304,7 +304,7 @@ describe.each(stores)('members on %s', (_name, makeStore) => {
       expect((await rejection(removeMember(clinic.first.membership.id, asker))).code).toBe('conflict');
     });
 
-    test('may go when another one stays, and the project keeps its secrets', async () => {
+    test('can leave when another one stays, and the project keeps its secrets', async () => {
       const secret = [{ name: 'key', valueString: 'hush' }];
       const settings = { resourceType: 'Project', id: clinic.project, name: 'Clinic', secret };
       await put(clinic.store, clinic.project, settings);
@@ -328,7 +328,7 @@ describe.each(stores)('members on %s', (_name, makeStore) => {
     expect((await rejection(updateMember(pat.membership.id, { admin: true }, context))).code).toBe('not-found');
   });
 
-  test('of another project do not exist for its neighbour; super administrators reach them', async () => {
+  test('of another project do not exist for its neighbor; super administrators reach them', async () => {
     const other = await createProject(
       { resourceType: 'Project', name: 'Other' },
       { ...context, caller: clinic.superAdmin },
@@ -351,7 +351,7 @@ describe.each(stores)('members on %s', (_name, makeStore) => {
     expect((await rejection(removeMember(id, above))).code).toBe('not-found');
   });
 
-  test('who do not administer may do none of it', async () => {
+  test('who do not administer can do none of it', async () => {
     const caller = await signIn(clinic.store, { membership: ann.membership.id });
     const asker = { store: clinic.store, caller };
     const id = ann.membership.id;
@@ -381,7 +381,7 @@ describe.each(stores)('members on %s', (_name, makeStore) => {
   });
 });
 
-test('two projects with equal ids and e-mails do not meet', async () => {
+test('of two projects with equal ids and e-mails are separate', async () => {
   const clinic = await openClinic();
   const other = await createProject(
     { resourceType: 'Project', name: 'Other' },

@@ -6,7 +6,7 @@ import type { InvitationFacts } from '../../src/projects/mail/invitation.js';
 import { nameForMessage } from '../../src/projects/mail/name-for-message.js';
 import { cases, SEED } from '../support/chance.js';
 
-describe('a name stands in a message', () => {
+describe('a name can be in a message', () => {
   test.each([
     'Ann Lee',
     "Siobhán O'Brien",
@@ -115,7 +115,7 @@ test.each([
   'evil\ufe0f.example',
   'evil\u034f.example',
   'evil\u3164.example',
-])('%j is not a link once the invisible character is a blank', (name) => {
+])('%j is not a link once the invisible character is a space', (name) => {
   expect(nameForMessage(name)).toBe('evil .example');
 });
 
@@ -123,7 +123,7 @@ test.each(['', ' ', '\n', '\u200b', '\u202e\u0000'])('%j is not a name', (name) 
   expect(nameForMessage(name)).toBeUndefined();
 });
 
-test('every character that makes a domain of two words is taken for a dot', () => {
+test('every character that makes a domain of two words is treated as a dot', () => {
   const dots: string[] = [];
   for (let code = 1; code < 0x20000; code += 1) {
     const character = String.fromCodePoint(code);
@@ -152,7 +152,7 @@ function messageOf(project: string, firstName: string, inviter: string): ReturnT
   return buildInvitationMessage(facts, { link: 'https://app.example.org/welcome' });
 }
 
-test('a message says it without the names that could be links', () => {
+test('a message omits names that could be links', () => {
   for (const link of LINKS) {
     const { subject, text, html } = messageOf(`Win ${link}`, `Ann ${link}`, `Eve ${link}`);
     expect(subject).toBe('Invitation to a project');
@@ -173,7 +173,7 @@ If you did not expect this message, you can ignore it.
   }
 });
 
-test('whatever the names, the only link is that of the host', () => {
+test('with any names, the only link is that of the host', () => {
   const pieces = fc.constantFrom(
     ...['evil', 'example', 'www', 'http', 'https', 'mailto', 'com', 'a', 'ü', 'рф', '例', '1', '255', '❤'],
     ...['.', '。', '．', '｡', '․', '/', '／', ':', '：', '@', '＠', '\\', '?', '#', '-', '_', '%2e', '&#46;'],

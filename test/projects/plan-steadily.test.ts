@@ -15,26 +15,26 @@ function planOf(...outcomes: readonly (string | FhirError)[]): { plan: () => Pro
 
 const conflict = (message: string): FhirError => new FhirError('conflict', message);
 
-describe('planning while others write', () => {
-  test('a conflict that is gone when it is looked for again does not end it', async () => {
+describe('planning during other writes', () => {
+  test('is not ended by a conflict that is gone on the next attempt', async () => {
     const { plan, times } = planOf(conflict('a profile of nobody'), 'linked');
     await expect(planSteadily(plan, {})).resolves.toBe('linked');
     expect(times()).toBe(2);
   });
 
-  test('a conflict that is found twice in a row ends it', async () => {
+  test('is ended by a conflict that is found twice in a row', async () => {
     const { plan, times } = planOf(conflict('one'), conflict('two'), conflict('two'), 'linked');
     await expect(planSteadily(plan, {})).rejects.toMatchObject({ code: 'conflict', message: 'two' });
     expect(times()).toBe(3);
   });
 
-  test('other errors end it at once', async () => {
+  test('is ended at once by other errors', async () => {
     const { plan, times } = planOf(new FhirError('forbidden', 'no'), 'linked');
     await expect(planSteadily(plan, {})).rejects.toMatchObject({ code: 'forbidden' });
     expect(times()).toBe(1);
   });
 
-  test('nothing is planned again after the signal', async () => {
+  test('is not repeated after the signal', async () => {
     const controller = new AbortController();
     const { plan, times } = planOf(conflict('one'), 'linked');
     const planned = planSteadily(

@@ -19,7 +19,7 @@ describe.each(stores)('programs on %s', (_name, makeStore) => {
     clinic = await openClinic(makeStore());
   });
 
-  test('a client becomes a member, and its secret is given out once and kept as a hash', async () => {
+  test('a client becomes a member, and its secret is returned once and stored as a hash', async () => {
     const context = { store: clinic.store, caller: clinic.admin };
     await put(clinic.store, clinic.project, policy('feed'));
     const accessPolicy = { reference: 'AccessPolicy/feed' } as const;
@@ -43,7 +43,7 @@ describe.each(stores)('programs on %s', (_name, makeStore) => {
     expect(stored.secret).toBeUndefined();
   });
 
-  test('its secret is verified, and nothing else passes', async () => {
+  test('only its secret is verified', async () => {
     const context = { store: clinic.store, caller: clinic.admin };
     const { client, secret } = await createClient(clinic.project, { name: 'Feed' }, context);
     const verify = (id: string, text: unknown, project = clinic.project): Promise<boolean> =>
@@ -85,7 +85,7 @@ describe.each(stores)('programs on %s', (_name, makeStore) => {
     ).toBe(false);
   });
 
-  test('a new secret ends the old one, at once or at the next rotation', async () => {
+  test('a new secret invalidates the old one, at once or at the next rotation', async () => {
     const context = { store: clinic.store, caller: clinic.admin };
     const { client, secret: first } = await createClient(clinic.project, { name: 'Feed' }, context);
     const works = (...secrets: readonly string[]): Promise<boolean[]> =>
@@ -111,7 +111,7 @@ describe.each(stores)('programs on %s', (_name, makeStore) => {
     );
   });
 
-  test('a replaced secret works as long as the rotation says', async () => {
+  test('a replaced secret works for the time that the rotation sets', async () => {
     const context = { store: clinic.store, caller: clinic.admin };
     const { client, secret } = await createClient(clinic.project, { name: 'Feed' }, context);
     const target = { project: clinic.project, client: client.id };
@@ -152,7 +152,7 @@ describe.each(stores)('programs on %s', (_name, makeStore) => {
 });
 
 describe('stored hashes', () => {
-  test('have the documented form, with a salt of their own', async () => {
+  test('have the documented format, with a salt of their own', async () => {
     useRealScrypt();
     const [one, other] = await Promise.all([hashSecret('same'), hashSecret('same')]);
     const [, salt, hash] = /^\$scrypt\$ln=14,r=8,p=1\$([A-Za-z0-9+/]{22})\$([A-Za-z0-9+/]{43})$/.exec(one)!;
@@ -164,7 +164,7 @@ describe('stored hashes', () => {
     expect(await fitsHash('', await hashSecret(''))).toBe(false);
   });
 
-  test('of other parameters are understood, unless they would cost too much', async () => {
+  test('of other parameters are accepted, unless they would cost too much', async () => {
     // Made with node:crypto: scryptSync('pleaseletmein', Buffer.alloc(16), 32, { N: 1024, r: 4, p: 2 }).
     const { scryptSync } = await import('node:crypto');
     const hash = scryptSync('pleaseletmein', Buffer.alloc(16), 32, { N: 1024, r: 4, p: 2 })
@@ -178,7 +178,7 @@ describe('stored hashes', () => {
 });
 
 describe('the first project', () => {
-  test('is one of super administrators, and its client is signed in', async () => {
+  test('is a super-admin project, and its client is signed in', async () => {
     const store = memoryStore();
     const { project, client, membership, secret, caller } = await initialize(store, { name: 'Operations' });
     expect(project).toMatchObject({ name: 'Operations', superAdmin: true, strictMode: true });
@@ -194,7 +194,7 @@ describe('the first project', () => {
     expect(await verifyClientSecret({ project: project.id, client: client.id, secret }, { store })).toBe(true);
   });
 
-  test('is made in an empty store only', async () => {
+  test('is created only in an empty store', async () => {
     const { store } = await openClinic();
     const before = await contents(store);
     expect((await rejection(initialize(store))).code).toBe('conflict');
@@ -214,7 +214,7 @@ describe('the first project', () => {
 });
 
 describe('a project', () => {
-  test('is made as asked, with an id of its own', async () => {
+  test('is created with the given values and an id of its own', async () => {
     const clinic = await openClinic();
     const body = {
       resourceType: 'Project',
@@ -248,7 +248,7 @@ describe('a project', () => {
     expect(error.issues.map(({ expression }) => expression![0]).sort()).toEqual(paths);
   });
 
-  test('is not made by its own administrators', async () => {
+  test('cannot be created by its own administrators', async () => {
     const clinic = await openClinic();
     const body = { resourceType: 'Project', name: 'Other' } as const;
     expect((await rejection(createProject(body, { ...clinic, caller: clinic.admin }))).code).toBe('forbidden');

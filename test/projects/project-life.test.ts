@@ -61,7 +61,7 @@ async function records(clinic: Clinic): Promise<readonly string[]> {
   return [patient.id, gone.id, observation.id];
 }
 
-describe.each(stores)('projects live and end, over %s', (_, makeStore) => {
+describe.each(stores)('projects are created and end, over %s', (_, makeStore) => {
   test('they are listed in pages, found by name, and shown without secrets', async () => {
     const { store, superAdmin, admin, project } = await openClinic(makeStore());
     const context = { store, caller: superAdmin };
@@ -87,7 +87,7 @@ describe.each(stores)('projects live and end, over %s', (_, makeStore) => {
     expect((await listProjects('_summary=count', { store, caller: serverCaller() })).total).toBe(5);
   });
 
-  test('their names and settings change, and their secrets stay what they were', async () => {
+  test('their names and settings change, and their secrets are unchanged', async () => {
     const { store, superAdmin, admin, project } = await openClinic(makeStore(), {
       systemSecret: [{ name: 'key', valueString: 'kept' }],
       description: 'Before',
@@ -106,7 +106,7 @@ describe.each(stores)('projects live and end, over %s', (_, makeStore) => {
     expect(await codeOf(updateProject(project, { name: 'x' }, { store, caller: admin }))).toBe('forbidden');
   });
 
-  test('nobody signs in to a deactivated one, and all its data stays', async () => {
+  test('nobody signs in to a deactivated project, and all its data are kept', async () => {
     const { store, superAdmin, admin, project, first } = await openClinic(makeStore());
     const before = await contentOf(store, project);
     expect(await deactivateProject(project, { store, caller: superAdmin })).toMatchObject({ active: false });
@@ -120,7 +120,7 @@ describe.each(stores)('projects live and end, over %s', (_, makeStore) => {
     expect(await codeOf(deactivateProject(project, { store, caller: admin }))).toBe('forbidden');
   });
 
-  test('only the operator closes the project of the super administrators', async () => {
+  test('only the operator deactivates the project of the super administrators', async () => {
     const { store, superAdmin } = await openClinic(makeStore());
     const home = superAdmin.project;
     for (const work of [
@@ -170,7 +170,7 @@ describe.each(stores)('projects live and end, over %s', (_, makeStore) => {
     expect(await codeOf(signIn(store, { membership: clinic.first.membership.id }))).toBe('membership-missing');
   });
 
-  test('a deletion that was broken off is resumed, and can only be finished', async () => {
+  test('an interrupted deletion is resumed, and can only be finished', async () => {
     const clinic = await openClinic(makeStore());
     const { store, superAdmin, project } = clinic;
     const context = { store, caller: superAdmin };
@@ -193,7 +193,7 @@ describe.each(stores)('projects live and end, over %s', (_, makeStore) => {
     expect(await contentOf(store, project)).toEqual([]);
   });
 
-  test('an export makes the same project elsewhere, page by page, without secrets', async () => {
+  test('an export creates the same project elsewhere, page by page, without secrets', async () => {
     const clinic = await openClinic(makeStore());
     const { store, superAdmin, admin, project } = clinic;
     const context = { store, caller: superAdmin };
@@ -216,7 +216,7 @@ describe.each(stores)('projects live and end, over %s', (_, makeStore) => {
     }
   });
 
-  test('an export with history brings versions and deletions along', async () => {
+  test('an export with history contains versions and deletions', async () => {
     const clinic = await openClinic(makeStore());
     const { store, superAdmin, project } = clinic;
     const [patient, gone] = await records(clinic);
@@ -239,7 +239,7 @@ describe.each(stores)('projects live and end, over %s', (_, makeStore) => {
   });
 });
 
-test('an export reads a page when its line is asked for, and ends when its reader gives up', async () => {
+test('an export reads a page when its line is requested, and ends when its reader stops', async () => {
   const { store, project } = await openClinic();
   const repository = createRepository({ store, caller: systemCaller(project) });
   for (let id = 0; id < 250; id++)
@@ -262,7 +262,7 @@ test('an export reads a page when its line is asked for, and ends when its reade
   expect(audit).toMatchObject([{ interaction: 'export-project', outcome: { success: true } }]);
 });
 
-test('an export with history asks once per resource, and reads long histories page by page', async () => {
+test('an export with history makes one store call per resource, and reads long histories page by page', async () => {
   const { store, project } = await openClinic();
   const repository = createRepository({ store, caller: systemCaller(project) });
   for (let id = 0; id < 10; id++) await repository.update({ resourceType: 'Basic', id: `b${id}`, code: { text: 'x' } });
@@ -289,7 +289,7 @@ test('an export with history asks once per resource, and reads long histories pa
   expect(asked.filter((id) => id !== 'long').sort()).toEqual(Array.from({ length: 10 }, (_, id) => `b${id}`));
 });
 
-test('a store that cannot remove for good refuses before anything is changed', async () => {
+test('a store that cannot remove permanently refuses before any change', async () => {
   const { store, superAdmin, project } = await openClinic();
   const plain = storeWith(store, { removal: undefined });
   const work = deleteProject(project, { name: 'Clinic' }, { store: plain, caller: superAdmin });

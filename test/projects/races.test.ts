@@ -25,7 +25,7 @@ async function atOnce<Result>(calls: readonly Promise<Result>[]): Promise<{ resu
 }
 
 describe.each(stores)('at the same moment, on %s', (_name, makeStore) => {
-  test('identical invites make one User, one profile and one membership', async () => {
+  test('identical invites create one User, one profile and one membership', async () => {
     const { store, project, admin } = await openClinic(makeStore());
     const send = (): Promise<InviteResult> => invite(project, person('Patient', 'Pat'), { store, caller: admin });
     const { results, codes } = await atOnce(Array.from({ length: TIMES }, send));
@@ -36,7 +36,7 @@ describe.each(stores)('at the same moment, on %s', (_name, makeStore) => {
     expect(await countOf(store, project, 'ProjectMembership')).toBe(2);
   });
 
-  test('identical invites with upsert all answer with the one membership', async () => {
+  test('identical invites with upsert all return the one membership', async () => {
     const { store, project, admin } = await openClinic(makeStore());
     const body = person('Practitioner', 'Ann', { upsert: true });
     const { results, codes } = await atOnce(
@@ -48,7 +48,7 @@ describe.each(stores)('at the same moment, on %s', (_name, makeStore) => {
     expect(await countOf(store, '', 'User')).toBe(2);
   });
 
-  test('invites at both scopes make one membership, whoever of the two Users comes first', async () => {
+  test('invites at both scopes create one membership, whichever of the two Users comes first', async () => {
     const bodies = [person('Practitioner', 'Ann', { scope: 'server' }), person('Patient', 'Ann', { scope: 'project' })];
     for (const before of ['nobody', 'server', 'project'] as const) {
       const { store, project, admin } = await openClinic(makeStore());
@@ -64,7 +64,7 @@ describe.each(stores)('at the same moment, on %s', (_name, makeStore) => {
     }
   });
 
-  test('upserts at both scopes make one membership', async () => {
+  test('upserts at both scopes create one membership', async () => {
     const { store, project, admin } = await openClinic(makeStore());
     const send = (turn: number): Promise<InviteResult> => {
       const scope = turn % 2 === 0 ? 'server' : 'project';
@@ -76,7 +76,7 @@ describe.each(stores)('at the same moment, on %s', (_name, makeStore) => {
     expect(await countOf(store, project, 'ProjectMembership')).toBe(2);
   });
 
-  test('invites of one person into many projects make one User and a membership in each', async () => {
+  test('invites of one person into many projects create one User and a membership in each', async () => {
     const { store, superAdmin } = await openClinic(makeStore());
     const projects = await Promise.all(
       Array.from({ length: 60 }, (_, number) =>
@@ -91,7 +91,7 @@ describe.each(stores)('at the same moment, on %s', (_name, makeStore) => {
     for (const { id } of projects) expect(await countOf(store, id, 'ProjectMembership')).toBe(1);
   });
 
-  test('invites that force memberships make one User, one profile, and a membership each', async () => {
+  test('invites that force memberships create one User, one profile, and a membership each', async () => {
     const { store, project, admin } = await openClinic(makeStore());
     const body = person('Practitioner', 'Ann', { forceNewMembership: true });
     const { results, codes } = await atOnce(
@@ -103,7 +103,7 @@ describe.each(stores)('at the same moment, on %s', (_name, makeStore) => {
     expect(await countOf(store, project, 'Practitioner')).toBe(2);
   });
 
-  test('invites of a User who was there before make one membership', async () => {
+  test('invites of an existing User create one membership', async () => {
     const { store, project, admin } = await openClinic(makeStore());
     const body = person('Practitioner', 'Ann');
     const { membership } = await invite(project, body, { store, caller: admin });
@@ -115,7 +115,7 @@ describe.each(stores)('at the same moment, on %s', (_name, makeStore) => {
     expect(await countOf(store, project, 'ProjectMembership')).toBe(2);
   });
 
-  test('invites that force memberships make one profile for a User who was there before', async () => {
+  test('invites that force memberships create one profile for an existing User', async () => {
     const { store, project, admin, superAdmin } = await openClinic(makeStore());
     const body = person('Practitioner', 'Ann', { forceNewMembership: true });
     await invite(superAdmin.project, body, { store, caller: superAdmin });
@@ -125,7 +125,7 @@ describe.each(stores)('at the same moment, on %s', (_name, makeStore) => {
     expect(await countOf(store, project, 'ProjectMembership')).toBe(6);
   });
 
-  test('invites without e-mail but with one external id make one User', async () => {
+  test('invites without e-mail but with one external id create one User', async () => {
     const { store, project, admin } = await openClinic(makeStore());
     const body = { resourceType: 'Patient', firstName: 'Pat', lastName: 'Lee', externalId: 'x' } as const;
     const { results, codes } = await atOnce(
@@ -157,7 +157,7 @@ describe.each(stores)('at the same moment, on %s', (_name, makeStore) => {
     }
   });
 
-  test('many changes of one membership all come to pass', async () => {
+  test('many changes of one membership all succeed', async () => {
     const { store, project, admin } = await openClinic(makeStore());
     const { membership } = await invite(project, person('Patient', 'Pat'), { store, caller: admin });
     const names = Array.from({ length: 10 }, (_, index) => `name-${index}`);
@@ -172,7 +172,7 @@ describe.each(stores)('at the same moment, on %s', (_name, makeStore) => {
     expect(total).toBe(11);
   });
 
-  test('a profile or a policy that is deleted while it is handed out is not handed out', async () => {
+  test('a profile or a policy that is deleted while it is assigned is not assigned', async () => {
     for (const gone of ['Practitioner/doc', 'AccessPolicy/staff'] as const) {
       const { store, project, admin } = await openClinic(makeStore());
       await put(store, project, { resourceType: 'Practitioner', id: 'doc' }, policy('staff'), patient('p1'));

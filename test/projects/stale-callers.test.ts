@@ -152,8 +152,8 @@ async function codeOf(call: Promise<unknown>): Promise<unknown> {
   );
 }
 
-describe('an administrator who signed in before it was', () => {
-  test.each(Object.entries(LOSSES))('%s does nothing of what administrators do', async (_, { code, take }) => {
+describe('an administrator who signed in before the change', () => {
+  test.each(Object.entries(LOSSES))('%s can do nothing that administrators do', async (_, { code, take }) => {
     const staff = await openStaff();
     await take(staff);
     const before = await contents(staff.clinic.store, staff.clinic.project);
@@ -163,7 +163,7 @@ describe('an administrator who signed in before it was', () => {
     expect(await contents(staff.clinic.store, staff.clinic.project)).toEqual(before);
   });
 
-  test('removed, and whose membership id was given to somebody else, is not taken for that one', async () => {
+  test('who was removed, and whose membership id was given to somebody else, is not treated as that person', async () => {
     const staff = await openStaff();
     const { clinic, member } = staff;
     await removeMember(member.membership.id, { store: clinic.store, caller: clinic.admin });
@@ -176,7 +176,7 @@ describe('an administrator who signed in before it was', () => {
   });
 });
 
-test('an administrator does all of it while it is one', async () => {
+test('who is still an administrator can do all of it', async () => {
   const staff = await openStaff();
   for (const [name, operation] of Object.entries(OPERATIONS)) {
     if (name === 'a deleted policy' || name.startsWith('re-promotion')) continue;
@@ -184,7 +184,7 @@ test('an administrator does all of it while it is one', async () => {
   }
 });
 
-describe.each(stores)('what is taken away just before the commit, on %s', (_name, makeStore) => {
+describe.each(stores)('a right that is removed just before the commit, on %s', (_name, makeStore) => {
   /** A store on which something happens right before the first commit. */
   function interrupted(store: ResourceStore, happen: () => Promise<unknown>): ResourceStore {
     let isDone = false;
@@ -203,7 +203,7 @@ describe.each(stores)('what is taken away just before the commit, on %s', (_name
     });
   }
 
-  test.each(['no administrator any more', 'deactivated', 'removed'])('is seen: %s', async (loss) => {
+  test.each(['no administrator any more', 'deactivated', 'removed'])('is checked: %s', async (loss) => {
     const { code, take } = LOSSES[loss]!;
     for (const name of ['invite', 'updateMember', 'a changed policy']) {
       const staff = await openStaff(makeStore());
@@ -212,7 +212,7 @@ describe.each(stores)('what is taken away just before the commit, on %s', (_name
     }
   });
 
-  test('also when the profile goes with the membership', async () => {
+  test('is checked also if the profile is deleted with the membership', async () => {
     const staff = await openStaff(makeStore());
     const { clinic, member } = staff;
     const store = interrupted(clinic.store, async () => {
@@ -223,7 +223,7 @@ describe.each(stores)('what is taken away just before the commit, on %s', (_name
     expect(await codeOf(OPERATIONS['createClient']!(staff, staff.bob, store))).toBe('membership-missing');
   });
 
-  test('a harmless change of the own membership is not a hindrance', async () => {
+  test('a harmless change of the own membership does not fail the commit', async () => {
     const staff = await openStaff(makeStore());
     const { clinic, member } = staff;
     const store = interrupted(clinic.store, () =>
@@ -236,7 +236,7 @@ describe.each(stores)('what is taken away just before the commit, on %s', (_name
 });
 
 describe('a super administrator who signed in before', () => {
-  test('its membership was bound to a policy keeps no power beyond it', async () => {
+  test('its membership was bound to a policy has no right beyond the policy', async () => {
     const { store, project, superAdmin } = await openClinic();
     const home = superAdmin.project;
     const { membership } = await createClient(home, { name: 'Second' }, { store, caller: superAdmin });
@@ -254,7 +254,7 @@ describe('a super administrator who signed in before', () => {
     expect((await searchMembers(project, undefined, { store, caller: second })).total).toBe(1);
   });
 
-  test('it was removed makes no projects and no members', async () => {
+  test('it was removed creates no projects and no members', async () => {
     const { store, project, superAdmin, first } = await openClinic();
     const { membership } = await createClient(superAdmin.project, { name: 'Second' }, { store, caller: superAdmin });
     const second = await signIn(store, { membership: membership.id });

@@ -57,7 +57,7 @@ const memberChanges: AllUndefined<MemberChanges> = {
   userName: undefined,
 };
 
-test('an invite takes undefined for what is left out', async () => {
+test('an invite accepts undefined for omitted values', async () => {
   const clinic = await openClinic();
   const context = { store: clinic.store, caller: clinic.admin };
   const { email, ...ann } = person('Practitioner', 'Ann');
@@ -71,7 +71,7 @@ test('an invite takes undefined for what is left out', async () => {
   expect(invited.user).not.toHaveProperty('mfaRequired');
 });
 
-test('a parameter of a policy takes undefined for the value that it does not have', async () => {
+test('a parameter of a policy accepts undefined for an absent value', async () => {
   const clinic = await openClinic();
   const context = { store: clinic.store, caller: clinic.admin };
   const { createRepository } = await import('../../src/repository/create-repository.js');
@@ -92,7 +92,7 @@ test('a parameter of a policy takes undefined for the value that it does not hav
   expect(membership.identifier).toEqual([{ system: 'urn:staff', value: '7' }]);
 });
 
-test('changes of a member, a client and a project take undefined for what stays as it is', async () => {
+test('changes of a member, a client and a project accept undefined for unchanged values', async () => {
   const clinic = await openClinic();
   const context = { store: clinic.store, caller: clinic.admin };
   const { membership } = await invite(clinic.project, person('Practitioner', 'Ann', { externalId: 'ann' }), context);

@@ -58,24 +58,27 @@ describe('a parameter that the policy does not use', () => {
     ['createBot', '', (access) => createBot(clinic.project, { name: 'Bot', access }, context)],
   ];
 
-  test.each(WRITES)('is refused by %s, with its place and the name that was meant', async (_, path, write) => {
+  test.each(WRITES)('is refused by %s, with its location and the intended name', async (_, path, write) => {
     const fault: FhirError = await rejection(write(withParameter('wrad')));
     expect(fault.code).toBe('invalid');
     expect(fault.issues.map(({ expression }) => expression)).toEqual([[`${path}access[0].parameter[4].name`]]);
     expect(fault.message).toContain('AccessPolicy/ward does not use %wrad. Did you mean "ward"?');
   });
 
-  test.each(WRITES)('is not one that stands anywhere in the policy as a whole value: %s', async (_, path, write) => {
-    expect(await write([WARD])).toBeDefined();
-    expect(path).toBeDefined();
-  });
+  test.each(WRITES)(
+    'does not include one that is anywhere in the policy as a whole value: %s',
+    async (_, path, write) => {
+      expect(await write([WARD])).toBeDefined();
+      expect(path).toBeDefined();
+    },
+  );
 
   test.each(['C3', 'A4', 'x', 'Ward'])('is also %s, which only looks like one', async (name) => {
     const access = withParameter(name);
     expect((await rejection(updateMember(member, { access }, context))).code).toBe('invalid');
   });
 
-  test('is told for each policy', async () => {
+  test('is reported for each policy', async () => {
     const plain: AccessChoice = {
       policy: { reference: 'AccessPolicy/plain' },
       parameter: [{ name: 'a', valueString: 'x' }],
@@ -87,7 +90,7 @@ describe('a parameter that the policy does not use', () => {
     ]);
   });
 
-  test('may stay where an older version let it in', async () => {
+  test('can stay if an older version accepted it', async () => {
     await updateMember(member, { access: [WARD] }, context);
     await put(clinic.store, clinic.project, policy('ward'));
     const changed = await updateMember(member, { access: [WARD], userName: 'ada' }, context);

@@ -38,7 +38,7 @@ describe.each(stores)('a super administrator under a policy on %s', (_name, make
     bound = await signIn(store, { membership: first.membership.id });
   });
 
-  test('hands out no super-admin powers and touches nobody who has them', async () => {
+  test('grants no super-admin rights and changes nobody who has them', async () => {
     const context = { store, caller: bound };
     const { membership, client } = await createClient(home, { name: 'Other' }, { store, caller: serverCaller() });
     const calls: readonly (() => Promise<unknown>)[] = [
@@ -57,7 +57,7 @@ describe.each(stores)('a super administrator under a policy on %s', (_name, make
     expect((await searchMembers(home, '', context)).total).toBe(2);
   });
 
-  test('rewrites no policy of its project, neither its own nor another, and not the Project', async () => {
+  test('changes no policy of its project, neither its own nor another, and not the Project', async () => {
     await put(store, home, policy('other'));
     const repository = createRepository({ store, caller: bound });
     for (const id of ['powers', 'other']) {
@@ -70,7 +70,7 @@ describe.each(stores)('a super administrator under a policy on %s', (_name, make
     expect((await rejection(repository.update({ ...project, name: 'Mine' }))).code).toBe('forbidden');
   });
 
-  test('does what its powers say in ordinary projects', async () => {
+  test('has its granted rights in ordinary projects', async () => {
     const context = { store, caller: bound };
     const ordinary = await createProject({ resourceType: 'Project', name: 'Second' }, context);
     const { membership } = await invite(ordinary.id, person('Practitioner', 'Ada', { admin: true }), context);
@@ -79,7 +79,7 @@ describe.each(stores)('a super administrator under a policy on %s', (_name, make
     await rotateClientSecret({ project: clinic, client: client.id }, context);
   });
 
-  test('asks no clinical question through its searches for members', async () => {
+  test('reveals no clinical data through its searches for members', async () => {
     await put(store, clinic, patient('pat', { birthDate: '1980-05-05' }));
     await invite(clinic, person('Patient', 'Pat', { membership: { profile: { reference: 'Patient/pat' } } }), {
       store,
@@ -114,7 +114,7 @@ describe.each(stores)('a super administrator under a policy on %s', (_name, make
     ['hidden fields', { hiddenFields: ['name'] }, {}],
     ['readonly', { readonly: true }, {}],
     ['another interaction', { interaction: ['read'] }, {}],
-  ])('keeps no power by a rule with %s', async (_, rule, more) => {
+  ])('keeps no right by a rule with %s', async (_, rule, more) => {
     await put(store, home, {
       ...policy('powers', POWERS.map((one) => ({ ...one, ...(one.resourceType === 'Project' ? rule : { ...rule, criteria: 'criteria' in rule ? 'ProjectMembership?active=true' : undefined, hiddenFields: 'hiddenFields' in rule ? ['admin'] : undefined }) })) as never), // prettier-ignore
       ...more,
@@ -143,7 +143,7 @@ describe.each(stores)('a project administrator on %s', (_name, makeStore) => {
     return signIn(clinic.store, { membership: own });
   };
 
-  test('changes neither the rights of its own membership nor, bound, lifts them', async () => {
+  test('changes neither the rights of its own membership nor, if bound, its limits', async () => {
     for (const caller of [clinic.admin, await bind()]) {
       const context = { store: clinic.store, caller };
       for (const changes of [
@@ -167,7 +167,7 @@ describe.each(stores)('a project administrator on %s', (_name, makeStore) => {
     }
   });
 
-  test('who is bound gives itself no membership beside, and rewrites no policy that binds it', async () => {
+  test('who is bound creates no second membership for itself, and changes no policy that binds it', async () => {
     const caller = await bind();
     const context = { store: clinic.store, caller };
     const another = person('Practitioner', 'Ada', { forceNewMembership: true, admin: true });
@@ -189,7 +189,7 @@ describe.each(stores)('a project administrator on %s', (_name, makeStore) => {
     }
   });
 
-  test('finds no way around through the User of the other scope, nor through a profile that opens a compartment only', async () => {
+  test('cannot bypass this through the User of the other scope, nor through a profile that only opens a compartment', async () => {
     const { store, project, superAdmin } = clinic;
     const twin = (name: string): InviteBody =>
       person('Practitioner', name, { forceNewMembership: true, scope: 'project' });
@@ -211,7 +211,7 @@ describe.each(stores)('a project administrator on %s', (_name, makeStore) => {
     }
   });
 
-  test('who is bound rewrites no policy of its other memberships', async () => {
+  test('who is bound changes no policy of its other memberships', async () => {
     const { store, project, superAdmin } = clinic;
     const membership = { accessPolicy: { reference: 'AccessPolicy/wide' } } as const;
     const another = person('Practitioner', 'Ada', { forceNewMembership: true, membership });
@@ -223,7 +223,7 @@ describe.each(stores)('a project administrator on %s', (_name, makeStore) => {
     expect(error.message).toContain('AccessPolicy/wide, which binds the caller');
   });
 
-  test('a super administrator under a policy leaves its membership in an ordinary project alone', async () => {
+  test('a super administrator under a policy does not change its membership in an ordinary project', async () => {
     const { store, superAdmin } = clinic;
     await put(store, superAdmin.project, policy('powers', POWERS));
     const above = { store, caller: superAdmin };
@@ -235,7 +235,7 @@ describe.each(stores)('a project administrator on %s', (_name, makeStore) => {
     expect((await rejection(removeMember(own, context))).code).toBe('forbidden');
   });
 
-  test('an administrator who is bound while its invite is under way gives itself no second membership', async () => {
+  test('an administrator who becomes bound during its invite creates no second membership for itself', async () => {
     const { store, project } = clinic;
     let raced = false;
     const racing = storeWith(store, {
@@ -264,7 +264,7 @@ describe.each(stores)('a project administrator on %s', (_name, makeStore) => {
 });
 
 describe.each(stores)('a policy in use on %s', (_name, makeStore) => {
-  test('is not deleted while a membership or the defaults of the project name it', async () => {
+  test('cannot be deleted while a membership or the defaults of the project name it', async () => {
     const clinic = await openClinic(makeStore());
     const { store, project } = clinic;
     await put(store, project, ...['single', 'listed', 'default', 'patients', 'free'].map((id) => policy(id)));
@@ -303,7 +303,7 @@ describe.each(stores)('a policy in use on %s', (_name, makeStore) => {
   });
 });
 
-test('a policy that becomes a default at the very moment of its deletion is kept, even while the clock stands still', async () => {
+test('a policy that becomes a default at the moment of its deletion is kept, even if the clock does not advance', async () => {
   const now = new Date();
   const clinic = await openClinic(memoryStore({ clock: () => now }));
   const { store, project } = clinic;

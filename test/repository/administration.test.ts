@@ -28,7 +28,7 @@ overStores('the administrative types', (open) => {
     expect(await seen('AccessPolicy')).toEqual([]);
   });
 
-  test('are seen by administrators of the project, each with its own rules', async () => {
+  test('are visible to administrators of the project, each with its own rules', async () => {
     const store = open();
     await system(store, 'other');
     const trusted = await system(store);
@@ -59,7 +59,7 @@ overStores('the administrative types', (open) => {
     expect(await codeOf(admin.create(broken))).toBe('policy-invalid');
   });
 
-  test('let everyone change the own User, but not who it is', async () => {
+  test('let every person change the own User, but not its identity', async () => {
     const store = open();
     await system(store);
     const caller = await signedIn(store);
@@ -73,7 +73,7 @@ overStores('the administrative types', (open) => {
 });
 
 overStores('secrets', (open) => {
-  test('are read by nobody on any path, and survive being written back', async () => {
+  test('cannot be read on any path, and survive being written back', async () => {
     const store = open();
     const trusted = await system(store);
     const caller = await signedIn(store, { admin: true });
@@ -120,7 +120,7 @@ overStores('secrets', (open) => {
     expect(storedUser).toMatchObject({ resource: { firstName: 'Renamed', passwordHash: SECRET } });
   });
 
-  test('are written by trusted code alone', async () => {
+  test('can be written only by trusted code', async () => {
     const store = open();
     await system(store);
     const mine = await member(store);

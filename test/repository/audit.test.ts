@@ -93,7 +93,7 @@ function bundle(type: 'transaction' | 'batch'): Bundle {
 }
 
 describe('the audit trail of a repository', () => {
-  test('has one record per interaction: who, what, how it ended', async () => {
+  test('has one record per interaction: the caller, the operation, the outcome', async () => {
     const { repository, records, caller } = await watched();
     await repository.read('Patient', 'p1');
     await repository.update({ ...PATIENT, active: true });
@@ -136,7 +136,7 @@ describe('the audit trail of a repository', () => {
     ]);
   });
 
-  test('tells what was searched by, never for what', async () => {
+  test('has the parameters of a search, never their values', async () => {
     const { repository, records } = await watched();
     await repository.search('Patient', 'family:exact=Confidential&birthdate=1987-06-05&_sort=-birthdate&gender=female');
     expect(records[0]).toMatchObject({
@@ -156,7 +156,7 @@ describe('the audit trail of a repository', () => {
     expect(records[2]).toMatchObject({ parameters: ['gender', '_id'], results: 1 });
   });
 
-  test('tells of a Bundle once, with what became of its entries', async () => {
+  test('has one record for a Bundle, with the outcome of its entries', async () => {
     const { repository, records } = await watched();
     const response = await repository.transaction(bundle('transaction'));
     const id = response.entry![1]!.response!.location!.split('/')[1];
@@ -173,7 +173,7 @@ describe('the audit trail of a repository', () => {
     });
   });
 
-  test('tells of a query its types, its store calls and its first error', async () => {
+  test('has for a query its types, its store calls and its first error', async () => {
     const { store, caller, records } = await watched();
     const audit = (record: AuditRecord): void => void records.push(record);
     const query = '{ PatientList { id ObservationList(_reference: subject) { id } } }';
@@ -189,7 +189,7 @@ describe('the audit trail of a repository', () => {
     ]);
   });
 
-  test('names no one for what is no caller', async () => {
+  test('names nobody for an invalid caller', async () => {
     const { store, records } = await watched();
     const caller = { kind: 'member', project: 'clinic', profile: 'Practitioner/forged' } as never;
     await executeFhirGraphql('{ PatientList { id } }', { store, caller, audit: (record) => void records.push(record) });
@@ -199,7 +199,7 @@ describe('the audit trail of a repository', () => {
     });
   });
 
-  test('holds no clinical content, whatever is asked and however it ends', async () => {
+  test('has no clinical content, for any request and any outcome', async () => {
     const all = await watched();
     await everything(all);
     expect(all.records).toHaveLength(25);
@@ -230,7 +230,7 @@ describe('a hook', () => {
     ],
     ['that rejects', () => Promise.reject(new Error('trail down'))],
     ['that never ends', () => new Promise(() => undefined)],
-  ])('%s breaks no interaction', async (name, audit) => {
+  ])('%s fails no interaction', async (name, audit) => {
     const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
     const store = new MemoryStore();
     const repository = await system(store, 'clinic', { audit });
@@ -262,7 +262,7 @@ describe('an AuditEvent', () => {
     }
   });
 
-  test('says the same as its record', () => {
+  test('has the same data as its record', () => {
     const event = toAuditEvent({
       interaction: 'search',
       who: {
@@ -325,7 +325,7 @@ describe('an AuditEvent', () => {
     expect(event).toMatchObject({ action: 'R', subtype: [{ code: 'history-type' }] });
   });
 
-  test('tells the failures of the caller from those of the service', () => {
+  test('distinguishes errors of the caller from errors of the service', () => {
     const outcomeOf = (code: FhirError['code']): unknown[] => {
       const { outcome, outcomeDesc } = toAuditEvent(record({ outcome: { success: false, code } }));
       return [outcome, outcomeDesc];
@@ -334,7 +334,7 @@ describe('an AuditEvent', () => {
     expect(outcomeOf('unavailable')).toEqual(['8', 'unavailable']);
   });
 
-  test('names programs, which R4 has no reference for, in words', () => {
+  test('describes programs, which R4 has no reference for, in words', () => {
     const who = {
       kind: 'member',
       project: 'p',

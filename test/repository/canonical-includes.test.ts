@@ -35,7 +35,7 @@ const FORMS = [
 ];
 
 overStores('includes of canonicals', (open) => {
-  test('bring the version that is named, or the one that changed last', async () => {
+  test('return the named version, or the version that changed last', async () => {
     let seconds = 0;
     const repository = await system(open({ clock: () => new Date(1_700_000_000_000 + 1_000 * seconds++) }));
     await fill(repository, [...FORMS, questionnaire('old', URL, '1.0')]);
@@ -56,7 +56,7 @@ overStores('includes of canonicals', (open) => {
     ]);
   });
 
-  test('backwards bring what names the version, or none', async () => {
+  test('backwards return resources that name the version, or no version', async () => {
     const repository = await system(open());
     await fill(repository, FORMS);
     await fill(repository, [response('any', URL), response('one', `${URL}|1.0`), response('two', `${URL}|2.0`)]);
@@ -69,7 +69,7 @@ overStores('includes of canonicals', (open) => {
   });
 });
 
-test('show what the caller may see, by fields that it may see', async () => {
+test('show only resources that the caller can see, by fields that it can see', async () => {
   const store = new MemoryStore();
   const trusted = await system(store);
   await fill(trusted, [...FORMS, response('any', URL), response('one', `${URL}|1.0`)]);
@@ -96,7 +96,7 @@ test('a foreign reference is no canonical', async () => {
   expect(await found(repository, 'Observation', '_include=Observation:focus')).toEqual(['match o']);
 });
 
-test('take a search for 100 URLs of a type, and 1000 resources at most', async () => {
+test('make one search for 100 URLs of a type, and for at most 1000 resources', async () => {
   const store = new MemoryStore();
   await system(store);
   const writes = Array.from({ length: 250 }, (_, index) => [
@@ -124,7 +124,7 @@ test('take a search for 100 URLs of a type, and 1000 resources at most', async (
   expect([fault.code, fault.details]).toEqual(['too-costly', { max: 1000 }]);
 });
 
-test('references by identifier alone are followed where the host says so, to exactly one resource', async () => {
+test('references by identifier alone are followed if the host enables it, to exactly one resource', async () => {
   const store = new MemoryStore();
   const trusted = await system(store);
   const identifier = (value: string): object => ({ system: 'urn:mrn', value });

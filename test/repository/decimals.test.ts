@@ -13,7 +13,7 @@ import { bringAll, caller, samples, WAYS_IN, WAYS_OUT } from './decimal-ways.js'
 import { overStores } from './harness.js';
 
 overStores('decimals', (open) => {
-  test('come out of every way in as they were written', async () => {
+  test('keep their text through every entrance', async () => {
     const context = { store: open(), caller };
     await fc.assert(
       fc.asyncProperty(samples, (sample) => bringAll(sample, context)),
@@ -21,7 +21,7 @@ overStores('decimals', (open) => {
     );
   });
 
-  test('go every way out as they were written', async () => {
+  test('keep their text in every output', async () => {
     const context = { store: withTelemetry(open(), {}), caller };
     await fc.assert(
       fc.asyncProperty(samples, async (sample) => {
@@ -52,7 +52,7 @@ overStores('decimals', (open) => {
     expect(stringifyJson({ ...resource, status: 'final' })).toContain('{"value":1.00}');
   });
 
-  test('in other ways are other contents for an import', async () => {
+  test('with another text are different content for an import', async () => {
     const context = { store: open(), caller };
     const bring = (decimal: string) =>
       importNdjson(
@@ -85,7 +85,7 @@ overStores('decimals', (open) => {
     expect(errors.map(({ reason }) => reason.code)).toEqual(['invalid']);
   });
 
-  test('are found by their value, whose precision is that of the search', async () => {
+  test('are found by their value, with the precision of the search', async () => {
     const context = { store: open(), caller };
     await importNdjson(
       [Buffer.from('{"resourceType":"Observation","id":"o","valueQuantity":{"value":1.00}}')],

@@ -27,7 +27,7 @@ const CALLS: readonly (readonly [string, (repository: Repository) => Promise<unk
   ['batch', (repository) => repository.transaction({ resourceType: 'Bundle', type: 'batch', entry: [ENTRY] })],
 ];
 
-test('every method of a repository is tried', async () => {
+test('every method of a repository is called', async () => {
   const methods = Object.keys(await system(new MemoryStore()));
   expect(
     CALLS.map(([name]) => name)
@@ -36,7 +36,7 @@ test('every method of a repository is tried', async () => {
   ).toEqual(methods.sort());
 });
 
-test.each(CALLS)('%s over a store that fails is an internal error, with the failure as its cause', async (_, call) => {
+test.each(CALLS)('%s over a failing store is an internal error, with the failure as its cause', async (_, call) => {
   const store = new MemoryStore();
   await system(store);
   const failure = new Error('the disk is on fire');

@@ -51,7 +51,7 @@ async function versionsOf(repository: Repository, page: VersionsPage): Promise<r
 }
 
 describe.each(STORES)('a history of a period over %s', (_, open) => {
-  test('has what an oracle finds in the whole history, page by page', () =>
+  test('equals an oracle over the whole history, page by page', () =>
     fc.assert(
       fc.asyncProperty(
         fc.uniqueArray(fc.integer({ min: 0, max: 200 }), { minLength: 1, maxLength: 25 }),
@@ -96,7 +96,7 @@ describe.each(STORES)('a history of a period over %s', (_, open) => {
       { numRuns: cases(200, 25) },
     ));
 
-  test('keeps the parameters in its links, and what each entry did', async () => {
+  test('keeps the parameters in its links, and the interaction of each entry', async () => {
     const { repository, store } = await withVersions(open, [1, 2, 3, 4]);
     const page = await repository.history('Patient', 'ann', { since: '2024-01-01T02:00:00Z', count: 1 });
     expect(page.link).toEqual([
@@ -113,7 +113,7 @@ describe.each(STORES)('a history of a period over %s', (_, open) => {
     await store.close();
   });
 
-  test('is that of the versions which the caller may see', async () => {
+  test('has the versions that the caller can see', async () => {
     const { store } = await withVersions(open, [1, 2, 5, 6, 9]);
     const caller = await signedIn(store, { rules: [{ resourceType: 'Patient', criteria: 'Patient?active=true' }] });
     const limited = createRepository({ store, caller });

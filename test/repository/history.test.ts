@@ -25,7 +25,7 @@ function countVersions(store: ResourceStore): { readonly store: ResourceStore; m
 const BASE = 'https://clinic.example/fhir/R4';
 
 overStores('a history', (open) => {
-  test('tells every version, newest first, with what made it', async () => {
+  test('lists every version, newest first, with its interaction', async () => {
     const repository = await system(open(), 'clinic', { baseUrl: BASE });
     const { id } = await repository.create({ resourceType: 'Patient', active: true });
     await repository.update({ resourceType: 'Patient', id, active: false });
@@ -47,7 +47,7 @@ overStores('a history', (open) => {
     expect(history.entry![1]).not.toHaveProperty('resource');
   });
 
-  test('comes in pages, which say the same as the whole', async () => {
+  test('comes in pages, which together equal the whole', async () => {
     const repository = await system(open());
     const { id } = await repository.create({ resourceType: 'Patient' });
     for (let version = 2; version <= 25; version += 1) await repository.update({ resourceType: 'Patient', id });
@@ -85,7 +85,7 @@ overStores('a history', (open) => {
     expect((await limited.history('Patient', id, { count: 100, offset: 40 })).entry).toHaveLength(1);
   });
 
-  test('of what never was is not found', async () => {
+  test('of a resource that never existed is not found', async () => {
     const repository = await system(open());
     expect(await codeOf(repository.history('Patient', 'none'))).toBe('not-found');
   });

@@ -168,7 +168,7 @@ async function oracle(repository: Repository, type: Type, edges: readonly Edge[]
   return included;
 }
 
-test('includes bring what a caller finds by itself, one resource after the other', () =>
+test('includes return the resources that a caller finds by single reads', () =>
   fc.assert(
     fc.asyncProperty(
       fc.uniqueArray(aResource, { minLength: 4, maxLength: 12, selector: keyOf }),

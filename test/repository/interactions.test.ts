@@ -7,7 +7,7 @@ import { codeOf, faultOf, overStores, system } from './harness.js';
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 overStores('a repository', (open) => {
-  test('creates under an id of its own, whatever id the resource brings', async () => {
+  test('creates under a new id, whatever id the resource has', async () => {
     const repository = await system(open());
     const patient = await repository.create({ resourceType: 'Patient', id: 'mine', active: true });
     expect(patient.id).toMatch(UUID);
@@ -32,7 +32,7 @@ overStores('a repository', (open) => {
     expect(await codeOf(repository.vread('Patient', first.id, 'W/"1"'))).toBe('not-found');
   });
 
-  test('creates by update what is unknown', async () => {
+  test('creates an unknown resource by update', async () => {
     const repository = await system(open());
     expect(await repository.update({ resourceType: 'Patient', id: 'known' })).toMatchObject({
       id: 'known',
@@ -42,7 +42,7 @@ overStores('a repository', (open) => {
     expect(await codeOf(repository.update({ resourceType: 'Patient', id: 'no id/../' }))).toBe('invalid');
   });
 
-  test('deletes softly: gone, its versions kept, and it can come back', async () => {
+  test('deletes softly: gone, its versions kept, and the resource can be created again', async () => {
     const repository = await system(open());
     const { id } = await repository.create({ resourceType: 'Patient' });
     await repository.delete('Patient', id);
@@ -57,7 +57,7 @@ overStores('a repository', (open) => {
     expect(await codeOf(repository.delete('Patient', 'never-there'))).toBe('not-found');
   });
 
-  test('takes a version in each form that ifMatch may have, and refuses any other version', async () => {
+  test('accepts a version in each form of ifMatch, and refuses any other version', async () => {
     const repository = await system(open());
     const patient = await repository.create({ resourceType: 'Patient' });
     for (const [ifMatch, version] of [
@@ -79,7 +79,7 @@ overStores('a repository', (open) => {
     expect(await codeOf(repository.read('Patient', patient.id))).toBe('gone');
   });
 
-  test('lets one of many updates of the same version through', async () => {
+  test('accepts one of many updates of the same version', async () => {
     const repository = await system(open());
     const patient = await repository.create({ resourceType: 'Patient' });
     const outcomes = await Promise.allSettled(
@@ -91,7 +91,7 @@ overStores('a repository', (open) => {
     expect((await repository.history('Patient', patient.id)).total).toBe(2);
   });
 
-  test('loses none of many patches at once', async () => {
+  test('loses none of many concurrent patches', async () => {
     const repository = await system(open());
     const { id } = await repository.create({ resourceType: 'Patient', name: [] as { family: string }[] });
     await Promise.all(
@@ -103,7 +103,7 @@ overStores('a repository', (open) => {
     expect(name!.map(({ family }) => family).sort()).toEqual(['A', 'B', 'C', 'D']);
   });
 
-  test('creates once where a condition says so, also in a race', async () => {
+  test('creates once under a condition, also in a race', async () => {
     const repository = await system(open());
     const create = (): Promise<Patient> =>
       repository.create<Patient>(
@@ -127,7 +127,7 @@ overStores('a repository', (open) => {
     }
   });
 
-  test('hands out copies that the host may change', async () => {
+  test('returns copies that the host can change', async () => {
     const repository = await system(open());
     const given: Patient = { resourceType: 'Patient', name: [{ family: 'Before' }] };
     const created = await repository.create(given);
@@ -144,7 +144,7 @@ overStores('a repository', (open) => {
 });
 
 describe('a repository', () => {
-  test('refuses to open without a caller', () => {
+  test('needs a caller', () => {
     const store = new MemoryStore();
     const forged = { kind: 'system', project: 'clinic' } as const;
     for (const caller of [undefined, null, forged]) {
@@ -169,7 +169,7 @@ describe('a repository', () => {
     expect(await codeOf(repository.update(resource as never))).toBe('invalid');
   });
 
-  test('rejects what is not a type and finds nothing under what is not an id', async () => {
+  test('rejects an unknown type and finds nothing under an invalid id', async () => {
     const repository = await system(new MemoryStore());
     for (const type of ['Pateint', '__proto__', 'constructor', '']) {
       expect(await codeOf(repository.read(type as never, '1'))).toBe('invalid');
@@ -183,7 +183,7 @@ describe('a repository', () => {
     }
   });
 
-  test('holds resources against the definitions where the project is strict', async () => {
+  test('validates resources against the definitions if the project is strict', async () => {
     const repository = await system(new MemoryStore(), 'clinic', { strictMode: true });
     const fault = await faultOf(repository.create({ resourceType: 'Patient', colour: 'red', gender: 'x' } as never));
     expect(fault.code).toBe('unprocessable');

@@ -25,7 +25,7 @@ async function fill(repository: Repository, project: string): Promise<void> {
 }
 
 overStores('two projects in one store', (open) => {
-  test('share nothing, whatever their ids, e-mails and references', async () => {
+  test('share nothing, with any ids, e-mails and references', async () => {
     const store = open();
     const projects = ['north', 'south'] as const;
     const trusted = await Promise.all(projects.map((project) => system(store, project)));
@@ -62,7 +62,7 @@ overStores('two projects in one store', (open) => {
     }
   });
 
-  test('are written to one at a time', async () => {
+  test('are written one at a time', async () => {
     const store = open();
     const [north, south] = [await system(store, 'north'), await system(store, 'south')];
     await fill(north, 'north');

@@ -84,13 +84,13 @@ overStores('stored absolute references below the own base', (open) => {
     expect([entry.map(({ resource }) => resource!.id), total]).toEqual([ids, ids.length]);
   });
 
-  test('are ordered by what they stand for', async () => {
+  test('are ordered by their relative form', async () => {
     const repository = createRepository({ store: await filled(open()), caller: systemCaller('clinic'), baseUrl: BASE });
     const { entry = [] } = await repository.search('Observation', '_sort=subject');
     expect(entry.map(({ resource }) => resource!.id)).toEqual([...ofAnn, 'longer', 'bob', 'elsewhere']);
   });
 
-  test('stand where they lead in GraphQL, in reverse lists too', async () => {
+  test('resolve in GraphQL, in reverse lists too', async () => {
     const store = await filled(open());
     const query = `{
       PatientList(_sort: "_id") {
@@ -145,7 +145,7 @@ overStores('stored absolute references below the own base', (open) => {
     expect(await idsOf('subject:Patient.family=hill')).toEqual(['relative']);
   });
 
-  test('belong to the compartment of the patient that they lead to, and to no other', async () => {
+  test('belong to the compartment of their patient, and to no other', async () => {
     const store = await filled(open());
     const patient = await signedIn(store, { profile: ann });
     const seen = async (caller: Caller, baseUrl?: string): Promise<unknown> => {
@@ -168,7 +168,7 @@ overStores('stored absolute references below the own base', (open) => {
     expect(await seen(patient, 'https://elsewhere.org/fhir')).toEqual(['elsewhere', 'relative']);
   });
 
-  test('are written under rules as they are read', async () => {
+  test('are written under the same rules as they are read', async () => {
     const store = await filled(open());
     const caller = await signedIn(store, {
       profile: ann,

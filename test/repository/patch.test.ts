@@ -13,7 +13,7 @@ const PATIENT: Patient = {
 };
 
 overStores('a patch', (open) => {
-  test('changes what it names, in one version', async () => {
+  test('changes the named elements, in one version', async () => {
     const repository = await system(open());
     const { id } = await repository.create(PATIENT);
     const patched = await repository.patch('Patient', id, [
@@ -119,7 +119,7 @@ describe('applying a patch', () => {
     expect(() => applyJsonPatch(PATIENT, operations)).toThrow(expect.objectContaining({ code }));
   });
 
-  test('never says in an error what the values are', async () => {
+  test('never shows values in an error', async () => {
     const repository = await system(new MemoryStore());
     const { id } = await repository.create({ resourceType: 'Patient', name: [{ family: 'Topsecret' }] });
     const operations: JsonPatchOperation[] = [{ op: 'test', path: '/name/0/family', value: 'Guessed' }];
@@ -127,7 +127,7 @@ describe('applying a patch', () => {
     expect(JSON.stringify([fault.message, fault.outcome, fault])).not.toMatch(/Topsecret|Guessed/);
   });
 
-  test('compares in a test as JSON does, whatever the order of members', () => {
+  test('compares in a test like JSON, with any order of members', () => {
     const test = { op: 'test', path: '/name/0', value: { given: ['B', 'C'], family: 'A' } };
     expect(applyJsonPatch(PATIENT, [test])).toEqual(PATIENT);
     expect(() => applyJsonPatch(PATIENT, [{ ...test, value: { given: ['C', 'B'], family: 'A' } }])).toThrow(
@@ -135,7 +135,7 @@ describe('applying a patch', () => {
     );
   });
 
-  test('leaves the resource it is given alone, and shares nothing with the patch', () => {
+  test('does not change the given resource, and shares nothing with the patch', () => {
     const before = structuredClone(PATIENT);
     const name = { family: 'New' };
     const patched = applyJsonPatch(PATIENT, [{ op: 'add', path: '/name/-', value: name }]) as Patient;
@@ -144,7 +144,7 @@ describe('applying a patch', () => {
     expect(PATIENT).toEqual(before);
   });
 
-  test('add, then remove, of anything anywhere gives back what was there', () => {
+  test('add, then remove, of any value at any position restores the resource', () => {
     fc.assert(
       fc.property(
         fc.array(fc.record({ family: fc.string() }), { maxLength: 4 }),
@@ -164,7 +164,7 @@ describe('applying a patch', () => {
   });
 });
 
-test('a patch of what is not there is not found', async () => {
+test('a patch of a missing resource is not found', async () => {
   const repository = await system(new MemoryStore());
   expect(await codeOf(repository.patch('Patient', 'none', []))).toBe('not-found');
 });

@@ -22,7 +22,7 @@ const OPEN: readonly (readonly [string, (maxResourceBytes?: number) => ResourceS
   ],
 ];
 
-test.each(OPEN)('%s takes resources up to the size that it was opened with', async (_, open) => {
+test.each(OPEN)('%s accepts resources up to the size that it was opened with', async (_, open) => {
   const store = open(2_000);
   const trusted = await system(store);
   expect((await trusted.create(binary(1_900))).data).toBe(binary(1_900).data);
@@ -43,7 +43,7 @@ test.each(OPEN)('%s takes resources up to the size that it was opened with', asy
   await store.close();
 });
 
-test('16 MiB are the default, and 128 MiB the most', async () => {
+test('16 MiB are the default, and 128 MiB the maximum', async () => {
   const store = new MemoryStore();
   const trusted = await system(store);
   expect((await trusted.create(binary(16 * 1024 * 1024 - 100))).id).toBeDefined();

@@ -5,7 +5,7 @@ import type { ResourceStore } from '../../src/store/store.js';
 import { codeOf, faultOf, member, overStores, repositoryOf, signedIn, system } from './harness.js';
 
 overStores("a member's repository", (open) => {
-  test('shows what its rules grant, and nothing else', async () => {
+  test('shows exactly the resources that its rules grant', async () => {
     const store = open();
     const trusted = await system(store);
     for (const id of ['a', 'b']) {
@@ -20,7 +20,7 @@ overStores("a member's repository", (open) => {
     expect(await mine.search('Basic', '_total=accurate')).toMatchObject({ total: 0 });
   });
 
-  test('answers for the invisible what it answers for the missing', async () => {
+  test('gives the same answer for invisible and for missing resources', async () => {
     const store = open();
     const trusted = await system(store);
     await trusted.update({ resourceType: 'Patient', id: 'hidden', gender: 'male' });
@@ -67,7 +67,7 @@ overStores("a member's repository", (open) => {
     expect((await trusted.search('Patient', '_id=absent&_total=accurate')).total).toBe(0);
   });
 
-  test('gives new resources their ids where it does not see all of a type', async () => {
+  test('assigns ids to new resources if it does not see all of a type', async () => {
     const store = open();
     await system(store);
     const mine = await member(store, { rules: [{ resourceType: 'Patient', criteria: 'Patient?gender=female' }] });
@@ -80,7 +80,7 @@ overStores("a member's repository", (open) => {
     expect(await all.update({ resourceType: 'Patient', id: 'x' })).toMatchObject({ id: 'x' });
   });
 
-  test('does only what the interactions of its rules say', async () => {
+  test('allows only the interactions of its rules', async () => {
     const store = open();
     const trusted = await system(store);
     await trusted.update({ resourceType: 'Patient', id: 'p' });
@@ -110,7 +110,7 @@ overStores("a member's repository", (open) => {
     expect(await codeOf(eraser.read('Patient', 'p'))).toBe('gone');
   });
 
-  test('writes only what lies inside its criteria, before and after', async () => {
+  test('writes only within its criteria, before and after', async () => {
     const store = open();
     const trusted = await system(store);
     await trusted.update({ resourceType: 'Patient', id: 'p', gender: 'female' });
@@ -123,7 +123,7 @@ overStores("a member's repository", (open) => {
     });
   });
 
-  test('stamps who wrote, whatever the resource says', async () => {
+  test('sets the author, whatever the resource contains', async () => {
     const store = open();
     await system(store);
     const caller = await signedIn(store);
@@ -137,7 +137,7 @@ overStores("a member's repository", (open) => {
     });
   });
 
-  test('tells who wrote to those who ask, and to nobody else', async () => {
+  test('shows the author only on request', async () => {
     const store = open();
     await system(store);
     const caller = await signedIn(store);
@@ -168,7 +168,7 @@ overStores("a member's repository", (open) => {
     expect(data).toEqual({ PatientList: [{ meta: stamp }] });
   });
 
-  test('leaves hidden fields as they are, and refuses to name them', async () => {
+  test('keeps hidden fields, and refuses writes that contain them', async () => {
     const store = open();
     const trusted = await system(store);
     const stored = await trusted.update<Patient>({
@@ -201,7 +201,7 @@ overStores("a member's repository", (open) => {
     expect(await codeOf(mine.update({ ...seen, multipleBirthBoolean: false }))).toBe('forbidden');
   });
 
-  test('keeps an element of which a rule hides a part as it is seen, whether something is hidden in it or not', async () => {
+  test('keeps an element with a hidden part as it is seen, whether it has hidden content or not', async () => {
     const store = open();
     const trusted = await system(store);
     const name = [{ family: 'A', given: ['B'] }, { family: 'C' }];
@@ -221,7 +221,7 @@ overStores("a member's repository", (open) => {
     expect(await codeOf(mine.create({ resourceType: 'Patient', name: [{ family: 'Z' }] }))).toBe('forbidden');
   });
 
-  test('keeps what is hidden inside contained resources', async () => {
+  test('keeps hidden elements inside contained resources', async () => {
     const store = open();
     const trusted = await system(store);
     const contained = [{ resourceType: 'Patient' as const, id: 'c', birthDate: '2001-02-03' }];
@@ -237,7 +237,7 @@ overStores("a member's repository", (open) => {
     expect(await trusted.read('Observation', 'o')).toMatchObject({ status: 'amended', contained });
   });
 
-  test('changes no readonly field: neither its value nor by setting or leaving it out', async () => {
+  test('changes no readonly field: neither its value nor by setting or omitting it', async () => {
     const store = open();
     const trusted = await system(store);
     await trusted.update({ resourceType: 'Patient', id: 'p', active: true, name: [{ family: 'A', given: ['B'] }] });
@@ -260,7 +260,7 @@ overStores("a member's repository", (open) => {
     ]);
   });
 
-  test('keeps what only its reads hide, although its writes could name it', async () => {
+  test('keeps elements that only its reads hide, even if its writes could name them', async () => {
     const store = open();
     const trusted = await system(store);
     await trusted.update({ resourceType: 'Patient', id: 'p', birthDate: '2001-02-03' });
@@ -275,7 +275,7 @@ overStores("a member's repository", (open) => {
     expect(await trusted.read('Patient', 'p')).toMatchObject({ birthDate: '2001-02-03', active: true });
   });
 
-  test('writes only what its constraints allow', async () => {
+  test('writes only resources that meet its constraints', async () => {
     const store = open();
     const trusted = await system(store);
     const code = { text: 'x' };
@@ -299,7 +299,7 @@ overStores("a member's repository", (open) => {
     expect(await codeOf(mine.update({ ...draft, status: 'cancelled' }))).toBe('forbidden');
   });
 
-  test('cannot delete the profile of a member; administrators are told whose it is', async () => {
+  test('cannot delete the profile of a member; administrators learn whose profile it is', async () => {
     const store = open();
     const trusted = await system(store);
     const caller = await signedIn(store);
@@ -336,7 +336,7 @@ overStores("a member's repository", (open) => {
       ['precondition-failed', '1'],
       // Decided about version 1, whatever the next one will be called.
       ['precondition-failed', '2'],
-    ])('ends with %s if the caller may no longer write, under ifMatch %s', async (code, ifMatch) => {
+    ])('ends with %s if the caller can no longer write, under ifMatch %s', async (code, ifMatch) => {
       const store = open();
       const trusted = await system(store);
       await trusted.update({ resourceType: 'Patient', id: 'p', gender: 'female' });
@@ -349,7 +349,7 @@ overStores("a member's repository", (open) => {
       expect(await trusted.read('Patient', 'p')).toMatchObject({ gender: 'male', meta: { versionId: '2' } });
     });
 
-    test('decides anew if it still may', async () => {
+    test('is decided again if the caller still can', async () => {
       const store = open();
       const trusted = await system(store);
       await trusted.update({ resourceType: 'Patient', id: 'p', gender: 'female', birthDate: '2001' });

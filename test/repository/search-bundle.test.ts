@@ -37,7 +37,7 @@ async function follow(repository: Repository, relation: string, first: Bundle<Pa
 }
 
 overStores('a search', (open) => {
-  test('is a searchset that says where each resource is', async () => {
+  test('is a searchset with the URL of each resource', async () => {
     const repository = await system(open(), 'clinic', { baseUrl: `${BASE}/` });
     await withPatients(repository, 2);
     expect(await repository.search('Patient', 'gender=male&_total=accurate')).toEqual({
@@ -55,7 +55,7 @@ overStores('a search', (open) => {
     });
   });
 
-  test('comes in pages of 20, whose links lead to every row once, and back', async () => {
+  test('comes in pages of 20, with links that lead to every row once, and back', async () => {
     const repository = await system(open());
     await withPatients(repository, 45);
     const pages = await follow(repository, 'next', await repository.search('Patient'));
@@ -65,7 +65,7 @@ overStores('a search', (open) => {
     expect(back.map((page) => ids(page))).toEqual(pages.map((page) => ids(page)).toReversed());
   });
 
-  test('keeps what was asked for in its links: order, filters, special characters', async () => {
+  test('keeps the search in its links: order, filters, special characters', async () => {
     const repository = await system(open(), 'clinic', { baseUrl: BASE });
     await withPatients(repository, 30);
     const query = { _sort: '-family,_id', 'name:contains': 'f', gender: ['female', 'female,male'], _count: '4' };
@@ -80,7 +80,7 @@ overStores('a search', (open) => {
     expect(link(pages[1]!, 'previous')).not.toContain('_offset');
   });
 
-  test('counts when asked to, the whole and not the page', async () => {
+  test('counts on request, all matches and not the page', async () => {
     const repository = await system(open());
     await withPatients(repository, 25);
     expect((await repository.search('Patient', '_count=2')).total).toBeUndefined();
@@ -93,7 +93,7 @@ overStores('a search', (open) => {
     }
   });
 
-  test('takes text, parameters, objects and criteria alike', async () => {
+  test('accepts text, parameters, objects and criteria', async () => {
     const repository = await system(open());
     await withPatients(repository, 4);
     const test = { kind: 'token', code: 'male' } as const;
@@ -116,7 +116,7 @@ overStores('a search', (open) => {
   });
 });
 
-describe('what a client may have sent', () => {
+describe('a value that a client can send', () => {
   // As a web framework parses `?kind=all&gender=male`, `?kind=id&ids[]=p000`, `?criteria[kind]=all`, or as a JSON body.
   const gender = 'male';
   const token = { kind: 'token', code: 'female' };
@@ -141,13 +141,13 @@ describe('what a client may have sent', () => {
     structuredClone({ ...createSearch({ criteria: { kind: 'all' } }) }),
     [createSearch({ criteria: { kind: 'all' } })],
     new Map([['gender', gender]]),
-  ])('is never taken for criteria: %j', async (query) => {
+  ])('is never treated as criteria: %j', async (query) => {
     const repository = await system(new MemoryStore());
     await withPatients(repository, 4);
     expect(await codeOf(repository.search('Patient', query as never))).toBe('invalid');
   });
 
-  test('is taken for parameters where these are meant', async () => {
+  test('is treated as parameters if these are expected', async () => {
     const repository = await system(new MemoryStore());
     await withPatients(repository, 4);
     expect(ids(await repository.search('Patient', Object.assign(Object.create(null), { gender }) as never))).toEqual([
@@ -159,7 +159,7 @@ describe('what a client may have sent', () => {
   });
 
   test.each([undefined, null, {}, { criteria: 'all' }, { criteria: { kind: 'any' } }])(
-    'createSearch takes criteria, not %j',
+    'createSearch accepts criteria, not %j',
     (request) => {
       expect(() => createSearch(request as never)).toThrow('createSearch takes an object with criteria');
     },
@@ -182,7 +182,7 @@ describe('a search', () => {
     expect(await codeOf(repository.search('Patient', query as never))).toBe(code);
   });
 
-  test('names the limit of a page and the way out', async () => {
+  test('names the limit of a page and how to avoid it', async () => {
     const repository = await system(new MemoryStore());
     const fault = await faultOf(repository.search('Patient', '_count=5000'));
     expect(fault.message).toBe(

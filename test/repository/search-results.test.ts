@@ -74,7 +74,7 @@ overStores('what comes with a search', (open) => {
     ]);
   });
 
-  test('_include: references that lead nowhere, to a match, or below the own base', async () => {
+  test('_include: references without a target, to a match, or below the own base', async () => {
     expect(
       await find('Patient', '_id=ann&_include=Patient:general-practitioner&_include=Patient:organization'),
     ).toEqual(['match Patient/ann', 'include Practitioner/doc', 'include Organization/org']);
@@ -91,7 +91,7 @@ overStores('what comes with a search', (open) => {
     ]);
   });
 
-  test(':iterate follows what was included, and ends in a circle', async () => {
+  test(':iterate follows included resources, and ends in a circle', async () => {
     const query =
       '_id=o1&_include=Observation:patient&_include:iterate=Patient:organization&_include:iterate=Organization:partof';
     expect(await find('Observation', query)).toEqual([
@@ -112,7 +112,7 @@ overStores('what comes with a search', (open) => {
     ]);
   });
 
-  test('a wildcard: every reference of a type, or of what was included', async () => {
+  test('a wildcard: every reference of a type, or of included resources', async () => {
     const all = [
       'match Observation/o1',
       ...(await find('Observation', '_id=o1&_include=Observation:subject&_include=Observation:performer')).slice(1),
@@ -134,7 +134,7 @@ overStores('what comes with a search', (open) => {
     ]);
   });
 
-  test('_revinclude: what points to the matches', async () => {
+  test('_revinclude: resources that refer to the matches', async () => {
     expect(await find('Patient', '_revinclude=Observation:subject')).toEqual([
       'match Patient/ann',
       'match Patient/bob',
@@ -166,7 +166,7 @@ overStores('what comes with a search', (open) => {
     );
   });
 
-  test('a caller gets what it may see, along references that it may see', async () => {
+  test('a caller gets only visible resources, along visible references', async () => {
     const store = open();
     await clinic(await system(store, 'clinic'));
     const nurse = await member(store, {
@@ -203,7 +203,7 @@ overStores('what comes with a search', (open) => {
 });
 
 describe('the number of store calls', () => {
-  test('is one per level and edge, whatever the number of rows', async () => {
+  test('is one per level and edge, for any number of rows', async () => {
     const store = new MemoryStore();
     const repository = await system(store);
     await clinic(repository);
@@ -226,7 +226,7 @@ describe('the number of store calls', () => {
     vi.restoreAllMocks();
   });
 
-  test('bounds what comes, and says so instead of cutting', async () => {
+  test('bounds the included resources, and reports it instead of truncating', async () => {
     const store = new MemoryStore();
     const repository = await system(store);
     await repository.update({ resourceType: 'Patient', id: 'p' });
@@ -265,7 +265,7 @@ describe('the number of store calls', () => {
   });
 });
 
-describe('how much of each resource', () => {
+describe('the parts of each resource', () => {
   const shown = async (query: string): Promise<{ [name: string]: unknown }> => {
     const repository = await system(new MemoryStore());
     await clinic(repository);
@@ -329,7 +329,7 @@ describe('how much of each resource', () => {
     expect(await shown('_summary=false')).not.toHaveProperty('meta.tag');
   });
 
-  test('_summary is for included resources, too; _elements is not', async () => {
+  test('_summary applies to included resources, too; _elements does not', async () => {
     const repository = await system(new MemoryStore());
     await clinic(repository);
     const found = async (query: string): Promise<string[]> => {
@@ -340,7 +340,7 @@ describe('how much of each resource', () => {
     expect(await found('_summary=true')).not.toContain('contact');
   });
 
-  test('hidden fields stay hidden whatever is asked for', async () => {
+  test('hidden fields stay hidden in any selection', async () => {
     const store = new MemoryStore();
     await clinic(await system(store));
     const nurse = repositoryOf(

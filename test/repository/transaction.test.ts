@@ -36,7 +36,7 @@ async function count(repository: Repository, type: Resource['resourceType']): Pr
 }
 
 overStores('a transaction', (open) => {
-  test('gives what is created new ids, and links follow', async () => {
+  test('assigns new ids to created resources, and links follow', async () => {
     const repository = await system(open());
     await repository.update({ resourceType: 'Patient', id: 'mine', active: true });
     const response = await repository.transaction(
@@ -63,7 +63,7 @@ overStores('a transaction', (open) => {
     expect([subject?.reference, focus?.[0]?.reference]).toEqual([`Patient/${patient!}`, 'Patient/mine']);
   });
 
-  test('follows links to entries by their type and id, where these are their fullUrl', async () => {
+  test('follows links to entries by their type and id, if these are their fullUrl', async () => {
     const repository = await system(open(), 'clinic', { baseUrl: 'http://clinic.example' });
     const subject = { reference: 'Patient/theirs' };
     const response = await repository.transaction(
@@ -94,7 +94,7 @@ overStores('a transaction', (open) => {
     expect(await codeOf(repository.read('Patient', 'old'))).toBe('gone');
   });
 
-  test('writes nothing where the caller may not write one of its entries', async () => {
+  test('writes nothing if the caller cannot write one of its entries', async () => {
     const store = open();
     const trusted = await system(store);
     await trusted.update({ resourceType: 'Patient', id: 'p', gender: 'female', birthDate: '2001' });
@@ -148,7 +148,7 @@ overStores('a transaction', (open) => {
     expect(await count(trusted, 'Patient')).toBe(0);
   });
 
-  test('of type batch carries out each entry by itself', async () => {
+  test('of type batch executes each entry separately', async () => {
     const store = open();
     await system(store);
     const mine = await member(store, { rules: [{ resourceType: 'Patient', criteria: 'Patient?gender=female' }] });
@@ -166,7 +166,7 @@ overStores('a transaction', (open) => {
     expect(response.entry![3]!.resource).toMatchObject({ resourceType: 'Bundle', total: 1 });
   });
 
-  test('refuses what is not a Bundle of requests', async () => {
+  test('refuses a value that is not a Bundle of requests', async () => {
     const repository = await system(open());
     for (const request of [
       undefined,

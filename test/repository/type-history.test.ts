@@ -28,7 +28,7 @@ async function follow(repository: Repository, first: Bundle): Promise<NonNullabl
 }
 
 overStores('the history of a type', (open) => {
-  test('holds every version of every resource with what made it, newest first', async () => {
+  test('has every version of every resource with its interaction, newest first', async () => {
     const repository = await system(open(), 'clinic', { baseUrl: BASE });
     await repository.update({ resourceType: 'Patient', id: 'a', active: true });
     await repository.update({ resourceType: 'Patient', id: 'b' });
@@ -99,7 +99,7 @@ test('begins with `since`, and names it in its links', async () => {
   expect(await repository.typeHistory('Patient', { since: '2031' })).not.toHaveProperty('entry');
 });
 
-test('over a store that cannot list it is unsupported, whoever asks', async () => {
+test('over a store without type history is unsupported, for any caller', async () => {
   const whole = new MemoryStore();
   const repository = await system(whole);
   const limited = storeWith(whole, {});
@@ -144,7 +144,7 @@ test('neither answers nor store calls of a member depend on hidden resources', a
   expect(answers[0]!.pages[1]!.entry).toHaveLength(3);
 });
 
-test('a member that sees a part of the type gets to the 1000 resources that changed last', async () => {
+test('a member that sees a part of the type reaches the 1000 resources that changed last', async () => {
   let now = Date.parse('2030-01-01T00:00:00.000Z');
   const store = new MemoryStore({ clock: () => new Date((now += 1000)) });
   await system(store);
@@ -189,7 +189,7 @@ const someWrites = fc.array(
   { minLength: 1, maxLength: 14 },
 );
 
-test('holds of each resource what its own history shows', async () => {
+test('has for each resource the versions of its own history', async () => {
   await fc.assert(
     fc.asyncProperty(someWrites, someRules, fc.integer({ min: 1, max: 6 }), async (writes, rules, count) => {
       let now = Date.parse('2030-01-01T00:00:00.000Z');
