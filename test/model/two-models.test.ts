@@ -135,7 +135,7 @@ const ids = (...list: readonly string[]): unknown => list.map((id) => ({ id }));
 describe.each(['memory', 'SQLite'])('two models in one process, on %s', (kind) => {
   const world = (): World => worlds[kind]!;
 
-  test('one text, two meanings of a search parameter', async () => {
+  test('use one text with two meanings of a search parameter', async () => {
     const query = '{ PatientList(language: "de") { id } }';
     expect(await both(world(), (store) => ask(store, query))).toEqual({
       r4: { PatientList: ids('p1') },
@@ -143,7 +143,7 @@ describe.each(['memory', 'SQLite'])('two models in one process, on %s', (kind) =
     });
   });
 
-  test('one parsed document, valid for one of them', async () => {
+  test('use one parsed document that is valid for one of them', async () => {
     const document = parse('{ Patient(id: "p1") { nickname } }');
     const answers = await both(world(), (store) => ask(store, document));
     expect(answers.r4).toEqual([expect.stringContaining('Cannot query field "nickname" on type "Patient"')]);
@@ -156,7 +156,7 @@ describe.each(['memory', 'SQLite'])('two models in one process, on %s', (kind) =
     expect(answers.other).toEqual({ PatientList: ids('p2') });
   });
 
-  test('an element that only one has', async () => {
+  test('an element that only one model has', async () => {
     const answers = await both(world(), (store) => ask(store, '{ Patient(id: "p1") { nickname } }'));
     expect(answers.r4).toEqual([expect.stringContaining('Cannot query field "nickname" on type "Patient"')]);
     expect(answers.other).toEqual({ Patient: { nickname: ['Zed'] } });
@@ -165,7 +165,7 @@ describe.each(['memory', 'SQLite'])('two models in one process, on %s', (kind) =
     expect(gone.other).toEqual([expect.stringContaining('Cannot query field "maritalStatus" on type "Patient"')]);
   });
 
-  test('a type that only one has, forwards and backwards', async () => {
+  test('a type that only one model has, forwards and backwards', async () => {
     const query =
       '{ SpaceshipList(name: "enter") { pilot { resource { ... on Patient { SpaceshipList(_reference: pilot) { id } } } } } }';
     const answers = await both(world(), (store) => ask(store, query));
@@ -237,7 +237,7 @@ describe.each(['memory', 'SQLite'])('two models in one process, on %s', (kind) =
     expect(await ships).toEqual({ SpaceshipList: ids('s1') });
   });
 
-  test('a caller works with the definitions that it signed in with, and with no others', async () => {
+  test('a caller works only with the definitions that it signed in with', async () => {
     const caller = await signIn(world().r4, { membership: 'patient' });
     expect(await ask(world().other, '{ ObservationList { id } }', caller)).toEqual([
       expect.stringContaining('other definitions'),
@@ -256,7 +256,7 @@ describe.each(['memory', 'SQLite'])('two models in one process, on %s', (kind) =
     expect(await both(world(), found)).toEqual({ r4: ['relative'], other: [] });
   });
 
-  test('what is wrong with policies', async () => {
+  test('mistakes in policies', async () => {
     const found = async (store: ResourceStore): Promise<unknown> => {
       const findings: string[] = [];
       for await (const { resource } of checkPolicies({ project: PROJECT }, { store })) findings.push(resource);
@@ -299,7 +299,7 @@ describe('two models in one process', () => {
     expect(models().map(values)).toEqual([['token'], ['string'], ['token'], ['string']]);
   });
 
-  test('fields that search parameters of our own read', () => {
+  test('fields that custom search parameters read', () => {
     const read = (model: FhirModel): unknown => pathsRead(model, 'Binary', 'security-context');
     const asReference = ['securityContext.reference', 'securityContext.identifier', 'securityContext.type'];
     expect(models().map(read)).toEqual([asReference, ['securityContext'], asReference, ['securityContext']]);
@@ -311,7 +311,7 @@ describe('two models in one process', () => {
     ]);
   });
 
-  test('what search parameters of our own take their values from', () => {
+  test('the elements that custom search parameters take their values from', () => {
     const strings = (model: FhirModel): string =>
       valueTraits(model, 'Binary', model.searchParameter('Binary', 'security-context')!).strings;
     expect(models().map(strings)).toEqual(['none', 'all', 'none', 'all']);

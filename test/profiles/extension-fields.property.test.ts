@@ -49,7 +49,7 @@ function randomExtensions(known: readonly Known[], random: () => number): JsonOb
   return extension.length === 0 ? {} : { extension };
 }
 
-test(`a field is what extension(url:) answers, from seed ${SEED}`, async () => {
+test(`a field equals the result of extension(url:), from seed ${SEED}`, async () => {
   const random = createRandom(SEED);
   for (let round = 0; round < cases(60, 12); round += 1) {
     const known = [0, 1, 2].map((index) => randomKnown(index, random));

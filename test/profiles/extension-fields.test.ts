@@ -167,14 +167,14 @@ describe('selection', () => {
     });
   });
 
-  test('decimals keep how they are written', async () => {
+  test('decimals keep their text', async () => {
     const dose = parseJson(`{"resourceType":"Patient","id":"dose","extension":[{"url":"${TELEMETRY}","valueDecimal":1.50},{"url":"${TELEMETRY}","valueDecimal":2}]}`); // prettier-ignore
     const other = await openClinic([dose as never], new MemoryStore({ model }));
     const result = await other.ask('{ Patient(id: "dose") { dose } }');
     expect(stringifyJson(result)).toBe('{"data":{"Patient":{"dose":[1.50,2]}}}');
   });
 
-  test('errors, costs and validation know the fields', async () => {
+  test('errors, costs and validation include the fields', async () => {
     expect(messages(await clinic.ask('{ Patient(id: "amy") { race { txt } } }')).join()).toContain(
       'Cannot query field "txt" on type "USCoreRaceExtension". Did you mean "text"?',
     );
@@ -217,7 +217,7 @@ describe('the schema', () => {
     }); // prettier-ignore
   });
 
-  test('without profiles is as before', () => {
+  test('without profiles is unchanged', () => {
     expect(printFhirSchema({ types: ['Patient'] })).not.toContain('birthsex');
   });
 });
@@ -253,7 +253,7 @@ describe('mutations', () => {
     });
   });
 
-  test('an extension given twice is refused, null and absent fields are no extension', async () => {
+  test('an extension given twice is refused; null and absent fields are no extension', async () => {
     const twice = { birthsex: 'M', extension: [{ url: birthsex.url, valueCode: 'F' }] };
     expect(messages(await clinic.ask(create, { res: twice }))).toEqual([
       `Patient has the extension ${birthsex.url} both in "extension" and as a field; give it once`,
@@ -327,7 +327,7 @@ describe('names', () => {
     ['a choice', 'http://x/deceased', 'is an element'],
     ['another field', 'http://x/observation-list', 'would be the field "observationList"'],
     ['no name', 'http://x/7up', 'is not a name in GraphQL'],
-  ])('that clash with %s are refused with the way out', async (name, url, message) => {
+  ])('that clash with %s are refused, with a way to fix it', async (name, url, message) => {
     const names = name === 'another field' ? { [url]: 'ObservationList' } : undefined;
     const expected = name === 'another field' ? 'is a field of every schema' : message;
     await expect(fieldsOf([simple(url, 'Mark')], names)).rejects.toThrow(expected);

@@ -75,7 +75,7 @@ function randomPatient(random: () => number): unknown {
     : changed;
 }
 
-test(`random profiles over random patients: a result, with places and no values, from seed ${SEED}`, async () => {
+test(`random profiles over random patients give a result with locations and no values, from seed ${SEED}`, async () => {
   const random = createRandom(SEED);
   for (let round = 0; round < cases(150, 10); round += 1) {
     const profiles = [0, 1, 2].map((index) => randomProfile(index, random));
@@ -96,7 +96,7 @@ test(`random profiles over random patients: a result, with places and no values,
   }
 });
 
-test('work is bounded: profiles that ask for each other, deep invariants, value sets that include each other', async () => {
+test('work is bounded: profiles that require each other, deep invariants, value sets that include each other', async () => {
   const url = (index: number): string => `http://x/${index}`;
   const everywhere = [0, 1, 2, 3].map((index) => ({
     resourceType: 'StructureDefinition',

@@ -96,7 +96,7 @@ describe('minValue and maxValue', () => {
 describe('targets of references', () => {
   const patient = (id: string, more: JsonObject = {}): JsonObject => ({ resourceType: 'Patient', id, ...more });
 
-  test('a contained target must conform to the profile that the element asks for', async () => {
+  test('a contained target must conform to the profile that the element requires', async () => {
     const about = (contained: JsonObject): JsonObject => ({ ...observation, subject: { reference: '#p' }, contained: [contained] }); // prettier-ignore
     expect(await found(about(patient('p')), 'of-born')).toEqual(['invariant Observation.subject.reference']);
     expect(await check(about(patient('p', { birthDate: '1970' })), ['http://x/of-born'])).toEqual({ found: [], unchecked: [] }); // prettier-ignore
@@ -104,13 +104,13 @@ describe('targets of references', () => {
     expect(await found(about({ resourceType: 'Device', id: 'p' }), 'of-born')).toEqual(['value Observation.subject.reference']); // prettier-ignore
   });
 
-  test('a target somewhere else is listed as unchecked, only if there is one', async () => {
+  test('a target outside the resource is listed as unchecked, only if there is one', async () => {
     const outside = await check({ ...observation, subject: { reference: 'Patient/p' } }, ['http://x/of-born']);
     expect(outside).toEqual({ found: [], unchecked: ['of-born Observation.subject'] });
     expect(await check(observation, ['http://x/of-born'])).toEqual({ found: [], unchecked: [] });
   });
 
-  test('slices by the type behind resolve(), which references tell themselves', async () => {
+  test('slices by the type behind resolve(), which the reference itself gives', async () => {
     const by = (...performer: readonly JsonObject[]): JsonObject => ({ ...observation, performer });
     const doctor = { reference: 'Practitioner/1' };
     expect(await found(by(doctor, { reference: 'https://x.example/Organization/1' }), 'performed')).toEqual([]);
@@ -132,7 +132,7 @@ describe('targets of references', () => {
     expect(outside).toEqual({ found: [], unchecked: ['by-born Observation.performer:born'] });
   });
 
-  test('targets that refer to each other end', async () => {
+  test('targets that refer to each other terminate', async () => {
     const link = (id: string): JsonObject => ({ link: [{ other: { reference: `https://x.example/Patient/${id}` } }] });
     const entry = (id: string, resource: JsonObject): JsonObject => ({ fullUrl: `https://x.example/Patient/${id}`, resource }); // prettier-ignore
     const bundle = (more: JsonObject): JsonObject => ({
@@ -171,7 +171,7 @@ describe('resources inside resources', () => {
     ]);
   });
 
-  test('a profile of the call is for the entries of its type, and an error where there are none', async () => {
+  test('a profile of the call applies to the entries of its type, and is an error without any', async () => {
     const entry = [{ resource: observation }, { resource: { resourceType: 'Patient' } }];
     const bundle = { resourceType: 'Bundle', type: 'collection', entry };
     expect(await found(bundle, 'born')).toEqual(['required Bundle.entry[1].resource.birthDate']);
@@ -185,7 +185,7 @@ describe('resources inside resources', () => {
     expect(await found({ ...observation, contained }, 'of-born')).toEqual([]);
   });
 
-  test('references are resolved in the Bundle by fullUrl, relative ones from the base of their entry', async () => {
+  test('references are resolved in the Bundle by fullUrl, relative references from the base of their entry', async () => {
     const of = (reference: string, fullUrl: string): JsonObject => ({
       resourceType: 'Bundle',
       type: 'collection',

@@ -31,7 +31,7 @@ function validate(): ReturnType<typeof validateResource> {
   return validateResource(long, { definitions: model, profiles: [usCorePatient.url], maxIssues: ITEMS });
 }
 
-test('other work has its turn between the values that a profile is checked on, and the findings are the same', async () => {
+test('other work runs between the values that a profile is checked on, and the findings are the same', async () => {
   PACE.turnMs = 1e9;
   const atOnce = await countTurns(validate);
   expect(atOnce.result.outcome.issue).toHaveLength(ITEMS / 3);

@@ -32,7 +32,7 @@ async function withProfile(elements: readonly JsonObject[], more: JsonObject = {
 const own = ['http://x/p'];
 
 describe('US Core', () => {
-  test('a resource that conforms is valid, and nothing is left unchecked', async () => {
+  test('a resource that conforms is valid, and nothing is unchecked', async () => {
     const result = await validateResource(amy, { definitions: model, profiles: [usCorePatient.url] });
     expect(result).toEqual({
       valid: true,
@@ -95,7 +95,7 @@ describe('US Core', () => {
       { name: [{ family: 'Shaw', extension: [{ url: `${US_CORE}/us-core-birthsex`, valueCode: 'F' }] }] },
       ['structure Patient.name[0].extension[0]'],
     ],
-  ])('finds %s, with its place', async (_, change, expected) => {
+  ])('finds %s, with its location', async (_, change, expected) => {
     expect(await findings({ ...amy, ...change })).toEqual(expected);
   });
 
@@ -114,7 +114,7 @@ describe('US Core', () => {
     expect(JSON.stringify(outcome)).not.toContain(secret);
   });
 
-  test('an unknown profile is an error if asked for, and unchecked if only claimed', async () => {
+  test('an unknown profile is an error if requested, and unchecked if only claimed', async () => {
     expect(await findings(amy, ['http://x/unknown'])).toEqual(['not-found Patient']);
     const claims = { ...amy, meta: { profile: ['http://x/unknown'] } };
     const { valid, unchecked } = await validateResource(claims, { definitions: model, profiles: true });
@@ -125,7 +125,7 @@ describe('US Core', () => {
     expect(await findings({ resourceType: 'Basic', code: { text: 'x' } })).toEqual(['invalid Basic']);
   });
 
-  test('the definitions of FHIR hold too, unless strict is off', async () => {
+  test('the definitions of FHIR apply too, unless strict is off', async () => {
     const odd = { ...amy, shoeSize: 43 };
     expect(await findings(odd)).toEqual(['structure Patient.shoeSize']);
     const { valid } = await validateResource(odd, { definitions: model, profiles: [usCorePatient.url], strict: false });
@@ -133,7 +133,7 @@ describe('US Core', () => {
     expect((await validateResource({ resourceType: 'Patient', gender: 'x' })).valid).toBe(false);
   });
 
-  test('what cannot be stored is not looked at further', async () => {
+  test('a resource that no store can keep is not checked further', async () => {
     for (const resource of [null, 7, [], {}, { resourceType: 'Nothing' }, { resourceType: 'Patient', id: '/' }]) {
       const { valid } = await validateResource(resource, { definitions: model, profiles: true });
       expect(valid).toBe(false);
@@ -247,7 +247,7 @@ describe('rules of profiles', () => {
     expect(await findings({ ...observation, ...change }, own, await withProfile(all, form))).toEqual(expected);
   });
 
-  test('a differential stands on the profiles that it derives from', async () => {
+  test('a differential is based on the profiles that it derives from', async () => {
     const level = (number: number, base: string, element: JsonObject): JsonObject =>
       definition({
         url: `http://x/${number}`,
@@ -307,7 +307,7 @@ describe('rules of profiles', () => {
     ]);
   });
 
-  test('what is not checked is listed with its element and the reason', async () => {
+  test('unchecked rules are listed with their element and the reason', async () => {
     const definitions = await withProfile([
       { path: 'Observation', constraint: [{ key: 'x-1', severity: 'error', human: 'x', expression: "code.memberOf('http://x')" }, { key: 'x-2', severity: 'error', human: 'x' }] },
       { path: 'Observation.code', binding: { strength: 'required', valueSet: 'http://x/vs' } },
@@ -338,7 +338,7 @@ describe('rules of profiles', () => {
   });
 });
 
-test('nickname may stand on names too', async () => {
+test('nickname can be on names too', async () => {
   const definitions = await extendDefinitions(R4, { profiles: [nickname] });
   const extension = [{ url: nickname.url, valueString: 'Al' }];
   const resource = { resourceType: 'Patient', name: [{ extension }], contact: [{ name: { extension }, extension }] };

@@ -35,7 +35,7 @@ async function openStore(setting?: Project['setting'], more: object = {}): Promi
 }
 
 describe('profiles of a repository', () => {
-  test('refuse what does not conform, with every place', async () => {
+  test('refuse a resource that does not conform, with every location', async () => {
     const store = await openStore();
     const repository = repositoryOf(store, caller, { profiles: [usCorePatient.url] });
     const fault = await faultOf(repository.create({ ...bad, identifier: [{ value: '1' }] }));
@@ -49,7 +49,7 @@ describe('profiles of a repository', () => {
     await repository.create({ resourceType: 'Basic', code: { text: 'x' } });
   });
 
-  test('hold per write, instead of those of the repository', async () => {
+  test('can be set per write, instead of those of the repository', async () => {
     const store = await openStore();
     const plain = repositoryOf(store, caller);
     const { id } = await plain.create(bad);
@@ -63,7 +63,7 @@ describe('profiles of a repository', () => {
     await repositoryOf(store, caller, { profiles }).create(bad, { profiles: [] });
   });
 
-  test('true stands for meta.profile, of which unknown ones do not matter', async () => {
+  test('true selects meta.profile, and unknown profiles in it do not matter', async () => {
     const repository = repositoryOf(await openStore(), caller, { profiles: true });
     expect(await codeOf(repository.create(bad))).toBe('unprocessable');
     await repository.create({ ...bad, meta: { profile: ['http://x/unknown'] } });
@@ -101,7 +101,7 @@ describe('profiles of a project', () => {
     await repositoryOf(strict, caller).create(bad);
   });
 
-  test('hold for mutations and imports', async () => {
+  test('apply to mutations and imports', async () => {
     const store = await openStore([{ name: 'validateProfiles', valueBoolean: true }]);
     const mutation = 'mutation ($res: PatientInput!) { PatientCreate(res: $res) { id } }';
     const { errors } = await executeFhirGraphql(mutation, { store, caller, variables: { res: bad } });
@@ -115,7 +115,7 @@ describe('profiles of a project', () => {
     expect(await codeOf(importBundle(bundle as never, { store: plain, caller, profiles: true }))).toBe('unprocessable');
   });
 
-  test('elements hidden from a member are not held against it', async () => {
+  test('are not applied to elements hidden from a member', async () => {
     const store = await openStore([{ name: 'validateProfiles', valueBoolean: true }]);
     const { id } = await repositoryOf(store, caller).create(good);
     const rules = [{ resourceType: 'Patient', hiddenFields: ['name', 'gender', 'extension'] }];
@@ -128,7 +128,7 @@ describe('profiles of a project', () => {
     expect(await codeOf(restricted.update(without as Patient))).toBe('unprocessable');
   });
 
-  test('what a hidden contained resource has does not decide about the write of a member', async () => {
+  test('are not applied to the elements of a hidden contained resource', async () => {
     const url = 'http://x/referred';
     const element = [
       { path: 'Patient' },
@@ -173,7 +173,7 @@ test('options that are neither true nor a list are refused', () => {
 });
 
 describe('over HTTP', () => {
-  test('$validate takes profiles by URL, in Parameters and from meta.profile', async () => {
+  test('$validate accepts profiles by URL, in Parameters and from meta.profile', async () => {
     const { call } = await openService({ store: new MemoryStore({ model }) });
     const places = async (path: string, body: unknown): Promise<unknown> => {
       const answer = await call('POST', path, { body });
@@ -195,7 +195,7 @@ describe('over HTTP', () => {
     expect(await places(`Patient/$validate?profile=${url}`, good)).toEqual(['information ']);
   });
 
-  test('the option of the handler holds for writes', async () => {
+  test('the option of the handler applies to writes', async () => {
     const { call } = await openService({ profiles: [usCorePatient.url], store: new MemoryStore({ model }) });
     expect((await call('POST', 'Patient', { body: bad })).status).toBe(422);
     expect((await call('POST', 'Patient', { body: good })).status).toBe(201);

@@ -29,7 +29,7 @@ describe('the cost of criteria', () => {
     expect(costOf(type, search)).toBeCloseTo(cost);
   });
 
-  test('parts that stand in many places count in each, and are read once', () => {
+  test('parts that are used in several places count in each, and are read once', () => {
     let criteria: Criteria = { kind: 'match', parameter: 'gender', test: { kind: 'token', code: 'male' } };
     for (let level = 0; level < 60; level++) {
       criteria = { kind: 'and', of: [criteria, { kind: 'not', of: criteria }, criteria] };
@@ -40,12 +40,12 @@ describe('the cost of criteria', () => {
 });
 
 describe('the limit', () => {
-  test('lets lists of a thousand values through', () => {
+  test('accepts lists of a thousand values', () => {
     const thousand = Array.from({ length: 1_000 }, (_, n) => `v${n}`).join();
     expect(costOf('Observation', `code=${thousand}&subject=${thousand}`)).toBeLessThan(MAX_SEARCH_COST);
   });
 
-  test('lets two hundred dates, numbers or quantities through, and no thousands', () => {
+  test('accepts two hundred dates, numbers or quantities, and refuses thousands', () => {
     const days = (count: number): string =>
       Array.from({ length: count }, (_, n) => new Date(n * 86_400_000).toISOString().slice(0, 10)).join();
     expect(costOf('Observation', `date=${days(200)}`)).toBeLessThan(MAX_SEARCH_COST);
@@ -55,7 +55,7 @@ describe('the limit', () => {
     expect(costOf('ValueSet', `url=${urls}`)).toBeLessThan(4);
   });
 
-  test('names itself, the value and the way out', () => {
+  test('is named in the error, with the value and how to avoid it', () => {
     const search = Array.from({ length: 65 }, (_, n) => `gender:not=x${n}`).join('&');
     const { criteria } = parseSearch(R4, 'Patient', search);
     expect(() => assertAffordable({ criteria })).toThrow(

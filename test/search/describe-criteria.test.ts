@@ -55,13 +55,13 @@ test.each([
 const A: Criteria = { kind: 'id', ids: ['a'] };
 const B: Criteria = { kind: 'missing', parameter: 'gender', missing: true };
 
-test('what is composed stands in parentheses inside something else', () => {
+test('composed criteria are in parentheses inside others', () => {
   expect(describeCriteria(and([A, or([A, B])]))).toBe('_id = a and (_id = a or gender is missing)');
   expect(describeCriteria(not(and([A, B])))).toBe('not (_id = a and gender is missing)');
   expect([ALL, NONE].map((one) => describeCriteria(one))).toEqual(['everything', 'nothing']);
 });
 
-test('marks are set around the nodes meant, once each', () => {
+test('marks are set around the given nodes, once each', () => {
   const marked = or([A, B]);
   const mark = (node: Criteria, text: string) => (node === marked || node === B ? `<${text}>` : text);
   expect(describeCriteria(and([A, marked]), mark)).toBe('_id = a and <(_id = a or <gender is missing>)>');

@@ -4,7 +4,7 @@ import { hasShared, sharedJson, syntheaBundles, type TransactionBundle } from '.
 import { indexEntriesByFhirPath, withoutBoundSystems } from './index-by-fhirpath.js';
 
 describe('index values equal those of the FHIRPath library', () => {
-  it.each(ODD_RESOURCES())('for a %s of odd shape', (_, resource) => {
+  it.each(ODD_RESOURCES())('for a %s of unusual shape', (_, resource) => {
     expect(withoutBoundSystems(resource)).toEqual(indexEntriesByFhirPath(resource));
     expect(withoutBoundSystems(resource).length).toBeGreaterThan(0);
   });

@@ -79,7 +79,7 @@ test(`indexed in turns, resources have the same entries (seed ${SEED})`, async (
   }
 });
 
-test('a value is indexed once, however many there are of each kind', () => {
+test('a value is indexed once, for any number of values of each kind', () => {
   const twice = <Item>(items: readonly Item[]): Item[] => [...items, ...items];
   const names = Array.from({ length: 40 }, (_, n) => ({ family: `F ${n}`, given: [`s${n}`, `uF ${n}`] }));
   const entries = indexEntries(R4, of({ resourceType: 'Patient', name: twice(names) }));

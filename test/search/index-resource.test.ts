@@ -7,7 +7,7 @@ import { indexEntries } from '../../src/search/index/index-resource.js';
 import { cases } from '../support/chance.js';
 
 describe('token values', () => {
-  it('takes each coding of a CodeableConcept, with the texts that belong to it', () => {
+  it('include each coding of a CodeableConcept, with its texts', () => {
     const code = {
       coding: [
         { system: 'http://loinc.org', code: '8302-2', display: 'Height' },
@@ -21,13 +21,13 @@ describe('token values', () => {
     ]);
   });
 
-  it('keeps the text of a concept without codings, for :text', () => {
+  it('include the text of a concept without codings, for :text', () => {
     expect(valuesOf({ resourceType: 'Observation', code: { text: 'Height' } }, 'code')).toEqual([
       { kind: 'token', texts: ['Height'] },
     ]);
   });
 
-  it('takes identifiers with the text of their type', () => {
+  it('include identifiers with the text of their type', () => {
     const identifier = [{ system: 'urn:mrn', value: '7', type: { text: 'MRN' } }, { value: '8' }];
     expect(valuesOf({ resourceType: 'Patient', identifier }, 'identifier')).toEqual([
       { kind: 'token', system: 'urn:mrn', code: '7', texts: ['MRN'] },
@@ -35,7 +35,7 @@ describe('token values', () => {
     ]);
   });
 
-  it('takes contact points by their value, sorted by system', () => {
+  it('include contact points by their value, sorted by system', () => {
     const telecom = [
       { system: 'phone', value: '555' },
       { system: 'email', value: 'a@b.c' },
@@ -46,14 +46,14 @@ describe('token values', () => {
     expect(valuesOf(patient, 'telecom')).toHaveLength(2);
   });
 
-  it('finds a bound code without system and with the system of its value set', () => {
+  it('include a bound code without system and with the system of its value set', () => {
     expect(valuesOf({ resourceType: 'Patient', gender: 'male' }, 'gender')).toEqual([
       { kind: 'token', code: 'male' },
       { kind: 'token', system: 'http://hl7.org/fhir/administrative-gender', code: 'male' },
     ]);
   });
 
-  it('writes booleans as codes', () => {
+  it('include booleans as codes', () => {
     expect(valuesOf({ resourceType: 'Patient', active: false }, 'active')).toEqual([{ kind: 'token', code: 'false' }]);
   });
 
@@ -63,16 +63,16 @@ describe('token values', () => {
     [{ deceasedBoolean: true }, 'true'],
     [{ deceasedDateTime: '2020' }, 'true'],
     [{ _deceasedDateTime: { extension: [{ url: 'urn:x', valueCode: 'unknown' }] } }, 'true'],
-  ])('tells whether a patient has died: %j', (deceased, code) => {
+  ])('include whether a patient has died: %j', (deceased, code) => {
     expect(valuesOf({ resourceType: 'Patient', ...deceased }, 'deceased')).toEqual([{ kind: 'token', code }]);
   });
 
-  it('takes the type of a profile from the reference alone', () => {
+  it('include the type of a profile from the reference alone', () => {
     const membership = { resourceType: 'ProjectMembership', profile: { reference: 'Practitioner/1' } };
     expect(valuesOf(membership, 'profile-type')).toEqual([{ kind: 'token', code: 'Practitioner' }]);
   });
 
-  it('takes tags, profiles, labels and source of meta', () => {
+  it('include tags, profiles, labels and source of meta', () => {
     const meta = {
       tag: [{ system: 'urn:t', code: 'x' }],
       security: [{ code: 'R' }],
@@ -86,14 +86,14 @@ describe('token values', () => {
     expect(valuesOf(resource, '_source')).toEqual([{ kind: 'uri', value: 'urn:src' }]);
   });
 
-  it('leaves out what stores hold apart', () => {
+  it('exclude data that stores keep separately', () => {
     const resource = { resourceType: 'Slot', id: '1', meta: { lastUpdated: '2020-01-01T00:00:00Z' } };
     expect(indexEntries(R4, resource)).toEqual([]);
   });
 });
 
 describe('string values', () => {
-  it('takes each part of a name and of an address', () => {
+  it('include each part of a name and of an address', () => {
     const patient = {
       resourceType: 'Patient',
       name: [{ family: 'Müller', given: ['Ann', 'Bea'], prefix: ['Dr.'], suffix: ['II'], text: 'Ann Müller' }],
@@ -104,7 +104,7 @@ describe('string values', () => {
     expect(valuesOf(patient, 'family')).toEqual([{ kind: 'string', text: 'Müller', folded: 'muller' }]);
   });
 
-  it('passes over the nulls between given names', () => {
+  it('skip the nulls between given names', () => {
     expect(textsOf({ resourceType: 'Patient', name: [{ given: ['Ann', null, 'Bea'] }] }, 'given')).toEqual([
       'Ann',
       'Bea',
@@ -115,11 +115,11 @@ describe('string values', () => {
 describe('date values', () => {
   const day = { kind: 'date', low: Date.UTC(2020, 0, 2), high: Date.UTC(2020, 0, 3) };
 
-  it('takes dates as intervals of their precision', () => {
+  it('are the intervals of the precision of dates', () => {
     expect(valuesOf({ resourceType: 'Patient', birthDate: '2020-01-02' }, 'birthdate')).toEqual([day]);
   });
 
-  it('takes periods from the start of their start to the end of their end, open where one is absent', () => {
+  it('of periods reach from the start of their start to the end of their end, open if one is absent', () => {
     const period = (value: object): unknown => valuesOf({ resourceType: 'Encounter', period: value }, 'date')[0];
     expect(period({ start: '2020-01-02', end: '2020-01-02' })).toEqual(day);
     expect(period({ start: '2020-01-02' })).toEqual({ ...day, high: 1e15 });
@@ -128,7 +128,7 @@ describe('date values', () => {
     expect(period({ start: '2021', end: '2020' })).toBeUndefined();
   });
 
-  it('takes a timing as the interval of its events and bounds', () => {
+  it('of a timing are the interval of its events and bounds', () => {
     const timing = (effectiveTiming: object): unknown[] =>
       valuesOf({ resourceType: 'Observation', effectiveTiming }, 'date');
     expect(timing({ event: ['2020-01-02', '2019'] })).toEqual([{ ...day, low: Date.UTC(2019, 0, 1) }]);
@@ -139,7 +139,7 @@ describe('date values', () => {
     expect(timing({ repeat: { frequency: 1 } })).toEqual([]);
   });
 
-  it('skips what is not a date', () => {
+  it('skip values that are not dates', () => {
     expect(valuesOf({ resourceType: 'Patient', birthDate: '2021-02-30' }, 'birthdate')).toEqual([]);
   });
 });
@@ -148,7 +148,7 @@ describe('number and quantity values', () => {
   const quantity = (value: object): unknown[] =>
     valuesOf({ resourceType: 'Observation', valueQuantity: value }, 'value-quantity');
 
-  it('takes a quantity with coded and human unit', () => {
+  it('of a quantity have its coded and its human-readable unit', () => {
     expect(quantity({ value: 5.4, unit: 'mg', system: 'http://unitsofmeasure.org', code: 'mg' })).toEqual([
       { kind: 'quantity', low: 5.4, high: 5.4, system: 'http://unitsofmeasure.org', code: 'mg', unit: 'mg' },
     ]);
@@ -159,11 +159,11 @@ describe('number and quantity values', () => {
     ['<=', -1e300, 5],
     ['>', 5, 1e300],
     ['>=', 5, 1e300],
-  ])('widens by the comparator %s', (comparator, low, high) => {
+  ])('are widened by the comparator %s', (comparator, low, high) => {
     expect(quantity({ value: 5, comparator })).toEqual([{ kind: 'quantity', low, high }]);
   });
 
-  it('takes ranges, money and the origin of sampled data', () => {
+  it('include ranges, money and the origin of sampled data', () => {
     const group = {
       resourceType: 'Group',
       characteristic: [{ valueRange: { low: { value: 1, code: 'a' }, high: { value: 9 } } }],
@@ -177,7 +177,7 @@ describe('number and quantity values', () => {
     expect(valuesOf(observation, 'value-quantity')).toEqual([{ kind: 'quantity', low: 2, high: 2, code: 'mV' }]);
   });
 
-  it('takes numbers as points and ranges as intervals', () => {
+  it('of numbers are points, and of ranges intervals', () => {
     const risk = (prediction: object): unknown[] =>
       valuesOf({ resourceType: 'RiskAssessment', prediction: [prediction] }, 'probability');
     expect(risk({ probabilityDecimal: 0.5 })).toEqual([{ kind: 'number', low: 0.5, high: 0.5 }]);
@@ -188,7 +188,7 @@ describe('number and quantity values', () => {
     ['stat', 50],
     ['routine', 20],
     [undefined, 10],
-  ])('ranks the priority %s as %i', (priority, rank) => {
+  ])('rank the priority %s as %i', (priority, rank) => {
     expect(valuesOf({ resourceType: 'ServiceRequest', priority }, 'priority-order')).toEqual([
       { kind: 'number', low: rank, high: rank },
     ]);
@@ -199,18 +199,18 @@ describe('reference and uri values', () => {
   const subject = (value: object): IndexEntry[] =>
     indexEntries(R4, { resourceType: 'Observation', subject: value } as AnyResource);
 
-  it('takes local references by type and id, whatever version they name', () => {
+  it('of local references are type and id, for any version', () => {
     expect(subject({ reference: 'Patient/1/_history/2' })).toEqual([
       { parameter: 'patient', group: 0, value: { kind: 'reference', type: 'Patient', id: '1' } },
       { parameter: 'subject', group: 0, value: { kind: 'reference', type: 'Patient', id: '1' } },
     ]);
   });
 
-  it('keeps a reference out of a parameter for another type', () => {
+  it('exclude a reference from a parameter for another type', () => {
     expect(subject({ reference: 'Group/1' }).map((entry) => entry.parameter)).toEqual(['subject']);
   });
 
-  it('takes foreign references by their URL, never as local', () => {
+  it('of foreign references are their URL, never a local resource', () => {
     expect(subject({ reference: 'http://other.org/fhir/Patient/1' })).toEqual([
       { parameter: 'patient', group: 0, value: { kind: 'reference', url: 'http://other.org/fhir/Patient/1' } },
       { parameter: 'subject', group: 0, value: { kind: 'reference', url: 'http://other.org/fhir/Patient/1' } },
@@ -220,7 +220,7 @@ describe('reference and uri values', () => {
     ]);
   });
 
-  it('takes logical references under the :identifier modifier', () => {
+  it('of logical references are under the :identifier modifier', () => {
     const token = { kind: 'token', system: 'urn:mrn', code: '7' };
     expect(subject({ type: 'Patient', identifier: { system: 'urn:mrn', value: '7' } })).toEqual([
       { parameter: 'patient:identifier', group: 0, value: token },
@@ -228,7 +228,7 @@ describe('reference and uri values', () => {
     ]);
   });
 
-  it('takes note of references that lead nowhere', () => {
+  it('include references without a target', () => {
     const present = { parameter: 'subject:present', group: 0, value: { kind: 'token' } };
     for (const value of [{ reference: '#p' }, { display: 'Ann' }, { reference: '#' }, { identifier: {} }]) {
       expect(subject(value)).toEqual([present]);
@@ -239,7 +239,7 @@ describe('reference and uri values', () => {
     }
   });
 
-  it('takes values of contained resources that are referred to, with their numbers', () => {
+  it('include values of referenced contained resources, with their numbers', () => {
     const observation = {
       resourceType: 'Observation',
       contained: [
@@ -271,7 +271,7 @@ describe('reference and uri values', () => {
     ]);
   });
 
-  it('takes canonicals as references, version included', () => {
+  it('of canonicals are references, including the version', () => {
     const activity = {
       resourceType: 'PlanDefinition',
       relatedArtifact: [{ type: 'depends-on', resource: 'http://l|2' }],
@@ -280,7 +280,7 @@ describe('reference and uri values', () => {
     expect(valuesOf(activity, 'composed-of')).toEqual([]);
   });
 
-  it('takes the first entry of a document as its composition', () => {
+  it('include the first entry of a document as its composition', () => {
     const bundle = {
       resourceType: 'Bundle',
       entry: [
@@ -291,7 +291,7 @@ describe('reference and uri values', () => {
     expect(valuesOf(bundle, 'composition')).toEqual([{ kind: 'reference', type: 'Composition', id: 'c' }]);
   });
 
-  it('takes uris as they are', () => {
+  it('of uris are unchanged', () => {
     expect(valuesOf({ resourceType: 'ValueSet', url: 'http://A/b' }, 'url')).toEqual([
       { kind: 'uri', value: 'http://A/b' },
     ]);
@@ -304,7 +304,7 @@ describe('composite values', () => {
     valueQuantity: { value },
   });
 
-  it('groups the values that belong together', () => {
+  it('group the values that belong together', () => {
     const observation = { resourceType: 'Observation', component: [component('sys', 120), component('dia', 80)] };
     expect(entriesOf(observation, 'component-code-value-quantity$')).toEqual([
       { parameter: 'component-code-value-quantity$0', group: 1, value: { kind: 'token', code: 'sys' } },
@@ -314,12 +314,12 @@ describe('composite values', () => {
     ]);
   });
 
-  it('numbers the groups of all alternatives through', () => {
+  it('number the groups of all alternatives consecutively', () => {
     const observation = { resourceType: 'Observation', ...component('bp', 1), component: [component('sys', 120)] };
     expect(entriesOf(observation, 'combo-code-value-quantity$').map((entry) => entry.group)).toEqual([1, 1, 2, 2]);
   });
 
-  it('leaves out a group that lacks a part', () => {
+  it('omit a group that lacks a part', () => {
     const observation = {
       resourceType: 'Observation',
       component: [{ code: { coding: [{ code: 'x' }] } }, component('sys', 120)],
@@ -328,7 +328,7 @@ describe('composite values', () => {
     expect(entries.map((entry) => entry.group)).toEqual([1, 1]);
   });
 
-  it('reaches the resource from a component', () => {
+  it('reach the resource from a component', () => {
     const sequence = {
       resourceType: 'MolecularSequence',
       referenceSeq: { chromosome: { coding: [{ code: '1' }] } },
@@ -343,20 +343,20 @@ describe('composite values', () => {
 });
 
 describe('every resource', () => {
-  it('collapses equal entries', () => {
+  it('has equal entries only once', () => {
     const coding = { system: 's', code: 'c' };
     const many = Array.from({ length: 60 }, (_, index) => ({ system: 's', code: `c${index % 30}` }));
     expect(valuesOf({ resourceType: 'Slot', meta: { tag: [coding, { ...coding }] } }, '_tag')).toHaveLength(1);
     expect(valuesOf({ resourceType: 'Slot', meta: { tag: many } }, '_tag')).toHaveLength(30);
   });
 
-  it('has no entries for a type that FHIR does not know', () => {
+  it('has no entries for an unknown type', () => {
     for (const resourceType of ['Nothing', '__proto__', 'constructor', 'HumanName']) {
       expect(indexEntries(R4, { resourceType })).toEqual([]);
     }
   });
 
-  it('does not change the resource', () => {
+  it('is not changed', () => {
     const resource = deepFreeze({
       resourceType: 'MolecularSequence',
       referenceSeq: { chromosome: { coding: [{ code: '1' }] } },
@@ -384,7 +384,7 @@ describe('every resource', () => {
     );
   });
 
-  it('compiles the parameters of every type', () => {
+  it('has compiled parameters', () => {
     for (const resourceType of R4.resourceTypes) expect(() => indexEntries(R4, { resourceType })).not.toThrow();
   });
 });

@@ -145,14 +145,14 @@ describe('_lastUpdated', () => {
 describe('lists of ids', () => {
   const ids = Array.from({ length: 1_000 }, (_, index) => `p${index}`);
 
-  it('of alternatives are one', () => {
+  it('of alternatives are one list', () => {
     const filter = ids.map((id) => `_id eq ${id}`).join(' or ');
     expect(parseSearch(R4, 'Patient', { _filter: filter }).criteria).toEqual({ kind: 'id', ids });
     const both = parseSearch(R4, 'Patient', { _filter: '_id eq a or gender eq male or _id eq b or _id eq a' }).criteria;
     expect(both).toMatchObject({ kind: 'or', of: [{ kind: 'id', ids: ['a', 'b'] }, { kind: 'match' }] });
   });
 
-  it('are looked through once for all resources', () => {
+  it('are searched once for all resources', () => {
     let looks = 0;
     const watched = new Proxy(ids, {
       get: (target, name) => {
@@ -174,20 +174,20 @@ describe('hostile input', () => {
     expect(refusal(() => matches(deep, ann, world)).code).toBe('too-costly');
   });
 
-  it('ends on references that run in circles', () => {
+  it('ends on circular references', () => {
     const loop: SearchSubject = subject('Observation/loop', { 'has-member': [local('Observation/loop')] });
     const path = `${'has-member:Observation.'.repeat(8)}_id`;
     const { criteria } = parseSearch(R4, 'Observation', { [path]: 'loop' });
     expect(matches(criteria, loop, worldOf(loop))).toBe(true);
   });
 
-  it('knows no parameters by the names of prototypes', () => {
+  it('has no parameters under the names of prototypes', () => {
     const criteria: Criteria = { kind: 'match', parameter: '__proto__', test: { kind: 'token', code: 'x' } };
     expect(matches(criteria, ann, world)).toBe(false);
   });
 });
 
-it(`finds what passes one of many alternatives as each of them says (seed ${SEED})`, () => {
+it(`many alternatives together find what each of them finds (seed ${SEED})`, () => {
   const random = createRandom(SEED);
   const below = (limit: number): number => Math.floor(random() * limit);
   const values: readonly (() => IndexValue)[] = [

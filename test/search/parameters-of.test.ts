@@ -45,7 +45,7 @@ test('every parameter of nested criteria is found once, with the type it belongs
   ]);
 });
 
-test('the keys of a sort and the parameter of a search by reference count, but for what stores hold apart', () => {
+test('the keys of a sort and the parameter of a search by reference are included, except for data that stores keep separately', () => {
   const sort = ['_id', '_lastUpdated', 'date'].map((parameter) => ({ parameter, descending: true }));
   expect(parametersOf('Observation', { kind: 'all' }, sort, ['subject'])).toEqual([
     { type: 'Observation', parameter: 'date' },
@@ -53,7 +53,7 @@ test('the keys of a sort and the parameter of a search by reference count, but f
   ]);
 });
 
-test('a chain asks what each resource on the way holds inside', () => {
+test('a chain includes the parameters of the contained resources on its path', () => {
   const criteria: Criteria = {
     kind: 'chain',
     parameter: 'encounter',

@@ -106,7 +106,7 @@ describe('grammar', () => {
     ['length', `family eq "${'a'.repeat(100_000)}"`],
     ['a long value', `family eq "${'a'.repeat(50_000)}"`],
     ['a long chain', `${'link.'.repeat(1_000)}gender eq male`],
-  ])('refuses too much of %s', (_what, text) => {
+  ])('refuses excessive %s', (_what, text) => {
     expect(refusal(() => parseFilter(R4, 'Patient', text)).code).toBe('too-costly');
   });
 
@@ -275,7 +275,7 @@ describe('paths', () => {
     );
   });
 
-  it('holds the filter in brackets and the rest of the path against one and the same resource', () => {
+  it('applies the filter in brackets and the rest of the path to the same resource', () => {
     expect(parseFilter(R4, 'Observation', 'subject[gender eq male or gender eq female].family co "pet"')).toEqual({
       kind: 'chain',
       parameter: 'subject',
@@ -284,7 +284,7 @@ describe('paths', () => {
     });
   });
 
-  it('reads the groups that the specification adds as composites', () => {
+  it('parses the groups that the specification adds as composites', () => {
     expect(parseFilter(R4, 'Group', 'characteristic[code eq gender].value eq mixed')).toEqual({
       kind: 'composite',
       parameter: 'characteristic-value',

@@ -11,22 +11,22 @@ const token = (parameter: string, code: string): Criteria => ({
 });
 
 describe('values', () => {
-  it('joins commas and several values by or', () => {
+  it('separated by commas or given several times are joined by or', () => {
     expect(parseParameter(R4, 'Patient', 'gender', ['male,female', 'other'])).toEqual({
       kind: 'or',
       of: [token('gender', 'male'), token('gender', 'female'), token('gender', 'other')],
     });
   });
 
-  it('takes an escaped comma as part of the value', () => {
+  it('treat an escaped comma as part of the value', () => {
     expect(parseParameter(R4, 'Patient', 'gender', ['a\\,b'])).toEqual(token('gender', 'a,b'));
   });
 
-  it('matches nothing when there is no value to match', () => {
+  it('match nothing if there is no value to match', () => {
     expect(parseParameter(R4, 'Patient', 'gender', [])).toEqual({ kind: 'none' });
   });
 
-  it('reads ids and the time of the last change as criteria of their own', () => {
+  it('of _id and _lastUpdated are criteria of their own', () => {
     expect(parseParameter(R4, 'Patient', '_id', ['a,b', 'c'])).toEqual({ kind: 'id', ids: ['a', 'b', 'c'] });
     expect(parseParameter(R4, 'Patient', '_id:not', ['a'])).toEqual({ kind: 'not', of: { kind: 'id', ids: ['a'] } });
     expect(parseParameter(R4, 'Patient', '_lastUpdated', ['ge1970'])).toEqual({
@@ -35,7 +35,7 @@ describe('values', () => {
     });
   });
 
-  it('reads composites component by component, escapes included', () => {
+  it('of composites are parsed component by component, including escapes', () => {
     expect(parseParameter(R4, 'Observation', 'code-value-quantity', ['http://loinc.org|a\\$b$gt5.4||mg'])).toEqual({
       kind: 'composite',
       parameter: 'code-value-quantity',
@@ -46,7 +46,7 @@ describe('values', () => {
     });
   });
 
-  it('takes the version of a canonical url as a search on the version', () => {
+  it('treat the version of a canonical url as a search for the version', () => {
     expect(parseParameter(R4, 'ValueSet', 'url', ['http://a/v|2'])).toEqual({
       kind: 'and',
       of: [
@@ -56,7 +56,7 @@ describe('values', () => {
     });
   });
 
-  it('refuses more values than allowed, naming both numbers', () => {
+  it('are refused if there are more than allowed, with both numbers', () => {
     expect(parseParameter(R4, 'Patient', 'gender', [Array(1_000).fill('a').join()])).toMatchObject({ kind: 'or' });
     const { code, message, details } = refusal(() =>
       parseParameter(R4, 'Patient', 'gender', [Array(1_001).fill('a').join()]),
@@ -67,20 +67,20 @@ describe('values', () => {
     expect(details).toEqual({ max: 1_000, value: 1_001 });
   });
 
-  it('refuses an overlong value', () => {
+  it('are refused if they are too long', () => {
     expect(refusal(() => parseParameter(R4, 'Patient', 'family', ['a'.repeat(10_001)])).code).toBe('too-costly');
   });
 });
 
 describe('modifiers', () => {
-  it('negates the whole of :not, resources without value included', () => {
+  it('negate the whole of :not, including resources without a value', () => {
     expect(parseParameter(R4, 'Patient', 'gender:not', ['male,female'])).toEqual({
       kind: 'not',
       of: { kind: 'or', of: [token('gender', 'male'), token('gender', 'female')] },
     });
   });
 
-  it('asks for presence with :missing', () => {
+  it('test for presence with :missing', () => {
     const missing = { kind: 'missing', parameter: 'gender', missing: true };
     expect(parseParameter(R4, 'Patient', 'gender:missing', ['true'])).toEqual(missing);
     expect(parseParameter(R4, 'Patient', 'gender:missing', ['false'])).toEqual({ ...missing, missing: false });
@@ -88,7 +88,7 @@ describe('modifiers', () => {
     expect(parseParameter(R4, 'Patient', '_lastUpdated:missing', ['true'])).toEqual({ kind: 'none' });
   });
 
-  it('counts a reference by identifier, to a contained resource or by display as present', () => {
+  it('treat a reference by identifier, to a contained resource or by display as present', () => {
     expect(parseParameter(R4, 'Observation', 'subject:missing', ['true'])).toEqual({
       kind: 'and',
       of: [
@@ -99,7 +99,7 @@ describe('modifiers', () => {
     });
   });
 
-  it('searches an identifier together with its type', () => {
+  it('search for an identifier together with its type', () => {
     expect(parseParameter(R4, 'Patient', 'identifier:of-type', ['http://types|MR|12\\|3'])).toEqual({
       kind: 'match',
       parameter: 'identifier:of-type',
@@ -115,7 +115,7 @@ describe('modifiers', () => {
     );
   });
 
-  it('searches the identifier of a reference as a token', () => {
+  it('search for the identifier of a reference as a token', () => {
     expect(parseParameter(R4, 'Observation', 'subject:identifier', ['http://mrn|1'])).toEqual({
       kind: 'match',
       parameter: 'subject:identifier',
@@ -123,7 +123,7 @@ describe('modifiers', () => {
     });
   });
 
-  it('leaves concepts of value sets and hierarchies to a terminology', () => {
+  it('leave concepts of value sets and hierarchies to a terminology', () => {
     const expansion = (request: object): object => ({
       kind: 'match',
       parameter: 'code',
@@ -159,13 +159,13 @@ describe('modifiers', () => {
     ['Patient', 'gender:type', '":missing", ":not", ":text", ":in", ":not-in", ":above" or ":below"'],
     ['Patient', 'gender:constructor', '":missing", ":not", ":text", ":in", ":not-in", ":above" or ":below"'],
     ['Patient', 'gender:', '":missing", ":not", ":text", ":in", ":not-in", ":above" or ":below"'],
-  ])('%s %s is invalid, and the message names what fits', (type, name, fitting) => {
+  ])('%s %s is invalid, and the message names the valid ones', (type, name, fitting) => {
     const { code, message } = refusal(() => parseParameter(R4, type, name, ['x']));
     expect(code).toBe('invalid');
     expect(message).toContain(`takes ${fitting}`);
   });
 
-  it('refuses a target type that the parameter cannot point to', () => {
+  it('refuse a target type that the parameter cannot point to', () => {
     const { code, message } = refusal(() => parseParameter(R4, 'Observation', 'subject:Practitioner', ['1']));
     expect(code).toBe('invalid');
     expect(message).toContain('Device, Group, Location or Patient');
@@ -211,7 +211,7 @@ describe('chains', () => {
     test: { kind: 'string', comparator: 'starts-with', text },
   });
 
-  it('follows a reference to the type named', () => {
+  it('follow a reference to the named type', () => {
     expect(parseParameter(R4, 'Observation', 'subject:Patient.name', ['Eve'])).toEqual({
       kind: 'chain',
       parameter: 'subject',
@@ -220,7 +220,7 @@ describe('chains', () => {
     });
   });
 
-  it('tries every target type that has the parameter', () => {
+  it('try every target type that has the parameter', () => {
     expect(parseParameter(R4, 'Observation', 'subject.name', ['Eve'])).toEqual({
       kind: 'or',
       // A Device is found by "device-name".
@@ -233,7 +233,7 @@ describe('chains', () => {
     });
   });
 
-  it('takes several levels and a modifier at the end', () => {
+  it('can have several levels and a modifier at the end', () => {
     expect(parseParameter(R4, 'DiagnosticReport', 'result.subject:Patient.family:exact', ['Eve'])).toEqual({
       kind: 'chain',
       parameter: 'result',
@@ -247,7 +247,7 @@ describe('chains', () => {
     });
   });
 
-  it('follows references backwards with _has, nested too', () => {
+  it('follow references backwards with _has, also nested', () => {
     expect(
       parseParameter(R4, 'Patient', '_has:Observation:patient:_has:AuditEvent:entity:agent-name', ['Eve']),
     ).toEqual({
@@ -267,7 +267,7 @@ describe('chains', () => {
     });
   });
 
-  it('goes on from _has by a chain, and from a chain by _has', () => {
+  it('continue from _has by a chain, and from a chain by _has', () => {
     expect(parseParameter(R4, 'Patient', '_has:Observation:patient:encounter.status', ['planned'])).toMatchObject({
       kind: 'has',
       of: { kind: 'chain', type: 'Encounter', of: token('status', 'planned') },
@@ -301,13 +301,13 @@ describe('chains', () => {
     expect(message).toContain(reason);
   });
 
-  it('reports a malformed value rather than the types that lack the parameter', () => {
+  it('report a malformed value rather than the types that lack the parameter', () => {
     const { code, message } = refusal(() => parseParameter(R4, 'Observation', 'subject.birthdate', ['x']));
     expect(code).toBe('invalid');
     expect(message).toContain('takes a date');
   });
 
-  it('bounds the length of chains and what they fan out to', () => {
+  it('are bounded in length and in the number of targets', () => {
     const long = refusal(() => parseParameter(R4, 'Encounter', `${'part-of.'.repeat(9)}status`, ['planned']));
     expect(long).toMatchObject({ code: 'too-costly', details: { max: 8, value: 9 } });
     expect(parseParameter(R4, 'Encounter', `${'part-of.'.repeat(8)}status`, ['planned'])).toMatchObject({

@@ -14,13 +14,13 @@ const token = (parameter: string, code: string): Criteria => ({
 const language = (code: string): Criteria => token('language', code);
 
 describe('parseSearch', () => {
-  it('reads repetition as and, commas as or', () => {
+  it('treats repetition as and, commas as or', () => {
     expect(parseSearch(R4, 'Patient', 'language=FR,NL&language=EN')).toEqual({
       criteria: { kind: 'and', of: [{ kind: 'or', of: [language('FR'), language('NL')] }, language('EN')] },
     });
   });
 
-  it('takes query strings, URLSearchParams and objects alike', () => {
+  it('accepts query strings, URLSearchParams and objects', () => {
     const expected = {
       criteria: { kind: 'and', of: [token('gender', 'male'), language('EN'), language('FR')] },
       count: 5,
@@ -32,11 +32,11 @@ describe('parseSearch', () => {
     expect(parseSearch(R4, 'Patient', object)).toEqual(expected);
   });
 
-  it('finds everything when nothing is asked', () => {
+  it('finds everything without conditions', () => {
     expect(parseSearch(R4, 'Patient', '')).toEqual({ criteria: { kind: 'all' } });
   });
 
-  it('reads what steers the result', () => {
+  it('parses the parameters for the result', () => {
     const query = '_sort=-birthdate&_sort=family,_id&_count=20&_offset=40&_total=accurate&_summary=count';
     expect(parseSearch(R4, 'Patient', query)).toEqual({
       criteria: { kind: 'all' },
@@ -59,7 +59,7 @@ describe('parseSearch', () => {
     });
   });
 
-  it('passes over what says how the host answers', () => {
+  it('ignores the parameters for the answer of the host', () => {
     expect(parseSearch(R4, 'Patient', 'gender=male&_format=json&_pretty=true&_format=xml')).toEqual({
       criteria: token('gender', 'male'),
     });
@@ -125,7 +125,7 @@ function many(count: number): string {
 }
 
 describe('parseSort', () => {
-  it('reads keys in order, a minus descends', () => {
+  it('parses keys in order, a minus descends', () => {
     expect(parseSort(R4, 'Observation', ['-date,code', '_lastUpdated'])).toEqual([
       { parameter: 'date', descending: true },
       { parameter: 'code', descending: false },
@@ -152,7 +152,7 @@ describe('parseSort', () => {
     expect(refusal(() => parseSort(R4, type, [text])).code).toBe(code);
   });
 
-  it('does not work through millions of keys', () => {
+  it('does not process millions of keys', () => {
     expect(parseSort(R4, 'Patient', [Array(1_000_000).fill('family').join()])).toEqual([
       { parameter: 'family', descending: false },
     ]);

@@ -42,7 +42,7 @@ describe('escapes', () => {
     );
   });
 
-  it('give a token back as it was', () => {
+  it('restore a token', () => {
     const some = fc.string({ minLength: 1, maxLength: 20 });
     fc.assert(
       fc.property(some, some, (system, code) => {
@@ -125,7 +125,7 @@ describe('numberInterval', () => {
     .tuple(fc.integer({ min: -99_999, max: 99_999 }), fc.integer({ min: 0, max: 6 }))
     .map(([digits, places]) => (digits / 10 ** places).toFixed(places));
 
-  it('holds the value, and half a unit of its last digit on either side', () => {
+  it('contains the value, and half a unit of its last digit on either side', () => {
     fc.assert(
       fc.property(decimal, (text) => {
         const { low, high } = numberInterval('eq', text)!;
@@ -137,7 +137,7 @@ describe('numberInterval', () => {
     );
   });
 
-  it('bounds are the doubles that the same decimals are in JSON', () => {
+  it('has bounds that are the doubles of the same decimals in JSON', () => {
     expect(numberInterval('eq', '5.40')).toEqual({ low: 5.395, high: 5.405 });
     expect(numberInterval('eq', '0.1')).toEqual({ low: 0.05, high: 0.15 });
     expect(numberInterval('ap', '0.3')).toEqual({ low: 0.27, high: 0.33 });
@@ -241,7 +241,7 @@ describe('any text', () => {
     }
   });
 
-  it('of a filter string at the longest', () => {
+  it('of a filter string at the maximum length', () => {
     parses(() => parseFilter(R4, 'Patient', `family eq "${'\\"'.repeat(49_000)}"`));
     parses(() => parseFilter(R4, 'Patient', `family eq "${'\\"'.repeat(49_000)}`));
   });

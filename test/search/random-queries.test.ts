@@ -23,7 +23,7 @@ function namesIn(type: string, criteria: Criteria): readonly (readonly [kind: st
   }
 }
 
-test('random searches name the parameters that a request can name: a component of a composite only within it', () => {
+test('random searches use only parameters that a request can name: a component of a composite only within it', () => {
   const random = createRandom(SEED);
   const data = new ReferenceSearch(R4, randomResources(random));
   const queries = new RandomQueries('p', data, random);

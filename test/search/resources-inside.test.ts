@@ -37,14 +37,14 @@ const world = worldOf(stored, ...[hospital, group].map(subjectOf));
 const holds = (criteria: Criteria, subject = inside): boolean => matches(criteria, subject, world);
 
 describe('a chain enters a contained resource', () => {
-  test('which is the one that the reference names', () => {
+  test('with the id of the reference', () => {
     expect(holds(ofPatient(token('gender', 'female')))).toBe(true);
     expect(holds(ofPatient(token('gender', 'male')))).toBe(false);
     expect(holds(ofPatient({ kind: 'missing', parameter: 'birthdate', missing: true }))).toBe(true);
     expect(holds(chain('subject', 'Group', ALL))).toBe(false);
   });
 
-  test('where it reaches inside, and a stored one where it reaches outside', () => {
+  test('if it reaches inside, and a stored resource if it reaches outside', () => {
     const reached = (subject: SearchSubject): readonly boolean[] =>
       ([undefined, 'inside', 'outside'] as const).map((reach) => holds(ofPatient(ALL, reach), subject));
     expect(reached(inside)).toEqual([true, true, false]);
@@ -63,12 +63,12 @@ describe('a chain enters a contained resource', () => {
     expect(matches(ofPatient(has), inside, referred)).toBe(false);
   });
 
-  test('and from there others of the same container', () => {
+  test('and from there other resources of the same container', () => {
     expect(holds(ofPatient(chain('organization', 'Organization', named('ward'))))).toBe(true);
     expect(holds(ofPatient(chain('organization', 'Organization', named('hospital'))))).toBe(false);
   });
 
-  test('and from there a stored one, but no other inside of that', () => {
+  test('and from there a stored resource, but no resource inside that', () => {
     const practitioner = (of: Criteria): Criteria => ofPatient(chain('general-practitioner', 'Organization', of));
     const line = chain('endpoint', 'Endpoint', named('line'));
     const parent = (of: Criteria): Criteria => chain('partof', 'Organization', of);
@@ -82,7 +82,7 @@ describe('a chain enters a contained resource', () => {
 });
 
 describe('criteria', () => {
-  test('may be nested a thousand levels deep, of whatever kind', () => {
+  test('can be nested a thousand levels deep, of any kind', () => {
     const itself: SearchSubject = {
       ...subjectOf({ resourceType: 'Patient', id: 'a', link: [{ other: { reference: 'Patient/a' }, type: 'seealso' }] }), // prettier-ignore
     };
@@ -122,7 +122,7 @@ describe('references below the base of the service', () => {
   const of = (reference: string): SearchSubject =>
     subjectOf({ resourceType: 'Observation', id: 'o', code: { coding: [{ code: 'x' }] }, subject: { reference } });
 
-  test('are local ones', () => {
+  test('are local references', () => {
     const own = localized(of(`${BASE}/Patient/ann`), BASE);
     const asked: Criteria = { kind: 'match', parameter: 'subject', test: { kind: 'reference', types: ['Patient'], id: 'ann' } }; // prettier-ignore
     expect(matches(asked, own, world)).toBe(true);
@@ -130,12 +130,15 @@ describe('references below the base of the service', () => {
     expect(own.entries.get('subject')).toEqual(of('Patient/ann').entries.get('subject'));
   });
 
-  test.each(['https://other.example/Patient/ann', `${BASE}x/Patient/ann`, `${BASE}/nonsense`])('%s stays', (url) => {
-    const subject = of(url);
-    expect(localized(subject, BASE).entries).toEqual(subject.entries);
-  });
+  test.each(['https://other.example/Patient/ann', `${BASE}x/Patient/ann`, `${BASE}/nonsense`])(
+    '%s is unchanged',
+    (url) => {
+      const subject = of(url);
+      expect(localized(subject, BASE).entries).toEqual(subject.entries);
+    },
+  );
 
-  test('are worked out once for a base, and not where there is nothing to do', () => {
+  test('are computed once for a base, and not if there is nothing to do', () => {
     const subject = of(`${BASE}/Patient/ann`);
     expect(localized(subject, undefined)).toBe(subject);
     const own = localized(subject, BASE);

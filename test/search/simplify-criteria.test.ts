@@ -16,7 +16,7 @@ function token(parameter: string, code: string): Criteria {
 const MALE = token('gender', 'male');
 const ACTIVE = token('active', 'true');
 
-describe('equal conditions are one', () => {
+describe('equal conditions are merged', () => {
   test('a parameter repeated 400 times', () => {
     const { criteria } = parseSearch(R4, 'Patient', Array.from({ length: 400 }, () => 'gender=male').join('&'));
     expect(simplifyCriteria(criteria)).toEqual(MALE);
@@ -27,12 +27,12 @@ describe('equal conditions are one', () => {
     expect(simplifyCriteria(parseSearch(R4, 'Patient', { _filter: text }).criteria)).toEqual(MALE);
   });
 
-  test('whatever order composed ones list their parts in', () => {
+  test('with parts in any order', () => {
     const pairs = [or([MALE, ACTIVE]), or([ACTIVE, MALE]), or([ACTIVE, MALE, ACTIVE])];
     expect(simplifyCriteria({ kind: 'and', of: pairs })).toEqual(pairs[0]);
   });
 
-  test('inside chains, _has and negations, and of those themselves', () => {
+  test('inside chains, _has and negations, and between these', () => {
     const twice: Criteria = { kind: 'and', of: [MALE, MALE] };
     const chain = (of: Criteria): Criteria => ({ kind: 'chain', parameter: 'subject', type: 'Patient', of });
     const has = (of: Criteria): Criteria => ({ kind: 'has', parameter: 'link', type: 'Patient', of });
@@ -42,13 +42,13 @@ describe('equal conditions are one', () => {
     });
   });
 
-  test('conditions that differ in anything stay', () => {
+  test('conditions that differ in anything are kept', () => {
     const criteria = and([MALE, token('gender', 'female'), token('active', 'male'), not(MALE)]);
     expect(simplifyCriteria(criteria)).toBe(criteria);
   });
 });
 
-test('what several alternatives demand alike stands once', () => {
+test('a condition that several alternatives share is in the criteria once', () => {
   const shared = or([token('language', 'de'), token('language', 'fr')]);
   const [a, b, c] = ['a', 'b', 'c'].map((code) => token('_tag', code)) as [Criteria, Criteria, Criteria];
   expect(simplifyCriteria(or([and([a, shared]), MALE, and([b, shared]), and([shared, c, ACTIVE])]))).toEqual(
@@ -56,21 +56,21 @@ test('what several alternatives demand alike stands once', () => {
   );
 });
 
-test('criteria without repetition keep their identity, so explanations find the rules they come from', () => {
+test('criteria without repetition keep their identity, so explanations find their rules', () => {
   const inner = or([MALE, ACTIVE]);
   const { of } = simplifyCriteria({ kind: 'and', of: [inner, MALE, MALE] }) as { readonly of: readonly Criteria[] };
   expect(of[0]).toBe(inner);
   expect(of).toHaveLength(2);
 });
 
-test('what several nodes share is read once: a hundred levels of two equal branches are one', () => {
+test('shared nodes are read once: a hundred levels of two equal branches are one', () => {
   let criteria: Criteria = MALE;
   for (let level = 0; level < 100; level++)
     criteria = { kind: level % 2 === 0 ? 'and' : 'or', of: [criteria, criteria] };
   expect(simplifyCriteria(criteria)).toEqual(MALE);
 });
 
-test('criteria nested beyond all parsers are refused', () => {
+test('criteria nested deeper than any parser allows are refused', () => {
   let criteria: Criteria = MALE;
   for (let level = 0; level < 5_000; level++) criteria = { kind: 'not', of: criteria };
   expect(() => simplifyCriteria(criteria)).toThrow(expect.objectContaining({ code: 'too-costly' }) as Error);

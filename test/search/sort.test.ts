@@ -75,7 +75,7 @@ describe('compareToPosition', () => {
   const was = subject('Patient/b', { birthdate: [date(2)] });
 
   it.each([['_id'], ['_id,birthdate'], ['-_id,-birthdate,family']])(
-    'by %s finds a resource where it stood, whatever its other values are now',
+    'by %s finds a resource at its position, whatever its other values are now',
     (text) => {
       const sort = parseSort(R4, 'Patient', [text]);
       const compare = compareToPosition(sort, positionOf(was, sort));
@@ -122,7 +122,7 @@ describe('sortValue', () => {
     expect(sortValue(subject('Patient/1', { p: [value] }), ascending)).toBe(expected);
   });
 
-  it('of several values is the smallest ascending and the largest descending, wherever it stands', () => {
+  it('of several values is the smallest if ascending and the largest if descending, at any index', () => {
     for (const order of [
       [1, 2, 3],
       [2, 3, 1],

@@ -91,7 +91,7 @@ describe('a number', () => {
     ['eb', [0], [0]],
     ['ap', [1, 2, 3, 5, 6, 7, 8], [1, 5, 6, 8]],
     ['po', [1, 2, 3, 5, 6, 7, 8], [1, 5, 6, 8]],
-  ])('%s: %j, and of an exact one %j', (prefix, range, exact) => {
+  ])('%s: %j, and of an exact number %j', (prefix, range, exact) => {
     const positions = (low: number, high: number): readonly number[] =>
       passing({ kind: 'number', prefix, low, high }, STORED).flatMap((passes, at) => (passes ? [at] : []));
     expect(positions(10, 20)).toEqual(range);
@@ -99,7 +99,7 @@ describe('a number', () => {
   });
 });
 
-test('a quantity has the unit asked for: a code of the system, or without one the unit in words', () => {
+test('a quantity must have the searched unit: a code of the system, or the unit in words without a system', () => {
   const exact = { kind: 'quantity', prefix: 'eq', low: 1, high: 1 } as const;
   const milligram: IndexValue = { kind: 'quantity', low: 1, high: 1, system: 'ucum', code: 'mg', unit: 'milligram' };
   const bare: IndexValue = { kind: 'quantity', low: 1, high: 1 };
@@ -115,7 +115,7 @@ test('a quantity has the unit asked for: a code of the system, or without one th
   expect(passing({ ...exact, system: 'other', code: 'mg' }, values)).toEqual([false, false]);
 });
 
-test('a token has the code and the system asked for', () => {
+test('a token must have the searched code and system', () => {
   const token = (code?: string, system?: string): IndexValue => ({
     kind: 'token',
     ...(code === undefined ? {} : { code }),
@@ -133,7 +133,7 @@ test('a token has the code and the system asked for', () => {
   expect(asked({ code: 'a', negated: false })).toEqual([true, true, false, false]);
 });
 
-test('a MIME type has narrower ones', () => {
+test('a MIME type matches its narrower types', () => {
   const values = ['image', 'image/png', 'image/png;q=1', 'image/png ;q=1', 'images/png', 'image/pngx'].map(
     (code): IndexValue => ({ kind: 'token', code }),
   );
@@ -145,7 +145,7 @@ test('a MIME type has narrower ones', () => {
   expect([narrowerTypes('image'), narrowerTypes('image/png')]).toEqual([['image/'], ['image/png;', 'image/png ;']]);
 });
 
-test('a text is part of one of the texts of a token, in whatever case', () => {
+test('a text is part of one of the texts of a token, in any case', () => {
   const token: IndexValue = { kind: 'token', code: 'x', texts: ['Blood Pressure', 'BP'] };
   const asked = (text: string, value: IndexValue = token): boolean => testValue({ kind: 'text', text }, value);
   expect([asked('pressure'), asked('bp'), asked('pulse')]).toEqual([true, true, false]);
@@ -153,7 +153,7 @@ test('a text is part of one of the texts of a token, in whatever case', () => {
   expect(asked('x', string('x'))).toBe(false);
 });
 
-test('a string compares in folded form, but for an exact one', () => {
+test('a string compares in folded form, except an exact string', () => {
   const values = [string('Ann'), string('Anna'), string('Joann'), string('Bob')];
   const asked = (comparator: Extract<ValueTest, { kind: 'string' }>['comparator'], text: string): readonly boolean[] =>
     passing({ kind: 'string', comparator, text }, values);
@@ -166,7 +166,7 @@ test('a string compares in folded form, but for an exact one', () => {
   expect(asked('exact', 'ann')).toEqual([false, false, false, false]);
 });
 
-test('a reference has the target asked for', () => {
+test('a reference must have the searched target', () => {
   const values: readonly IndexValue[] = [
     { kind: 'reference', type: 'Patient', id: 'a' },
     { kind: 'reference', type: 'Group', id: 'a' },

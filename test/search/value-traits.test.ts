@@ -7,11 +7,11 @@ test.each([
   ['Observation', 'value-string', 'all'],
   ['Condition', 'onset-info', 'all'],
   ['ValueSet', 'version', 'all'],
-])('values of one type of a choice are of this type alone: %s %s', (type, code, strings) => {
+])('values of one type of a choice have only this type: %s %s', (type, code, strings) => {
   expect(valueTraits(R4, type, R4.searchParameter(type, code)!).strings).toBe(strings);
 });
 
-test('so are those of a component', () => {
+test('so do those of a component', () => {
   const parameter = R4.searchParameter('Observation', 'code-value-concept')!;
   expect(parameter.components!.map((one) => componentTraits(R4, 'Observation', parameter, one).strings)).toEqual([
     'none',

@@ -279,14 +279,14 @@ describe('options of value reading', () => {
     });
   });
 
-  it('leaves ap as it is when now lies in the date', () => {
+  it('does not change ap if now is in the date', () => {
     expect(testOf('Patient', 'birthdate', 'ap2020', { now })).toMatchObject({
       low: Date.parse('2020-01-01T00:00:00Z'),
       high: Date.parse('2021-01-01T00:00:00Z'),
     });
   });
 
-  it('takes references below the own base as local, and no others', () => {
+  it('treats only references below the own base as local', () => {
     const baseUrl = 'https://own.example/fhir';
     const own = testOf('Observation', 'subject', `${baseUrl}/Patient/1`, { baseUrl });
     expect(own).toEqual({ kind: 'reference', types: ['Patient'], id: '1' });

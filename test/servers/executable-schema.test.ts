@@ -92,7 +92,7 @@ function pathOfNull(data: unknown, path: readonly (string | number)[]): readonly
 }
 
 describe('the service as an executable schema', () => {
-  test.each(QUERIES)('answers as the engine: %s', async (query, variables) => {
+  test.each(QUERIES)('answers like the engine: %s', async (query, variables) => {
     counting.takeCalls();
     const own = await service.execute(query, { caller, variables });
     const calls = counting.takeCalls();
@@ -105,7 +105,7 @@ describe('the service as an executable schema', () => {
     expect(counting.takeCalls(), 'store calls').toEqual(calls);
   });
 
-  test('mutations stay one commit, whose failure undoes all', async () => {
+  test('mutations are one commit, and its failure undoes all', async () => {
     expect(
       await ask('mutation { a: PatientCreate(res: { gender: "male" }) { gender } b: PatientDelete(id: "x1") { id } }'),
     ).toMatchObject({
@@ -135,7 +135,7 @@ describe('the service as an executable schema', () => {
     }
   });
 
-  test('without a caller in the context nothing is answered', async () => {
+  test('without a caller in the context it answers nothing', async () => {
     const result = await graphql({ schema: service.schema, source: '{ PatientList { id } }', contextValue: {} });
     expect(result.data).toEqual({ PatientList: null });
     expect(result.errors).toMatchObject([{ path: ['PatientList'], extensions: { code: 'unauthenticated' } }]);

@@ -15,7 +15,7 @@ const service = createFhirGraphql({
   fields: { Patient: { risk: { type: 'Float', resolve: (all) => all.map(() => 0.5) } } },
 });
 
-test('_entities is one read for all representations, null for what is not there', async () => {
+test('_entities is one read for all representations, with null for missing resources', async () => {
   await openClinic(
     [
       { resourceType: 'Patient', id: 'a', gender: 'female' },
@@ -49,7 +49,7 @@ test('_entities is one read for all representations, null for what is not there'
   expect(counting.takeCalls()).toEqual(['read Practitioner/p Patient/none Patient/a']);
 });
 
-test('_service gives the SDL of printSchema, in which resource types are entities', async () => {
+test('_service returns the SDL of printSchema, in which resource types are entities', async () => {
   const sdl = service.printSchema({ federation: true });
   expect(await service.execute('{ _service { sdl } }', { caller })).toEqual({ data: { _service: { sdl } } });
   expect(sdl).toContain('extend schema @link(url: "https://specs.apollo.dev/federation/v2.3", import: ["@key"])');
@@ -60,7 +60,7 @@ test('_service gives the SDL of printSchema, in which resource types are entitie
   expect(validateSchema(buildASTSchema(parse(plain)))).toEqual([]);
 });
 
-test('_service makes the SDL in turns with other work, and once', async () => {
+test('_service builds the SDL in turns with other work, and once', async () => {
   const { turnMs } = PACE;
   PACE.turnMs = 0;
   try {
@@ -81,7 +81,7 @@ test('_service makes the SDL in turns with other work, and once', async () => {
   }
 });
 
-test('without the option a service has none of it', async () => {
+test('without the option a service has neither', async () => {
   const { errors } = await createFhirGraphql({ store: counting.store }).execute('{ _service { sdl } }', { caller });
   expect(errors).toMatchObject([{ extensions: { code: 'invalid' } }]);
 });

@@ -68,7 +68,7 @@ describe.skipIf(CHROMIUM === undefined)('GraphiQL in a browser', () => {
     await expect.poll(() => shown(), { timeout: PATIENCE }).toContain('1970-05-17');
   });
 
-  test('shows an error with its place', { timeout: PATIENCE }, async () => {
+  test('shows an error with its location', { timeout: PATIENCE }, async () => {
     await type('{ PatientList { nothing } }');
     const { query, answer } = await run();
     expect(answer).toMatchObject({
@@ -91,7 +91,7 @@ describe.skipIf(CHROMIUM === undefined)('GraphiQL in a browser', () => {
       .toEqual([expect.stringContaining('birthDate')]);
   });
 
-  test('loads nothing from elsewhere', () => {
+  test('loads nothing from other hosts', () => {
     expect(foreign).toEqual([]);
   });
 });

@@ -18,7 +18,7 @@ async function ask(body: object, headers: { [name: string]: string } = {}): Prom
   return [response.status, await response.json()];
 }
 
-test('Yoga answers with what the engine executes: queries, variables, mutations, introspection', async () => {
+test('Yoga gives the answers of the engine: queries, variables, mutations, introspection', async () => {
   const query = 'query find($family: String) { PractitionerList(family: $family) { name { family } } }';
   const answer = { data: { PractitionerList: [{ name: [{ family: 'Stone' }] }] } };
   expect(await ask({ query, variables: { family: 'sto' }, operationName: 'find' })).toEqual([200, answer]);
@@ -44,7 +44,7 @@ test('Yoga answers with what the engine executes: queries, variables, mutations,
   expect(data.Observation, 'a type that GraphiQL is not told of').toBeNull();
 });
 
-test('errors keep their codes and places, and get the status of their media type', async () => {
+test('errors keep their codes and locations, and have the status of their media type', async () => {
   const wrong = { query: '{ nothing }' };
   const error = {
     message: 'Cannot query field "nothing" on type "Query".',
@@ -64,7 +64,7 @@ test('errors keep their codes and places, and get the status of their media type
   ]);
 });
 
-test('no token, no answer; and a GET writes nothing', async () => {
+test('refuses requests without a token; and a GET writes nothing', async () => {
   const query = '{ PractitionerList { id } }';
   const refused = (message: string): object => ({ errors: [{ message, extensions: { code: 'unauthenticated' } }] });
   expect(await ask({ query }, { authorization: '' })).toMatchObject([401, refused('A bearer token is needed')]);

@@ -24,7 +24,7 @@ describe('the service document, item by item', () => {
   });
 });
 
-test.skipIf(!existsSync(join(SHARED, 'reference/service.md')))('no item of the document is without its test', () => {
+test.skipIf(!existsSync(join(SHARED, 'reference/service.md')))('every item of the document has its test', () => {
   const shown = [...new Set(ITEMS.map(([item]) => item))];
   expect(shown.sort()).toEqual([...itemsOf(sharedText('reference/service.md'))].sort());
 });

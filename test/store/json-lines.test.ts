@@ -36,14 +36,14 @@ describe('jsonLines', () => {
     );
   });
 
-  test('writes decimals as they were written, with the mark that its reader needs', () => {
+  test('writes the texts of decimals, with the mark that its reader needs', () => {
     const text = '{"resourceType":"ChargeItem","factorOverride":1.00,"quantity":{"value":2.50}}';
     const lines = jsonLines(parseJson(text) as AnyResource);
     expect(lines).toBe(' {\n"resourceType":"ChargeItem",\n"factorOverride":1.00,\n"quantity":{"value":2.50}}');
     expect(stringifyJson(parseJsonText(lines))).toBe(text);
   });
 
-  test('writes texts and names of any characters as JSON does', () => {
+  test('writes texts and names with any characters like JSON', () => {
     const linesOf = (elements: object): string =>
       `{${Object.entries(elements)
         .map(([name, value]) => `\n${JSON.stringify(name)}:${JSON.stringify(value)}`)
@@ -60,7 +60,7 @@ describe('jsonLines', () => {
     expect(jsonLines({ meta: undefined, ...wide })).toBe(linesOf(wide));
   });
 
-  test('leaves out what JSON leaves out', () => {
+  test('omits the values that JSON omits', () => {
     const resource = { resourceType: 'Basic', id: undefined, code: () => 1, 'a"b': null } as unknown as AnyResource;
     expect(jsonLines(resource)).toBe('{\n"resourceType":"Basic",\n"a\\"b":null}');
     expect(jsonLines({ toJSON: () => ({ resourceType: 'Basic' }) } as unknown as AnyResource)).toBe(
@@ -68,7 +68,7 @@ describe('jsonLines', () => {
     );
   });
 
-  test('writes many long texts in steps, and looks for decimals in steps', () => {
+  test('writes many long texts in steps, and searches for decimals in steps', () => {
     const name = Array.from({ length: 100 }, (_, index) => ({ family: `${index}${'é'.repeat(64_000)}` }));
     const patient = { resourceType: 'Patient', name } as AnyResource;
     const steps = writingJsonLines(patient);
@@ -115,13 +115,13 @@ describe('ElementReader', () => {
     expect(read(PATIENT, ['_gender'])).toEqual({ resourceType: 'Patient', id: 'a', _gender: { id: 'g' } });
   });
 
-  test('leaves texts without lines, as older versions wrote them, and texts without an end', () => {
+  test('leaves texts without lines, from older versions, and texts without an end to JSON.parse', () => {
     expect(reader.prefersWhole(jsonLines(PATIENT))).toBe(false);
     expect(reader.prefersWhole(jsonText(PATIENT))).toBe(true);
     expect(reader.prefersWhole('{\n"resourceType":"Patient",\n"name":[')).toBe(true);
   });
 
-  test('keeps how decimals are written', () => {
+  test('keeps the texts of decimals', () => {
     const text = '{"resourceType":"ChargeItem","id":"a","note":[],"factorOverride":1.00,"quantity":{"value":2.50}}';
     const lines = jsonLines(parseJson(text) as AnyResource);
     expect(stringifyJson(new ElementReader(['factorOverride', 'quantity']).read(lines))).toBe(
@@ -129,7 +129,7 @@ describe('ElementReader', () => {
     );
   });
 
-  test('prefers whole texts while nearly all of them is needed, and looks again now and then', () => {
+  test('prefers whole texts while nearly all elements are needed, and measures again from time to time', () => {
     const wide = new ElementReader(['meta', 'text', '_gender', 'contact']);
     const lines = jsonLines(PATIENT);
     const reads = Array.from({ length: 60 }, () => {
@@ -142,7 +142,7 @@ describe('ElementReader', () => {
     expect(reads.slice(20)).toContain(1);
   });
 
-  test('measures ever fewer texts while nearly all of them is needed, and many again once less of them is', () => {
+  test('measures ever fewer texts while nearly all elements are needed, and many again when fewer are needed', () => {
     const wide = new ElementReader(['meta', 'text', '_gender', 'contact']);
     const measuredOf = (resource: AnyResource, count: number): number => {
       const lines = jsonLines(resource);
@@ -161,13 +161,13 @@ describe('ElementReader', () => {
     expect(measuredOf(narrow, 100)).toBe(100);
   });
 
-  test('throws on a text that is no JSON', () => {
+  test('throws on a text that is not JSON', () => {
     for (const damaged of ['', '"', 'female"', '"female']) {
       expect(() => reader.read(`{\n"resourceType":"Patient",\n"gender":${damaged}}`)).toThrow(SyntaxError);
     }
   });
 
-  test('reads resources of several types by turns', () => {
+  test('reads resources of several types alternately', () => {
     const resources = ['Patient', 'Person', 'Patient', 'Patient', 'A"b', 'Group', 'A"b'].map((resourceType, index) => ({
       resourceType,
       id: `${index}`,
@@ -180,12 +180,12 @@ describe('ElementReader', () => {
     expect(reader.read('{\n"resourceType":"Patient"}')).toEqual({ resourceType: 'Patient' });
   });
 
-  test('is the same for one list', () => {
+  test('is the same object for one list', () => {
     const names = ['a'];
     expect(elementReader(names)).toBe(elementReader(names));
   });
 
-  test(`of any elements of any resource reads what is in the whole (seed ${SEED})`, () => {
+  test(`reads any elements of any resource as they are in the whole (seed ${SEED})`, () => {
     const random = createRandom(SEED);
     const texts = ['x', '\n"b":', '",\n"b":1', '\\', '}', '{', '𝒳', '\u2028', '', 'é"', 'long'.repeat(2_500)];
     const names = ['a', 'b', '_b', 'bb', 'c', 'id', 'meta', 'resourceType', 'a b', 'ü'];

@@ -3,7 +3,7 @@ import { untilCallEnds } from '../../src/store/until-call-ends.js';
 
 afterEach(() => void vi.restoreAllMocks());
 
-test('a deadline that has passed ends the wait, and the runtime has no reason to warn', async () => {
+test('a deadline that has passed ends the wait, without a warning of the runtime', async () => {
   const timers = vi.spyOn(globalThis, 'setTimeout');
   const never = new Promise<void>(() => undefined);
   const wait = untilCallEnds(never, { deadline: performance.now() - 1_000 });

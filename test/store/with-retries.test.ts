@@ -10,7 +10,7 @@ function overtaken(times: number, seen: Attempt[]): (attempt: Attempt) => Promis
   };
 }
 
-test('work is attempted until nobody overtakes it', async () => {
+test('work is attempted until no other write overtakes it', async () => {
   const seen: Attempt[] = [];
   expect(await withRetries({ attempts: 4 }, overtaken(2, seen))).toBe('done');
   expect(seen).toEqual([
@@ -26,7 +26,7 @@ test('the last attempt ends with its own error', async () => {
   expect(seen.map(({ isLast }) => isLast)).toEqual([false, false, true]);
 });
 
-test('an error that work throws is no reason for another attempt', async () => {
+test('an error of the work causes no further attempt', async () => {
   let attempts = 0;
   const work = (): Promise<never> => {
     attempts += 1;
@@ -36,7 +36,7 @@ test('an error that work throws is no reason for another attempt', async () => {
   expect(attempts).toBe(1);
 });
 
-test('a signal ends the attempts with its reason, in a pause too', async () => {
+test('a signal ends the attempts with its reason, also in a pause', async () => {
   for (const pauses of [false, true]) {
     const controller = new AbortController();
     let attempts = 0;

@@ -52,7 +52,7 @@ const EXPECTED = [
   ['fhirgraph.cache.lookups', lookups('plans', true), 1],
 ] as const;
 
-test('counters tell interactions, store calls, rows and cache lookups', async () => {
+test('counters count interactions, store calls, rows and cache lookups', async () => {
   const counters = createCounters();
   await work(withTelemetry(new MemoryStore(), { meter: counters }));
   const counts = counters.snapshot();
@@ -67,7 +67,7 @@ test('counters tell interactions, store calls, rows and cache lookups', async ()
   expect(counts.map(({ description }) => description)).not.toContain('');
 });
 
-test('snapshots are copies, and two stores may share counters', async () => {
+test('snapshots are copies, and two stores can share counters', async () => {
   const counters = createCounters();
   const read = (store: ResourceStore): Promise<unknown> =>
     store.read([{ project: 'clinic', type: 'Patient', id: '1' }]);
@@ -97,6 +97,6 @@ test('a meter of OpenTelemetry gets the same counts', async () => {
   await provider.shutdown();
 });
 
-test('the meter that OpenTelemetry gives when none is set up fits too', async () => {
+test('the default meter of OpenTelemetry without a setup is accepted too', async () => {
   await work(withTelemetry(new MemoryStore(), { meter: metrics.getMeter('fhirgraph') }));
 });

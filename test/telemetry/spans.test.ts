@@ -102,7 +102,7 @@ test.each(BOTH)(
   },
 );
 
-test('names of operations are told only of documents that the host chose itself', async () => {
+test('names of operations are recorded only for documents that the host chose itself', async () => {
   const { store, take } = await openData(new MemoryStore());
   const context = { store, caller: systemCaller('clinic'), documents: createAllowList({ list: QUERY }) };
   await executeFhirGraphql({ documentId: 'list' }, context);
@@ -112,7 +112,7 @@ test('names of operations are told only of documents that the host chose itself'
   expect((await take())[0]!.attributes).not.toHaveProperty(['graphql.operation.name']);
 });
 
-test('a failure is a code in its span and in those around it, never a message', async () => {
+test('a failure is a code in its span and in the enclosing spans, never a message', async () => {
   const { tracer, take } = openTracer();
   const inner = new MemoryStore();
   const broken = Object.assign(Object.create(inner) as ResourceStore, {
@@ -194,7 +194,7 @@ test('no id, no value and no text of a request is in any span', async () => {
   }
 });
 
-test('an observed store is the store: it finds, explains, notifies and closes', async () => {
+test('an observed store works like the store: it finds, explains, notifies and closes', async () => {
   const inner = new SqliteStore(':memory:');
   const store = withTelemetry(inner, {});
   const changes: unknown[] = [];

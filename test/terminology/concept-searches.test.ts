@@ -44,7 +44,7 @@ describe.each<[string, () => ResourceStore]>([
     expect(await codeOf(found('Observation', query))).toBe(code);
   });
 
-  test('GraphQL has them in _filter, reverse lists included', async () => {
+  test('GraphQL has them in _filter, including reverse lists', async () => {
     const query = `query ($set: String!) {
       ObservationList(_filter: $set) { id }
       Patient(id: "cat") { ObservationList(_reference: subject, _filter: $set) { id } }
@@ -59,7 +59,7 @@ describe.each<[string, () => ResourceStore]>([
     });
   });
 
-  test('conditional creates find by them', async () => {
+  test('conditional creates can use them', async () => {
     const repository = createRepository({ store, caller: serverCaller('clinic') });
     const created = await repository.create(
       { resourceType: 'Observation', status: 'final', code: { text: 'x' } },
@@ -117,7 +117,7 @@ describe('policies', () => {
     expect((await reader.search('Condition', '')).entry ?? []).toEqual([]);
   });
 
-  test('refuse without a terminology, when they are written and at sign-in', async () => {
+  test('are refused without a terminology, when they are written and at sign-in', async () => {
     const store = new MemoryStore();
     await fill(store);
     const fault = await faultOf(signedIn(store, { rules: rules(`Observation?code:in=${MAMMALS}`) }));
@@ -128,7 +128,7 @@ describe('policies', () => {
     expect(await codeOf(signIn(store, { membership }))).toBe('policy-invalid');
   });
 
-  test('refuse what is unknown, unreachable or too large; an empty set grants nothing', async () => {
+  test('are refused if a value set is unknown, unreachable or too large; an empty value set grants nothing', async () => {
     const store = withTerminology(new MemoryStore(), projectTerminology());
     await fill(store);
     expect(await codeOf(signedIn(store, { rules: rules(`Observation?code:not-in=${SETS}unknown`) }))).toBe(
@@ -187,7 +187,7 @@ describe('a terminology that fails', () => {
     }
   });
 
-  test('the signal of the request ends the wait, and the terminology hears of it', async () => {
+  test('the signal of the request ends the wait, and reaches the terminology', async () => {
     const control = new AbortController();
     let heard = false;
     const terminology = terminologyOf((signal) => {
@@ -199,7 +199,7 @@ describe('a terminology that fails', () => {
     expect(heard).toBe(true);
   });
 
-  test('each set is asked for once per search', async () => {
+  test('each value set is requested once per search', async () => {
     const asked: string[] = [];
     const terminology: Terminology = {
       ...terminologyOf(() => Promise.resolve([])),

@@ -33,7 +33,7 @@ function expand(
 const codes = (count: number): object[] => Array.from({ length: count }, (_, index) => ({ code: `c${index}` }));
 
 describe('expansions', () => {
-  test('are asked for at once, each with its context, and answered by their keys', async () => {
+  test('are requested concurrently, each with its context, and returned by their keys', async () => {
     const asked: unknown[] = [];
     const found = await expand(sets('a', 'b'), (request, { project, search }) => {
       asked.push([request, project, search]);
@@ -55,7 +55,7 @@ describe('expansions', () => {
     expect(await codeOf(expandAll(sets('a'), undefined, CONTEXT, undefined))).toBe('unsupported');
   });
 
-  test('are not asked for where criteria name none', async () => {
+  test('are not requested if the criteria name none', async () => {
     expect(await withConcepts(ALL, undefined, CONTEXT, undefined)).toBe(ALL);
   });
 
@@ -201,7 +201,7 @@ describe('a wait for a terminology', () => {
       expect([again?.code, again?.cause]).toEqual(['aborted', signal.reason]);
     }));
 
-  test('leaves no timer and no listener behind, and its signal ends', () =>
+  test('leaves no timer and no listener, and its signal ends', () =>
     inFakeTime(async () => {
       const { signal } = new AbortController();
       let told: AbortSignal | undefined;

@@ -35,7 +35,7 @@ test('a code system is indexed, and a value set expanded, in turns with other wo
   expect(next.mock.calls.length).toBeGreaterThanOrEqual(2 * Math.floor(6_000 / 64));
 });
 
-test('the end of a call ends its expansion, and not the index that others wait for', async () => {
+test('the end of a call ends its expansion, but not the index that others wait for', async () => {
   const ended = new AbortController();
   const terminology = projectTerminology({ resources: [many(100), FEW] });
   const request = { kind: 'value-set', url: `${SETS}few` } as const;
@@ -46,7 +46,7 @@ test('the end of a call ends its expansion, and not the index that others wait f
   expect(answered).toMatchObject({ status: 'fulfilled', value: { length: 2 } });
 });
 
-test('an expansion of many codes leaves a turn to other work before the search goes on', async () => {
+test('an expansion of many codes yields to other work before the search continues', async () => {
   const expanded = async (count: number): Promise<number> => {
     const next = vi.spyOn(Pace.prototype, 'next').mockClear();
     const concepts = Array.from({ length: count }, (_, n) => ({ system: url, code: `c${n}` }));

@@ -67,7 +67,7 @@ describe('the criteria of a policy', () => {
     expect(asked).toEqual([SET]);
   });
 
-  test('stay as they are where nothing needs a terminology, and nothing is parsed', async () => {
+  test('are unchanged if nothing needs a terminology, and nothing is parsed', async () => {
     const { store, asked } = open();
     const model = new Proxy(store.model, {
       get() {
@@ -97,7 +97,7 @@ describe('an error of the terminology', () => {
   const criteria = rule('Observation?code:in=urn:set');
 
   test.each<ErrorCode>(['invalid', 'unsupported', 'too-costly', 'not-found'])(
-    'that asking again does not change refuses the policy: %s',
+    'that a retry does not change refuses the policy: %s',
     async (code) => {
       const { store } = open(() => Promise.reject(new FhirError(code, 'Their words')));
       const fault = await faultOf(withPolicyExpansions(store, 'clinic', grantOf(criteria)));
@@ -110,7 +110,7 @@ describe('an error of the terminology', () => {
     },
   );
 
-  test('of another kind passes', async () => {
+  test('of another kind is passed on', async () => {
     for (const error of [new FhirError('unavailable', 'down'), new FhirError('aborted', 'over')]) {
       const { store } = open(() => Promise.reject(error));
       expect(await faultOf(withPolicyExpansions(store, 'clinic', grantOf(criteria)))).toBe(error);

@@ -91,7 +91,7 @@ const contains = [
   { system: FLAT, code: 'b' },
 ];
 
-test('a stored expansion serves where the code system is not here, unless it has more pages', async () => {
+test('a stored expansion is used if the code system is missing, unless it has more pages', async () => {
   const codes = [`${FLAT}|a`, `${FLAT}|b`];
   expect(await codesOf(`${SETS}own`, valueSet('own', nowhere, { expansion: { contains } }))).toEqual(codes);
   expect(await codesOf(`${SETS}own`, valueSet('own', undefined, { expansion: { contains } }))).toEqual(codes);
@@ -160,7 +160,7 @@ test.each<[string, readonly AnyResource[], string, string]>([
   });
 });
 
-test('above, below, subsumes and lookup follow the hierarchy, circles too', async () => {
+test('above, below, subsumes and lookup follow the hierarchy, including circles', async () => {
   const circle = {
     ...{ resourceType: 'CodeSystem', id: 'circle', url: FLAT, status: 'active', content: 'complete' },
     concept: [
@@ -191,7 +191,7 @@ test('above, below, subsumes and lookup follow the hierarchy, circles too', asyn
   expect(await terminology.lookup({ system: SYSTEM, code: 'unicorn' }, context)).toBeUndefined();
 });
 
-test('the active and highest version is taken, a named one exactly; the project comes before the host', async () => {
+test('the active and highest version is used, or exactly the named version; the project takes precedence over the host', async () => {
   const version = (id: string, status: string, number: string, code: string): AnyResource =>
     valueSet('own', { include: [{ system: FLAT, concept: [{ code }] }] }, { id, status, version: number });
   const resources = [
@@ -211,7 +211,7 @@ test('the active and highest version is taken, a named one exactly; the project 
   expect(await expand(`${SETS}own`, await contextWith(...resources))).toEqual(['new']);
 });
 
-describe('expansions are kept by the versions of their definitions', () => {
+describe('expansions are cached by the versions of their definitions', () => {
   const mammals = { kind: 'value-set', url: `${SETS}mammals` } as const;
 
   test('the same versions give the same expansion, found again in one round', async () => {
@@ -244,7 +244,7 @@ describe('expansions are kept by the versions of their definitions', () => {
     ['a value set inside', valueSet('inner', filter('concept', 'is-a', 'dog'))],
     ['its code system', { ...ANIMALS, concept: [{ code: 'mammal', concept: [{ code: 'dog' }] }] }],
     ['a code system of higher version', { ...ANIMALS, id: 'next', version: '2', concept: [{ code: 'mammal' }] }],
-  ])('another version of %s gives another one', async (_, changed) => {
+  ])('another version of %s gives another expansion', async (_, changed) => {
     const terminology = projectTerminology();
     const resources = [
       ANIMALS,
@@ -260,7 +260,7 @@ describe('expansions are kept by the versions of their definitions', () => {
     expect(after).toEqual(await projectTerminology().expand(mammals, context));
   });
 
-  test('one that fell back to its stored expansion is made anew when the code system comes', async () => {
+  test('an expansion that used its stored form is rebuilt when the code system arrives', async () => {
     const terminology = projectTerminology();
     const store = new MemoryStore();
     const stored = { contains: [{ system: SYSTEM, code: 'cat' }] };
@@ -282,7 +282,7 @@ describe('expansions are kept by the versions of their definitions', () => {
     }
   });
 
-  test('200,000 codes are kept in all; older expansions make room', async () => {
+  test('at most 200,000 codes are cached in total; older expansions are dropped', async () => {
     const terminology = projectTerminology();
     const sets = Array.from({ length: 21 }, (_, number) =>
       valueSet(`set${number}`, {

@@ -71,7 +71,7 @@ async function open(
 
 const codes = (concepts: readonly { readonly code: string }[]): string[] => concepts.map(({ code }) => code).sort();
 
-test('expands a value set over HTTP, and keeps the expansion', async () => {
+test('expands a value set over HTTP, and caches the expansion', async () => {
   const { terminology, asked } = await open((response) => json(response, 200, EXPANSION), {
     headers: () => ({ authorization: 'Bearer x' }),
   });
@@ -88,7 +88,7 @@ test('expands a value set over HTTP, and keeps the expansion', async () => {
   expect(asked[0]!.headers.authorization).toBe('Bearer x');
 });
 
-test('asks again when an expansion is too old or none is kept, and after an error', async () => {
+test('requests again when an expansion is too old or not cached, and after an error', async () => {
   let fails = true;
   const { terminology, asked } = await open(
     (response) => (fails ? json(response, 503, {}) : json(response, 200, EXPANSION)),
@@ -101,7 +101,7 @@ test('asks again when an expansion is too old or none is kept, and after an erro
   expect(asked).toHaveLength(3);
 });
 
-test('above and below are filters of a value set that is sent along', async () => {
+test('above and below are filters of a value set in the request', async () => {
   const { terminology, asked } = await open((response) => json(response, 200, EXPANSION));
   await terminology.expand({ kind: 'below', system: 'urn:s', code: 'a' }, CONTEXT);
   await terminology.expand({ kind: 'above', system: 'urn:s', code: 'a' }, CONTEXT);
@@ -176,7 +176,7 @@ test.each<[string, (response: ServerResponse) => void, string]>([
   expect(fault.message).not.toContain('their words');
 });
 
-test('redirects are not followed: the other host is never asked', async () => {
+test('redirects are not followed: the other host receives no request', async () => {
   const other = await serve((response) => json(response, 200, EXPANSION));
   for (const status of [301, 302, 303, 307, 308]) {
     const { terminology } = await open((response) =>
@@ -187,7 +187,7 @@ test('redirects are not followed: the other host is never asked', async () => {
   expect(other.asked).toEqual([]);
 });
 
-test('a server that does not answer in time, or is not there, is unavailable', async () => {
+test('a server that does not answer in time, or cannot be reached, is unavailable', async () => {
   const { terminology } = await open(() => undefined, { timeout: 30 });
   expect((await faultOf(terminology.expand(SET, CONTEXT))).message).toContain('does not answer within 30 ms');
   const { url } = await serve(() => undefined);

@@ -56,7 +56,7 @@ const errorsOfWrong = compileClient(
   'export const wrong: number = ({} as ops.ChartQuery).Patient!.birthDate!;',
 );
 
-test('graphql-codegen makes types of schema and operations that compile, and type the results', () => {
+test('graphql-codegen generates types of schema and operations that compile, and type the results', () => {
   expect(errorsOfClient()).toEqual([]);
 });
 

@@ -75,7 +75,7 @@ test('a client that uses the types wrongly does not compile', () => {
   expect(errorsOfWrong()).toEqual(["test/tools/tada-wrong.ts: Type 'string' is not assignable to type 'number'."]);
 });
 
-test('documents that gql.tada parsed, which know no places in a text, are executed', async () => {
+test('documents that gql.tada parsed, which have no locations, are executed', async () => {
   const { store } = await openClinic([{ resourceType: 'Patient', id: '1', birthDate: '1970-01-01' }]);
   const ask = (text: string, variables = {}): Promise<unknown> =>
     executeFhirGraphql(graphql(text as never), { store, caller, variables });

@@ -5,7 +5,7 @@ import { generateOutput } from './generate-tada.js';
 
 const SDL = printFhirSchema({ types: ['Patient', 'Observation'], scalars: 'fhir', enums: true, semanticNonNull: true });
 
-test('graphql-codegen knows the enums and scalars', async () => {
+test('graphql-codegen supports the enums and scalars', async () => {
   const types = await generate('typescript', [], SDL);
   expect(types).toMatch(/export (?:enum|type) AdministrativeGender\b/);
   expect(types).toMatch(/gender\?: .*AdministrativeGender/);
@@ -18,7 +18,7 @@ test('graphql-codegen knows the enums and scalars', async () => {
   expect(types).toMatch(/'entered_in_error'/);
 });
 
-test('gql.tada knows the enums and scalars', async () => {
+test('gql.tada supports the enums and scalars', async () => {
   const output = await generateOutput(SDL);
   expect(output).toMatch(/'AdministrativeGender': \{ name: 'AdministrativeGender'; enumValues: 'male' \| 'female'/);
   expect(output).toMatch(/'ObservationStatus': \{ [^}]*enumValues: [^;]*'entered_in_error'/);

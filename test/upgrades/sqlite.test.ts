@@ -29,31 +29,34 @@ upgradeSuite([...SQLITE_FIXTURES, await writePresent()], (content) => {
   return new SqliteStore(file, { synchronous: 'off' });
 });
 
-test.each(SQLITE_FIXTURES)('no byte of what is erased from a file of $version remains', async ({ content, facts }) => {
-  const file = fileNamed(`erased-${(files += 1)}.db`);
-  writeFileSync(file, content);
-  const store = new SqliteStore(file);
-  // Texts, and their folded forms in the index: of a version that was replaced and of one that was deleted before, too.
-  const words = ['Dale', 'dale', 'Married', 'married', 'St. Gallen', 'st. gallen', 'Gone', 'gone'].filter((word) =>
-    holds(file, word),
-  );
-  expect(words).toEqual(expect.arrayContaining(['Dale', 'Married', 'St. Gallen', 'Gone']));
-  const context = { store, caller: systemCaller(facts.project), reason: 'patient-request' } as const;
-  await removeMember(facts.members['Rex']!, context);
-  await eraseResource('Patient', 'gone', context);
-  await erasePatient('bob', context);
-  // The id of an erased resource stays.
-  const isId = (word: string): boolean => word === 'gone';
-  expect(words.filter((word) => !isId(word) && holds(file, word))).toEqual([]);
-  await store.close();
-  expect(words.filter((word) => !isId(word) && holds(file, word))).toEqual([]);
-});
+test.each(SQLITE_FIXTURES)(
+  'no byte of an erased resource from a file of $version remains',
+  async ({ content, facts }) => {
+    const file = fileNamed(`erased-${(files += 1)}.db`);
+    writeFileSync(file, content);
+    const store = new SqliteStore(file);
+    // Texts, and their folded forms in the index: of a version that was replaced and of one that was deleted before, too.
+    const words = ['Dale', 'dale', 'Married', 'married', 'St. Gallen', 'st. gallen', 'Gone', 'gone'].filter((word) =>
+      holds(file, word),
+    );
+    expect(words).toEqual(expect.arrayContaining(['Dale', 'Married', 'St. Gallen', 'Gone']));
+    const context = { store, caller: systemCaller(facts.project), reason: 'patient-request' } as const;
+    await removeMember(facts.members['Rex']!, context);
+    await eraseResource('Patient', 'gone', context);
+    await erasePatient('bob', context);
+    // The id of an erased resource stays.
+    const isId = (word: string): boolean => word === 'gone';
+    expect(words.filter((word) => !isId(word) && holds(file, word))).toEqual([]);
+    await store.close();
+    expect(words.filter((word) => !isId(word) && holds(file, word))).toEqual([]);
+  },
+);
 
 function holds(file: string, word: string): boolean {
   return ['', '-wal'].some((end) => existsSync(file + end) && readFileSync(file + end).includes(word));
 }
 
-test('every form of the tables before the present one has a fixture', () => {
+test('every form of the tables before the current one has a fixture', () => {
   // The schema version stands at byte 60 of a SQLite file. See https://sqlite.org/fileformat.html#user_version_number.
   const versions = SQLITE_FIXTURES.map(({ content }) => content.readUInt32BE(60));
   const older = Array.from({ length: SCHEMA_VERSION - 1 }, (_, index) => index + 1);

@@ -17,7 +17,7 @@ export function upgradeSuite<Content>(
   // Other processes made the hashes of the fixtures.
   beforeAll(useRealScrypt);
 
-  describe.each(fixtures)('what version $version wrote', ({ content, facts }) => {
+  describe.each(fixtures)('a database that version $version wrote', ({ content, facts }) => {
     let store: MigratedStore;
     let clinic: OldClinic;
     beforeAll(async () => {
@@ -43,6 +43,6 @@ export function upgradeSuite<Content>(
       expect(await ask(clinic)).toEqual(answer);
     });
 
-    test('is sound after having been written to', assertSound);
+    test('is sound after further writes', assertSound);
   });
 }
