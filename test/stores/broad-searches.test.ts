@@ -37,7 +37,7 @@ async function storeOf(resources: readonly AnyResource[], database = new Databas
   return results.map((result) => (result as unknown as { readonly resource: AnyResource }).resource);
 }
 
-describe('every way to a page gives the page', () => {
+describe('every way to a page gives the same page', () => {
   const WAYS = {
     'as the data say': {},
     collected: { looks: [1e9, Infinity] },
@@ -63,7 +63,7 @@ describe('every way to a page gives the page', () => {
   });
 });
 
-describe('a page costs its rows', () => {
+describe('a page costs only its rows', () => {
   const COUNT = 3_000;
   const database = new Database(':memory:');
   const statements = new Statements(database);
@@ -129,7 +129,7 @@ describe('a page costs its rows', () => {
     ]);
   });
 
-  test('a resource is looked up after the tests that need its key alone', () => {
+  test('a resource is looked up after the tests that need only its key', () => {
     const dialect = sqliteDialect(R4, createDictionaries(database, statements));
     const scope = rowScope({ project: PROJECT, dialect }, 'Observation');
     const key = by('date');
@@ -145,14 +145,14 @@ describe('a page costs its rows', () => {
     expect(searches).toEqual(['w', 'x', 'm']);
   });
 
-  test('of a deep cursor as of the first', () => {
+  test('and so does a deep cursor', () => {
     const place = { values: [Date.UTC(2020, 6, 1)], id: 'o' };
     expect(looked(ALL, [by('date')], place)).toBeLessThan(200);
     expect(looked(FINAL, [by('date')], place)).toBeLessThan(300);
   });
 });
 
-describe('what a search works out', () => {
+describe('the work of a search', () => {
   const database = new Database(':memory:');
   const store = new SqliteStore(database);
   const status: Criteria = { kind: 'match', parameter: 'status', test: { kind: 'token', code: 'final' } };
@@ -161,7 +161,7 @@ describe('what a search works out', () => {
     await storeOf(skewedResources(1_500, createRandom(3)), database);
   });
 
-  test('each count of a scan goes further than the last', async () => {
+  test('each count of a scan reads further than the last', async () => {
     const get = vi.spyOn(Statements.prototype, 'get');
     const sort = [{ parameter: 'value-quantity', descending: true }];
     await store.search({ project: PROJECT, type: 'Observation', criteria: status, sort, limit: 10 });
@@ -199,7 +199,7 @@ describe('what a search works out', () => {
     expect(indexed).toBe(2 * resources);
   });
 
-  test('values that no range holds are read in the order of their index, not under each resource', async () => {
+  test('values that no range contains are read in the order of their index, not per resource', async () => {
     Object.assign(TUNING, { looks: [1, Infinity], indirectFrom: 0, readPerScanned: 1e9, walkedPerScanned: 0 });
     const text = { kind: 'string', comparator: 'contains', text: 'o' } as const;
     const criteria: Criteria = { kind: 'match', parameter: 'value-string', test: text };
@@ -209,7 +209,7 @@ describe('what a search works out', () => {
   });
 
   test.each(['date', 'subject'])(
-    'all matches by %s are not sorted by the database, which looks at no clock',
+    'all matches by %s are not sorted by the database, which ignores the deadline',
     async (key) => {
       const all = vi.spyOn(Statements.prototype, 'all');
       const sort = [{ parameter: key, descending: false }];
@@ -221,7 +221,7 @@ describe('what a search works out', () => {
     },
   );
 
-  test('a scan without a row is the answer', async () => {
+  test('a scan without a row gives the answer', async () => {
     Object.assign(TUNING, { looks: [1, Infinity], indirectFrom: 0, readPerScanned: 1e9, walkedPerScanned: 0 });
     const text = { kind: 'string', comparator: 'contains', text: 'zzz' } as const;
     const criteria: Criteria = { kind: 'match', parameter: 'value-string', test: text };
@@ -233,7 +233,7 @@ describe('what a search works out', () => {
     expect(texts.filter((one) => !one.includes('FROM version'))).toEqual([]);
   });
 
-  test('a position with a value that no resource has comes after those that equal its other values', async () => {
+  test('a position with a value that no resource has comes after the resources that equal its other values', async () => {
     const memory = new MemoryStore();
     const { matches } = await store.search({ project: PROJECT, type: 'Observation', criteria: { kind: 'all' } });
     await memory.commit(matches.map(({ resource }) => put(resource)));
@@ -301,7 +301,7 @@ describe('a statement ends at the deadline of its call', () => {
     expect(looks()).toBeLessThan(12);
   });
 
-  test('which is that of the request, in GraphQL, where the error is that of the limit', async () => {
+  test('with the deadline of the request, in GraphQL, and the error of its limit', async () => {
     slowClock();
     const context = { store, caller: systemCaller(PROJECT), limits: { timeout: 6 } };
     const { errors } = await executeFhirGraphql('{ ObservationList(_sort: "subject", _count: 5) { id } }', context);

@@ -9,7 +9,7 @@ const fileNamed = temporaryFolder();
 
 describe(`stores of different models over one file, from seed ${SEED}`, () => {
   test.each(Array.from({ length: cases(60, 3) }, (_, n) => SEED + n))(
-    'answer right or not at all (%i)',
+    'give the right answer or none (%i)',
     async (seed) => {
       const file = fileNamed(`${seed}.db`);
       const opened: ReindexedStore[] = [];

@@ -11,7 +11,7 @@ const above: ValueTest = { kind: 'quantity', prefix: 'gt', low: 1, high: 1 };
 test.each([
   ['code-value-quantity', ['code', 'value-quantity']],
   ['component-code-value-quantity', ['component-code', 'component-value-quantity']],
-])('what has a value of %s has one of each of its parts', (parameter, [first, second]) => {
+])('a resource with a value of %s has a value of each of its parts', (parameter, [first, second]) => {
   const ways = waysOfComposite({ kind: 'composite', parameter, tests: [code, above] }, R4, 'Observation');
   expect(ways).toEqual([
     [
@@ -35,7 +35,7 @@ test.each<readonly [parameter: string, narrow: readonly (string | undefined)[] |
   expect([way && Array.from(way, (one) => one?.component), others]).toEqual([expected, []]);
 });
 
-test('a part whose own parameter has other values says nothing', async () => {
+test('a part with a parameter that has other values shows nothing', async () => {
   const model = await extendDefinitions(R4, {
     searchParameters: [
       {
@@ -58,7 +58,7 @@ test('a part whose own parameter has other values says nothing', async () => {
   expect(ways).toEqual([[undefined, undefined]]);
 });
 
-test('what has a value in one of several places has both parts there', () => {
+test('a resource with a value in one of several places has both parts there', () => {
   const criteria = { kind: 'composite', parameter: 'combo-code-value-quantity', tests: [code, above] } as const;
   const both = (first: string, second: string): object[] => [
     { kind: 'match', parameter: first, test: code },

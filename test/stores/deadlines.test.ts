@@ -200,7 +200,7 @@ describe('every call of an operation has its deadline', () => {
     expect(on.calls.filter(({ options }) => options?.deadline === undefined)).toEqual([]);
   });
 
-  test('without a limit there is none, and GraphQL has its own', async () => {
+  test('without a limit there is no deadline, and GraphQL has its own', async () => {
     const { calls, store, context } = await opened;
     calls.length = 0;
     await createRepository({ ...context, limits: undefined }).search('Patient');
@@ -212,7 +212,7 @@ describe('every call of an operation has its deadline', () => {
   });
 });
 
-describe('an operation whose deadline passes', () => {
+describe('an operation that exceeds its deadline', () => {
   const unknownOf = ({ details }: FhirError): unknown => details?.['unknown'];
 
   function endingAt(method: 'search' | 'commit', details: object = {}): ResourceStore {
@@ -231,7 +231,7 @@ describe('an operation whose deadline passes', () => {
     });
   });
 
-  test('tells whether its writes may have taken effect', async () => {
+  test('reports whether its writes can have taken effect', async () => {
     for (const unknown of [undefined, true]) {
       const store = endingAt('commit', unknown === undefined ? {} : { unknown });
       const context = { store, caller: serverCaller('clinic'), limits: { timeout: 600_000 } };
@@ -242,7 +242,7 @@ describe('an operation whose deadline passes', () => {
     }
   });
 
-  test('ends over a store that only knows signals', async () => {
+  test('ends over a store that supports only signals', async () => {
     const store: ResourceStore = Object.assign(new MemoryStore(), {
       search: (_: unknown, options: CallOptions) =>
         new Promise((_resolve, reject) => {
@@ -273,7 +273,7 @@ describe('an operation whose deadline passes', () => {
 });
 
 describe('a commit to SQLite', () => {
-  test('that passes its deadline writes nothing', async () => {
+  test('that exceeds its deadline writes nothing', async () => {
     stopClock();
     let passing = 6;
     // The clock of the store is asked when the transaction has begun.
@@ -298,7 +298,7 @@ describe('a commit to SQLite', () => {
     await store.close();
   });
 
-  test('waits for the lock of another process no longer than its deadline', async () => {
+  test('waits for the lock of another process until its deadline at most', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'fhirgraph-deadline-'));
     const store = new SqliteStore(join(folder, 'clinic.db'), { busyTimeout: 3_600_000 });
     const other = new Database(join(folder, 'clinic.db'));

@@ -16,7 +16,7 @@ describe('random searches over Synthea data', () => {
     ['SQLite', 100, () => new SqliteStore(':memory:')],
     // A search takes PGlite ten times as long, and the conformance kit asks it more of them over other data.
     ['PostgreSQL', 8, async () => new PostgresStore(await postgresPool())],
-  ])(`%s answers as the meaning of criteria demands (seed ${SEED})`, async (_, quick, createStore) => {
+  ])(`%s gives the same answers as the reference search (seed ${SEED})`, async (_, quick, createStore) => {
     const store = await createStore();
     const current = new Map<string, AnyResource>();
     const writes = syntheaResources(IS_WHOLE ? 3 : 1).map((resource) => put(resource));

@@ -20,7 +20,7 @@ test('many entries are marked in steps', () => {
   expect(steps).toBeGreaterThan((2 * ENTRIES.length) / 2_000);
 });
 
-test('each parameter has one smallest and one largest value, and codes are repeated once each', () => {
+test('each parameter has one smallest and one largest value, and repeated codes are there once', () => {
   const { marks } = markEntries(ENTRIES);
   const those = (parameter: string, bit: number): number[] =>
     [...marks.keys()].filter((n) => ENTRIES[n]!.parameter === parameter && (marks[n]! & bit) !== 0);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { changesOf, EVERY, REMAKE } from '../../src/stores/sql/index-changes.js';
 
-test('remaking rows leaves the values of resources inside complete', () => {
+test('rebuilding rows leaves the values of resources inside complete', () => {
   expect(changesOf({ [EVERY]: [REMAKE] }, 'Observation', ['Patient'])).toEqual([REMAKE]);
 });
 

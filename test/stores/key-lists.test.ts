@@ -4,7 +4,7 @@ import { KeySet } from '../../src/stores/sql/skip/key-set.js';
 import { createRandom } from '../../src/testing/random.js';
 import { SEED } from '../support/chance.js';
 
-test(`lists and sets have the keys that they are made of, ${SEED}`, () => {
+test(`lists and sets have exactly the keys that they were built from, ${SEED}`, () => {
   const random = createRandom(SEED);
   for (const size of [1, 31, 33, 200, 20_000, 3_000_000]) {
     for (const share of [0, 0.0001, 0.02, 0.5, 1]) {

@@ -23,7 +23,7 @@ class Numbers {
   }
 }
 
-test(`a shape that is known is that of its text (seed ${SEED})`, () => {
+test(`a cached shape equals the shape of its text (seed ${SEED})`, () => {
   const random = createRandom(SEED);
   const numbers = new Numbers();
   const known = new KnownShapes();
@@ -42,7 +42,7 @@ test(`a shape that is known is that of its text (seed ${SEED})`, () => {
   expect(numbers.asked).toBeLessThan(found);
 });
 
-test('another generation forgets the numbers', () => {
+test('another generation discards the numbers', () => {
   const known = new KnownShapes();
   const marked = markEntries([{ parameter: 'a', group: 0, value: { kind: 'token', code: 'x' } }]);
   expect(known.find(0, 1, marked, () => 5)).toBe(5);

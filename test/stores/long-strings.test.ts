@@ -13,7 +13,7 @@ const BEGINNING = 'é'.repeat(65_535);
 const NAMES = { a: `${BEGINNING}b inside`, b: `${BEGINNING}a beyond`, c: 'end' };
 const PATIENTS = Object.entries(NAMES).map(([id, family]) => resourceOf('Patient', id, { name: [{ family }] }));
 
-test('searches and sorts see 65,536 characters of a string in every store, and reads see all of it', async () => {
+test('searches and sorts use 65,536 characters of a string in every store, and reads return all of it', async () => {
   for (const store of [new MemoryStore(), new SqliteStore(':memory:'), new PostgresStore(await postgresPool())]) {
     await putAll(store, ...PATIENTS);
     const find = (comparator: StringTest['comparator'], text: string): Promise<readonly unknown[]> =>
@@ -32,7 +32,7 @@ test('searches and sorts see 65,536 characters of a string in every store, and r
   }
 });
 
-test('indexes have 65,536 characters of a string, and none that is cut in two', () => {
+test('indexes have 65,536 characters of a string, and no character is split', () => {
   const textOf = (family: string): unknown => {
     const entries = indexEntries(R4, resourceOf('Patient', 'a', { name: [{ family }] }));
     return entries.find(({ parameter }) => parameter === 'family')!.value;

@@ -50,7 +50,7 @@ function closing(store: SqliteStore): SqliteStore {
   return store;
 }
 
-test.each(STORES)('%s parses long texts in turns with other work, wherever it reads them', async (_, open) => {
+test.each(STORES)('%s parses long texts in turns with other work, in every read', async (_, open) => {
   const store = await open();
   const ids = Array.from({ length: 8 }, (_, n) => `p${n}`);
   const name = Array.from({ length: 20 }, (_, n) => ({ family: `Family ${n}`, given: ['Ann', 'Bea'] }));
@@ -97,7 +97,7 @@ test('a read of SQLite reads a long text once', async () => {
   vi.restoreAllMocks();
 });
 
-test('a history of SQLite reads one long text after the other, and short ones together', async () => {
+test('a history of SQLite reads long texts one by one, and short texts together', async () => {
   const store = closing(new SqliteStore(fileNamed(`${files++}.db`)));
   const key = keyOf('Patient', 'a');
   const versions = ['short', 'x'.repeat(200), 'other', 'y'.repeat(300), 'z'.repeat(150)];
@@ -128,7 +128,7 @@ test('a history of SQLite reads one long text after the other, and short ones to
   Object.assign(PARSED_PARTS, { long: 100 });
 });
 
-test('the checksum of a long text is made in steps', () => {
+test('the checksum of a long text is computed in steps', () => {
   const text = `${'a'.repeat(99)}\u{1F600}${'é'.repeat(98)}\u{1F600}${'b'.repeat(150)}\ud800`;
   const steps = summing(7, 2, 1_700_000_000_000, text);
   let count = 0;
@@ -138,7 +138,7 @@ test('the checksum of a long text is made in steps', () => {
   expect(count).toBe(4);
 });
 
-test('a text that is read twice gives two objects', async () => {
+test('two reads of a text return two objects', async () => {
   const text = JSON.stringify({ resourceType: 'Patient', id: 'p'.repeat(200) });
   const [one, other] = await whenParsed(() => [parseShortText(text), parseShortText(text)]);
   expect(one).toStrictEqual(other);

@@ -21,7 +21,7 @@ describe('over node:sqlite', () => {
     effort: KIT_EFFORT,
   });
 
-  test(`random searches find what criteria mean (seed ${SEED})`, async () => {
+  test(`random searches equal the reference search (seed ${SEED})`, async () => {
     const store = new SqliteStore(new DatabaseSync(':memory:'));
     const current = new Map<string, AnyResource>();
     for (const result of await store.commit(syntheaResources(1).map((resource) => put(resource)))) {
@@ -31,7 +31,7 @@ describe('over node:sqlite', () => {
     expect((await store.verify()).problems).toEqual([]);
   });
 
-  test('a file is the same to both drivers', async () => {
+  test('both drivers can open the same file', async () => {
     const file = fileNamed('both.db');
     const database = new DatabaseSync(file);
     const store = new SqliteStore(database);
@@ -46,7 +46,7 @@ describe('over node:sqlite', () => {
     await other.close();
   });
 
-  test('faults of SQLite have the codes that they have with better-sqlite3', async () => {
+  test('errors of SQLite have the same codes as with better-sqlite3', async () => {
     const file = fileNamed('locked.db');
     const [first, second] = [new DatabaseSync(file), new DatabaseSync(file)];
     const store = new SqliteStore(first, { busyTimeout: 0 });
@@ -59,7 +59,7 @@ describe('over node:sqlite', () => {
     second.close();
   });
 
-  test('a version of Node.js without rows as arrays is named as the reason', () => {
+  test('the error for a version of Node.js without rows as arrays names the reason', () => {
     const database = new DatabaseSync(':memory:');
     const old: NodeSqliteDatabase = {
       isOpen: true,

@@ -11,7 +11,7 @@ import { createRandom } from '../../src/testing/random.js';
 import { randomResources } from '../../src/testing/random-resources.js';
 import { cases, SEED } from '../support/chance.js';
 
-test(`index entries arrive in a thread as they were sent (seed ${SEED})`, () => {
+test(`index entries arrive in a thread unchanged (seed ${SEED})`, () => {
   const random = createRandom(SEED);
   for (let left = cases(20, 2); left > 0; left--) {
     assertArrive(randomResources(random).map((resource) => indexEntries(R4, resource)));
@@ -35,7 +35,7 @@ test('values of each kind arrive', () => {
   assertArrive([[], values.map((value, group) => ({ parameter: `p${group % 3}`, group, value })), []]);
 });
 
-test('a resource whose entries the thread makes has its place among the others', () => {
+test('a resource with entries that the thread computes has its position among the others', () => {
   const packer = new EntryPacker();
   const marked = markEntries(indexEntries(R4, { resourceType: 'Patient', ...{ active: true } }));
   packer.add(marked);
@@ -46,7 +46,7 @@ test('a resource whose entries the thread makes has its place among the others',
 });
 
 /** Values that are absent may arrive as undefined, and texts of tokens stay behind. */
-test('long texts make a resource a thread’s, however deep they are and however many share their length', () => {
+test('the thread computes the entries of a resource with long texts, at any depth and with any number of equal texts', () => {
   const putOf = (names: number, length: number): Write => {
     const name = Array.from({ length: names }, (_, n) => ({ family: `${n}`.padEnd(length, 'x') }));
     const resource = { resourceType: 'Patient', id: 'a', name };

@@ -7,7 +7,7 @@ import { cases, SEED } from '../support/chance.js';
 
 const PREFIXES: readonly Prefix[] = ['eq', 'ne', 'gt', 'lt', 'ge', 'le', 'sa', 'eb', 'ap', 'po'];
 
-test('what is known of all intervals from a start holds for each of them', () => {
+test('the result for all intervals from a start applies to each of them', () => {
   const random = createRandom(SEED);
   const counts = { surely: 0, never: 0 };
   for (let round = 0; round < cases(4_000); round++) {
@@ -34,7 +34,7 @@ test('what is known of all intervals from a start holds for each of them', () =>
   expect(Math.min(counts.surely, counts.never)).toBeGreaterThan(200);
 });
 
-test('what is known of short intervals holds for each of them, and others fail by their end', () => {
+test('the result for short intervals applies to each of them, and others fail by their end', () => {
   const random = createRandom(SEED);
   let known = 0;
   for (let round = 0; round < cases(4_000); round++) {

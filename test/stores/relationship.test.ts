@@ -66,7 +66,7 @@ describe.each<[string, () => ResourceStore | Promise<ResourceStore>]>([
   });
 });
 
-describe('rows made with the components as R4 has them', () => {
+describe('rows built with the components of R4', () => {
   const before = modelWith('DocumentReference', {
     relationship: {
       components: [
@@ -88,7 +88,7 @@ describe('rows made with the components as R4 has them', () => {
     return (model) => new PostgresStore(pglitePool(database), { reindex: 'manual', ...(model && { model }) });
   }
 
-  test.each(['SQLite', 'PostgreSQL'])('are made again, and no others, on %s', async (name) => {
+  test.each(['SQLite', 'PostgreSQL'])('are rebuilt, and no others, on %s', async (name) => {
     const open = await openDatabase(name);
     const earlier = open(before);
     await putAll(earlier, ...DOCUMENTS);

@@ -9,7 +9,7 @@ const TOO_LARGE = {
   details: { max: MAX_RESOURCE_BYTES },
 };
 
-test('the longest line of NDJSON can be stored; what has more bytes is refused as that', () => {
+test('the longest line of NDJSON can be stored, and a larger one is refused with that reason', () => {
   const empty = { resourceType: 'Binary', id: 'x', data: '' };
   const data = 'A'.repeat(MAX_RESOURCE_BYTES - JSON.stringify(empty).length);
   const largest = withVersion({ ...empty, data } as AnyResource, '1', new Date(0).toISOString());
@@ -19,7 +19,7 @@ test('the longest line of NDJSON can be stored; what has more bytes is refused a
   expect(() => jsonText(tooLarge)).toThrow(expect.objectContaining(TOO_LARGE));
 });
 
-test('what is longer than any string of JavaScript is refused as that, not as nested too deeply', () => {
+test('a resource longer than any string of JavaScript is refused with that reason, not as nested too deeply', () => {
   const toJSON = (): never => {
     throw new RangeError('Invalid string length');
   };

@@ -12,7 +12,7 @@ test.each([0, 1, 2, 4_095, 4_096, 4_097, 8_192, 20_001])('%i items are in the or
   expect(sortInTime(items, compare, UNTIL_ENDED)).toEqual(items.toSorted(compare));
 });
 
-test('a sort looks at the clock for every few thousand items of every merge', () => {
+test('a sort checks the clock once per few thousand items of every merge', () => {
   let looks = 0;
   const guard = { check: () => void looks++ } as unknown as Guard;
   sortInTime(

@@ -16,7 +16,7 @@ test('a call that has ended leaves no listener on the signal of its caller', asy
 });
 
 test.each(['before the call', 'during the call'])(
-  'a signal that fires %s ends the work, and is no deadline',
+  'a signal that fires %s ends the work, and is not a deadline',
   async (when) => {
     const controller = new AbortController();
     if (when === 'before the call') controller.abort();
@@ -30,7 +30,7 @@ test.each(['before the call', 'during the call'])(
   },
 );
 
-test('a deadline stays one where the signal fires before the work has ended', async () => {
+test('a deadline is still a deadline if the signal fires before the work has ended', async () => {
   const clock = stopClock();
   const controller = new AbortController();
   const call = untilDeadline({ signal: controller.signal, deadline: performance.now() + 5 }, async (bounded) => {

@@ -30,7 +30,7 @@ function held(fitting: () => (call: string) => boolean = () => () => true) {
   return { groups, names, end };
 }
 
-test('two calls run by themselves, and what comes meanwhile as one', async () => {
+test('two calls run on their own, and later calls run as one group', async () => {
   const { groups, names, end } = held();
   const calls = ['a', 'b', 'c', 'd', 'e'].map((one) => groups.run(one, undefined));
   expect(names()).toEqual(['a', 'b']);
@@ -59,7 +59,7 @@ test('calls that do not fit wait for the next group, in their order', async () =
   expect(await Promise.all(calls)).toEqual(['A', 'B', 'C', 'C', 'D']);
 });
 
-test('if a group fails, each of its calls runs by itself', async () => {
+test('if a group fails, each of its calls runs on its own', async () => {
   const { groups, names, end } = held();
   const calls = ['a', 'b', 'c', 'd'].map((one) => groups.run(one, undefined));
   const outcomes = Promise.allSettled(calls);
@@ -74,7 +74,7 @@ test('if a group fails, each of its calls runs by itself', async () => {
   ).toEqual(['A', 'B', 'conflict of c', 'D']);
 });
 
-test('if nobody knows what became of a group, nobody knows it of its calls', async () => {
+test('if the result of a group is unknown, so is that of its calls', async () => {
   const { groups, names, end } = held();
   const calls = ['a', 'b', 'c', 'd'].map((one) => groups.run(one, undefined));
   const outcomes = Promise.allSettled(calls);
@@ -107,7 +107,7 @@ test('a call that ends while it waits never runs; while its group runs its outco
   ]);
 });
 
-test('calls that do not end hold up no others', async () => {
+test('calls that never end do not block others', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   try {
     const { groups, names, end } = held();

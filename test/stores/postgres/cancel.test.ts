@@ -14,7 +14,7 @@ const NEXT = sql`SELECT next`;
 /** What deadlines are measured by. */
 const FAKE: Parameters<typeof vi.useFakeTimers>[0] = { toFake: ['setTimeout', 'performance'] };
 
-describe('a statement that its signal ends', () => {
+describe('a statement with an aborted signal', () => {
   let server: WireServer;
   let pool: pg.Pool;
   let controller: AbortController;
@@ -34,7 +34,7 @@ describe('a statement that its signal ends', () => {
   };
   const runSlow = (connections: Connections): Promise<readonly Row[]> => connections.run(SLOW, controller.signal);
 
-  test('is cancelled by its own connection, while the pool has no other', async () => {
+  test('is cancelled over a connection of its own, if the pool has no other', async () => {
     const connections = open(2);
     const calls = [runSlow(connections), runSlow(connections)];
     await server.saw('1: SELECT slow');
@@ -63,7 +63,7 @@ describe('a statement that its signal ends', () => {
     await expect(untilDeadline({ deadline }, () => Promise.reject(new Error('too late')))).rejects.toEqual(failure);
   });
 
-  test('keeps its connection until the cancel request is carried out, so that it cannot hit the next statement', async () => {
+  test('keeps its connection until the cancel request is complete, so that it cannot cancel the next statement', async () => {
     const connections = open(1);
     const request = Promise.withResolvers<() => void>();
     server.onCancel = ({ close }) => request.resolve(close);
@@ -83,7 +83,7 @@ describe('a statement that its signal ends', () => {
     expect(await codesOf([call])).toEqual(['done']);
   });
 
-  test('that no cancel request ends loses its connection, and the next gets a new one', async () => {
+  test('that no cancel request ends loses its connection, and the next statement gets a new connection', async () => {
     const connections = open(1, 30);
     server.onCancel = ({ close }) => close();
     const call = runSlow(connections);
@@ -97,7 +97,7 @@ describe('a statement that its signal ends', () => {
     expect(pool.totalCount).toBe(1);
   });
 
-  test('whose cancel request is never carried out loses its connection, also when the statement has ended', async () => {
+  test('with a cancel request that never completes loses its connection, even if the statement has ended', async () => {
     const connections = open(1);
     server.onCancel = () => undefined;
     vi.useFakeTimers(FAKE);
@@ -115,7 +115,7 @@ describe('a statement that its signal ends', () => {
     expect(server.events).toContain('2: SELECT next');
   });
 
-  test('is cancelled again where the request overtook it', async () => {
+  test('is cancelled again if the request overtook it', async () => {
     const connections = open(1);
     let requests = 0;
     server.onCancel = ({ obey, close }) => {
@@ -130,7 +130,7 @@ describe('a statement that its signal ends', () => {
     expect(server.events.slice(2)).toEqual(['cancel 1', 'cancel 1', 'cancel 1', '1: SELECT next']);
   });
 
-  test('loses its connection where the driver cannot cancel', async () => {
+  test('loses its connection if the driver cannot cancel', async () => {
     const connections = open(1, 30, (one) => ({ connect: () => one.connect() }));
     const call = runSlow(connections);
     await server.saw('1: SELECT slow');
@@ -141,7 +141,7 @@ describe('a statement that its signal ends', () => {
     expect(server.events).not.toContain('cancel 1');
   });
 
-  test('is not sent any more when the signal fired while its call waited for a connection', async () => {
+  test('is not sent any more if the signal fired while its call waited for a connection', async () => {
     const connections = open(1);
     const first = connections.run(SLOW);
     await server.saw('1: SELECT slow');
@@ -156,7 +156,7 @@ describe('a statement that its signal ends', () => {
     expect(server.events).toEqual(['start 1', '1: SELECT slow', '1: SELECT next']);
   });
 
-  test('does not end the process where its connection is lost as soon as it is made', async () => {
+  test('does not end the process if its connection is lost as soon as it is opened', async () => {
     const connections = open(1);
     server.endsNew = true;
     expect(await faultsOf([connections.run(NEXT), connections.use((one) => one.write(NEXT))])).toEqual([
@@ -172,14 +172,14 @@ describe('a statement that its signal ends', () => {
     const SLOW_WRITE = sql`INSERT slow`;
     const write = (connection: Connection): Promise<unknown> => connection.write(SLOW_WRITE);
 
-    test('has written nothing where the server says that it was cancelled', async () => {
+    test('has written nothing if the server reports that it was cancelled', async () => {
       const call = open(1).use(write, controller.signal);
       await server.saw('1: INSERT slow');
       controller.abort();
       expect(await faultsOf([call])).toEqual([['aborted', undefined]]);
     });
 
-    test('is in doubt where it does not end', async () => {
+    test('is in doubt if it does not end', async () => {
       server.onCancel = ({ close }) => close();
       const call = open(1, 30).use(write, controller.signal);
       await server.saw('1: INSERT slow');
@@ -187,7 +187,7 @@ describe('a statement that its signal ends', () => {
       expect(await faultsOf([call])).toEqual([['aborted', true]]);
     });
 
-    test('is in doubt where its connection is lost, with and without a signal', async () => {
+    test('is in doubt if its connection is lost, with and without a signal', async () => {
       const connections = open(2);
       const calls = [connections.use(write, controller.signal), connections.use(write)];
       await server.saw('1: INSERT slow');
@@ -200,7 +200,7 @@ describe('a statement that its signal ends', () => {
       ]);
     });
 
-    test('is in doubt where the cancel request ended only the wait for the standbys', async () => {
+    test('is in doubt if the cancel request ended only the wait for the standbys', async () => {
       server.onCancel = ({ processID, close }) => {
         server.warn(processID);
         server.answer(processID);
@@ -212,7 +212,7 @@ describe('a statement that its signal ends', () => {
       expect(await faultsOf([call])).toEqual([['aborted', true]]);
     });
 
-    test('has written what it has written when the signal came too late', async () => {
+    test('has written its data if the signal came too late', async () => {
       server.onCancel = ({ processID, close }) => {
         server.answer(processID);
         close();
@@ -278,7 +278,7 @@ describe('a statement that its signal ends', () => {
       expect(error.outcome.issue[0]!.details!.coding).toEqual([{ system: 'urn:fhirgraph:write', code: 'unknown' }]);
     });
 
-    test('is not sent over a connection that is lost already, so it has written nothing', async () => {
+    test('is not sent over a connection that is already lost, so it has written nothing', async () => {
       const connections = open(1);
       const connected = once(pool, 'connect') as Promise<pg.PoolClient[]>;
       const call = connections.use(async (connection) => {

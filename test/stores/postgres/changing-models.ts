@@ -8,7 +8,7 @@ import { bareDatabase } from './pool.js';
 
 // `npm test` changes the models of SQLite files, which share the plan of the work.
 test.runIf(IS_LONG).each(Array.from({ length: cases(20, 1) }, (_, n) => SEED + n))(
-  'stores of different models over one database answer right or not at all (from seed %i)',
+  'stores of different models over one database give the right answer or none (from seed %i)',
   async (seed) => {
     const pool = pglitePool(await bareDatabase());
     const opened: PostgresStore[] = [];

@@ -40,7 +40,7 @@ function observation(index: number, content: object): AnyResource {
 
 const coded = (...codes: readonly string[]): object => ({ coding: codes.map((code) => ({ code })) });
 
-test(`composites find what a memory store finds, also in layers and after writes, seed ${SEED}`, async () => {
+test(`composites find the same as a memory store, also in layers and after writes, seed ${SEED}`, async () => {
   const random = createRandom(SEED);
   const [pool, memory] = [await postgresPool(), new MemoryStore()];
   const store = new PostgresStore(pool);
@@ -130,7 +130,7 @@ test('values of another type count neither as matches nor as values to test', as
   expect(statements.filter((text) => /\btoken\b/.test(text))).toEqual([]);
 });
 
-test('a count of a mixture with the opposite of a composite tests what may be a match of the composite', async () => {
+test('a count of a combination with the negation of a composite tests the possible matches of the composite', async () => {
   const resources = Array.from({ length: 400 }, (_, index) =>
     observation(index, {
       code: coded(index % 2 === 0 ? 'a' : 'b'),
@@ -146,7 +146,7 @@ test('a count of a mixture with the opposite of a composite tests what may be a 
   expect(tests[0]).toContain('fhirgraph_skip_key');
 });
 
-test('a composite of components is counted by the resources in sets, however many, as none of its scans reads fewer', async () => {
+test('a composite of components is counted by the resources in sets, for any number of them, because no scan reads fewer', async () => {
   const resources = Array.from({ length: 400 }, (_, index) =>
     observation(index, {
       code: coded(index % 20 === 0 ? 'a' : 'b'),

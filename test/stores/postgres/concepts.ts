@@ -6,7 +6,7 @@ import { addLargeSet, CONCEPT_SEARCHES, fill, idsOf } from '../../terminology/co
 import { SETS } from '../../terminology/resources.js';
 import { postgresPool } from './pool.js';
 
-test('value sets and hierarchies of codes find what they find in other stores', async () => {
+test('value sets and hierarchies of codes find the same as in other stores', async () => {
   const store = withTerminology(new PostgresStore(await postgresPool()), projectTerminology());
   await fill(store);
   for (const [type, query, expected] of CONCEPT_SEARCHES) {

@@ -66,7 +66,7 @@ describe('texts in COPY and in literals', () => {
     ],
   ];
 
-  test(`arrive as bound values do, seed ${SEED}`, async () => {
+  test(`arrive like bound values, seed ${SEED}`, async () => {
     const random = createRandom(SEED);
     const pick = (): string => PIECES[Math.floor(random() * PIECES.length)]!;
     const text = (): SqlValue => (random() < 0.05 ? null : Array.from({ length: random() * 6 }, pick).join(''));
@@ -95,7 +95,7 @@ describe('texts in COPY and in literals', () => {
     client.release();
   });
 
-  test('come in pieces of whole lines', () => {
+  test('are sent in pieces of whole lines', () => {
     const rows = Array.from({ length: 1_000 }, (_, n) => [n, 'x'.repeat(500)]);
     const pieces = [...copyText('p', rows)];
     expect(pieces.length).toBe(8);
@@ -135,7 +135,7 @@ async function rowsOf(database: PGlite, table: string): Promise<readonly unknown
 }
 
 describe('commits by COPY and by arrays', () => {
-  test.each(Array.from({ length: cases(20, 1) }, (_, n) => SEED + n))('write the same, seed %i', async (seed) => {
+  test.each(Array.from({ length: cases(20, 1) }, (_, n) => SEED + n))('write the same rows, seed %i', async (seed) => {
     const random = createRandom(seed);
     const below = (n: number): number => Math.floor(random() * n);
     const pool = randomResources(random).slice(0, 60);
@@ -224,7 +224,7 @@ describe('commits by COPY and by arrays', () => {
     await store.close();
   });
 
-  test('one of them that fails leaves nothing behind', async () => {
+  test('have no effect if one of them fails', async () => {
     COPY.fromRows = 1;
     const store = new PostgresStore(pglitePool(await newDatabase()), { attempts: 2 });
     await store.commit([put(resourceOf('Patient', 'a'), { unique: ['u'] })]);
@@ -300,7 +300,7 @@ describe('a script over the protocol of pg', () => {
     expect(sent.slice(1)).toEqual(['1\n']);
   });
 
-  test('fails where rows cannot be made, and the server hears of it', async () => {
+  test('fails if rows cannot be created, and reports that to the server', async () => {
     const { client, sent, started, connection } = clientOf();
     const rows = (function* () {
       yield '1\n';
@@ -312,7 +312,7 @@ describe('a script over the protocol of pg', () => {
     expect(sent.slice(1)).toEqual(['1\n', 'fail: The rows could not be made']);
   });
 
-  test('is not for clients without COPY, or in pipeline mode', () => {
+  test('is not used for clients without COPY, or in pipeline mode', () => {
     expect(scriptOf(clientOf({ pipeline: true }).client)).toBeUndefined();
     expect(scriptOf(clientOf({ connection: {} }).client)).toBeUndefined();
     expect(scriptOf(clientOf({ connection: undefined }).client)).toBeUndefined();

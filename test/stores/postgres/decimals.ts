@@ -5,7 +5,7 @@ import { bringAll, caller, samples, WAYS_OUT } from '../../repository/decimal-wa
 import { SEED } from '../../support/chance.js';
 import { postgresPool } from './pool.js';
 
-test('decimals come through PostgreSQL as they were written', async () => {
+test('decimals keep their text in PostgreSQL', async () => {
   const store = new PostgresStore(await postgresPool());
   const context = { store, caller };
   const [sample] = fc.sample(samples, { seed: SEED, numRuns: 1 });

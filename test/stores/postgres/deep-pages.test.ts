@@ -51,7 +51,7 @@ const WAYS = [
 ] as const;
 
 test.each(someOf(WAYS, 1))(
-  'a page has the same matches, with those before it %s, also after writes',
+  'a page has the same matches if those before it are %s, also after writes',
   async (_, tuning) => {
     const random = createRandom(SEED);
     const pool = await postgresPool();
@@ -89,7 +89,7 @@ test.each(someOf(WAYS, 1))(
   },
 );
 
-test('what comes before a page is not read', async () => {
+test('resources before a page are not read', async () => {
   const read = { characters: 0 };
   const pool = await postgresPool();
   const store = new PostgresStore(weighing(pool, read));

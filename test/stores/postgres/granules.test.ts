@@ -46,7 +46,7 @@ const SORTS = [
 ];
 
 test.each(someOf([30, 0], 1))(
-  `pages of granules that are read whole are those of a memory store, ${SEED}, after %i writes`,
+  `pages of granules that are read whole equal those of a memory store, ${SEED}, after %i writes`,
   async (writes) => {
     const random = createRandom(SEED);
     const pool = await postgresPool();
@@ -115,7 +115,7 @@ test('many resources of a granule are read in their order, and no others are loo
 });
 
 test.each(someOf([false, true], 1))(
-  'a parameter that no resource has a value of is an order, descending: %s',
+  'a parameter without values is a valid order, descending: %s',
   async (descending) => {
     const pool = await postgresPool();
     const texts: string[] = [];

@@ -33,7 +33,7 @@ test('a create is one statement, and ten at a time are three', async () => {
   expect(seen.map((changes) => changes.map(({ key }) => key.id)).sort()).toEqual(ids.map((id) => [id]));
 });
 
-test('a create whose id is taken is refused, deleted ids are taken again', async () => {
+test('a create with an id in use is refused, and deleted ids can be used again', async () => {
   const { store } = await newStore();
   await store.commit([create('a'), create('b')]);
   await store.commit([{ kind: 'delete', key: keyOf('Patient', 'b') }]);
@@ -41,7 +41,7 @@ test('a create whose id is taken is refused, deleted ids are taken again', async
   expect(await store.commit([create('b')])).toMatchObject([{ created: true, versionId: '3' }]);
 });
 
-test('reads of one moment share a statement', async () => {
+test('concurrent reads share a statement', async () => {
   const { store, sent } = await newStore();
   const ids = Array.from({ length: 10 }, (_, number) => `p${number}`);
   await store.commit(ids.map((id) => put(resourceOf('Patient', id))));
@@ -64,7 +64,7 @@ function randomCommit(random: () => number): readonly Write[] {
   });
 }
 
-test(`commits of one moment leave what some order of them leaves (seed ${SEED})`, async () => {
+test(`concurrent commits leave the state of some order of them (seed ${SEED})`, async () => {
   const random = createRandom(SEED);
   const { store } = await newStore();
   /** The number of versions of each resource. */

@@ -15,7 +15,7 @@ test('no two search parameters share a key', () => {
   expect(new Set(names.map(([type, code]) => parameterKey(type, code))).size).toBe(names.length);
 });
 
-test('keys stay what they are: databases hold them', () => {
+test('keys never change, because databases contain them', () => {
   expect(projectKey('clinic')).toBe('bbfeb74a4b4216dfd0f7b10edf5743e6');
   expect(resourceKey('clinic', 'Patient', 'a')).toBe('2e6d4861ea638d2bc8a4dcc981ba108f');
   expect(parameterKey('Patient', 'family')).toBe(221827030475947);
@@ -31,7 +31,7 @@ test('a resource has another key in another project, type or id', () => {
   expect(new Set(keys).size).toBe(4);
 });
 
-test('texts of arrays mean what they hold', () => {
+test('array literals contain exactly their texts', () => {
   expect(arrayText([])).toBe('{}');
   expect(arrayText([1, null, -2.5, 1e300])).toBe('{1,NULL,-2.5,1e+300}');
   expect(arrayText(['a', 'NULL', '', 'a"b\\c', '{},', ' '])).toBe(String.raw`{"a","NULL","","a\"b\\c","{},"," "}`);

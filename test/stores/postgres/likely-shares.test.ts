@@ -100,7 +100,7 @@ describe('once a search has read the skip index', () => {
     return () => store.close();
   });
 
-  test('no look is spent on conditions that many meet', async () => {
+  test('conditions that many resources meet cost no count', async () => {
     const first = await ids(match('status', 'corrected'));
     expect(looks()).toBe(1);
     expect(await ids(match('status', 'corrected'))).toEqual(first);
@@ -113,7 +113,7 @@ describe('once a search has read the skip index', () => {
     expect(looks()).toBe(0);
   });
 
-  test('no walk is begun that would hardly fill the page', async () => {
+  test('no walk begins that would hardly fill the page', async () => {
     const first = await ids(not(above(100)), 10);
     expect(walks()).toBeGreaterThan(0);
     expect(await ids(not(above(100)), 10)).toEqual(first);
@@ -125,7 +125,7 @@ describe('once a search has read the skip index', () => {
     expect(walks()).toBe(1);
   });
 
-  test('a walk in vain is not repeated by searches that differ in values alone, but for one now and then', async () => {
+  test('a walk in vain is not repeated by searches that differ only in values, except from time to time', async () => {
     TUNING.walkedAgain = 6;
     // The latest ones are high.
     const first = await ids(not(above(50)), 2);

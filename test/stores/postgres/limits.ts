@@ -11,7 +11,7 @@ import { idsOf, keyOf, put, putAll, queryOf, resourceOf } from '../../../src/tes
 import { expectFewResources } from '../most-resources.js';
 import { bareDatabase, postgresPool } from './pool.js';
 
-test('a Pool of pg fits', () => {
+test('a Pool of pg is accepted', () => {
   expectTypeOf<Pool>().toExtend<PostgresPool>();
 });
 
@@ -41,7 +41,7 @@ test('statements of a commit are not compiled, and other statements of the conne
   expect([before, await connections.run(jit)]).toEqual(['on', [['on']]]);
 });
 
-test('a call waits for a connection no longer than it is told to, and later ones are not lost', async () => {
+test('a call waits for a connection at most for its limit, and later calls are not lost', async () => {
   const pool = await postgresPool();
   const store = new PostgresStore(pool, { connectionWait: 30 });
   await putAll(store, resourceOf('Patient', 'a'));
@@ -83,7 +83,7 @@ test('a signal ends a call that waits for a connection', async () => {
   expect(await idsOf(store, queryOf('Patient'))).toEqual(['a']);
 });
 
-test('texts longer than an index entry are found whole, by their beginning and by nothing else', async () => {
+test('texts longer than an index entry are found whole, by their beginning and by no other text', async () => {
   const store = new PostgresStore(await postgresPool());
   const long = 'ä'.repeat(4_000);
   await putAll(
@@ -108,7 +108,7 @@ test('texts longer than an index entry are found whole, by their beginning and b
   expect(await found({ kind: 'token', system: `${long}b` }, 'identifier')).toEqual(['p1']);
 });
 
-test('U+0000 comes before every other character, as it does elsewhere', async () => {
+test('U+0000 comes before every other character, like elsewhere', async () => {
   const store = new PostgresStore(await postgresPool());
   const families = ['b', 'a\0z', 'a', 'a\tz'];
   await store.commit(families.map((family, index) => put(resourceOf('Patient', `p${index}`, { name: [{ family }] }))));
@@ -116,7 +116,7 @@ test('U+0000 comes before every other character, as it does elsewhere', async ()
   expect(await idsOf(store, { ...queryOf('Patient'), sort })).toEqual(['p2', 'p1', 'p3', 'p0']);
 });
 
-test('U+0000, which PostgreSQL cannot hold, is kept in resources and stands for what is not text elsewhere', async () => {
+test('U+0000, which PostgreSQL cannot store, is kept in resources and replaced elsewhere', async () => {
   const store = new PostgresStore(await postgresPool());
   await store.commit([put(resourceOf('Patient', 'a', { name: [{ family: 'x\0y' }] }), { unique: ['k\0'] })]);
   const [read] = await store.read([keyOf('Patient', 'a')]);
@@ -125,7 +125,7 @@ test('U+0000, which PostgreSQL cannot hold, is kept in resources and stands for 
   expect(await idsOf(store, queryOf('Patient', { kind: 'match', parameter: 'family', test }))).toEqual(['a']);
 });
 
-test('two stores may prepare one database; one that a newer version wrote is refused', async () => {
+test('two stores can prepare one database; a database that a newer version wrote is refused', async () => {
   const database = await bareDatabase();
   const stores = [new PostgresStore(pglitePool(database)), new PostgresStore(pglitePool(database))];
   // One connection is shared, so the stores take turns.
@@ -138,7 +138,7 @@ test('two stores may prepare one database; one that a newer version wrote is ref
   });
 });
 
-test('tables of another application are left alone', async () => {
+test('tables of another application are not touched', async () => {
   const database = await bareDatabase();
   await database.exec('CREATE TABLE token (secret text)');
   await expect(new PostgresStore(pglitePool(database)).read([])).rejects.toMatchObject({ code: 'conflict' });
@@ -147,7 +147,7 @@ test('tables of another application are left alone', async () => {
   await bareDatabase();
 });
 
-test('a position that does not fit the sort is the mistake of the caller', async () => {
+test('a position that does not fit the sort is an error of the caller', async () => {
   const store = new PostgresStore(await postgresPool());
   const query = queryOf('Patient', undefined, {
     sort: [{ parameter: 'birthdate', descending: false }],
@@ -156,7 +156,7 @@ test('a position that does not fit the sort is the mistake of the caller', async
   await expect(store.search(query)).rejects.toMatchObject({ code: 'invalid' });
 });
 
-test('a connection of PGlite that is given up in a transaction is rolled back before the next one has it', async () => {
+test('a connection of PGlite that is abandoned in a transaction is rolled back before the next caller has it', async () => {
   const database = await bareDatabase();
   const pool = pglitePool(database);
   const first = await pool.connect();
@@ -174,11 +174,11 @@ test('a connection of PGlite that is given up in a transaction is rolled back be
   await bareDatabase();
 });
 
-test('a search by reference that finds more than it may return is refused', async () => {
+test('a search by reference that finds more than maxResources is refused', async () => {
   await expectFewResources(new PostgresStore(await postgresPool()));
 });
 
-test('a large commit is made ready in turns, and its signal ends it there', async () => {
+test('a large commit is prepared in turns, and its signal ends it there', async () => {
   const pool = await postgresPool();
   let connections = 0;
   const store = new PostgresStore({
@@ -200,7 +200,7 @@ test('a large commit is made ready in turns, and its signal ends it there', asyn
   expect(await idsOf(store, queryOf('Patient'))).toEqual(['a']);
 });
 
-test('what a read has just not found is written without another look, and looked up if it is there by then', async () => {
+test('a resource that a read has just not found is written without another look-up, and looked up if it exists by then', async () => {
   const database = await bareDatabase();
   const looks: string[] = [];
   const store = new PostgresStore(

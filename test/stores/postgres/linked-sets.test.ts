@@ -59,7 +59,7 @@ interface IndexedStore {
   readonly reference: ReferenceSearch;
 }
 
-describe('conditions on other resources are found by skip indexes', () => {
+describe('skip indexes find conditions on other resources', () => {
   const ways: readonly (readonly [string, Partial<typeof TUNING>, readonly string[], number])[] = [
     ['of all types, part by part', { fewTogether: -1, firstBatch: 0, maxBatch: 1 }, LINKED, 256],
     ['of all types, sorted at once', { fewTogether: Infinity }, LINKED, 0],
@@ -73,7 +73,7 @@ describe('conditions on other resources are found by skip indexes', () => {
   ];
 
   test.each(someOf(ways, 2))(
-    '%s, after writes to each type, and after they are made again',
+    '%s, after writes to each type, and after they are rebuilt',
     async (_, tuning, types, maxNumbered) => {
       const random = createRandom(SEED);
       const pool = await postgresPool();
@@ -108,7 +108,7 @@ describe('conditions on other resources are found by skip indexes', () => {
   );
 });
 
-test('exact sets leave nothing to test of what refers to a resource, in pages and in counts of alternatives', async () => {
+test('with exact sets no referring resource is tested, in pages and in counts of alternatives', async () => {
   const { statements, store, reference } = await indexedStore(linkedResources(150, createRandom(SEED)));
   const has: Criteria = { kind: 'has', type: 'Observation', parameter: 'subject', of: match('status', 'final') };
   const family: ValueTest = { kind: 'string', comparator: 'contains', text: 'a' };
@@ -142,7 +142,7 @@ describe('of small types', () => {
   beforeAll(() => void Object.assign(SKIP_TUNING, { granule, minGranules: SKIPS.minGranules }));
   afterAll(() => void Object.assign(SKIP_TUNING, { granule: 8, minGranules: 4 }));
 
-  test('with the resources of one granule, sets answer what refers to them and what they refer to', async () => {
+  test('with the resources of one granule, sets find the resources that refer to them and their targets', async () => {
     const pool = await postgresPool();
     const statements: string[] = [];
     const store = new PostgresStore(noting(pool, statements));
@@ -183,7 +183,7 @@ describe('of small types', () => {
     await store.close();
   });
 
-  test('with fewer resources there is nothing to spare', async () => {
+  test('with fewer resources there is nothing to save', async () => {
     const pool = await postgresPool();
     const store = new PostgresStore(pool);
     await write(store, few.slice(1));
@@ -193,7 +193,7 @@ describe('of small types', () => {
   });
 });
 
-test('a first look reads no scan that has to find all resources at the other end, or all values, first', async () => {
+test('the first statement reads no scan that first has to find all resources at the other end, or all values', async () => {
   const { statements, store, reference } = await indexedStore(linkedResources(150, createRandom(SEED)));
   const without: Criteria = { kind: 'missing', parameter: 'date', missing: true };
   const has: Criteria = { kind: 'has', type: 'Observation', parameter: 'subject', of: without };
@@ -221,7 +221,7 @@ test('a first look reads no scan that has to find all resources at the other end
   await store.close();
 });
 
-test('a count tests what refers to a resource on few rows, and on more by sets', async () => {
+test('a count tests references on few rows, and uses sets for more', async () => {
   const { statements, store, reference } = await indexedStore(linkedResources(150, createRandom(SEED)));
   const has: Criteria = { kind: 'has', type: 'Observation', parameter: 'subject', of: match('status', 'final') };
   const criteria: Criteria = { kind: 'and', of: [match('gender', 'female'), has] };
@@ -239,7 +239,7 @@ test('a count tests what refers to a resource on few rows, and on more by sets',
   await store.close();
 });
 
-test('chains look into contained resources where some resource of the type has one', async () => {
+test('chains search contained resources if some resource of the type has one', async () => {
   const pool = await postgresPool();
   const statements: string[] = [];
   const store = new PostgresStore(noting(pool, statements));
@@ -269,7 +269,7 @@ test('chains look into contained resources where some resource of the type has o
   await store.close();
 });
 
-test('what was changed since refers, and is referred to, as it is now', async () => {
+test('changed resources refer, and are referred to, in their current state', async () => {
   const pool = await postgresPool();
   const store = new PostgresStore(pool);
   const all = (await write(store, linkedResources(150, createRandom(SEED)))) as readonly Changing[];
@@ -336,7 +336,7 @@ describe('without a test of a resource', () => {
   const observations = (): readonly (AnyResource & Record<string, unknown>)[] =>
     all.filter(({ resourceType }) => resourceType === 'Observation') as never;
 
-  test('what very many refer to', async () => {
+  test('targets that very many resources refer to', async () => {
     const criteria: Criteria = {
       kind: 'has',
       type: 'Observation',
@@ -352,7 +352,7 @@ describe('without a test of a resource', () => {
     expect(await answer('Encounter', criteria, BASES[0])).toEqual({ total: expected.length, tests: [] });
   });
 
-  test('what refers to very many', async () => {
+  test('resources with very many targets', async () => {
     const of = match('gender', 'female');
     const criteria: Criteria = { kind: 'chain', parameter: 'subject', type: 'Patient', of, reach: 'outside' };
     const isFemale = ({ gender }: Record<string, unknown>): boolean => gender === 'female';
@@ -366,7 +366,7 @@ describe('without a test of a resource', () => {
   });
 });
 
-test('what few rows of a long scan give is found by sets first', async () => {
+test('few rows of a long scan are found by sets first', async () => {
   const statements: string[] = [];
   const pool = await postgresPool();
   const store = new PostgresStore(noting(pool, statements));
@@ -420,7 +420,7 @@ interface Valued {
   readonly valueQuantity?: { readonly value: number };
 }
 
-test('what alternatives have in common is read once', async () => {
+test('a part that alternatives share is read once', async () => {
   const { statements, store } = await indexedStore(linkedResources(IS_WHOLE ? 300 : 150, createRandom(SEED)));
   // Equal criteria are different objects, as those of the rules of a policy. No code is frequent enough for a set.
   const having = (): Criteria => ({ kind: 'has', type: 'Observation', parameter: 'encounter', of: match('code', 'x') });

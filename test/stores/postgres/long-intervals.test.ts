@@ -26,7 +26,7 @@ afterEach(() => {
   });
 });
 
-test(`ranges among periods without an end find what a memory store finds, also after writes, seed ${SEED}`, async () => {
+test(`ranges among periods without an end find the same as a memory store, also after writes, seed ${SEED}`, async () => {
   const random = createRandom(SEED);
   const [pool, memory] = [await postgresPool(), new MemoryStore()];
   const store = new PostgresStore(pool);

@@ -12,7 +12,7 @@ afterEach(() => void (LONG_TEXT.units = units));
 
 const TEXTS = ['"quoted"', 'back\\slash\\', "it's", '{a,b}', 'NULL', 'ä€😀', 'line\nline', ''];
 
-test(`versions with long texts are what a memory store holds (seed ${SEED})`, async () => {
+test(`versions with long texts equal those of a memory store (seed ${SEED})`, async () => {
   const random = createRandom(SEED);
   const store = await postgresStore();
   const reference = new MemoryStore();
@@ -38,7 +38,7 @@ function contentOf(result: object): unknown {
   return { ...more, name: resource?.name };
 }
 
-test('a long text is sent as it is, and not within an array', () => {
+test('a long text is sent as a parameter, and not within an array', () => {
   const version = (key: string, text: string | null): PendingVersion => ({
     ...{ key, type: 'Patient', id: key, version: 2, updated: 0, text, shape: null, wasIndexed: false, erased: null },
   });

@@ -10,7 +10,7 @@ import { newDatabase } from './pool.js';
 
 const INDEX = ['token', 'string', 'date', 'quantity', 'reference', 'uri', 'display'];
 
-test('what is lost of the index is found by verify, and made anew by reindex', async () => {
+test('verify finds missing index rows, and reindex rebuilds them', async () => {
   const database = await newDatabase();
   const store = new PostgresStore(pglitePool(database));
   const random = createRandom(SEED);
@@ -35,7 +35,7 @@ test('what is lost of the index is found by verify, and made anew by reindex', a
   await assertSearches(store, 'clinic', there, random, 30);
 });
 
-test('contradictions are told one by one', async () => {
+test('contradictions are reported one by one', async () => {
   const database = await newDatabase();
   const store = new PostgresStore(pglitePool(database));
   const ids = ['a', 'b', 'c', 'd', 'e'];

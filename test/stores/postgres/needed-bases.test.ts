@@ -56,7 +56,7 @@ const SEARCHES: readonly (readonly [
 ];
 
 describe.each(SEARCHES)('%s?%s', (type, search, before, after) => {
-  test('has the statements without a base as long as no reference is below the base', async () => {
+  test('has the statements without a base while no reference is below the base', async () => {
     const without = await statementsOf(query(type, search));
     expect(await statementsOf(query(type, search, BASE))).toEqual(without);
     await putAll(store, FAR);
@@ -81,7 +81,7 @@ describe.each(SEARCHES)('%s?%s', (type, search, before, after) => {
   });
 });
 
-test('one look says whether searches need their base', async () => {
+test('one statement finds out whether searches need their base', async () => {
   const looks = (): number => statements.filter((text) => text.startsWith('SELECT 1 WHERE')).length;
   for (let time = 0; time < 3; time++) await idsOf(store, query('Observation', 'subject=Patient/p', BASE));
   expect(looks()).toBe(1);
@@ -96,7 +96,7 @@ test('one look says whether searches need their base', async () => {
   expect(looks()).toBe(2);
 });
 
-test('lists by reference do without a base until another process writes a reference below it', async () => {
+test('lists by reference omit the base until another process writes a reference below it', async () => {
   const call = (baseUrl?: string): StoreCall => {
     const all = { project: PROJECT, type: 'Observation', criteria: ALL, limit: 10, ...(baseUrl && { baseUrl }) };
     return { kind: 'search-by-reference', query: all, parameter: 'subject', targets: [P] };

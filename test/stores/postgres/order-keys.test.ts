@@ -46,7 +46,7 @@ function orderOf(granules: number, random: () => number): { keys: SkipOrderKeys;
   return { keys, made };
 }
 
-test(`many granules have the numbers of each of them, whether they fill blocks or not, ${SEED}`, () => {
+test(`many granules have the numbers of each of them, for full and partial blocks, ${SEED}`, () => {
   const random = createRandom(SEED);
   for (const granules of [3, 40, 300, 700]) {
     const { keys } = orderOf(granules, random);
@@ -63,7 +63,7 @@ test(`many granules have the numbers of each of them, whether they fill blocks o
   }
 });
 
-test('whole blocks are made once, and granules that do not fill one make none', () => {
+test('full blocks are created once, and partial blocks are not', () => {
   const { keys, made } = orderOf(160, createRandom(1));
   const range = (from: number, to: number): number[] => Array.from({ length: to - from }, (_, index) => from + index);
   keys.addAll(new KeySet(0, SIZE), range(1, 31));

@@ -38,8 +38,8 @@ function equalTo(criteria: Criteria): Criteria {
   return { ...criteria, test };
 }
 
-describe('what has another value', () => {
-  test(`is found and counted as in memory, after writes, too, seed ${SEED}`, async () => {
+describe('the negation of a value', () => {
+  test(`is found and counted like in memory, also after writes, seed ${SEED}`, async () => {
     const random = createRandom(SEED);
     const pool = await postgresPool();
     const [store, memory] = [new PostgresStore(pool), new MemoryStore()];
@@ -91,7 +91,7 @@ describe('what has another value', () => {
     await store.close();
   });
 
-  test('is counted by sets, also where resources have several codes or refer to several', async () => {
+  test('is counted by sets, even if resources have several codes or references', async () => {
     const pool = await postgresPool();
     const statements: string[] = [];
     const [store, memory] = [new PostgresStore(noting(pool, statements)), new MemoryStore()];

@@ -5,7 +5,7 @@ import { searchByRandomParameters } from '../../definitions/random-searches.js';
 import { SEED } from '../../support/chance.js';
 import { postgresPool } from './pool.js';
 
-test(`random searches by random own parameters (seed ${SEED})`, async () => {
+test(`random searches by random custom parameters (seed ${SEED})`, async () => {
   await searchByRandomParameters(async (model) => new PostgresStore(await postgresPool(), { model }), 10);
 });
 

@@ -81,7 +81,7 @@ describe('references by the URLs of the service cost a look-up for each resource
     expect(Math.max(...nodes.map((node) => node['Actual Rows'] * node['Actual Loops']))).toBeLessThanOrEqual(4 * COUNT);
   });
 
-  test('a list of each resource that refers to one, without statistics', async () => {
+  test('a list of the resources that refer to each resource, without statistics', async () => {
     plans.length = 0;
     const targets = Array.from({ length: COUNT }, (_, n) => ({ type: 'QuestionnaireResponse', id: String(n) }));
     const query = queryOf('Observation', ALL, { baseUrl: BASE, limit: 10 });

@@ -14,7 +14,7 @@ import { noting, postgresPool } from './pool.js';
 const DEFAULTS = { ...TUNING };
 afterEach(() => void Object.assign(TUNING, DEFAULTS));
 
-describe('every way to a page and a count gives it', () => {
+describe('every way to a page and a count gives the same result', () => {
   const WAYS = {
     'as the data say': {},
     collected: { looks: [1e9, Infinity], maxCollected: 1e9 },
@@ -74,7 +74,7 @@ test('a count finds nothing for an alternative without alternatives', async () =
   await store.close();
 });
 
-test('lists of parents under conditions on other resources are not compiled by the server', async () => {
+test('the server does not compile lists of parents under conditions on other resources', async () => {
   const statements: string[] = [];
   const store = new PostgresStore(noting(await postgresPool(), statements));
   const subject = { reference: 'Patient/p1' };
@@ -97,7 +97,7 @@ test('lists of parents under conditions on other resources are not compiled by t
   await store.close();
 });
 
-test('a count of what does not refer to a URL counts what refers to resources', async () => {
+test('a count of resources that do not refer to a URL counts references to resources', async () => {
   const store = new PostgresStore(await postgresPool());
   const references = ['https://own.base/fhir/Patient/p1', 'Patient/p1', 'Patient/p2'];
   await store.commit(
@@ -126,7 +126,7 @@ test('a page without conditions is walked, and not collected from all resources'
   await store.close();
 });
 
-test('a walk that has most of a page goes on by as many rows, and otherwise by more', async () => {
+test('a walk that has most of a page continues with as many rows, and otherwise with more', async () => {
   const statements: string[] = [];
   const store = new PostgresStore(noting(await postgresPool(), statements));
   const patients = Array.from({ length: 100 }, (_, index) =>

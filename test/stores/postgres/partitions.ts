@@ -33,7 +33,7 @@ const LINKS: readonly Criteria[] = [
   { kind: 'not', of: OF_CODE },
 ];
 
-test('each statement of a caller reads and writes one partition, that of its project', async () => {
+test('each statement of a caller reads and writes only the partition of its project', async () => {
   const database = await bareDatabase();
   const sent: { readonly text: string; readonly values: (string | number | null)[]; readonly blob?: Blob }[] = [];
   const recording: PgliteDatabase = {

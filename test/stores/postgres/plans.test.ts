@@ -48,7 +48,7 @@ const DEFAULTS = { ...TUNING };
 const SKIPS = { ...Object.assign(SKIP_TUNING, { minGranules: 16 }) };
 afterEach(() => void Object.assign(TUNING, DEFAULTS));
 
-describe('a page costs its rows', () => {
+describe('a page costs only its rows', () => {
   const COUNT = 3_000;
   const BATCH = 300;
   const plans: PlanNode[] = [];
@@ -144,7 +144,7 @@ describe('a page costs its rows', () => {
         'what a policy shows of what nearly all are',
         and(status('final'), or(and(CATEGORY, { kind: 'not', of: SINCE }), { kind: 'not', of: or(SINCE, CATEGORY) })),
       ],
-    ])('the number of %s is read from indexes alone, each once', async (_, criteria) => {
+    ])('the number of %s is read only from indexes, each once', async (_, criteria) => {
       Object.assign(TUNING, { looks: [10, Infinity], maxCollected: 10, countLook: 100 });
       plans.length = 0;
       const { total } = await store.search(queryOf('Observation', criteria, { limit: 0, total: true }));
@@ -189,7 +189,7 @@ describe('a page costs its rows', () => {
       expect(examined(plans)).toBeLessThan(1_500);
     });
 
-    test('of a deep cursor as of the first', async () => {
+    test('and so does a deep cursor', async () => {
       await ask(ALL, [by('date')], { values: [Date.UTC(2020, 6, 1)], id: 'o' });
       expect(examined(plans)).toBeLessThan(900);
     });
@@ -227,7 +227,7 @@ describe('a page costs its rows', () => {
       ['what nearly all are, with a code', and(status('final'), CATEGORY)],
       ['what nearly all are, since a date', and(status('final'), SINCE)],
       ['one of two conditions', or(status('amended'), CATEGORY)],
-    ])('the number of %s is that of sets, and of few rows', async (_, criteria) => {
+    ])('the number of %s is counted by sets, and by few rows', async (_, criteria) => {
       expect(await count(criteria)).toBeGreaterThan(500);
       const nodes = plans.flatMap(nodesOf).filter((node) => node['Actual Loops'] > 0);
       expect(nodes.map((node) => node['Node Type'])).not.toContain('Seq Scan');

@@ -63,8 +63,8 @@ async function askTimes(connections: Connections, statement: Sql, times: number)
 
 const isName = expect.stringMatching(/^fhirgraph_[0-9a-f]{32}$/) as unknown;
 
-describe('what is prepared', () => {
-  test('is asked often, and one name is one text in all stores', async () => {
+describe('a prepared statement', () => {
+  test('runs often, and one name is one text in all stores', async () => {
     const names = await Promise.all(
       [1, 2].map(async () => {
         const connections = new Connections(fakePool(new FakeConnection()), { ...WAITS, preparedStatements: true });
@@ -84,18 +84,18 @@ describe('what is prepared', () => {
     ['of what is not worth it', new FakeConnection(), true, sql`SELECT ${1}`],
     ['of long texts', new FakeConnection(), true, prepared(sql`SELECT ${new Sql(' '.repeat(16_000), [])} ${1}`)],
     ['over another driver', {}, true, one],
-  ])('is nothing %s', async (_, connection, preparedStatements, statement) => {
+  ])('does not exist %s', async (_, connection, preparedStatements, statement) => {
     const connections = new Connections(fakePool(connection), { ...WAITS, preparedStatements });
     expect(await askTimes(connections, statement, 5)).toBe('none');
   });
 
-  test('is nothing within a transaction, which a lost name would end', async () => {
+  test('does not exist within a transaction, which a lost name would end', async () => {
     const connections = new Connections(fakePool(new FakeConnection()), { ...WAITS, preparedStatements: true });
     await askTimes(connections, one, 3);
     expect(await connections.snapshot((run) => run(one))).toEqual([['none']]);
   });
 
-  test('is bounded: of many texts each connection keeps those asked last', async () => {
+  test('is bounded: of many texts each connection keeps the last used', async () => {
     const connection = new FakeConnection();
     const connections = new Connections(fakePool(connection), { ...WAITS, preparedStatements: true });
     const used = await askTimes(connections, one, 3);
@@ -129,7 +129,7 @@ describe('a name that the server has lost', () => {
     expect(await askTimes(connections, one, 1)).toBe(name);
   });
 
-  test('is no reason to run other failed statements again', async () => {
+  test('does not make other failed statements run again', async () => {
     const connection = new FakeConnection();
     const connections = new Connections(fakePool(connection), { ...WAITS, preparedStatements: true });
     await askTimes(connections, one, 3);
@@ -141,7 +141,7 @@ describe('a name that the server has lost', () => {
     }
   });
 
-  test('again and again ends it', async () => {
+  test('that is lost repeatedly fails', async () => {
     const connection = new FakeConnection();
     const connections = new Connections(fakePool(connection), { ...WAITS, preparedStatements: true });
     await askTimes(connections, one, 2);
@@ -202,7 +202,7 @@ const BY_DATE: readonly SortKey[] = [{ parameter: 'date', descending: true }];
 
 // The server makes a plan for all values after five executions, if it looks as good as those for single values. So it is
 // made here, and executed with what nearly all resources have.
-describe.runIf(IS_WHOLE)('a plan for all values', () => {
+describe.runIf(IS_WHOLE)('a generic plan', () => {
   const COUNT = 3_000;
   const statements: Named[] = [];
   let database: PGlite;
@@ -268,14 +268,14 @@ describe.runIf(IS_WHOLE)('a plan for all values', () => {
       ['of three', and(subject('most'), status('final'), since(Date.UTC(2020, 0, 1))), BY_DATE],
       ['of one that many meet and one that few do', and(status('final'), subject('p1')), BY_DATE],
       ['since a date', since(Date.UTC(2020, 0, 1)), []],
-    ])('the first look at %s reads no more than with a plan for these', async (_, criteria, sort) => {
+    ])('for the first statement of %s reads no more than a plan for its values', async (_, criteria, sort) => {
       const { ofThese, ofAll } = await plansOf(() =>
         store.search(queryOf('Observation', criteria, { sort, limit: 10 })),
       );
       expect(examined(ofAll)).toBeLessThan(1.1 * examined(ofThese) + 100);
     });
 
-    test('pages by reference read what refers to each target', async () => {
+    test('for pages by reference reads the references to each target', async () => {
       const targets = ['p1', 'p2', 'p3'].map((id) => ({ type: 'Patient', id }));
       const query = queryOf('Observation', ALL, { limit: 10 });
       const { ofThese, ofAll } = await plansOf(() => store.searchByReference(query, 'subject', targets));
@@ -283,13 +283,13 @@ describe.runIf(IS_WHOLE)('a plan for all values', () => {
       expect(examined(ofAll)).toBeLessThan(1.1 * examined(ofThese) + 100);
     });
 
-    test('resources are read by their keys', async () => {
+    test('for reads of resources uses their keys', async () => {
       const keys = Array.from({ length: 4 }, (_, n) => ({ project: PROJECT, type: 'Observation', id: `o000${n}` }));
       const { ofAll } = await plansOf(() => store.read(keys));
       expect(examined(ofAll)).toBeLessThan(5);
     });
 
-    test('writes read the rows of their resources', async () => {
+    test('for writes reads the rows of their resources', async () => {
       let count = 0;
       const write = (): Promise<unknown> => putAll(store, resourceOf('Patient', 'p1', { active: count++ % 2 === 0 }));
       // A version is written once.
@@ -305,6 +305,6 @@ function scansIn(nodes: readonly PlanNode[]): readonly string[] {
   return scans.map((node) => [node['Node Type'], node['Relation Name'], node['Index Name']].join(' '));
 }
 
-test('placeholders are numbered', () => {
+test('has numbered placeholders', () => {
   expect(numbered('SELECT ?, ?')).toBe('SELECT $1, $2');
 });

@@ -22,7 +22,7 @@ afterEach(() => {
   Object.assign(SKIP_TUNING, { maxTested, maxScanned, maxCounted, manySeveral });
 });
 
-describe('pages and counts of ranges with any ends are those of a memory store', () => {
+describe('pages and counts of ranges with any ends equal those of a memory store', () => {
   test.each(someOf([true, false], 1))(`with further writes: %s, seed ${SEED}`, async (further) => {
     const random = createRandom(SEED);
     const pool = await postgresPool();
@@ -72,7 +72,7 @@ test.each([
   ['gt', 50],
   ['le', 10],
   ['lt', 10],
-] as const)('a value in the asked unit counts beyond one in another unit: %s', async (prefix, value) => {
+] as const)('a value in the searched unit counts beyond a value in another unit: %s', async (prefix, value) => {
   const pool = await postgresPool();
   const store = new PostgresStore(pool);
   const component = (of: number, code: string): object => ({
@@ -160,7 +160,7 @@ describe('a range is counted without a test of a resource', () => {
   });
 });
 
-test('a count by a range of repeating values reads a longer scan than a page, unless it surely finds too many', async () => {
+test('a count by a range of repeating values reads a longer scan than a page, unless it definitely finds too many', async () => {
   const statements: string[] = [];
   const pool = await postgresPool();
   const store = new PostgresStore(noting(pool, statements));

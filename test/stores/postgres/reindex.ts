@@ -65,8 +65,8 @@ async function rowsIn(database: PGlite): Promise<unknown> {
   );
 }
 
-describe('a database whose rows were made with another definition of a parameter', () => {
-  test('answers by everything else, and by that one when its rows are made again', async () => {
+describe('a database with rows of another definition of a parameter', () => {
+  test('answers by all other parameters, and by that one when its rows are rebuilt', async () => {
     const database = await filled();
     const before = await rowsIn(database);
     await remakeWithout(database, 'Patient', 'gender');
@@ -112,7 +112,7 @@ describe('a database whose rows were made with another definition of a parameter
     await store.close();
   });
 
-  test('is completed with the first call where it is small', async () => {
+  test('is completed with the first call if it is small', async () => {
     const database = await filled(2);
     await database.exec("UPDATE fhirgraph_meta SET value = '0' WHERE name = 'index_version'; DELETE FROM token");
     const store = new PostgresStore(pglitePool(database));
@@ -121,7 +121,7 @@ describe('a database whose rows were made with another definition of a parameter
     await store.close();
   });
 
-  test('keeps what was done when the process ends, and repeats no batch', async () => {
+  test('keeps its progress when the process ends, and repeats no batch', async () => {
     const database = await filled(250);
     await remakeWithout(database, 'Patient', 'gender');
     const stop = new Error('killed');
@@ -140,7 +140,7 @@ describe('a database whose rows were made with another definition of a parameter
     await second.close();
   });
 
-  test('is completed in the background where that failed at first, with a warning', async () => {
+  test('is completed in the background if that failed at first, with a warning', async () => {
     const database = await filled(2);
     await remakeWithout(database, 'Patient', 'gender');
     await database.exec("UPDATE resource SET content = '{' WHERE id = 'p1'");
@@ -158,7 +158,7 @@ describe('a database whose rows were made with another definition of a parameter
     await store.close();
   });
 
-  test('has the values of contained resources made again', async () => {
+  test('has the values of contained resources rebuilt', async () => {
     const database = await newDatabase();
     const origin = new PostgresStore(pglitePool(database));
     const observation = resourceOf('Observation', 'a', {
@@ -189,7 +189,7 @@ describe('two stores with different definitions of a parameter', () => {
   const OTHER = modelWith('Patient', { gender: { type: 'string' } });
   const refused = { code: 'unavailable', message: expect.stringContaining('has taken over the database') as string };
 
-  test('do not both write: the one that opened last does', async () => {
+  test('do not both write: the last opened store does', async () => {
     const database = await filled(2);
     const first = new PostgresStore(pglitePool(database), MANUAL);
     expect(await idsOf(first, queryOf('Patient', MALE))).toHaveLength(2);
@@ -213,7 +213,7 @@ describe('two stores with different definitions of a parameter', () => {
     await Promise.all([first.close(), second.close(), third.close()]);
   });
 
-  test('search what they define alike, and what is complete', async () => {
+  test('search parameters with equal definitions, and complete parameters', async () => {
     const database = await filled(2);
     const first = new PostgresStore(pglitePool(database), MANUAL);
     await first.read([keyOf('Patient', 'p1')]);
@@ -259,7 +259,7 @@ describe('the state of the index', () => {
     await store.close();
   });
 
-  test('that a replica does not know of yet sends the search to the writer', async () => {
+  test('that a replica does not have yet sends the search to the writer', async () => {
     const database = await filled(2);
     const writer = pglitePool(database);
     let late = 0;

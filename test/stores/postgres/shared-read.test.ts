@@ -32,7 +32,7 @@ test('callers during a read share one that begins after it', async () => {
   expect(await late).toBe(2);
 });
 
-test('without others a read begins at once', async () => {
+test('a read without others begins at once', async () => {
   const { shared, pending } = held();
   for (const number of [0, 1]) {
     const read = shared.get();
@@ -42,7 +42,7 @@ test('without others a read begins at once', async () => {
   }
 });
 
-test('the error of a read is that of its own callers', async () => {
+test('the error of a read reaches only its own callers', async () => {
   const { shared, pending } = held();
   const first = shared.get();
   const second = shared.get();

@@ -50,7 +50,7 @@ const GROWTHS: readonly (readonly [string, number])[] = [
 ];
 const ROUNDS = IS_WHOLE ? 3 : 2;
 
-test.each(someOf(GROWTHS, 1))('with layers every way to a page gives the page, %s', async (_, layerGrowth) => {
+test.each(someOf(GROWTHS, 1))('with layers every way to a page gives the same page, %s', async (_, layerGrowth) => {
   const random = createRandom(SEED);
   const pool = await postgresPool();
   const store = new PostgresStore(pool);
@@ -129,7 +129,7 @@ describe('layers', () => {
     await store.close();
   });
 
-  test('are built together once they are large beside the oldest one', async () => {
+  test('are rebuilt together once they are large compared with the oldest', async () => {
     const { pool, store, world } = await filled(2);
     expect((await layersOf(pool)).length).toBe(2);
     Object.assign(SKIP_TUNING, { maxLayered: SKIPS.maxLayered });
@@ -140,7 +140,7 @@ describe('layers', () => {
     await store.close();
   });
 
-  test('take time by what was written: a layer reads no rows of other resources', async () => {
+  test('take time by the number of writes: a layer reads no rows of other resources', async () => {
     const { pool, store, world } = await filled(1);
     const statements: string[] = [];
     await world.change(3);
@@ -151,7 +151,7 @@ describe('layers', () => {
     await store.close();
   });
 
-  test('that a process gives up in the middle change nothing', async () => {
+  test('that a process abandons in the middle change nothing', async () => {
     const { pool, store, world } = await filled(1);
     await world.change(8);
     const before = await rowsOf(pool, 'SELECT * FROM fhirgraph_skip ORDER BY type, sort, subject, value');

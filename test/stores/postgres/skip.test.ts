@@ -66,7 +66,7 @@ const WAYS = {
   },
 };
 
-describe('with skip indexes every way to a page gives the page', () => {
+describe('with skip indexes every way to a page gives the same page', () => {
   let pool: PostgresPool;
   let current: readonly AnyResource[];
   const random = createRandom(SEED);
@@ -90,7 +90,7 @@ describe('with skip indexes every way to a page gives the page', () => {
   });
 });
 
-describe('with skip indexes and further writes every way to a page gives the page', () => {
+describe('with skip indexes and further writes every way to a page gives the same page', () => {
   let pool: PostgresPool;
   let current: readonly AnyResource[];
   const random = createRandom(SEED);
@@ -122,7 +122,7 @@ describe('with skip indexes and further writes every way to a page gives the pag
   });
 });
 
-test.each([true, false])('a value below those of all parts has its place, descending: %s', async (descending) => {
+test.each([true, false])('a value below those of all granules has its position, descending: %s', async (descending) => {
   const pool = await postgresPool();
   const store = new PostgresStore(pool);
   const subject = { reference: 'Patient/p' };
@@ -148,7 +148,7 @@ test.each([true, false])('a value below those of all parts has its place, descen
   await store.close();
 });
 
-test('what was written since is tested where nearly all others meet a condition', async () => {
+test('later writes are tested if nearly all other resources meet a condition', async () => {
   const pool = await postgresPool();
   const store = new PostgresStore(pool);
   const coded = (id: string, code: string, about?: object): AnyResource => ({
@@ -197,7 +197,7 @@ const not = (of: Criteria): Criteria => ({ kind: 'not', of });
 const and = (...of: readonly Criteria[]): Criteria => ({ kind: 'and', of });
 const missing = (parameter: string): Criteria => ({ kind: 'missing', parameter, missing: true });
 
-describe('a page costs its rows where conditions and order depend on each other', () => {
+describe('a page costs only its rows if conditions and order depend on each other', () => {
   let pool: PostgresPool;
   const rows: number[] = [];
   let store: PostgresStore;
@@ -241,7 +241,7 @@ describe('a page costs its rows where conditions and order depend on each other'
     expect(with_).toBeLessThan(without / 2);
   });
 
-  test('the first rows of a walk fill the page before a set is made', async () => {
+  test('the first rows of a walk fill the page before a set is built', async () => {
     const sets: string[] = [];
     const noted = new PostgresStore(noting(pool, sets));
     const read = async (criteria: Criteria): Promise<number> => {
@@ -287,7 +287,7 @@ describe('a page costs its rows where conditions and order depend on each other'
     expect(read).toBeLessThan(without / 3);
   });
 
-  test('conditions that exclude each other find nothing without a row', async () => {
+  test('conditions that exclude each other find nothing without reading a row', async () => {
     const page = queryOf('Observation', and(match('status', 'corrected'), above(200)), { limit: 10 });
     const count = async (): Promise<number> => {
       rows.length = 0;
@@ -303,7 +303,7 @@ describe('a page costs its rows where conditions and order depend on each other'
     expect(read).toBeLessThan(without / 2);
   });
 
-  test('conditions that meet in a code that nearly all have are not collected from there', async () => {
+  test('an intersection with a code that nearly all resources have is not collected from that code', async () => {
     rows.length = 0;
     Object.assign(TUNING, { looks: [10, 100, Infinity], stretch: 40 });
     const criteria = and(match('status', 'final'), match('code', 'c1'));
@@ -313,7 +313,7 @@ describe('a page costs its rows where conditions and order depend on each other'
   });
 });
 
-test('what has another code as well is counted without a comparison of resources', async () => {
+test('resources with another code are counted without comparing resources', async () => {
   const pool = await postgresPool();
   const statements: string[] = [];
   const store = new PostgresStore(noting(pool, statements));
@@ -383,7 +383,7 @@ describe('skip indexes', () => {
     return { pool, store };
   }
 
-  test('go when a resource of the type is erased, and when the project is removed', async () => {
+  test('are deleted when a resource of the type is erased, and when the project is removed', async () => {
     const { pool, store } = await filled();
     await store.commit([{ kind: 'erase', key: keyOf('Observation', 'o000000'), reason: 'test' }]);
     expect(await countRows(pool)).toBe(0);
@@ -394,7 +394,7 @@ describe('skip indexes', () => {
     expect(await countRows(pool, 'fhirgraph_skip_type')).toBe(0);
   });
 
-  test('go when a version is purged that they may know of', async () => {
+  test('are deleted when a version is purged that they can contain', async () => {
     const { pool, store } = await filled();
     const replacedBefore = new Date(Date.now() + 60_000).toISOString();
     await store.removal.purgeHistory({ project: PROJECT, keep: 1, replacedBefore });
@@ -404,7 +404,7 @@ describe('skip indexes', () => {
     expect(await countRows(pool)).toBe(0);
   });
 
-  test('with wrong rows are reported by verify, and made again after reindex()', async () => {
+  test('with wrong rows are reported by verify, and rebuilt after reindex()', async () => {
     const { pool, store } = await filled();
     const ask = async (): Promise<readonly string[]> => (await store.verify()).problems;
     const wrong = (rows: number): string[] => [
@@ -436,7 +436,7 @@ describe('skip indexes', () => {
     await store.close();
   });
 
-  test('know of no resource that was deleted since', async () => {
+  test('contain no resource that was deleted since', async () => {
     const { store } = await filled();
     Object.assign(TUNING, { looks: [Infinity] });
     const numberOf = async (criteria: Criteria): Promise<number> =>
@@ -452,13 +452,13 @@ describe('skip indexes', () => {
     await store.close();
   });
 
-  test('go with reindex()', async () => {
+  test('are deleted by reindex()', async () => {
     const { pool, store } = await filled();
     await store.reindex();
     expect(await countRows(pool)).toBe(0);
   });
 
-  test.each([1, Infinity])('know what was written, until they are made again (COPY from %i rows)', async (fromRows) => {
+  test.each([1, Infinity])('include later writes, until they are rebuilt (COPY from %i rows)', async (fromRows) => {
     const { pool, store } = await filled();
     const before = COPY.fromRows;
     COPY.fromRows = fromRows;
@@ -472,7 +472,7 @@ describe('skip indexes', () => {
     expect(await countRows(pool, 'fhirgraph_skip_written')).toBe(0);
   });
 
-  test('give whole pages after deletions', async () => {
+  test('give full pages after deletions', async () => {
     const { store } = await filled();
     const page = queryOf('Observation', match('status', 'corrected'), { limit: 10 });
     Object.assign(TUNING, { looks: [Infinity], fewTogether: 0, firstBatch: 20 });
@@ -485,7 +485,7 @@ describe('skip indexes', () => {
     expect(after.slice(0, 6)).toEqual(before.slice(4));
   });
 
-  test('are made after a load, when the store closes', async () => {
+  test('are built after a load, when the store closes', async () => {
     const pool = await postgresPool();
     const store = new PostgresStore(pool);
     Object.assign(SKIP_TUNING, { minLoad: 100 });
@@ -495,7 +495,7 @@ describe('skip indexes', () => {
     expect(await countRows(pool)).toBeGreaterThan(20);
   });
 
-  test('are made after a search that was without, where the pool has another connection', async () => {
+  test('are built after a search without them, if the pool has another connection', async () => {
     const pool = await postgresPool();
     const store = new PostgresStore({ ...pool, options: {} });
     await write(store, correlatedObservations(100));
@@ -505,7 +505,7 @@ describe('skip indexes', () => {
     await store.close();
   });
 
-  test('are made before a store closes whose search began with them', async () => {
+  test('are built before a store closes if its search started the build', async () => {
     const pool = await postgresPool();
     await write(new PostgresStore(pool), correlatedObservations(100));
     const store = new PostgresStore({ ...pool, options: {} });
@@ -516,7 +516,7 @@ describe('skip indexes', () => {
     expect(await countRows(pool)).toBeGreaterThan(20);
   });
 
-  test('that searches do without, or soon will, are made again sooner than others', async () => {
+  test('that searches cannot use, or soon cannot, are rebuilt sooner than others', async () => {
     const scope = { project: PROJECT, type: 'Observation' } as RowScope;
     const notes = async (written: number, header?: object): Promise<readonly StaleType[]> => {
       const noted: StaleType[] = [];
@@ -540,7 +540,7 @@ describe('skip indexes', () => {
     ]);
   });
 
-  test('of types that had them before are brought up to date beside long work, over a pool of four or more', async () => {
+  test('of types that had them before are updated beside long work, over a pool of four or more', async () => {
     vi.useFakeTimers({ toFake: ['performance'] });
     onTestFinished(() => void vi.useRealTimers());
     for (const [size, isOne, isBeside] of [
@@ -573,7 +573,7 @@ describe('skip indexes', () => {
     }
   });
 
-  test('of other definitions are not used, and of few resources not made', async () => {
+  test('of other definitions are not used, and of few resources not built', async () => {
     const { pool, store } = await filled();
     await rowsOf(pool, 'UPDATE fhirgraph_skip SET data = replace(data, \'"epoch":"\', \'"epoch":"0\')');
     // Were they used, all would be without a match.
@@ -587,7 +587,7 @@ describe('skip indexes', () => {
     expect(await countRows(pool)).toBe(0);
   });
 
-  test('of a newer version are left to it, as long as it keeps them up', async () => {
+  test('of a newer version are left to that version, while it keeps them current', async () => {
     const { pool, store } = await filled();
     await rowsOf(
       pool,
@@ -611,7 +611,7 @@ describe('skip indexes', () => {
     await store.close();
   });
 
-  test('have their tables in databases that were made before them', async () => {
+  test('have their tables in databases that were created before them', async () => {
     const { pool, store } = await filled();
     await store.close();
     for (const name of ['', '_type', '_written', '_key']) await rowsOf(pool, `DROP TABLE fhirgraph_skip${name}`);
@@ -623,7 +623,7 @@ describe('skip indexes', () => {
     await later.close();
   });
 
-  test('that are made while a resource is erased are given up', async () => {
+  test('whose build overlaps an erasure are discarded', async () => {
     const { pool, store } = await filled();
     const [[project]] = (await rowsOf(pool, 'SELECT DISTINCT project FROM fhirgraph_skip_type')) as [[string]];
     expect(project.replaceAll('-', '')).toBe(projectKey(PROJECT));

@@ -4,7 +4,7 @@ import { KeySet } from '../../../src/stores/sql/skip/key-set.js';
 
 const bytes = (...keys: readonly string[]): Buffer => Buffer.from(keys.join(''), 'hex');
 
-test('places of keys are found, also of those that begin alike, and of no others', () => {
+test('positions of keys are found, also of keys with the same beginning, and of no others', () => {
   const keys = ['0'.repeat(32), '00000001aaaa'.padEnd(32, '0'), '00000001aaab'.padEnd(32, '0')];
   keys.push('00000001aaab'.padEnd(32, '1'), 'f'.repeat(32));
   const sorted = new SortedKeys([bytes(...keys.slice(0, 2)), bytes(...keys.slice(2))]);

@@ -50,7 +50,7 @@ async function loading(): Promise<{
 
 const LONG_MS = 60_000;
 
-test('statistics are gathered during a bulk load, and pages are noted as visible to all, each time that it has doubled', async () => {
+test('statistics are gathered during a bulk load, and pages are marked as visible to all, each time that it has doubled', async () => {
   ofSmallLoads(LONG_MS);
   const { store, write, known, visible } = await loading();
   await write(9);
@@ -66,7 +66,7 @@ test('statistics are gathered during a bulk load, and pages are noted as visible
   await store.close();
 });
 
-test('statistics are gathered when a bulk load has ended, before it has doubled', async () => {
+test('statistics are gathered when a bulk load has ended, even before it has doubled', async () => {
   ofSmallLoads(1);
   const { store, write, known } = await loading();
   await write(20);
@@ -77,7 +77,7 @@ test('statistics are gathered when a bulk load has ended, before it has doubled'
   await store.close();
 });
 
-test('warnings about work in the background say that the schema was dropped', async () => {
+test('warnings about background work report that the schema was dropped', async () => {
   ofSmallLoads(LONG_MS);
   const database = await bareDatabase();
   const pool = pglitePool(database);
@@ -112,7 +112,7 @@ test('a store gathers the statistics of a bulk load before it closes', async () 
   expect(await known('resource')).toBe(30);
 });
 
-test('before there are statistics, a commit looks its resources up by their keys', async () => {
+test('without statistics, a commit looks its resources up by their keys', async () => {
   const database = await bareDatabase();
   const pool = pglitePool(database);
   const plans: string[] = [];
@@ -135,7 +135,7 @@ test('before there are statistics, a commit looks its resources up by their keys
   await store.close();
 });
 
-test('before there are statistics, a thousand resources are locked and replaced one by one, by their keys', async () => {
+test('without statistics, a thousand resources are locked and replaced one by one, by their keys', async () => {
   const database = await bareDatabase();
   const store = new PostgresStore(pglitePool(database));
   const patients = Array.from({ length: 2_000 }, (_, n) => resourceOf('Patient', `p${n}`, { active: true }));

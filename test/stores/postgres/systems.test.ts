@@ -47,7 +47,7 @@ describe('codes with their system', () => {
     await store.close();
   });
 
-  test('are not in the skip indexes of older formats, which are built again', async () => {
+  test('are not in the skip indexes of older formats, which are rebuilt', async () => {
     const pool = await postgresPool();
     const statements: string[] = [];
     const store = new PostgresStore(noting(pool, statements));

@@ -20,7 +20,7 @@ afterEach(() => {
   Object.assign(SKIP_TUNING, { maxTested: SKIPS.maxTested, maxScanned: SKIPS.maxScanned });
 });
 
-test(`values in a unit are what a memory store finds, also in layers and after writes, seed ${SEED}`, async () => {
+test(`values in a unit find the same as a memory store, also in layers and after writes, seed ${SEED}`, async () => {
   const random = createRandom(SEED);
   const [pool, memory] = [await postgresPool(), new MemoryStore()];
   const store = new PostgresStore(pool);
@@ -84,7 +84,7 @@ test('values in a rare unit are counted by the set of the unit, without a test o
   await store.close();
 });
 
-test('other values in a unit follow from the values that are excluded', async () => {
+test('other values in a unit are derived from the excluded values', async () => {
   const statements: string[] = [];
   const pool = await postgresPool();
   const store = new PostgresStore(noting(pool, statements));

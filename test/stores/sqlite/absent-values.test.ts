@@ -48,7 +48,7 @@ const old = match('status', 'corrected');
 const rest: Criteria = { kind: 'and', of: [old, { kind: 'not', of: above(50) }] };
 
 test.each(ABSENT)(
-  'a page of what has a value that no resource has, or is old, reads only old ones: %j',
+  'a page by a value that no resource has, or only old resources, reads only old ones: %j',
   async (absent) => {
     const { matches: expected } = await search(rest, 10);
     expect(expected).toHaveLength(10);
@@ -62,7 +62,7 @@ test.each(ABSENT)(
   },
 );
 
-test.each(ABSENT)('nothing is read to count what has a value that no resource has: %j', async (absent) => {
+test.each(ABSENT)('a count by a value that no resource has reads nothing: %j', async (absent) => {
   const { total: ofRest } = await search(rest, 0);
   const get = vi.spyOn(Statements.prototype, 'get');
   expect((await search({ kind: 'and', of: [absent, above(100)] }, 0)).total).toBe(0);
@@ -72,7 +72,7 @@ test.each(ABSENT)('nothing is read to count what has a value that no resource ha
   expect(get.mock.calls.filter(([{ text }]) => text.includes('FROM resource r0'))).toEqual([]);
 });
 
-describe('a text within, as an alternative to another condition', () => {
+describe('a search for part of a string, as an alternative to another condition', () => {
   const patients = new Database(':memory:');
   const named = new SqliteStore(patients);
   const within: Criteria = {

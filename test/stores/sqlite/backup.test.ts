@@ -66,7 +66,7 @@ describe('a backup', () => {
     expect(await idsOf(store, queryOf('Patient'))).toEqual(['a', 'b']);
   });
 
-  test('ends beside steady writes of this and another connection, and is of one moment', async () => {
+  test('ends beside steady writes of this and another connection, and shows one moment', async () => {
     Object.assign(THREAD_TUNING, { smallFile: 0 });
     const file = fileNamed('busy.db');
     const stores = [opened(new SqliteStore(file)), opened(new SqliteStore(file))];
@@ -94,7 +94,7 @@ describe('a backup', () => {
     expect(rounds).toBeGreaterThan(40);
   });
 
-  test('holds nothing of what was erased, although the original does before it is scrubbed', async () => {
+  test('contains nothing of an erased resource, although the original does before it is scrubbed', async () => {
     const file = fileNamed('erased.db');
     const store = opened(new SqliteStore(file));
     await putAll(store, resourceOf('Patient', 'a', { name: [{ family: 'Wachholder' }] }), resourceOf('Patient', 'b'));
@@ -119,7 +119,7 @@ describe('a backup', () => {
 });
 
 describe('a backup is refused, and leaves no file,', () => {
-  test('where the file exists, which stays as it is', async () => {
+  test('if the file exists, which is not changed', async () => {
     const store = opened(new SqliteStore(':memory:'));
     const file = fileNamed('taken.db');
     writeFileSync(file, 'mine');
@@ -128,7 +128,7 @@ describe('a backup is refused, and leaves no file,', () => {
     expect(partialsBeside(file)).toEqual([]);
   });
 
-  test('where the folder does not exist', async () => {
+  test('if the folder does not exist', async () => {
     const store = opened(new SqliteStore(':memory:'));
     const file = fileNamed('missing/copy.db');
     await expect(store.backup(file)).rejects.toMatchObject({
@@ -142,7 +142,7 @@ describe('a backup is refused, and leaves no file,', () => {
     await expect(opened(new SqliteStore(':memory:')).backup(name)).rejects.toMatchObject({ code: 'invalid' });
   });
 
-  test('where the host has a transaction open', async () => {
+  test('if the host has an open transaction', async () => {
     const database = opened(new Database(':memory:'));
     const store = new SqliteStore(database);
     database.exec('BEGIN');
@@ -157,7 +157,7 @@ describe('a backup is refused, and leaves no file,', () => {
     await expect(store.backup(fileNamed('closed.db'))).rejects.toMatchObject({ code: 'unavailable' });
   });
 
-  test('when its time is over while SQLite writes it', async () => {
+  test('if its deadline passes while SQLite writes it', async () => {
     const store = opened(new SqliteStore(opened(new Database(fileNamed('slow.db')))));
     await putAll(store, resourceOf('Patient', 'a'));
     const file = fileNamed('late.db');
@@ -173,7 +173,7 @@ describe('a backup is refused, and leaves no file,', () => {
     expect([existsSync(file), partialsBeside(file)]).toEqual([false, []]);
   });
 
-  test('when it is aborted while its thread is at work, which is given up', async () => {
+  test('if it is aborted while its thread works, and the thread is abandoned', async () => {
     Object.assign(THREAD_TUNING, { smallFile: 0 });
     const store = opened(new SqliteStore(fileNamed('aborted.db'), { readers: 1, synchronous: 'off' }));
     const language = 'x'.repeat(60_000);

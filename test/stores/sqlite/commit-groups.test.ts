@@ -57,7 +57,7 @@ test('commits of one turn share a transaction', async () => {
   expect((await store.verify()).problems).toEqual([]);
 });
 
-test('a commit that fails does not touch the others of its turn', async () => {
+test('a commit that fails does not affect the others of its turn', async () => {
   const { store } = newStore();
   await store.commit([patient('a'), { ...patient('u'), unique: ['User.email=x'] } as Write]);
   const outcomes = await together(store, [
@@ -80,7 +80,7 @@ test('the errors of a commit name its own writes', async () => {
   expect(second).toMatchObject({ reason: { code: 'precondition-failed', details: { index: 1 } } });
 });
 
-test('small commits run before the large ones of which the thread has nothing yet', async () => {
+test('small commits run before large commits that the thread has not started', async () => {
   const { store } = newStore();
   const order: string[] = [];
   const large = (name: string): Promise<unknown> =>
@@ -98,7 +98,7 @@ test('small commits run before the large ones of which the thread has nothing ye
   expect(order.slice(5)).toEqual(['largest']);
 });
 
-test('a commit that waits ends with its signal, and writes nothing', async () => {
+test('a waiting commit ends with its signal, and writes nothing', async () => {
   const { store } = newStore();
   const controller = new AbortController();
   const aborted = store.commit([patient('a')], { signal: controller.signal });
@@ -112,7 +112,7 @@ test('a commit that waits ends with its signal, and writes nothing', async () =>
   expect(found.map(({ status }) => status)).toEqual(['missing', 'missing', 'found']);
 });
 
-test('closing finishes the commits that wait', async () => {
+test('close finishes waiting commits', async () => {
   const { store, file } = newStore();
   const commits = ['a', 'b'].map((id) => store.commit([patient(id)]));
   await store.close();
@@ -179,7 +179,7 @@ test.each<[string, () => TooLong]>([
   for (const [turns, count] of seen.entries()) expect(count).toBeLessThanOrEqual(turns + 1);
 });
 
-test('closing finishes commits that were separated', async () => {
+test('close finishes commits that were separated', async () => {
   const { ran, groups } = slowGroups(() => TOO_LONG);
   const done = ['a', 'b', 'c'].map((id) => groups.commit([patient(id)], undefined));
   await turn();
@@ -203,7 +203,7 @@ function randomCommit(random: () => number): readonly Write[] {
 const shown = (result: WriteResult): unknown =>
   result.kind === 'put' ? [result.created, result.versionId] : result.kind === 'delete' ? result.versionId : null;
 
-test(`groups of random commits end like the same commits one after another (seed ${SEED})`, async () => {
+test(`groups of random commits leave the same state as the commits one after another (seed ${SEED})`, async () => {
   const random = createRandom(SEED);
   const { store } = newStore();
   const reference = new MemoryStore();

@@ -49,7 +49,7 @@ const value = (code: string, number: number): { readonly code: object; readonly 
   valueQuantity: { value: number, unit: 'mg' },
 });
 
-test(`pages under composites are those of memory, seed ${SEED}`, async () => {
+test(`pages under composites equal those of a memory store, seed ${SEED}`, async () => {
   const random = createRandom(SEED);
   const [database, memory] = [new Database(':memory:'), new MemoryStore()];
   const store = new SqliteStore(database);
@@ -91,7 +91,7 @@ test(`pages under composites are those of memory, seed ${SEED}`, async () => {
   }
 });
 
-test('what has a code here and a value there is not tested', async () => {
+test('a resource with the code in one place and the value in another is not tested', async () => {
   const database = new Database(':memory:');
   const store = new SqliteStore(database);
   const resources = Array.from({ length: 400 }, (_, index) => ({
@@ -111,7 +111,7 @@ test('what has a code here and a value there is not tested', async () => {
   expect(lists.flatMap((one) => JSON.parse(String(one)) as unknown[]).length).toBeLessThan(20);
 });
 
-test('a count of a mixture with the opposite of a composite tests what may be a match of the composite', async () => {
+test('a count of a combination with the negation of a composite tests the possible matches of the composite', async () => {
   const database = new Database(':memory:');
   const store = new SqliteStore(database);
   const resources = Array.from({ length: 400 }, (_, index) => ({

@@ -13,8 +13,8 @@ function counted(criteria: Criteria): SearchQuery {
   return { project: PROJECT, type: 'Observation', criteria, limit: 0, total: true };
 }
 
-describe('numbers of repeated codes', () => {
-  test('are those of the reference, for one code, several, and others than one', async () => {
+describe('counts of repeated codes', () => {
+  test('equal the reference, for one code, several, and their negation', async () => {
     const random = createRandom(SEED);
     const [store, memory] = [new SqliteStore(':memory:'), new MemoryStore()];
     const concept = (): object => ({
@@ -55,7 +55,7 @@ describe('numbers of repeated codes', () => {
   });
 });
 
-describe('the number of what nearly all are', () => {
+describe('the count of a condition that nearly all resources meet', () => {
   const status = (code: string): Criteria => ({ kind: 'match', parameter: 'status', test: { kind: 'token', code } });
   const not = (of: Criteria): Criteria => ({ kind: 'not', of });
   // Some have no status, one that is no code of any system, or none of a code.
@@ -72,14 +72,14 @@ describe('the number of what nearly all are', () => {
       'a code where resources have several',
       { kind: 'match', parameter: 'category', test: { kind: 'token', code: 'laboratory' } },
     ],
-  ] as const)('is that of the reference: %s', async (_, criteria) => {
+  ] as const)('equals the reference: %s', async (_, criteria) => {
     const [store, memory] = [new SqliteStore(':memory:'), new MemoryStore()];
     for (const one of [store, memory]) await one.commit(resources.map((resource) => put(resource)));
     expect((await store.search(counted(criteria))).total).toBe((await memory.search(counted(criteria))).total);
   });
 });
 
-describe('a number under several conditions', () => {
+describe('a count under several conditions', () => {
   const match = (parameter: string, code: string): Criteria => ({
     kind: 'match',
     parameter,
@@ -91,7 +91,7 @@ describe('a number under several conditions', () => {
     test: { kind: 'quantity', prefix: 'gt', low: 5, high: 5 },
   };
 
-  test('is that of the reference', async () => {
+  test('equals the reference', async () => {
     const [store, memory] = [new SqliteStore(':memory:'), new MemoryStore()];
     const resources = skewedResources(120, createRandom(SEED));
     for (const one of [store, memory]) await one.commit(resources.map((resource) => put(resource)));
@@ -104,7 +104,7 @@ describe('a number under several conditions', () => {
   });
 });
 
-test('a count finds nothing where one condition lists shapes and another finds nothing', async () => {
+test('finds nothing if one condition lists shapes and another finds nothing', async () => {
   const store = new SqliteStore(':memory:');
   await store.commit(skewedResources(20, createRandom(SEED)).map((one) => put(one)));
   const listed: Criteria = {
@@ -121,7 +121,7 @@ test('a count finds nothing where one condition lists shapes and another finds n
   await store.close();
 });
 
-test('the number under conditions that exclude each other, or nearly do, is that of the reference', async () => {
+test('equals the reference if the conditions exclude each other, or nearly do', async () => {
   const has = (parameter: string, code: string): Criteria => ({
     kind: 'match',
     parameter,

@@ -44,7 +44,7 @@ async function expectWhole(store: SqliteStore, patients: number): Promise<void> 
 }
 
 describe('a full disk', () => {
-  test('refuses the commit, keeps what was there, and takes the same commit when there is room again', async () => {
+  test('refuses the commit, keeps all data, and accepts the same commit when there is space again', async () => {
     const database = new Database(await filled(fileNamed('full.db')));
     const store = new SqliteStore(database);
     database.pragma(`max_page_count = ${Number(database.pragma('page_count', { simple: true })) + 2}`);
@@ -62,7 +62,7 @@ describe('a full disk', () => {
     database.close();
   });
 
-  test('refuses to index anew, and leaves the index as it was', async () => {
+  test('refuses to reindex, and leaves the index unchanged', async () => {
     const database = new Database(await filled(fileNamed('full-reindex.db')));
     const store = new SqliteStore(database);
     // Damage that reindex would mend with more rows than there is room for.
@@ -103,7 +103,7 @@ describe('a disk that fails at COMMIT', () => {
   });
 });
 
-describe('a file that may not be written', () => {
+describe('a file without write permission', () => {
   const folder = join(dirname(fileNamed('x')), 'guarded');
   const root = process.geteuid?.() === 0;
 
@@ -134,7 +134,7 @@ describe('a file that may not be written', () => {
     ['the file and its folder', 0o444, 0o555],
     ['the folder', 0o666, 0o555],
     ['the file, which may not be read either', 0o000, 0o777],
-  ])('%s: unavailable at the latest when it is written to; nothing changes', async (_name, fileMode, folderMode) => {
+  ])('%s: unavailable at the latest at the first write; nothing changes', async (_name, fileMode, folderMode) => {
     const file = await guardedFile();
     const before = readFileSync(file);
     chmodSync(file, fileMode);
@@ -157,7 +157,7 @@ describe('a file that may not be written', () => {
     await store.close();
   });
 
-  test('a file that may not be read is unavailable, with its path', async () => {
+  test('a file without read permission is unavailable, with its path', async () => {
     const file = await guardedFile();
     chmodSync(file, 0o000);
     expect(() => asNobody(() => new SqliteStore(file))).toThrow(
@@ -166,7 +166,7 @@ describe('a file that may not be written', () => {
     chmodSync(file, 0o666);
   });
 
-  test('a new file in a folder that may not be written is unavailable', async () => {
+  test('a new file in a folder without write permission is unavailable', async () => {
     await guardedFile();
     chmodSync(folder, 0o555);
     const file = join(folder, 'new.db');
@@ -188,7 +188,7 @@ describe('a file that may not be written', () => {
       'The SQLite database belongs to another application; name a file of its own',
     ],
     ['a name with U+0000', 'x\0.db', 'invalid', 'A database needs the name of a file, or :memory: to live in memory'],
-  ])('%s in place of the file is told with its path, and left as it is', (_, name, code, message) => {
+  ])('%s in place of the file is reported with its path, and not changed', (_, name, code, message) => {
     mkdirSync(folder);
     writeFileSync(join(folder, 'text'), 'some text\n'.repeat(200));
     writeFileSync(join(folder, 'letter'), 'x');
@@ -204,13 +204,13 @@ describe('a file that may not be written', () => {
     expect(contents()).toEqual(before);
   });
 
-  test.each(['', ' '])('no name (%j) is refused: what it holds would end with the process', (name) => {
+  test.each(['', ' '])('a missing name (%j) is refused, because its data would end with the process', (name) => {
     expect(() => new SqliteStore(name)).toThrow(expect.objectContaining({ code: 'invalid' }));
   });
 });
 
 describe('a locked file', () => {
-  test('is unavailable to readers and writers while another holds it alone, and then serves both', async () => {
+  test('is unavailable to readers and writers while another process holds it exclusively, and then works for both', async () => {
     const file = await filled(fileNamed('alone.db'));
     const other = new Database(file);
     other.pragma('locking_mode = EXCLUSIVE');
@@ -223,7 +223,7 @@ describe('a locked file', () => {
     await store.close();
   });
 
-  test('refuses a writer, never a reader, while another writes', async () => {
+  test('refuses a writer, never a reader, while another process writes', async () => {
     const file = await filled(fileNamed('writing.db'));
     const store = new SqliteStore(file, { busyTimeout: 10 });
     const other = new Database(file);
@@ -238,8 +238,8 @@ describe('a locked file', () => {
   });
 });
 
-describe('a file that is no store', () => {
-  test('empty: it becomes one', async () => {
+describe('a file that is not a store', () => {
+  test('empty: it becomes a store', async () => {
     const file = fileNamed('empty.db');
     writeFileSync(file, '');
     const store = new SqliteStore(file);
@@ -259,7 +259,7 @@ describe('a file that is no store', () => {
       (file: string) => writeFileSync(file, overwrite(readFileSync(file), 16, Buffer.from([3, 3]))),
     ],
     ['a cut header', (file: string) => truncateSync(file, 60)],
-  ])('with %s: corrupt, and left as it is', async (name, damage) => {
+  ])('with %s: corrupt, and not changed', async (name, damage) => {
     const file = await filled(fileNamed(`${name}.db`));
     damage(file);
     const before = readFileSync(file);

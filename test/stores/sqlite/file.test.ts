@@ -14,7 +14,7 @@ const fileNamed = temporaryFolder();
 const MALE: Criteria = { kind: 'match', parameter: 'gender', test: { kind: 'token', code: 'male' } };
 
 describe('a file', () => {
-  test('keeps everything over a reopening: content, index, versions, unique texts', async () => {
+  test('keeps everything when it is opened again: content, index, versions, unique texts', async () => {
     const file = fileNamed('reopened.db');
     const first = new SqliteStore(file);
     await first.commit([put(resourceOf('Patient', 'a', { gender: 'male' }), { unique: ['x'] })]);
@@ -29,7 +29,7 @@ describe('a file', () => {
     await second.close();
   });
 
-  test('is written through before a commit resolves', async () => {
+  test('is synced before a commit resolves', async () => {
     const file = fileNamed('durable.db');
     const store = new SqliteStore(file);
     await putAll(store, resourceOf('Patient', 'a'));
@@ -41,7 +41,7 @@ describe('a file', () => {
     await Promise.all([store.close(), survivor.close()]);
   });
 
-  test('serves two connections, each seeing what the other committed', async () => {
+  test('can have two connections, each of which sees the commits of the other', async () => {
     const file = fileNamed('shared.db');
     const [one, two] = [new SqliteStore(file), new SqliteStore(file)];
     expect(await idsOf(two, queryOf('Patient', MALE))).toEqual([]);
@@ -58,7 +58,7 @@ describe('a file', () => {
     await Promise.all([one.close(), two.close()]);
   });
 
-  test('does not believe numbers that a rolled back commit gave out', async () => {
+  test('does not use numbers that a rolled back commit assigned', async () => {
     const file = fileNamed('rollback.db');
     const [one, two] = [new SqliteStore(file), new SqliteStore(file)];
     const failing = put(resourceOf('Group', 'x'), { expect: { version: '9' } });
@@ -85,7 +85,7 @@ describe('a file', () => {
     await Promise.all([one.close(), two.close()]);
   });
 
-  test('that another connection is writing to is unavailable, after the wait, and then works', async () => {
+  test('that another connection is writing to is unavailable after the wait, and then works', async () => {
     const file = fileNamed('busy.db');
     const store = new SqliteStore(file, { busyTimeout: 20 });
     const other = new Database(file);
@@ -101,7 +101,7 @@ describe('a file', () => {
 });
 
 describe('opening', () => {
-  test('refuses a file of a newer schema and leaves it as it is', () => {
+  test('refuses a file of a newer schema and does not change it', () => {
     const file = fileNamed('newer.db');
     void new SqliteStore(file).close();
     const database = new Database(file);
@@ -165,7 +165,7 @@ describe('opening', () => {
     database.close();
   });
 
-  test('indexes a file anew that an older extraction indexed', async () => {
+  test('reindexes a file that an older extraction indexed', async () => {
     const file = fileNamed('old-index.db');
     const old = new SqliteStore(file);
     await putAll(old, resourceOf('Patient', 'a', { gender: 'male' }));
@@ -185,7 +185,7 @@ describe('opening', () => {
 });
 
 describe("a host's database", () => {
-  test('stays open when the store closes', async () => {
+  test('is still open after the store closes', async () => {
     const database = new Database(':memory:');
     const store = new SqliteStore(database);
     await putAll(store, resourceOf('Patient', 'a'));
@@ -194,7 +194,7 @@ describe("a host's database", () => {
     await expect(store.read([])).rejects.toMatchObject({ code: 'unavailable' });
   });
 
-  test('can be backed up while it is written to: the copy is of one moment', async () => {
+  test('can be backed up during writes: the copy shows one moment', async () => {
     const database = new Database(fileNamed('original.db'));
     const [store, other] = [new SqliteStore(database), new SqliteStore(fileNamed('original.db'))];
     const commit = (writer: SqliteStore, round: number): Promise<unknown> =>
@@ -226,7 +226,7 @@ describe("a host's database", () => {
     await expect(store.read([])).rejects.toMatchObject({ code: 'unavailable' });
   });
 
-  test('with an open transaction takes no commit, and keeps its transaction', async () => {
+  test('with an open transaction accepts no commit, and keeps its transaction', async () => {
     const database = new Database(':memory:');
     const store = new SqliteStore(database);
     database.exec('BEGIN');
@@ -236,7 +236,7 @@ describe("a host's database", () => {
     await putAll(store, resourceOf('Patient', 'a'));
   });
 
-  test('that hands out big integers serves all the same', async () => {
+  test('that returns big integers works too', async () => {
     const database = new Database(':memory:');
     database.defaultSafeIntegers(true);
     const store = new SqliteStore(database);
@@ -249,7 +249,7 @@ describe("a host's database", () => {
     expect(await store.verify()).toEqual({ resources: 2, problems: [] });
   });
 
-  test('that may not be written answers reads and refuses writes', async () => {
+  test('without write permission answers reads and refuses writes', async () => {
     const file = fileNamed('readonly.db');
     const first = new SqliteStore(file);
     await putAll(first, resourceOf('Patient', 'a'));
@@ -263,7 +263,7 @@ describe("a host's database", () => {
 });
 
 describe('damage', () => {
-  test('is reported as corrupt where it is met, and by verify', async () => {
+  test('is reported as corrupt by reads, and by verify', async () => {
     const database = new Database(':memory:');
     const store = new SqliteStore(database);
     await putAll(
@@ -296,7 +296,7 @@ describe('damage', () => {
   test.each([
     ['of another resource', "(SELECT content FROM resource WHERE id = 'b')"],
     ['of an older version', '(SELECT min(key) FROM version)'],
-  ])('never hands out the text %s', async (_name, content) => {
+  ])('never returns the text %s', async (_name, content) => {
     const database = new Database(':memory:');
     const stores = [new SqliteStore(database), new SqliteStore(database, { cacheBytes: 0 })];
     for (const id of ['a', 'b', 'a']) await putAll(stores[0]!, resourceOf('Patient', id));
@@ -328,7 +328,7 @@ describe('damage', () => {
     },
   );
 
-  test('of the index is found by verify and healed by reindex', async () => {
+  test('of the index is found by verify and repaired by reindex', async () => {
     const database = new Database(':memory:');
     const store = new SqliteStore(database);
     await store.commit(randomResources(createRandom(7)).map((resource) => put(resource)));

@@ -26,7 +26,7 @@ const HOSTILE = [
   '💉',
 ];
 
-test.each(HOSTILE)('a search for %j finds that text and nothing else', async (text) => {
+test.each(HOSTILE)('a search for %j finds only that text', async (text) => {
   const store = new SqliteStore(':memory:');
   await putAll(
     store,
@@ -94,7 +94,7 @@ test.each(HOSTILE)('%j is not a name of anything', async (text) => {
   ).toBe(1);
 });
 
-test.each(HOSTILE.filter((text) => text !== '\ud800'))('%j is kept and found where it is data', async (text) => {
+test.each(HOSTILE.filter((text) => text !== '\ud800'))('%j is stored and found as data', async (text) => {
   const store = new SqliteStore(':memory:');
   const patient = resourceOf('Patient', 'a', {
     identifier: [{ system: text, value: text }],

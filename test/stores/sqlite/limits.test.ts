@@ -11,13 +11,13 @@ import { expectFewResources } from '../most-resources.js';
 
 const MALE: Criteria = { kind: 'match', parameter: 'gender', test: { kind: 'token', code: 'male' } };
 
-test('prepared statements are bounded, whatever shapes come', () => {
+test('the number of prepared statements is bounded, for any queries', () => {
   const statements = new Statements(new Database(':memory:'));
   for (let n = 0; n < MAX_STATEMENTS * 2; n++) statements.read(`SELECT ${n}`).get();
   expect(statements.size).toBe(MAX_STATEMENTS);
 });
 
-test('a long statement is not prepared where others wait for the event loop', () => {
+test('a long statement is not prepared while others wait for the event loop', () => {
   const database = new Database(':memory:');
   const statements = new Statements(database);
   const long = `SELECT 1 WHERE 1 IN (${'0, '.repeat(10_000)}1)`;
@@ -28,7 +28,7 @@ test('a long statement is not prepared where others wait for the event loop', ()
   expect(guardOf(database).run(undefined, read)).toEqual([1]);
 });
 
-test('criteria nested beyond all reason are too costly, and the store goes on', async () => {
+test('criteria nested too deeply are too costly, and the store continues', async () => {
   const store = new SqliteStore(':memory:');
   await putAll(store, resourceOf('Patient', 'a', { gender: 'male' }), resourceOf('Patient', 'b'));
   for (const depth of [2_000, 100_000]) {
@@ -40,7 +40,7 @@ test('criteria nested beyond all reason are too costly, and the store goes on', 
   expect((await store.search(queryOf('Patient', MALE))).matches.length).toBe(1);
 });
 
-test('a resource nested beyond all reason is refused, and nothing of its commit is kept', async () => {
+test('a resource nested too deeply is refused, and nothing of its commit is stored', async () => {
   const store = new SqliteStore(':memory:');
   let nested: object = {};
   for (let n = 0; n < 100_000; n++) nested = { extension: [nested] };
@@ -73,7 +73,7 @@ function sumOf(text: string): number {
   return checksum(1, 1, 0, text);
 }
 
-test('a version is shared frozen from the second look on, and never without a cache', () => {
+test('a version is shared frozen from the second read on, and never without a cache', () => {
   const database = new Database(':memory:');
   database.exec(VERSION_TABLE);
   const text = JSON.stringify({
@@ -110,7 +110,7 @@ test('the cache keeps within its bytes', () => {
   expect(contents.cachedBytes).toBeGreaterThan(3_000);
 });
 
-test('a search by reference that finds more than it may return is refused before its texts are read', async () => {
+test('a search by reference that finds more than maxResources is refused before its texts are read', async () => {
   const store = new SqliteStore(':memory:');
   await expectFewResources(store);
   await store.close();

@@ -46,12 +46,12 @@ const WAYS = {
 describe.each([
   ['', 4],
   [', which types of few resources do not have', 10],
-])('conditions on other resources, and orders by references, are found by skip indexes%s', (_, minGranules) => {
+])('skip indexes find conditions on other resources, and orders by references%s', (_, minGranules) => {
   beforeAll(() => void Object.assign(SKIP_TUNING, { minGranules }));
   afterAll(() => void Object.assign(SKIP_TUNING, { minGranules: 4 }));
 
   test.each(Object.entries(WAYS))(
-    '%s, after writes to each type, and after the indexes know of them',
+    '%s, after writes to each type, and after the indexes include them',
     async (_, tuning) => {
       const random = createRandom(SEED);
       const database = new Database(':memory:');
@@ -130,7 +130,7 @@ describe('without a test of a resource', () => {
   const observations = (): readonly (AnyResource & Record<string, unknown>)[] =>
     all.filter(({ resourceType }) => resourceType === 'Observation') as never;
 
-  test('what very many refer to', async () => {
+  test('targets that very many resources refer to', async () => {
     const criteria: Criteria = {
       kind: 'has',
       type: 'Observation',
@@ -150,7 +150,7 @@ describe('without a test of a resource', () => {
     expect(await answer('Encounter', criteria, BASES[0])).toEqual({ total: expected.length, tests: [] });
   });
 
-  test('what nothing refers to', async () => {
+  test('targets without references', async () => {
     const has = (parameter: string): Criteria => ({
       kind: 'has',
       type: 'Observation',
@@ -164,7 +164,7 @@ describe('without a test of a resource', () => {
     expect(await answer('Encounter', has('part-of'))).toMatchObject({ total: 0, tests: [] });
   });
 
-  test('a mixture of what very many refer to', async () => {
+  test('a combination with a target that very many resources refer to', async () => {
     const has = (status: string): Criteria => ({
       kind: 'has',
       type: 'Observation',
@@ -189,7 +189,7 @@ describe('without a test of a resource', () => {
     expect(get.mock.calls.filter(([{ text }]) => text.startsWith('SELECT count(*) FROM (SELECT 1 FROM'))).toEqual([]);
   });
 
-  test('what refers to very many', async () => {
+  test('resources with very many targets', async () => {
     const criteria: Criteria = { kind: 'chain', parameter: 'subject', type: 'Patient', of: code('gender', 'female') };
     const isFemale = ({ gender }: Record<string, unknown>): boolean => gender === 'female';
     const women = new Set(all.filter((one) => isFemale(one as never)).map(({ id }) => id));
@@ -246,7 +246,7 @@ describe('a page of a type whose order no skip index has is found by those of ot
   });
 });
 
-test('a page in the order of a reference reads some resources of it, not all', async () => {
+test('a page in the order of a reference reads some resources of the type, not all', async () => {
   const database = new Database(':memory:');
   const store = new SqliteStore(database);
   await write(store, linkedResources(600, createRandom(5)));

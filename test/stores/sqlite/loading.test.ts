@@ -40,7 +40,7 @@ describe.each([
 ])('a load with %s', (_, readers) => {
   const open = (name: string): SqliteStore => new SqliteStore(fileNamed(name), { readers });
 
-  test('goes without the indexes by value until the first search', async () => {
+  test('runs without the indexes by value until the first search', async () => {
     const store = open(`search-${readers}.db`);
     const file = fileNamed(`search-${readers}.db`);
     expect(indexesOf(file)).toBe(11);
@@ -57,7 +57,7 @@ describe.each([
     await store.close();
   });
 
-  test('ends with its store', async () => {
+  test('ends when its store closes', async () => {
     const file = fileNamed(`close-${readers}.db`);
     const store = open(`close-${readers}.db`);
     await store.commit(PATIENTS.map((patient) => put(patient)));
@@ -130,7 +130,7 @@ describe.each([
   });
 });
 
-test('a load goes without the indexes by value, however little of it fits into the first part for the thread', async () => {
+test('a load runs without the indexes by value, even if little of it fits into the first part for the thread', async () => {
   // Each turn of the event loop prepares one write.
   PACE.turnMs = 0;
   const file = fileNamed('slow.db');
@@ -141,7 +141,7 @@ test('a load goes without the indexes by value, however little of it fits into t
   await store.close();
 });
 
-test('a search finds what a load has written between its look at the indexes and its statements', async () => {
+test('a search finds the resources that a load writes between its check of the indexes and its statements', async () => {
   const file = fileNamed('overtaken.db');
   const store = new SqliteStore(file, { readers: 0 });
   await putAll(store, resourceOf('Patient', 'a', { gender: 'male' }));
@@ -156,7 +156,7 @@ test('a search finds what a load has written between its look at the indexes and
   await store.close();
 });
 
-test('a search waits for the indexes until its deadline, and others go on waiting', async () => {
+test('a search waits for the indexes until its deadline, and other searches continue to wait', async () => {
   const file = fileNamed('waiting.db');
   const store = new SqliteStore(file, { readers: 1, busyTimeout: 600_000 });
   await store.commit(PATIENTS.map((patient) => put(patient)));
@@ -186,7 +186,7 @@ test.each([
   await store.close();
 });
 
-test(`random searches after a load answer as the meaning of criteria demands (seed ${SEED})`, async () => {
+test(`random searches after a load equal the reference search (seed ${SEED})`, async () => {
   const random = createRandom(SEED);
   const store = new SqliteStore(fileNamed('random.db'), { readers: 0 });
   const results = await store.commit(randomResources(random).map((resource) => put(resource)));

@@ -17,7 +17,7 @@ import { buildSkips } from './skip-build.js';
 useSmallGranules();
 afterEach(() => void vi.restoreAllMocks());
 
-test(`ranges among periods without an end find what a memory store finds, also after writes, seed ${SEED}`, async () => {
+test(`ranges among periods without an end find the same as a memory store, also after writes, seed ${SEED}`, async () => {
   await assertAnswersOfMemory(resourcesWithPeriods, randomPeriodQuery, createRandom(SEED));
 });
 
@@ -43,7 +43,7 @@ test('ranges read none of the many periods that reach into them or out of them',
   expect(found).toEqual({ ge: 600, gt: 600, ap: 330, eq: 0, le: 300, eb: 0 });
 });
 
-test('an order by ends that another version left behind is not used, and is rebuilt with the rest', async () => {
+test('an order by ends that another version left is not used, and is rebuilt with the rest', async () => {
   const database = new Database(':memory:');
   const store = new SqliteStore(database);
   const random = createRandom(SEED);

@@ -13,7 +13,7 @@ const key = (id: string): { project: string; type: string; id: string } => ({ pr
 const sentPut = (id: string): SentWrite =>
   ['clinic', 'Patient', id, `{"resourceType":"Patient","id":"${id}"}`, undefined, undefined] as never;
 
-test('changes of a commit are there at once, and its results are made in turns', async () => {
+test('changes of a commit are visible at once, and its results are built in turns', async () => {
   PACE.turnMs = 0;
   const writes = Array.from({ length: 60 }, (_, index) => sentPut(`p${index}`));
   const { result: results, turns } = await countTurns(async () => {

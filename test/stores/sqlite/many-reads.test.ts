@@ -13,7 +13,7 @@ const key = fc.record({
 const version = fc.constantFrom(undefined, undefined, '1', '2', '9', 'x');
 
 test.each([0, 1_000_000])(
-  'many keys at once, of one type or of several, are answered as each alone (cache of %i bytes)',
+  'many keys in one read, of one type or of several, give the same results as single reads (cache of %i bytes)',
   async (cacheBytes) => {
     const store = new SqliteStore(':memory:', { cacheBytes });
     const write = (one: ResourceKey, gender: 'male' | 'female') =>

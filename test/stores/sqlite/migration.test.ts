@@ -55,7 +55,7 @@ function contentOf(file: string): unknown {
 }
 
 describe('a file of an older schema', () => {
-  test('becomes when it is opened what a new one would have been', async () => {
+  test('becomes equal to a new file when it is opened', async () => {
     const { present, old } = await makeFiles('forward');
     expect(contentOf(old)).not.toEqual(contentOf(present));
     const store = new SqliteStore(old);
@@ -65,7 +65,7 @@ describe('a file of an older schema', () => {
     expect(contentOf(old)).toEqual(contentOf(present));
   });
 
-  test('stays as it is where the step fails', async () => {
+  test('is unchanged if the step fails', async () => {
     const { old } = await makeFiles('undone');
     const database = new Database(old);
     // The step adds this column after it has begun.
@@ -76,7 +76,7 @@ describe('a file of an older schema', () => {
     expect(contentOf(old)).toEqual(before);
   });
 
-  test('is brought forward once by two who open it at once', async () => {
+  test('is migrated once by two processes that open it at the same time', async () => {
     const { present, old } = await makeFiles('twice');
     const both = [new SqliteStore(old), new SqliteStore(old)];
     for (const store of both) expect((await store.verify()).problems).toEqual([]);
@@ -91,7 +91,7 @@ describe('a file that a newer version', () => {
     ['indexed', `UPDATE meta SET value = '${INDEX_VERSION + 1}' WHERE name = 'index_version'`],
   ] as const;
 
-  test.each(CHANGES)('%s is refused, and left as it is', async (name, change) => {
+  test.each(CHANGES)('%s is refused, and not changed', async (name, change) => {
     const { present } = await makeFiles(`newer ${name}`);
     const database = new Database(present);
     database.exec(change);
@@ -104,7 +104,7 @@ describe('a file that a newer version', () => {
     expect(readFileSync(present).equals(readFileSync(copy))).toBe(true);
   });
 
-  test.each(CHANGES)('%s while it was open takes no more writes of ours', async (name, change) => {
+  test.each(CHANGES)('%s while it was open accepts no more writes of this version', async (name, change) => {
     const file = fileNamed(`overtaken ${name}.db`);
     const store = new SqliteStore(file);
     await putAll(store, resourceOf('Patient', 'a'));

@@ -60,7 +60,7 @@ const [year, next] = [Date.UTC(2020, 0, 1), Date.UTC(2021, 0, 1)];
 test.each<readonly [string, Criteria]>([
   ['a number', valued('value-quantity', { kind: 'quantity', prefix: 'eq', low: 5, high: 5 })],
   ['a year', valued('date', { kind: 'date', prefix: 'eq', low: year, high: next })],
-])('a count of a mixture with %s tests no resource', async (_, one) => {
+])('a count of a combination with %s tests no resource', async (_, one) => {
   const criteria: Criteria = {
     kind: 'or',
     of: [{ kind: 'and', of: [not(one), match('code', 'c1')] }, not(match('status', 'final'))],
@@ -69,7 +69,7 @@ test.each<readonly [string, Criteria]>([
   expect(statements.filter(({ text }) => /FROM resource r0|json_each/.test(text))).toEqual([]);
 });
 
-test('what ends before a date is counted by the granules of the order of dates', async () => {
+test('resources that end before a date are counted by the granules of the order of dates', async () => {
   const [low, high] = [Date.UTC(2020, 9, 1), Date.UTC(2020, 9, 2)];
   const before = valued('date', { kind: 'date', prefix: 'eb', low, high });
   const statements = await statementsOf({ kind: 'and', of: [before, match('status', 'final')] }, 0);
@@ -80,13 +80,13 @@ test('what ends before a date is counted by the granules of the order of dates',
   expect(reads).toEqual([]);
 });
 
-test('a count by few rows does not look for the other end of a reference from there', async () => {
+test('a count by few rows does not search for the other end of a reference from there', async () => {
   const men: Criteria = { kind: 'chain', parameter: 'subject', type: 'Patient', of: match('gender', 'male') };
   const statements = await statementsOf({ kind: 'and', of: [match('status', 'amended'), men] }, 6_400);
   expect(statements.filter(({ text }) => text.includes('x.target IN (SELECT'))).toEqual([]);
 });
 
-test('a page of other codes than a rare one tests no resource', async () => {
+test('a page of codes other than a rare code tests no resource', async () => {
   const criteria: Criteria = valued('code', { kind: 'token', system: 'urn:1', code: 'rare', negated: true });
   const query = queryOf('Observation', criteria, { limit: 5, sort: [{ parameter: 'date', descending: true }] });
   const spies = (['all', 'get'] as const).map((name) => vi.spyOn(Statements.prototype, name));

@@ -67,7 +67,7 @@ test('a resource found by several of its values is one match', async () => {
   expect(await search({ criteria: byEither })).toEqual([ids(0, 10), 1]);
 });
 
-test('the first page by id takes one statement, from a position as well', async () => {
+test('the first page by id takes one statement, also from a position', async () => {
   expect(await search({ limit: 3 })).toEqual([ids(0, 3), 1]);
   expect(await search({ limit: 3, after: { values: [], id: 'p009' } })).toEqual([ids(10, 13), 1]);
   expect(await search({ limit: 3, before: { values: [], id: 'p009' } })).toEqual([ids(6, 9), 1]);
@@ -84,7 +84,7 @@ test('up to a hundred rows are counted and sorted, without a walk', async () => 
   ]);
 });
 
-test('a list of what refers to a resource takes one statement', async () => {
+test('a list of references to a resource takes one statement', async () => {
   await store.commit(
     ids(0, 30).map((id) => ({
       kind: 'put',

@@ -42,8 +42,8 @@ const SEARCHES = [
   ['Patient', '_has:Observation:subject:status=final'],
 ] as const;
 
-describe('a search with a base is the one without it', () => {
-  test.each(SEARCHES)('as long as no reference is below the base: %s?%s', async (type, search) => {
+describe('a search with a base runs without it', () => {
+  test.each(SEARCHES)('while no reference is below the base: %s?%s', async (type, search) => {
     const store = await storeOf();
     const without = await plansOf(store, query(type, search));
     expect(await plansOf(store, query(type, search, BASE))).toEqual(without);
@@ -98,14 +98,14 @@ describe('a search finds a reference below the base', () => {
     ['Observation', '_filter=not (subject eq "Patient/p")', ['elsewhere']],
     ['Observation', '_sort=subject', ['far', 'near', 'elsewhere']],
     ['Patient', '_has:Observation:subject:status=final', ['p']],
-  ])('as soon as there is one: %s?%s', async (type, search, ids) => {
+  ])('once it is written: %s?%s', async (type, search, ids) => {
     const store = await storeOf();
     await idsOf(store, query(type, search, BASE));
     await putAll(store, FAR);
     expect(await idsOf(store, query(type, search, BASE))).toEqual(ids);
   });
 
-  test('that a resource inside another one has', async () => {
+  test('of a contained resource', async () => {
     const store = await storeOf(
       resourceOf('MedicationRequest', 'm', {
         contained: [{ resourceType: 'Medication', id: 'c', manufacturer: { reference: `${BASE}/Organization/o` } }],
@@ -118,7 +118,7 @@ describe('a search finds a reference below the base', () => {
     expect(await idsOf(store, query('MedicationRequest', search))).toEqual([]);
   });
 
-  test('that a component of a composite has', async () => {
+  test('of a component of a composite', async () => {
     const target = { reference: `${BASE}/DocumentReference/old` };
     const store = await storeOf(
       resourceOf('DocumentReference', 'new', { status: 'current', relatesTo: [{ code: 'replaces', target }] }),

@@ -10,7 +10,7 @@ import { temporaryFolder } from '../temporary-folder.js';
 const fileNamed = temporaryFolder();
 
 test.each([0, 1])(
-  'a commit that writes resources several times leaves the versions that memory has, with %i threads',
+  'a commit that writes resources several times leaves the same versions as memory, with %i threads',
   async (readers) => {
     const random = createRandom(SEED);
     for (let round = 0; round < cases(8, 2); round++) {

@@ -35,7 +35,7 @@ async function pageOf(store: SqliteStore, query: SearchQuery, id: string): Promi
   return { total: page.total, ids: page.matches.map(({ resource }) => resource.id) };
 }
 
-describe('what refers to one resource', () => {
+describe('the list of references to one resource', () => {
   const places = [{}, { after: { values: [], id: 'few-25' } }, { before: { values: [], id: 'few-25' } }];
   const sorted = { sort: [{ parameter: 'date', descending: true }] };
   const sortedPlaces = [sorted, { ...sorted, after: { values: [Date.parse('2013-01-01')], id: 'few-1' } }];
@@ -43,7 +43,7 @@ describe('what refers to one resource', () => {
     [1, 10, 64, 65, undefined].map((limit) => ({ ...place, limit })),
   );
 
-  test.each(pages)('is the same page with and without a cache: %j', async (page) => {
+  test.each(pages)('gives the same page with and without a cache: %j', async (page) => {
     for (const { id } of TARGETS) {
       for (const criteria of [{ kind: 'all' } as const, FINAL]) {
         const query = queryOf('Observation', criteria, page);
@@ -52,7 +52,7 @@ describe('what refers to one resource', () => {
     }
   });
 
-  test('and its texts take one statement, which an explanation shows', async () => {
+  test('takes one statement including its texts, which an explanation shows', async () => {
     const query = queryOf('Observation', FINAL, { limit: 10 });
     const targets = [{ type: 'Patient', id: 'few' }];
     await uncached.searchByReference(query, 'subject', targets);

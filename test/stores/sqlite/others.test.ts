@@ -32,8 +32,8 @@ function buildAll(database: Database.Database): void {
   for (const collection of skipIndexes.listStale()) skipIndexes.write(skipIndexes.build(collection));
 }
 
-describe('what has another value', () => {
-  test(`is found and counted as in memory, after writes, too, seed ${SEED}`, async () => {
+describe('the negation of a value', () => {
+  test(`is found and counted like in memory, also after writes, seed ${SEED}`, async () => {
     const random = createRandom(SEED);
     const [database, memory] = [new Database(':memory:'), new MemoryStore()];
     const store = new SqliteStore(database);
@@ -120,7 +120,7 @@ describe('what has another value', () => {
     expect(await tested(codes('category', { code: 'a', system: 'urn:1' }))).toBe(0);
   });
 
-  test('a code may look like the number of what else the index keeps', async () => {
+  test('can have a code that equals an internal number of the index', async () => {
     const database = new Database(':memory:');
     const store = new SqliteStore(database);
     const requests = Array.from({ length: 400 }, (_, index) => ({

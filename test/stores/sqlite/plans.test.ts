@@ -91,13 +91,13 @@ describe('a search starts from an index', () => {
     expect(plan.join('\n')).toMatch(/_by_value|_by_end|sqlite_autoindex_resource/);
   });
 
-  test.each(INDEXED)('%s, beside a test that no index helps', async (_, type, criteria) => {
+  test.each(INDEXED)('%s, with a test that no index supports', async (_, type, criteria) => {
     const plan = await planOf(type, { kind: 'and', of: [{ kind: 'not', of: { kind: 'id', ids: ['z'] } }, criteria] });
     expect(plan[0]).toBe('SEARCH r0 USING INTEGER PRIMARY KEY (rowid=?)');
   });
 });
 
-describe('a row at hand is tested by point look-ups', () => {
+describe('a row is tested by point look-ups', () => {
   test.each(INDEXED)('%s', async (_, type, criteria) => {
     const plan = await planOf(type, {
       kind: 'and',
@@ -211,7 +211,7 @@ describe('no sort walks an index by value for each row', () => {
   });
 });
 
-describe('no test of a row reads more of an index by value than the row is long', () => {
+describe('no test of a row reads more of an index by value than the row has', () => {
   const any = (parameter: string, tests: readonly ValueTest[]): Criteria => ({
     kind: 'or',
     of: tests.map((one) => match(parameter, one)),
@@ -312,7 +312,7 @@ test.each([
   expect(await planOf(type, { kind: 'not', of: criteria })).toContain(`SEARCH x USING COVERING INDEX ${index}`);
 });
 
-describe('a number of matches comes from the index alone', () => {
+describe('a count comes from the index alone', () => {
   const ALTERNATIVES: Criteria = { kind: 'or', of: [TOKEN, match('code', { kind: 'token', code: '8462-4' })] };
   const ABOUT: Criteria = match('subject', { kind: 'reference', types: ['Patient'], id: 'p1' });
 

@@ -15,7 +15,7 @@ test('two processes that update the same resources by version lose no update', a
   expect(overtaken).toBeGreaterThan(0);
 });
 
-test('a new file opens, wherever another process creates the store in it meanwhile', async () => {
+test('a new file opens while another process creates the store in it', async () => {
   let calls = Infinity;
   for (let at = 0; at < calls; at++) {
     const file = fileNamed(`meanwhile-${at}.db`);
@@ -37,7 +37,7 @@ test('a reader beside a writing process sees whole commits in every call', async
   expect(await readBesideWriter(fileNamed('beside.db'), 200)).toBeGreaterThanOrEqual(20);
 });
 
-test('a file that is up to date opens and answers while another process writes', async () => {
+test('a current file opens and answers while another process writes', async () => {
   const file = fileNamed('writing.db');
   const first = new SqliteStore(file);
   await first.commit([put(resourceOf('Device', 'd1'))]);
@@ -52,7 +52,7 @@ test('a file that is up to date opens and answers while another process writes',
   await first.close();
 });
 
-test('a file with index rows to be made opens while another process writes, and makes them afterwards', async () => {
+test('a file with pending index rows opens while another process writes, and builds them afterwards', async () => {
   const file = fileNamed('pending.db');
   const first = new SqliteStore(file);
   await first.commit([put(resourceOf('Device', 'd1'))]);

@@ -104,8 +104,8 @@ function rowsIn(file: string): unknown {
   return rows;
 }
 
-describe('a file whose rows were made with another definition of a parameter', () => {
-  test('answers by everything else, and by that one when its rows are made again', async () => {
+describe('a file with rows of another definition of a parameter', () => {
+  test('answers by all other parameters, and by that one when its rows are rebuilt', async () => {
     const file = await filled('one.db');
     const before = rowsIn(file);
     remakeWithout(file, { Patient: ['gender'] });
@@ -184,7 +184,7 @@ describe('a file whose rows were made with another definition of a parameter', (
     await store.close();
   });
 
-  test('is completed at once when it is opened, unless it is large', async () => {
+  test('is completed when it is opened, unless it is large', async () => {
     const file = await filled('small.db');
     remakeWithout(file, { Patient: ['gender'] });
     const store = new SqliteStore(file);
@@ -192,7 +192,7 @@ describe('a file whose rows were made with another definition of a parameter', (
     await store.close();
   });
 
-  test('is completed in the background, beside reads and writes, and after the store closed early', async () => {
+  test('is completed in the background, beside reads and writes, and even if the store closed early', async () => {
     const file = await large('large.db');
     remakeWithout(file, { Patient: ['gender'] });
     const early = new SqliteStore(file);
@@ -207,7 +207,7 @@ describe('a file whose rows were made with another definition of a parameter', (
     await store.close();
   });
 
-  test('keeps what was done when the process ends, and repeats no batch', async () => {
+  test('keeps its progress when the process ends, and repeats no batch', async () => {
     const file = await filled('resumed.db', 600);
     remakeWithout(file, { Patient: ['gender'] });
     const first = new SqliteStore(file, MANUAL);
@@ -229,7 +229,7 @@ describe('a file whose rows were made with another definition of a parameter', (
     await second.close();
   });
 
-  test('ends with a signal, and goes on later', async () => {
+  test('ends with a signal, and continues later', async () => {
     const file = await filled('aborted.db', 2);
     remakeWithout(file, { Patient: ['gender'] });
     const store = new SqliteStore(file, MANUAL);
@@ -240,7 +240,7 @@ describe('a file whose rows were made with another definition of a parameter', (
     await store.close();
   });
 
-  test('of which only texts for people differ is complete', async () => {
+  test('that differs only in texts for people is complete', async () => {
     const file = await filled('texts.db', 2);
     const store = new SqliteStore(file, { ...MANUAL, model: modelWith('Patient', { gender: { short: 'Of whom?' } }) });
     expect(await store.pendingParameters('clinic')).toEqual([]);
@@ -256,7 +256,7 @@ describe('values of contained resources', () => {
       subject: { reference: '#p' },
     });
 
-  test('are made again when the parameters of their type change, and until then no chain answers', async () => {
+  test('are rebuilt when the parameters of their type change, and until then no chain answers', async () => {
     const file = fileNamed('contained.db');
     const origin = new SqliteStore(file);
     await putAll(origin, holding('a'), holding('b'), patient(1));
@@ -285,7 +285,7 @@ describe('two stores with different definitions of a parameter', () => {
   const OTHER = modelWith('Patient', { gender: { type: 'string' } });
   const WITHOUT = modelWith('Patient', { gender: undefined });
 
-  test('do not both write: the one that opened last does', async () => {
+  test('do not both write: the last opened store does', async () => {
     const file = await filled('two.db', 2);
     const first = new SqliteStore(file, MANUAL);
     expect(await idsOf(first, queryOf('Patient', MALE))).toHaveLength(2);
@@ -318,7 +318,7 @@ describe('two stores with different definitions of a parameter', () => {
     await Promise.all([again.close(), second.close()]);
   });
 
-  test('on one connection do not either', async () => {
+  test('on one connection do not both write either', async () => {
     const database = new Database(':memory:');
     const first = new SqliteStore(database, MANUAL);
     await putAll(first, patient(1));
@@ -328,7 +328,7 @@ describe('two stores with different definitions of a parameter', () => {
     database.close();
   });
 
-  test('leave no rows of a parameter that is gone, and begin it from the start when it returns', async () => {
+  test('leave no rows of a parameter that is gone, and start it again when it returns', async () => {
     const file = await filled('gone.db', 2);
     const without = new SqliteStore(file, { ...MANUAL, model: WITHOUT });
     await without.reindex({ pendingOnly: true });
@@ -348,7 +348,7 @@ describe('two stores with different definitions of a parameter', () => {
     await store.close();
   });
 
-  test('a change while another is worked on leaves both to do, from the start', async () => {
+  test('a change during reindexing leaves both parameters pending, from the start', async () => {
     const file = await filled('twice.db', 300);
     remakeWithout(file, { Patient: ['gender'] });
     const first = new SqliteStore(file, MANUAL);
@@ -371,7 +371,7 @@ describe('two stores with different definitions of a parameter', () => {
   });
 });
 
-describe('work that cannot be done', () => {
+describe('reindexing that fails', () => {
   test('is a warning, and leaves the parameter unavailable', async () => {
     const file = await large('damaged.db');
     remakeWithout(file, { Patient: ['gender'] });
@@ -406,7 +406,7 @@ describe('work that cannot be done', () => {
   });
 });
 
-test('all rows of a project are made again while it can be searched', async () => {
+test('all rows of a project are rebuilt while it can be searched', async () => {
   const file = await filled('project.db');
   const before = rowsIn(file);
   const store = new SqliteStore(file);

@@ -97,7 +97,7 @@ test.each([
   expect((await store.verify()).problems).toEqual([]);
 });
 
-test('no byte of a removed project is left, and no name of it but its id', async () => {
+test('no byte of a removed project is left, and no name of it except its id', async () => {
   const file = newFile();
   const store = openStore(file);
   await fill(store);
@@ -124,7 +124,7 @@ test('samples that SQLite keeps for its planner are overwritten too', async () =
   expect(bytesOf(file)).not.toMatch(WORDS);
 });
 
-test('the table of a preview that holds values of resources is dropped', async () => {
+test('the table of a preview that has values of resources is dropped', async () => {
   const file = newFile();
   const store = openStore(file);
   await fill(store);
@@ -142,7 +142,7 @@ test('the table of a preview that holds values of resources is dropped', async (
   host.close();
 });
 
-test('scrubbing waits for a connection that reads an old state, and says so in the end', async () => {
+test('scrubbing waits for a connection that reads an old state, and reports it at the end', async () => {
   const file = newFile();
   const store = new SqliteStore(file, { readers: 1, busyTimeout: 50 });
   open.push(store);
@@ -158,7 +158,7 @@ test('scrubbing waits for a connection that reads an old state, and says so in t
   expect(bytesOf(file)).not.toMatch(WORDS);
 });
 
-test('another connection answers from names that were removed and made again', async () => {
+test('another connection answers from names that were removed and created again', async () => {
   const file = newFile();
   const [one, other] = [openStore(file), openStore(file)];
   const observation = put(resourceOf('Observation', 'a', { subject: { reference: 'Patient/target' } }));
@@ -189,7 +189,7 @@ test('another connection answers from names that were removed and made again', a
   expect((await one.verify()).problems).toEqual([]);
 });
 
-test('a version never has the key of one that was removed', async () => {
+test('a version never has the key of a removed version', async () => {
   const file = newFile();
   const [one, other] = [openStore(file), openStore(file)];
   await one.commit([put(resourceOf('Patient', 'a', { gender: 'male' }))]);
@@ -201,7 +201,7 @@ test('a version never has the key of one that was removed', async () => {
   expect(found).toMatchObject({ status: 'found', resource: { gender: 'female' } });
 });
 
-test('a connection that answers nothing forgets what another one erased', async () => {
+test('an idle connection drops resources that another connection erased', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const file = newFile();
   const [one, other] = [openStore(file), openStore(file)];
@@ -218,7 +218,7 @@ test('a connection that answers nothing forgets what another one erased', async 
   expect(held).toEqual([expect.toSatisfy((bytes: number) => bytes > 18_000)]);
 });
 
-test('a read whose resource is erased half-way is answered as of afterwards', async () => {
+test('a read that overlaps the erasure of its resource is answered as of afterwards', async () => {
   THREAD_TUNING.slice = 1;
   PACE.turnMs = 0;
   const file = newFile();
@@ -238,7 +238,7 @@ test('a read whose resource is erased half-way is answered as of afterwards', as
   expect([['put d 1', ...others].join(), ['delete d 2', ...others].join()]).toContain(versions.join());
 });
 
-test('purging and removing go in steps of bounded size, whatever a resource or project holds', async () => {
+test('purging and removing run in steps of bounded size, for any size of a resource or project', async () => {
   const store = openStore(newFile());
   const versions = Array.from({ length: 2_500 }, (_, version) =>
     put(resourceOf('Patient', 'a', { multipleBirthInteger: version })),
@@ -279,7 +279,7 @@ test('a project is removed in the order in which it was written, deleted resourc
   expect(removed).toEqual(['m', 'c', 'a', 'k', 'b', 'x']);
 });
 
-test('what is derived from values forgets those of purged versions: skip indexes', async () => {
+test('data derived from values drop those of purged versions: skip indexes', async () => {
   const file = newFile();
   const store = openStore(file);
   const born = (id: string, birthDate: string, family: string): AnyResource =>

@@ -90,7 +90,7 @@ function query(criteria: Criteria, limit: number): SearchQuery {
 }
 
 describe.each(QUESTIONS)('sets of %s', (_, criteria) => {
-  test.each([0, 50])('give up wherever the time is over, and leave nothing behind (page of %i)', async (limit) => {
+  test.each([0, 50])('stop at the deadline at any moment, and leave nothing (page of %i)', async (limit) => {
     const asked = query(criteria, limit);
     const { matches, total } = await store.search({ ...asked, total: true });
     const check = vi.spyOn(Guard.prototype, 'check');
@@ -114,7 +114,7 @@ describe.each(QUESTIONS)('sets of %s', (_, criteria) => {
     }
   });
 
-  test('look at the time between any two small steps', () => {
+  test('check the time between any two small steps', () => {
     const steps = countSteps(() => connection.search(query(criteria, 0)));
     expect(Math.max(...steps)).toBeLessThan(20);
   });
@@ -156,7 +156,7 @@ function countSteps(work: () => unknown): readonly number[] {
   return steps;
 }
 
-test('a list of resources is tested with looks at the time', async () => {
+test('a list of resources is tested with checks of the time', async () => {
   // Too few rows may be read to find out what else they have.
   Object.assign(COUNTING_SETS, { maxRead: 10, readPerTest: 0 });
   // A resource may have a code in two forms and no other code.

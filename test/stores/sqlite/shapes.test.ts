@@ -25,7 +25,7 @@ function resourcesWhere(holds: (numbers: readonly number[]) => boolean): number 
   return SHAPES.reduce((sum, text, index) => sum + (holds(JSON.parse(text) as number[]) ? 1 << index : 0), 0);
 }
 
-test.each([1, 3, 13, 31, 33, 133, 333, 4])('resources are counted by what they have of parameter %i', (parameter) => {
+test.each([1, 3, 13, 31, 33, 133, 333, 4])('resources are counted by their values of parameter %i', (parameter) => {
   const count = (occurrence: Occurrence): unknown =>
     statements.get(countOfShapes(COLLECTION, parameter, occurrence))![0];
   const several = (numbers: readonly number[]): boolean => numbers.includes(-parameter);

@@ -70,7 +70,7 @@ const WAYS = {
   'after a walk': { looks: [8, 32, Infinity], skipFrom: 20, fewTogether: 2, firstChunk: 1, maxChunk: 4 },
 };
 
-describe('with skip indexes every way to a page gives the page', () => {
+describe('with skip indexes every way to a page gives the same page', () => {
   test.each(Object.entries(WAYS))('%s', async (_, tuning) => {
     const random = createRandom(SEED);
     const database = new Database(':memory:');
@@ -118,7 +118,7 @@ const before = (day: string): Criteria => {
   return { kind: 'match', parameter: 'date', test: { kind: 'date', prefix: 'lt', low, high: low + 86_400_000 } };
 };
 
-describe('a page costs its rows where conditions and order depend on each other', () => {
+describe('a page costs only its rows if conditions and order depend on each other', () => {
   const database = new Database(':memory:');
   const statements = new Statements(database);
   const SIZE = 32;
@@ -174,7 +174,7 @@ describe('a page costs its rows where conditions and order depend on each other'
     expect(rows).toBeLessThan(without / 2);
   });
 
-  test('conditions that exclude each other find nothing without a row', () => {
+  test('conditions that exclude each other find nothing without reading a row', () => {
     Object.assign(TUNING, {
       looks: [100, Infinity],
       skipFrom: 40,
@@ -188,7 +188,7 @@ describe('a page costs its rows where conditions and order depend on each other'
   });
 });
 
-test('a page far into the order of references reads no more than what comes before it', async () => {
+test('a page far into the order of references reads no more than the resources before it', async () => {
   const database = new Database(':memory:');
   const store = new SqliteStore(database);
   await write(
@@ -212,7 +212,7 @@ test('a page far into the order of references reads no more than what comes befo
   expect(rows).toBeLessThan(100);
 });
 
-test('a page under a composite tests what has both of its values, and reads no list of one', async () => {
+test('a page under a composite tests only resources with both of its values, and reads no list of one value', async () => {
   const database = new Database(':memory:');
   const store = new SqliteStore(database);
   await write(store, correlatedObservations(600));
@@ -241,7 +241,7 @@ test('a page under a composite tests what has both of its values, and reads no l
   expect(tested).toBeLessThan(80);
 });
 
-test('a page of one code, sorted by it, leaves out what has a larger one, too', async () => {
+test('a page of one code, sorted by it, excludes resources with a larger code, too', async () => {
   const database = new Database(':memory:');
   const store = new SqliteStore(database);
   const category = (...codes: readonly string[]) => codes.map((code) => ({ coding: [{ code }] }));
@@ -263,7 +263,7 @@ test('a page of one code, sorted by it, leaves out what has a larger one, too', 
   expect(await page(false)).toEqual(below.slice(0, 10));
 });
 
-test('a page from a code on that was written since leaves out the code before it', async () => {
+test('a page that begins at a code that was written since excludes the code before it', async () => {
   const database = new Database(':memory:');
   const store = new SqliteStore(database);
   const withCode = (id: string, code: string): AnyResource =>
@@ -288,10 +288,10 @@ test('a page from a code on that was written since leaves out the code before it
 
 const OBSERVATIONS = { project: PROJECT, type: 'Observation', criteria: { kind: 'all' } } as const;
 
-describe('numbers of what meets several conditions', () => {
+describe('counts under several conditions', () => {
   afterEach(() => void Object.assign(COUNTING_SETS, COUNTS));
 
-  test('are those of the matches, also after further writes', async () => {
+  test('equal the number of matches, also after further writes', async () => {
     const random = createRandom(SEED);
     const database = new Database(':memory:');
     const store = new SqliteStore(database);
@@ -307,7 +307,7 @@ describe('numbers of what meets several conditions', () => {
     await assertSearches(store, PROJECT, current, random, cases(250, 20));
   });
 
-  test('are found without a test of a resource', async () => {
+  test('test no resource', async () => {
     const database = new Database(':memory:');
     const store = new SqliteStore(database);
     await write(store, correlatedObservations(600));
@@ -342,7 +342,7 @@ describe('numbers of what meets several conditions', () => {
     expect(texts.filter((text) => /\b(r0|token x)\b/.test(text) && !text.includes('LIMIT'))).toEqual([]);
   });
 
-  test(`are those of a memory store for ranges with any ends, seed ${SEED}`, async () => {
+  test(`equal those of a memory store for ranges with any ends, seed ${SEED}`, async () => {
     const random = createRandom(SEED);
     const [database, memory] = [new Database(':memory:'), new MemoryStore()];
     const store = new SqliteStore(database);
@@ -375,26 +375,29 @@ describe('numbers of what meets several conditions', () => {
     ['up to it', 'le', undefined, 300],
     ['below it', 'lt', undefined, 0],
     ['from it on, in a unit that few have', 'ge', 'g', 50],
-  ])('of ranges do not read what very many have at an end of the range: %s', async (_, prefix, code, most) => {
-    const database = new Database(':memory:');
-    const store = new SqliteStore(database);
-    const values = Array.from({ length: 500 }, (_, index) => (index % 5 < 3 ? 7 : 8 + (index % 97)));
-    const resources = values.map((value, index) => {
-      const valueQuantity = { value, system: 'urn:u', code: index % 10 === 0 ? 'g' : 'mg' };
-      return { resourceType: 'Observation', id: `o${index}`, valueQuantity } as unknown as AnyResource;
-    });
-    await write(store, resources);
-    buildAll(database);
-    Object.assign(SKIP_TUNING, { maxLookedUp: 3, maxTied: 20 });
-    const { known, read } = setOf(database, {
-      kind: 'match',
-      parameter: 'value-quantity',
-      test: { kind: 'quantity', prefix, low: 7, high: 7, ...(code && { system: 'urn:u', code }) },
-    });
-    expect(known).toMatchObject({ exact: true });
-    expect(known!.set.count).toBe(most);
-    expect(read).toBeLessThan(60);
-  });
+  ])(
+    'of ranges do not read a value that very many resources have at an end of the range: %s',
+    async (_, prefix, code, most) => {
+      const database = new Database(':memory:');
+      const store = new SqliteStore(database);
+      const values = Array.from({ length: 500 }, (_, index) => (index % 5 < 3 ? 7 : 8 + (index % 97)));
+      const resources = values.map((value, index) => {
+        const valueQuantity = { value, system: 'urn:u', code: index % 10 === 0 ? 'g' : 'mg' };
+        return { resourceType: 'Observation', id: `o${index}`, valueQuantity } as unknown as AnyResource;
+      });
+      await write(store, resources);
+      buildAll(database);
+      Object.assign(SKIP_TUNING, { maxLookedUp: 3, maxTied: 20 });
+      const { known, read } = setOf(database, {
+        kind: 'match',
+        parameter: 'value-quantity',
+        test: { kind: 'quantity', prefix, low: 7, high: 7, ...(code && { system: 'urn:u', code }) },
+      });
+      expect(known).toMatchObject({ exact: true });
+      expect(known!.set.count).toBe(most);
+      expect(read).toBeLessThan(60);
+    },
+  );
 
   /** A set for a page, and how many rows were read for it. */
   function setOf(
@@ -411,7 +414,7 @@ describe('numbers of what meets several conditions', () => {
     return { known, read };
   }
 
-  test('of ranges read the values at the ends of the range alone', async () => {
+  test('of ranges read only the values at the ends of the range', async () => {
     const database = new Database(':memory:');
     const store = new SqliteStore(database);
     await write(store, correlatedObservations(600));
@@ -454,7 +457,7 @@ describe('skip indexes', () => {
     return { database, store };
   }
 
-  test('of another moment are not taken from memory', async () => {
+  test('of another moment are not taken from the cache', async () => {
     const { database, store } = await filled();
     Object.assign(COUNTING_SETS, { minRows: 0 });
     const criteria: Criteria = { kind: 'and', of: [match('status', 'final'), match('code', 'c1')] };
@@ -467,7 +470,7 @@ describe('skip indexes', () => {
     Object.assign(COUNTING_SETS, COUNTS);
   });
 
-  test('go when a resource of the type is erased, and when the project is removed', async () => {
+  test('are deleted when a resource of the type is erased, and when the project is removed', async () => {
     const { database, store } = await filled();
     await store.commit([{ kind: 'erase', key: keyOf('Observation', 'o000000'), reason: 'test' }]);
     expect(countRows(database)).toBe(0);
@@ -487,7 +490,7 @@ describe('skip indexes', () => {
     expect(countRows(database)).toBe(0);
   });
 
-  test('are brought up to date after writes, and are then what new ones would be', async () => {
+  test('are updated after writes, and then equal new ones', async () => {
     const random = createRandom(SEED);
     for (let round = 0; round < cases(4, 2); round++) {
       const database = new Database(':memory:');
@@ -520,7 +523,7 @@ describe('skip indexes', () => {
     }
   });
 
-  test('know a parameter that no resource had when they were made', async () => {
+  test('include a parameter that no resource had when they were built', async () => {
     const { database, store } = await filled();
     const noted = { ...correlatedObservations(1)[0]!, id: 'noted', valueString: 'oil' } as AnyResource;
     await write(store, [noted]);
@@ -535,7 +538,7 @@ describe('skip indexes', () => {
     expect(matches.map(({ resource }) => resource.id)).toEqual(['noted']);
   });
 
-  test('are brought up to date where something was written, and made anew where much was', async () => {
+  test('are updated if little was written, and rebuilt if much was', async () => {
     const { database, store } = await filled();
     const { skipIndexes } = connectionTo(database);
     const collection = database.prepare('SELECT collection FROM skip').pluck().get() as number;
@@ -554,7 +557,7 @@ describe('skip indexes', () => {
     expect(database.prepare('SELECT sort, subject, value, data FROM skip').raw().all()).toEqual(before);
   });
 
-  test('are brought up to date even where so much was written since that searches do without them', async () => {
+  test('are updated even after so many writes that searches do not use them', async () => {
     const { database, store } = await filled();
     const { skipIndexes } = connectionTo(database);
     const collection = database.prepare('SELECT collection FROM skip').pluck().get() as number;
@@ -568,7 +571,7 @@ describe('skip indexes', () => {
     expect((await store.verify()).problems).toEqual([]);
   });
 
-  test('go with reindex()', async () => {
+  test('are deleted by reindex()', async () => {
     const { database, store } = await filled();
     await store.reindex();
     expect(countRows(database)).toBe(0);
@@ -614,7 +617,7 @@ describe('skip indexes', () => {
     }
   });
 
-  test('are verified after the first and the last resource are gone', async () => {
+  test('are verified after the first and the last resource are deleted', async () => {
     const { database, store } = await filled();
     const { skipIndexes } = connectionTo(database);
     const collection = database.prepare('SELECT collection FROM skip').pluck().get() as number;
@@ -627,7 +630,7 @@ describe('skip indexes', () => {
     expect((await store.verify()).problems).toEqual([]);
   });
 
-  test('of few resources are not made', async () => {
+  test('of few resources are not built', async () => {
     const database = new Database(':memory:');
     await write(new SqliteStore(database), correlatedObservations(31));
     buildAll(database);
@@ -638,7 +641,7 @@ describe('skip indexes', () => {
 const inFolder = temporaryFolder();
 
 describe('a store with threads', () => {
-  test('makes skip indexes after a load when it closes, and else after a search that was without', async () => {
+  test('builds skip indexes after a load when it closes, and otherwise after a search without them', async () => {
     const file = inFolder('skips.db');
     Object.assign(THREAD_TUNING, { smallFile: 0 });
     const first = new SqliteStore(file);

@@ -35,7 +35,7 @@ async function textsOfCalls(database: Database.Database): Promise<readonly strin
   return [...texts];
 }
 
-test('statements are not planned again for what is bound: no parameter stands by itself, and the plans are the same', async () => {
+test('statements are not planned again for bound values: every parameter is part of an expression, and the plans are the same', async () => {
   const database = new Database(':memory:');
   const texts = (await textsOfCalls(database)).filter((text) => text.includes('?'));
   expect(texts.length).toBeGreaterThan(10);

@@ -71,7 +71,7 @@ describe('codes with their system', () => {
     await store.close();
   });
 
-  test(`are found after writes, and after the index knows of them, seed ${SEED}`, async () => {
+  test(`are found after writes, and after the index includes them, seed ${SEED}`, async () => {
     const random = createRandom(SEED);
     const [database, store, memory] = await bothStores();
     const codings = (systems: readonly string[]): object[] =>

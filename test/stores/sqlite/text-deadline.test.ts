@@ -8,7 +8,7 @@ const PATIENTS = Array.from({ length: 120 }, (_, index) =>
 );
 const NOT_SPOKEN: Criteria = { kind: 'match', parameter: 'language', test: { kind: 'text', text: 'deutsch' } };
 
-test('a search that reads whole resources looks at its deadline before each of them', async () => {
+test('a search that reads whole resources checks its deadline before each of them', async () => {
   const store = new SqliteStore(':memory:');
   await putAll(store, ...PATIENTS);
   let looks = 0;

@@ -178,7 +178,7 @@ describe('a thread answers like the event loop', () => {
     expect(workers).toHaveLength(2);
   });
 
-  test('a commit gives the results, resources and changes of one in the event loop', async () => {
+  test('a commit gives the same results, resources and changes as in the event loop', async () => {
     const clock = (): Date => new Date('2024-05-06T07:08:09.010Z');
     const outcomes = [];
     for (const store of [newStore({ clock, readers: 0 }), threadedStore({ clock })]) {
@@ -222,7 +222,7 @@ describe('a thread answers like the event loop', () => {
     }
   });
 
-  test('a page with its count is of one moment', async () => {
+  test('a page with its count shows one moment', async () => {
     const store = threadedStore({ readers: 2 });
     await store.commit([put(patient(0))]);
     const writing = (async () => {
@@ -236,7 +236,7 @@ describe('a thread answers like the event loop', () => {
     for (const { matches, total } of pages) expect(matches).toHaveLength(total!);
   });
 
-  test('a rebuild and a verification leave the event loop too', async () => {
+  test('a reindexing and a verification leave the event loop too', async () => {
     const store = threadedStore();
     await store.commit(patients(30).map((resource) => put(resource)));
     THREAD_TUNING.smallFile = 0;
@@ -247,8 +247,8 @@ describe('a thread answers like the event loop', () => {
   });
 });
 
-describe('what leaves the event loop', () => {
-  test('a search that takes longer gives up after its first rows and is taken over', async () => {
+describe('work that leaves the event loop', () => {
+  test('a search that takes longer stops after its first rows and is repeated in a thread', async () => {
     const store = storeInLoop();
     await store.commit(patients(600).map((resource) => put(resource)));
     const before = workers.length;
@@ -262,7 +262,7 @@ describe('what leaves the event loop', () => {
     expect(taken.total).toBe(600);
   });
 
-  test('so is a page without conditions whose offset leaves out many rows', async () => {
+  test('a page without conditions and with a large offset leaves the event loop too', async () => {
     const store = storeInLoop();
     await store.commit(patients(600).map((resource) => put(resource)));
     const { total: _, ...query } = { ...PATIENTS, limit: 3, offset: 500 };
@@ -274,7 +274,7 @@ describe('what leaves the event loop', () => {
     expect(inLoop.matches).toHaveLength(3);
   });
 
-  test('a commit that takes longer is rolled back and made by a thread, once', async () => {
+  test('a commit that takes longer is rolled back and repeated by a thread, once', async () => {
     const store = storeInLoop();
     THREAD_TUNING.inlineMs = 0;
     const results = await store.commit([put(patient(1))]);
@@ -283,7 +283,7 @@ describe('what leaves the event loop', () => {
     expect(await store.history(put(patient(1)).key, { offset: 0, limit: 5 })).toMatchObject({ total: 1 });
   });
 
-  test('large commits do, and small ones that come meanwhile follow them', async () => {
+  test('large commits run in a thread, and later small commits follow them', async () => {
     const store = storeInLoop();
     const large = store.commit(patients(30).map((resource) => put(resource)));
     const small = store.commit([{ ...put(patient(3)), expect: { version: '1' } }]);
@@ -319,7 +319,7 @@ describe('what leaves the event loop', () => {
     expect(await store.verify()).toMatchObject({ problems: [] });
   });
 
-  test('a part that fails takes back those before it, and ignores those after it', async () => {
+  test('a part that fails rolls back the parts before it, and ignores those after it', async () => {
     const store = threadedStore();
     await store.commit([put(patient(3))]);
     const writes = patients(9).map((resource) => ({ ...put(resource), expect: { version: null } }));
@@ -346,7 +346,7 @@ describe('what leaves the event loop', () => {
     expect(await commit).toMatchObject([{ versionId: '1' }]);
   });
 
-  test('making the rows of a project again waits for another process, and others go on', async () => {
+  test('rebuilding the rows of a project waits for another process, and other calls continue', async () => {
     const store = storeInLoop({ busyTimeout: 600_000 });
     await store.commit(patients(10).map((resource) => put(resource)));
     const other = new Database(databaseOf(store));
@@ -359,7 +359,7 @@ describe('what leaves the event loop', () => {
     expect(await reindexed).toBe(10);
   });
 
-  test('others have their turn between calls that follow each other', async () => {
+  test('other work runs between consecutive calls', async () => {
     const store = storeInLoop();
     PACE.turnMs = 0;
     await store.commit([put(patient(1))]);
@@ -379,7 +379,7 @@ describe('what leaves the event loop', () => {
     ['in memory', () => new SqliteStore(':memory:')],
     ['that the host opened', () => new SqliteStore(new Database(fileNamed('host.db')))],
     ['without readers', () => new SqliteStore(fileNamed('none.db'), { readers: 0 })],
-  ])('nothing of a database %s', async (_, create) => {
+  ])('no call of a database %s', async (_, create) => {
     const store = create();
     Object.assign(THREAD_TUNING, { inlineMs: -1, smallFile: 0 });
     await store.commit(patients(40).map((resource) => put(resource)));
@@ -395,7 +395,7 @@ describe('what leaves the event loop', () => {
 });
 
 describe('calls end', () => {
-  test('at their deadline, although the thread does not hear', async () => {
+  test('at their deadline, even if the thread does not notice', async () => {
     const store = threadedStore();
     await store.commit([put(patient(1))]);
     const clock = stopClock();
@@ -429,7 +429,7 @@ describe('calls end', () => {
     expect(await first).toMatchObject({ code: 'unavailable' });
   });
 
-  test('by their signal, and the thread goes on to the next', async () => {
+  test('by their signal, and the thread continues with the next call', async () => {
     const store = threadedStore();
     await store.commit(patients(30).map((resource) => put(resource)));
     const controller = new AbortController();
@@ -444,7 +444,7 @@ describe('calls end', () => {
     expect((await store.search(PATIENTS)).total).toBe(30);
   });
 
-  test('at their deadline, which the thread hears of before its own clock reaches it', async () => {
+  test('at their deadline, which the thread receives before its own clock reaches it', async () => {
     const store = storeInLoop({ busyTimeout: 600_000 });
     await store.commit([put(patient(1))]);
     const other = new Database(databaseOf(store));
@@ -459,7 +459,7 @@ describe('calls end', () => {
     expect((await store.search(PATIENTS)).total).toBe(1);
   });
 
-  test('when the store closes, also those that a thread is at', async () => {
+  test('when the store closes, even if a thread runs them', async () => {
     const store = threadedStore();
     await store.commit(patients(30).map((resource) => put(resource)));
     const sent = nextCall();
@@ -488,7 +488,7 @@ describe('calls end', () => {
   });
 });
 
-test('a commit that waits for its turn when the store closes is made', async () => {
+test('a commit that waits for its turn when the store closes is completed', async () => {
   const store = storeInLoop();
   PACE.turnMs = 0;
   await store.commit([put(patient(1))]);
@@ -560,7 +560,7 @@ describe('large resources', () => {
     expect(parts).toHaveLength(30);
   });
 
-  test('are indexed by the thread, also where they are alone', async () => {
+  test('are indexed by the thread, even if they are alone', async () => {
     const posted = vi.spyOn(Worker.prototype, 'postMessage');
     const store = newStore();
     const name = Array.from({ length: 2000 }, (_, n) => ({ family: `Family${n}` }));
@@ -605,7 +605,7 @@ describe('large resources', () => {
     expect([entries.map(({ versionId }) => versionId), total]).toEqual([['9'], 1]);
   });
 
-  test('have a batch of their own when index rows are made again', async () => {
+  test('have a batch of their own when index rows are rebuilt', async () => {
     const store = storeInLoop();
     await store.commit(patients(12).map((resource) => put(resource)));
     let now = performance.now();
@@ -617,7 +617,7 @@ describe('large resources', () => {
   });
 });
 
-test('a thread carries the log to the database before the last connection closes', async () => {
+test('a thread writes the log to the database before the last connection closes', async () => {
   const posted = vi.spyOn(Worker.prototype, 'postMessage');
   const store = newStore();
   const file = databaseOf(store);
@@ -633,7 +633,7 @@ test('a thread carries the log to the database before the last connection closes
 });
 
 describe('the death of a thread', () => {
-  test('costs a search nothing but time', async () => {
+  test('costs a search only time', async () => {
     const store = threadedStore();
     await store.commit([put(patient(1))]);
     const hear = deafen();
@@ -647,7 +647,7 @@ describe('the death of a thread', () => {
     expect((await store.search(PATIENTS)).total).toBe(1);
   });
 
-  test('again and again is unavailable', async () => {
+  test('is unavailable if it happens repeatedly', async () => {
     const store = threadedStore();
     await store.commit([put(patient(1))]);
     const hear = deafen();
@@ -658,7 +658,7 @@ describe('the death of a thread', () => {
     expect((await store.search(PATIENTS)).total).toBe(1);
   });
 
-  test('leaves it unknown whether a commit that it began was written', async () => {
+  test('leaves the result of a commit that it began unknown', async () => {
     const store = threadedStore();
     onWorker = (worker) => killAtAnswer(worker);
     const error = await errorOf(store.commit([put(patient(1))]));
@@ -668,7 +668,7 @@ describe('the death of a thread', () => {
     expect(await countIn(store)).toBe(2);
   });
 
-  test('costs a commit that it did not begin nothing but time, once', async () => {
+  test('costs a commit that it did not begin only time, once', async () => {
     const store = threadedStore();
     const hear = deafen();
     onWorker = (worker) => onceReady(worker, () => void worker.terminate());
@@ -684,7 +684,7 @@ describe('the death of a thread', () => {
     expect(await countIn(store)).toBe(1);
   });
 
-  test('while parts of a commit are sent loses none of them', async () => {
+  test('during the sending of parts of a commit loses none of them', async () => {
     const store = threadedStore();
     PACE.turnMs = 0;
     await store.commit([put(patient(1))]);
@@ -704,7 +704,7 @@ describe('the death of a thread', () => {
     expect(await countIn(store)).toBe(1_000);
   });
 
-  test('before it began: everything goes on in the event loop, and a warning says so', async () => {
+  test('before it began moves everything to the event loop, with a warning', async () => {
     const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
     const store = threadedStore();
     onWorker = (worker) => void worker.terminate();
@@ -742,13 +742,13 @@ describe('a commit that waits for the thread', () => {
 
   const ONCE = ['part 2', 'part 2', 'part 2', 'commit'];
 
-  test('has its parts made ahead, and is sent them after the one before', async () => {
+  test('has its parts prepared in advance, and sends them after the previous commit', async () => {
     const { sent, ahead } = await twoCommits();
     expect(sent).toEqual([...ONCE, ...ONCE]);
     expect(ahead).toBe(6);
   });
 
-  test('has no more made ahead than the tuning says', async () => {
+  test('has at most the tuned amount prepared in advance', async () => {
     THREAD_TUNING.ahead = 1;
     const { sent, ahead } = await twoCommits();
     expect(sent).toEqual([...ONCE, ...ONCE]);
@@ -780,7 +780,7 @@ describe('a commit that waits for the thread', () => {
     return { store, first, second, unlock };
   }
 
-  test('is in the thread before the one before has ended, and ends after it', async () => {
+  test('is in the thread before the previous commit has ended, and ends after it', async () => {
     const { store, first, second, unlock } = await bothSent();
     const order: string[] = [];
     const small = store.commit([put(patient(30))]);
@@ -791,7 +791,7 @@ describe('a commit that waits for the thread', () => {
     expect(await store.verify()).toMatchObject({ problems: [] });
   });
 
-  test('never happens where it is aborted, although the thread has received it', async () => {
+  test('never happens if it is aborted, although the thread has received it', async () => {
     const controller = new AbortController();
     const { store, first, second, unlock } = await bothSent({ signal: controller.signal });
     controller.abort();
@@ -803,7 +803,7 @@ describe('a commit that waits for the thread', () => {
     expect(await countIn(store)).toBe(9);
   });
 
-  test('is made by another thread where the one that received it dies in the commit before', async () => {
+  test('is run by another thread if the thread that received it dies in the previous commit', async () => {
     const store = threadedStore();
     THREAD_TUNING.largeCommit = 2;
     await store.commit([put(patient(0)), put(patient(1))]);
@@ -825,7 +825,7 @@ describe('a commit that waits for the thread', () => {
     expect(await countIn(store)).toBe(10);
   });
 
-  test('fails with what making its parts throws', async () => {
+  test('fails with the error of preparing its parts', async () => {
     const store = threadedStore();
     const [first, second] = await Promise.allSettled([
       store.commit(patients(4).map((resource) => put(resource))),
@@ -858,7 +858,7 @@ function databaseOf(store: SqliteStore): string {
   return files.get(store)!;
 }
 
-test('a commit by a thread stores the texts that one in the event loop does: first versions, next ones, and after deletions', async () => {
+test('a commit by a thread stores the same texts as a commit in the event loop: first versions, later versions, and after deletions', async () => {
   const textsBy = async (open: (options: SqliteStoreOptions) => SqliteStore): Promise<unknown> => {
     let now = Date.UTC(2020, 0, 1);
     const store = open({ clock: () => new Date((now += 1_000)) });
@@ -892,7 +892,7 @@ test('a thread indexes by search parameters that need FHIRPath', async () => {
   expect((await store.verify()).problems).toEqual([]);
 });
 
-test("a resource with a long text is a thread's, as one with many values is", () => {
+test('a resource with a long text goes to the thread, like a resource with many values', () => {
   const binary = (length: number): Write => put(resourceOf('Binary', 'b', { data: 'A'.repeat(length) }));
   expect([isLarge(binary(150_000)), isLarge(binary(170_000))]).toEqual([false, true]);
 });

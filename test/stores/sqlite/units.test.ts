@@ -19,11 +19,11 @@ import { observations, randomUnitQuery, UCUM } from '../unit-cases.js';
 
 useSmallGranules();
 
-test(`values in a unit are what a memory store finds, also after writes, seed ${SEED}`, async () => {
+test(`values in a unit find the same as a memory store, also after writes, seed ${SEED}`, async () => {
   await assertAnswersOfMemory(observations, randomUnitQuery, createRandom(SEED));
 });
 
-test('a skip index keeps the resources of each unit, with and without its system, and those with several', async () => {
+test('a skip index has the resources of each unit, with and without its system, and those with several', async () => {
   const database = new Database(':memory:');
   const store = new SqliteStore(database);
   const quantity = (code: string): object => ({ valueQuantity: { value: 1, system: UCUM, code, unit: `one ${code}` } });
@@ -46,7 +46,7 @@ test('a skip index keeps the resources of each unit, with and without its system
   expect(values).toEqual(['', '|', `${system}|g`, `${system}|mg`, '|g', '|mg', '|one g', '|one mg'].toSorted());
 });
 
-test('only resources with values in different units have several, however many values they have', () => {
+test('only resources with values in different units count as having several, with any number of values', () => {
   const rows: readonly (readonly [resource: number, unit: StoredUnit])[] = [
     [1, [7, 'mg', 'mg']],
     [2, [7, 'mg', 'mg']],
@@ -95,7 +95,7 @@ describe('values in a unit that no resource has', () => {
   };
   const value = (unit: string, number = 7) => ({ valueQuantity: { value: number, system: UCUM, code: unit } });
 
-  test('are not looked for among those in other units', async () => {
+  test('are not searched among those in other units', async () => {
     const database = new Database(':memory:');
     const store = new SqliteStore(database);
     await write(
@@ -111,7 +111,7 @@ describe('values in a unit that no resource has', () => {
     expect(read.mock.calls.filter(([text]) => /\bquantity x\b/.test(text))).toEqual([]);
   });
 
-  test('are found when the index takes in resources with new units', async () => {
+  test('are found when the index includes resources with new units', async () => {
     const database = new Database(':memory:');
     const store = new SqliteStore(database);
     await write(

@@ -66,7 +66,7 @@ async function answer(store: ResourceStore, criteria: Criteria, limit: number): 
   return [total, matches.map(({ resource }) => resource.id)];
 }
 
-test(`instants of change are found and counted as in memory, seed ${SEED}`, async () => {
+test(`instants of change are found and counted like in memory, seed ${SEED}`, async () => {
   const random = createRandom(SEED + 1);
   const { sqlite, memory, instants } = await filled();
   Object.assign(COUNTING_SETS, { minRows: 0 });
@@ -106,7 +106,7 @@ test(`instants of change are found and counted as in memory, seed ${SEED}`, asyn
 });
 
 test.each(PREFIXES.filter((prefix) => prefix !== 'ne'))(
-  'a negation of %s by the instant tests what was written since',
+  'a negation of %s by the instant tests later writes',
   async (prefix) => {
     const { sqlite, memory, instants } = await filled();
     Object.assign(COUNTING_SETS, { minRows: 0 });

@@ -51,7 +51,7 @@ function indexRows(database: Database.Database): unknown {
   );
 }
 
-describe('verify finds, and reindex mends', () => {
+describe('verify finds, and reindex repairs', () => {
   const VALUES = {
     token: ["code = code || 'x'", 'system = system + 1', 'extreme = extreme + 4'],
     string: ["folded = folded || 'x'", "text = text || 'x'", "collation = 'x'"],
@@ -124,7 +124,7 @@ describe('verify finds, and reindex mends', () => {
   }
 });
 
-describe('verify finds what only a backup can mend', () => {
+describe('verify finds damage that only a backup can repair', () => {
   const CURRENT = "(SELECT key FROM resource WHERE content IS NOT NULL AND id = 'p2')";
   test.each([
     ['a changed text', `UPDATE version SET text = replace(text, 'Patient', 'Patiens') WHERE resource = ${CURRENT}`],
@@ -171,7 +171,7 @@ describe('verify finds what only a backup can mend', () => {
   });
 });
 
-test('verify leaves the file as it is', async () => {
+test('verify does not change the file', async () => {
   const database = damaged("DELETE FROM parameter WHERE code = 'gender'; DELETE FROM uri");
   const version = (): unknown => database.prepare('SELECT * FROM pragma_data_version').get();
   const rows = (): unknown => indexRows(database);
