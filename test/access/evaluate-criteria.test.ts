@@ -83,7 +83,7 @@ describe('criteria about one resource', () => {
     expect(counting.takeCalls()).toEqual([]);
   });
 
-  test('uses the time of its version, or now if it has none yet', async () => {
+  test('use the time of its version, or now if it has none yet', async () => {
     const before2020 = {
       kind: 'last-updated',
       test: { kind: 'date', prefix: 'lt', low: Date.UTC(2020), high: Date.UTC(2020) + 1 },

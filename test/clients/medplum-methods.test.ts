@@ -329,7 +329,7 @@ async function verdictOf(name: string): Promise<readonly [Verdict, note: string]
 }
 
 describe('MedplumClient in this process', () => {
-  test('has a call of each of its public methods here', () => {
+  test('is tested with a call of each public method', () => {
     const types = readFileSync(new URL('node_modules/@medplum/core/dist/esm/index.d.ts', ROOT), 'utf8');
     const start = types.indexOf('export declare class MedplumClient ');
     const members = types.slice(start, types.indexOf('\n}', start));

@@ -12,6 +12,6 @@ const STORES = [
 
 describe.each(someOf(STORES, 1))('legitimate work on %s', (_, openStore) => legitimateSuite(openStore));
 
-test('the corpus holds a few hundred operations', () => {
+test('the corpus has a few hundred operations', () => {
   expect(ROLES.flatMap(({ operations }) => operations).length).toBeGreaterThan(300);
 });

@@ -7,7 +7,7 @@ import { tallyOf } from '../support/long-report.js';
 const fileNamed = temporaryFolder();
 const tally = tallyOf('writers without room, SQLite');
 
-test.skipIf(process.platform === 'win32')('a file that may not grow keeps all that was acknowledged', async () => {
+test.skipIf(process.platform === 'win32')('a file that cannot grow keeps every acknowledged commit', async () => {
   const counts = await runFullDiskTrials(fileNamed('full.db'), { rounds: 25, seed: SEED, tally });
   console.log(`writers without room: ${JSON.stringify(counts)}`);
   expect(counts).toMatchObject({ refused: 75 });

@@ -8,7 +8,7 @@ import { tallyOf } from '../support/long-report.js';
 const PROGRAM = fileURLToPath(new URL('../graphql/hostile/run-attacks.ts', import.meta.url));
 const tally = tallyOf('hostile requests in a small heap');
 
-test('all of them, one after the other, fit into a small heap, and none takes 100 MB', () =>
+test('all requests, one after the other, fit into a small heap, and none takes 100 MB', () =>
   tally.trial(() => {
     const flags = [`--max-old-space-size=${HEAP}`, '--expose-gc', '--import', 'tsx'];
     const output = execFileSync(process.execPath, [...flags, PROGRAM], { encoding: 'utf8', maxBuffer: 2 ** 24 });

@@ -15,7 +15,7 @@ import { copyAsSchema1 } from '../support/sqlite-schema-1.js';
 const fileNamed = temporaryFolder();
 const tally = tallyOf('killed migrations, SQLite');
 
-test('a migration that is killed has happened as a whole or not at all', async () => {
+test('a killed migration has happened as a whole or not at all', async () => {
   const [present, old, file] = [fileNamed('present.db'), fileNamed('old.db'), fileNamed('killed.db')];
   const store = new SqliteStore(present);
   const count = 10_000;

@@ -85,7 +85,7 @@ describe.skipIf(PROGRAMS === undefined)('calls ended by their signal on a real P
   const speedUp = (): Promise<unknown> =>
     admin.query('DROP VIEW resource; DROP FUNCTION slow; ALTER TABLE resource_ RENAME TO resource');
 
-  test('the server itself ends a statement past its deadline that nobody cancels', async () => {
+  test('the server itself ends a statement after its deadline if nobody cancels it', async () => {
     const connections = new Connections(pool, { connectionWait: 60_000, cancelWait: 0 });
     const asleep = connections.snapshot((run) => run(sql`SELECT pg_sleep(3600)`), { deadline: 0 });
     await expect(asleep).rejects.toMatchObject({ code: '57014' });
@@ -95,7 +95,7 @@ describe.skipIf(PROGRAMS === undefined)('calls ended by their signal on a real P
     connections.close();
   });
 
-  test('the server ends the transactions of a process that says nothing, and what waits for them goes on', async () => {
+  test('the server ends the transactions of a silent process, and waiting calls continue', async () => {
     const store = new PostgresStore(pool);
     await putAll(store, resourceOf('Patient', 'a'));
     const connections = new Connections(pool, { connectionWait: 60_000, cancelWait: 60_000 });
@@ -163,7 +163,7 @@ describe.skipIf(PROGRAMS === undefined)('calls ended by their signal on a real P
     expect((await store.search(queryOf('Patient', undefined, { limit: 0, total: true }))).total).toBe(1);
   });
 
-  test('a commit that waits for the tables of its store to be prepared, or for a connection, ends with its signal', async () => {
+  test('a commit that waits for the preparation of its tables, or for a connection, ends with its signal', async () => {
     const store = new PostgresStore(pool);
     await putAll(store, resourceOf('Patient', 'a'));
     await locking.query('BEGIN; LOCK TABLE fhirgraph_meta');
@@ -182,7 +182,7 @@ describe.skipIf(PROGRAMS === undefined)('calls ended by their signal on a real P
     expect((await late.search(queryOf('Patient', undefined, { limit: 0, total: true }))).total).toBe(1);
   });
 
-  test(`of ${CALLS} statements no cancel request hits another than its own`, async () => {
+  test(`of ${CALLS} statements, no cancel request ends another statement than its own`, async () => {
     const connections = new Connections(pool, { connectionWait: 600_000, cancelWait: 60_000 });
     const random = createRandom(SEED);
     const tally = { cancelled: 0, answered: 0 };
@@ -239,7 +239,7 @@ describe.skipIf(PROGRAMS === undefined)('calls ended by their signal on a real P
     await other.end();
   });
 
-  describe('a commit whose end nobody knows', () => {
+  describe('a commit with an unknown result', () => {
     const both = (id: string): Write[] => [put(resourceOf('Patient', id)), put(resourceOf('Patient', id), {}, 'ward')];
     /** One statement, and a transaction of several. */
     const SHAPES: readonly (readonly [string, (id: string) => Write[], string])[] = [
@@ -258,7 +258,7 @@ describe.skipIf(PROGRAMS === undefined)('calls ended by their signal on a real P
     const waitsForStandby = (statement: string): Promise<boolean> =>
       running(`wait_event = 'SyncRep' AND query LIKE '${statement}%'`).then((count) => count === 1);
 
-    test.each(SHAPES)('%s, ended by its signal, is told as unknown', async (_, writes, statement) => {
+    test.each(SHAPES)('%s, ended by its signal, is reported as unknown', async (_, writes, statement) => {
       await putAll(new PostgresStore(pool), resourceOf('Patient', 'a'));
       const { store, end } = waitingStore();
       const controller = new AbortController();
@@ -270,7 +270,7 @@ describe.skipIf(PROGRAMS === undefined)('calls ended by their signal on a real P
       expect(await isThere('b')).toBe(true);
     });
 
-    test.each(SHAPES)('%s, whose process is killed, is told as unknown', async (_, writes, statement) => {
+    test.each(SHAPES)('%s, with a killed process, is reported as unknown', async (_, writes, statement) => {
       await putAll(new PostgresStore(pool), resourceOf('Patient', 'a'));
       const { store, end } = waitingStore();
       const commit = detailsOf([store.commit(writes('b'))]);
@@ -281,7 +281,7 @@ describe.skipIf(PROGRAMS === undefined)('calls ended by their signal on a real P
       expect(await isThere('b')).toBe(true);
     });
 
-    test('is not one whose process is killed between its last statement and COMMIT', async () => {
+    test('is not one with a process killed between its last statement and COMMIT', async () => {
       await putAll(new PostgresStore(pool), resourceOf('Patient', 'a'));
       let written = 0;
       const store = new PostgresStore({

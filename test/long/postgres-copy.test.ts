@@ -48,7 +48,7 @@ describe.skipIf(PROGRAMS === undefined)('commits by COPY to a real PostgreSQL se
   const total = async (store: PostgresStore): Promise<number> =>
     (await store.search(queryOf('Patient', undefined, { limit: 0, total: true }))).total!;
 
-  test('of the same new resources at once all take place, one after the other', async () => {
+  test('of the same new resources at the same time all succeed, one after the other', async () => {
     const store = new PostgresStore(pool, { connectionWait: 600_000 });
     await Promise.all(Array.from({ length: 8 }, () => store.commit(bulk('same', 300))));
     const rows = await admin.query<{ n: number; version: number }>(
@@ -66,7 +66,7 @@ describe.skipIf(PROGRAMS === undefined)('commits by COPY to a real PostgreSQL se
     while ((await admin.query(busy)).rows.length > 0) await sleep(5);
   };
 
-  test(`ended by their deadline at any moment leave nothing behind, seed ${SEED}`, async () => {
+  test(`ended by their deadline at any moment have no effect, seed ${SEED}`, async () => {
     const random = createRandom(SEED);
     const store = new PostgresStore(pool);
     await putAll(store, resourceOf('Patient', 'one'));
@@ -93,7 +93,7 @@ describe.skipIf(PROGRAMS === undefined)('commits by COPY to a real PostgreSQL se
     await store.close();
   });
 
-  test(`whose connections are cut at any moment are there whole or not at all, seed ${SEED}`, async () => {
+  test(`with connections cut at any moment are complete or absent, seed ${SEED}`, async () => {
     const random = createRandom(SEED);
     const store = new PostgresStore(pool);
     await putAll(store, resourceOf('Patient', 'one'));

@@ -24,7 +24,7 @@ const PARTS = ['a', 'b', 'c'];
 /** How a commit may fail while the server dies: never as anybody's mistake. */
 const EXPECTED: readonly string[] = ['unavailable', 'conflict'];
 
-describe.skipIf(PROGRAMS === undefined)('a PostgreSQL server killed at random moments while writes go on', () => {
+describe.skipIf(PROGRAMS === undefined)('a PostgreSQL server killed at random moments during writes', () => {
   const tally = tallyOf('killed server, PostgreSQL');
   let server: PostgresServer;
   let pool: pg.Pool;
@@ -40,7 +40,7 @@ describe.skipIf(PROGRAMS === undefined)('a PostgreSQL server killed at random mo
     await server?.stop();
   });
 
-  test(`of ${COMMITS} commits no acknowledged one is lost, and none is half there`, async () => {
+  test(`of ${COMMITS} commits no acknowledged commit is lost, and none is half done`, async () => {
     const random = createRandom(SEED);
     const acknowledged: number[] = [];
     const failed: number[] = [];
@@ -117,7 +117,7 @@ describe.skipIf(PROGRAMS === undefined)('a PostgreSQL server killed at random mo
     expect([total, indexed]).toEqual([PARTS.length * (acknowledged.length + beyond), total]);
   });
 
-  test('a counter that many raise by expected versions loses no step while the server dies', async () => {
+  test('a counter that many processes increment by expected versions loses no step while the server dies', async () => {
     const key: ResourceKey = { project: PROJECT, type: 'Basic', id: 'counter' };
     const put = (count: number, version: string | null): Write => ({
       kind: 'put',
@@ -167,7 +167,7 @@ describe.skipIf(PROGRAMS === undefined)('a PostgreSQL server killed at random mo
     });
   });
 
-  test('imports that are killed are completed by importing again, beside readers, and leave a whole store', async () => {
+  test('killed imports are completed by importing again, beside readers, and leave a consistent store', async () => {
     const random = createRandom(SEED + 1);
     const lines = linesOfImport();
     const projects = ['import-a', 'import-b'];

@@ -11,7 +11,7 @@ if (programs === undefined) console.warn('There is no PostgreSQL on this machine
 const gender = (code: string): Criteria => ({ kind: 'match', parameter: 'gender', test: { kind: 'token', code } });
 const WOMEN = queryOf('Patient', gender('female'), { limit: 10 });
 
-describe.skipIf(programs === undefined)('statements that a real server keeps prepared', () => {
+describe.skipIf(programs === undefined)('prepared statements on a real server', () => {
   let server: PostgresServer;
   let pool: pg.Pool;
   let store: PostgresStore;
@@ -62,21 +62,21 @@ describe.skipIf(programs === undefined)('statements that a real server keeps pre
           { type: 'Patient', id: 'a' },
         ]),
     ],
-  ])('each statement of a %s is one of them', async (_, work) => {
+  ])('each statement of a %s is prepared', async (_, work) => {
     for (let count = 0; count < 12; count++) await work();
     const statements = await kept();
     expect(statements.length).toBeGreaterThan(0);
     expect(statements.every(({ planned }) => planned <= 5)).toBe(true);
   });
 
-  test('are none where the host says so', async () => {
+  test('do not exist if the host disables them', async () => {
     const other = new PostgresStore(pool, { preparedStatements: false });
     await askTimes(5, other);
     expect(await kept()).toEqual([]);
     await other.close();
   });
 
-  test('are bounded, whatever is asked', async () => {
+  test('are bounded, for any queries', async () => {
     const keys = ['birthdate', 'family', 'gender'];
     for (const sort of keys.flatMap((one) => keys.map((other) => [one, other]))) {
       for (let conditions = 1; conditions <= 6; conditions++) {
@@ -97,7 +97,7 @@ describe.skipIf(programs === undefined)('statements that a real server keeps pre
     expect(Object.keys(connection.parsedStatements).toSorted()).toEqual(statements.map(({ name }) => name));
   });
 
-  test.each(['DISCARD ALL', 'DEALLOCATE ALL'])('may be lost by %s', async (statement) => {
+  test.each(['DISCARD ALL', 'DEALLOCATE ALL'])('can be lost by %s', async (statement) => {
     for (let round = 0; round < 15; round++) {
       await askTimes(4);
       await putAll(store, resourceOf('Patient', 'd', { active: round % 2 === 0 }));
@@ -108,7 +108,7 @@ describe.skipIf(programs === undefined)('statements that a real server keeps pre
     expect(await kept()).toEqual([]);
   });
 
-  test('may be those of another session, as behind a pooler that knows no names', async () => {
+  test('can belong to another session, as behind a pooler without prepared statements', async () => {
     await askTimes(3);
     const { rows } = await pool.query<{ name: string; statement: string }>(
       'SELECT name, statement FROM pg_prepared_statements',

@@ -48,7 +48,7 @@ describe.skipIf(programs === undefined)('on a real PostgreSQL server', () => {
     });
   });
 
-  test('processes that start at once prepare the database once', async () => {
+  test('processes that start at the same time prepare the database once', async () => {
     const stores = Array.from({ length: 12 }, () => new PostgresStore(pool, PATIENT));
     await Promise.all(stores.map((store, index) => putAll(store, resourceOf('Patient', `p${index}`))));
     expect((await stores[0]!.search(queryOf('Patient', undefined, { limit: 0, total: true }))).total).toBe(12);
@@ -56,7 +56,7 @@ describe.skipIf(programs === undefined)('on a real PostgreSQL server', () => {
     expect(pool.listenerCount('error')).toBe(0);
   });
 
-  test('200 commits of the same resources at once all take place, one after the other', async () => {
+  test('200 concurrent commits of the same resources all succeed, one after the other', async () => {
     const store = open();
     const resources = [resourceOf('Patient', 'a'), resourceOf('Patient', 'b')];
     await Promise.all(Array.from({ length: 200 }, () => putAll(store, ...resources)));
@@ -68,7 +68,7 @@ describe.skipIf(programs === undefined)('on a real PostgreSQL server', () => {
     expect((await store.verify()).problems).toEqual([]);
   });
 
-  test('of commits that expect the same version one takes place', async () => {
+  test('of commits that expect the same version one succeeds', async () => {
     const store = open();
     await putAll(store, resourceOf('Patient', 'a'));
     const write = put(resourceOf('Patient', 'a'), { expect: { version: '1' } });
@@ -76,7 +76,7 @@ describe.skipIf(programs === undefined)('on a real PostgreSQL server', () => {
     expect(codes).toEqual({ done: 1, 'precondition-failed': 39 });
   });
 
-  test('of conditional creates of the same thing one takes place, of different things all', async () => {
+  test('of conditional creates with the same condition one succeeds, with different conditions all', async () => {
     const store = open({ ...PATIENT, attempts: 100 });
     const create = (id: string, value: string): Promise<unknown> => store.commit(conditional(id, value));
     const same = await codesOf(Array.from({ length: 50 }, (_, index) => create(`a${index}`, 'x')));
@@ -86,7 +86,7 @@ describe.skipIf(programs === undefined)('on a real PostgreSQL server', () => {
     expect((await store.search(queryOf('Patient', undefined, { limit: 0, total: true }))).total).toBe(201);
   });
 
-  test('of resources that want the same unique text one gets it, and the others hear who', async () => {
+  test('of resources that claim the same unique text one gets it, and the others are told which', async () => {
     const store = open({ ...PATIENT, attempts: 100 });
     const outcomes = await Promise.allSettled(
       Array.from({ length: 50 }, (_, index) => store.commit([put(resourceOf('User', `u${index}`), { unique: ['x'] })])),
@@ -100,7 +100,7 @@ describe.skipIf(programs === undefined)('on a real PostgreSQL server', () => {
     expect((await store.verify()).problems).toEqual([]);
   });
 
-  test('commits over the same resources in any order, over projects too, all take place', async () => {
+  test('commits over the same resources in any order, also across projects, all succeed', async () => {
     const store = open({ ...PATIENT, attempts: 100 });
     const random = createRandom(SEED);
     const ids = Array.from({ length: 20 }, (_, index) => `r${index}`);
@@ -122,7 +122,7 @@ describe.skipIf(programs === undefined)('on a real PostgreSQL server', () => {
     expect((await store.verify()).problems).toEqual([]);
   });
 
-  test('a signal ends what runs on the server, and its connections come back', async () => {
+  test('a signal ends statements on the server, and their connections return to the pool', async () => {
     // A search may start the build of a skip index, which no signal ends: it would wait for the lock as well.
     const begin = vi.spyOn(SkipIndexes.prototype, 'begin').mockReturnValue();
     onTestFinished(() => begin.mockRestore());
@@ -189,7 +189,7 @@ describe.skipIf(programs === undefined)('on a real PostgreSQL server', () => {
     expect((await store.verify()).problems).toEqual([]);
   });
 
-  test('a call waits for a free connection no longer than it may', async () => {
+  test('a call waits for a free connection no longer than its limit', async () => {
     const store = open({ connectionWait: 100 });
     await putAll(store, resourceOf('Patient', 'a'));
     const held = await Promise.all(Array.from({ length: 10 }, () => pool.connect()));

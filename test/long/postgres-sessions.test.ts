@@ -26,11 +26,11 @@ describe.skipIf(programs === undefined)('on a real PostgreSQL server', () => {
     await server.stop();
   });
 
-  test.each(ENDS)('a caller ends when another process says %s: %s', async (change, code) => {
+  test.each(ENDS)('a caller ends when another process makes the change %s: %s', async (change, code) => {
     await assertEndsByOtherProcess(store, other, change, code);
   });
 
-  test('clinical writes of another process leave the epoch as it is', async () => {
+  test('clinical writes of another process do not change the epoch', async () => {
     await memberOf(store, 'ann');
     const before = await store.accessEpoch();
     await other.change('patient', 'ann');

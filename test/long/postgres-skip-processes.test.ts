@@ -101,7 +101,7 @@ describe.skipIf(PROGRAMS === undefined)('skip indexes on a real PostgreSQL serve
   }
 
   test.each(Object.entries(KINDS))(
-    `a process killed while it writes %s leaves nothing of it, and another one does the work, seed ${SEED}`,
+    `a process killed while it writes %s leaves nothing of it, and another process does the work, seed ${SEED}`,
     async (_, tuning) => {
       Object.assign(SKIP_TUNING, tuning);
       let killed = 0;
@@ -134,7 +134,7 @@ describe.skipIf(PROGRAMS === undefined)('skip indexes on a real PostgreSQL serve
   );
 
   test.each(Object.entries(KINDS))(
-    `of builders that begin at the same time one writes %s, seed ${SEED}`,
+    `of builders that begin at the same time, one writes %s, seed ${SEED}`,
     async (_, tuning) => {
       const pools = Array.from({ length: 3 }, () => new pg.Pool({ ...server.connection, max: 2 }));
       Object.assign(SKIP_TUNING, tuning);
@@ -158,7 +158,7 @@ describe.skipIf(PROGRAMS === undefined)('skip indexes on a real PostgreSQL serve
     ['a layer', 'all of it'],
     ['all of it', 'a layer'],
     ['all of it', 'all of it'],
-  ] as const)('a builder of %s that began before another one ended %s writes nothing', async (own, other) => {
+  ] as const)('a builder of %s that began before another builder ended %s writes nothing', async (own, other) => {
     await world.change(10);
     let hasEnded = false;
     const late: PostgresPool = {
@@ -190,7 +190,7 @@ describe.skipIf(PROGRAMS === undefined)('skip indexes on a real PostgreSQL serve
   });
 
   test.each(Object.entries(KINDS))(
-    'the server ends what a hanging process does with %s, and no erasure waits for that',
+    'the server ends the build of a hanging process with %s, and no erasure waits for it',
     async (_, tuning) => {
       await world.change(10);
       const meanwhile = async (): Promise<void> => {

@@ -24,7 +24,7 @@ const program = (file: string): string => `
   await deleteProject('clinic', { name: 'Clinic', onProgress }, { store, caller: serverCaller() });
 `;
 
-test('the deletion of a project goes on after its process was killed', async () => {
+test('the deletion of a project continues after its process was killed', async () => {
   const file = fileNamed('clinic.db');
   const store = new SqliteStore(file, { synchronous: 'off' });
   await store.commit([put(resourceOf('Project', 'clinic', { name: 'Clinic' }), {}, SERVER_SCOPE)]);
