@@ -13,7 +13,7 @@ import { ALL_KEYS, fill, plain, projectContent, snapshot, type Json } from './wo
 import { cases, IS_LONG, IS_WHOLE, SEED, someOf } from '../support/chance.js';
 import { tallyOf } from '../support/long-report.js';
 
-const tally = tallyOf('Non-interference of what is unseen');
+const tally = tallyOf('Non-interference of invisible data');
 
 /** Cases per store. */
 const CASES = IS_LONG ? 30 : IS_WHOLE ? 10 : 4;

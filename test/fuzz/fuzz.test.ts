@@ -28,5 +28,5 @@ fuzzSurfaces({
   open: () => Promise.resolve([STORES.memory(), STORES.SQLite()]),
   inputs: { reading: cases(60, 8), writing: cases(15, 2) },
   again: () => void (made = 0),
-  tally: tallyOf('Fuzzed inputs, by each way in'),
+  tally: tallyOf('Fuzzed inputs, through each entrance'),
 });
