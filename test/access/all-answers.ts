@@ -12,7 +12,7 @@ import { FRAGMENTS } from './expected-answers.js';
 import { SORTS, type Question } from './questions.js';
 import { ALL_KEYS, SAMPLE_TYPES } from './world.js';
 
-/** Everything a caller is told when it asks by every path, errors with all that clients may see of them. */
+/** All answers to a caller on every path, including errors with everything that clients can see of them. */
 export async function allAnswers(
   store: ResourceStore,
   caller: MemberCaller,
@@ -47,8 +47,8 @@ export async function allAnswers(
 }
 
 /**
- * What comes of writes that try to touch a resource: with and without versions, by the guarded store and by the repository,
- * and creations on the condition that a search finds nothing. Nothing of it is kept apart: each is tried after the other.
+ * The results of writes that try to affect a resource: with and without versions, by the guarded store and by the repository,
+ * and conditional creates. They are not independent: each is tried after the one before.
  */
 export async function writeAnswers(
   store: ResourceStore,
@@ -85,7 +85,7 @@ export async function writeAnswers(
   return outcomes;
 }
 
-/** A list, a count, and all that leads from there, for each question; a read for each id. */
+/** For each question, a list, a count, and everything that they lead to; for each id, a read. */
 function document(questions: readonly Question[]): string {
   const reads = ALL_KEYS.map(({ type, id }, index) => `r${index}: ${type}(id: "${id}") { ...${type} }`);
   const lists = questions.flatMap(({ type, graphql }, index) => {

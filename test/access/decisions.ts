@@ -47,7 +47,7 @@ function rulesByType(rules: RulesByType): (type: string) => readonly AccessRule[
   return (type) => made.get(type) ?? [];
 }
 
-/** A commit that has not begun; `stored` is there in version 1, granted by every rule. */
+/** A commit that has not begun. `stored` is in the store in version 1, granted by every rule. */
 export function stateOf(who: MemberCaller, ...stored: readonly AnyResource[]): CommitState {
   const granted = stored.map((resource) => {
     const row = { versionId: '1', lastUpdated: '2024-01-01T00:00:00Z', resource };
@@ -73,7 +73,7 @@ export const patient = (gender: string): AnyResource => ({ resourceType: 'Patien
 export const observation = (id = 'o'): AnyResource =>
   ({ resourceType: 'Observation', id, status: 'final', subject: { reference: 'Patient/her' } }) as AnyResource;
 
-/** Decides with answers to the queries in their order. */
+/** Decides, with answers to the queries in their order. */
 export function decided(
   state: CommitState,
   write: GuardedWrite,

@@ -2,7 +2,7 @@ import type { AnyResource } from '../../src/fhir/resource.js';
 import type { Oracle } from './oracle.js';
 import { IDS, type Json, type SampleType } from './world.js';
 
-/** What one query asks of each type: everything that policies of the tests hide, references and what refers to it. */
+/** The selection of one query for each type: all elements that policies of the tests hide, references and reverse references. */
 export const FRAGMENTS = `
 fragment name on HumanName { family given }
 fragment patient on Patient { resourceType id gender birthDate name { ...name } named: name(fhirpath: "given.exists()") { family }
@@ -30,7 +30,7 @@ fragment RelatedPerson on RelatedPerson { resourceType id name { ...name }
   patient { reference resource(optional: true) { ... on Patient { ...patient } } } }
 `;
 
-/** What the fragment of its type gives for a resource, as the caller sees it. */
+/** The result of the fragment of its type for a resource, as the caller sees it. */
 export function answerOf(oracle: Oracle, seen: AnyResource): Json {
   return ANSWERS[seen.resourceType as SampleType](oracle, seen as unknown as Json);
 }
@@ -168,7 +168,7 @@ function many(value: unknown, answer: (value: Json) => unknown): unknown {
   return value === undefined ? null : (value as readonly Json[]).map(answer);
 }
 
-/** Elements by name, null where there are none. */
+/** Elements by name, null if they are absent. */
 function pick(source: Json, names: readonly string[]): Json {
   return Object.fromEntries(names.map((name) => [name, source[name] ?? null]));
 }

@@ -9,8 +9,8 @@ import type { MemberSetup, Parameter, PolicyJson, RuleJson } from './policies.js
 import { PROBES, SAMPLE_TYPES, type Json } from './world.js';
 
 /**
- * What access policies mean, one resource at a time and as plainly as possible: no criteria are joined, nothing is pushed
- * into a search, no fields are resolved by the definitions. It shares the meaning of a search with the library and nothing
+ * The meaning of access policies, one resource at a time and as simple as possible. No criteria are combined, nothing is pushed
+ * into a search, no fields are resolved by the definitions. It shares the meaning of a search with the library, but no code
  * of `src/access`.
  */
 export class Oracle {
@@ -23,25 +23,25 @@ export class Oracle {
     this.#rules = 'access' in rules ? rulesOf(rules, this.#world) : rules;
   }
 
-  /** The resource as the caller sees it under an interaction; undefined for what is missing to it. */
+  /** The resource as the caller sees it under an interaction; undefined if it is missing for the caller. */
   see(interaction: Interaction, type: string, id: string): AnyResource | undefined {
     const resource = this.#world.get(`${type}/${id}`);
     return resource === undefined ? undefined : this.seeVersion(interaction, resource, resource);
   }
 
-  /** As {@link see}, for a version of a resource that is now as `current`. */
+  /** Like {@link see}, for a version of a resource with the current state `current`. */
   seeVersion(interaction: Interaction, version: AnyResource, current: AnyResource): AnyResource | undefined {
     const granting = this.granting(interaction, current).filter((rule) => this.#grants(rule, version));
     return granting.length === 0 ? undefined : this.mask(version, granting);
   }
 
-  /** A version of a resource that is deleted now, which only rules for all resources of the type can show. */
+  /** A version of a deleted resource, which only rules for all resources of the type can show. */
   seeOpenly(interaction: Interaction, version: AnyResource): AnyResource | undefined {
     const open = this.rulesFor(version.resourceType, interaction).filter(isOpen);
     return open.length === 0 ? undefined : this.mask(version, open);
   }
 
-  /** The ids of what a search finds, in order. */
+  /** The ids of the matches of a search, in order. */
   search(type: string, asked: Criteria, sort: readonly SortKey[] = []): readonly string[] {
     const rules = this.rulesFor(type, 'search');
     const keys = sort.filter(({ parameter }) => rules.every((rule) => !barred(type, parameter, rule.hidden)));
@@ -52,7 +52,7 @@ export class Oracle {
       .map(({ id }) => id);
   }
 
-  /** The ids of what refers to a resource by a parameter. */
+  /** The ids of the resources that refer to a resource by a parameter. */
   referring(
     type: string,
     parameter: string,
@@ -66,12 +66,12 @@ export class Oracle {
     return this.search(type, asked);
   }
 
-  /** Whether some rule says nothing of which resources of the type it is about, so that deletions may be told. */
+  /** Whether some rule is for all resources of the type, so that deletions can be shown. */
   opens(interaction: Interaction, type: string): boolean {
     return this.rulesFor(type, interaction).some(isOpen);
   }
 
-  /** The rules that let the caller do this to the resource. */
+  /** The rules that grant this interaction on the resource. */
   granting(interaction: Interaction, resource: AnyResource): readonly OracleRule[] {
     return this.rulesFor(resource.resourceType, interaction).filter((rule) => this.#grants(rule, resource));
   }
@@ -80,17 +80,17 @@ export class Oracle {
     return this.#rules.filter((rule) => rule.type === type && rule.interactions.includes(interaction));
   }
 
-  /** Every rule about a type, whatever it allows. */
+  /** Every rule for a type, with any interactions. */
   allRules(type: string): readonly OracleRule[] {
     return this.#rules.filter((rule) => rule.type === type);
   }
 
-  /** The same rules in a changed world: parameters are those of the sign-in. */
+  /** The same rules over changed contents. Parameters are those of the sign-in. */
   withContent(content: readonly AnyResource[]): Oracle {
     return new Oracle(content, this.#rules);
   }
 
-  /** Whether the rule would grant a resource that is not yet stored, judged in the world as it then is. */
+  /** Whether the rule would grant a resource that is not stored yet, judged over the contents after the write. */
   wouldGrant(rule: OracleRule, after: AnyResource): boolean {
     return inPolicy(rule, after, new Map(this.#world).set(`${after.resourceType}/${after.id!}`, after));
   }
@@ -103,7 +103,7 @@ export class Oracle {
     return inPolicy(rule, resource, this.#world);
   }
 
-  /** Whether the question holds for a resource as one rule shows it; chains reach what is visible, as it is visible. */
+  /** Whether the condition matches a resource as one rule shows it. Chains reach only visible resources, as they are visible. */
   #holds(asked: Criteria, resource: AnyResource, rule: OracleRule): boolean {
     const type = resource.resourceType;
     const subject = seenBy(rule, resource);
@@ -133,7 +133,7 @@ export class Oracle {
     }
   }
 
-  /** The resource as it is seen through these rules. */
+  /** The resource as these rules show it. */
   mask(resource: AnyResource, granting: readonly Pick<OracleRule, 'hidden'>[]): AnyResource {
     const seen = withoutShells(
       union(
@@ -144,7 +144,7 @@ export class Oracle {
     if (!Array.isArray(seen['contained'])) return seen as unknown as AnyResource;
     const contained = (seen['contained'] as readonly AnyResource[]).map((inner) => {
       const reading = READS.flatMap((one) => this.rulesFor(inner.resourceType, one));
-      // Rules that do not read hide only where none reads.
+      // Rules without read hide fields only if no rule reads.
       const rules = reading.length > 0 ? reading : this.allRules(inner.resourceType);
       return rules.length === 0 ? inner : withoutShells(union(inner, rules.map((rule) => without(inner, rule.hidden)))); // prettier-ignore
     });
@@ -156,13 +156,13 @@ export type Interaction = 'read' | 'vread' | 'search' | 'history' | 'create' | '
 const READS: readonly Interaction[] = ['read', 'vread', 'search', 'history'];
 const ALL: readonly Interaction[] = [...READS, 'create', 'update', 'delete'];
 
-/** A rule of a policy for one type, its parameters put in. */
+/** A rule of a policy for one type, with its parameters filled in. */
 export interface OracleRule {
   readonly type: string;
   readonly interactions: readonly Interaction[];
-  /** Each a search that must find the resource. */
+  /** Searches, each of which must find the resource. */
   readonly searches: readonly string[];
-  /** Each a list of Patients, in the compartment of one of which the resource must be. */
+  /** Lists of Patients. The resource must be in the compartment of a Patient of each list. */
   readonly compartments: readonly (readonly string[])[];
   readonly never: boolean;
   readonly hidden: readonly string[];
@@ -224,7 +224,7 @@ function oracleRule(type: string, rule: RuleJson, policy: PolicyJson, parameters
     if (put === undefined) never = true;
     else compartments.push(put.split(','));
   }
-  // A rule for all types says nothing of types that lack the parameter it asks by.
+  // A rule for all types does not apply to types without the parameter of its criteria.
   if (rule.resourceType === '*') never ||= searches.some((search) => !isSearch(type, search));
   const interactions = rule.readonly === true ? READS : ((rule.interaction ?? ALL) as readonly Interaction[]);
   return [
@@ -245,7 +245,7 @@ function isOpen({ searches, compartments, never }: OracleRule): boolean {
   return searches.length === 0 && compartments.length === 0 && !never;
 }
 
-/** Puts parameters into a value: plain text replacement, each value made harmless by escaping it. */
+/** Fills parameters into a value: plain text replacement, with each value escaped. */
 function substitute(name: string, value: string, parameters: readonly Parameter[]): string | undefined {
   const texts = (parameter: string, onlyId: boolean): string[] =>
     parameters
@@ -282,7 +282,7 @@ function subjectOf(resource: AnyResource): SearchSubject {
 }
 const SUBJECTS = new WeakMap<AnyResource, SearchSubject>();
 
-/** Policies are decided on what is stored, whole. */
+/** Policies are decided on the complete stored resource. */
 function inPolicy(rule: OracleRule, resource: AnyResource, world: ReadonlyMap<string, AnyResource>): boolean {
   if (rule.never || rule.type !== resource.resourceType) return false;
   const subject = subjectOf(resource);
@@ -292,7 +292,7 @@ function inPolicy(rule: OracleRule, resource: AnyResource, world: ReadonlyMap<st
   );
 }
 
-/** Owners are Patients here. See https://hl7.org/fhir/R4/compartmentdefinition-patient.html. */
+/** Owners are Patients. See https://hl7.org/fhir/R4/compartmentdefinition-patient.html. */
 function inCompartment(resource: AnyResource, subject: SearchSubject, owner: string): boolean {
   if (`${resource.resourceType}/${resource.id!}` === owner) return true;
   if (resource.resourceType === 'Patient') return false;
@@ -321,14 +321,14 @@ function localReferences(subject: SearchSubject, parameter: string): string[] {
   );
 }
 
-/** What searches see of a resource through one rule: nothing of parameters that read hidden fields. */
+/** The resource as searches see it through one rule: without the values of parameters that read hidden fields. */
 function seenBy(rule: OracleRule, resource: AnyResource): SearchSubject {
   const subject = subjectOf(resource);
   const entries = [...subject.entries].filter(([code]) => !barred(rule.type, code, rule.hidden));
   return { ...subject, entries: new Map(entries) };
 }
 
-/** A parameter reads a hidden field when removing the field from a resource that has everything changes what it gives. */
+/** A parameter reads a hidden field if removing the field from a resource with all elements changes the parameter's values. */
 function barred(type: string, code: string, hidden: readonly string[]): boolean {
   const bare = code.replace(/[:$].*/, '');
   return hidden.some((field) => barredBy(type, field).has(bare));
@@ -354,7 +354,7 @@ function barredBy(type: string, field: string): ReadonlySet<string> {
   return codes;
 }
 
-/** The resource without fields; a name covers its `_` sibling and, where nothing has it, the typed forms of a choice. */
+/** The resource without fields. A name includes its `_` sibling and, if no element has the name, the typed forms of a choice. */
 export function without(resource: AnyResource, fields: readonly string[]): AnyResource {
   const copy = JSON.parse(JSON.stringify(resource)) as AnyResource;
   for (const field of fields) remove(copy, field.split('.'));
@@ -375,7 +375,7 @@ function remove(value: unknown, [name, ...rest]: readonly string[]): void {
   }
 }
 
-/** Without objects and lists of which nothing is left; the sample has none to begin with. */
+/** Without objects and lists that have become empty. The sample has none to begin with. */
 function withoutShells(value: unknown): unknown {
   const isLeft = (one: unknown): boolean => typeof one !== 'object' || one === null || Object.keys(one).length > 0;
   if (Array.isArray(value)) return value.map(withoutShells).filter(isLeft);
@@ -384,7 +384,7 @@ function withoutShells(value: unknown): unknown {
   return Object.fromEntries(kept.filter(([, inner]) => isLeft(inner)));
 }
 
-/** What is in any of the parts of a whole. */
+/** The parts of a whole that are in any of the copies. */
 export function union(whole: unknown, parts: readonly unknown[]): unknown {
   if (Array.isArray(whole)) {
     return whole.map((item, at) => union(item, parts.map((part) => (part as readonly unknown[])[at]))); // prettier-ignore

@@ -21,14 +21,14 @@ export interface PolicyJson {
   readonly resource: readonly RuleJson[];
 }
 
-/** What a parameter may stand for; several values under one name mean any of them. */
+/** The value of a parameter. Several values under one name match any of them. */
 export interface Parameter {
   readonly name: string;
   readonly valueString?: string;
   readonly valueReference?: { readonly reference: string };
 }
 
-/** A member: what its profile is, and which policies it has with which parameters, `policy` by its position. */
+/** A member: its profile, and its policies with their parameters, `policy` by its index. */
 export interface MemberSetup {
   readonly profile: 'Patient/p1' | 'Practitioner/dr1' | 'RelatedPerson/rp1' | 'ClientApplication/app1';
   readonly policies: readonly PolicyJson[];
@@ -36,14 +36,14 @@ export interface MemberSetup {
 }
 
 const anyOf = fc.constantFrom;
-/** One in `freq` is left out. */
+/** Omits the value in one of `freq` cases. */
 const some = <Value>(value: fc.Arbitrary<Value>, freq = 2): fc.Arbitrary<Value | undefined> =>
   fc.option(value, { nil: undefined, freq });
-/** One in six is there. */
+/** Includes the value in one of six cases. */
 const rarely = <Value>(value: fc.Arbitrary<Value>): fc.Arbitrary<Value | undefined> =>
   fc.oneof({ arbitrary: fc.constant(undefined), weight: 5 }, { arbitrary: value, weight: 1 });
 
-/** `%org`, `%who` and `%state` may have any number of values, `%one` has exactly one, `%none` never any. */
+/** `%org`, `%who` and `%state` can have any number of values, `%one` has exactly one, `%none` has no value. */
 const CRITERIA: { readonly [Type in SampleType | '*']: readonly string[] } = {
   Patient: [
     'Patient?gender=female',
@@ -100,7 +100,7 @@ const CRITERIA: { readonly [Type in SampleType | '*']: readonly string[] } = {
   '*': ['*?_compartment=%patient', '*?subject=%who', '*?status=final', '*?_id=p1,o1,e1', '*?gender=female', '*'],
 };
 
-/** Top level and nested, choices and references, by the names that policies give them. */
+/** Top-level and nested elements, choices and references, by the names that policies use for them. */
 export const HIDEABLE: { readonly [Type in SampleType | '*']: readonly string[] } = {
   Patient: [
     'birthDate',
@@ -135,7 +135,7 @@ export const HIDEABLE: { readonly [Type in SampleType | '*']: readonly string[] 
   '*': ['name', 'gender', 'subject', 'status'],
 };
 
-/** A few at most: where everything is hidden there is nothing to see. */
+/** At most a few, because nothing is visible if everything is hidden. */
 function fields(type: SampleType | '*'): fc.Arbitrary<readonly string[]> {
   return fc.uniqueArray(anyOf(...HIDEABLE[type]), { maxLength: 3 });
 }
@@ -201,12 +201,12 @@ const parameters: fc.Arbitrary<readonly Parameter[]> = fc
       { maxLength: 2 },
     ),
     reference('one', ['Organization/org1', 'Patient/p2']).map((one) => [one]),
-    // Every member can be asked about "its" patient.
+    // Every member can use "its" patient.
     reference('patient', ['Patient/p1', 'Patient/p2']).map((one) => [one]),
   )
   .map((lists) => lists.flat());
 
-/** A member with policies, or without any so that the type of its profile decides. */
+/** A member with policies, or without, so that the type of its profile decides. */
 export function member(options: { readonly writes: boolean }): fc.Arbitrary<MemberSetup> {
   const policies = fc.array(policy(options.writes), { minLength: 1, maxLength: 2 });
   const profile = anyOf(
@@ -223,7 +223,7 @@ export function member(options: { readonly writes: boolean }): fc.Arbitrary<Memb
   return fc.oneof({ arbitrary: withPolicies, weight: 9 }, { arbitrary: withoutPolicies, weight: 1 });
 }
 
-/** Writes the member with all it needs, and signs it in. */
+/** Writes the member and everything that it needs, and signs it in. */
 export async function enrol(store: ResourceStore, project: string, setup: MemberSetup): Promise<MemberCaller> {
   const user = setup.profile.startsWith('ClientApplication') ? setup.profile : `User/user-${project}`;
   const membership = `member-${project}`;
@@ -260,6 +260,6 @@ export async function enrol(store: ResourceStore, project: string, setup: Member
       resource,
     })),
   );
-  // A check in between would be one more call of the store: after five seconds, which a busy machine may take.
+  // A check of the caller would add a store call. It comes after five seconds, which a busy machine can take.
   return signIn(store, { membership }, { recheckAfter: Infinity });
 }

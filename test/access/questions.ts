@@ -1,13 +1,13 @@
 import type { SampleType } from './world.js';
 
-/** A search as the repository takes it and, where GraphQL can put it, as arguments of a list. */
+/** A search in the form of the repository and, if GraphQL can express it, as arguments of a list. */
 export interface Question {
   readonly type: SampleType;
   readonly rest: string;
   readonly graphql?: string;
 }
 
-/** Searches that touch fields which policies may hide, and resources which they may not show. */
+/** Searches by fields that policies can hide, and for resources that they can hide. */
 export const QUESTIONS: readonly Question[] = [
   ...ask('Patient', [
     ['', ''],
@@ -83,7 +83,7 @@ export const QUESTIONS: readonly Question[] = [
   ...ask('RelatedPerson', [['', ''], ['patient.birthdate=lt1990'], ['patient=Patient/p1', 'patient: "Patient/p1"']]),
 ];
 
-/** Orders by fields that may be hidden. */
+/** Sorts by fields that can be hidden. */
 export const SORTS: { readonly [Type in SampleType]: readonly string[] } = {
   Patient: ['birthdate', '-family', 'gender,-birthdate', '-given', 'organization'],
   Observation: ['value-quantity', '-status', 'code,-value-string', 'subject'],

@@ -7,11 +7,11 @@ import type { ResourceStore } from '../../src/store/store.js';
 /** Resources as tests write them. */
 export type Json = { readonly [name: string]: unknown };
 
-/** The projects of every test. Both hold resources of the same ids, which refer to each other by the same texts. */
+/** The projects of every test. Both have resources of the same ids, which refer to each other by the same references. */
 export const PROJECTS = ['alpha', 'beta'] as const;
 export type ProjectName = (typeof PROJECTS)[number];
 
-/** The ids that resources of the sample may have. What is not drawn is missing. */
+/** The ids that resources of the sample can have. Ids that are not drawn are missing. */
 export const IDS = {
   Patient: ['p1', 'p2', 'p3'],
   Observation: ['o1', 'o2', 'o3', 'o4'],
@@ -23,7 +23,7 @@ export const IDS = {
 export type SampleType = keyof typeof IDS;
 export const SAMPLE_TYPES = Object.keys(IDS) as SampleType[];
 
-/** Every resource there could be, in this order. */
+/** Every possible resource, in this order. */
 export const ALL_KEYS = SAMPLE_TYPES.flatMap((type) => IDS[type].map((id) => ({ type, id })));
 
 const anyOf = fc.constantFrom;
@@ -126,10 +126,10 @@ const CONTENTS: { readonly [Type in SampleType]: fc.Arbitrary<Json> } = {
   RelatedPerson: relatedPerson,
 };
 
-/** Profiles of members are always there: without them nobody signs in. */
+/** The profiles of members always exist, because nobody can sign in without a profile. */
 const ALWAYS: ReadonlySet<string> = new Set(['Patient/p1', 'Practitioner/dr1', 'RelatedPerson/rp1']);
 
-/** A resource of the type with this id, and another one of the kind to write in its place. */
+/** A resource of the type with this id, and another resource to replace it with. */
 export function resourceOf(type: SampleType, id: string): fc.Arbitrary<AnyResource> {
   return CONTENTS[type].map((content) => plain({ ...content, id }));
 }
@@ -144,12 +144,12 @@ export const projectContent: fc.Arbitrary<readonly AnyResource[]> = fc
   )
   .map((all) => all.filter((one) => one !== undefined));
 
-/** Without what is undefined, as JSON would have it. */
+/** Without undefined members, as in JSON. */
 export function plain(resource: Json): AnyResource {
   return JSON.parse(JSON.stringify(resource)) as AnyResource;
 }
 
-/** One resource per shape with every element that the sample uses: what a search parameter can read of it. */
+/** One resource per shape, with every element that the sample uses. Search parameters can read only these elements. */
 export const PROBES: readonly AnyResource[] = [
   {
     resourceType: 'Patient',
@@ -166,7 +166,7 @@ export const PROBES: readonly AnyResource[] = [
     contact: [{ name: { family: 'Baker' }, gender: 'other' }],
     link: [{ other: { reference: 'Patient/p2' }, type: 'seealso' }],
   },
-  // The component's values are others than the resource's own, so that a parameter over both tells them apart.
+  // The values of the component differ from those of the resource, so that a parameter over both distinguishes them.
   ...[
     [{ valueQuantity: { value: 3, unit: 'kg', system: 'u', code: 'kg' } }, { valueQuantity: { value: 4, unit: 'kg' } }],
     [{ valueString: 'low' }, { valueString: 'high' }],
@@ -206,7 +206,7 @@ export async function fill(store: ResourceStore, project: string, content: reado
   );
 }
 
-/** Everything that is stored in a project of the types of the sample: current version and number of versions. */
+/** All stored resources of a project of the types of the sample: current version and number of versions. */
 export async function snapshot(store: ResourceStore, project: string): Promise<string> {
   const found = await store.read(ALL_KEYS.map((key) => ({ project, ...key })));
   const versions = await Promise.all(

@@ -8,13 +8,13 @@ import type { Json } from './world.js';
 
 await loadFhirPath();
 
-/** What must be stored, and the rule that lets it be. */
+/** The resource that must be stored, and the rule that grants it. */
 export interface Written {
   readonly after: AnyResource;
   readonly rule: OracleRule;
 }
 
-/** The member who writes, who is no administrator. */
+/** The member who writes. It is not an administrator. */
 export interface Writer {
   readonly profile: string;
   /** The resources that were deleted, as `Patient/1`. */
@@ -22,11 +22,11 @@ export interface Writer {
 }
 
 /**
- * What becomes of a resource when a caller writes it. What any rule hides is as the caller is shown it, or absent from
- * something new; then the rules are tried one after the other, each with plain copies.
+ * The result of a write of a resource by a caller. Fields that any rule hides are as the caller sees them, or absent from a
+ * new resource. Then the rules are tried one after the other, each with separate copies.
  *
- * @param before what is stored; undefined: something new is created
- * @returns undefined where the write must be refused
+ * @param before the stored resource; undefined for a creation
+ * @returns undefined if the write must be refused
  */
 export function outcomeOfPut(
   oracle: Oracle,
@@ -54,15 +54,15 @@ export function outcomeOfPut(
   return undefined;
 }
 
-/** The elements of a RelatedPerson that decide what it may see, and that this writer may not change. */
+/** The elements of a RelatedPerson that decide about its access, and that this writer cannot change. */
 function linkFixed(oracle: Oracle, { profile }: Writer, { resourceType, id }: AnyResource): readonly string[] {
   if (resourceType !== 'RelatedPerson') return [];
   if (`RelatedPerson/${id!}` === profile) return ['patient', 'active', 'period'];
-  // Others than administrators set it if nothing can lie behind it that they may not read.
+  // Callers who are not administrators can set it only if they can read everything that it leads to.
   return oracle.opens('read', 'Patient') ? [] : ['patient'];
 }
 
-/** Deleted links do not come back, and nobody makes their own; links of other new resources are free. */
+/** Deleted links cannot be restored, and no caller creates its own; links of other new resources are free. */
 function keepsLink(
   { profile, deleted }: Writer,
   link: readonly string[],
@@ -77,13 +77,13 @@ function keepsLink(
 
 const NOTHING_SHOWN = {} as AnyResource;
 
-/** What a writer is shown of what it wrote: what it may read, or else what it sent. */
+/** The part of a written resource that its writer sees: the elements that it can read, or else those that it sent. */
 export function resultOfPut(oracle: Oracle, asked: AnyResource, { after }: Written): AnyResource {
   const readers = oracle.granting('read', after);
   return readers.length > 0 ? oracle.mask(after, readers) : asked;
 }
 
-/** The elements that stay as they are stored; undefined where the caller would change one that some rule hides. */
+/** The elements that keep their stored value; undefined if the caller would change an element that some rule hides. */
 function keptNames(oracle: Oracle, asked: AnyResource, shown: AnyResource | undefined): Set<string> | undefined {
   const [wanted, seen] = [asked, shown ?? NOTHING_SHOWN] as unknown as [Json, Json];
   const guarded = guardedNames(oracle, asked.resourceType);
@@ -98,13 +98,13 @@ function keptNames(oracle: Oracle, asked: AnyResource, shown: AnyResource | unde
   return changed ? undefined : guarded;
 }
 
-/** The elements of a type of which some rule hides something, with all forms of a choice. */
+/** The elements of a type with a part that some rule hides, with all forms of a choice. */
 function guardedNames(oracle: Oracle, type: string): Set<string> {
   const heads = oracle.allRules(type).flatMap(({ hidden }) => hidden.map((path) => path.split('.')[0]!));
   return new Set(heads.flatMap((head) => (head.startsWith('value') ? ['valueQuantity', 'valueString'] : [head])));
 }
 
-/** What is asked, with what is hidden or must not change as it was; undefined where it would change. */
+/** The requested resource, with hidden and unchangeable elements as stored; undefined if these would change. */
 function throughRule(
   readonly: readonly string[],
   { before, shown, unread }: { before: AnyResource | undefined; shown: AnyResource | undefined; unread: boolean },

@@ -1,5 +1,5 @@
 // A process that records without end until it is killed: `node --import tsx endless-log.ts FILE [JOURNAL [files]]`. It prints the
-// heads that it was told and, with a journal, the patients whose records were taken.
+// heads that it received and, with a journal, the patients of accepted records.
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { FileAuditJournal } from '../../src/audit-journal/file-audit-journal.js';
@@ -21,7 +21,7 @@ for (let index = 0; ; index += 1) {
   await nextTurn();
 }
 
-/** Settles when the reader's pipe has the line. A kill loses lines that wait for room in it. */
+/** Resolves when the line is in the reader's pipe. A kill loses lines that wait for space in the pipe. */
 function print(line: unknown): Promise<void> {
   return new Promise((resolve) => process.stdout.write(`${JSON.stringify(line)}\n`, () => resolve()));
 }

@@ -23,7 +23,7 @@ import { keepingMailer, openClinic, person, rejection } from '../projects/harnes
 /** A word of the content that is erased. */
 export const MARK = 'Zyzzyvason';
 
-/** What an event says, as an inspector reads it. */
+/** An event, as an inspector reads it. */
 function lineOf({ subtype, agent, purposeOfEvent, entity = [], outcome }: AuditEvent): string {
   const what = subtype?.[0]?.display ?? subtype?.[0]?.code;
   const who = agent[0]?.who?.reference?.split('/')[0] ?? agent[0]?.altId;
@@ -32,9 +32,9 @@ function lineOf({ subtype, agent, purposeOfEvent, entity = [], outcome }: AuditE
   return [what, who, outcome, ...patients, ...(why === undefined ? [] : [`because ${why}`])].join(' ');
 }
 
-/** How the story is told. */
+/** How the story runs. */
 export interface InspectionOptions {
-  /** Closed at the end; without one, records are taken by the store. */
+  /** Closed at the end. Without a journal, the store accepts the records. */
   readonly journal: (AuditJournal & { close(): void }) | undefined;
   /** Asserts that no byte of the erased content remains. */
   assertGone(): void | Promise<void>;
@@ -42,7 +42,7 @@ export interface InspectionOptions {
 
 /**
  * The story of an inspection: invite, accept, read by GraphQL, break the glass, revoke, erase, delete. Then the audit alone
- * tells who saw which patient when and why, and an altered or missing record is found.
+ * shows who saw which patient, when and why, and detects an altered or missing record.
  */
 export async function inspect(store: ResourceStore, options: InspectionOptions): Promise<void> {
   const begin = new Date().toISOString();
@@ -91,7 +91,7 @@ export async function inspect(store: ResourceStore, options: InspectionOptions):
   await executeFhirGraphql(query, { store, caller: broken, ...trail });
   await rejection(signIn(store, { project, externalId: 'idp|eve' }, trail));
 
-  // Revoke: what Ben holds ends at once. Erase.
+  // Revoke: Ben's access ends at once. Erase.
   await revokeSessions({ membership: `ProjectMembership/${membership.id}` }, { store, caller: admin, ...trail });
   for (const ended of [ben, broken]) {
     const { data, errors } = await executeFhirGraphql(query, { store, caller: ended, ...trail });
@@ -135,12 +135,12 @@ export async function inspect(store: ResourceStore, options: InspectionOptions):
   expect(lineOf(events[5]!)).toBe('Emergency Override Started Practitioner 0 because TREAT, Unconscious');
   expect(events[7]!.outcome).toBe('4');
 
-  // When: in the order of what happened, and while it did. An interaction is recorded when it ends.
+  // When: in the order of the interactions, and during them. An interaction is recorded when it ends.
   const times = events.slice(1).map(({ recorded }) => recorded);
   expect(times).toEqual(times.toSorted());
   expect(times[0]! >= begin && times.at(-1)! <= new Date().toISOString()).toBe(true);
 
-  // The log is whole, and an altered or missing record is found.
+  // The log is complete, and an altered or missing record is detected.
   expect(await verifyAuditLog({ store, heads })).toMatchObject({ intact: true, events: 15 });
   const key = { project: AUDIT_LOG_PROJECT, type: 'AuditEvent', id: events[6]!.id! };
   await store.commit([{ kind: 'put', key, resource: { ...events[6], entity: [] } as never }]);

@@ -28,7 +28,7 @@ export async function filled(store: ResourceStore): Promise<AuditHead[]> {
   return heads;
 }
 
-/** Writes past the library, as somebody with the database does. */
+/** Writes to the database without the library, as an attacker would. */
 export async function tamper(
   store: ResourceStore,
   index: number,
@@ -44,7 +44,7 @@ export async function tamper(
   return event.id!;
 }
 
-/** What holds for the log over any store. */
+/** Promises of the log over any store. */
 export function testLog(open: () => ResourceStore | Promise<ResourceStore>): void {
   test('stores records as valid AuditEvents in a project of its own, chained and verified', async () => {
     const store = await open();

@@ -16,7 +16,7 @@ const application = `
   void data?.Patient?.gender;
   // @ts-expect-error the id is required
   await client.query(chart, { code: 'x' });
-  // @ts-expect-error the id is a text or a number
+  // @ts-expect-error the id is a string or a number
   await client.query(chart, { id: true });
 `;
 const errors = toCompile(new Map([...(await generateTypes()), ['test/clients/urql-application.ts', application]]));

@@ -7,7 +7,7 @@ import { searchParameter } from './search-parameters.js';
 
 const TYPES = ['token', 'date', 'number', 'quantity', 'reference', 'uri', 'string'] as const;
 
-/** Elements in which nothing is found that data of tests have. */
+/** Elements that the test data do not have. */
 const SKIPPED: ReadonlySet<string> = new Set(['contained', 'extension', 'modifierExtension', 'resource', 'text']);
 
 /** Search parameters over elements of these types, chosen at random: paths, filters, functions, composites. */

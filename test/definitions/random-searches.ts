@@ -12,7 +12,7 @@ import { assertSearches } from '../../src/testing/suites/random-searches.js';
 import { cases, SEED } from '../support/chance.js';
 import { randomParameters } from './random-parameters.js';
 
-/** Answers of a store with random own parameters, compared with the evaluation of the same criteria. */
+/** Compares the answers of a store with random custom parameters with the evaluation of the same criteria. */
 export async function searchByRandomParameters(
   open: (model: FhirModel) => Promise<ResourceStore>,
   quick: number,

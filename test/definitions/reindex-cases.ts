@@ -44,7 +44,7 @@ export async function fill(store: Store): Promise<void> {
   }
 }
 
-/** Every way to ask for the ward, and the answer. */
+/** Every way to search for the ward, and the answer. */
 export const QUESTIONS: readonly (readonly ['Patient' | 'Observation' | 'Organization', string, readonly string[]])[] =
   [
     ['Patient', 'ward=a', ['ann']],
@@ -72,7 +72,7 @@ export function describeNewParameters(name: string, openDatabase: () => Promise<
       for (const question of QUESTIONS) {
         await expect(found(store, question), question[1]).rejects.toMatchObject({ code: 'unavailable' });
       }
-      // Nothing else waits.
+      // Nothing else is pending.
       expect(await found(store, ['Patient', 'gender=female', []])).toEqual(['ann', 'bob', 'cid']);
       expect(await found(store, ['Organization', 'address=x', []])).toEqual([]);
       const graphql = await executeFhirGraphql('{ PatientList(ward: "a") { id } }', {
@@ -90,7 +90,7 @@ export function describeNewParameters(name: string, openDatabase: () => Promise<
       await store.reindex({ pendingOnly: true });
       for (const question of QUESTIONS) expect(await found(store, question), question[1]).toEqual(question[2]);
       expect(await signedIn(store, { rules })).toBeDefined();
-      // The process with the former definitions reads, and cannot write rows that lack the parameter.
+      // The process with the former definitions can read, but cannot write rows without the parameter.
       expect(await found(former, ['Patient', 'gender=female', []])).toEqual(['ann', 'bob', 'cid']);
       const late = createRepository({ store: former, caller: systemCaller('clinic') });
       await expect(late.create({ resourceType: 'Patient' })).rejects.toMatchObject({ code: 'unavailable' });

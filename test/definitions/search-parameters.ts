@@ -1,6 +1,6 @@
 import type { AnyResource } from '../../src/fhir/resource.js';
 
-/** A SearchParameter resource with what most tests do not care about. */
+/** A SearchParameter resource with values for the elements that most tests ignore. */
 export function searchParameter(elements: {
   readonly code: string;
   readonly base: string | readonly string[];
@@ -22,5 +22,5 @@ export function searchParameter(elements: {
   return resource;
 }
 
-/** The url of an own extension. */
+/** The url of a custom extension. */
 export const EXTENSIONS = 'https://clinic.example/StructureDefinition/';

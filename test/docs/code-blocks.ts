@@ -5,7 +5,7 @@ import { ROOT, toCompile } from '../support/compile.js';
 import { markdownIn } from '../support/pages.js';
 
 interface CodeBlock {
-  /** `README.md:12`, where the block begins. */
+  /** The location of the block: `README.md:12`. */
   readonly place: string;
   readonly text: string;
 }
@@ -38,7 +38,7 @@ function codeBlocks(document: string): CodeBlock[] {
   }));
 }
 
-/** @returns finds the errors: the place of the block, and the line in it with the message */
+/** @returns a function that finds the errors: the location of the block, and the line in it with the message */
 function compileBlocks(sources: readonly CodeBlock[]): () => [place: string, error: string][] {
   const files = new Map(sources.map((block, index) => [`docs/block-${index}.ts`, block]));
   const texts = new Map([...files].map(([path, { text }]) => [path, text]));

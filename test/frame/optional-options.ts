@@ -2,17 +2,17 @@ import ts from 'typescript';
 import { expect, test } from 'vitest';
 import { checker, ENTRIES, exportsOf, isHidden, isOurs, sourceOf } from './public-program.js';
 
-// Hosts that compile with `exactOptionalPropertyTypes` pass on options that may be undefined, so every optional property of
-// whatever a host hands in takes undefined. The types are found from the signatures of the public functions: parameters,
-// results of the host's own functions among them, and parameters of the methods of what is handed out.
+// Hosts that compile with `exactOptionalPropertyTypes` pass on options that can be undefined, so every optional property of
+// a type that a host passes in accepts undefined. The types are found from the signatures of the public functions: parameters,
+// including results of the host's own functions, and parameters of the methods of returned objects.
 
-/** Made by this library alone, so that a host hands in what it was handed out; and the shapes of OpenTelemetry's options. */
+/** Types that only this library creates, so that a host only passes them back, and the types of OpenTelemetry's options. */
 const NOT_BY_HOSTS: ReadonlySet<string> = new Set([
   ...['Caller', 'CriteriaSearch', 'DefinitionTexts', 'FhirModel', 'SearchSubject'],
   ...['InstrumentOptions', 'SpanOptions'],
 ]);
 
-/** Names of `Type.property` where undefined is refused. */
+/** Names of `Type.property` that refuse undefined. */
 const refusals = new Set<string>();
 const seen = { in: new Set<ts.Type>(), out: new Set<ts.Type>() };
 let types = 0;
@@ -34,7 +34,7 @@ function visit(type: ts.Type, direction: Direction, at: ts.Node): void {
   for (const property of type.getProperties()) {
     if (!property.declarations?.some(isOurs) && !isMapped(type)) continue;
     if (property.declarations?.some(isHidden)) continue;
-    // An optional method is there or not; nobody passes on one that may be undefined.
+    // An optional method exists or not; no host passes on a method that can be undefined.
     const isOption = property.flags & ts.SymbolFlags.Optional && !(property.flags & ts.SymbolFlags.Method);
     if (direction === 'in' && isOption && !takesUndefined(property, at)) {
       refusals.add(`${nameOf(type)}.${property.name}`);
@@ -43,7 +43,7 @@ function visit(type: ts.Type, direction: Direction, at: ts.Node): void {
   }
 }
 
-/** What the host hands in to a function that is handed out, and takes from one that it hands in. */
+/** Types that the host passes to a returned function, and types that a function of the host returns. */
 function visitSignature(signature: ts.Signature, direction: Direction, at: ts.Node): void {
   const parameters: Direction = direction === 'out' ? 'in' : 'out';
   for (const parameter of signature.parameters)
@@ -80,13 +80,13 @@ test('every optional property that a host can set accepts undefined', () => {
   for (const entry of ENTRIES) {
     const file = sourceOf(entry);
     for (const [name, symbol] of exportsOf(entry)) {
-      // Those of typed documents hide behind a condition on the type of the variables.
+      // The properties of typed documents are behind a condition on the type of the variables.
       if (/(Context|Config|Request|Options|Body)$/.test(name))
         visit(checker().getDeclaredTypeOfSymbol(symbol), 'in', file);
       if (symbol.flags & ts.SymbolFlags.Value) visit(checker().getTypeOfSymbolAtLocation(symbol, file), 'out', file);
     }
   }
-  // A type leads to the whole program, half a gigabyte.
+  // A type refers to the whole program, half a gigabyte.
   seen.in.clear();
   seen.out.clear();
   expect(types).toBeGreaterThan(50);

@@ -3,14 +3,14 @@ import { join } from 'node:path';
 import ts from 'typescript';
 import { programOf, ROOT } from '../support/compile.js';
 
-/** Where the sources begin. */
+/** The root of the sources. */
 export const SOURCE = join(ROOT, 'src/');
 
 const { exports } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
   exports: Record<string, unknown>;
 };
 
-/** The public entries, `index` first; those of other packages' names excluded. */
+/** The public entries, `index` first, without the entry that only exports names of other packages. */
 export const ENTRIES = Object.entries(exports).flatMap(([path, target]) =>
   typeof target === 'object' && path !== './types' ? [path === '.' ? 'index' : path.slice(2)] : [],
 );
@@ -29,7 +29,7 @@ function fileOf(entry: string): string {
   return `${SOURCE}${entry}.ts`;
 }
 
-/** What an entry exports: by its public name, what stands behind it. */
+/** The exports of an entry: the declaration behind each public name. */
 export function exportsOf(entry: string): ReadonlyMap<string, ts.Symbol> {
   const module = checker().getSymbolAtLocation(sourceOf(entry))!;
   return new Map(
@@ -39,7 +39,7 @@ export function exportsOf(entry: string): ReadonlyMap<string, ts.Symbol> {
   );
 }
 
-/** What an imported name stands for. */
+/** The declaration behind an imported name. */
 export function resolved(symbol: ts.Symbol): ts.Symbol {
   return symbol.flags & ts.SymbolFlags.Alias ? checker().getAliasedSymbol(symbol) : symbol;
 }
@@ -48,7 +48,7 @@ export function isOurs(node: ts.Node | undefined): boolean {
   return node?.getSourceFile().fileName.startsWith(SOURCE) === true;
 }
 
-/** True for members that hosts do not see: private ones, and those that are marked as internal. */
+/** True for members that hosts do not see: private members, and members that are marked as internal. */
 export function isHidden(node: ts.Node): boolean {
   const modifiers = ts.getCombinedModifierFlags(node as ts.Declaration);
   const { name } = node as ts.NamedDeclaration;

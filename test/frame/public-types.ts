@@ -2,13 +2,13 @@ import ts from 'typescript';
 import { expect, test } from 'vitest';
 import { checker, ENTRIES, exportsOf, isHidden, isOurs, resolved } from './public-program.js';
 
-// A host that calls a function can name what goes in and what comes out: every type in a public signature is exported, by
-// the entry of the function itself. The shapes of the store contract are in `fhirgraph/store`, and other entries may rely on
-// the main one, which every host imports.
+// A host that calls a function can name its inputs and outputs: every type in a public signature is exported, by
+// the entry of the function itself. The types of the store contract are in `fhirgraph/store`, and other entries can rely on
+// the main entry, which every host imports.
 
 const RELIED_ON: Readonly<Record<string, readonly string[]>> = { index: ['store'], store: ['index'] };
 
-/** Types that are named in the signature of something exported, and by what. */
+/** Types in the signatures of exports, with the export that uses them. */
 function typesNamedBy(symbol: ts.Symbol): ts.Symbol[] {
   const named: ts.Symbol[] = [];
   const visit = (node: ts.Node): void => {
@@ -28,7 +28,7 @@ function typesNamedBy(symbol: ts.Symbol): ts.Symbol[] {
   );
 }
 
-/** The initialiser of a constant says nothing to those who see its type only. */
+/** The initializer of a constant is irrelevant to callers, who see only its type. */
 function isValueOfConstant(node: ts.Node): boolean {
   return ts.isExpression(node) && !ts.isExpressionWithTypeArguments(node) && ts.isVariableDeclaration(node.parent);
 }

@@ -3,12 +3,12 @@ import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
 import { RESOURCES } from './seeds.js';
 import { openWorld, PROJECT, STORES } from './world.js';
 
-/** What stands in a cursor. */
+/** The content of a cursor. */
 export function contentOf(cursor: string): string {
   return Buffer.from(cursor.split('.')[0]!, 'base64url').toString();
 }
 
-/** A cursor with this content and a check that fits: the recipe is not a secret. */
+/** A cursor with this content and a valid checksum. The format is not a secret. */
 export function forged(content: string): string {
   const check = createHash('sha256')
     .update(JSON.stringify(['system', PROJECT, '', content]))

@@ -16,21 +16,21 @@ const WRITING = Object.entries(writing) as [string, Surface<unknown>][];
 export const SURFACES: readonly string[] = [...READING, ...WRITING].map(([name]) => name);
 
 interface Fuzzing {
-  /** New stores, empty, which must answer alike. */
+  /** Creates new empty stores, which must give the same answers. */
   readonly open: () => Promise<readonly ResourceStore[]>;
-  /** Inputs through each way that only reads, and through each that writes. */
+  /** Numbers of inputs through each entrance that only reads, and through each that writes. */
   readonly inputs: { readonly reading: number; readonly writing: number };
   /** Called before the same input goes to another store. */
   readonly again: () => void;
   readonly tally: Tally;
 }
 
-/** One test per way in: no crash, no hang, no internal error, no changed prototype, one answer on every store. */
+/** One test per entrance: no crash, no hang, no internal error, no changed prototype, the same answer on every store. */
 export function fuzzSurfaces({ open, inputs, again, tally }: Fuzzing): void {
   const prototypes = prototypesNow();
   let watchdog: Watchdog;
   let shared: readonly World[];
-  /** What nobody waits for; Vitest would blame the file and not the input. */
+  /** Rejections that nothing awaits. Vitest would report the file and not the input. */
   const lost: unknown[] = [];
   const onLost = (reason: unknown): void => void lost.push(reason);
 
@@ -76,7 +76,7 @@ export function fuzzSurfaces({ open, inputs, again, tally }: Fuzzing): void {
         await new Promise(setImmediate);
         expect(lost.splice(0)).toEqual([]);
       });
-    // The first one loads definitions.
+    // The first call loads definitions.
     await withWorlds(async (worlds) => {
       for (const world of worlds) await send(fc.sample(inputs, 1)[0], world);
     });
@@ -101,7 +101,7 @@ async function closeAll(worlds: readonly World[]): Promise<void> {
   for (const { store } of worlds) await store.close();
 }
 
-/** The names that everything inherits, but for those that the fhirpath library gives texts when it is loaded. */
+/** The inherited names, except those that the fhirpath library adds to strings when it is loaded. */
 function prototypesNow(): unknown {
   const names = [Object, Array, String, Function, Map, Promise].map(({ prototype }) => Reflect.ownKeys(prototype));
   return names.map((all) => all.filter((name) => name !== 'seed' && name !== 'hashCode'));

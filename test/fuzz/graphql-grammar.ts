@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-/** Fields by type: the type that they lead to, empty for a leaf. */
+/** Fields by type: the type of the field, empty for a leaf. */
 const FIELDS = {
   Query: {
     Patient: 'Patient',
@@ -57,7 +57,7 @@ const FIELDS = {
 } as const satisfies { readonly [type: string]: { readonly [field: string]: string } };
 type TypeName = keyof typeof FIELDS;
 
-/** What may stand between the brackets of a field, by its name or that of its type. */
+/** The possible arguments of a field, by its name or that of its type. */
 const ARGUMENTS: { readonly [place: string]: readonly string[] } = {
   search: [
     '_count: 2',
@@ -106,7 +106,7 @@ const DIRECTIVES = [
   '@slice(path: "$index")',
   '@nope',
 ];
-/** What belongs nowhere, or not here. */
+/** Arguments that are valid nowhere, or not here. */
 const WILD = [
   'nope',
   'id(a: 1)',
@@ -161,7 +161,7 @@ function branch(
   if (name.startsWith('...')) return of(to).map((inner) => `${name} ${inner}`);
   return fc
     .tuple(
-      // Fields of one name with other arguments do not merge.
+      // Fields of one name with different arguments do not merge.
       seldom(
         fc.nat({ max: 99 }).map((number) => `a${number}: `),
         1,
@@ -197,7 +197,7 @@ function textsFor(parent: TypeName, name: string): readonly string[] {
   return [...(LISTS.has(name) ? ARGUMENTS['list']! : []), ...(ARGUMENTS[name] ?? [])];
 }
 
-/** Empty, but for one in so many. */
+/** Empty, except in one of so many cases. */
 function seldom(text: fc.Arbitrary<string>, than: number): fc.Arbitrary<string> {
   return seldomOf('', text, than);
 }
@@ -206,7 +206,7 @@ function seldomOf(usual: string, text: fc.Arbitrary<string>, than: number): fc.A
   return fc.oneof({ weight: than, arbitrary: fc.constant(usual) }, { weight: 1, arbitrary: text });
 }
 
-/** Documents of which every third is valid: with the fragments and variables that they use, and now and then others. */
+/** Documents, every third of which is valid, with the fragments and variables that they use, and sometimes others. */
 export const grammarDocuments: fc.Arbitrary<string> = fc
   .record({
     operation: fc.constantFrom(
@@ -229,7 +229,7 @@ export const grammarDocuments: fc.Arbitrary<string> = fc
   })
   .map(({ operation, root, fragments, more }) => {
     let text = root;
-    // A fragment may use others, and in a circle.
+    // A fragment can use others, even in a circle.
     for (const _ of FRAGMENTS) {
       for (const [type, selection] of Object.entries(fragments)) {
         const definition = ` fragment ${type}Parts on ${type} ${selection}`;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-/** Texts that parsers, databases and screens trip over. */
+/** Texts that cause problems in parsers, databases and displays. */
 export const AWKWARD_TEXTS: readonly string[] = [
   '',
   ' ',
@@ -59,7 +59,7 @@ export const AWKWARD_TEXTS: readonly string[] = [
   'a.'.repeat(300),
 ];
 
-/** What else may stand where JSON holds a value. */
+/** Other values for any position in JSON. */
 const AWKWARD_VALUES: readonly unknown[] = [
   null,
   true,
@@ -88,7 +88,7 @@ const AWKWARD_VALUES: readonly unknown[] = [
   { toString: 1, valueOf: 2, length: -1, then: 3 },
 ];
 
-/** What JSON cannot hold and host code may pass all the same. */
+/** Values that JSON cannot have and host code can pass anyway. */
 const HOST_VALUES: readonly unknown[] = [
   undefined,
   NaN,
@@ -102,8 +102,8 @@ const HOST_VALUES: readonly unknown[] = [
 ];
 
 /**
- * One of the texts with a few pieces of it cut, doubled, replaced, moved or taken from another text. What is a piece the
- * pattern says, which must be global: single characters break syntax, tokens get past it.
+ * One of the texts with a few of its pieces cut, doubled, replaced, moved or taken from another text. The pattern, which must be
+ * global, defines the pieces: single characters break syntax, tokens get past it.
  */
 export function mutatedTexts(
   texts: readonly string[],
@@ -146,7 +146,7 @@ export function mutatedTexts(
   });
 }
 
-/** One of the values with a few of its parts removed, replaced, renamed, wrapped, doubled or put elsewhere. */
+/** One of the values with a few of its parts removed, replaced, renamed, wrapped, doubled or moved. */
 export function mutatedValues<Value>(
   values: readonly Value[],
   { names = [], parts = [], host = false }: MutationOptions = {},
@@ -168,11 +168,11 @@ export function mutatedValues<Value>(
 }
 
 interface MutationOptions {
-  /** Names to add and rename to, beside those of the values. */
+  /** Names to add and to rename to, in addition to those of the values. */
   readonly names?: readonly string[];
-  /** Values to put in. */
+  /** Values to insert. */
   readonly parts?: readonly unknown[];
-  /** Put in what JSON cannot hold, too. */
+  /** Whether to insert values that JSON cannot have. */
   readonly host?: boolean;
 }
 
@@ -247,12 +247,12 @@ function namesIn(value: unknown): string[] {
   return Array.isArray(value) ? inner : [...Object.keys(value), ...inner];
 }
 
-/** As `JSON.parse` would: `__proto__` is a name like others. */
+/** Like `JSON.parse`: `__proto__` is an ordinary name. */
 function define(holder: object, key: string, value: unknown): void {
   Object.defineProperty(holder, key, { value, writable: true, enumerable: true, configurable: true });
 }
 
-/** Also of what `structuredClone` refuses. */
+/** Copies values that `structuredClone` refuses, too. */
 function copyOf(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(copyOf);
   if (typeof value !== 'object' || value === null || Object.getPrototypeOf(value) !== Object.prototype) return value;

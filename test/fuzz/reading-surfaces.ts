@@ -121,7 +121,7 @@ const CURSORS = await realCursors([
   'PatientConnection(_count: 1, fhirpath: "name.exists()", gender: ["female", "male"])',
 ]);
 
-/** Damaged as they are, and forged: their content damaged, with a check that fits. */
+/** Damaged cursors, and forged cursors with damaged content and a valid checksum. */
 export const cursors: Surface<string> = {
   inputs: fc.oneof(
     { weight: 1, arbitrary: mutatedTexts(CURSORS) },

@@ -1,8 +1,8 @@
 import { forged } from './cursors.js';
 
-/** Inputs that once brought something to fall, by the surface that they came through; they are sent before others. */
+/** Inputs that once caused a failure, by the surface that they came through. They are sent first. */
 export const REGRESSIONS: { readonly [surface: string]: readonly unknown[] } = {
-  // Positions whose values are not of the kind of their key: the stores went on from different places. The last one is
+  // Positions with values of another kind than their key: the stores continued from different places. The last one is
   // a text that PostgreSQL cannot hold.
   cursors: [["'", 'dale'], ['dale', 502156800001], [true, 'dale'], [502156800001], [502156800000, '\u0000']].map(
     (values) =>
@@ -18,7 +18,7 @@ export const REGRESSIONS: { readonly [surface: string]: readonly unknown[] } = {
         ]),
       ),
   ),
-  // No URLs: a TypeError of the engine.
+  // Not URLs: a TypeError of the engine.
   requests: ['//', '//?=Q', 'http://', 'http://a:b/$graphql'].map((url) => ({
     method: 'POST',
     url,

@@ -1,23 +1,23 @@
 import { ERROR_CODES, FhirError } from '../../src/fhir/error.js';
 import type { FhirGraphqlResult } from '../../src/graphql/execute-fhir-graphql.js';
 
-/** Stands in the resources of these tests where a person's name does; no error may hold it. */
+/** The name of every person in the resources of these tests. No error may contain it. */
 export const CANARY = 'Kanarienvogel';
 
-/** What errors of the engine, the driver and the database sound like. */
+/** Typical texts of errors of the engine, the driver and the database. */
 const INTERNAL =
   /\\n\s+at |node_modules|\.[cm]?[jt]s:\d|(?:Type|Range|Reference|Syntax|Sqlite)Error|SQLITE|[Cc]annot read prop|is not a function|is not iterable|call stack|no such (?:table|column)|constraint failed|in JSON at/;
 
-/** What automatic persisted queries say on the wire. */
+/** Messages of automatic persisted queries. */
 const WIRE_CODES: ReadonlySet<string> = new Set(['PERSISTED_QUERY_NOT_FOUND', 'PERSISTED_QUERY_NOT_SUPPORTED']);
 
-/** Codes that no input may bring about: they are our fault, or the disk's. */
+/** Codes that no input may cause: they are faults of the library or the disk. */
 const OUR_FAULT: ReadonlySet<string> = new Set(['internal', 'corrupt', 'unavailable']);
 
 /**
- * What becomes of a call: its result, or the code of its error.
+ * The outcome of a call: its result, or the code of its error.
  *
- * @throws Error - the error is none that a client may see
+ * @throws Error - a client must not see the error
  */
 export async function outcomeOf<Result>(call: () => Result | Promise<Result>): Promise<Result | { code: string }> {
   try {
@@ -30,9 +30,9 @@ export async function outcomeOf<Result>(call: () => Result | Promise<Result>): P
 }
 
 /**
- * The data of an answer, and where which code failed.
+ * The data of an answer, and the position and code of each error.
  *
- * @throws Error - an error is none that a client may see
+ * @throws Error - a client must not see an error
  */
 export function answerOf({ data, errors = [] }: FhirGraphqlResult): object {
   return {
@@ -45,8 +45,8 @@ export function answerOf({ data, errors = [] }: FhirGraphqlResult): object {
 }
 
 /**
- * @param told everything that the client gets
- * @param cause what a person who mends it wants to see
+ * @param told everything that the client receives
+ * @param cause the original error, for the person who debugs it
  */
 export function assertSafe(code: string, told: unknown, cause?: unknown): void {
   const text = JSON.stringify(told);

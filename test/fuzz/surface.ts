@@ -5,12 +5,12 @@ import { type FhirGraphqlContext } from '../../src/graphql/context.js';
 import { answerOf } from './safe-outcome.js';
 import type { World } from './world.js';
 
-/** A way into the library, and what comes that way. */
+/** An entrance of the library, and the inputs for it. */
 export interface Surface<Input> {
   readonly inputs: fc.Arbitrary<Input>;
   /**
-   * @returns what came of it, the same on every store
-   * @throws Error - what came of it is none of a client's business
+   * @returns the outcome, the same on every store
+   * @throws Error - the outcome is not one that a client may see
    */
   send(input: Input, world: World): Promise<unknown>;
 }

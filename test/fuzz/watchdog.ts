@@ -4,8 +4,8 @@ import { Worker } from 'node:worker_threads';
 const NEVER = 900_000;
 
 /**
- * Ends what does not end by itself. An endless loop blocks the thread that it is in, timers and all, so another thread
- * has the clock: it prints the input and kills the process.
+ * Ends a call that does not end. An endless loop blocks its thread, including timers, so another thread
+ * has the clock. It prints the input and kills the process.
  */
 export interface Watchdog {
   watch<Result>(label: string, work: () => Promise<Result>): Promise<Result>;

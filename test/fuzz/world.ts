@@ -17,7 +17,7 @@ export interface World {
   readonly repository: Repository;
 }
 
-/** The stores that every input goes to. They must answer alike. */
+/** The stores that every input goes to. They must give the same answers. */
 export const STORES = {
   memory: () => new MemoryStore({ clock }),
   SQLite: () => new SqliteStore(':memory:', { clock }),
@@ -35,7 +35,7 @@ export async function openWorld(store: ResourceStore, resources: readonly Sample
   return { store, caller, repository: createRepository({ store, caller }) };
 }
 
-/** Every store tells the same time. */
+/** Every store has the same time. */
 export function clock(): Date {
   return new Date(Date.UTC(2024, 5, 1));
 }

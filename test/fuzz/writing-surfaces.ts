@@ -39,7 +39,7 @@ export const resources: Surface<Written> = {
   },
 };
 
-/** What a store holds need not have come through this library. */
+/** A store can contain resources that this library did not write. */
 export const stored: Surface<Sample> = {
   inputs: mutatedValues(WRITTEN),
   async send(resource, world) {
@@ -64,7 +64,7 @@ export const patches: Surface<readonly JsonPatchOperation[]> = {
   },
 };
 
-/** What stands in a request, or names a resource, is nothing clinical and may be quoted. */
+/** Texts of a request, or names of resources, are not clinical and can be quoted. */
 function quotes({ entry, ...bundle }: Bundle): boolean {
   const quoted = [entry].flat().map((one: unknown) => (isJsonObject(one) ? { ...one, resource: undefined } : one));
   return JSON.stringify([bundle, quoted]).includes(CANARY);
@@ -114,7 +114,7 @@ export const lines: Surface<string> = {
   },
 };
 
-/** Policies that somebody stored; who signs in with one sees no more than it says, or does not get in. */
+/** Stored policies. A member that signs in with one sees no more than the policy grants, or cannot sign in. */
 export const policies: Surface<Sample> = {
   inputs: mutatedValues(POLICIES),
   async send(policy, world) {
@@ -141,7 +141,7 @@ export const policies: Surface<Sample> = {
     ]);
     const { store } = world;
     const resource = { ...policy, resourceType: 'AccessPolicy', id: 'policy' };
-    // As those write it who may, and as it may have come into the store without us.
+    // Written by a permitted caller, or put into the store without the library.
     const written = await outcomeOf(() => openWorld(store, [resource]).then(() => 'written'));
     await store.commit([{ kind: 'put', key: { project: PROJECT, type: 'AccessPolicy', id: 'policy' }, resource }]);
     const seen = await outcomeOf(async () => {
@@ -188,7 +188,7 @@ export const invitations: Surface<InviteBody> = {
   },
 };
 
-/** Asks of whatever is stored in every way that reads it. */
+/** Reads all stored resources in every way. */
 const EVERYTHING = `{
   PatientList(_sort: "-birthdate,family", fhirpath: "name.family.exists() or active") {
     active birthDate deceasedDateTime meta { tag { code } profile }
@@ -207,7 +207,7 @@ const EVERYTHING = `{
   QuestionnaireList { item { linkId item { answerOption { valueInteger } } } }
 }`;
 
-/** Searches that read what the seeds hold. */
+/** Searches by values of the seeds. */
 const LOOKS: readonly (readonly [ResourceType, string])[] = [
   ['Patient', 'family=a'],
   ['Patient', 'birthdate=ne1970&_sort=-birthdate'],
@@ -220,7 +220,7 @@ const LOOKS: readonly (readonly [ResourceType, string])[] = [
   ['ValueSet', 'url:below=http://example.org&_sort=-date'],
 ];
 
-/** What is there must be answered, whatever it is. */
+/** Any stored resource must be answered. */
 async function lookAround(world: World): Promise<unknown> {
   const seen: unknown[] = [await ask(EVERYTHING, world), await ask(EVERYTHING, world, { dialect: 'hl7' })];
   for (const [type, query] of LOOKS) {

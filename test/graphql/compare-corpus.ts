@@ -3,12 +3,12 @@ import { parse, print, visit, type DocumentNode, type FieldNode } from 'graphql'
 /** How the rows of unsorted lists are compared; see the corpus's own README. */
 export type Order = 'exact' | 'multiset' | 'subset';
 
-/** What each store sets for itself. */
+/** Elements that each store sets itself. */
 const STAMPS: ReadonlySet<string> = new Set(['versionId', 'lastUpdated']);
 
 /**
- * @returns the path at which two answers differ, undefined where they are equal. Key order is free; `meta.versionId` and
- * `meta.lastUpdated` may be any string.
+ * @returns the path at which two answers differ, undefined if they are equal. Key order is free; `meta.versionId` and
+ * `meta.lastUpdated` can be any string.
  */
 export function difference(
   expected: unknown,

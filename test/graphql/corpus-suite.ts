@@ -19,7 +19,7 @@ interface CorpusQuery {
   readonly bubbleOk?: boolean;
 }
 
-/** The queries of the shared corpus over a store, each with the answer expected and the calls that are explained. */
+/** The queries of the shared corpus over a store, each with the expected answer and the calls of its explanation. */
 export function corpusSuite(name: string, createStore: () => ResourceStore | Promise<ResourceStore>): void {
   describe(`the corpus on ${name}`, () => {
     const caller = systemCaller('corpus');

@@ -1,10 +1,10 @@
 import type { ResourceStore } from '../../src/store/store.js';
 import { storeWith } from '../support/store-with.js';
 
-/** A store that writes down each call made to it: the method and what was asked for. */
+/** A store that records each call to it: the method and its arguments. */
 export interface CountingStore {
   readonly store: ResourceStore;
-  /** The calls since the last time this was asked: `read Patient/1 Patient/2`. */
+  /** The calls since the last call of this function: `read Patient/1 Patient/2`. */
   takeCalls(): readonly string[];
 }
 

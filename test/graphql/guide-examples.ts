@@ -4,7 +4,7 @@ import type { Limits } from '../../src/graphql/limits.js';
 import { blocksOf } from '../support/markdown.js';
 import type { Variables } from './harness.js';
 
-/** A query of a guide with what the guide says it gives. */
+/** A query of a guide and the answer that the guide shows. */
 export interface Example {
   readonly section: string;
   readonly query: string;
@@ -19,7 +19,7 @@ export function guideExamples(guide: string): Example[] {
   return guide.split(/^## /m).slice(1).flatMap(examplesOf);
 }
 
-/** An answer as guides show them: of errors the message, path and code. */
+/** An answer as guides show it: of errors the message, path and code. */
 export function shownAnswer(answer: FhirGraphqlResult): object {
   return { ...answer, ...(answer.errors === undefined ? {} : { errors: answer.errors.map(shown) }) };
 }

@@ -9,7 +9,7 @@ import { sparingStore } from '../support/sparing-store.js';
 export const PROJECT = 'clinic';
 export const caller = systemCaller(PROJECT);
 
-/** A resource as tests write it down: whatever elements its type has. */
+/** A resource in a test, with any elements of its type. */
 export interface Sample {
   readonly resourceType: string;
   readonly id: string;
@@ -18,17 +18,17 @@ export interface Sample {
 
 export type Variables = { readonly [name: string]: unknown };
 
-/** A store with a few resources, and the means to query it. */
+/** A store with a few resources, and functions to query it. */
 export interface Clinic {
   readonly store: ResourceStore;
-  /** Answers a query as the system caller does. */
+  /** Answers a query for the system caller. */
   ask(query: string, variables?: Variables, more?: Partial<FhirGraphqlContext>): Promise<FhirGraphqlResult>;
   /** The data of a query that must not fail in any part. */
   data(query: string, variables?: Variables, more?: Partial<FhirGraphqlContext>): Promise<unknown>;
 }
 
 /**
- * Opens a store of its own, or the one given, with these resources in it. A store in memory gives only the elements
+ * Opens a new store, or uses the given store, with these resources in it. A memory store returns only the elements
  * that are needed, so that a query that needs others fails its test.
  */
 export async function openClinic(
@@ -40,7 +40,7 @@ export async function openClinic(
   const clinic: Clinic = {
     store,
     ask(query, variables, more) {
-      // However slow the machine is, no query ends by its time unless the test says so.
+      // However slow the machine is, no query ends by its timeout unless the test sets one.
       const limits = { timeout: Infinity, ...more?.limits };
       return executeFhirGraphql(query, { store, caller, variables, ...more, limits });
     },
@@ -67,7 +67,7 @@ export async function erase(store: ResourceStore, { type, id }: ReferenceTarget)
   await store.commit([{ kind: 'delete', key: { project: PROJECT, type, id } }]);
 }
 
-/** What failed, without words: `not-found at Patient (1:3)`. */
+/** The codes and positions of errors, without messages: `not-found at Patient (1:3)`. */
 export function failures({ errors }: FhirGraphqlResult): string[] {
   return (errors ?? []).map(({ extensions, path, locations }) => {
     const where = path === undefined ? '' : ` at ${path.join('.')}`;
@@ -76,7 +76,7 @@ export function failures({ errors }: FhirGraphqlResult): string[] {
   });
 }
 
-/** The messages of what failed. */
+/** The messages of errors. */
 export function messages({ errors }: FhirGraphqlResult): string[] {
   return (errors ?? []).map(({ message }) => message);
 }

@@ -13,13 +13,13 @@ export interface Hl7Case {
   /** `Patient/example/$graphql`; empty for the whole service. */
   readonly context: string;
   readonly operation: string | undefined;
-  /** File of the resource that the context names; by default made of the context itself. */
+  /** File of the resource that the context names. By default it is derived from the context. */
   readonly resource: string | undefined;
 }
 
 export const HL7_CALLER = systemCaller('hl7');
 
-/** What HL7's runner has at hand for every case; other cases name their own resource or have it as context. */
+/** The resources that HL7's runner has for every case. Other cases name their own resource or have it as context. */
 const COMMON = ['patient-example', 'patient-example-xds', 'observation-example', 'condition-example'];
 
 /** The manifest is a few attributes per line. */
@@ -37,7 +37,7 @@ export function readHl7Cases(): Hl7Case[] {
   });
 }
 
-/** A store with the resources of one case; what the context names stands under the id that it is named by. */
+/** A store with the resources of one case. The resource of the context has the id that the context names. */
 export async function storeForHl7Case({ resource, context }: Hl7Case): Promise<MemoryStore> {
   const store = new MemoryStore();
   const [type, id] = context.split('/');

@@ -5,18 +5,18 @@ import { executePlan, type Outcome } from '../../src/graphql/execute/execute-pla
 import { planFor } from '../../src/graphql/plan-cache.js';
 import { prepareRequest, runOptionsOf } from '../../src/graphql/prepare-request.js';
 
-/** A clock that stands still but for what a test does to it. */
+/** A clock that only a test advances. */
 export class ManualClock implements Clock {
-  /** How often somebody looked at it. */
+  /** How often the clock was read. */
   looks = 0;
   readonly isTurnSpent = false;
   #time = 0;
   readonly #alarms = new Set<{ readonly at: number; readonly call: () => void }>();
 
-  /** @param onLook called at each look, before it is answered */
+  /** @param onLook called at each read, before it returns */
   constructor(private readonly onLook: (clock: ManualClock) => void = () => undefined) {}
 
-  /** How many timers wait. */
+  /** Number of pending timers. */
   get alarms(): number {
     return this.#alarms.size;
   }
@@ -33,7 +33,7 @@ export class ManualClock implements Clock {
     return () => this.#alarms.delete(alarm);
   }
 
-  /** Lets time pass, with the timers that it brings about. */
+  /** Advances the time, and runs the timers that are due. */
   advance(milliseconds: number): void {
     this.pass(milliseconds);
     for (const alarm of this.#alarms) {
@@ -43,14 +43,14 @@ export class ManualClock implements Clock {
     }
   }
 
-  /** Lets time pass as it does for work that leaves timers no turn. */
+  /** Advances the time without running timers, as during work that blocks them. */
   pass(milliseconds: number): void {
     this.#time += milliseconds;
   }
 }
 
 /**
- * Executes a query as `executeFhirGraphql` does, by another clock.
+ * Executes a query like `executeFhirGraphql`, with another clock.
  *
  * @throws FhirError - the request failed as a whole
  */

@@ -14,7 +14,7 @@ import { initialize } from '../../src/projects/clients/initialize.js';
 import { invite } from '../../src/projects/invite/invite.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 
-/** Starts a host on loopback. @returns its port and how to stop it */
+/** Starts a host on loopback. @returns its port and a function that stops it */
 type Start = (handler: FhirHandler) => Promise<{ readonly port: number; readonly stop: () => Promise<void> }>;
 
 /** The hosts of examples/hosts. */
@@ -35,15 +35,15 @@ export const HOSTS: readonly (readonly [name: string, start: Start])[] = [
   ['Hono', (answer) => listening(serve({ fetch: honoHost(answer).fetch, port: 0, hostname: '127.0.0.1' }) as Server)],
 ];
 
-/** A running host over a store with a clinic, and who may ask it. */
+/** A running host over a store with a clinic, and tokens of its callers. */
 export interface OpenHost {
   readonly url: string;
   readonly store: MemoryStore;
-  /** What the handler reported. */
+  /** Errors that the handler reported. */
   readonly errors: readonly unknown[];
   readonly tokens: Tokens;
   readonly project: string;
-  /** Of the clinic's administrator, and of the program that may create projects. */
+  /** Tokens of the clinic's administrator, and of the program that can create projects. */
   readonly administrator: string;
   readonly operator: string;
   stop(): Promise<void>;

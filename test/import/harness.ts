@@ -11,7 +11,7 @@ import { MemoryStore } from '../../src/stores/memory/store.js';
 
 export const PROJECT = 'clinic';
 
-/** Resources as tests write them. */
+/** Resources in tests. */
 export type Json = { readonly [name: string]: unknown };
 
 export function memoryContext(): ImportContext & { readonly store: MemoryStore } {
@@ -58,7 +58,7 @@ export function importAll(context: ImportContext, ...entry: readonly Json[]): Pr
   return importBundle(transaction(...entry), context);
 }
 
-/** All that a project holds, by `Type/id`, without what is stamped into `meta`. */
+/** All resources of a project, by `Type/id`, without the parts of `meta` that a store sets. */
 export async function contents(store: ResourceStore): Promise<{ readonly [key: string]: Json }> {
   const found: { [key: string]: Json } = {};
   for (const type of R4.resourceTypes) {
@@ -68,7 +68,7 @@ export async function contents(store: ResourceStore): Promise<{ readonly [key: s
   return found;
 }
 
-/** The same with versions: equal only if nothing at all was written. */
+/** The same with versions: equal only if nothing was written. */
 export async function versions(store: ResourceStore): Promise<{ readonly [key: string]: string }> {
   const found: { [key: string]: string } = {};
   for (const type of R4.resourceTypes) {
@@ -82,7 +82,7 @@ export function statuses({ bundle }: ImportResult): readonly (string | undefined
   return bundle.entry!.map(({ response }) => response?.status);
 }
 
-/** The error that a call must end with. */
+/** The error that a call must reject with. */
 export async function faultOf(call: Promise<unknown>): Promise<FhirError> {
   const outcome = await call.then(
     () => undefined,

@@ -25,7 +25,7 @@ import { createSearch } from 'fhirgraph/store';
 import type { Ask, Entry } from './operation.js';
 import type { World } from './world.js';
 
-/** Carries out one operation for whoever works, and gives what is compared with what is expected. */
+/** Executes one operation for its caller, and returns the value that is compared with the expectation. */
 export async function carryOut(world: World, ask: Ask): Promise<unknown> {
   return carryOutFilled(world, fillNames(world, ask), await world.caller());
 }
@@ -151,7 +151,7 @@ async function carryOutFilled(world: World, ask: Ask, caller: Caller): Promise<u
   return Object.entries(interactions).flatMap(([name, { allowed }]) => (allowed ? [name] : []));
 }
 
-/** Puts what was made before in the place of `@{name.part}`, in every text. */
+/** Replaces `@{name.part}` in every text by the result of an earlier operation. */
 export function fillNames<Value>({ names }: World, value: Value): Value {
   const text = JSON.stringify(value).replaceAll(/@\{([\w.-]+)\}/g, (_, name: string) => {
     const known = names.get(name);

@@ -17,7 +17,7 @@ export function legitimateSuite(openStore: () => ResourceStore | Promise<Resourc
 
     test.each(operations)('%s', async (_purpose, ask, expected) => {
       const answer = await carryOut(world, ask).catch((error: unknown) => {
-        // What the error is about helps to find the rule that is too strict.
+        // The details of the error help to find the rule that is too strict.
         if (error instanceof FhirError) throw new Error(`${error.code}: ${error.message}`, { cause: error });
         throw error;
       });

@@ -4,11 +4,11 @@ import type { createSearch } from 'fhirgraph/store';
 
 type CriteriaSearch = Parameters<typeof createSearch>[0];
 
-/** A resource as a table writes it. */
+/** A resource in a table. */
 export type Json = { readonly resourceType: string; readonly [element: string]: unknown };
 
 /**
- * What somebody asks. References are `Type/id`. `@{name.user}` in any text stands for what `as: 'name'` made before: `id` of
+ * An operation. References are `Type/id`. `@{name.user}` in any text is replaced by a result of `as: 'name'`: `id` of
  * a resource, `membership`, `user` and `profile` of an invite, `client` of a program.
  */
 export type Ask =
@@ -18,7 +18,7 @@ export type Ask =
   | { readonly search: string }
   /** A search by criteria of the host. @returns the ids */
   | { readonly criteria: CriteriaSearch; readonly type: string }
-  /** @returns how many match */
+  /** @returns the number of matches */
   | { readonly count: string }
   | { readonly read: string }
   /** `Patient/ann/_history/1` */
@@ -27,10 +27,10 @@ export type Ask =
   | { readonly history: string; readonly count?: number }
   | { readonly create: Json; readonly ifNoneExist?: string; readonly as?: string }
   | { readonly update: Json; readonly ifMatch?: string }
-  /** Reads it, changes these elements of what was read, and writes all of it back on the condition that nobody else did. */
+  /** Reads it, changes these elements, and writes it back on the condition that nobody else has changed it. */
   | { readonly edit: string; readonly set: object }
   | { readonly patch: string; readonly operations: readonly JsonPatchOperation[]; readonly ifMatch?: string }
-  /** @returns what a read tells afterwards */
+  /** @returns the result of a read afterwards */
   | { readonly remove: string; readonly ifMatch?: string }
   /** By the repository. @returns the statuses of the entries */
   | { readonly transaction: Bundle['type']; readonly entries: readonly Entry[] }
@@ -38,13 +38,13 @@ export type Ask =
   | { readonly bundle: 'transaction' | 'batch'; readonly entries: readonly Entry[] }
   /** @returns the counts of the import */
   | { readonly ndjson: readonly Json[] }
-  /** @returns what was created, and the status of the e-mail */
+  /** @returns the created resource, and the status of the e-mail */
   | { readonly invite: object; readonly project?: string; readonly as?: string }
   /** @returns the membership */
   | { readonly member: string; readonly changes: object }
   /** @returns the names of the members found */
   | { readonly members: string; readonly project?: string }
-  /** @returns the code that a sign-in meets afterwards */
+  /** @returns the error code of a sign-in afterwards */
   | { readonly dismiss: string }
   /** @returns the status of the e-mail */
   | { readonly resend: string }
@@ -52,7 +52,7 @@ export type Ask =
   /** @returns the program */
   | { readonly newClient: object; readonly project?: string; readonly as?: string }
   | { readonly newBot: object; readonly project?: string; readonly as?: string }
-  /** @returns whether the new secret fits */
+  /** @returns whether the new secret is accepted */
   | { readonly rotate: string; readonly project?: string; readonly keepOldFor?: number }
   /** @returns profile type, administrator or not */
   | { readonly signIn: object }
@@ -69,19 +69,19 @@ export interface Entry {
 }
 
 /**
- * One row: what it is for, what is asked, and what comes of it. Resources must hold at least what is expected; everything
+ * One row: the purpose, the operation, and the expected result. Resources must have at least the expected elements; everything
  * else must equal it.
  */
 export type Operation = readonly [purpose: string, ask: Ask, expected: unknown];
 
-/** Who works, and what must succeed, in this order. */
+/** A caller, and the operations that must succeed for it, in this order. */
 export interface Role {
   readonly role: string;
   readonly who: Who;
   readonly operations: readonly Operation[];
 }
 
-/** How a role comes to its caller: the client of `initialize`, trusted code, or a member of the clinic. */
+/** How a role gets its caller: the client of `initialize`, trusted code, or a member of the clinic. */
 export type Who = 'operations' | 'system' | 'server' | 'server of the clinic' | Member;
 
 export interface Member {
@@ -91,11 +91,11 @@ export interface Member {
   readonly profile?: string;
   readonly patient?: string;
   readonly admin?: boolean;
-  /** Rules of its policy; left out: none. */
+  /** Rules of its policy. Default: no policy. */
   readonly rules?: readonly object[];
   /** Values of the policy's parameters: an entry of `access` for each set. */
   readonly parameters?: readonly { readonly [name: string]: string }[];
-  /** A member of the clinic and administrator of a second project; in which of them it works. */
+  /** A member of the clinic and administrator of a second project; the project that it works in. */
   readonly memberships?: 'first' | 'second';
   /** A member of the project of `initialize` instead of the clinic. */
   readonly superAdmin?: boolean;

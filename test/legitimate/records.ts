@@ -25,7 +25,7 @@ function observation(
   };
 }
 
-/** The records of the clinic that every role works in. */
+/** The records of the clinic that every role uses. */
 export const RECORDS: readonly Json[] = [
   { resourceType: 'Organization', id: 'north', name: 'North', telecom: [{ system: 'phone', value: '1' }] },
   { resourceType: 'Organization', id: 'south', name: 'South', partOf: to('Organization/north') },

@@ -18,7 +18,7 @@ import { MOVER, OPERATOR } from './roles/server.js';
 import { TRUSTED } from './roles/trusted.js';
 import { TWO_PROJECTS } from './roles/two-projects.js';
 
-/** Everybody who works with the library, and what must succeed for each of them. */
+/** All users of the library, and the operations that must succeed for each of them. */
 export const ROLES: readonly Role[] = [
   SUPER_ADMIN,
   PROVISIONER,

@@ -17,16 +17,16 @@ import type { AccessPolicy } from '@medplum/fhirtypes';
 import type { Member, Who } from './operation.js';
 import { RECORDS } from './records.js';
 
-/** A clinic with its records, and what the operations of a role made. */
+/** A clinic with its records, and the results of a role's operations. */
 export interface World {
   readonly store: ResourceStore;
   /** The projects by name: `operations`, `clinic`, and what is created later. */
   readonly projects: Map<string, string>;
-  /** What `@{name.part}` stands for. */
+  /** The values of `@{name.part}`. */
   readonly names: Map<string, string>;
   /** The addresses that e-mails went to. */
   readonly mails: string[];
-  /** Signs in whoever works, anew for every operation as a service does for every request. */
+  /** Signs in the caller again for every operation, as a service does for every request. */
   caller(): Promise<Caller>;
 }
 
@@ -36,7 +36,7 @@ export async function openWorld(store: ResourceStore, who: Who): Promise<World> 
   const clinic = (await createProject({ resourceType: 'Project', name: 'Clinic', strictMode: true }, above)).id;
   const trusted = { store, caller: systemCaller(clinic) };
   await importNdjson([RECORDS.map((record) => `${JSON.stringify(record)}\n`).join('')], trusted);
-  // Somebody has to stay in office, whatever the role does.
+  // An administrator must remain, whatever the role does.
   const boss = { resourceType: 'Practitioner', firstName: 'Bo', lastName: 'Boss', email: 'boss@example.org' } as const;
   await invite(clinic, { ...boss, admin: true }, above);
   const names = new Map([
@@ -85,7 +85,7 @@ async function joinSecond(
   return who.memberships === 'second' ? membership : first;
 }
 
-/** Makes somebody a member. @returns the id of the membership */
+/** Makes a person a member. @returns the id of the membership */
 async function join(store: ResourceStore, project: string, caller: Caller, member: Member): Promise<string> {
   const context = { store, caller };
   const access = await accessOf(store, project, member);

@@ -4,7 +4,7 @@ import * as R4_TEXTS from '../../src/fhir/r4-definitions.js';
 import { prepareModel } from '../../src/search/index/prepare-model.js';
 
 /**
- * Definitions that differ from R4 in all that a cache could mix up.
+ * Definitions that differ from R4 in everything that a cache could confuse.
  *
  * | | R4 | other |
  * |---|---|---|

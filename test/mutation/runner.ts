@@ -4,11 +4,11 @@ import { type RunnerTestCase, TestRunner } from 'vitest';
 type Test = RunnerTestCase;
 type Suite = Parameters<typeof TestRunner.getSuiteHooks>[0];
 
-/** How the switches of StrykerJS know which mutant is on, and what they tell of those that they passed. */
+/** How the switches of StrykerJS find the active mutant, and what they record about the mutants that they passed. */
 interface Switches {
   activeMutant?: string | undefined;
   currentTestId?: string | undefined;
-  /** How often the active mutant was passed; beyond the limit its switch throws, which ends endless loops. */
+  /** How often the active mutant was passed. Beyond the limit its switch throws, which ends endless loops. */
   hitCount?: number | undefined;
   hitLimit?: number | undefined;
   mutantCoverage?: { readonly static: Hits; readonly perTest: { [test: string]: Hits } };
@@ -20,34 +20,34 @@ interface State {
   readonly killed: Record<string, string>;
   /** By mutant, the test files that run it. */
   readonly covered: Record<string, string[]>;
-  /** What runs while modules are loaded: no test can switch that. */
+  /** Mutants that run while modules are loaded: no test can switch them. */
   atLoad: string[];
-  /** Which tests passed over which mutants. */
+  /** The mutants that each test passes. */
   readonly passed: Record<string, 1>;
-  /** The mutant over which a test failed that failed without it, too. */
+  /** The mutant that made a test fail that also failed without it. */
   suspect?: string | undefined;
-  /** The process ended itself, and the run is to go on in another. */
+  /** Whether the process ended itself, and the run must continue in another process. */
   restart?: boolean;
 }
 
-/** No mutant: `undefined` would mean that the environment names one. */
+/** No mutant is active. `undefined` would mean that the environment names a mutant. */
 const NONE = '-';
 const TEST = 'test';
-/** Milliseconds between two times that the state is kept. */
+/** Milliseconds between two writes of the state. */
 const KEPT_EVERY = 5_000;
 
 const switches = ((globalThis as { __stryker__?: Switches }).__stryker__ ??= {});
-/** The one mutant that is on from the start of this process. */
+/** The mutant that is active from the start of this process. */
 const ALONE = process.env['FHIRGRAPH_MUTANT'];
 switches.activeMutant = ALONE ?? NONE;
 const coverage = (switches.mutantCoverage ??= { static: {}, perTest: {} });
 
 /**
- * Runs each test without a mutant, and then once more over each mutant that it passes and that no test has found yet. All
- * of that happens in one process, as to load the library takes longer than most tests.
+ * Runs each test without a mutant, and then again for each mutant that it passes and that no test has found yet. All
+ * of that happens in one process, because loading the library takes longer than most tests.
  *
- * A mutant may leave something behind, such as a cached result. So where a test fails, it runs once more without the
- * mutant: where it fails then, too, another process goes on.
+ * A mutant can leave effects, such as a cached result. So if a test fails, it runs again without the
+ * mutant. If it fails then, too, another process continues.
  */
 export default class MutationRunner extends TestRunner {
   async runTask(test: Test): Promise<void> {
@@ -79,7 +79,7 @@ const wanted = new Set(
   ALONE === undefined ? (JSON.parse(readFileSync(process.env['FHIRGRAPH_MUTATION_WANTED']!, 'utf8')) as string[]) : [],
 );
 
-/** The process before this one was ended over a mutant that hung. */
+/** The previous process was ended because of a mutant that hung. */
 function noteHanging(): void {
   if (!existsSync(`${file}.now`)) return;
   const text = readFileSync(`${file}.now`, 'utf8');
@@ -92,7 +92,7 @@ function noteHanging(): void {
   writeFileSync(`${file}.now`, 'null');
 }
 
-/** The file tells how long the test has taken, for the process that ends this one. */
+/** The file shows how long the test has taken, for the process that ends this one. */
 async function runAlone(test: Test, mutant: string): Promise<void> {
   writeFileSync(`${file}.now`, JSON.stringify([mutant, test.name]));
   await TestRunner.getTestFn(test)();
@@ -107,14 +107,14 @@ function keepAtTimes(): void {
 
 function keep(): void {
   state.atLoad = [...new Set([...state.atLoad, ...Object.keys(coverage.static)])];
-  // The process may be ended at any time, and what it has learned must stay readable.
+  // The process can be ended at any time, and its results must stay readable.
   writeFileSync(`${file}.new`, JSON.stringify(state));
   renameSync(`${file}.new`, file);
   kept = Date.now();
 }
 noteHanging();
 
-/** One test over the mutants that it passes. */
+/** Runs one test for each mutant that it passes. */
 class Trials {
   readonly #name: string;
 
@@ -133,7 +133,7 @@ class Trials {
       if (!files.includes(this.test.file.name)) files.push(this.test.file.name);
     }
     const open = ids.filter((id) => state.killed[id] === undefined && state.passed[this.#key(id)] === undefined);
-    // A test that cannot be repeated tells nothing.
+    // A test that cannot be repeated shows nothing.
     if (open.length > 0 && (await this.#passes(NONE))) for (const id of open) await this.#try(id);
     keepAtTimes();
   }
@@ -145,7 +145,7 @@ class Trials {
     if (passed) state.passed[this.#key(id)] = 1;
     else if ((await this.#passes(NONE)) || state.suspect === id) state.killed[id] = this.#name;
     else {
-      // This mutant has left something behind, or one before it: a fresh process tells.
+      // This mutant has left effects, or an earlier one: a fresh process decides.
       state.suspect = id;
       state.restart = true;
       keep();
@@ -199,7 +199,7 @@ class Trials {
   }
 }
 
-/** What the test left to its end with `onTestFinished`: a clock that it stopped would stand still for the next run. */
+/** Cleanup that the test registered with `onTestFinished`: a stopped clock would stay stopped in the next run. */
 async function finish(test: Test): Promise<void> {
   const { onFinished } = test as { readonly onFinished?: ((context: unknown) => unknown)[] };
   for (const task of onFinished?.splice(0).reverse() ?? []) await task(test.context);

@@ -25,7 +25,7 @@ import { namedStores } from '../support/named-stores.js';
 const fileNamed = temporaryFolder();
 let files = 0;
 
-/** Both stores of the box; SQLite in a real file. */
+/** Both stores of the package; SQLite with a real file. */
 export const stores = namedStores<readonly [name: string, make: () => ResourceStore]>([
   ['memory', () => track(new MemoryStore())],
   ['SQLite', () => track(new SqliteStore(fileNamed(`${(files += 1)}.db`), { synchronous: 'off' }))],
@@ -40,7 +40,7 @@ function track(store: ResourceStore): ResourceStore {
   return store;
 }
 
-/** A clinic with its first administrator, and who may set up more. */
+/** A clinic with its first administrator, and a caller who can set up more. */
 export interface Clinic {
   readonly store: ResourceStore;
   readonly project: string;
@@ -59,7 +59,7 @@ export async function openClinic(
     { store, caller: superAdmin },
   );
   const first = await invite(id, person('Practitioner', 'Ada', { admin: true }), { store, caller: superAdmin });
-  // A check in between would be one more call of the store: after five seconds, which a busy machine may take.
+  // A check of the caller would add a store call. It comes after five seconds, which a busy machine can take.
   const admin = await signIn(store, { membership: first.membership.id }, { recheckAfter: Infinity });
   return { store, project: id, superAdmin, admin, first };
 }
@@ -67,7 +67,7 @@ export async function openClinic(
 let template: Promise<{ readonly writes: readonly Write[]; readonly membership: string }> | undefined;
 
 /**
- * What `initialize` leaves in a store, without the tenth of a second in which it hashes a secret that nobody will use: its
+ * The result of `initialize` in a store, without the tenth of a second for hashing a secret that no test uses: its
  * writes are recorded once.
  *
  * @returns the client of the super-admin project, signed in
@@ -120,7 +120,7 @@ export function patient(id: string, more: Partial<Patient> = {}): Patient {
   return { resourceType: 'Patient', id, name: [{ given: [id], family: 'Smith' }], ...more };
 }
 
-/** A mailer that keeps what it is given. */
+/** A mailer that records its messages. */
 export function keepingMailer(): Mailer & { readonly sent: Invitation[] } {
   const sent: Invitation[] = [];
   return { sent, send: (invitation) => void sent.push(invitation) };
@@ -136,7 +136,7 @@ export async function rejection(call: Promise<unknown>): Promise<FhirError> {
   throw new Error('expected a FhirError', { cause: error });
 }
 
-/** Everything in some projects and above them, as JSON texts by `project Type/id`. */
+/** All resources of some projects and above them, as JSON texts by `project Type/id`. */
 export async function contents(store: ResourceStore, ...projects: readonly string[]): Promise<Map<string, string>> {
   const all = new Map<string, string>();
   for (const project of [SERVER_SCOPE, ...projects]) {
@@ -148,13 +148,13 @@ export async function contents(store: ResourceStore, ...projects: readonly strin
   return all;
 }
 
-/** How many resources of a type there are. */
+/** The number of resources of a type. */
 export async function countOf(store: ResourceStore, project: string, type: string): Promise<number> {
   const { total } = await store.search({ project, type, criteria: ALL, limit: 0, total: true });
   return total!;
 }
 
-/** A store that writes down each call made to it: the method and the types it is about. */
+/** A store that records each call to it: the method and its types. */
 export function recordingStore(inner: ResourceStore): { readonly store: ResourceStore; readonly calls: string[] } {
   const calls: string[] = [];
   const typesIn = (value: unknown): string[] =>

@@ -15,7 +15,7 @@ import { decimalText, withDecimals } from '../support/decimals.js';
 
 export const caller = systemCaller('clinic');
 
-/** Decimals at the top of a resource, below it, in lists, in extensions and in contained resources. */
+/** Decimals at the top level of a resource, below it, in lists, in extensions and in contained resources. */
 const SHAPES = [
   {
     resourceType: 'Observation',
@@ -70,7 +70,7 @@ interface Context {
 
 type Way = (sample: Sample, context: Context) => Promise<void>;
 
-/** As text: what a service receives. */
+/** As text, like the body that a service receives. */
 export const WAYS_IN: { readonly [name: string]: Way } = {
   async ndjson({ text }, context) {
     expect((await importNdjson([Buffer.from(text)], context)).errors).toEqual([]);
@@ -94,7 +94,7 @@ export const WAYS_IN: { readonly [name: string]: Way } = {
   async 'the body of a patch'({ type, text }, context) {
     const repository = createRepository(context);
     await repository.update({ resourceType: type, id: 'one' } as Resource);
-    // Every element by itself, so that also decimals at the top are values of operations.
+    // Every element separately, so that decimals at the top level are also values of operations.
     const operations = members(text)
       .filter(([name]) => name !== 'resourceType' && name !== 'id')
       .map(([name, value]) => `{"op":"add","path":"/${name}","value":${value}}`);

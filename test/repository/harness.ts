@@ -46,7 +46,7 @@ export function overStores(
   });
 }
 
-/** The repository of trusted code in a project, which is made if need be. */
+/** The repository of trusted code in a project, which is created if necessary. */
 export async function system(
   store: ResourceStore,
   project = 'clinic',
@@ -60,14 +60,14 @@ export async function system(
 
 type PolicyRule = NonNullable<AccessPolicy['resource']>[number];
 
-/** How someone belongs to a project. */
+/** The membership of a person in a project. */
 export interface Membership {
   readonly project?: string;
-  /** Rules of the one policy; without them the membership has none. */
+  /** Rules of the only policy; without rules, the membership has no policy. */
   readonly rules?: readonly PolicyRule[];
   readonly parameters?: readonly { name: string; valueString?: string; valueReference?: { reference: string } }[];
   readonly admin?: boolean;
-  /** The profile, made if it is not there. */
+  /** The profile, created if it does not exist. */
   readonly profile?: Extract<
     Resource,
     { resourceType: 'Patient' | 'Practitioner' | 'RelatedPerson' | 'ClientApplication' }
@@ -117,7 +117,7 @@ export function repositoryOf(store: ResourceStore, caller: Caller, more: Partial
   return createRepository({ store, caller, ...more });
 }
 
-/** The error that a call must end with. */
+/** The error that a call must reject with. */
 export async function faultOf(call: Promise<unknown>): Promise<FhirError> {
   const outcome = await call.then(
     () => undefined,

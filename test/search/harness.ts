@@ -10,19 +10,19 @@ import { groupEntries } from '../../src/search/evaluate/group-entries.js';
 import type { SearchSubject, SearchWorld } from '../../src/search/evaluate/search-subject.js';
 import { testValue } from '../../src/search/evaluate/test-value.js';
 
-/** The one test that a parameter with one plain value becomes. */
+/** The only test of a parameter with one plain value. */
 export function testOf(type: string, name: string, value: string, options?: SearchOptions): ValueTest {
   const criteria = parseParameter(R4, type, name, [value], options);
   if (criteria.kind === 'match' || criteria.kind === 'last-updated') return criteria.test;
   throw new Error(`Expected one test, got criteria of kind ${criteria.kind}`);
 }
 
-/** Whether a search for one value finds one stored value. */
+/** Whether a search for a value finds a stored value. */
 export function finds(type: string, name: string, value: string, stored: IndexValue, options?: SearchOptions): boolean {
   return testValue(testOf(type, name, value, options), stored);
 }
 
-/** What a call was refused with. */
+/** The error of a refused call. */
 export function refusal(call: () => unknown): {
   readonly code: ErrorCode;
   readonly message: string;
@@ -59,7 +59,7 @@ export function subject(
   return { type, id, lastUpdated, entries: groupEntries([...entries, ...groups]) };
 }
 
-/** The resources given and nothing else. */
+/** Exactly the given resources. */
 export function worldOf(...subjects: readonly SearchSubject[]): SearchWorld {
   return {
     find: (type, id) => subjects.find((one) => one.type === type && one.id === id),

@@ -10,7 +10,7 @@ import { IndexWriter } from '../../src/search/index/index-writer.js';
 
 await loadFhirPath();
 
-/** The entries of a resource when every expression is evaluated by the FHIRPath library: what {@link indexEntries} must equal. */
+/** The entries of a resource if the FHIRPath library evaluates every expression. They must equal {@link indexEntries}. */
 export function indexEntriesByFhirPath(resource: AnyResource): IndexEntry[] {
   const writer = new IndexWriter(R4, elementsOf(resource));
   for (const parameter of R4.searchParameters(resource.resourceType).values()) {
@@ -18,7 +18,7 @@ export function indexEntriesByFhirPath(resource: AnyResource): IndexEntry[] {
     if (parameter.components === undefined) {
       writer.begin(parameter.code, 0);
       const values = evaluate(parameter.expression, undefined, resource, writer.resource);
-      // Names of types are codes, which the library does not tell from strings.
+      // Names of types are codes, which the library does not distinguish from strings.
       const isTypeName = parameter.expression.endsWith('.resourceType');
       addValues(isTypeName ? values.map(({ value }) => ({ value, type: 'code' })) : values, parameter.type, writer);
     } else {
@@ -65,8 +65,8 @@ function evaluate(expression: string, type: string | undefined, input: unknown, 
 }
 
 /**
- * Without what only static types tell, the system of a bound `code`, and without resources inside, which the library does
- * not follow references to.
+ * Without values that need static types, the system of a bound `code`, and without resources inside, which the library does
+ * not reach through references.
  */
 export function withoutBoundSystems(resource: AnyResource): IndexEntry[] {
   const entries = withoutInside(indexEntries(R4, resource));

@@ -1,11 +1,11 @@
 import { expect } from 'vitest';
 import type { World } from './world.js';
 
-/** One item of the service document and how it shows. */
+/** An item of the service document and its check. */
 export interface ServiceItem {
-  /** Its number, see items-of.ts. Several entries may show parts of one item. */
+  /** Its number, see items-of.ts. Several entries can check parts of one item. */
   readonly item: string;
-  /** What it promises, in short. */
+  /** Its promise, in short. */
   readonly text: string;
   readonly show: (world: World) => Promise<void>;
 }
@@ -20,7 +20,7 @@ export function bodyOf<Body>({ status, body }: { readonly status: number; readon
 
 let people = 0;
 
-/** The body of an invite of somebody new, by default a Practitioner. */
+/** The body of an invite of a new person, by default a Practitioner. */
 export function somebody(more: object = {}): {
   readonly resourceType: string;
   readonly firstName: string;

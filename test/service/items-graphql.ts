@@ -5,7 +5,7 @@ import type { World } from './world.js';
 
 const PATH = '/fhir/R4/$graphql';
 
-/** An item that one query and its data show. */
+/** An item that is checked by one query and its data. */
 function asked(item: string, text: string, query: string, data: unknown): Items[number] {
   return [item, text, async (world) => expect(await world.query(query)).toEqual(data)];
 }

@@ -1,7 +1,7 @@
 /**
  * The items of a document in Markdown, numbered by its sections: `4.1 Method` is a row of a table of section 4.1, `4.1 #2` a
- * numbered entry, `4.1 #2 -1` a bullet below it, `4.4 -1` a bullet of the section, `7 ¶1` a line of prose. What says
- * "not shown" is not an item, nor is a line that only introduces what follows.
+ * numbered entry, `4.1 #2 -1` a bullet below it, `4.4 -1` a bullet of the section, `7 ¶1` a line of prose. A part marked
+ * "not shown" is not an item, nor is a line that only introduces the next lines.
  */
 export function itemsOf(markdown: string): readonly string[] {
   const items: string[] = [];

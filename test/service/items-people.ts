@@ -18,7 +18,7 @@ import { bodyOf, type Items, somebody } from './item.js';
 import { lose } from './items-resources.js';
 import type { World } from './world.js';
 
-/** Sections 4.2 to 9: people, projects, and what holds for all of it. */
+/** Sections 4.2 to 9: people, projects, and general promises. */
 export const PEOPLE: Items = [
   ['4.2 Method', 'POST', async ({ invite }) => expect((await invite(somebody())).status).toBe(200)],
   [
@@ -410,7 +410,7 @@ export const PEOPLE: Items = [
   ],
 ];
 
-/** Somebody of a given name, and what became of it. */
+/** A person of a given name, and the result of the invite. */
 async function invited({ invite, http, store }: World): Promise<{
   readonly email: string;
   readonly user: User;

@@ -4,7 +4,7 @@ import { expect } from 'vitest';
 import { bodyOf, type Items, somebody } from './item.js';
 import type { World } from './world.js';
 
-/** Sections 1 and 2: what the service does, its resources and their fields. */
+/** Sections 1 and 2: the tasks of the service, its resources and their fields. */
 export const RESOURCES: Items = [
   [
     '1 ¶1',
@@ -324,7 +324,7 @@ export const RESOURCES: Items = [
   ],
 ];
 
-/** Somebody who is a member of the clinic and of a new project. */
+/** A member of the clinic and of a new project. */
 async function inTwoProjects({
   store,
   project,
@@ -345,7 +345,7 @@ async function inTwoProjects({
   return { store, user: first.user, memberships: [first.membership, bodyOf(second)] };
 }
 
-/** What staff of these organizations sees. */
+/** The resources that staff of these organizations sees. */
 async function patientsOfStaff({ invite, token, query }: World, ...organizations: readonly string[]): Promise<unknown> {
   const access = organizations.map((id) => ({
     policy: { reference: 'AccessPolicy/staff' },
@@ -356,7 +356,7 @@ async function patientsOfStaff({ invite, token, query }: World, ...organizations
   return (await query('{ PatientList(_sort: "_id") { id } }', await token(user.reference!)))['PatientList'];
 }
 
-/** Takes a resource away below the engine, as a damaged database might. */
+/** Deletes a resource directly in the store, as in a damaged database. */
 export async function lose({ store, project }: World, reference: string): Promise<void> {
   const [type, id] = reference.split('/') as [string, string];
   await store.commit([{ kind: 'delete', key: { project, type, id } }]);

@@ -10,7 +10,7 @@ import { smtpMailer } from '../../examples/mail/smtp-mailer.js';
 import { type MailBox, openMailBox } from '../support/mail-box.js';
 import { RECORDS } from './records.js';
 
-/** What a host answered. */
+/** The answer of a host. */
 export interface Answer {
   readonly status: number;
   readonly type: string | null;
@@ -26,11 +26,11 @@ export interface World {
   readonly administrator: MemberCaller;
   /** Bearer tokens of the administrator, and of the client that may create projects. */
   readonly tokens: { readonly administrator: string; readonly operator: string };
-  /** A token for somebody; `sub` is `User/id` or `ClientApplication/id`. */
+  /** A token for a person or program; `sub` is `User/id` or `ClientApplication/id`. */
   token(sub: string, project?: string): Promise<string>;
-  /** Sends a request. Without a token it carries the administrator's; null: none. */
+  /** Sends a request, by default with the token of the administrator; null sends no token. */
   http(method: string, path: string, options?: { body?: unknown; token?: string | null }): Promise<Answer>;
-  /** Asks a query over HTTP and gives its `data`; an answer with errors is a failure. */
+  /** Sends a query over HTTP and returns its `data`; an answer with errors is a failure. */
   query(query: string, token?: string): Promise<{ [field: string]: unknown }>;
   /** Invites over HTTP. */
   invite(body: object, token?: string): Promise<Answer>;
@@ -63,7 +63,7 @@ export async function openWorld(): Promise<World> {
     };
   };
 
-  // Sections 4.2 and 4.3 of the document, over HTTP, are also how this world comes to be.
+  // Sections 4.2 and 4.3 of the document, over HTTP, also create this world.
   const operations = await initialize(store, { name: 'Operations' });
   const operator = await issuer.sign({
     sub: `ClientApplication/${operations.client.id}`,

@@ -11,7 +11,7 @@ import { put, resourceOf } from '../../src/testing/conformance-case.js';
 import { below, oneOf } from '../../src/testing/random.js';
 import { modelWith } from './models.js';
 
-/** A store over a database that others have open too. */
+/** A store over a database that others also have open. */
 export interface ReindexedStore extends ResourceStore {
   reindex(options: ReindexOptions): Promise<number>;
 }
@@ -30,9 +30,9 @@ const PROJECTS = ['clinic', 'other'];
 const GENDERS = ['male', 'female', 'other'];
 
 /**
- * Opens, writes, searches, indexes again and breaks off at random, with several stores of different models over one
- * database at once. A search answers as a store in memory with the same model and resources does, or is `unavailable`; when the
- * work is done it answers.
+ * Opens, writes, searches, reindexes and stops at random, with several stores of different models over one
+ * database at the same time. A search gives the answer of a memory store with the same model and resources, or is `unavailable`.
+ * When the reindexing is done, it answers.
  */
 export async function changeModelsAtRandom(
   open: (model: FhirModel) => ReindexedStore,
@@ -45,11 +45,11 @@ export async function changeModelsAtRandom(
     const store = oneOf(stores, random);
     const chance = random();
     if (chance < 0.12) {
-      // The first call of a store takes the database over.
+      // The first call of a store takes over the database.
       const opened = open(oneOf(MODELS, random));
       await opened.read([]);
       stores.push(opened);
-      // A process that is killed says nothing.
+      // A killed process sends no message.
       if (stores.length > 3) stores.splice(below(3, random), 1);
     } else if (chance < 0.45) {
       await write(store, current, random);
@@ -79,7 +79,7 @@ async function write(
   }
 }
 
-/** One batch, as when the process ends after it. */
+/** One batch, as if the process ended after it. */
 async function breakOff(store: ReindexedStore): Promise<void> {
   const stop = new Error('killed');
   const onProgress = (): never => {

@@ -1,7 +1,7 @@
 import type { AnyResource } from '../../src/fhir/resource.js';
 import { createRandom } from '../../src/testing/random.js';
 
-/** Old Observations are corrected and low, and nothing is written in the order of anything. */
+/** Old Observations are corrected and low, and no value follows the order of writing. */
 export function correlatedObservations(count: number): AnyResource[] {
   const random = createRandom(7);
   return Array.from({ length: count }, (_, index) => {

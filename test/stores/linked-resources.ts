@@ -1,7 +1,7 @@
 import type { AnyResource } from '../../src/fhir/resource.js';
 import { below, oneOf } from '../../src/testing/random.js';
 
-/** Three types that refer to each other: by several references, absolute ones, to other types, to what is not there. */
+/** Three types that refer to each other: by several references, absolute references, to other types, to missing resources. */
 export function linkedResources(count: number, random: () => number, prefix = ''): AnyResource[] {
   const ref = (type: string, most: number): { reference: string } => ({
     reference: `${random() < 0.05 ? 'https://other.example/fhir/' : ''}${type}/${type[0]!.toLowerCase()}${below(most, random)}`,

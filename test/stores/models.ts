@@ -2,7 +2,7 @@ import type { ParameterRow } from '../../src/fhir/model/definition-texts.js';
 import { FhirModel } from '../../src/fhir/model/fhir-model.js';
 import * as texts from '../../src/fhir/r4-definitions.js';
 
-/** R4 with search parameters of a type changed, added, or (undefined) left out. */
+/** R4 with search parameters of a type changed, added, or (undefined) removed. */
 export function modelWith(
   type: string,
   changes: { readonly [code: string]: Partial<ParameterRow> | undefined },

@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import type { ResourceStore } from '../../src/store/store.js';
 import { putAll, queryOf, resourceOf } from '../../src/testing/conformance-case.js';
 
-/** A store of this library refuses a search by reference that finds more than it may return. */
+/** A store of this library refuses a search by reference that finds more than `maxResources`. */
 export async function expectFewResources(store: ResourceStore): Promise<void> {
   await putAll(
     store,

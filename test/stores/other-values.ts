@@ -3,7 +3,7 @@ import type { Criteria } from '../../src/search/criteria/criteria.js';
 import type { ValueTest } from '../../src/search/criteria/value-test.js';
 import { oneOf } from '../../src/testing/random.js';
 
-/** Values with and without codes and systems, absolute references, and none, one or several of each parameter. */
+/** Values with and without codes and systems, absolute references, and no, one or several values of each parameter. */
 export function serviceRequests(count: number, random: () => number): AnyResource[] {
   const several = <Value>(make: () => Value): readonly Value[] =>
     Array.from({ length: oneOf([0, 1, 1, 1, 1, 2, 3], random) }, make);
@@ -39,7 +39,7 @@ export function serviceRequests(count: number, random: () => number): AnyResourc
   }));
 }
 
-/** That some value is another one. */
+/** Tests for another value. */
 export function randomOther(random: () => number): Criteria {
   const [parameter, make] = oneOf<readonly [string, () => ValueTest]>(
     [
@@ -68,7 +68,7 @@ export function randomOther(random: () => number): Criteria {
   return { kind: 'match', parameter, test: make() };
 }
 
-/** That a reference is to another target, or type of target. */
+/** Tests for another target, or another type of target. */
 export function to(type: string, id?: string): ValueTest {
   return { kind: 'reference', types: [type], negated: true, ...(id === undefined ? {} : { id }) };
 }

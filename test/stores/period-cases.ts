@@ -10,7 +10,7 @@ export const DAY = 86_400_000;
 export const START = Date.UTC(2020, 0, 1);
 const SPAN = 200;
 
-/** Most have no end, some end in the same moment, some last hours. */
+/** Most periods have no end, some end at the same moment, some last hours. */
 function period(random: () => number): object {
   const start = START + below(SPAN * 24, random) * 3_600_000;
   const ends = [undefined, undefined, undefined, start + below(90, random) * DAY, START + 150 * DAY, start + 3_600_000];
@@ -38,7 +38,7 @@ export function resourcesWithPeriods(count: number, random: () => number, prefix
   });
 }
 
-/** Asks for a range of them, alone or with other conditions. */
+/** Searches for a range of them, alone or with other conditions. */
 export function randomPeriodQuery(random: () => number): SearchQuery {
   const [type, parameter] = oneOf(
     [

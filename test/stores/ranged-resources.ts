@@ -35,7 +35,7 @@ export function rangedResources(count: number, random: () => number): AnyResourc
   });
 }
 
-/** A range, its negation, or together with another condition. */
+/** A range, its negation, or a range with another condition. */
 export function randomRange(random: () => number): { readonly type: string; readonly criteria: Criteria } {
   const type = oneOf(['Observation', 'RiskAssessment', 'Composition'], random);
   const range = rangeOn(type, random);
@@ -82,7 +82,7 @@ function period(random: () => number): object {
   return { start: dateTime(start, random, true), ...end };
 }
 
-/** @param hours since the start @param isInstant without partial ones */
+/** @param hours hours since the start @param isInstant without partial dates */
 function dateTime(hours: number, random: () => number, isInstant = false): string {
   const text = new Date(START + hours * HOUR).toISOString();
   return isInstant || random() < 0.6 ? text : text.slice(0, oneOf([10, 10, 7], random));
@@ -91,5 +91,5 @@ function dateTime(hours: number, random: () => number, isInstant = false): strin
 const PREFIXES: readonly Prefix[] = ['eq', 'ne', 'gt', 'lt', 'ge', 'le', 'sa', 'eb', 'ap'];
 const HOUR = 3_600_000;
 const START = Date.UTC(2020, 0, 1);
-/** Hours that dates begin in. */
+/** Range of the hours in which dates begin. */
 const SPAN = 500;

@@ -5,7 +5,7 @@ import type { SearchQuery } from '../../src/store/search-query.js';
 import type { ResourceStore } from '../../src/store/store.js';
 import { PROJECT, put } from '../../src/testing/conformance-case.js';
 
-/** Writes resources in one commit. @returns them as stored */
+/** Writes resources in one commit. @returns the stored resources */
 export async function write(store: ResourceStore, resources: readonly AnyResource[]): Promise<readonly AnyResource[]> {
   const results = await store.commit(resources.map((resource) => put(resource)));
   return results.map((result) => (result as unknown as { readonly resource: AnyResource }).resource);
@@ -39,7 +39,7 @@ export async function assertTextsAfterCodes(store: ResourceStore): Promise<void>
   }
 }
 
-/** What a store answers to a query. */
+/** The answer of a store to a query. */
 export async function answerOf(store: ResourceStore, query: SearchQuery): Promise<unknown> {
   const { matches, total } = await store.search(query);
   return [query.criteria, total, matches.map(({ resource }) => resource.id)];

@@ -24,10 +24,10 @@ export function codedObservations(count: number): readonly AnyResource[] {
   }));
 }
 
-/** No resource has a value of it. */
+/** No resource has a value of this parameter. */
 export const UNUSED = 'data-absent-reason';
 
-/** Tests of codes, systems and both, each with its opposite. */
+/** Tests of codes, systems and both, each with its negation. */
 export const TESTS: readonly TokenTest[] = ['a', 'b', undefined].flatMap((code) =>
   [{}, { system: 'urn:1' }, { system: 'urn:2' }, { system: 'urn:none' }, { noSystem: true }].flatMap((system) =>
     [false, true].map((negated) => ({ kind: 'token' as const, code, ...system, negated })),

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onceFileEnds } from '../support/after-tests.js';
 
-/** Names of files in a folder that is made when the first is named, and removed after the tests of the file. */
+/** Names of files in a folder that is created with the first name, and removed after the tests of the file. */
 export function temporaryFolder(): (name: string) => string {
   let folder: string | undefined;
   return (name) => {

@@ -8,7 +8,7 @@ import { by, match } from './skip-cases.js';
 
 export const UCUM = 'http://unitsofmeasure.org';
 
-/** The same code in two systems, a code that is the human unit of another, values without a code, without a unit. */
+/** The same code in two systems, a code that is the display unit of another, values without a code, without a unit. */
 const UNITS: readonly object[] = [
   ...Array.from({ length: 8 }, () => ({ system: UCUM, code: 'mg' })),
   { system: UCUM, code: 'g' },
@@ -53,7 +53,7 @@ function inUnit(random: () => number): Criteria {
   return { kind: 'match', parameter, test: { kind: 'quantity', prefix, low, high, ...unit } };
 }
 
-/** Asks for values in a unit, alone or with other conditions. */
+/** Searches for values in a unit, alone or with other conditions. */
 export function randomUnitQuery(random: () => number): SearchQuery {
   const criteria = oneOf<Criteria>(
     [

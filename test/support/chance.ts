@@ -1,22 +1,22 @@
 /**
- * Where random tests begin. `npm test` begins at the same place each time, so that what fails there is what was changed;
- * `npm run test:long` begins somewhere new and prints it. FHIRGRAPH_SEED=n goes back to n.
+ * The seed of random tests. `npm test` uses the same seed each time, so that a failure comes from a change of the code.
+ * `npm run test:long` uses a new seed and prints it. FHIRGRAPH_SEED=n repeats it.
  */
 export const SEED = Number(process.env.FHIRGRAPH_SEED ?? 1);
 
-/** The factor of the number of random cases. `npm test` sets none and tries the fewest. */
+/** The factor of the number of random cases. `npm test` sets none and runs the fewest. */
 const EFFORT = process.env.FHIRGRAPH_EFFORT === undefined ? undefined : Number(process.env.FHIRGRAPH_EFFORT);
 
-/** The share of random searches that the stores' conformance tests make. `npm test` makes a part of them. */
+/** The share of random searches that the stores' conformance tests run. `npm test` runs a part of them. */
 export const KIT_EFFORT = EFFORT === undefined ? 0.08 : Math.max(0.15, EFFORT / 5);
 
 /** Whether tests run all of their variants and stores, as in `npm run test:all` and `npm run test:long`. */
 export const IS_WHOLE = EFFORT !== undefined;
 
-/** Whether random cases are many, as in `npm run test:long`. */
+/** Whether there are many random cases, as in `npm run test:long`. */
 export const IS_LONG = (EFFORT ?? 0) >= 1;
 
-/** Whether the tests of the GraphQL layer run once more, on graphql 16, where only what graphql-js does can differ. */
+/** Whether the tests of the GraphQL layer run again on graphql 16, where only the behaviour of graphql-js can differ. */
 export const IS_GRAPHQL_16 = process.env.GRAPHQL_MAJOR === '16';
 
 /**

@@ -1,7 +1,7 @@
 import type * as NodeCrypto from 'node:crypto';
 
-// A secret costs 60 ms of CPU by intent, and most tests of projects make some. A hash that a test makes is verified in the
-// same test, so in `npm test` it may cost less than its text says. `npm run test:long` leaves the cost as it is.
+// Hashing a secret takes 60 ms of CPU by design, and most tests of projects create secrets. A test verifies only its own
+// hashes, so in `npm test` they can cost less than they state. `npm run test:long` does not change the cost.
 
 const crypto: { scrypt: typeof NodeCrypto.scrypt } = process.getBuiltinModule('node:crypto');
 const real = crypto.scrypt;
@@ -13,12 +13,12 @@ const cheap = ((secret, salt, length, options: NodeCrypto.ScryptOptions, callbac
   real(secret, salt, length, cost, callback);
 }) as typeof NodeCrypto.scrypt;
 
-/** For the files that begin after this; setup.ts calls it before each. */
+/** Applies to the files that begin after this call; setup.ts calls it before each. */
 export function useCheapScrypt(): void {
   crypto.scrypt = cheap;
 }
 
-/** For the rest of a file: secrets cost what they cost in production, as those of fixtures and other processes do. */
+/** Applies to the rest of a file: secrets have the cost of production, like those of fixtures and other processes. */
 export function useRealScrypt(): void {
   crypto.scrypt = real;
 }

@@ -2,26 +2,26 @@ import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 
-/** Where the repository begins. */
+/** The root of the repository. */
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-/** What the compiler finds wrong, and where. */
+/** An error of the compiler, and its location. */
 export interface CompileError {
   /** Path of the file below the repository's root. */
   readonly file: string;
-  /** Counted from 1. */
+  /** Line, counted from 1. */
   readonly line: number;
   readonly message: string;
 }
 
 /**
- * Adds texts to the program as if they were files of the repository, by its own configuration. They may import each other,
- * the package by its public name, and whatever is installed; what they declare and do not go on to use is not an error.
+ * Adds texts to the program as if they were files of the repository, with its own configuration. They can import each other,
+ * the package by its public name, and any installed package. An unused declaration in them is not an error.
  *
- * All that is added before a test asks is one program, as its checker is what takes long.
+ * All texts that are added before a test asks are one program, because its checker takes most of the time.
  *
  * @param texts by path below the repository's root, in folders that exist
- * @returns finds what is wrong in these files, in their order
+ * @returns a function that finds the errors in these files, in their order
  */
 export function toCompile(texts: ReadonlyMap<string, string>): () => CompileError[] {
   const paths = [...texts.keys()].map((path) => join(ROOT, path));
@@ -30,14 +30,14 @@ export function toCompile(texts: ReadonlyMap<string, string>): () => CompileErro
   return () => paths.flatMap((path) => errorsOf(programOfAll(), path));
 }
 
-/** A program with files of the repository, and the texts that were added. */
+/** A program with files of the repository and the added texts. */
 export function programOf(files: readonly string[]): () => ts.Program {
   for (const file of files) roots.add(file);
   program = undefined;
   return programOfAll;
 }
 
-/** Gives the memory of the program back. */
+/** Releases the memory of the program. */
 export function forgetProgram(): void {
   program = undefined;
   added.clear();
@@ -64,7 +64,7 @@ function ownOptions(): ts.CompilerOptions {
     noUnusedLocals: false,
     noUnusedParameters: false,
     moduleDetection: ts.ModuleDetectionKind.Force,
-    // A text may be a declaration file. Only the texts are checked, so this asks nothing of those installed.
+    // A text can be a declaration file. Only the texts are checked, not the installed declarations.
     skipLibCheck: false,
   };
 }

@@ -1,4 +1,4 @@
-/** Counts the turns of the event loop that other work has while this work runs. */
+/** Counts the turns of the event loop that other work has during this work. */
 export async function countTurns<Result>(work: () => Promise<Result>): Promise<{ result: Result; turns: number }> {
   let turns = 0;
   let isOver = false;

@@ -9,26 +9,26 @@ import { below, createRandom, oneOf } from '../../src/testing/random.js';
 import { randomResources } from '../../src/testing/random-resources.js';
 import type { Tally } from './long-report.js';
 
-/** What came of trials of damage. */
+/** The results of trials of damage. */
 export interface DamageOutcome {
-  /** Refused when opened. */
+  /** The file was refused when it was opened. */
   refused: number;
   /** Some answer was an error. */
   told: number;
-  /** No answer was an error, some search missed or added something; verify told. */
+  /** No answer was an error, some search missed or added matches, and verify reported the damage. */
   foundByVerify: number;
-  /** Everything was answered as before. */
+  /** Every answer was as before. */
   harmless: number;
-  /** Wrong or failing searches that reindex mended. */
+  /** Wrong or failing searches that reindex repaired. */
   mended: number;
 }
 
 /**
  * Damages copies of a file at random places: a bit, a byte, a run of bytes, a page. Each call on such a file must answer as
- * before or reject as `corrupt`; only searches may miss or add something, and then verify must tell. No resource may
- * ever say what was not written.
+ * before or reject as `corrupt`. Only searches can miss or add matches, and then verify must report it. No resource may
+ * ever have content that was not written.
  *
- * @param fileNamed names of files that may be made
+ * @param fileNamed returns names of files that can be created
  */
 export async function runDamageTrials(
   fileNamed: (name: string) => string,
@@ -69,7 +69,7 @@ async function tryOne(file: string, truth: Answers, outcome: DamageOutcome): Pro
   try {
     store = new SqliteStore(file, { busyTimeout: 0 });
   } catch (error) {
-    // A changed header may say that the file is somebody else's or of another version.
+    // A changed header can show another application or version.
     expect(error).toBeInstanceOf(FhirError);
     expect(['corrupt', 'conflict', 'unavailable']).toContain((error as FhirError).code);
     outcome.refused += 1;
@@ -88,7 +88,7 @@ async function tryOne(file: string, truth: Answers, outcome: DamageOutcome): Pro
       if (differing.some((name) => answers.get(name) === CORRUPT)) outcome.told += 1;
       else outcome.foundByVerify += 1;
     }
-    // A file without findings answers everything right, mended ones too.
+    // A file without findings gives the right answers, even after a repair.
     if (problems.length > 0 && (await succeeds(store.reindex())) && (await store.verify()).problems.length === 0) {
       if (differing.length > 0) outcome.mended += 1;
       const mended = await ask(store);
@@ -109,7 +109,7 @@ async function succeeds(call: Promise<unknown>): Promise<boolean> {
   }
 }
 
-/** JSON texts of answers by what was asked. */
+/** JSON texts of answers by their call. */
 type Answers = ReadonlyMap<string, string>;
 
 const CORRUPT = 'corrupt';
@@ -127,7 +127,7 @@ const SEARCHES: readonly (readonly [type: (typeof TYPES)[number], criteria: Crit
   ['ValueSet', match('url', { kind: 'uri', comparator: 'equals', value: 'http://a/b' })],
 ];
 
-/** Asks for everything, each way there is to ask. An error must be `corrupt`. */
+/** Calls everything, in every way. An error must be `corrupt`. */
 async function ask(store: ResourceStore): Promise<Answers> {
   const answers = new Map<string, string>();
   const add = async (name: string, call: () => Promise<unknown>): Promise<void> => {
@@ -165,7 +165,7 @@ async function ask(store: ResourceStore): Promise<Answers> {
   return answers;
 }
 
-/** Every resource in a wrong answer is one that was written, word by word. */
+/** Every resource in a wrong answer must equal a written version. */
 function assertNothingMadeUp(name: string, answer: string, truth: Answers): void {
   const written = [...truth.values()].join('\n');
   const visit = (value: unknown): void => {
@@ -191,11 +191,11 @@ function damage(bytes: Buffer, random: () => number): Buffer {
       () => bytes.fill(below(256, random), at, at + 1 + below(200, random)),
       () => bytes.fill(0, page, page + size),
       () => bytes.copyWithin(page, below(bytes.length / size, random) * size, size),
-      // An empty file is a new store, and SQLite takes a single byte for none.
+      // An empty file is a new store, and SQLite treats a single byte as empty.
       () => (bytes = bytes.subarray(0, Math.max(page, 100))),
-      // Where the first page says how much is in it.
+      // Here the first page has the number of pages.
       () => (bytes[100 + below(8, random)] = below(256, random)),
-      // Where a page says what it is.
+      // Here a page has its kind.
       () => (bytes[page + below(12, random)] = below(256, random)),
     ],
     random,

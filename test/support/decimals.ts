@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-/** Decimals as people and programs write them, most of them in a way that JavaScript would not. All fit a double. */
+/** Decimals as people and programs write them, most of them differently from JavaScript. All fit a double. */
 export function decimalText(): fc.Arbitrary<string> {
   const sign = fc.constantFrom('', '', '-');
   const digits = (maxLength: number): fc.Arbitrary<string> =>

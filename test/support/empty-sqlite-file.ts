@@ -4,7 +4,7 @@ import { SqliteStore } from '../../src/stores/sqlite/store.js';
 
 let bytes: Buffer | undefined;
 
-/** Writes the file of an empty SqliteStore: half the work of its first opening, which makes the tables. */
+/** Writes the file of an empty SqliteStore, which is half the work of its first opening. */
 export function emptySqliteFile(file: string): string {
   if (bytes === undefined) {
     const database = new Database(':memory:');

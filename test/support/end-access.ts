@@ -1,4 +1,4 @@
-// A process that ends somebody's access: `node --import tsx end-access.ts SQLITE_FILE|POSTGRES_JSON PROJECT`. Each line of
+// A process that ends the access of members: `node --import tsx end-access.ts SQLITE_FILE|POSTGRES_JSON PROJECT`. Each line of
 // its input is a change and a membership; it answers `done` when the change is committed.
 
 import { createInterface } from 'node:readline';

@@ -1,10 +1,10 @@
 /**
- * One call on one resource, as a caller saw it. Versions count from 1, deletions included; 0: never written. `start` and
- * `end` are of one clock for all callers.
+ * One call on one resource, as a caller saw it. Versions count from 1, including deletions; 0 means never written. `start` and
+ * `end` are from one clock for all callers.
  */
 export type Operation = { readonly key: string; readonly start: number; readonly end: number } & (
   | { readonly kind: 'read'; readonly version: number; readonly value: string | null }
-  /** A write that was acknowledged. `expected`: the version it named, if it did. `value` null: a deletion. */
+  /** An acknowledged write. `expected` is the version that it named, if any. A null `value` is a deletion. */
   | {
       readonly kind: 'write';
       readonly version: number;
@@ -14,10 +14,10 @@ export type Operation = { readonly key: string; readonly start: number; readonly
 );
 
 /**
- * Whether some order of the calls on each resource, one after the other, explains what every caller saw. A resource that
- * numbers its versions leaves no choice but this: writes stand in the order of their versions, each read behind the write
- * whose version it saw. It remains to check that versions have no gaps and no twins, values and expectations fit, and that
- * nobody who began after another had ended saw less than that one.
+ * Whether some sequential order of the calls on each resource explains the observations of every caller. A resource that
+ * numbers its versions allows only one order: writes in the order of their versions, and each read after the write
+ * of the version that it saw. It remains to check that versions have no gaps and no duplicates, that values and expectations
+ * fit, and that no call that began after another had ended saw an older version.
  *
  * @returns one line per contradiction
  */
@@ -49,7 +49,7 @@ function contradictionsOfOne(operations: readonly Operation[]): string[] {
   return [...lines, ...ordersBroken(operations)];
 }
 
-/** Calls in the order of their beginnings, against the newest version seen by any that had ended before. */
+/** Calls in the order of their start, with the newest version that any call had seen that ended before. */
 function ordersBroken(operations: readonly Operation[]): string[] {
   const lines: string[] = [];
   const ended = operations.toSorted((one, other) => one.end - other.end);

@@ -14,7 +14,7 @@ export function markdownIn(folder: string): string[] {
 }
 
 /**
- * The text of a page of `docs`, whichever folder it is in.
+ * The text of a page of `docs`, in any folder.
  * @param name The page's file name without `.md`, for example `queries`.
  */
 export function readPage(name: string): string {

@@ -9,32 +9,32 @@ import { freePort } from './free-port.js';
 
 /** A real PostgreSQL server over a folder of its own. */
 export interface PostgresServer {
-  /** For `new pg.Pool(…)`. */
+  /** Configuration for `new pg.Pool(…)`. */
   readonly connection: {
     readonly host: string;
     readonly port: number;
     readonly user: string;
     readonly database: string;
   };
-  /** Ends every process of the server at once, without a word to any of them: a power cut. */
+  /** Kills every process of the server at once, like a power cut. */
   kill(): Promise<void>;
   /** Starts it again over the same folder, and waits until it answers. */
   start(): Promise<void>;
-  /** Ends it, and removes its folder unless it was given. */
+  /** Stops it, and removes its folder unless it was given. */
   stop(): Promise<void>;
 }
 
 /**
- * The folder of this machine's PostgreSQL programs: what `FHIRGRAPH_POSTGRES_BIN` names, the path, or the usual places.
+ * The folder of this machine's PostgreSQL programs: `FHIRGRAPH_POSTGRES_BIN`, the path, or the usual places.
  *
- * @returns undefined where there is no server
+ * @returns undefined if there is no server
  */
 export function findPostgres(): string | undefined {
   const installed = existsSync(DEBIAN) ? readdirSync(DEBIAN).sort().reverse() : [];
   const named = process.env['FHIRGRAPH_POSTGRES_BIN'];
   const folders = [
     ...(named === undefined ? [] : [named]),
-    // The programs there are whole; those on the path may be wrappers that want to know a cluster.
+    // The programs in these places are complete; those on the path can be wrappers that need a cluster.
     ...installed.map((version) => join(DEBIAN, version, 'bin')),
     ...(process.env['PATH'] ?? '').split(delimiter),
   ];
@@ -42,10 +42,10 @@ export function findPostgres(): string | undefined {
 }
 
 /**
- * Makes a new server and starts it.
+ * Creates a new server and starts it.
  *
- * @param settings of postgresql.conf, beside the defaults: a commit waits until it is on disk
- * @param home a folder to keep; the server of an earlier start there is started again
+ * @param settings of postgresql.conf, in addition to the defaults: a commit waits until it is on disk
+ * @param home a folder to keep; the server of an earlier start in it is started again
  */
 export async function startPostgres(
   programs: string,
@@ -65,7 +65,7 @@ export async function startPostgres(
   const kill = async (): Promise<void> => {
     if (server?.pid === undefined || server.exitCode !== null) return;
     const ended = once(server, 'exit');
-    // The first one last: as long as it lives it starts others in place of those that die.
+    // The first process last: while it lives, it starts others in place of those that die.
     const pids = [server.pid, ...childrenOf(server.pid)];
     for (const pid of pids) signal(pid);
     await ended;
@@ -79,7 +79,7 @@ export async function startPostgres(
     });
     await untilAnswering(connection);
   };
-  /** With a checkpoint, so that the next start is short. */
+  /** Stops with a checkpoint, so that the next start is short. */
   const endInOrder = async (): Promise<void> => {
     if (server?.pid === undefined || server.exitCode !== null) return;
     const ended = once(server, 'exit');
@@ -114,10 +114,10 @@ function makeCluster(programs: string, folder: string, data: string): void {
 
 const DEBIAN = '/usr/lib/postgresql';
 const USER = 'fhirgraph';
-/** For a busy machine that recovers from a crash. */
+/** Enough for a busy machine that recovers from a crash. */
 const PATIENCE = 900_000;
 
-/** PostgreSQL does not run as root; then another user of the machine does it. */
+/** PostgreSQL does not run as root, so another user of the machine runs it. */
 export function ownerOfServers(): { readonly uid: number; readonly gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const users = readFileSync('/etc/passwd', 'utf8').split('\n');
@@ -131,7 +131,7 @@ async function untilAnswering(connection: PostgresServer['connection']): Promise
   const end = Date.now() + PATIENCE;
   for (;;) {
     const client = new pg.Client({ ...connection, connectionTimeoutMillis: 2_000 });
-    // A connection that breaks later is told to whoever waits for it, and nobody does.
+    // A connection that breaks later emits an error, for which nobody waits.
     client.on('error', () => undefined);
     try {
       await client.connect();
@@ -156,7 +156,7 @@ function childrenOf(parent: number): number[] {
 
 function parentOf(pid: string): number | undefined {
   try {
-    // `pid (name) state parent …`, and the name may hold anything.
+    // `pid (name) state parent …`, and the name can contain any character.
     return Number(/.*\) \S (\d+)/s.exec(readFileSync(`/proc/${pid}/stat`, 'utf8'))?.[1]);
   } catch {
     return undefined;
@@ -167,7 +167,7 @@ function signal(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    // It has ended by itself.
+    // It has already ended.
   }
 }
 

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { TrialRow } from './long-report.js';
 
-/** Prints what the long tests did, after all of them. */
+/** Prints the results of the long tests, after all of them. */
 export function teardown(): void {
   const file = process.env.FHIRGRAPH_LONG_REPORT;
   if (file === undefined || !existsSync(file)) return;

@@ -13,7 +13,7 @@ export interface TransactionBundle extends AnyResource {
   readonly entry: readonly { readonly fullUrl?: string; readonly resource: AnyResource }[];
 }
 
-/** The first bundles of the Synthea sample, by file name; of our own sample data where there is none. */
+/** The first bundles of the Synthea sample, by file name, or of our own sample data if it does not exist. */
 export function syntheaBundles(count = 26): TransactionBundle[] {
   if (!hasShared) return [...generateSample({ patients: 4, seed: 'excerpt' })].slice(0, count) as TransactionBundle[];
   const folder = join(SHARED, 'data/synthea');

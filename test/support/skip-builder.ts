@@ -1,6 +1,6 @@
-// Builds the skip index of Observations in a process of its own, and stops for ever in the middle of it.
-// Arguments: the configuration of a pool, the tuning, and the number of the statement after which it stops, and how long the
-// server bears with that, as JSON.
+// Builds the skip index of Observations in a process of its own, and stops forever in the middle of it.
+// Arguments, as JSON: the configuration of a pool, the tuning, the number of the statement after which it stops, and how long
+// the server tolerates that.
 import pg from 'pg';
 import type { PostgresPool } from '../../src/stores/postgres/database/driver.js';
 import { SILENCE } from '../../src/stores/postgres/database/silence.js';
@@ -23,7 +23,7 @@ const stopping: PostgresPool = {
     return {
       async query(statement) {
         if (++sent < stopAt) return client.query(statement);
-        // The server may have done it or not when this process is killed.
+        // The server can have executed it or not when this process is killed.
         client.on('error', () => {});
         client.query(statement).catch(() => {});
         process.stdout.write('stopped\n');

@@ -4,7 +4,7 @@ import type { ResourceStore } from '../../src/store/store.js';
 import type { StoredResource } from '../../src/store/stored-resource.js';
 import { copyElement } from '../../src/fhir/json/decimal-texts.js';
 
-/** A store that leaves out of resources all that a call does not need: see `SearchQuery.elements`. */
+/** A store that omits all elements of resources that a call does not need: see `SearchQuery.elements`. */
 export function sparingStore<Store extends ResourceStore>(inner: Store): Store {
   const page = ({ matches, total }: SearchPage, elements: readonly string[] | undefined): SearchPage => ({
     matches: matches.map((match) => withPart(match, elements)),

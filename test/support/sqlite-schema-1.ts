@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3';
 
-/** The tables of schema version 1, as files of that time have them. Never changed. */
+/** The tables of schema version 1, as in files of that time. Never changed. */
 const SCHEMA_1 = `
 CREATE TABLE meta (name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE collection (key INTEGER PRIMARY KEY, project TEXT NOT NULL, type TEXT NOT NULL, UNIQUE (project, type));
@@ -51,7 +51,7 @@ CREATE TABLE unique_key (
 CREATE INDEX unique_key_by_resource ON unique_key (resource);
 `;
 
-/** Makes a file of schema version 1 with the rows of a present one. */
+/** Creates a file of schema version 1 with the rows of a current file. */
 export function copyAsSchema1(file: string, copy: string): void {
   const database = new Database(copy);
   database.exec(SCHEMA_1);
@@ -62,7 +62,7 @@ export function copyAsSchema1(file: string, copy: string): void {
       const columns = database.prepare(`SELECT name FROM pragma_table_info('${table}')`).pluck().all().join(', ');
       database.exec(`INSERT INTO ${table} (${columns}) SELECT ${columns} FROM present.${table}`);
     }
-    // Nobody noted definitions then.
+    // At that time, no definitions were recorded.
     database.exec("DELETE FROM meta WHERE name <> 'index_version'");
   })();
   database.exec("UPDATE meta SET value = '3' WHERE name = 'index_version'");

@@ -1,6 +1,6 @@
 import type { ResourceStore } from '../../src/store/store.js';
 
-/** A store that behaves as another one but where `changes` says otherwise. */
+/** A store that behaves like another, except for `changes`. */
 export function storeWith(store: ResourceStore, changes: Partial<ResourceStore>): ResourceStore {
   return {
     model: store.model,

@@ -4,10 +4,10 @@ import { chmodSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
 const MEMORY = '/dev/shm';
 const ROOM_BYTES = 2 ** 30;
 
-/** Temporary files of `npm test` are in memory where there is room: tests that open stores wait for the disk up to half of their time. */
+/** Temporary files of `npm test` are in memory if there is space: stores wait for the disk up to half of their time. */
 export function setup(): (() => void) | undefined {
   if (roomIn(MEMORY) < ROOM_BYTES) return undefined;
-  // The workers inherit it, and what they start.
+  // The workers and their child processes inherit it.
   const folder = (process.env['TMPDIR'] = mkdtempSync(`${MEMORY}/fhirgraph-`));
   // Another user runs PostgreSQL.
   chmodSync(folder, 0o711);

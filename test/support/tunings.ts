@@ -14,7 +14,7 @@ const TUNINGS: readonly object[] = [
 ];
 const DEFAULTS = TUNINGS.map((one) => ({ ...one }));
 
-/** Undoes what a file has changed for its tests: the next file of the worker has the same modules. */
+/** Undoes the changes of a file for its tests, because the next file of the worker has the same modules. */
 export function restoreTunings(): void {
   for (const [index, one] of TUNINGS.entries()) Object.assign(one, DEFAULTS[index]);
 }

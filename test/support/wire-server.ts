@@ -1,29 +1,29 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 
-/** What the server does with a cancel request: see {@link WireServer.onCancel}. */
+/** The server's reaction to a cancel request: see {@link WireServer.onCancel}. */
 export interface CancelRequest {
   readonly processID: number;
-  /** The key is that of the process. */
+  /** Whether the key is that of the process. */
   readonly fits: boolean;
-  /** Ends the statement that the process runs with an error, as PostgreSQL does. */
+  /** Ends the current statement of the process with an error, like PostgreSQL. */
   obey(): void;
-  /** Closes the connection of the request, which tells that it was carried out. */
+  /** Closes the connection of the request, which shows that the request is complete. */
   close(): void;
 }
 
-/** A server that speaks as much of PostgreSQL's protocol as `pg` needs, and stops where a test wants it to. */
+/** A server that implements the part of PostgreSQL's protocol that `pg` needs, and stops where a test wants it to. */
 export interface WireServer {
   readonly connection: { readonly host: string; readonly port: number; readonly user: string };
   /** Everything that happened, in order: `start 1`, `1: SELECT …`, `cancel 1`, `end 1`. */
   readonly events: readonly string[];
   /** Resolves when the event has happened so many times. */
   saw(event: string, times?: number): Promise<void>;
-  /** New connections are told that the server ends them, in one packet with the greeting. Default false. */
+  /** Whether new connections receive a termination error, in one packet with the greeting. Default false. */
   endsNew: boolean;
-  /** Decides about cancel requests. Default: obeys and closes where the key fits. */
+  /** Decides about cancel requests. Default: cancels and closes if the key is right. */
   onCancel: (request: CancelRequest) => void;
-  /** Answers a statement that waits: those with `slow` in their text do. */
+  /** Answers a waiting statement: those with `slow` in their text wait. */
   answer(processID: number, state?: 'rows' | 'error'): void;
   /** Sends a warning to a connection, as PostgreSQL does within a statement. */
   warn(processID: number): void;
@@ -128,7 +128,7 @@ export async function startWireServer(): Promise<WireServer> {
 
 const CANCEL = 80877102;
 
-/** A key that nobody guesses from another process. */
+/** A key that other processes cannot guess. */
 function keyOf(processID: number): number {
   return processID * 7919;
 }

@@ -2,10 +2,10 @@ import { context, type Tracer } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import { InMemorySpanExporter, type ReadableSpan, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
 
-/** A tracer whose spans stay here. */
+/** A tracer that keeps its spans. */
 export interface TestTracer {
   readonly tracer: Tracer;
-  /** What has ended since the last time, in the order of beginning. */
+  /** The spans that have ended since the last call, in the order of their start. */
   take(): Promise<readonly ReadableSpan[]>;
 }
 

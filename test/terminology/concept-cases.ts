@@ -26,7 +26,7 @@ const RESOURCES: readonly object[] = [
   ...['cat', 'poodle', 'bird'].map((id) => ({ resourceType: 'Patient', id })),
 ];
 
-/** Writes animals, value sets, and observations and patients that have their codes. */
+/** Writes animals, value sets, and observations and patients with their codes. */
 export async function fill(store: ResourceStore): Promise<void> {
   const trusted = await system(store);
   for (const resource of RESOURCES) await trusted.update(resource as Resource);
@@ -42,7 +42,7 @@ export async function addLargeSet(store: ResourceStore): Promise<void> {
 export const MAMMALS = `${SETS}mammals`;
 export const EMPTY = `${SETS}empty`;
 
-/** Searches by concepts, and the ids that they find. */
+/** Searches by concepts, and the ids of their matches. */
 export const CONCEPT_SEARCHES = [
   ['Observation', `code:in=${MAMMALS}`, ['cat', 'poodle']],
   ['Observation', 'code:in=ValueSet/mammals', ['cat', 'poodle']],
@@ -61,7 +61,7 @@ export const CONCEPT_SEARCHES = [
   ['Patient', `_filter=not (_has:Observation:subject:code in ${MAMMALS})`, ['bird']],
 ] as const;
 
-/** The ids that trusted code finds. */
+/** The ids of the matches for trusted code. */
 export async function idsOf(store: ResourceStore, type: 'Observation' | 'Patient', query: string): Promise<unknown[]> {
   const { entry = [] } = await createRepository({ store, caller: serverCaller('clinic') }).search(type, query);
   return entry.map(({ resource }) => resource!.id);

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 
-/** What `gql.tada generate-output`, the tool's own command, writes for a schema. */
+/** The output of `gql.tada generate-output`, the tool's own command, for a schema. */
 export async function generateOutput(sdl: string): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'fhirgraph-tada-'));
   try {

@@ -5,12 +5,12 @@ import { parse } from 'graphql';
 import { ADD, CHART, PAGE, SDL } from './tool-schema.js';
 
 const PLUGINS = { typescript, operations };
-/** Scalars of the schema that codegen does not know; left alone they are `unknown`. */
+/** Scalars of the schema that codegen does not have; without this, they are `unknown`. */
 const SCALARS = { JSON: 'unknown', ResourceInput: 'object', ResourceTypeName: 'string', SearchParameterName: 'string' };
 
 /**
- * What graphql-codegen makes of the schema and the documents of tool-schema.ts: `generated-schema.ts` and
- * `generated-operations.ts` as texts in test/tools. Two files, since its two plugins both write input types.
+ * The output of graphql-codegen for the schema and the documents of tool-schema.ts: `generated-schema.ts` and
+ * `generated-operations.ts` as texts in test/tools. There are two files because its two plugins both write input types.
  */
 export async function generateTypes(): Promise<ReadonlyMap<string, string>> {
   return new Map([
@@ -19,7 +19,7 @@ export async function generateTypes(): Promise<ReadonlyMap<string, string>> {
   ]);
 }
 
-/** What one plugin makes of a schema. */
+/** The output of one plugin for a schema. */
 export function generate(plugin: keyof typeof PLUGINS, documents: readonly string[], sdl = SDL): Promise<string> {
   return codegen({
     filename: `${plugin}.ts`,

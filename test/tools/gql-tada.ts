@@ -8,7 +8,7 @@ import { ADD, CHART, PAGE, SDL } from './tool-schema.js';
 
 const environment = await generateOutput(SDL);
 
-/** @returns finds the errors of a client with these lines */
+/** @returns a function that finds the errors of a client with these lines */
 function compileClient(name: string, lines: string): () => string[] {
   const client = `
     import { executeFhirGraphql, type FhirGraphqlContext } from 'fhirgraph';
@@ -50,9 +50,9 @@ const errorsOfClient = compileClient(
     void data?.Patient?.gender;
     // @ts-expect-error a patient that cannot be read is null
     void data?.Patient.id;
-    // @ts-expect-error a date is text
+    // @ts-expect-error a date is a string
     export const wrongDate: number = data!.Patient!.birthDate!;
-    // @ts-expect-error only a practitioner was asked for its name
+    // @ts-expect-error only a practitioner has its name selected
     void doctor?.name;
     // @ts-expect-error the id is required
     void executeFhirGraphql(chart, { ...context, variables: { code: ['x'] } });

@@ -1,12 +1,12 @@
 import { printFhirSchema } from 'fhirgraph';
 
-/** What the clients of these tests ask about. */
+/** The types that the clients of these tests use. */
 export const TYPES = ['Observation', 'Organization', 'Patient', 'Practitioner', 'PractitionerRole'];
 
 /** The schema that the tools read, as a host would write it to a file. */
 export const SDL = printFhirSchema({ types: TYPES });
 
-/** Strict documents as clients write them: variables, aliases, fragments, references, what points here, pages, writes. */
+/** Strict documents like those of clients: variables, aliases, fragments, references, reverse references, pages, writes. */
 export const CHART = `
   query Chart($id: ID!, $code: [String]) {
     Patient(id: $id) {

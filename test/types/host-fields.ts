@@ -1,7 +1,7 @@
 import { defineField } from '../../src/graphql/schema/host/define-field.js';
 import type { HostFields } from '../../src/graphql/schema/host/host-fields.js';
 
-// Compiled by `npm run typecheck`: what is inferred from the SDL texts of a host's fields.
+// Compiled by `npm run typecheck`: the types that are inferred from the SDL of a host's fields.
 
 export const riskScore = defineField('Patient', {
   type: 'Float',
@@ -11,9 +11,9 @@ export const riskScore = defineField('Patient', {
     const horizon: number = args.horizon;
     const bands: readonly string[] | null | undefined = args.bands;
     const note: string | null | undefined = args.note;
-    // @ts-expect-error -- there is no such argument
+    // @ts-expect-error -- the argument does not exist
     void args.other;
-    // @ts-expect-error -- it may be null
+    // @ts-expect-error -- it can be null
     const text: string = args.note;
     const project: string = caller.project;
     const ended: boolean = signal.aborted;
@@ -27,10 +27,10 @@ export const riskScore = defineField('Patient', {
   },
 });
 
-// @ts-expect-error -- a text is no Float
+// @ts-expect-error -- a string is not a Float
 export const wrongValue = defineField('Patient', { type: 'Float', resolve: (all) => all.map(() => 'high') });
 
-// @ts-expect-error -- no element of Patient
+// @ts-expect-error -- not an element of Patient
 export const wrongNeed = defineField('Patient', { type: 'Float', needs: ['birthdate'], resolve: () => [] });
 
 export const link = defineField('Patient', {

@@ -18,7 +18,7 @@ declare const context: FhirGraphqlContext;
 declare const typed: TypedDocument<PatientQuery, { readonly id: string }>;
 declare const plain: DocumentNode;
 
-/** As code generators write it: `TypedDocumentNode` of `@graphql-typed-document-node/core`. */
+/** The form of code generators: `TypedDocumentNode` of `@graphql-typed-document-node/core`. */
 interface GeneratedDocument<Result, Variables> extends DocumentNode {
   __apiType?: (variables: Variables) => Result;
 }
@@ -41,7 +41,7 @@ export async function soDoesAGeneratedOne(): Promise<string | undefined> {
 export async function textAndPlainDocumentsGiveValuesToLookInto(): Promise<unknown> {
   const fromText = await executeFhirGraphql('{ PatientList { id } }', context);
   const fromDocument = await executeFhirGraphql(plain, context);
-  // @ts-expect-error what stands there is not known
+  // @ts-expect-error the type of the value is unknown
   const id: string | undefined = fromText.data?.['Patient'];
   return [id, fromDocument.data?.['Patient']];
 }
@@ -63,11 +63,11 @@ export async function errorsSayTheirCode(): Promise<boolean | undefined> {
 
 export async function theContextNeedsAStoreAndACaller(): Promise<void> {
   const variables = { id: '1' };
-  // @ts-expect-error there is no caller
+  // @ts-expect-error the caller is missing
   await executeFhirGraphql(typed, { store: context.store, variables });
-  // @ts-expect-error there is no store
+  // @ts-expect-error the store is missing
   await executeFhirGraphql(typed, { caller: context.caller, variables });
-  // @ts-expect-error a caller is made by signIn or systemCaller
+  // @ts-expect-error only signIn and systemCaller create a caller
   await executeFhirGraphql(typed, { store: context.store, caller: 'clinic', variables });
   // @ts-expect-error no such limit
   await executeFhirGraphql(typed, { ...context, limits: { depht: 3 }, variables });
@@ -94,15 +94,15 @@ export async function requiredVariablesAreRequired(): Promise<void> {
 }
 
 export async function variablesHaveTheirTypes(): Promise<void> {
-  // @ts-expect-error an id is text
+  // @ts-expect-error an id is a string
   await executeFhirGraphql(typed, { ...context, variables: { id: 1 } });
   // @ts-expect-error no such variable
   await executeFhirGraphql(typed, { ...context, variables: { id: '1', idd: '2' } });
-  // @ts-expect-error an id is text
+  // @ts-expect-error an id is a string
   await executeFhirGraphql(generated, { ...context, variables: { id: null } });
   // @ts-expect-error a count is a number
   await executeFhirGraphql(allOptional, { ...context, variables: { count: '1' } });
-  // @ts-expect-error the document takes no variables
+  // @ts-expect-error the document has no variables
   await executeFhirGraphql(without, { ...context, variables: { id: '1' } });
 }
 

@@ -14,7 +14,7 @@ import {
 } from 'fhirgraph';
 import { ELSEWHERE, RECORDS } from './records.js';
 
-/** What the clinic of a fixture made up as it was written: ids, and the secret of its program. */
+/** Values that the clinic of a fixture generated as it was written: ids, and the secret of its program. */
 export interface Facts {
   readonly operations: { readonly project: string; readonly client: string };
   readonly project: string;
@@ -23,7 +23,7 @@ export interface Facts {
   readonly secret: string;
   /** Memberships by the first name of the member. */
   readonly members: { readonly [name: string]: string };
-  /** The Patient that was erased, in versions that could erase. */
+  /** The erased Patient, in versions that could erase. */
   readonly erased?: string;
 }
 
@@ -85,7 +85,7 @@ async function newProject(name: string, above: Parameters<typeof createProject>[
   return (await createProject({ resourceType: 'Project', name, strictMode: false }, above)).id;
 }
 
-/** Versions, a deletion, and a deleted resource that came back. */
+/** Versions, a deletion, and a deleted resource that was created again. */
 async function writeHistories(store: ResourceStore, project: string): Promise<void> {
   const repository = createRepository({ store, caller: systemCaller(project) });
   await repository.patch('Patient', 'bob', [{ op: 'add', path: '/active', value: false }]);

@@ -5,9 +5,9 @@ import type { Facts } from './clinic.js';
 
 const FOLDER = join(import.meta.dirname, 'fixtures');
 
-/** What an older version wrote, and what it made up as it did. */
+/** A database that an older version wrote, and the values that it generated. */
 export interface Fixture<Content> {
-  /** A release, or a form of the tables before the first one. */
+  /** A release, or a form of the tables before the first release. */
   readonly version: string;
   readonly content: Content;
   readonly facts: Facts;

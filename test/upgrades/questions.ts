@@ -24,7 +24,7 @@ export interface OldClinic {
   readonly facts: Facts;
 }
 
-/** Searches of trusted code and the ids that they find, one or more for each kind of index. */
+/** Searches of trusted code and the ids of their matches, one or more for each kind of index. */
 export const SEARCHES: readonly (readonly [search: string, ids: readonly string[]])[] = [
   // strings
   ['Patient?family=hil', ['ann']],
@@ -108,10 +108,10 @@ export interface Question {
   readonly answer: unknown;
 }
 
-/** What is left of a resource that was erased. */
+/** The remains of an erased resource. */
 const TOMBSTONE = { read: 'gone', history: [['DELETE', false]], write: 'gone' };
 
-/** Everything else that a store is asked for. The last ones write. */
+/** All other calls of a store. The last calls write. */
 export const QUESTIONS: Question[] = [
   {
     question: 'the versions of a resource that was changed twice',
@@ -388,7 +388,7 @@ export const QUESTIONS: Question[] = [
   },
 ];
 
-/** Erasures of what an older version wrote: resources with one version, with several, and one that it had deleted. */
+/** Erasures of resources that an older version wrote: with one version, with several, and with a deletion. */
 QUESTIONS.push(
   {
     question: 'erasing resources that an older version wrote, deleted ones too',
@@ -414,7 +414,7 @@ QUESTIONS.push(
   {
     question: 'removing old versions that an older version wrote',
     ask: async (clinic) => {
-      // Later than the last version, however fast they were written.
+      // Later than the last version, however quickly they were written.
       await purgeHistory({ olderThan: new Date(Date.now() + 60_000), type: 'Patient' }, erasing(clinic));
       const { entry = [] } = await trusted(clinic).history('Patient', 'bob');
       return [entry.length, await codeOf(trusted(clinic).vread('Patient', 'bob', '1'))];
@@ -436,7 +436,7 @@ QUESTIONS.push(
   },
 );
 
-/** The ids that a search of {@link SEARCHES} finds. */
+/** The ids of the matches of a search of {@link SEARCHES}. */
 export function searchAsSystem(clinic: OldClinic, search: string): Promise<readonly string[]> {
   const [type, query] = [search.slice(0, search.indexOf('?')), search.slice(search.indexOf('?') + 1)];
   return idsOf(trusted(clinic).search(type as ResourceType, query));

@@ -173,7 +173,7 @@ export const RECORDS = [
   },
 ] as const satisfies readonly Json[];
 
-/** A record of another project, under an id that is taken in the first one too. */
+/** A record of another project, under an id that is in use in the first project too. */
 export const ELSEWHERE = [
   { resourceType: 'Patient', id: 'ann', name: [{ family: 'Namesake' }] },
 ] as const satisfies readonly Json[];

@@ -9,12 +9,12 @@ export interface MigratedStore extends ResourceStore {
   verify(): Promise<{ readonly resources: number; readonly problems: readonly string[] }>;
 }
 
-/** Opens what each version wrote, as an upgrade does, and asks it everything. */
+/** Opens the databases of each version, as an upgrade does, and calls everything. */
 export function upgradeSuite<Content>(
   fixtures: readonly Fixture<Content>[],
   open: (content: Content) => Promise<MigratedStore> | MigratedStore,
 ): void {
-  // Other processes made the hashes of the fixtures.
+  // Other processes created the hashes of the fixtures.
   beforeAll(useRealScrypt);
 
   describe.each(fixtures)('a database that version $version wrote', ({ content, facts }) => {

@@ -10,7 +10,7 @@ import pg from 'pg';
 import { findPostgres, startPostgres } from '../support/postgres-server.js';
 import { type Facts, writeClinic } from './clinic.js';
 
-// Writes the fixture of the present version: `npx tsx test/upgrades/write-fixture.ts`. See README.md beside this file.
+// Writes the fixture of the current version: `npx tsx test/upgrades/write-fixture.ts`. See README.md next to this file.
 
 const root = join(import.meta.dirname, '../..');
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
@@ -30,7 +30,7 @@ async function writeSqlite(): Promise<Facts> {
   const facts = await writeClinic(store);
   await store.close();
   const database = new Database(file);
-  // One file without a log beside it, and without free pages.
+  // One file without a log, and without free pages.
   database.pragma('journal_mode = DELETE');
   database.exec('VACUUM');
   database.close();
@@ -60,7 +60,7 @@ async function writePostgres(): Promise<Facts> {
   }
 }
 
-/** A dump without comments, without commands of psql, and without settings: any connection of any version takes it. */
+/** A dump without comments, without commands of psql, and without settings: any connection of any version accepts it. */
 function statementsOf(dump: string): string {
   const lines = dump.split('\n').filter((line) => !/^(--|\\|SET |SELECT pg_catalog\.set_config)/.test(line));
   return `${lines

@@ -1,6 +1,6 @@
 import { pieces, textOf, type HostileDocument } from './hostile-document.js';
 
-/** Arguments and variables that are many, long, deep or not what they seem. */
+/** Arguments and variables that are numerous, long, deep or disguised. */
 export const HOSTILE_ARGUMENTS: readonly HostileDocument[] = [
   {
     name: 'one argument 2,000 times',

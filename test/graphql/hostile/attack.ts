@@ -10,11 +10,11 @@ export function send(
   dialect: Dialect,
   store: ResourceStore,
 ): Promise<FhirGraphqlResult> {
-  // What ends an attack must be what it asks for, however slow the machine is.
+  // The attack must end by its expected limit, however slow the machine is.
   return executeFhirGraphql(query, { store, caller, dialect, variables, limits: { timeout: Infinity }, ...context });
 }
 
-/** What became of an attack. */
+/** The outcome of an attack. */
 export function outcomeOf({ errors }: FhirGraphqlResult): Outcome {
   return (errors?.[0]?.extensions.code ?? 'answered') as Outcome;
 }

@@ -18,22 +18,22 @@ const WRITTEN: readonly HostileDocument[] = [
   ...HOSTILE_OBJECTS,
 ];
 
-/** All attacks, those that matter as objects also in these forms. */
+/** All attacks, and those with meaning as objects also in these forms. */
 export const HOSTILE_DOCUMENTS: readonly HostileDocument[] = WRITTEN.flatMap((attack) =>
   attack.parsed === undefined ? [attack] : [attack, parsedAttack(attack), plainAttack(attack)],
 );
 
-/** All attacks, of which those that matter as objects alternate between the two forms of these. */
+/** All attacks. Those with meaning as objects alternate between these two forms. */
 export const QUICK_DOCUMENTS: readonly HostileDocument[] = WRITTEN.flatMap((attack, index) =>
   attack.parsed === undefined ? [attack] : [attack, index % 2 === 0 ? parsedAttack(attack) : plainAttack(attack)],
 );
 
-/** Its positions and tokens are with it. */
+/** The object has its positions and tokens. */
 function parsedAttack(attack: HostileDocument): HostileDocument {
   return { ...attack, name: `${attack.name}, parsed`, make: () => ({ ...attack.make(), query: parsed(attack) }) };
 }
 
-/** As a build tool stores it: nothing tells where it came from, nor how many tokens it had. */
+/** The object as a build tool stores it: without its source and its number of tokens. */
 function plainAttack(attack: HostileDocument): HostileDocument {
   return {
     ...attack,

@@ -1,6 +1,6 @@
 import { nested, type HostileDocument } from './hostile-document.js';
 
-/** Expressions that would run for ever, fill the memory, or reach outside. */
+/** Expressions that would run forever, fill the memory, or access the outside. */
 export const HOSTILE_EXPRESSIONS: readonly HostileDocument[] = [
   ofText('a pattern of nested repetitions', "code.text.matches('^(a+)+$b')", 'answered'),
   ofText('a pattern of overlapping alternatives', "code.text.matches('^(a|aa)+$b')", 'answered'),

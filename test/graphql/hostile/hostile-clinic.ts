@@ -2,14 +2,14 @@ import { MemoryStore } from '../../../src/stores/memory/store.js';
 import type { ResourceStore } from '../../../src/store/store.js';
 import { put, type Sample } from '../harness.js';
 
-/** A store whose data helps the attacker: hubs that everything points to, rings, deep trees, long texts. */
+/** A store with data that help the attacker: hubs that everything refers to, rings, deep trees, long texts. */
 export async function openHostileClinic(): Promise<ResourceStore> {
   const store = new MemoryStore();
   await put(store, [...patients(), ...observations(), tree(), ringOfContained(), longTexts()]);
   return store;
 }
 
-/** Patient 1 is linked to itself, and everything is about it. */
+/** Patient 1 is linked to itself, and all resources refer to it. */
 function patients(): Sample[] {
   const first: Sample = {
     resourceType: 'Patient',

@@ -2,20 +2,20 @@ import type { FhirGraphqlContext } from '../../../src/graphql/context.js';
 import type { ErrorCode } from '../../../src/fhir/error.js';
 import type { DocumentNode } from 'graphql';
 
-/** What becomes of an attack: the code of the first error, or the whole answer where that is right and cheap. */
+/** The outcome of an attack: the code of the first error, or the whole answer if that is right and cheap. */
 export type Outcome = 'answered' | ErrorCode;
 
-/** A request made to hurt, named by how it tries. */
+/** A request that is meant to harm, named by its method. */
 export interface HostileDocument {
   readonly name: string;
-  /** Makes the request; only when it is its turn, for some are megabytes. */
+  /** Creates the request only when it is sent, because some requests are megabytes. */
   make(): HostileRequest;
   readonly outcome: Outcome;
-  /** In dialect `hl7`, where that is another one. */
+  /** The outcome in dialect `hl7`, if it differs. */
   readonly hl7?: Outcome;
-  /** What refuses it: the name of the limit, where the error tells one of a request. */
+  /** The name of the limit that refuses it, if the error names a limit of the request. */
   readonly limit?: string;
-  /** Also sent as a parsed document, once as the parser made it and once as plain JSON. */
+  /** Whether it is also sent as a parsed document, once as the parser returns it and once as plain JSON. */
   readonly parsed?: true;
 }
 
@@ -25,7 +25,7 @@ export interface HostileRequest {
   readonly context?: Partial<FhirGraphqlContext>;
 }
 
-/** A request that is its text alone. */
+/** A request with only a text. */
 export function textOf(make: () => string): () => HostileRequest {
   return () => ({ query: make() });
 }
@@ -40,7 +40,7 @@ export function nested(depth: number, open: string, inner: string, close: string
   return open.repeat(depth) + inner + close.repeat(depth);
 }
 
-/** Fragments `f0` … of a type, each opening the next in the way given; the last selects `id`. */
+/** Fragments `f0` … of a type, each of which opens the next in the given way. The last selects `id`. */
 export function chain(type: string, length: number, open: (next: string) => string): string {
   const fragments = pieces(length, (index) => `fragment f${index} on ${type} { ${open(`...f${index + 1}`)} }`);
   return `${fragments} fragment f${length} on ${type} { id }`;

@@ -1,7 +1,7 @@
 import { R4 } from '../../../src/fhir/r4.js';
 import { chain, nested, pieces, textOf, type HostileDocument } from './hostile-document.js';
 
-/** Small documents that stand for huge ones: aliases, fragments, directives, lists inside lists. */
+/** Small documents that expand to huge ones: aliases, fragments, directives, lists inside lists. */
 export const HOSTILE_MULTIPLICATIONS: readonly HostileDocument[] = [
   {
     name: '1,600 searches under aliases',
@@ -255,7 +255,7 @@ export const HOSTILE_MULTIPLICATIONS: readonly HostileDocument[] = [
   },
 ];
 
-/** What an extension refers to, for thirty types that it may be. */
+/** The target of an extension, for thirty possible types. */
 function everyType(inner: string): string {
   return `extension { valueReference { resource { ${TYPES.map((type) => `... on ${type} { ${inner} }`).join(' ')} } } }`;
 }

@@ -1,6 +1,6 @@
 import { pieces, textOf, type HostileDocument } from './hostile-document.js';
 
-/** Mutations that write too much at once, or bring what no resource should hold. */
+/** Mutations that write too much at once, or contain values that no resource should have. */
 export const HOSTILE_MUTATIONS: readonly HostileDocument[] = [
   {
     name: '700 creations under aliases',

@@ -1,7 +1,7 @@
 import { Kind, parse, type DocumentNode, type FieldNode, type SelectionNode } from 'graphql';
 import type { HostileDocument } from './hostile-document.js';
 
-/** Documents that no parser would make, handed over as objects. */
+/** Documents that no parser would create, passed as objects. */
 export const HOSTILE_OBJECTS: readonly HostileDocument[] = [
   { name: 'object: a field inside itself', make: () => ({ query: document([ring()]) }), outcome: 'too-costly' },
   { name: 'object: 2^40 fields by sharing', make: () => ({ query: document([shared(40)]) }), outcome: 'too-costly' },

@@ -1,4 +1,4 @@
-// The whole corpus in one process of its own: started with a cap on its heap, it prints one line of JSON per attack.
+// Runs the whole corpus in its own process with a limit on its heap. It prints one line of JSON per attack.
 // Argument: a part of the names to send, if not all.
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { Dialect } from '../../../src/graphql/dialect.js';
@@ -7,15 +7,15 @@ import { HOSTILE_DOCUMENTS } from './corpus.js';
 import type { HostileDocument, Outcome } from './hostile-document.js';
 import { openHostileClinic } from './hostile-clinic.js';
 
-/** What one attack did. */
+/** The measurements of one attack. */
 export interface AttackReport {
   readonly name: string;
   readonly dialect: Dialect;
   readonly outcome: Outcome;
   readonly expected: Outcome;
-  /** The limit that refused it, as far as the error tells. */
+  /** The limit that refused it, if the error names it. */
   readonly limit: unknown;
-  /** The most memory that it took beyond what the process held before, in MB; null where the system does not tell. */
+  /** Peak memory above the memory of the process before the attack, in MB; null if the system does not report it. */
   readonly memory: number | null;
   /** Milliseconds until the answer. */
   readonly time: number;
@@ -51,7 +51,7 @@ async function report(attack: HostileDocument, dialect: Dialect): Promise<Attack
   };
 }
 
-/** What is built at first use is not the attack's doing: the schemas, the FHIRPath library. */
+/** Structures that are built on first use are not part of the attack: the schemas, the FHIRPath library. */
 async function warmUp(): Promise<void> {
   const everyday = '{ PatientList(_count: 1, fhirpath: "name.given.aggregate(1, 2) = 1") { id name { family } } }';
   const introspection = '{ __schema { queryType { name } types { name fields { name } } } }';
@@ -61,7 +61,7 @@ async function warmUp(): Promise<void> {
   }
 }
 
-/** Collects what attacks before have left, if it is much, for that takes long; forgets the peak so far. */
+/** Collects the garbage of earlier attacks if it is large, because that takes long, and resets the peak. */
 function startMemory(): number | null {
   if (process.memoryUsage().heapUsed > collected + 30_000_000) {
     globalThis.gc?.();

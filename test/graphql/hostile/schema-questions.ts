@@ -1,6 +1,6 @@
 import { nested, pieces, textOf, type HostileDocument } from './hostile-document.js';
 
-/** Questions about the schema, and names that mean something to JavaScript. */
+/** Introspection, and names with a meaning in JavaScript. */
 export const HOSTILE_QUESTIONS: readonly HostileDocument[] = [
   {
     name: 'types of fields of types',

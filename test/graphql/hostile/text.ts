@@ -1,6 +1,6 @@
 import { nested, pieces, textOf, type HostileDocument } from './hostile-document.js';
 
-/** Texts that are too long, too deep or no GraphQL at all. */
+/** Texts that are too long, too deep or not GraphQL. */
 export const HOSTILE_TEXTS: readonly HostileDocument[] = [
   { name: '10 MB of letters', make: textOf(() => 'x'.repeat(10_000_000)), outcome: 'too-costly', limit: 'queryLength' },
   {

@@ -6,11 +6,11 @@ import type { ResourceStore } from '../../../src/store/store.js';
 import { system } from '../../repository/harness.js';
 import type { Variables } from '../harness.js';
 
-/** A project to write into, and what it holds afterwards. */
+/** A project to write into, and its contents afterwards. */
 export interface Clinic {
   readonly store: ResourceStore;
   readonly trusted: Repository;
-  /** Carries out a mutation, as trusted code unless `more` names a caller. */
+  /** Executes a mutation, as trusted code unless `more` names a caller. */
   ask(mutation: string, variables?: Variables, more?: Partial<FhirGraphqlContext>): Promise<FhirGraphqlResult>;
   /** The data of a mutation that must not fail in any part. */
   data(mutation: string, variables?: Variables, more?: Partial<FhirGraphqlContext>): Promise<unknown>;

@@ -1,4 +1,4 @@
-/** A JSON value as GraphQL writes it: names of fields without quotes. */
+/** A JSON value as a GraphQL literal: names of fields without quotes. */
 export function literalOf(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(literalOf).join(', ')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);

@@ -2,7 +2,7 @@ import { R4 } from '../../../src/fhir/r4.js';
 import { fhirpathFilter } from '../../../src/fhirpath/filter.js';
 import type { Arguments, JsonObject } from './resolvers.js';
 
-/** The items of an element that its arguments keep. */
+/** The items of an element that its arguments select. */
 export function keepItems(
   items: readonly JsonObject[],
   type: string,

@@ -2,10 +2,10 @@ import { R4 } from '../../../src/fhir/r4.js';
 import { fieldsOf, reverseParameters, type FieldDescriptor } from '../../../src/graphql/schema/fields.js';
 import type { JsonObject } from './resolvers.js';
 
-/** What the data holds: by type, its elements that have values, and some of the values of its primitives. */
+/** The contents of the data: by type, the elements that have values, and some of the values of its primitives. */
 export type Vocabulary = ReadonlyMap<string, ReadonlyMap<string, readonly unknown[]>>;
 
-/** Learns from resources, so that random documents ask for what is there. */
+/** Learns from resources, so that random documents select existing values. */
 export function learnVocabulary(resources: readonly JsonObject[]): Vocabulary {
   const vocabulary = new Map<string, Map<string, unknown[]>>();
   const learn = (type: string, value: unknown): void => {
@@ -33,7 +33,7 @@ export function writeDocument(vocabulary: Vocabulary, types: readonly string[], 
   return new Writer(vocabulary, types, seed).write();
 }
 
-/** Words that searches of some types are narrowed with. */
+/** Words that narrow the searches of some types. */
 const SEARCHES: { readonly [type: string]: readonly string[] } = {
   Patient: ['gender: female', 'gender: [male, unknown]', 'birthdate: "ge1970"', 'name: "a"', 'active: true'],
   Observation: ['status: "final"', 'date: "ge2023"', 'date: ["lt2024", "gt2025"]', 'category: "laboratory"'],
@@ -95,7 +95,7 @@ class Writer {
   }
 
   #field(field: FieldDescriptor, depth: number, prefix: string): string {
-    // Fragments on several types share an object, so their keys are told apart by the type.
+    // Fragments on several types share an object, so the type is part of their keys.
     const shown = prefix === '' ? field.name : `${field.name}${prefix}: ${field.name}`;
     if (field.kind === 'sibling') return `${shown} { id extension { url } }`;
     if (field.kind === 'resource-type') return 'resourceType';
@@ -134,7 +134,7 @@ class Writer {
     if (this.#chance(0.4)) args.push(`_sort: "${this.#pick(['_id', '-_id', '_lastUpdated,-_id'])}"`);
     if (this.#chance(0.2)) args.push(`_offset: ${this.#below(3)}`);
     if (this.#chance(0.1)) args.push('fhirpath: "meta.exists()"');
-    // Bounds the answer, which would multiply with every level.
+    // Bounds the answer, which would otherwise multiply with every level.
     args.push(`_count: ${this.#chance(0.05) ? -1 : this.#count()}`);
     return args.join(', ');
   }

@@ -12,7 +12,7 @@ await loadFhirPath();
 export type JsonObject = { readonly [name: string]: unknown };
 export type Arguments = { readonly [name: string]: unknown };
 
-/** A part of a resource, and the resource it is part of. */
+/** A part of a resource, and the resource that contains it. */
 export interface Item {
   readonly value: JsonObject;
   readonly resource: JsonObject;
@@ -30,7 +30,7 @@ export async function readOne({ store, project }: Source, type: string, args: Ar
   return itemOf(elementsOf(result.resource));
 }
 
-/** All matches at once, cut and filtered here. */
+/** All matches of a search, which are paged and filtered here. */
 export async function searchAll(
   { store, project }: Source,
   type: string,
@@ -49,7 +49,7 @@ export async function searchAll(
   if (parent !== undefined) {
     const { resourceType, id } = parent.resource;
     const code = String(_reference).replaceAll('_', '-');
-    // Contained resources stand in others, and nothing refers to them.
+    // Contained resources are inside others, and nothing refers to them.
     if (parent.value !== parent.resource) return [];
     criteria.push(
       parseParameter(R4, type, code, [`${String(resourceType)}/${String(id)}`], { modifiers: false, now: new Date() }),

@@ -23,14 +23,14 @@ import type { ResourceStore } from '../../../src/store/store.js';
 import { readOne, resolveReference, searchAll, type Arguments, type Item } from './resolvers.js';
 import { keepItems } from './keep-items.js';
 
-/** What the naive engine answers: graphql-js executes it field by field, its resolvers ask the store one by one. */
+/** The answer of the naive engine: graphql-js executes the query field by field, and its resolvers call the store one by one. */
 export interface NaiveAnswer {
   readonly data?: unknown;
   readonly errors?: readonly { readonly path?: readonly (string | number)[] | undefined }[];
 }
 
 /**
- * An engine that nobody would ship, for comparison: an ordinary graphql-js schema whose resolvers do the obvious thing.
+ * A slow reference engine for comparison: an ordinary graphql-js schema with straightforward resolvers.
  *
  * It shares with the engine only the description of the schema's fields; planning, batching, filtering, merging and
  * errors are its own or graphql-js's.
@@ -62,7 +62,7 @@ class SchemaBuilder {
 
   build(): GraphQLSchema {
     const query = this.#object('Query');
-    // Interfaces are resolved to types by name, so all that data may hold must be known.
+    // Interfaces are resolved to types by name, so all possible types of the data must be known.
     const types = this.types.map((name) => this.#object(name));
     return new GraphQLSchema({ query, types, assumeValid: true });
   }
@@ -94,7 +94,7 @@ class SchemaBuilder {
     return fields;
   }
 
-  /** Undefined for what is left out: types beyond those the data holds, which keeps the schema small. */
+  /** Undefined for omitted types: those that the data do not have, which keeps the schema small. */
   #typeOf(field: FieldDescriptor): GraphQLOutputType | undefined {
     switch (field.kind) {
       case 'element':
@@ -149,7 +149,7 @@ function listIf(array: boolean, type: GraphQLOutputType): GraphQLOutputType {
   return array ? new GraphQLList(type) : type;
 }
 
-/** Gives every object of the data the resource it stands in. */
+/** Gives every object of the data the resource that contains it. */
 function wrap(value: unknown, resource: Item['resource']): unknown {
   if (value === undefined || value === null) return null;
   if (Array.isArray(value)) return value.map((item: unknown) => wrap(item, resource));
@@ -165,7 +165,7 @@ function renamedArguments(field: FieldDescriptor): { [name: string]: GraphQLArgu
   return Object.fromEntries(renamed) as { [name: string]: GraphQLArgumentConfig };
 }
 
-/** Queries take no objects. */
+/** Queries accept no objects. */
 function noInput(name: string): never {
   throw new Error(`${name} is for mutations`);
 }

@@ -12,7 +12,7 @@ import type { Repository } from '../../../src/repository/repository.js';
 import type { ResourceStore } from '../../../src/store/store.js';
 import { MemoryStore } from '../../../src/stores/memory/store.js';
 
-/** What a handler answered, with its JSON parsed. */
+/** The answer of a handler, with its JSON parsed. */
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
@@ -35,13 +35,13 @@ export interface Service {
   readonly trusted: Repository;
   readonly audit: AuditRecord[];
   readonly errors: unknown[];
-  /** Sends a request, as the administrator if nothing else is said; null: without a token. */
+  /** Sends a request, by default as the administrator; null sends no token. */
   call(method: string, path: string, options?: CallOptions): Promise<Answer>;
 }
 
 export const BASE = 'https://clinic.example/fhir/R4';
 
-/** The nurse sees the female patients, without birth dates and addresses, and what is about them. */
+/** The nurse sees the female patients, without birth dates and addresses, and the resources about them. */
 const POLICY: AccessPolicy = {
   resourceType: 'AccessPolicy',
   name: 'Ward',

@@ -1,6 +1,6 @@
 import type { Role } from '../operation.js';
 
-/** Hidden parts beside ordinary work: whoever does not touch them is not held up by them. */
+/** Hidden elements beside ordinary work: callers who do not touch them are not hindered. */
 export const FRONT_DESK: Role = {
   role: 'a front desk with hidden and readonly fields',
   who: {

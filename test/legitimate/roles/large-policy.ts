@@ -16,7 +16,7 @@ const TYPES = [
   'Task',
 ];
 
-/** A policy as large as real ones are: a dozen rules and more, several parameters, one criterion of many values. */
+/** A policy as large as real policies: a dozen rules and more, several parameters, one criterion with many values. */
 export const LARGE: Role = {
   role: 'a Practitioner with a large policy',
   who: {

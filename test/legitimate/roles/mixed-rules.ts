@@ -1,6 +1,6 @@
 import type { Role } from '../operation.js';
 
-/** Rules that add up: own patients whole, the others without contacts; values in a state that a text names. */
+/** Rules that add up: own patients completely, the others without contacts; values in a state that a string names. */
 export const MIXED: Role = {
   role: 'a Practitioner with rules that hide different fields',
   who: {

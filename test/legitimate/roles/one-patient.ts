@@ -1,6 +1,6 @@
 import type { Role } from '../operation.js';
 
-/** Somebody called in for one patient: a compartment as a parameter, in both of its forms. */
+/** A consultant for one patient: a compartment as a parameter, in both of its forms. */
 export const ONE_PATIENT: Role = {
   role: 'a Practitioner for one patient',
   who: {

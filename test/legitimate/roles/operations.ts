@@ -7,7 +7,7 @@ const policy = (name: string, ...resource: object[]): { resourceType: string; na
 });
 const ada = { resourceType: 'Practitioner', firstName: 'Ada', lastName: 'Stone', email: 'ada@example.org' };
 
-/** From an empty project to one that looks after itself. */
+/** From an empty project to a project with its own administrators. */
 const FOUNDING: readonly Operation[] = [
   [
     'creates a project',
@@ -32,7 +32,7 @@ const FOUNDING: readonly Operation[] = [
   ],
 ];
 
-/** The client of `initialize`: above all projects, bound by no policy. */
+/** The client of `initialize`: above all projects, without a policy. */
 export const SUPER_ADMIN: Role = {
   role: 'the super administrator',
   who: 'operations',
@@ -137,7 +137,7 @@ export const SUPER_ADMIN: Role = {
 
 const RULE = (resourceType: string, ...interaction: string[]): object => ({ resourceType, interaction });
 
-/** A client that may set up projects, as the service document wants it restricted. */
+/** A client that can set up projects, restricted as in the service document. */
 export const PROVISIONER: Role = {
   role: 'a super administrator under a policy',
   who: {

@@ -1,7 +1,7 @@
 import type { Role } from '../operation.js';
 import { weight } from './weight.js';
 
-/** Whoever works for an organization, with what belongs to its patients; from the policy cookbook. */
+/** A member of an organization, with the resources of its patients; from the policy cookbook. */
 const ORGANIZATION_RULES = [
   { resourceType: 'Organization', criteria: 'Organization?_id=%organization.id', readonly: true },
   { resourceType: 'Patient', criteria: 'Patient?organization=%organization' },

@@ -1,4 +1,4 @@
-/** What a portal lets a person do with its own record, or that of its patient. */
+/** The operations of a person on its own record, or that of its patient, in a portal. */
 export const OWN_RULES = [
   {
     resourceType: 'Patient',

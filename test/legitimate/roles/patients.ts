@@ -64,7 +64,7 @@ export const PATIENT: Role = {
   ],
 };
 
-/** A person who may answer and change contact data; from the policy cookbook. */
+/** A person who can answer questionnaires and change contact data; from the policy cookbook. */
 export const PORTAL: Role = {
   role: 'a Patient with a policy',
   who: { as: 'Patient', profile: 'Patient/ann', rules: OWN_RULES },

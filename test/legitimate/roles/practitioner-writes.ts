@@ -1,6 +1,6 @@
 import type { Operation } from '../operation.js';
 
-/** What staff writes, by every way there is. */
+/** Writes of staff, through every interface. */
 export const WRITING: readonly Operation[] = [
   [
     'creates a patient, whose id the server makes',

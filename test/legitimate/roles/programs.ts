@@ -1,6 +1,6 @@
 import type { Role } from '../operation.js';
 
-/** A program with the whole project, without a policy. */
+/** A program with access to the whole project, without a policy. */
 export const PROGRAM: Role = {
   role: 'a ClientApplication without a policy',
   who: { as: 'ClientApplication' },

@@ -47,7 +47,7 @@ export const OPERATOR: Role = {
   ],
 };
 
-/** The operator's own code that sets up or moves a project whole. */
+/** The operator's own code that sets up or moves a whole project. */
 export const MOVER: Role = {
   role: 'the operator within a project',
   who: 'server of the clinic',

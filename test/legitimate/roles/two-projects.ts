@@ -1,6 +1,6 @@
 import type { Role } from '../operation.js';
 
-/** One User, two projects: what it sees depends on where it signs in. */
+/** One User in two projects: its access depends on the project of its sign-in. */
 export const TWO_PROJECTS: readonly Role[] = [
   {
     role: 'a User with memberships in two projects, in the first one',

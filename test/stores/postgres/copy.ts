@@ -105,7 +105,7 @@ describe('texts in COPY and in literals', () => {
   });
 });
 
-/** What commits did to a store: answers, errors, changes, and every row of every table. */
+/** The results of commits on a store: answers, errors, changes, and every row of every table. */
 async function outcome(commits: readonly (readonly Write[])[], fromRows: number): Promise<unknown> {
   COPY.fromRows = fromRows;
   const database = await newDatabase();
@@ -198,7 +198,7 @@ describe('commits by COPY and by arrays', () => {
       ),
     ]);
     scripts.length = 0;
-    // Where some exist, resources are written by the statement that replaces them.
+    // If some exist, resources are written by the statement that replaces them.
     await putAll(store, ...patients(1_200, 400));
     expect(scripts).toEqual([['COPY token', 'COMMIT']]);
     await store.close();

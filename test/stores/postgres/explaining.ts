@@ -2,7 +2,7 @@ import type { PostgresPool } from '../../../src/stores/postgres/database/driver.
 import type { PlanNode } from '../plan-node.js';
 import { through } from './pool.js';
 
-/** A pool that explains each search that passes through it. */
+/** A pool that explains each search that passes it. */
 export function explaining(pool: PostgresPool, plans: PlanNode[]): PostgresPool {
   return through(pool, async (statement, client) => {
     if (/^(?:WITH [klst]0|SELECT (?:count|\(|CASE|a\.n|r0\.key|j\.position))/.test(statement.text)) {

@@ -164,7 +164,7 @@ test('a connection of PGlite that is abandoned in a transaction is rolled back b
     (await client.query({ text, values: [], rowMode: 'array' })).rows;
   await rowsOf('CREATE TABLE given (up int)');
   await rowsOf('BEGIN');
-  // Still at work when it is given up.
+  // It still works when it is abandoned.
   const insert = rowsOf('INSERT INTO given VALUES (1)');
   first.release(true);
   const second = await pool.connect();

@@ -68,7 +68,7 @@ test('each statement of a caller reads and writes only the partition of its proj
       const rows = (await blob?.text())?.split('\n').slice(0, -1) ?? [];
       expect(new Set(rows.map((row) => row.split('\t')[0])), text).toEqual(new Set(blob && [projectKey(project)]));
       if (!/^(?:SELECT|WITH|DELETE|INSERT|UPDATE)/.test(text)) continue;
-      // That who may do what has changed is noted for the whole database.
+      // Changes of access are recorded for the whole database.
       if (text.startsWith('INSERT INTO fhirgraph_meta')) continue;
       // Before COPY.
       if (
@@ -83,7 +83,7 @@ test('each statement of a caller reads and writes only the partition of its proj
       const found = partitionsOf(
         (await database.query<string[]>(`EXPLAIN ${text}`, values, { rowMode: 'array' })).rows,
       );
-      // What is inserted goes where its project is, and is in the plan by its whole table.
+      // Inserted rows go to the partition of their project, and the plan shows the whole table.
       expect([...found], text).toHaveLength(
         /^WITH w0 AS \(INSERT INTO (?!version)/.test(text) || text.startsWith('WITH saved') ? 0 : 1,
       );

@@ -12,10 +12,10 @@ import { openPglite } from '../../support/open-pglite.js';
 /** One database serves all tests of a worker. It ends with the worker. */
 let starting: Promise<PGlite> | undefined;
 let emptied = 0;
-/** The rows of a new store's tables, by table, while these tables are there. */
+/** The rows of a new store's tables, by table, while these tables exist. */
 let initial: readonly (readonly [table: string, rows: string])[] | undefined;
 
-/** The database behind {@link postgresPool}, as if it was new. */
+/** The database behind {@link postgresPool}, in its initial state. */
 export async function bareDatabase(): Promise<PGlite> {
   const database = await (starting ??= openPglite());
   await database.exec('DROP SCHEMA public CASCADE; CREATE SCHEMA public');
@@ -23,7 +23,7 @@ export async function bareDatabase(): Promise<PGlite> {
   return database;
 }
 
-/** The same with the tables of a store that nothing was written to, which takes a twentieth of making them. */
+/** The same with the empty tables of a store, which takes a twentieth of the time to create them. */
 export async function newDatabase(): Promise<PGlite> {
   if (initial === undefined) {
     const bare = await bareDatabase();
@@ -56,13 +56,13 @@ async function initialRows(database: PGlite): Promise<readonly (readonly [table:
   );
 }
 
-/** A pool over a PostgreSQL within this process, without anything in its tables. */
+/** A pool over a PostgreSQL within this process, with empty tables. */
 export async function postgresPool(): Promise<PostgresPool> {
   const database = await (starting ??= openPglite());
   const { rows } = await database.query<{ name: string }>(
     "SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' AND (tablename NOT LIKE 'fhirgraph%' OR tablename LIKE 'fhirgraph\\_skip%')",
   );
-  // Few rows are deleted in a tenth of the time that TRUNCATE takes for ten tables; it is for what that leaves behind.
+  // Few rows are deleted in a tenth of the time of a TRUNCATE of ten tables. TRUNCATE removes the rest.
   const names = rows.map(({ name }) => name);
   if (emptied++ % 20 === 19 && names.length > 0) await database.exec(`TRUNCATE ${names.join(', ')}`);
   else await database.exec(names.map((name) => `DELETE FROM ${name}`).join(';'));
@@ -70,8 +70,8 @@ export async function postgresPool(): Promise<PostgresPool> {
 }
 
 /**
- * A pool whose statements a test sees, or changes, on their way to another pool. It says how many connections that one has: a
- * store that knows of a single one builds no skip index in the background, while the calls of a test wait for it.
+ * A pool that lets a test see or change the statements on their way to another pool. It reports the size of that pool: a
+ * store with a single connection builds no skip index in the background, for which the calls of a test would wait.
  */
 export function through(
   pool: PostgresPool,
@@ -89,7 +89,7 @@ export function through(
   };
 }
 
-/** A pool that notes the statements. */
+/** A pool that records the statements. */
 export function noting(pool: PostgresPool, statements: string[]): PostgresPool {
   return through(pool, (statement, client) => {
     statements.push(statement.text);

@@ -42,7 +42,7 @@ async function filled(count = 30): Promise<PGlite> {
   return database;
 }
 
-/** As a process with another definition of a parameter leaves the database: its rows are others, here none. */
+/** The database as a process with another definition of a parameter leaves it: with other rows, here without rows. */
 async function remakeWithout(database: PGlite, type: string, code: string, keys = [code]): Promise<void> {
   const { rows } = await database.query<{ value: string }>(
     "SELECT value FROM fhirgraph_meta WHERE name = 'index_parameters'",
@@ -198,7 +198,7 @@ describe('two stores with different definitions of a parameter', () => {
     await expect(putAll(first, patient(9))).rejects.toMatchObject(refused);
     const third = new PostgresStore(pglitePool(database), MANUAL);
     await third.read([keyOf('Patient', 'p1')]);
-    // This one has heard nothing yet.
+    // This store has not noticed the change yet.
     const noMatch = { kind: 'assert-no-match', query: queryOf('Patient', { kind: 'id', ids: ['nobody'] }) } as const;
     await expect(second.commit([noMatch, put(patient(9))])).rejects.toMatchObject(refused);
     await expect(second.search(queryOf('Patient', MALE))).rejects.toMatchObject(refused);
@@ -207,7 +207,7 @@ describe('two stores with different definitions of a parameter', () => {
     await expect(third.search(queryOf('Patient', MALE))).rejects.toMatchObject(PENDING);
     await third.reindex({ pendingOnly: true });
     expect(await idsOf(third, queryOf('Patient', MALE))).toHaveLength(2);
-    // The same definitions as before: it may write again.
+    // It has the same definitions as before, so it can write again.
     await first.commit([put(patient(9)), noMatch]);
     expect(await idsOf(first, queryOf('Patient', MALE))).toHaveLength(3);
     await Promise.all([first.close(), second.close(), third.close()]);

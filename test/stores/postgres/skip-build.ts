@@ -4,7 +4,7 @@ import type { PostgresPool } from '../../../src/stores/postgres/database/driver.
 import { SkipIndexes } from '../../../src/stores/postgres/skip/skip-indexes.js';
 import { PROJECT } from '../../../src/testing/conformance-case.js';
 
-/** Brings the skip indexes of some types up to date. */
+/** Updates the skip indexes of some types. */
 export async function buildSkips(pool: PostgresPool, types: Iterable<string>): Promise<void> {
   const connections = new Connections(pool, { connectionWait: 600_000, cancelWait: 2_000 });
   const skips = new SkipIndexes(connections, R4);

@@ -5,7 +5,7 @@ import { below, oneOf } from '../../../src/testing/random.js';
 import { skewedResources } from '../../../src/testing/skewed-resources.js';
 import { write } from '../skip-cases.js';
 
-/** What a project has, and random changes of it. */
+/** The contents of a project, and random changes of them. */
 export class World {
   readonly current = new Map<string, AnyResource>();
   readonly #store: PostgresStore;
@@ -24,7 +24,7 @@ export class World {
     for (const one of await write(this.#store, resources)) this.current.set(`${one.resourceType}/${one.id}`, one);
   }
 
-  /** Deletes some, replaces some and adds some, a few of them far from the values of all others. */
+  /** Deletes some resources, replaces some and adds some, a few of them far from the values of all others. */
   async change(count: number): Promise<void> {
     const gone = new Set(
       Array.from({ length: Math.ceil(count / 4) }, () => oneOf([...this.current.keys()], this.#random)),

@@ -23,7 +23,7 @@ function ofSmallLoads(quiet: number): void {
   onTestFinished(() => void Object.assign(STATISTICS, before));
 }
 
-/** A store to load, and what the planner knows of its tables: the number of rows, -1 before it knows. */
+/** A store to load, and the planner's estimate of its tables: the number of rows, -1 before it has any. */
 async function loading(): Promise<{
   readonly store: PostgresStore;
   write(count: number): Promise<unknown>;
@@ -129,7 +129,7 @@ test('without statistics, a commit looks its resources up by their keys', async 
     Array.from({ length: 100 }, (_, index) => resourceOf('Patient', `p${index}`, { active }));
   for (const active of [true, false]) await putAll(store, ...patients(active));
   const conditions = plans.filter((text) => text.includes('Index Cond') && text.includes('project = '));
-  // A range of a project is read for nothing.
+  // A range of the project that is read without a result.
   expect(conditions.filter((text) => !/\b(?:key|resource|text|name|type) = /.test(text))).toEqual([]);
   expect(conditions.some((text) => text.includes('key = '))).toBe(true);
   await store.close();

@@ -15,7 +15,7 @@ import { buildSkips } from './skip-build.js';
 
 const [TUNED, COUNTS, SKIPS] = [{ ...TUNING }, { ...COUNTING_SETS }, { ...SKIP_TUNING }];
 
-/** In the tests of this file, few resources are many granules. What a test tunes beyond that ends with it. */
+/** In the tests of this file, few resources are many granules. Further tunings of a test end with it. */
 export function useSmallGranules(): void {
   const small = { granule: 8, minGranules: 3, minHolders: 2 };
   beforeAll(() => void Object.assign(SKIP_TUNING, small));
@@ -27,9 +27,9 @@ export function useSmallGranules(): void {
 }
 
 /**
- * Asserts that SQLite answers by its skip indexes what a memory store answers, under random tunings, also after writes.
+ * Asserts that SQLite with skip indexes gives the answers of a memory store, under random tunings, also after writes.
  *
- * @param resourcesOf some resources, of which the first ones have the same ids each time unless these have a prefix
+ * @param resourcesOf some resources; the first ones have the same ids each time unless these have a prefix
  */
 export async function assertAnswersOfMemory(
   resourcesOf: (count: number, random: () => number, prefix?: string) => readonly AnyResource[],
@@ -59,7 +59,7 @@ export async function assertAnswersOfMemory(
       await write(one, later);
       await one.commit([{ kind: 'delete', key: keyOf(resourceType, id!) }]);
     }
-    // Every second time the index says nothing of the writes.
+    // Every second time, the index does not include the writes.
     if (step % 2 === 0) buildSkips(database);
     expect((await store.verify()).problems).toEqual([]);
   }

@@ -1,4 +1,4 @@
-// A process in which many callers read and write the resources of a file that other processes use as well:
+// A process in which many callers read and write the resources of a file that other processes also use:
 // `node --import tsx callers.ts FILE NAME CALLS SEED`. It ends with its CallerHistory as a line of JSON.
 
 import { SqliteStore } from '../../../src/stores/sqlite/store.js';

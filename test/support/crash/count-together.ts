@@ -10,7 +10,7 @@ import type { CounterReport } from './counter.js';
 const COUNTER = fileURLToPath(new URL('counter.ts', import.meta.url));
 
 /**
- * Lets processes add to three counters of one file by `expect`: every acknowledged addition has a version of its own, none
+ * Lets processes add to three counters of one file by `expect`. Every acknowledged addition has its own version, none
  * is lost, none is done twice.
  *
  * @returns how often an addition came too late or found the file locked
@@ -27,7 +27,7 @@ export async function countTogether(
       const { stdout } = await promisify(execFile)(process.execPath, ['--import', LOADER, COUNTER, ...values], options);
       return JSON.parse(stdout) as CounterReport;
     }),
-    // Where one has failed, the others would wait for it.
+    // If a process has failed, the others would wait for it.
   ).finally(() => controller.abort());
   const store = new SqliteStore(file);
   const authors = new Map(reports.flatMap(({ done }, index) => done.map((name) => [name.join(' '), `n${index}`])));

@@ -1,5 +1,5 @@
-// A process that adds one to counters which others add to as well: `node --import tsx counter.ts FILE NAME TIMES
-// SEED PROCESSES`. It begins when all of them are there.
+// A process that increments counters which others also increment: `node --import tsx counter.ts FILE NAME TIMES
+// SEED PROCESSES`. It begins when all of the processes have started.
 // It ends with a line of JSON on its standard output; see CounterReport.
 
 import { SqliteStore } from '../../../src/stores/sqlite/store.js';
@@ -7,11 +7,11 @@ import { keyOf, put, queryOf, resourceOf } from '../../../src/testing/conformanc
 import { below, createRandom } from '../../../src/testing/random.js';
 import { FhirError } from '../../../src/fhir/error.js';
 
-/** What came of one process. */
+/** The result of one process. */
 export interface CounterReport {
   /** Every addition that was acknowledged: the counter, and the version it got. */
   readonly done: readonly (readonly [counter: string, version: string])[];
-  /** Additions that came too late, and were tried again. */
+  /** Additions that came too late, and were retried. */
   readonly overtaken: number;
   /** Commits that could not get the lock within the busy timeout. */
   readonly locked: number;
@@ -23,7 +23,7 @@ const store = await openStore();
 const done: [string, string][] = [];
 let [overtaken, locked] = [0, 0];
 
-// Read before the others are there, so that of their first additions, all to this one, all but one come too late.
+// Read before the others have started, so that of their first additions, all to this counter, all but one come too late.
 let [stale] = await store.read([keyOf('Basic', 'c0')]);
 for (let written = false; !written;) {
   written = await store.commit([put(resourceOf('Device', name))]).then(
@@ -39,7 +39,7 @@ while (done.length < Number(times)) {
   stale = undefined;
   const version = before?.status === 'found' ? before.versionId : null;
   const value = before?.status === 'found' ? (before.resource as { value?: number }).value! : 0;
-  // Time for others to come in between.
+  // Lets other processes write in between.
   if (random() < 0.3) await pause();
   try {
     const resource = resourceOf('Basic', id, { value: value + 1, author: { display: name } });
@@ -55,7 +55,7 @@ while (done.length < Number(times)) {
 await store.close();
 console.log(JSON.stringify({ done, overtaken, locked } satisfies CounterReport));
 
-/** Opens the file as soon as no other process holds its lock longer than the busy timeout, as one does that makes its tables. */
+/** Opens the file once no other process holds its lock longer than the busy timeout, as while it creates its tables. */
 async function openStore(): Promise<SqliteStore> {
   for (;;) {
     try {

@@ -8,9 +8,9 @@ import { LOADER } from '../load-typescript.js';
 const TIDES = fileURLToPath(new URL('tides.ts', import.meta.url));
 
 /**
- * Reads a file while another process writes it: every call must see whole commits, however many statements it takes.
+ * Reads a file while another process writes it. Every call must see whole commits, with any number of statements.
  *
- * @returns how many different states were seen
+ * @returns the number of different states that were seen
  */
 export async function readBesideWriter(file: string, rounds: number): Promise<number> {
   const store = new SqliteStore(file, { cacheBytes: 0 });
@@ -22,7 +22,7 @@ export async function readBesideWriter(file: string, rounds: number): Promise<nu
   const ended = new Promise((resolve) => child.once('close', resolve));
   const states = new Set<string>();
   try {
-    // However long the writer takes to begin.
+    // Waits until the writer has begun.
     for (let round = 0; round < rounds || states.size < 20; round++) {
       const pair = await store.read([keyOf('Patient', 'low'), keyOf('Patient', 'high')]);
       const languages = pair.map((one) => one.status === 'found' && one.resource['language' as never]);

@@ -2,18 +2,18 @@ import type { AnyResource } from '../../../src/fhir/resource.js';
 import { resourceOf } from '../../../src/testing/conformance-case.js';
 import { below, oneOf } from '../../../src/testing/random.js';
 
-/** A write of the crash tests: what the resource says is made from its name and mark alone. A mark of null: a deletion. */
+/** A write of the crash tests. Its name and mark determine the content of the resource. A mark of null is a deletion. */
 export interface MarkedWrite {
   readonly type: 'Observation' | 'Patient';
   readonly id: string;
   readonly mark: string | null;
 }
 
-/** What a writer says on its standard output, a line of JSON each. */
+/** A message of a writer on its standard output, a line of JSON each. */
 export type WriterLine =
-  /** Just before the file is opened. */
+  /** Sent just before the file is opened. */
   | { readonly kind: 'opening' }
-  /** Just before a commit. */
+  /** Sent just before a commit. */
   | { readonly kind: 'try'; readonly writes: readonly MarkedWrite[] }
   /** The commit has resolved, with a version per write. */
   | { readonly kind: 'done'; readonly versions: readonly string[] }
@@ -41,9 +41,9 @@ export function markedResource({ type, id, mark }: MarkedWrite): AnyResource {
 
 /**
  * The writes of one transaction: creations, updates and deletions of several resources, always with `Patient/ledger`, which
- * holds the number of the transaction. One in thirty is large.
+ * has the number of the transaction. One in thirty is large.
  *
- * @param living ids of the Observations that are there; changed as if the transaction had been committed
+ * @param living ids of the existing Observations; changed as if the transaction had been committed
  * @param name unique to the transaction
  */
 export function nextTransaction(living: string[], name: string, random: () => number): readonly MarkedWrite[] {

@@ -10,7 +10,7 @@ import { LOADER } from '../load-typescript.js';
 import type { Tally } from '../long-report.js';
 import { MARKED_TYPES, type MarkedWrite, markedResource, type WriterLine } from './transactions.js';
 
-/** How one file is tried. */
+/** Options of the trials of one file. */
 export interface CrashOptions {
   readonly file: string;
   readonly kills: number;
@@ -19,10 +19,10 @@ export interface CrashOptions {
 }
 
 /**
- * Lets writers write to one file and kills each at a random moment; after each kill the file must hold every commit that
- * was acknowledged, whole, and at most the one that was under way beyond.
+ * Lets writers write to one file and kills each at a random moment. After each kill the file must have every acknowledged
+ * commit, complete, and at most the commit in progress in addition.
  *
- * @returns how many commits were acknowledged, and how many beyond them were found
+ * @returns the number of acknowledged commits, and the number of additional commits that were found
  */
 export async function runCrashTrials({ file, kills, seed, tally }: CrashOptions): Promise<{
   readonly acknowledged: number;
@@ -33,7 +33,7 @@ export async function runCrashTrials({ file, kills, seed, tally }: CrashOptions)
   let [acknowledged, beyond] = [0, 0];
   for (let kill = 1; kill <= kills; kill++) {
     await tally.trial(async () => {
-      // One in six dies while it opens the file: what the last one left is recovered twice.
+      // One in six is killed while it opens the file, so the state of the last writer is recovered twice.
       const moment: KillMoment =
         random() < 1 / 6
           ? { kind: 'opening', count: 1, milliseconds: random() * 150 }
@@ -57,9 +57,9 @@ export async function runCrashTrials({ file, kills, seed, tally }: CrashOptions)
 }
 
 /**
- * The same with writers that run out of room: each starts where the one before was refused, with a little more of it.
+ * The same with writers that run out of space: each starts where the previous writer was refused, with a little more space.
  *
- * @returns how many commits were acknowledged, and how many refused
+ * @returns the number of acknowledged commits, and of refused commits
  */
 export async function runFullDiskTrials(
   file: string,
@@ -92,14 +92,14 @@ export async function runFullDiskTrials(
   return { acknowledged, refused };
 }
 
-/** So long after so many lines of a kind. */
+/** This long after so many lines of a kind. */
 interface KillMoment {
   readonly kind: WriterLine['kind'];
   readonly count: number;
   readonly milliseconds: number;
 }
 
-/** @returns what the writer said before it died */
+/** @returns the messages of the writer before it died */
 export async function runAndKill(
   file: string,
   name: string,
@@ -118,9 +118,9 @@ export async function runAndKill(
 }
 
 /**
- * Lets a writer write until the file or its log has grown to a size that the system does not allow.
+ * Lets a writer write until the file or its log has reached a size that the system does not allow.
  *
- * @param kilobytes the largest file that it may make
+ * @param kilobytes the largest file that it can create
  */
 async function runUntilFull(
   file: string,
@@ -144,7 +144,7 @@ async function listen(
   const ended = new Promise<NodeJS.Signals | null>((resolve) => child.once('close', (_, signal) => resolve(signal)));
   const lines: WriterLine[] = [];
   for await (const text of createInterface({ input: child.stdout })) {
-    // The last line may have been cut.
+    // The last line can be cut off.
     const line = parsed(text);
     if (line === undefined) continue;
     lines.push(line);
@@ -163,14 +163,14 @@ function parsed(text: string): WriterLine | undefined {
 
 const WRITER = ['--import', LOADER, fileURLToPath(new URL('writer.ts', import.meta.url))];
 
-/** What the file must hold. */
+/** The required contents of the file. */
 class Model {
   /** Newest version and mark by `Type/id`. */
   readonly current = new Map<string, { readonly write: MarkedWrite; readonly version: number }>();
   /** Every version ever acknowledged. */
   readonly versions: { readonly write: MarkedWrite; readonly version: number }[] = [];
 
-  /** Takes in what a writer said. @returns the commit that it did not live to acknowledge */
+  /** Includes a message of a writer. @returns the commit that it did not live to acknowledge */
   apply(lines: readonly WriterLine[]): {
     readonly pending: readonly MarkedWrite[] | undefined;
     readonly commits: number;
@@ -189,7 +189,7 @@ class Model {
     return { pending, commits };
   }
 
-  /** Takes in the commit under way if the file shows its ledger. @returns whether it does */
+  /** Includes the commit in progress if its ledger is in the file. @returns whether it is */
   async adopt(store: SqliteStore, pending: readonly MarkedWrite[] | undefined): Promise<boolean> {
     if (pending === undefined) return false;
     const [ledger] = await store.read([keyOf('Patient', 'ledger')]);

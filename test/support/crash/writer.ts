@@ -1,5 +1,5 @@
-// A process that writes to a SQLite store until it is killed or was refused three times: `node --import tsx writer.ts FILE NAME SEED`.
-// It tells on its standard output what it is about to commit and what was committed; see WriterLine.
+// Writes to a SQLite store until it is killed or was refused three times: `node --import tsx writer.ts FILE NAME SEED`.
+// It reports on its standard output each commit before and after; see WriterLine.
 
 import Database from 'better-sqlite3';
 import { writeSync } from 'node:fs';
@@ -15,8 +15,8 @@ const random = createRandom(Number(seed));
 say({ kind: 'opening' });
 const database = new Database(file);
 const store = new SqliteStore(database);
-// Half of the writers move the log into the file every few commits and spill pages that are not committed yet, as they
-// otherwise would with much more data only.
+// Half of the writers move the log into the file every few commits and spill pages that are not committed yet, which
+// otherwise happens only with much more data.
 if (random() < 0.5) {
   database.pragma('wal_autocheckpoint = 40');
   database.pragma('cache_size = 20');
@@ -44,7 +44,7 @@ function toWrite(write: MarkedWrite): Parameters<SqliteStore['commit']>[0][numbe
   return put(markedResource(write));
 }
 
-/** Not through a stream: what was said must have left the process before anything else happens. */
+/** Not through a stream: a message must have left the process before anything else happens. */
 function say(line: WriterLine): void {
   writeSync(1, `${JSON.stringify(line)}\n`);
 }
