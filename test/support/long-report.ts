@@ -1,7 +1,7 @@
 import { appendFileSync } from 'node:fs';
 import { afterAll } from 'vitest';
 
-/** What a long test did: a row of the table that `npm run test:long` ends with. */
+/** The result of a long test: a row of the table that `npm run test:long` prints at its end. */
 export interface TrialRow {
   readonly name: string;
   readonly trials: number;
@@ -11,18 +11,18 @@ export interface TrialRow {
 
 /** Counts the trials of one row. */
 export interface Tally {
-  /** Runs one trial; an error in it is a violation and goes on to the test. */
+  /** Runs one trial. An error in it is a violation and is thrown on to the test. */
   trial<Result>(run: () => Result | Promise<Result>): Promise<Result>;
-  /** Counts many trials at once, such as those of a property that held. */
+  /** Counts many trials at once, such as those of a successful property. */
   addTrials(count: number): void;
-  /** Counts faults brought in: a kill, a full disk, a hostile input. */
+  /** Counts injected faults: a kill, a full disk, a hostile input. */
   addFaults(count?: number): void;
-  /** Counts what broke a promise, where the test goes on to count more of them; it must fail in the end by itself. */
+  /** Counts violations if the test continues to count more of them; the test must then fail by itself. */
   addViolations(count?: number): void;
 }
 
 /**
- * A row of the table, written when the tests of the file are over. Outside of `npm run test:long` it only counts.
+ * A row of the table, written after the tests of the file. Outside of `npm run test:long` it only counts.
  *
  * @example
  * const tally = tallyOf('Killed writer, SQLite');

@@ -1,7 +1,7 @@
 import { relative } from 'node:path';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** Begins with these. Vitest knows how long files take from the last run, but not in a fresh clone. */
+/** These files run first. Vitest knows the durations of files from the last run, but not in a fresh clone. */
 const LONGEST = [
   'test/stores/postgres/postgres.test.ts',
   'test/frame/compiled.test.ts',
@@ -14,7 +14,7 @@ const LONGEST = [
   'test/access/non-interference.test.ts',
 ];
 
-/** The longest files first, so that no worker ends with one while the other has nothing left. */
+/** The longest files first, so that no worker runs one at the end while the other is idle. */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);

@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import PostalMime, { type Email } from 'postal-mime';
 import { SMTPServer } from 'smtp-server';
 
-/** A mail server on loopback, with what it took. */
+/** A mail server on loopback, and the messages that it accepted. */
 export interface MailBox {
   readonly url: string;
   readonly arrived: { readonly recipients: readonly string[]; readonly raw: string; readonly email: Email }[];

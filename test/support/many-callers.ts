@@ -6,7 +6,7 @@ import type { ResourceStore } from '../../src/store/store.js';
 import { below, createRandom, oneOf } from '../../src/testing/random.js';
 import type { Operation } from './linearizability.js';
 
-/** What callers did, and how much of it was refused because others came first. */
+/** The calls of the callers, and the number of calls that were refused because others came first. */
 export interface CallerHistory {
   readonly operations: readonly Operation[];
   readonly overtaken: number;
@@ -14,17 +14,17 @@ export interface CallerHistory {
 
 interface Callers {
   readonly callers: number;
-  /** Calls of each. */
+  /** Number of calls per caller. */
   readonly calls: number;
   readonly resources: number;
   readonly seed: number;
-  /** Makes names and values of one process differ from those of another. */
+  /** Distinguishes the names and values of one process from those of another. */
   readonly name?: string;
 }
 
 /**
  * Lets many callers read, create, update, patch and delete a few resources, alone and in transactions of two, with and
- * without `ifMatch`, all at once; a few awaits of random length lie between.
+ * without `ifMatch`, concurrently, with a few awaits of random length in between.
  */
 export async function runManyCallers(
   store: ResourceStore,
@@ -88,7 +88,7 @@ export async function runManyCallers(
   return { operations, overtaken };
 }
 
-/** What a call may be refused for when others came first. */
+/** Error codes of a call that lost against another. */
 const EXPECTED: ReadonlySet<string> = new Set(['precondition-failed', 'conflict', 'gone', 'not-found', 'unavailable']);
 
 const WAITS: readonly (() => Promise<unknown>)[] = [

@@ -1,4 +1,4 @@
-/** A fenced block of a document: its language, what stands behind it, and its text. */
+/** A fenced block of a document: its language, the rest of its first line, and its text. */
 export interface Block {
   readonly language: string;
   readonly info: string;
@@ -13,7 +13,7 @@ export function blocksOf(markdown: string): Block[] {
   }));
 }
 
-/** The anchors of a document's headings, as GitHub makes them. */
+/** The anchors of a document's headings, in the form of GitHub. */
 export function anchorsOf(markdown: string): string[] {
   const seen = new Map<string, number>();
   return [...markdown.replaceAll(/^```[^]*?^```$/gm, '').matchAll(/^#+ (.*)$/gm)].map(([, heading]) => {

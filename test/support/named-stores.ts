@@ -1,6 +1,6 @@
 import { someOf } from './chance.js';
 
-/** Of the stores that a test runs over those that FHIRGRAPH_STORES names (`memory,SQLite`), or all; in `npm test` the first. */
+/** The stores of a test that FHIRGRAPH_STORES names (`memory,SQLite`), or all; in `npm test` the first. */
 export function namedStores<Store extends readonly [name: string, ...rest: readonly unknown[]]>(
   stores: readonly Store[],
 ): readonly Store[] {

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { PGlite } from '@electric-sql/pglite';
 
-/** Beside what other tools keep between runs. `npm ci` removes it. */
+/** Next to the caches of other tools. `npm ci` removes it. */
 const FOLDER = fileURLToPath(new URL('../../node_modules/.cache/fhirgraph', import.meta.url));
 
 /**
- * An empty PostgreSQL within this process. To create its files takes two seconds, so the first worker keeps them for the
+ * An empty PostgreSQL within this process. Creating its files takes two seconds, so the first worker keeps them for the
  * others and for the next run.
  */
 export async function openPglite(): Promise<PGlite> {
@@ -18,7 +18,7 @@ export async function openPglite(): Promise<PGlite> {
   const database = await PGlite.create();
   const dump = await database.dumpDataDir('none');
   mkdirSync(FOLDER, { recursive: true });
-  // Another worker may be at the same point: a file is there as a whole or not at all.
+  // Another worker can be at the same point, so a file appears as a whole or not at all.
   const written = `${file}.${process.pid}`;
   writeFileSync(written, new Uint8Array(await dump.arrayBuffer()));
   renameSync(written, file);

@@ -14,7 +14,7 @@ import { storeWith } from './store-with.js';
 
 const SCRIPT = fileURLToPath(new URL('end-access.ts', import.meta.url));
 
-/** What another process can do, and the code with which a caller of this one ends. */
+/** The changes by another process, and the error code of a caller in this process. */
 export const ENDS = [
   ['deactivate', 'membership-inactive'],
   ['remove', 'membership-missing'],
@@ -42,7 +42,7 @@ export async function memberOf(store: ResourceStore, name: string): Promise<stri
 
 /** Another process with the same database. */
 export interface OtherProcess {
-  /** Settles when the change is committed. */
+  /** Resolves when the change is committed. */
   change(change: string, membership: string): Promise<void>;
   end(): Promise<void>;
 }
@@ -67,8 +67,8 @@ export function startOther(place: string): OtherProcess {
 }
 
 /**
- * A caller of this process is in use while another process ends its access: it works on until the next check, and
- * then ends. The clock is the test's own.
+ * A caller of this process is in use while another process ends its access. It works until the next check, and
+ * then ends. The test controls the clock.
  */
 export async function assertEndsByOtherProcess(
   store: ResourceStore,
@@ -77,7 +77,7 @@ export async function assertEndsByOtherProcess(
   code: string,
 ): Promise<void> {
   let now = Date.parse('2030-01-01T00:00:00.000Z');
-  // The other process revokes by the system's clock.
+  // The other process uses the system's clock for the revocation.
   const issuedAt = new Date('2001-01-01T00:00:00.000Z');
   const membership = await memberOf(store, `${change}d`);
   const reads: string[] = [];
@@ -96,7 +96,7 @@ export async function assertEndsByOtherProcess(
       () => 'works',
       (error: unknown) => (error instanceof FhirError ? error.code : String(error)),
     );
-  // The first two looks read what decides; then nothing has changed.
+  // The first two calls read everything that decides; after that, nothing has changed.
   for (let time = 0; time < 2; time += 1) {
     pass(5_000);
     expect(await outcome()).toBe('works');
