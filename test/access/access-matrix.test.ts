@@ -95,7 +95,7 @@ const emergencyPolicy = {
   resource: [{ resourceType: 'Observation', readonly: true }],
 } as unknown as AccessPolicy;
 
-/** A store with one member, who has a policy for emergencies. */
+/** A store with one member that has a policy for emergencies. */
 async function guarded(): Promise<{ store: MemoryStore; membership: string }> {
   const store = new MemoryStore();
   const trusted = await system(store);
@@ -235,7 +235,7 @@ test.each([
   Object.assign(new Error('broken'), { code: 'forbidden', status: 403 }),
 ])('an error of the store ends the matrix: %s', async (error) => {
   const { store, membership } = await guarded();
-  // First where the member signs in, then where it does so again for emergencies.
+  // The fault is first in the sign-in of the member, then in its second sign-in for emergencies.
   for (const works of [0, 1]) {
     let reads = 0;
     const failing = storeWith(store, {

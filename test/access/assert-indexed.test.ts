@@ -7,7 +7,7 @@ import { FEMALE, rule } from './decisions.js';
 
 type Pending = readonly { readonly type: string; readonly parameter: string }[];
 
-/** Sign-in by a rule about Patient.gender, where parameters of a scope are being indexed again. */
+/** Sign-in with a rule about Patient.gender, while parameters of a scope are being reindexed. */
 function signInWhile(pending: Readonly<Record<string, Pending>> | undefined): {
   readonly done: Promise<void>;
   readonly rulesFor: ReturnType<typeof vi.fn>;

@@ -21,7 +21,7 @@ function faultOf(resource: AnyResource): FhirError {
   throw new Error('Expected a FhirError');
 }
 
-/** Each problem, as the outcome tells it. */
+/** Each problem, as in the outcome. */
 function problems(elements: object): (string | undefined)[] {
   return faultOf(policy(elements)).outcome.issue.map(({ details }) => details?.text);
 }
@@ -240,7 +240,7 @@ describe('a write constraint', () => {
       writeConstraint: [fhirPath('true'), fhirPath('%now.exists()')],
     });
     expect(unknown).toMatch(/^writeConstraint\[1\]\.expression: .*%now/);
-    // What is remembered of an expression is its problem, too.
+    // The problem of an expression is cached, too.
     expect(ruleProblems({ resourceType: 'Patient', writeConstraint: [fhirPath('%now.exists()')] })).toEqual([
       unknown!.replace('[1]', '[0]'),
     ]);

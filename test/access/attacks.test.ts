@@ -364,7 +364,7 @@ overStores('what leads to a resource', (open) => {
     const store = open();
     const trusted = await system(store);
     await trusted.update<Patient>({ resourceType: 'Patient', id: 'unseen', name: [{ family: 'Adams' }] });
-    // This rule cannot be decided by the Patient alone, so one that is there takes another look into the store.
+    // This rule cannot be decided by the Patient alone, so an existing Patient takes another store call.
     const rules = [{ resourceType: 'Patient', criteria: 'Patient?organization.name=North' }];
     const caller = await signedIn(store, { rules });
     const told = async (id: string): Promise<string> => {

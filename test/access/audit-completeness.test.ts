@@ -98,7 +98,7 @@ const OF_PATIENTS: { readonly [type: string]: readonly string[] } = {
   RelatedPerson: ['patient'],
 };
 
-/** The patients whose compartments hold these versions as they are stored. */
+/** The patients with compartments that contain these stored versions. */
 async function patientsOf(store: ResourceStore, shown: ReadonlySet<string>): Promise<string[]> {
   const keys = Array.from(shown, (name) => {
     const [type, id, version] = name.split('/') as [string, string, string];
@@ -200,7 +200,7 @@ function randomQuery(random: () => number): string {
   return `{ ${fields.join(' ')} }`;
 }
 
-/** Lists inside lists, references and contained resources, whose ids are not those of stored resources. */
+/** Lists inside lists, references and contained resources with ids that differ from those of stored resources. */
 function selection(type: SampleType, random: () => number, depth: number): string {
   const parts = [NAME, 'contained { ... on Patient { inside: id } }'];
   if (depth === 0) return parts.join(' ');

@@ -17,7 +17,7 @@ import { fill, plain } from './world.js';
 const OWN: RuleJson = { resourceType: 'Patient', criteria: 'Patient?gender=female' };
 const CHAINED: RuleJson = { resourceType: 'Observation', criteria: 'Observation?subject:Patient.gender=female' };
 
-/** Binaries by id, and what they give as their context. */
+/** Binaries by id, and their security contexts. */
 const CONTEXTS = {
   own: { reference: 'Patient/her' },
   other: { reference: 'Patient/him' },

@@ -17,7 +17,7 @@ function carryOut(store: ResourceStore, caller: Caller, requests: readonly Write
   return carryOutWrites(requests, { store: guardStore(store, caller), options: {}, baseUrl: undefined });
 }
 
-/** What became of each request: its status, and the id of what it is about. */
+/** The outcome of each request: its status, and the id of its resource. */
 function told(outcomes: readonly WriteOutcome[]): string[] {
   return outcomes.map((outcome) =>
     outcome.status === 'deleted' ? `deleted ${outcome.key.id}` : `${outcome.status} ${outcome.resource.id!}`,

@@ -52,7 +52,7 @@ async function collected(findings: AsyncIterable<PolicyFinding>): Promise<Policy
   return list;
 }
 
-/** Findings as lines: where, path, severity; the messages apart. */
+/** Findings as lines: location, path, severity; the messages separately. */
 function lines(findings: readonly PolicyFinding[]): string[] {
   return findings.flatMap(({ project, resource, problems, memberships }) =>
     problems.map(({ path, severity, message }) =>

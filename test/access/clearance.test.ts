@@ -80,7 +80,7 @@ const world = fc
 const isSame = (one: AnyResource, other: AnyResource): boolean =>
   one.resourceType === other.resourceType && one.id === other.id;
 
-/** Without what the store sets. */
+/** Without the elements that the store sets. */
 const bare = ({ meta, ...rest }: AnyResource): unknown => ({
   ...rest,
   security: (meta as { readonly security?: unknown } | undefined)?.security,
@@ -146,7 +146,7 @@ describe.each([
               ({ matches, total }) => [total, matches.map(({ resource }) => resource.id)],
             );
           expect(await byReference(guard)).toEqual(await byReference(expected));
-          // All keys in one call: a networked store takes as long for each call as for the rest.
+          // All keys in one call: over a network, each call takes as long as everything else.
           const keys = ALL_KEYS.filter(({ type, id }) => !isAbsent(type, id));
           const [reads, allowed] = [await guard.read(keys), await expected.read(keys)];
           const versionsOf = (key: (typeof keys)[number]): AnyResource[] =>
@@ -165,7 +165,7 @@ describe.each([
               expect(bare(is.resource)).toEqual(bare(shall.resource));
             }
             seen[is.status === 'found' ? 'shown' : 'hidden'] += 1;
-            // A version is seen if it and the current one are cleared.
+            // A version is visible if it and the current version are cleared.
             const versions = versionsOf(key);
             const cleared = isCleared(versions[0]!, clearances)
               ? versions.filter((one) => isCleared(one, clearances))

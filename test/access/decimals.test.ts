@@ -42,7 +42,7 @@ describe('the text of hidden decimals', () => {
     expect(stringifyJson(shown)).toBe('{"resourceType":"ChargeItem","id":"c","quantity":{"unit":"x"}}');
     expect(DECIMAL_TEXTS in shown).toBe(false);
     expect(DECIMAL_TEXTS in (shown as unknown as { quantity: object }).quantity).toBe(false);
-    // What is beside them keeps its own.
+    // The elements next to them keep their own texts.
     const other = withoutFields(resource, ['quantity.unit']);
     expect(stringifyJson(other)).toContain('"factorOverride":1.00,"quantity":{"value":2.50}');
   });

@@ -12,7 +12,7 @@ import { MEMBER_USERS } from '../../src/access/policy/member-users.js';
 import { ALL_INTERACTIONS, READ_INTERACTIONS, unrestrictedRule, type AccessRules } from '../../src/access/rule.js';
 import { ALL } from '../../src/search/criteria/criteria.js';
 
-/** What rules say of a type, without those for explanations that are empty. */
+/** The rules of a type, without empty parts for explanations. */
 function of(rules: AccessRules, type: string): unknown[] {
   return rules.rulesFor(type).map(({ origin, interactions, ...rest }) => {
     expect(origin.policy).toBeUndefined();
@@ -93,7 +93,7 @@ describe.each([
   ['an administrator of a project', false],
   ['a super administrator whom policies bind', true],
 ])('%s', (_, bound) => {
-  // Made inside each test, so that the test itself runs what makes them.
+  // Created inside each test, so that the test itself runs the code that creates them.
   const rulesOf = (type: string): unknown[] => of(administratorRules(R4, 'clinic', bound), type);
   const reads = { text: 'project administrator', interactions: READ_INTERACTIONS, criteria: ALL, hidden: [], readonly: [] }; // prettier-ignore
   const writes = (...more: string[]): readonly string[] => [...READ_INTERACTIONS, ...(bound ? [] : more)];

@@ -45,7 +45,7 @@ describe.each([
         const stores = [open(), open(), open()] as const;
         try {
           const [whole, empty, without] = stores;
-          // Twice the same project: what is erased had content in one of them, and none in the other.
+          // The same project twice: the erased resource has content in one of them, and none in the other.
           await fill(whole, 'alpha', content);
           await fill(empty, 'alpha', others);
           await fill(without, 'alpha', others);
@@ -83,7 +83,7 @@ describe.each([
   });
 });
 
-/** Without its profile nobody signs in. */
+/** Nobody signs in without its profile. */
 const NEEDED: ReadonlySet<string> = new Set(['Patient/p1', 'Practitioner/dr1', 'RelatedPerson/rp1']);
 
 async function write(store: ResourceStore, resources: readonly AnyResource[]): Promise<void> {
@@ -98,7 +98,7 @@ function marked(resource: AnyResource): AnyResource {
   return plain({ ...(resource as unknown as Json), text: { status: 'generated', div } });
 }
 
-/** What trusted code finds: the history of all types, and an export with history. */
+/** The results for trusted code: the history of all types, and an export with history. */
 async function everything(store: ResourceStore): Promise<readonly unknown[]> {
   const found: unknown[] = [];
   for (const type of SAMPLE_TYPES) found.push(await store.typeHistory!({ project: 'alpha', type, limit: 1_000 }));

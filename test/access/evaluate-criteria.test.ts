@@ -59,7 +59,7 @@ function holds(
   return answeredBy(counting.store, evaluateCriteria(criteria, subjectOnUse(resource, scope), scope));
 }
 
-/** A commit that writes these, over what is stored where `stored` says so. */
+/** A commit that writes these, over the stored resources if `stored` is given. */
 function writing(
   ...written: readonly (readonly [type: string, id: string, AnyResource | null, stored: boolean])[]
 ): WrittenResources {
@@ -186,7 +186,7 @@ test('asks the store for one match per question, with the options of the call', 
 });
 
 describe('a chain into a resource inside another', () => {
-  /** An Observation about a Patient that it contains, with the id of a stored one. */
+  /** An Observation about a Patient that it contains, with the id of a stored Patient. */
   const containing = (more: object = {}): AnyResource =>
     ({
       ...observation('o', '#girl'),

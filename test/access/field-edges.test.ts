@@ -186,7 +186,7 @@ describe('a compartment', () => {
 
   test('of another resource is the resource itself, and the resources that refer to it by any suitable parameter', () => {
     expect(kinds('Organization', 'Organization')).toEqual(expect.arrayContaining(['id', 'partof']));
-    // A Patient belongs to an Organization without being one.
+    // A Patient refers to an Organization, but is not one.
     expect(kinds('Patient', 'Organization')).toEqual(expect.arrayContaining(['organization', 'general-practitioner']));
     expect(kinds('Patient', 'Organization')).not.toContain('link');
     // Observation.focus may refer to anything.

@@ -16,7 +16,7 @@ const membership = (user: string, profile: string, more: object = {}): object =>
 const ANN = membership('User/ann', 'Practitioner/ann');
 const POLICY = { accessPolicy: ref('AccessPolicy/all') };
 
-/** By scope, type and id: what is stored where nothing is changed. */
+/** By scope, type and id: the stored resources of the unchanged case. */
 const CLINIC: Readonly<Record<string, object | null>> = {
   '|Project|clinic': {},
   '|User|ann': {},

@@ -10,7 +10,7 @@ import { MemoryStore } from '../../src/stores/memory/store.js';
 
 const KEYS = ['ann', 'bob'].map((id) => ({ project: SERVER_SCOPE, type: 'User', id }));
 
-/** For each User who is granted, the rules that grant it. */
+/** For each User with a grant, the rules that grant it. */
 async function granted(
   rules: readonly AccessRule[],
   memberUsers: Criteria | undefined,
@@ -23,7 +23,7 @@ async function granted(
       key,
       resource: { resourceType: 'User', id: key.id, active: key.id === 'ann' } as unknown as AnyResource,
     })),
-    // The server keeps a copy of every membership: here, of one in another project.
+    // The server scope has a copy of every membership: here, of a membership in another project.
     {
       kind: 'put',
       key: { project: SERVER_SCOPE, type: 'ProjectMembership', id: 'other' },

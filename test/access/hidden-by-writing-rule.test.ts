@@ -21,7 +21,7 @@ overStores('a field that one rule shows and the rule for writing hides', (open) 
     // Refused, or written without that field; never with it.
     await mine.update({ ...stored, ...change, active: false } as Patient).catch(() => undefined);
     expect(await trusted.read('Patient', 'p')).toMatchObject({ birthDate: '1970-01-01' });
-    // What was shown may come back as it is.
+    // A shown element can be sent back unchanged.
     await mine.update({ ...stored, active: false });
     expect(await trusted.read('Patient', 'p')).toMatchObject({ birthDate: '1970-01-01', active: false });
   });

@@ -222,7 +222,7 @@ overStores('hidden fields', (open) => {
     expect(await found([everything[0]!, { resourceType: 'Patient', criteria: 'Patient?gender=other' }], name)).toBe(0);
     expect(await found([{ resourceType: 'Observation', hiddenFields: ['contained'] }, everything[1]!], name)).toBe(0);
     expect(await found([everything[0]!], name)).toBe(0);
-    // Only the contained resource tells that the subject is a Patient.
+    // Only the contained resource shows that the subject is a Patient.
     expect(await found(everything, 'patient:missing=false')).toBe(1);
     const containedHidden = (field: string): AccessPolicy['resource'] => [
       { resourceType: 'Observation', hiddenFields: [field] },

@@ -24,7 +24,7 @@ const KEYS = [
   { type: 'Observation', id: 'o2' },
 ] as const;
 
-/** What the criteria read is never hidden: what a policy decides by, it may reveal. */
+/** Elements that the criteria read are never hidden: a policy can reveal the elements that it decides by. */
 const CRITERIA = { Patient: 'Patient?language=en', Observation: 'Observation?_id=o1' } as const;
 const INTERACTIONS = [
   undefined,
@@ -60,7 +60,7 @@ const stored = fc.tuple(
   ),
 );
 
-/** One attempt to write: to store something drawn, or what is shown with an element of it; or a patch of a path. */
+/** One attempt to write: a drawn resource, or the shown resource with one of its elements; or a patch of a path. */
 interface Attempt {
   readonly kind: 'replace' | 'change' | 'create' | 'claim' | 'mutate' | 'bundle' | 'delete';
   readonly drawn: AnyResource;
@@ -162,7 +162,7 @@ async function world(setup: MemberSetup, content: readonly AnyResource[], strict
           return told(repository.delete(key.type as 'Patient', key.id));
       }
     },
-    /** Patches that ask for what may be hidden. */
+    /** Patches of paths that can be hidden. */
     probe: async (path: number): Promise<readonly string[]> => {
       const answers: string[] = [];
       for (const { type, id } of KEYS) {
@@ -184,14 +184,14 @@ async function world(setup: MemberSetup, content: readonly AnyResource[], strict
       const { entry = [] } = await repository.search('Patient', '');
       const found = entry.map((one) => withoutRandomIds(JSON.stringify(one)));
       const isCreated = (one: string): boolean => one.includes('UUID');
-      // Random ids put what was created in a random order.
+      // Random ids put created resources in a random order.
       const created = found.filter(isCreated).sort();
       return [JSON.stringify(await readAll()), created, found.filter((one) => !isCreated(one))];
     },
   };
 }
 
-/** What is created gets a random id. */
+/** Created resources get a random id. */
 function withoutRandomIds(json: string): string {
   return json.replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, 'UUID');
 }

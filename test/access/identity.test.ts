@@ -88,7 +88,7 @@ overStores('an external id', (open) => {
     await trusted.update({ ...project, active: false });
     expect(await signIn(store, { externalId: EXTERNAL })).toMatchObject({ membership: 'other-ann' });
     await trusted.update({ ...membership, active: false });
-    // The first one's own error.
+    // The error of the first sign-in.
     expect(await codeOf(signIn(store, { externalId: EXTERNAL }))).toMatch(/^(membership-inactive|project-missing)$/);
   });
 
@@ -173,7 +173,7 @@ overStores('the memberships of a person', (open) => {
       },
     });
     for (let time = 0; time < 3; time += 1) await listMemberships({ user: 'ann' }, { store: counted });
-    // The first time, it also looks for entries that name nobody.
+    // The first time, it also searches for entries that name nobody.
     expect(searched).toEqual(Array.from({ length: 4 }, () => '/ProjectMembership'));
   });
 });

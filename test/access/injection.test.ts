@@ -67,7 +67,7 @@ function contentOf(project: string): Parameters<typeof fill>[2] {
   ].map((one) => plain(one as Json));
 }
 
-/** A value as the search syntax wants it: what means something there stands for itself. */
+/** A value in search syntax, with its special characters escaped. */
 function escaped(text: string): string {
   return encodeURIComponent(text.replace(/[\\,|$]/g, '\\$&'));
 }

@@ -78,7 +78,7 @@ test('resources inside are found at every depth, and only at positions of resour
   expect(resourcesInside(outer, 'entry')).toEqual([inner]);
   expect(resourcesInside(outer, 'parameter')).toEqual([inner]);
   expect(resourcesInside(outer, 'output')).toEqual([]);
-  // Beside a type, `resource` is an element of that resource, and not a place where resources stand.
+  // Next to a type, `resource` is an element of that resource, and not a position of resources.
   expect(resourcesInside({ contained: [{ ...inner, resource: { resourceType: 'User' } }] }, 'contained')).toHaveLength(
     1,
   );

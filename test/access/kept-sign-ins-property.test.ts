@@ -13,7 +13,7 @@ import { cases, SEED } from '../support/chance.js';
 import { namedStores } from '../support/named-stores.js';
 import { storeWith } from '../support/store-with.js';
 
-// Sign-ins over a store that keeps them end like those over a view of it that keeps none, whatever happened before.
+// Sign-ins over a store that caches them have the results of a view of it without a cache, whatever happened before.
 
 const PROJECT = 'clinic';
 const START = Date.parse('2030-01-01T00:00:00Z');
@@ -111,7 +111,7 @@ class World {
   }
 }
 
-/** What a sign-in came to: its error, or what the caller may do. */
+/** The result of a sign-in: its error, or the rights of the caller. */
 async function outcome(
   store: ResourceStore,
   identity: SignInIdentity,

@@ -17,7 +17,7 @@ import { caller as memberOf } from './decisions.js';
 const { turnMs } = PACE;
 afterEach(() => void (PACE.turnMs = turnMs));
 
-/** Rules by code, of which the last grants what {@link observation} makes. */
+/** Rules by code. The last one grants the resources of {@link observation}. */
 function rulesByCode(count: number, ...hidden: string[]): readonly AccessRule[] {
   return Array.from({ length: count }, (_, index) => ({
     ...unrestrictedRule(`rule ${index}`, hidden),

@@ -15,7 +15,7 @@ const shown = { resourceType: 'ClientApplication', id: 'inner', name: 'Feed' };
 const user = { resourceType: 'User', id: 'who', passwordHash: 'hash-3', mfaSecret: 'hash-4', firstName: 'Ann' };
 const shownUser = { resourceType: 'User', id: 'who', firstName: 'Ann' };
 
-/** What stands where resources stand inside others, and what a reader sees of it. */
+/** Values at positions of resources inside others, and the form that a reader sees. */
 const INSIDE: readonly (readonly [where: string, type: string, stored: object, seen: object])[] = [
   ['contained', 'Patient', { contained: [client(), user] }, { contained: [shown, shownUser] }],
   [

@@ -14,10 +14,10 @@ import { enrol, type RuleJson } from './policies.js';
 import { someOf } from '../support/chance.js';
 import { fill, plain } from './world.js';
 
-/** What is there and not for this caller, what was there, and what never was. Of the same length, for what lengths tell. */
+/** Ids of a hidden resource, of a deleted one, and of one that never existed. Their lengths are equal. */
 const [UNSEEN, ERASED, ABSENT] = ['unseen', 'erased', 'absent'] as const;
 
-/** Rules that see other Patients: by what a Patient says itself, by who points to it, by where it points. */
+/** Rules that grant other Patients: by their own elements, by references to them, by their references. */
 const RULES: { readonly [kind: string]: RuleJson } = {
   'an element': { resourceType: 'Patient', criteria: 'Patient?gender=female' },
   'an id': { resourceType: 'Patient', criteria: 'Patient?_id=p1' },
@@ -114,7 +114,7 @@ describe.each(someOf(STORES, 1))('on a %s store', (_, open) => {
         });
         return JSON.parse(withoutChance(JSON.stringify({ answer, calls: [...calls] }), id)) as unknown;
       };
-      // The first write reads what the next ones know of the project.
+      // The first write caches the settings of the project, which the next writes read.
       await told('earlier');
       const absent = await told(ABSENT);
       expect(await told(UNSEEN)).toEqual(absent);
@@ -162,7 +162,7 @@ const CHOSEN_IDS: { readonly [way: string]: (id: string) => object } = {
   }),
 };
 
-/** Which id was asked for, and those that are made anew, say nothing. */
+/** The requested id and generated ids are removed. */
 function withoutChance(text: string, id: string): string {
   return text
     .replaceAll(id, 'ID')
@@ -176,7 +176,7 @@ function bundle(method: string, url: string, id?: string): Bundle {
   return { resourceType: 'Bundle', type: 'transaction', entry: [{ resource, request: { method, url } }] } as Bundle;
 }
 
-/** The store, with every call to it written down: what was asked, and of how much there is an answer. */
+/** The store, with a record of every call: its arguments, and the number of results. */
 function writtenDown(store: ResourceStore, calls: string[]): ResourceStore {
   return new Proxy(store, {
     get(target, name) {

@@ -41,7 +41,7 @@ async function clinic(): Promise<{ store: MemoryStore; doctor: MemberCaller }> {
   return { store, doctor: await signedIn(store) };
 }
 
-/** What a caller finds, by type. */
+/** The resources that a caller finds, by type. */
 async function finds(store: MemoryStore, caller: MemberCaller): Promise<string> {
   const repository = repositoryOf(store, caller);
   const found: string[] = [];
@@ -148,7 +148,7 @@ describe('a narrowed caller', () => {
     const { id: _, ...fresh } = observation('x', 'ann', 'vital-signs');
     expect(await app.create(fresh)).toMatchObject({ subject: { reference: 'Patient/ann' } });
     expect(await codeOf(app.create({ ...fresh, subject: { reference: 'Patient/ben' } }))).toBe('forbidden');
-    // One rule hides birth dates; the scope leaves the other one only.
+    // One rule hides birth dates; the scope leaves only the other rule.
     const bound = await signedIn(store, {
       rules: [
         { resourceType: 'Patient', interaction: ['update', 'read'], criteria: 'Patient?gender:missing=true' },

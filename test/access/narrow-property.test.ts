@@ -134,7 +134,7 @@ async function sameOrLess(narrow: GuardedStore, wide: GuardedStore, seen: { reso
   }
 }
 
-/** What any search finds or counts is among what the caller may search. */
+/** The matches and counts of any search are among those of the caller. */
 async function searchesLess(
   narrow: GuardedStore,
   wide: GuardedStore,
@@ -189,7 +189,7 @@ interface Guards {
   readonly wideTwin: GuardedStore;
 }
 
-/** What a narrowed caller writes, the caller may write with the same effect. */
+/** A write of a narrowed caller is possible for the caller, with the same effect. */
 async function writesLess(
   { narrow, wide, wideTwin }: Guards,
   [store, twin]: readonly [MemoryStore, SqliteStore],
@@ -241,7 +241,7 @@ const outcome = (call: Promise<unknown>): Promise<string> =>
 
 const withoutMeta = (text: string): string => text.replace(/"lastUpdated":"[^"]*"|"versionId":"[^"]*"/g, '""');
 
-/** True where nothing is in the one that is not in the other; lists may be shorter. */
+/** True if everything in the first value is in the second; lists can be shorter. */
 function isWithin(one: unknown, other: unknown): boolean {
   if (Array.isArray(one)) {
     return Array.isArray(other) && one.every((item) => other.some((candidate) => isWithin(item, candidate)));

@@ -18,7 +18,7 @@ const tally = tallyOf('Non-interference of invisible data');
 /** Cases per store. */
 const CASES = IS_LONG ? 30 : IS_WHOLE ? 10 : 4;
 
-/** Both stores of a comparison tell the same time. */
+/** Both stores of a comparison have the same time. */
 const clock = (): Date => new Date('2026-01-01T00:00:00Z');
 const questions = fc.subarray([...QUESTIONS], { minLength: 4, maxLength: 10 });
 const setup = fc.oneof(member({ writes: false }), member({ writes: true }));
@@ -95,7 +95,7 @@ describe.each(someOf(STORES, 1))('on a %s store', (_, seed, open) => {
 
 const INTERACTIONS: readonly Interaction[] = ['read', 'vread', 'search', 'history', 'update', 'delete'];
 
-/** A resource that no rule grants, and without which every rule grants what it grants. */
+/** A resource that no rule grants and that no rule depends on. */
 function unseenBy(setup: MemberSetup, content: readonly AnyResource[]): AnyResource | undefined {
   const whole = new Oracle(content, setup);
   const grants = (oracle: Oracle, resource: AnyResource): string =>
@@ -109,7 +109,7 @@ function unseenBy(setup: MemberSetup, content: readonly AnyResource[]): AnyResou
   });
 }
 
-/** Without its profile nobody signs in. */
+/** Nobody signs in without its profile. */
 const NEEDED: ReadonlySet<string> = new Set(['Patient/p1', 'Practitioner/dr1', 'RelatedPerson/rp1']);
 
 const MARK = 'Elsewhere';

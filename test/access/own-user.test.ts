@@ -5,7 +5,7 @@ import { serverCaller } from '../../src/access/caller.js';
 import { signIn } from '../../src/access/sign-in/sign-in.js';
 import { codeOf, overStores, repositoryOf, signedIn, system } from '../repository/harness.js';
 
-/** Elements of a User that a person changes in it: what others call it, and what carries no right. */
+/** Elements of its own User that a person can change: names and other elements that grant no right. */
 const HARMLESS = new Set(['contained', 'extension', 'firstName', 'language', 'lastName', 'modifierExtension', 'text']);
 
 /** A value of each other element, unlike the stored one. */

@@ -4,7 +4,7 @@ import type { ElementRow, ParameterRow, TypeRow } from '../../src/fhir/model/def
 import { FhirModel } from '../../src/fhir/model/fhir-model.js';
 import * as R4_TEXTS from '../../src/fhir/r4-definitions.js';
 
-/** R4 with a parameter that reads resources of one type inside others, as a model that nothing is cached of. */
+/** R4 with a parameter that reads resources of one type inside others, as a model without caches. */
 function freshModel(): FhirModel {
   const rows = JSON.parse(R4_TEXTS.parameters.Bundle!) as ParameterRow[];
   const birthDate: ParameterRow = {

@@ -176,7 +176,7 @@ describe('a parameter', () => {
       for (const written of ['Organization/%unit', 'Organization/%unit.id']) {
         expect(criteria('Patient', `Patient?organization=${written}`, { unit: value })).toEqual(found);
       }
-      // Of several types that may stand there only the one that is written.
+      // Of several possible types, only the written type.
       expect(criteria('Observation', 'Observation?subject=Group/%unit.id', { unit: value })).toMatchObject({ test: { types: ['Group'], id: 'a' } }); // prettier-ignore
       const whole = criteria('Observation', 'Observation?subject=Group/%unit', { unit: value });
       expect(whole).toMatchObject({ test: { types: ['Group'], id: 'a' } });
@@ -281,7 +281,7 @@ describe('the value of a parameter', () => {
     expect(criteria('Patient', 'Patient?_id=%unit.id', { unit: text(value) })).toEqual(none);
   });
 
-  // Searches of texts leave punctuation out, and every text begins with what is left of such a value.
+  // Searches of strings ignore punctuation, and every string begins with the rest of such a value.
   test.each(['-', '*', '|', '.,;', "'"])(
     'with only punctuation is not a string that all others begin with: %j',
     (word) => {

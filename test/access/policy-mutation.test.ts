@@ -60,7 +60,7 @@ const RESOURCES = ['a', 'b', 'c'].flatMap((id, index): AnyResource[] => {
     { resourceType: 'Encounter', id: `${id}${second}`, status: second === 0 ? 'finished' : 'planned', subject } as AnyResource, // prettier-ignore
   ]);
 });
-/** What a writer might make of a resource. */
+/** Resources that a writer could create. */
 const CHANGES = [{ active: false }, { active: true, identifier: [] }];
 
 /**
@@ -102,7 +102,7 @@ function grantsOf(policy: unknown): ReadonlySet<string> | undefined {
 
 type Path = readonly (string | number)[];
 
-/** Every place of the policy that holds a value, below the id. */
+/** Every position of the policy that has a value, below the id. */
 function places(value: unknown, path: Path = []): Path[] {
   if (typeof value !== 'object' || value === null) return [path];
   const inner = Object.entries(value).flatMap(([key, item]) =>
@@ -134,7 +134,7 @@ function changed(
 
 const word = fc.stringMatching(/^[A-Za-z_]{1,12}$/);
 
-/** Spoils one letter, so that it is no other name by chance. */
+/** Damages one letter, so that the result is not another valid name by chance. */
 const spoiled = (name: string): fc.Arbitrary<string> =>
   fc.oneof(
     fc.nat(name.length - 1).map((at) => name.slice(0, at) + name.slice(at + 1)),
@@ -172,13 +172,13 @@ const retyped = fc
     }),
   );
 
-/** Damages a name in a text; values that are written differently are another policy, not a damaged one. */
+/** Damages a name in a string. Values with another spelling are another policy, not a damaged one. */
 const damaged = fc.constantFrom(...TEXTS).chain((path) => {
   const text = String(valueAt(path));
   const names = [...text.matchAll(/[A-Za-z_]{2,}(?![A-Za-z_]*(?:[&\s]|$))|%[a-z]+|^[A-Za-z.]+$/g)];
   if (names.length === 0) return fc.constant(structuredClone(POLICY));
   return fc.constantFrom(...names).chain((name) =>
-    // A parameter stays one: a value in its place is another policy.
+    // A parameter stays a parameter: a value in its place is another policy.
     (name[0].startsWith('%')
       ? fc.oneof(spoiled(name[0].slice(1)), fc.constantFrom('', 'nobody', '(', '%')).map((by) => `%${by}`)
       : fc.oneof(spoiled(name[0]), fc.constantFrom('', '%', '(', '%nobody'))

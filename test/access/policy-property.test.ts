@@ -32,7 +32,7 @@ const CASES = IS_LONG ? 250 : IS_WHOLE ? 10 : 5;
 
 interface Case {
   readonly setup: MemberSetup;
-  /** What was there before, of which the newer content replaces what has the same ids. */
+  /** Earlier resources. Newer resources of the same ids replace them. */
   readonly older: readonly AnyResource[];
   readonly content: readonly AnyResource[];
   readonly elsewhere: readonly AnyResource[];
@@ -103,7 +103,7 @@ async function prepare(store: ResourceStore, drawn: Case): Promise<Opened> {
 /** Reads of current and old versions, and histories. */
 async function readsAreThose({ store, guard, oracle, content, older }: Opened): Promise<void> {
   const versioned = older.map(({ resourceType: type, id }) => ({ type, id: id!, version: '1' }));
-  // All in one call: what decides one key must not decide another.
+  // All in one call, because the decision about one key must not affect another.
   const results = await guard.read([...versioned, ...ALL_KEYS, ...versioned]);
   const seen = results.map((result) => (result.status === 'found' ? bare(result.resource) : result.status));
   const versions = older.map((version) => {
@@ -172,7 +172,7 @@ async function searchesAreThose({ guard, oracle, questions }: Opened): Promise<v
   expect(pages.map(({ total }) => total)).toEqual(allowed.map(({ length }) => length));
 }
 
-/** The repository shows what the guarded store shows. */
+/** The repository shows the resources of the guarded store. */
 async function repositoryAgrees({ store, caller, guard, oracle, older, questions }: Opened): Promise<void> {
   const repository = createRepository({ store, caller });
   const told = async (call: Promise<object>): Promise<unknown> =>
@@ -250,7 +250,7 @@ async function graphqlIsThat({ store, caller, oracle, content, older, questions 
     .map((id) => ({ id }));
   const { data, errors = [] } = await executeFhirGraphql(`{ ${fields.join('\n')} } ${FRAGMENTS}`, { store, caller });
   expect(data).toEqual(expected);
-  // In this order too: errors in the order in which they come up would tell what took a second look into the store.
+  // In this order too: the order of errors would reveal which resources took another store call.
   expect(errors.map(({ message, extensions }) => `${extensions.code} ${message}`)).toEqual(absent);
 }
 
@@ -258,7 +258,7 @@ function seenWhenDeleted(oracle: Oracle, interaction: 'vread' | 'history', versi
   return oracle.seeOpenly(interaction, version) ?? 'missing';
 }
 
-/** What `_filter` says in GraphQL may differ from the REST search beside it; the oracle is asked the same. */
+/** `_filter` in GraphQL can differ from the REST search next to it; the oracle gets the same search. */
 function asRest(graphql: string, rest: string): string {
   const filter = /^_filter: (".*")$/.exec(graphql);
   return filter === null ? rest : `_filter=${encodeURIComponent(JSON.parse(filter[1]!) as string)}`;
@@ -269,7 +269,7 @@ function args(...parts: readonly string[]): string {
   return given.length === 0 ? '' : `(${given.join(', ')})`;
 }
 
-/** As it was written, without what stores and the library stamp. */
+/** As written, without the elements that stores and the library set. */
 function bare(resource: object): AnyResource {
   const { meta: _, ...rest } = resource as Json;
   return rest as unknown as AnyResource;

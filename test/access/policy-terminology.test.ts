@@ -19,7 +19,7 @@ import { put } from './decisions.js';
 
 const clinic = systemCaller('clinic');
 
-/** A store whose terminology knows one code of every set. */
+/** A store with a terminology that has one code in every value set. */
 async function open(): Promise<{ plain: MemoryStore; served: ResourceStore; contexts: TerminologyContext[] }> {
   const plain = new MemoryStore();
   await system(plain);

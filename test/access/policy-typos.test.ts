@@ -9,7 +9,7 @@ import { MemoryStore } from '../../src/stores/memory/store.js';
 import type { ResourceStore } from '../../src/store/store.js';
 import { faultOf, repositoryOf, signedIn, system } from '../repository/harness.js';
 
-/** Mistakes that would leave open what was meant to be closed: what the policy holds, where it is wrong, a hint. */
+/** Mistakes that would leave access open by accident: the policy, the location of the mistake, a hint. */
 const MISTAKES: readonly (readonly [name: string, policy: object, path: string, hint: string])[] = [
   [
     'hiddenField',
@@ -235,7 +235,7 @@ const WARNINGS: typeof MISTAKES = [
   ],
 ];
 
-/** The policy with its rules about patients where they name no type. */
+/** The policy with its rules about patients, without the type in their criteria. */
 function policyOf(broken: object, id = 'broken'): AnyResource {
   const { resource, ...elements } = broken as { resource?: unknown };
   const rules = Array.isArray(resource)

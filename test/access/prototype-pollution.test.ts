@@ -54,7 +54,7 @@ describe.each([
     await store.close();
   });
 
-  /** What does not fit may be refused, or kept as it is; it may not be understood. */
+  /** Invalid input can be refused or stored unchanged; it must not be interpreted. */
   const WRITES: { readonly [place: string]: (poison: string) => Promise<unknown> } = {
     'a resource created': (poison) => repository.create(json(`{ "resourceType": "Patient", ${inner(poison)} }`)),
     'a resource updated': (poison) =>
@@ -134,7 +134,7 @@ describe.each([
       expect((outcome as Json | undefined)?.['polluted']).toBeUndefined();
       expect((outcome as Json | undefined)?.['admin']).toBeUndefined();
     }
-    // Nobody became an administrator by it, and what was there can be read.
+    // Nobody became an administrator, and the existing resources can be read.
     const members = await repository.search('ProjectMembership', {});
     expect((members.entry ?? []).map(({ resource }) => (resource as { admin?: boolean }).admin ?? false)).not.toContain(true); // prettier-ignore
     expect((await repository.read('Patient', 'p1')).resourceType).toBe('Patient');
@@ -225,12 +225,12 @@ function json<Value = Resource>(text: string): Value {
   return JSON.parse(text) as Value;
 }
 
-/** The members of an object, to stand in another one. */
+/** The members of an object, to be spread into another. */
 function inner(poison: string): string {
   return poison.slice(poison.indexOf('{') + 1, poison.lastIndexOf('}'));
 }
 
-/** What every object, array, text and function inherits. */
+/** The members that every object, array, string and function inherits. */
 function inherited(): unknown {
   return [Object, Array, String, Function, Promise, Map].map(({ prototype }) => Reflect.ownKeys(prototype));
 }

@@ -11,7 +11,7 @@ import { until } from '../support/until.js';
 
 const caller = systemCaller('clinic');
 
-/** A hook that takes nothing: one that throws, and one that rejects. */
+/** A hook that accepts no record: one that throws, and one that rejects. */
 const FAILING: readonly (() => void | Promise<void>)[] = [
   () => {
     throw new Error('The trail is full');

@@ -54,7 +54,7 @@ describe('rules that do not hide the elements of a condition share it', () => {
     const rulesOf = differing(count);
     const asked = chainOf(8, token('code', 'x'));
     const restricted = restrict(R4, asked, 'Observation', rulesOf('Observation')!, rulesOf);
-    // Each of nine resources on the way is asked for its rules once: they are alternatives for one parameter.
+    // The rules of each of nine resources on the path are used once: they are alternatives for one parameter.
     expect(criteriaCost(restricted)).toBeLessThan(criteriaCost(asked) + 9 * (1 + count / 500));
   });
 

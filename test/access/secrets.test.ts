@@ -18,7 +18,7 @@ import { codeOf, overStores, repositoryOf, signedIn, system } from '../repositor
 const LOOKS_SECRET =
   /secret|hash|passw|passcode|token|key|credential|cookie|nonce|challenge|private|pin$|salt|otp|mfa|code$|certificate|jwks|signature|^(d|p|q|dp|dq|qi|k|oth|r|t)$/i;
 
-/** Elements whose names look like those of secrets and are none, each with the reason. */
+/** Elements with names like secrets that are not secrets, each with the reason. */
 const REVIEWED: { readonly [path: string]: string } = {
   'Bot.cdsService.prefetch.key': 'names a prefetch template',
   'Bot.code': 'source code that runs, not a credential; written by administrators only',
@@ -49,7 +49,7 @@ const REVIEWED: { readonly [path: string]: string } = {
   'UserConfiguration.option.valueCode': 'a setting of the user interface',
 };
 
-/** Medplum's types that members and policies treat like clinical ones, each with the reason. */
+/** Medplum's types that members and policies treat like clinical types, each with the reason. */
 const ORDINARY: { readonly [type: string]: string } = {
   Agent: 'describes a device gateway, which signs in as a ClientApplication; it has no rights of its own',
   AsyncJob: 'the record of a job; nothing runs because of it. What is in its output is masked',
@@ -69,7 +69,7 @@ const MEDPLUM_TYPES = (
   .map(({ resource }) => resource.name)
   .filter((name) => R4.resourceTypes.includes(name));
 
-/** Data types of R4 that are the same everywhere and hold no secrets. */
+/** Data types of R4 that are the same everywhere and have no secrets. */
 const COMMON: ReadonlySet<string> = new Set([
   'Attachment',
   'CodeableConcept',
@@ -136,7 +136,7 @@ const PROVIDER = {
   userInfoApiKey: SECRET,
 };
 
-/** One resource of each type that holds secrets, with all of them. */
+/** One resource of each type with secrets, with all of them. */
 const HOLDERS: readonly (AnyResource & { readonly id: string })[] = [
   { resourceType: 'ClientApplication', id: 'x', name: 'Lab', secret: SECRET, identityProvider: PROVIDER },
   { resourceType: 'DomainConfiguration', id: 'x', domain: 'lab.example', identityProvider: PROVIDER },
@@ -216,7 +216,7 @@ overStores('secrets, nested and contained,', (open) => {
       expect(JSON.stringify(answers)).not.toContain(SECRET);
       seen += JSON.stringify(answers).split('idp.example').length;
     }
-    // What is beside the secrets is there.
+    // The elements next to the secrets are present.
     expect(seen).toBeGreaterThan(50);
   });
 

@@ -127,7 +127,7 @@ overStores('a caller in use', (open) => {
     expect(await one.use()).toBe('works');
     one.time.now += 1;
     expect(await one.use()).toBe(code);
-    // It stays ended, whatever the clock says and whoever asks.
+    // It stays ended, for any time and any caller.
     one.time.now = START;
     expect(await one.use()).toBe(code);
     const guard = guardStore(one.store, one.caller);
@@ -165,7 +165,7 @@ overStores('a caller in use', (open) => {
     expect(await costs(5_000)).toBe('epoch');
     await trusted.create({ resourceType: 'Patient', gender: 'male' });
     expect(await costs(5_000)).toBe('epoch');
-    // What it is called decides nothing.
+    // The name of the member decides nothing.
     await trusted.update({ ...(await trusted.read('ProjectMembership', membership)), userName: 'other' });
     const operator = repositoryOf(store, serverCaller());
     await operator.update({ ...(await operator.read('User', user.slice(5))), firstName: 'Other' });
@@ -174,7 +174,7 @@ overStores('a caller in use', (open) => {
     expect(await costs(5_000)).toBe(full);
     expect(await costs(5_000)).toBe('epoch');
     expect(await costs(0)).toBe('');
-    // A clock that is put back makes it look.
+    // A clock that is set back causes a check.
     expect(await costs(-1)).toBe('epoch');
   });
 
@@ -339,11 +339,11 @@ describe('the end of access', () => {
       const fault = await faultOf(updateMember(membership, { expires: expires as string }, context));
       expect([fault.code, fault.issues[0]?.expression]).toEqual(['invalid', ['expires']]);
     }
-    // Its own end is nobody's to move.
+    // A caller cannot change the end of its own access.
     expect(await codeOf(updateMember(admin.membership, { expires: '2040-01-01T00:00:00Z' }, context))).toBe(
       'forbidden',
     );
-    // The last administrator stays one.
+    // The last administrator cannot be removed.
     const last = { store, caller: systemCaller('clinic') };
     expect(await codeOf(updateMember(admin.membership, { expires: '2040-01-01T00:00:00Z' }, last))).toBe('conflict');
   });

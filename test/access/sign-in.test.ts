@@ -210,7 +210,7 @@ overStores('signing in', (open) => {
       membership: 'south-ann',
     });
     expect(await signIn(store, { membership: 'north-ann' })).toMatchObject({ project: 'north' });
-    // The id of a membership is unique over projects: no second one can take it over.
+    // The id of a membership is unique over projects, so a second membership cannot take it over.
     const south = createRepository({ store, caller: serverCaller('south') });
     const stolen = { ...membership('ann', 'User/ann', 'Practitioner/ann', 'south'), id: 'north-ann' };
     expect(await codeOf(south.update(stolen))).toBe('conflict');

@@ -14,7 +14,7 @@ import { storeWith } from '../support/store-with.js';
 const START = Date.parse('2030-01-01T00:00:00.000Z');
 const FEMALE = [{ resourceType: 'Patient', criteria: 'Patient?gender=female' }];
 
-/** A store that writes one version per second, and what it is asked for. */
+/** A store that writes one version per second, and its recorded calls. */
 async function open(membership?: Membership) {
   const time = { now: START - 1_000_000 };
   const store = new MemoryStore({ clock: () => new Date((time.now += 1000)) });
@@ -180,7 +180,7 @@ test('hidden versions in between do not end a page', async () => {
   calls.length = 0;
   expect(told(await history(counted, member, { limit: 5 }))).toEqual(['a/60', 'a/3', 'a/2', 'a/1']);
   expect(calls).toEqual(['search 6', 'history 50 of 1', 'read 1', 'history 50 of 1', 'read 1']);
-  // Exactly as many versions as are decided at once: one more call tells that these are all.
+  // Exactly as many versions as are decided at once: one more call shows that these are all.
   calls.length = 0;
   expect(told(await history(counted, member, { limit: 5, since: at(11) }))).toEqual(['a/60']);
   expect(calls).toEqual(['search 6', 'history 50 of 1 since 11', 'read 1', 'history 50 of 1 since 11', 'read 0']);

@@ -57,7 +57,7 @@ describe.each(STORES)('e-mails on a %s store', (_, open) => {
     }
   });
 
-  // Other letters are other mailboxes, also where they look alike or once stood for each other.
+  // Other letters are other mailboxes, even letters that look alike or were once equivalent.
   test.each([
     ['sharp s', 'stra\u00dfe@example.org', 'strasse@example.org'],
     ['dotless i', 'm\u0131ke@example.org', 'mike@example.org'],
@@ -95,7 +95,7 @@ test('the normal form of an e-mail is its own normal form, and that of its other
     ];
     if (spellings.some((one) => normalizeEmail(one) !== form)) bad.push(code.toString(16));
   }
-  // The lunate sigma: its lower case is compatible with the sigma that ends words, its upper case with the other one.
+  // The lunate sigma: its lower case is compatible with the final sigma, its upper case with the other sigma.
   expect(bad).toEqual(['3f9']);
 });
 

@@ -20,7 +20,7 @@ const female: Criteria = { kind: 'match', parameter: 'gender', test: { kind: 'to
 const chained = { kind: 'chain', parameter: 'organization', type: 'Organization', of: ALL } as const;
 
 let memory: MemoryStore;
-/** What the store is asked. */
+/** The arguments of the store calls. */
 let calls: { readonly read: ResourceKey[][]; searches: number; histories: number };
 let store: ResourceStore;
 /** Runs before each history that the store is asked for. */
@@ -131,7 +131,7 @@ describe('a read', () => {
       'missing',
       'missing',
     ]);
-    // One call, in which a version stands beside the resource as it is now.
+    // One call, with an old version and the current resource.
     expect(calls.read.map((keys) => keys.length)).toEqual([14]);
   });
 
@@ -195,7 +195,7 @@ describe('a read', () => {
     ]);
     expect(await read(system, ['Patient', 'a'], ['Login', 'x'])).toEqual([inside, 'missing']);
     expect(await read(system, ['Patient', 'a', '1'], ['Patient', 'a'], ['Patient', 'b'])).toHaveLength(3);
-    // Nothing to decide: the versions need no look at what is there now.
+    // Nothing to decide: the versions do not need the current resource.
     expect(calls.read.at(-1)).toHaveLength(3);
   });
 

@@ -28,7 +28,7 @@ test('a Binary without context, or with a context that some rule lets read, is w
     Observation: [rule(id('o')), rule(id('p')), rule(ALL, { interactions: new Set(['search', 'vread']) })],
     Patient: [rule(ALL)],
     Encounter: [rule(ALL, { interactions: new Set(['create', 'history']) })],
-    // Above projects, or no one's: never a context.
+    // Above projects, or without a project: never a context.
     User: [rule(ALL)],
     Project: [rule(ALL)],
     Login: [rule(ALL)],

@@ -23,7 +23,7 @@ const tally = tallyOf('Writes under policies, against an oracle');
 const CASES = IS_LONG ? 80 : IS_WHOLE ? 25 : 8;
 
 /**
- * One write: of what is drawn as it is, or of what the caller sees with one element of what is drawn. A claim creates under
+ * One write: of a drawn resource, or of the resource that the caller sees with one drawn element. A claim creates under
  * an id that the caller chose.
  */
 interface Attempt {
@@ -72,7 +72,7 @@ describe.each([
       ),
       { numRuns: cases(runs), seed },
     );
-    // Both outcomes are common, or the test would show little; a few cases may be all of one kind.
+    // Both outcomes are common, or the test would show little; a few cases can all be of one kind.
     if (runs >= 8) expect(Math.min(seen.accepted, seen.refused)).toBeGreaterThan(runs / 2);
   });
 });
@@ -128,7 +128,7 @@ async function tryOne(
   return { content: next, oracle: then, writer };
 }
 
-/** What the caller sees, with one element as it is drawn; what is drawn where it sees nothing. */
+/** The resource that the caller sees, with one drawn element; the drawn resource if it sees nothing. */
 function changed(seen: AnyResource | undefined, drawn: AnyResource, element: number): AnyResource {
   if (seen === undefined) return drawn;
   const names = Object.keys(drawn).filter((name) => name !== 'resourceType' && name !== 'id');
@@ -136,7 +136,7 @@ function changed(seen: AnyResource | undefined, drawn: AnyResource, element: num
   return plain({ ...(seen as unknown as Json), [name]: (drawn as unknown as Json)[name] });
 }
 
-/** Only callers who read all of a type may choose the id of a new resource; for others an unknown id is missing. */
+/** Only callers who read all of a type can choose the id of a new resource; for others an unknown id is missing. */
 function maySetId(oracle: Oracle, type: string): boolean {
   return oracle.opens('read', type);
 }
@@ -153,7 +153,7 @@ function refusedDelete(oracle: Oracle, type: string, before: AnyResource | undef
   return oracle.granting('read', before).length > 0 ? 'forbidden' : 'nothing to delete';
 }
 
-/** What the kinds of writes demand of what is stored. */
+/** The preconditions of the kinds of writes. */
 const EXPECTED = {
   replace: {},
   change: {},

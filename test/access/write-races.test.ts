@@ -25,7 +25,7 @@ const KEYS = [
   { type: 'Binary', id: 'b' },
 ] as const;
 
-/** What the world holds while the Patient may be seen, and while not. */
+/** The contents while the Patient is visible, and while it is not. */
 function world(visible: boolean) {
   const text = visible ? 'SHOWN' : 'HIDDEN';
   return {

@@ -9,7 +9,7 @@ const NOW = Date.parse('2024-01-02T03:04:05Z');
 const TYPES = ['Patient', 'Observation'] as const;
 const IDS = ['a', 'b', 'c'] as const;
 
-/** One write, on top of the result of an earlier step: mostly the last one. */
+/** One write, based on the result of an earlier step: mostly the last step. */
 const step = fc.record({
   type: fc.constantFrom(...TYPES),
   id: fc.constantFrom(...IDS),
@@ -18,7 +18,7 @@ const step = fc.record({
   back: fc.oneof({ weight: 4, arbitrary: fc.constant(0) }, fc.nat(5)),
 });
 
-/** What the steps before made, as plain data. */
+/** The results of the earlier steps, as plain data. */
 interface Model {
   readonly resources: ReadonlyMap<string, AnyResource | null>;
   readonly replaced: ReadonlyMap<string, readonly string[]>;

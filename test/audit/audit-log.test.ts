@@ -167,7 +167,7 @@ test('no caller can change the log: members, super administrators, trusted code,
         { store, caller },
       ),
     ];
-    // A super administrator works in a project of its own, where an AuditEvent of that id is another resource.
+    // A super administrator works in a project of its own, in which an AuditEvent of that id is another resource.
     const results = await Promise.allSettled(attempts);
     if (caller !== superAdmin) expect(results.map(({ status }) => status)).not.toContain('fulfilled');
     if (caller !== superAdmin) {

@@ -12,7 +12,7 @@ import { searchAuditLog } from '../../src/repository/search-audit-log.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { onceTestEnds } from '../support/after-tests.js';
 
-/** A project with the audit of what is asked. */
+/** A project with an audit of its requests. */
 async function open() {
   const store = new MemoryStore();
   onceTestEnds(() => store.close());
@@ -44,7 +44,7 @@ test.each<readonly [string, (repository: Repository, id: string) => Promise<unkn
   const { repository, id, patients } = await open();
   await remove(repository, id);
   expect(patients()).toEqual([[interaction, [id]]]);
-  // Nothing is there any more, and nobody was concerned.
+  // Nothing exists any more, and no patient is affected.
   await repository.transaction(entry('DELETE', 'Patient/never'));
   expect(patients()).toEqual([['transaction', []]]);
 });

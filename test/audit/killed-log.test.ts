@@ -39,7 +39,7 @@ test('a killed process leaves a chain that verifies, with all acknowledged recor
     const killed = await verifyAuditLog({ store, heads });
     expect(killed.problems).toEqual([]);
     expect(killed.segments).toMatchObject([{ segment: heads[0]!.segment, closed: false }]);
-    // The commit that was told last, and no more than one after it.
+    // The last reported commit, and at most one after it.
     expect(killed.segments[0]!.head.sequence - heads.at(-1)!.sequence).toBeLessThanOrEqual(1);
     const next = createAuditLog({ store, gather: 0 });
     await next.audit(readOf('last'));
@@ -65,7 +65,7 @@ test.each([
       await log.audit(readOf('last'));
       await log.close();
       const patients = (await eventsIn(store)).flatMap(({ entity = [] }) => entity[0]?.what?.reference ?? []);
-      // At most one was in the journal and not yet told.
+      // At most one record was in the journal and not reported yet.
       const untold = `Patient/p${taken.length}`;
       expect(patients.filter((one) => one !== untold)).toEqual([...taken, 'Patient/last']);
       expect(await verifyAuditLog({ store })).toMatchObject({

@@ -12,7 +12,7 @@ import { codeOf, signedIn, system } from '../repository/harness.js';
 const store = new MemoryStore();
 let doctor: Caller;
 
-/** Two clinics with patients of the same id, and a doctor who looked at one of them. */
+/** Two clinics with patients of the same id, and a doctor who read one of them. */
 beforeAll(async () => {
   for (const project of ['clinic', 'Clinic']) {
     const trusted = await system(store, project);

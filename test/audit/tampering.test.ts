@@ -17,7 +17,7 @@ import { eventsIn } from './events-in.js';
 type Random = () => number;
 type Json = { [name: string]: unknown };
 
-/** Two processes that wrote side by side, and one after them. */
+/** Two processes that wrote at the same time, and one after them. */
 async function written(store: ResourceStore): Promise<AuditHead[]> {
   const heads = new Map<string, AuditHead>();
   const onHead = (head: AuditHead): void => void heads.set(head.segment, head);
@@ -45,7 +45,7 @@ function placeIn(value: Json, random: Random): Json {
   return objects.length === 0 || random() < 0.3 ? value : placeIn(oneOf(objects, random), random);
 }
 
-/** Changes one member somewhere, removes one, or adds one. The id stays: it is the key. */
+/** Changes one member, removes one, or adds one. The id stays, because it is the key. */
 function altered(event: AuditEvent, random: Random): AuditEvent {
   const copy = structuredClone(event) as unknown as Json;
   const place = placeIn(copy, random);

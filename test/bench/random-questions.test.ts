@@ -49,7 +49,7 @@ test('a different answer is found', async () => {
 test('data and questions are the same for the same seed, and for any part of them', () => {
   const again = randomDataOf({ seed: SEED }, SIZE);
   expect([...again.lines(300, 400)]).toEqual([...data.lines()].slice(300, 400));
-  // Some ask for what was written a moment ago.
+  // Some search for values that were written a moment ago.
   vi.useFakeTimers({ toFake: ['Date'] });
   onTestFinished(() => void vi.useRealTimers());
   const [texts, first] = [again, data].map((one) => randomQuestions(one, SEED, 50).map(({ text }) => text(3)));

@@ -23,7 +23,7 @@ function share(type: string, text: string): number {
   return all.filter((resource) => JSON.stringify(resource).includes(text)).length / all.length;
 }
 
-/** How often the later of two has the larger value, from 0 to 1: a half where they have nothing to do with each other. */
+/** How often the later of two has the larger value, from 0 to 1: a half if they are independent. */
 function agreement(pairs: readonly (readonly [string | number, string | number])[]): number {
   let [agreed, all] = [0, 0];
   for (const [at, [a, b]] of pairs.entries()) {

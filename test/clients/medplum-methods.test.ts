@@ -5,7 +5,7 @@ import { createTestService, type TestService } from 'fhirgraph/test-service';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { readPage } from '../support/pages.js';
 
-// Every public method of MedplumClient, unchanged and in this process, against the handler. What comes of each is the table
+// Every public method of MedplumClient, unchanged and in this process, against the handler. The results are the table
 // in medplum.md.
 
 const ROOT = new URL('../..', import.meta.url);
@@ -245,7 +245,7 @@ const METHODS: { readonly [name: string]: Call } = {
   getMasterSubscriptionEmitter: (medplum) => medplum.getMasterSubscriptionEmitter(),
 };
 
-/** What answers otherwise than Medplum's server; of the other methods it follows from what happens. */
+/** Methods with answers that differ from those of Medplum's server; for other methods, the call shows it. */
 const DIFFERS: { readonly [name: string]: string } = {
   requestSchema: 'finds the StructureDefinitions and SearchParameters that the project holds',
   requestProfileSchema: 'finds the profiles that the project holds',
@@ -264,7 +264,7 @@ const SOCKETS = [
 
 let service: TestService;
 beforeAll(async () => {
-  // The client says what browsers have and this process has not.
+  // The client reports features of browsers that this process lacks.
   vi.spyOn(console, 'error').mockReturnValue();
   vi.spyOn(console, 'warn').mockReturnValue();
   vi.stubGlobal(
@@ -305,7 +305,7 @@ afterAll(async () => {
 
 const documented = readPage('medplum');
 
-/** What comes of a method. */
+/** The result of a method. */
 async function verdictOf(name: string): Promise<readonly [Verdict, note: string]> {
   if (SOCKETS.includes(name)) return ['not offered', 'needs a WebSocket'];
   let requests = 0;
@@ -368,6 +368,6 @@ test('reads a search page of Medplum: columns, includes, the total and the next 
     'status',
     'subject',
   ]);
-  // What was reduced must not pass for the whole in the client's cache.
+  // A reduced resource must not replace the whole resource in the client's cache.
   expect(medplum.getCached('Observation', page.entry![0]!.resource!.id!)).toBeUndefined();
 });

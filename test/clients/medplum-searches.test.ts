@@ -3,7 +3,7 @@ import type { Bundle, Resource } from '@medplum/fhirtypes';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTestService, type TestService } from '../../src/test-service.js';
 
-// The searches that Medplum's React components send, each with what it must find.
+// The searches that Medplum's React components send, each with its expected matches.
 
 const ref = (reference: string): { reference: string } => ({ reference });
 const ANN = ref('Patient/ann');
@@ -62,7 +62,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** `Patient/ann`, or `+Patient/ann` for what came along. */
+/** `Patient/ann`, or `+Patient/ann` for included resources. */
 function found({ entry = [] }: Bundle): readonly string[] {
   return entry
     .map(({ resource, search }) => `${search?.mode === 'include' ? '+' : ''}${resource!.resourceType}/${resource!.id}`)

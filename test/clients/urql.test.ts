@@ -31,7 +31,7 @@ test('writes by POST, reads by GET, from its cache the second time', async () =>
   const { id } = added.data.PatientCreate as { id: string };
   const chart = await client.query(CHART, { id }).toPromise();
   expect(chart.error).toBeUndefined();
-  // urql asks for the type of every object, by which it knows what to ask anew.
+  // urql selects the type of every object, to know which queries to send again.
   expect(chart.data.Patient).toMatchObject({
     __typename: 'Patient',
     birthDate: '1970-05-17',

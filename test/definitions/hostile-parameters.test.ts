@@ -6,7 +6,7 @@ import { createRepository, MemoryStore, systemCaller } from '../../src/index.js'
 import { indexEntries } from '../../src/search/index/index-resource.js';
 import { searchParameter } from './search-parameters.js';
 
-/** Many names with many parts: what an expression can go through again and again. */
+/** Many names with many parts, which an expression can traverse repeatedly. */
 const PATIENT = {
   resourceType: 'Patient',
   id: 'p',

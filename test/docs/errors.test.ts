@@ -93,7 +93,7 @@ const PROVOCATIONS: { readonly [Code in ErrorCode]: (clinic: Clinic) => Promise<
   },
   'policy-invalid': async (clinic) => {
     const policy = await givePolicy(clinic, { resource: [{ resourceType: 'Patient' }] });
-    // A repository refuses such a policy; a store filled by other means may hold it.
+    // A repository refuses such a policy; a store that was filled by other means can have it.
     await rewrite(clinic, policy, { resource: [{ resourceType: 'Patient', criteria: 'Patient?no-such=1' }] });
     return signInAnn(clinic);
   },

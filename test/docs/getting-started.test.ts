@@ -14,7 +14,7 @@ const ROOT = new URL('../..', import.meta.url).pathname;
 const blocks = blocksOf(readPage('getting-started'));
 const TOKEN_KEY = 'a-secret-of-at-least-32-characters';
 
-/** A folder with the files of the guide, where the package's name leads to this source. */
+/** A folder with the files of the guide, in which the package's name resolves to this source. */
 let folder: string;
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'fhirgraph-getting-started-'));

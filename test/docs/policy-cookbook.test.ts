@@ -7,7 +7,7 @@ import { type PolicyCase, testPolicy } from '../../src/test-service/test-policy.
 import { blocksOf } from '../support/markdown.js';
 import { readPage } from '../support/pages.js';
 
-/** Who has the policy, and the values of its parameters: one entry of `access` per value. */
+/** The member with the policy, and the values of its parameters: one entry of `access` per value. */
 interface Member {
   readonly profile: string;
   readonly access: { readonly [parameter: string]: readonly string[] };

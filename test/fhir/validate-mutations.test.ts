@@ -96,7 +96,7 @@ const REQUIRED = [
 
 interface Place {
   readonly keys: readonly (string | number)[];
-  /** Location of the object or array that holds it. */
+  /** Location of the object or array that contains it. */
   readonly parent: string;
   /** Location of the value itself. */
   readonly location: string;
@@ -106,7 +106,7 @@ interface Place {
 const CHOICE = /^(value|effective|deceased|multipleBirth)([A-Z]\w*)$/;
 const PRIMITIVES = ['Code', 'String', 'Integer', 'Boolean', 'DateTime', 'Decimal'];
 
-/** Every value below the root, with the location a FHIRPath reader gives it. */
+/** Every value below the root, with its location in FHIRPath. */
 function places(value: unknown, keys: readonly (string | number)[], location: string): Place[] {
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([key, item]: [string, unknown]) => {
@@ -125,7 +125,7 @@ function fhirPathName(key: string): string {
   return `${base}.ofType(${PRIMITIVES.includes(type!) ? type![0]!.toLowerCase() + type!.slice(1) : type})`;
 }
 
-/** A deep copy of the resource in which the object that holds the place has been changed. */
+/** A deep copy of the resource with a changed object at this location. */
 function changed(
   resource: object,
   { keys }: Place,

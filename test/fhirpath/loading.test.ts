@@ -27,7 +27,7 @@ type Elements = { readonly [name: string]: unknown };
 const PROJECT = 'clinic';
 const caller = systemCaller(PROJECT);
 
-/** Expressions that no cache has seen: what was compiled before would hide that the library is missing. */
+/** Expressions that no cache has: a compiled expression would hide that the library is missing. */
 let serial = 0;
 const fresh = (expression: string): string => `${expression} and ${(serial += 1)} > 0`;
 

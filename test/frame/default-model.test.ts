@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 
 const SOURCE = 'src';
 
-/** Where a caller may leave the model out. Everything else is given its model, so that nothing can forget it. */
+/** Files in which a caller can omit the model. All other code receives its model, so that nothing can forget it. */
 const ENTRIES = [
   'definitions.ts',
   'graphql/schema/print-fhir-schema.ts',

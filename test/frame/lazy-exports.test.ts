@@ -24,7 +24,7 @@ test('other names are unchanged, and a missing name is an error', () => {
   expect(() => withLazyExports("export { invite } from './invite.js';") as string).toThrow('does not export');
 });
 
-/** The answer to a call without arguments; a rejection where it throws at once. */
+/** The answer to a call without arguments; a rejection if it throws synchronously. */
 function answerOf(called: () => unknown): unknown {
   try {
     const answer = called();

@@ -63,7 +63,7 @@ test('the page of public names lists them with the first sentence of their comme
   await expect(page).toMatchFileSnapshot('../../docs/reference/public-names.md');
 });
 
-/** The first sentence of a declaration's comment, in the file or in the one that it takes the name from. */
+/** The first sentence of a declaration's comment, in the file or in the file of the original declaration. */
 function summaryOf(name: string, file: string): string | undefined {
   const text = readFileSync(file, 'utf8');
   const declaration = new RegExp(

@@ -9,7 +9,7 @@ const manifest = JSON.parse(readFileSync(`${ROOT}/package.json`, 'utf8')) as {
   readonly scripts: Readonly<Record<string, string>>;
 };
 
-/** Runs a program of the project on what says it is another Node.js. */
+/** Runs a program of the project on a Node.js that claims to be another version. */
 function runOn(version: string, ...command: string[]): { status: number | null; stdout: string; stderr: string } {
   const pretend = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${version}' } })`;
   const preload = `data:text/javascript,${encodeURIComponent(pretend)}`;

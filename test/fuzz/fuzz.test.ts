@@ -7,7 +7,7 @@ import { fuzzSurfaces, SURFACES } from './fuzz-surfaces.js';
 import { REGRESSIONS } from './regressions.js';
 import { STORES } from './world.js';
 
-/** Ids that are made here are the same ones on every store. */
+/** Generated ids are the same on every store. */
 let made = 0;
 beforeAll(() => {
   vi.spyOn(crypto, 'randomUUID').mockImplementation(

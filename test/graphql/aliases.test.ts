@@ -20,7 +20,7 @@ const clinic = await openClinic([
   { resourceType: 'Observation', id: 'o', subject: { reference: 'Patient/a' } },
 ]);
 
-/** Every kind of field that an alias can stand on; `X` is the alias. */
+/** Every kind of field that can have an alias; `X` is the alias. */
 const PLACES: readonly (readonly [place: string, query: string])[] = [
   ['a leaf', '{ Patient(id: "a") { X: gender id } }'],
   ['a leaf that fails', '{ Patient(id: "a") { X: active id } }'],
@@ -108,7 +108,7 @@ test('the name of an alias does not matter', async () => {
   );
 });
 
-/** The answer as a text without positions and messages, which hold the names as they were written. */
+/** The answer as a text without positions and messages, which contain the names as written. */
 async function answer(query: string, dialect: Dialect): Promise<string> {
   const { data, errors = [] } = await clinic.ask(query, {}, { dialect });
   return JSON.stringify({ data, errors: errors.map(({ path, extensions }) => [path, extensions.code]) });

@@ -6,7 +6,7 @@ import type { Dialect } from '../../src/graphql/dialect.js';
 import { printFhirSchema } from '../../src/graphql/schema/print-fhir-schema.js';
 import { failures, openClinic, type Sample } from './harness.js';
 
-/** What the specification leaves open and this library has decided: one `describe` per decision, named as it. */
+/** Decisions of this library about open points of the specification: one `describe` per decision. */
 
 const NAMES = [
   { use: 'official', family: 'Hill', given: ['Jim', 'Bo'] },
@@ -19,7 +19,7 @@ const RESOURCES: readonly Sample[] = [
   { resourceType: 'Patient', id: 'b', gender: 'male', birthDate: '1970-01-01', name: NAMES },
   { resourceType: 'Patient', id: 'c', gender: 'female', birthDate: '1980-01-01' },
   { resourceType: 'Patient', id: 'a', gender: 'male', birthDate: '1980-01-01' },
-  // Neither has what R4 demands of it.
+  // Neither has the elements that R4 requires.
   { resourceType: 'Observation', id: 'legacy', subject: { reference: 'Patient/b' } },
   { resourceType: 'Encounter', id: 'e', subject: { reference: 'Patient/b' } },
 ];

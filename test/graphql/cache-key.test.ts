@@ -192,7 +192,7 @@ describe('the cache key', () => {
   test('is a field of every resource type of the schema, and of nothing else', async () => {
     const clinic = await openClinic([]);
     const sdl = printFhirSchema({ types: ['Patient', 'Bundle'] });
-    // Both, what Bundles lead to (OperationOutcome), and the interface.
+    // Both, the types that Bundles lead to (OperationOutcome), and the interface.
     expect(sdl.match(/^ {2}cache_key: ID$/gm)).toHaveLength(4);
     const { __type } = (await clinic.data('{ __type(name: "Resource") { fields { name type { name } } } }')) as {
       __type: { fields: unknown };

@@ -7,7 +7,7 @@ import { corpusSuite } from './corpus-suite.js';
 
 const fileNamed = temporaryFolder();
 
-// One store is enough to see what graphql 16 changes.
+// One store is enough to see the changes of graphql 16.
 if (IS_WHOLE || IS_GRAPHQL_16) corpusSuite('MemoryStore', () => sparingStore(new MemoryStore()));
 if (!IS_GRAPHQL_16) {
   corpusSuite('SqliteStore', () => new SqliteStore(fileNamed('corpus.db'), { synchronous: 'off' }));

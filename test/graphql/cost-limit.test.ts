@@ -23,7 +23,7 @@ const resources: Sample[] = Array.from({ length: PATIENTS }, (_, p) => [
 
 const clinic = await openClinic(resources);
 
-/** The store of the clinic, with what it was asked and how much of that at a time. */
+/** The store of the clinic, with its recorded calls and their sizes. */
 function watched({ store }: Clinic = clinic) {
   const calls: string[] = [];
   const options: (CallOptions | undefined)[] = [];
@@ -95,7 +95,7 @@ describe('the cost limit', () => {
         limit: 'cost',
       },
     );
-    // What both need at least is affordable, the encounters are not.
+    // The least cost of both is affordable, the cost of the encounters is not.
     expect(calls.slice(1)).toEqual(['Patient', 'Encounter of 4']);
   });
 

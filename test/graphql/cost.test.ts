@@ -56,7 +56,7 @@ const ESTIMATES: readonly (readonly [query: string, cost: number, variables?: Va
   ['{ ObservationList(_count: 5) { subject { resource { ... on Patient { id } } } } }', 15],
   ['{ ObservationList(_count: 5) { performer { resource { ... on Practitioner { id } } } } }', 26],
   ['{ ObservationList(_count: 5) { performer(_count: 1) { resource { ... on Practitioner { id } } } } }', 15],
-  // Fragments are what they stand for.
+  // Fragments cost the same as their contents.
   ['{ PatientList(_count: 20) { ...f } } fragment f on Patient { id }', 23],
   [
     'query ($on: Boolean = false) { PatientList(_count: 20) { id ObservationList(_reference: subject) @include(if: $on) { id } } }',

@@ -153,7 +153,7 @@ describe.each(stores)('cursors on %s', (_, openStore) => {
     const clinic = await openClinic(PATIENTS, store);
     const first = await page(clinic, '_count: 3, _sort: "-birthdate"');
     expect(idsOf(first)).toEqual(['p2', 'p8', 'p4']);
-    // The very resource that the cursor stands at goes away, one comes in before it, one after it.
+    // The resource at the position of the cursor is deleted, and resources are added before and after it.
     await erase(store, { type: 'Patient', id: 'p4' });
     await put(store, [
       { resourceType: 'Patient', id: 'new-before', birthDate: '1999-01-01' },
@@ -403,7 +403,7 @@ describe('a cursor', () => {
     const content = Buffer.from(first.next!.split('.')[0]!, 'base64url').toString();
     expect(JSON.parse(content)).toMatchObject([1, 'Patient', {}, null, { values: [null, null, 'hill'] }, null, 4]);
     expect((await walk(asMember, first, 'next')).flat()).toEqual(idsOf(await page(asMember, '_sort: "-family"')));
-    // The system's cursor is none of the member's.
+    // A cursor of the system caller is not valid for the member.
     const { next } = await page(clinic, '_count: 4');
     const { errors } = await asMember.ask(`{ PatientConnection(cursor: "${next!}") { count } }`);
     expect(errors?.[0]?.extensions.code).toBe('invalid');

@@ -49,7 +49,7 @@ async function ask(dialect: Dialect, query: string) {
   return { data, codes: errors?.map(({ extensions }) => extensions.code) };
 }
 
-/** The rows of the table of dialects: a query, and what each makes of it. */
+/** The rows of the table of dialects: a query, and its answer in each. */
 const ROWS: readonly {
   readonly row: string;
   readonly query: string;

@@ -11,7 +11,7 @@ import { createNaiveEngine } from './naive/schema.js';
 import type { JsonObject } from './naive/resolvers.js';
 import { cases } from '../support/chance.js';
 
-/** What sample data lacks: references that lead nowhere, contained resources, values with extensions only. */
+/** Cases that the sample data lack: references without a target, contained resources, values with extensions only. */
 const ODD: readonly Sample[] = [
   {
     resourceType: 'Observation',

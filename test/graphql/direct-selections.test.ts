@@ -106,7 +106,7 @@ describe('fields directly on a reference to several types, in dialect hl7', () =
   test.each([
     ['p', 'name { family }', { name: [{ family: 'Hill' }, { family: 'Brook' }] }],
     ['p', 'name(use: "old") { family period { start } }', { name: [{ family: 'Brook' }] }],
-    // The name of a group is a text: with a selection it is not meant, without one the name of a patient is not.
+    // The name of a group is a string: a selection cannot mean it, and without a selection it cannot be the name of a patient.
     ['g', 'name { family } id', { id: 'g' }],
     ['g', 'name', { name: 'Choir' }],
     ['p', 'name id', { id: 'p' }],

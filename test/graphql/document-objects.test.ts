@@ -9,7 +9,7 @@ import { cases, SEED } from '../support/chance.js';
 
 const context = { store: new MemoryStore(), caller: systemCaller('p') };
 
-/** A document as a client could send it where a host expects a text: plain JSON. */
+/** A document as a client could send it in place of a text: plain JSON. */
 function json(text: string): Json {
   return JSON.parse(JSON.stringify(parse(text, { noLocation: true }))) as Json;
 }
@@ -53,7 +53,7 @@ describe('a document object', () => {
     for (const tokenCount of ['x', { valueOf: 1 }, Number.NaN, -1, undefined]) {
       expect(await codes({ ...json(many), tokenCount }, { limits })).toEqual(['too-costly']);
     }
-    // A document that was checked for one caller is measured against what another one is allowed.
+    // A document that was checked for one caller is checked against the limits of another.
     const document = withValue([...ARGUMENT, 'value'], 'y'.repeat(300));
     expect(await codes(document)).toEqual([]);
     expect(await codes(document, { limits: { queryLength: 200 } })).toEqual(['too-costly']);

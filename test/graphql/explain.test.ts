@@ -52,7 +52,7 @@ const RESOURCES: readonly Sample[] = [
   { resourceType: 'QuestionnaireResponse', id: 'qr', status: 'completed', questionnaire: 'http://example.org/q' },
 ];
 
-/** Policies are numbered by the store, in the order in which tests make them. */
+/** The store numbers policies in the order in which tests create them. */
 function named(text: string): string {
   return text.replace(/AccessPolicy\/[\w-]+/g, 'AccessPolicy/p');
 }
@@ -460,7 +460,7 @@ describe('an explanation and an execution agree', () => {
     expect(asked).toEqual([]);
     await executeFhirGraphql(query, { store: spying, caller });
     const unmarked = (text: string) => text.replace(/\[AccessPolicy\/[^:[\]]*: [^:[\]]*: ([^[\]]*)\]/g, '$1');
-    // Which rule grants a row is asked beside the searches, where rules hide different fields.
+    // If rules hide different fields, separate searches find the rule that grants a row.
     const [searches, checks] = [false, true].map((isCheck) =>
       asked.filter(({ limit }) => (limit === undefined) === isCheck),
     ) as [SearchQuery[], SearchQuery[]];
@@ -514,7 +514,7 @@ describe('SQLite starts every query of the bench from an index', () => {
     const statements = plan.calls.flatMap((call) => call.statements!);
     expect(statements.length).toBeGreaterThanOrEqual(plan.calls.length);
     for (const { plan: steps } of statements) {
-      // json_each is a list of keys at hand, and a subquery what came out of an index before.
+      // json_each is a given list of keys, and a subquery has rows that an index returned before.
       const rest = steps.filter((step) => /SCAN (?!j VIRTUAL TABLE|\(subquery)/.test(step));
       expect(rest.filter((step) => !steps.includes(step.replace('SCAN', 'CO-ROUTINE')))).toEqual([]);
     }

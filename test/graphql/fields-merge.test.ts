@@ -46,7 +46,7 @@ describe('fields that cannot be merged', () => {
       '{ ObservationList { subject { resource { ... on Patient { a: name { b: given } } ... on Group { a: code { b: text } } } } } }',
       'they return conflicting types "[HumanName]" and "CodeableConcept"',
     ],
-    // Patient.photo and Group.identifier are alike, what they hold is not.
+    // Patient.photo and Group.identifier have the same shape, their contents do not.
     [
       '{ ObservationList { subject { resource { ... on Patient { a: photo { b: title } } ... on Group { a: identifier { b: period { start } } } } } } }',
       'they return conflicting types "String" and "Period"',
@@ -59,7 +59,7 @@ describe('fields that cannot be merged', () => {
       '{ ObservationList { hasMember { resource { subject { a: reference } ... on Observation { subject { a: display } } } } } }',
       '"reference" and "display" are different fields',
     ],
-    // A text that may be null is not one that never is.
+    // A nullable string differs from a non-null string.
     [
       '{ ObservationList { subject { resource { ... on Patient { a: __typename } ... on Group { a: name } } } } }',
       'they return conflicting types "String!" and "String"',
@@ -137,7 +137,7 @@ const GROUP = oneOf(
   [2, 'b: type'],
   [2, 'b: __typename'],
   [1, '__typename'],
-  // Beside Patient.photo and Patient.contact, whose shape these have, if not what is inside.
+  // In addition to Patient.photo and Patient.contact, which have the same shape except for their contents.
   [3, 'd: identifier { e: value }'],
   [1, 'd: identifier { e: period { start } }'],
   [2, 'd: identifier { e: assigner { start: display } }'],
@@ -241,7 +241,7 @@ test('gives the same result as graphql-js for random documents', () => {
         const document: DocumentNode = parse(query);
         const expected = validate(schema, document, [OverlappingFieldsCanBeMergedRule]).length > 0;
         if (expected) conflicting += 1;
-        // The specification has a type for `__typename`, which is never null; for graphql-js it has none.
+        // In the specification `__typename` has a non-null type; in graphql-js it has no type.
         const found = conflicts(query).filter((message) => expected || !message.includes('"String!"'));
         expect(found.length > 0, query).toBe(expected);
       },

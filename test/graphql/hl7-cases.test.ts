@@ -3,7 +3,7 @@ import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
 import { hasShared, sharedJson, sharedText } from '../support/shared.js';
 import { HL7_CALLER, readHl7Cases, storeForHl7Case } from './hl7-manifest.js';
 
-/** Where HL7's mocked answer pages, scores and counts otherwise than any search would: those members are left out. */
+/** Cases in which HL7's mocked answer pages, scores and counts differently from any search: those members are ignored. */
 function withoutMockedPaging(name: string, answer: Record<string, unknown>): unknown {
   if (name !== 'search-full') return answer;
   const { edges } = answer['PatientConnection'] as { edges: { resource: unknown }[] };

@@ -6,15 +6,15 @@ import { failures } from './harness.js';
 
 type Json = { readonly [name: string]: unknown };
 
-/** What dialect `standard` makes of a case, next to the answer that HL7 expects. */
+/** The answer of dialect `standard` to a case, compared with the answer that HL7 expects. */
 interface Equivalent {
-  /** The query, where strict GraphQL wants it written otherwise. */
+  /** The query, if strict GraphQL needs another spelling. */
   readonly query?: string;
   /** Members that HL7's answer omits and that are null here: `name.*.text`, `*` for each item of a list. */
   readonly nulls?: readonly string[];
-  /** Members that differ otherwise, instead of those of HL7's answer. */
+  /** Members with other differences, instead of those of HL7's answer. */
   readonly instead?: Json;
-  /** The errors, where HL7 fails the request or omits what could not be had. */
+  /** The errors, if HL7 fails the request or omits unavailable values. */
   readonly errors?: readonly string[];
   /** Why it differs, by the row of the table of dialects. */
   readonly row?: string;
@@ -71,7 +71,7 @@ const EQUIVALENTS: { readonly [name: string]: Equivalent } = {
   'directive-skip': { nulls: NAMES, row: ABSENT },
   'directive-include': { nulls: NAMES, row: ABSENT },
   'directive-variable': {
-    // The argument of @include is not nullable, so neither is what stands there.
+    // The argument of @include is not nullable, so its value cannot be nullable either.
     query: `query test($var: Boolean!) {
       identifier @include(if: $var) { system value }
       active

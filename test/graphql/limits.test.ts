@@ -49,7 +49,7 @@ const CASES: readonly (readonly [keyof Limits, string, number])[] = [
   ['values', '{ PatientList { id active } a: ObservationList { subject { reference } } }', 4 * 3 + 3 * (2 + 2)],
   // One list of four with one field each: 2 + 4 x 1.05 = 6.2.
   ['cost', '{ PatientList(_count: 4) { id } }', 7],
-  // Twice a list: 2 + 2 x 1.1. What refers to the two patients is one call: 2 + 2 x 0.1, and twice 2 x 1.05; together 14.8.
+  // Two lists: 2 + 2 x 1.1. The references to the two patients are one call: 2 + 2 x 0.1, and twice 2 x 1.05; together 14.8.
   [
     'cost',
     '{ a: PatientList(_count: 2) { ...f } b: PatientList(_count: 2) { ...f } } fragment f on Patient { id ObservationList(_reference: subject, _count: 2) { id } }',

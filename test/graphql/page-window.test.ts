@@ -12,13 +12,13 @@ import {
 import type { CursorPart } from '../../src/graphql/plan/plan.js';
 import { cases, SEED } from '../support/chance.js';
 
-/** Matches are numbers, which stand at themselves. */
+/** Matches are numbers. The position of a number is the number itself. */
 const order: MatchOrder<number> = {
   position: (match) => ({ values: [], id: String(match) }),
   end: { values: [], id: '~' },
 };
 
-/** A page of the numbers from 0 to `total`, as a store gives it. */
+/** A page of the numbers from 0 to `total`, as a store returns it. */
 function pageOf(total: number, window: PageWindow, counted: boolean): WindowedPage<number> {
   const { offset, after, before } = boundsOf(window);
   const all = Array.from({ length: total }, (_, index) => index);
@@ -30,7 +30,7 @@ function pageOf(total: number, window: PageWindow, counted: boolean): WindowedPa
   return cutPage(window, { matches: limit === 0 ? [] : until.slice(-limit), ...(counted ? { total } : {}) });
 }
 
-/** The pages from one on in a direction, to the last. */
+/** The pages from a page on in a direction, to the last. */
 function walk(total: number, start: PageWindow, part: CursorPart, counted: boolean): readonly WindowedPage<number>[] {
   const pages: WindowedPage<number>[] = [];
   for (let window: PageWindow | undefined = start; window !== undefined && pages.length < 100;) {

@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { LOADER } from '../support/load-typescript.js';
 
-/** Prints which of the modules that only some queries need were loaded, after a plain query and after one with a default. */
+/** Prints which modules that only some queries need were loaded, after a plain query and after a query with a default. */
 const PROGRAM = `
 import { registerHooks } from 'node:module';
 const loaded = [];

@@ -44,7 +44,7 @@ beforeAll(async () => {
   );
 });
 
-/** The answer, with what the store was asked for. */
+/** The answer, with the recorded store calls. */
 async function answer(query: string): Promise<unknown> {
   asked = [];
   return { data: await clinic.data(query), asked: asked.map((names) => (names === undefined ? 'all' : [...names])) };

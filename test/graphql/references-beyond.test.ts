@@ -9,7 +9,7 @@ import { sparingStore } from '../support/sparing-store.js';
 
 const caller = systemCaller('clinic');
 
-/** Asks about a store that holds these resources. */
+/** Queries a store that has these resources. */
 async function ask(resources: readonly object[], query: string, more: Partial<FhirGraphqlContext> = {}) {
   const store = sparingStore(new MemoryStore());
   await guardStore(store, caller).commit(

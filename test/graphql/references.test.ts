@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { erase, failures, messages, openClinic, put, type Clinic } from './harness.js';
 
-/** One reference per Observation, whose id says what it is. */
+/** One reference per Observation. The id of the Observation describes the reference. */
 const subjects: { readonly [id: string]: object } = {
   relative: { reference: 'Patient/1' },
   versioned: { reference: 'Patient/1/_history/1' },

@@ -45,7 +45,7 @@ describe('the executable schema', () => {
 
   test('is valid, whole and pruned', () => {
     for (const types of IS_WHOLE ? [undefined, FEW] : [FEW]) {
-      // The schema says of itself that it is valid, so graphql-js looks at one that does not.
+      // The schema claims to be valid, so graphql-js validates a copy that does not.
       const { assumeValid, ...config } = completeSchema(R4, types).toConfig();
       expect(assumeValid).toBe(true);
       expect(validateSchema(new GraphQLSchema(config))).toEqual([]);
@@ -104,7 +104,7 @@ describe('the executable schema', () => {
         expect(strict(theirs![field.name]!.type)).toBe(strict(ours![field.name]!.type));
         const args = (of: typeof ours): unknown =>
           of![field.name]!.args.map((one) => `${one.name}: ${strict(one.type)}`);
-        // Of the two names of a read's id tools are told one, and that it is needed.
+        // Of the two names of a read's id, tools see only one, as required.
         expect(args(theirs)).toEqual(field.kind === 'read' ? ['id: ID!'] : args(ours));
       }
     }
@@ -226,9 +226,9 @@ describe('introspection', () => {
     const answer = await clinic.ask(query, {}, few);
     expect(answer).toEqual(await execute({ schema: completeSchema(R4, FEW), document: parse(query) }));
     const rebuilt = buildClientSchema(answer.data as unknown as IntrospectionQuery);
-    // GraphiQL and others that introspect see what those see that read the SDL.
+    // GraphiQL and other tools that introspect see the same as tools that read the SDL.
     expect(`${printSchema(rebuilt)}\n`).toBe(printFhirSchema({ types: FEW }));
-    // Served again, it is the very same object, which nobody can change.
+    // Repeated introspection returns the same frozen object.
     const again = await clinic.ask(query, {}, few);
     expect(again.data!['__schema']).toBe(answer.data!['__schema']);
     expect(Object.isFrozen((again.data as unknown as IntrospectionQuery).__schema.types[0])).toBe(true);

@@ -35,7 +35,7 @@ async function microtasksOf(work: () => Promise<unknown>): Promise<number> {
 const ask = (over: ResourceStore) => executeFhirGraphql(QUERY, { store: over, caller });
 
 test('a resource that the store returns synchronously is answered without waiting', async () => {
-  // What takes long gives way to others, and the process may stop at any point.
+  // Long work yields to other work, and the process can stop at any point.
   stopClock();
   // The document is known from then on.
   await ask(store);

@@ -194,7 +194,7 @@ describe('access rules', () => {
   });
 });
 
-/** A selection of everything that makes calls below a read, and of what does not. */
+/** A selection of everything that makes calls below a read, and of fields that make none. */
 const selection = fc
   .subarray(
     [

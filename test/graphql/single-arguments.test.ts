@@ -14,7 +14,7 @@ const clinic = await openClinic(
   counting.store,
 );
 
-/** Arguments that take one value, with a variable for it that may hold a list. */
+/** Arguments that accept one value, with a variable for it that can be a list. */
 const SINGLE: readonly (readonly [name: string, query: string, values: readonly [string, string], data: unknown])[] = [
   ['id', 'query ($v: [ID]) { Patient(id: $v) { id } }', ['a', 'b'], { Patient: { id: 'a' } }],
   ['id', 'query ($v: [ID]) { Patient(_id: $v) { id } }', ['a', 'b'], { Patient: { id: 'a' } }],

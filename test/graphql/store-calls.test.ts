@@ -33,7 +33,7 @@ beforeAll(async () => {
   );
 });
 
-/** The calls that each query makes, level by level: one per question, whatever the data. */
+/** The calls of each query, level by level: one per question, for any data. */
 const FIXTURES: readonly { readonly name: string; readonly query: string; readonly calls: readonly string[] }[] = [
   { name: 'nothing of the store', query: '{ __typename }', calls: [] },
   { name: 'a read', query: '{ Patient(id: a) { id name { family } } }', calls: ['read Patient/a'] },

@@ -50,7 +50,7 @@ describe('a stored value of the wrong type', () => {
           null,
           { family: 'Hill', given: ['Bo'], text: null, period: null },
         ],
-        // A single value where a list belongs is a list of one.
+        // A single value in place of a list is a list of one.
         contact: [{ gender: 'female' }],
         communication: [{ preferred: null }],
         contained: [null, { valueQuantity: { value: null } }],
@@ -122,7 +122,7 @@ describe('a stored value of the wrong type', () => {
   });
 });
 
-/** Elements of each scalar, with what belongs there. */
+/** Elements of each scalar, with valid values. */
 const LEAVES: readonly { readonly field: string; readonly fits: (value: unknown) => boolean }[] = [
   { field: 'active', fits: (value) => typeof value === 'boolean' },
   { field: 'gender', fits: (value) => typeof value === 'string' },

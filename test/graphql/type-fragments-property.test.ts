@@ -37,7 +37,7 @@ const field = fc.tuple(fc.oneof(leaf, meta), condition).map(([text, when]) => {
   const brace = text.indexOf(' {');
   return brace < 0 ? text + when : text.slice(0, brace) + when + text.slice(brace);
 });
-/** What all types of resources have, with aliases, directives and keys that stand twice. */
+/** The fields of all resource types, with aliases, directives and repeated keys. */
 const selection = fc.array(field, { minLength: 1, maxLength: 5 }).map((fields) => fields.join(' '));
 
 for (const dialect of ['standard', 'hl7'] as const) {

@@ -4,7 +4,7 @@ import { createFhirHandler, toFetch, type FhirHandler } from 'fhirgraph/http';
 import { SqliteStore } from 'fhirgraph/sqlite';
 import { expect, test } from 'vitest';
 
-// What a stranger writes from the README, and a second service of another store and dialect in the same process.
+// The code that a new user writes from the README, and a second service of another store and dialect in the same process.
 
 const sent: Invitation[] = [];
 
@@ -27,7 +27,7 @@ function openService(
   });
 }
 
-/** A service with one administrator, whose token is `name`. */
+/** A service with one administrator. Its token is `name`. */
 async function withAdministrator(
   store: MemoryStore | SqliteStore,
   name: string,
@@ -64,7 +64,7 @@ test('a guarded service with invitations for MedplumClient, and another service 
   await one.medplum.createResource({ resourceType: 'Patient', name: [{ family: 'Kulas' }], gender: 'female' });
   await other.medplum.createResource({ resourceType: 'Patient', name: [{ family: 'Brook' }] });
   const query = '{ PatientList { gender name { family } } }';
-  // An absent element is null in the one dialect, and left out in the other.
+  // An absent element is null in one dialect, and omitted in the other.
   expect(await one.medplum.graphql('{ PatientList { birthDate name { family } } }')).toEqual({
     data: { PatientList: [{ birthDate: null, name: [{ family: 'Kulas' }] }] },
   });

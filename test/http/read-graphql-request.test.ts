@@ -17,7 +17,7 @@ const get = (parameters: { readonly [name: string]: string }): HttpRequest => ({
   headers: {},
 });
 
-/** What a request is refused with: status, message, headers. */
+/** The refusal of a request: status, message, headers. */
 function refusal(request: HttpRequest): unknown {
   try {
     readGraphqlRequest(request);

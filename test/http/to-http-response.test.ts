@@ -113,7 +113,7 @@ describe('a GraphQL result', () => {
       const read = await answer('read', accept);
       expect([read.status, read.headers['allow']]).toEqual([200, undefined]);
     }
-    // What else is forbidden is another matter.
+    // Other forbidden requests have other statuses.
     expect(toHttpResponse(failed('forbidden'), accepting(GRAPHQL)).headers['allow']).toBeUndefined();
   });
 

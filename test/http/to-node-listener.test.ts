@@ -147,7 +147,7 @@ describe('the signal of a request', () => {
 });
 
 describe('the body of a request', () => {
-  /** What the handler, or a function of the host, makes of one request whose parts are sent in turn. */
+  /** The result of the handler, or of a function of the host, for one request with parts that are sent in turn. */
   async function answerTo(
     answer: (request: Request) => Promise<string>,
     parts: readonly string[],

@@ -17,7 +17,7 @@ import { cases, IS_WHOLE, SEED } from '../support/chance.js';
 import { emptySqliteFile } from '../support/empty-sqlite-file.js';
 import { ask, batch, type Json, post, PROJECT, put, transaction } from './harness.js';
 
-// Many Bundles in one call against one call each: equal results, and equal histories of every resource.
+// Many Bundles in one call compared with one call each: equal results, and equal histories of every resource.
 
 const TUNING = { ...THREAD_TUNING };
 const GUESS = { ...GUESS_TUNING };

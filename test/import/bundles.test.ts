@@ -18,7 +18,7 @@ const turns = async (): Promise<void> => {
 function heldContext(): {
   readonly context: BundlesContext;
   readonly begun: string[];
-  /** Ends the oldest commit that waits, with an error if one is given. */
+  /** Ends the oldest waiting commit, with the given error if there is one. */
   end(error?: Error): Promise<void>;
 } {
   const context = memoryContext();
@@ -148,7 +148,7 @@ test('while a Bundle takes long, only the permitted number is in progress, and t
   const { context, begun, end } = heldContext();
   const held = context.store.commit;
   const { store } = memoryContext();
-  // Only the first one is held.
+  // Only the first commit is delayed.
   context.store.commit = (...args) => (begun.length === 0 ? held(...args) : store.commit(...args));
   let taken = 0;
   const source = function* (): Generator<object> {

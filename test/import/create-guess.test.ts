@@ -92,7 +92,7 @@ describe('after three new resources of a type', () => {
     for (const id of ['a', 'b', 'c', 'a']) await importBundle(transaction(put(patient(id))), context);
     expect(counts).toMatchObject({ reads: 4, commits: 4 });
     for (let index = 0; index < 60; index++) await importBundle(transaction(put(patient(`p${index}`))), context);
-    // The guess and what was read after it were both wrong: 3 times 4 times 4.
+    // The guess and the reading period after it were both wrong: 3 times 4 times 4.
     expect(counts).toMatchObject({ reads: 52, commits: 64 });
   });
 

@@ -9,7 +9,7 @@ import { ask, batch, memoryContext, PROJECT, put, transaction } from './harness.
 const PATIENT = { resourceType: 'Patient', id: 'p' };
 const READS = [ask('GET', 'Patient/p'), ask('GET', 'Patient/p/_history/1'), ask('GET', 'Patient?_id=p')];
 
-/** What a response holds of resources, those inside a searchset among them. */
+/** The resources of a response, including those inside a searchset. */
 function resourcesIn({ entry }: Bundle): readonly { readonly id?: string; readonly meta?: object }[] {
   return (entry ?? []).flatMap(({ resource }) =>
     resource === undefined ? [] : resource.resourceType === 'Bundle' ? resourcesIn(resource) : [resource],

@@ -9,12 +9,12 @@ const line = (id: string, type = 'Patient'): string => `{"resourceType":"${type}
 function heldContext(): {
   readonly context: NdjsonContext;
   readonly begun: string[];
-  /** Ends the commit of the first lines that waits, with an error if one is given. */
+  /** Ends the waiting commit of the first lines, with the given error if there is one. */
   end(error?: Error): Promise<void>;
 } {
   const context = memoryContext();
   const begun: string[] = [];
-  /** By what they write: which of several batches is with the store first is left open. */
+  /** By their contents: the order in which batches reach the store is open. */
   const waiting = new Map<string, (error?: Error) => void>();
   const commit = context.store.commit.bind(context.store);
   context.store.commit = async (writes, options) => {

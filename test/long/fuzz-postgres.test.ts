@@ -8,7 +8,7 @@ import { postgresPool } from '../stores/postgres/pool.js';
 import { cases } from '../support/chance.js';
 import { tallyOf } from '../support/long-report.js';
 
-/** Ids that are made here are the same ones on every store. */
+/** Generated ids are the same on every store. */
 let made = 0;
 beforeAll(() => {
   vi.spyOn(crypto, 'randomUUID').mockImplementation(

@@ -65,7 +65,7 @@ test.each(STORES)(
   },
 );
 
-/** Neither `forceNewMembership` nor a wish for another profile: those may have several. */
+/** Neither `forceNewMembership` nor another profile: those people can have several. */
 function bodyOf(random: () => number): InviteBody {
   const name = oneOf(PEOPLE, random);
   const written = oneOf([name, name.toUpperCase(), ` ${name}`], random);
@@ -119,6 +119,6 @@ async function assertOneOfEach(store: ResourceStore, projects: readonly string[]
     expect(made).toHaveLength(profiles.length);
     memberships.forEach(({ user }) => used.add(user.reference!));
   }
-  // No User without a membership is left behind by those who came second.
+  // Later invites leave no User without a membership.
   expect(used.size).toBe(users.length);
 }

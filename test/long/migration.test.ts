@@ -49,7 +49,7 @@ test('a killed migration has happened as a whole or not at all', async () => {
   expect(found.after).toBeGreaterThan(0);
 });
 
-/** The schema version, after a look whether everything else is of that version. */
+/** The schema version, after a check that everything else has that version. */
 function stateOf(file: string, count: number): number {
   const database = new Database(file);
   const version = database.pragma('user_version', { simple: true }) as number;

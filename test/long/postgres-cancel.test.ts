@@ -22,7 +22,7 @@ if (PROGRAMS === undefined) console.warn('No statement is cancelled on PostgreSQ
 
 const MAX = 10;
 const CALLS = 2_000;
-/** What a call that its signal ended and that has certainly written nothing comes to. */
+/** The result of a call that its signal ended and that has definitely written nothing. */
 const NOTHING = { code: 'aborted', unknown: undefined };
 
 describe.skipIf(PROGRAMS === undefined)('calls ended by their signal on a real PostgreSQL server', () => {
@@ -30,7 +30,7 @@ describe.skipIf(PROGRAMS === undefined)('calls ended by their signal on a real P
   let server: PostgresServer;
   let pool: pg.Pool;
   let admin: pg.Client;
-  /** Holds locks; what it sees of other connections stands still while its transaction is open. */
+  /** Holds locks; its view of other connections does not change while its transaction is open. */
   let locking: pg.Client;
 
   beforeAll(async () => {
@@ -39,7 +39,7 @@ describe.skipIf(PROGRAMS === undefined)('calls ended by their signal on a real P
       ssl: 'on',
       ssl_cert_file: join(certificates, 'server.crt'),
       ssl_key_file: join(certificates, 'server.key'),
-      // There is none: whoever asks for it waits for ever, having written.
+      // No standby exists, so a commit that waits for one waits forever, after it has written.
       synchronous_standby_names: 'nobody',
       synchronous_commit: 'local',
     });
@@ -146,7 +146,7 @@ describe.skipIf(PROGRAMS === undefined)('calls ended by their signal on a real P
     await locking.query('BEGIN; LOCK TABLE resource IN EXCLUSIVE MODE');
     const controller = new AbortController();
     const { signal } = controller;
-    // Smaller ones share a connection.
+    // Smaller commits share a connection.
     const commits = Array.from({ length: 2 * MAX }, (_, index) =>
       store.commit(
         Array.from({ length: 9 }, (_, part) => put(resourceOf('Patient', `p${index}-${part}`))),
@@ -191,7 +191,7 @@ describe.skipIf(PROGRAMS === undefined)('calls ended by their signal on a real P
         const duration = random() * 0.01;
         const statement = sql`SELECT ${duration}::float8, pg_sleep(${duration})`;
         if (random() < 0.5) {
-          // Nothing ends this one.
+          // Nothing ends this statement.
           expect(await connections.run(statement)).toEqual([[duration, '']]);
           tally.answered += 1;
           continue;
@@ -208,7 +208,7 @@ describe.skipIf(PROGRAMS === undefined)('calls ended by their signal on a real P
     await Promise.all(Array.from({ length: 2 * MAX }, caller));
     console.log(`${tally.cancelled} statements cancelled, ${tally.answered} answered (seed ${SEED})`);
     expect(tally.cancelled).toBeGreaterThan(CALLS / 10);
-    // None was given up: the connections are those of the start.
+    // No connection was dropped: they are the initial connections.
     expect(pool.totalCount).toBe(MAX);
     connections.close();
   });
@@ -339,7 +339,7 @@ async function codesOf(calls: readonly Promise<unknown>[]): Promise<{ readonly [
   return counts;
 }
 
-/** The code of each, and whether it tells that nobody knows if it was written. */
+/** The code of each, and whether its result is unknown. */
 async function detailsOf(calls: readonly Promise<unknown>[]): Promise<readonly object[]> {
   return (await Promise.allSettled(calls)).map((outcome) => {
     if (outcome.status === 'fulfilled') return { code: 'done' };

@@ -58,7 +58,7 @@ describe.skipIf(PROGRAMS === undefined)('a PostgreSQL server killed at random mo
           if (!(error instanceof FhirError)) throw error;
           codes.set(error.code, (codes.get(error.code) ?? 0) + 1);
           failed.push(number);
-          // As a client would wait before it tries anything else.
+          // A client would also wait before it tries again.
           await sleep(5);
           await up;
         }
@@ -99,7 +99,7 @@ describe.skipIf(PROGRAMS === undefined)('a PostgreSQL server killed at random mo
     expect([...codes.keys()].filter((code) => !EXPECTED.includes(code))).toEqual([]);
     expect(kills).toBeGreaterThan(2);
 
-    // What searches find is what is there: the index is part of each commit.
+    // Searches find exactly the existing resources, because the index is part of each commit.
     const { total } = await store.search({
       project: PROJECT,
       type: 'Basic',
@@ -203,7 +203,7 @@ describe.skipIf(PROGRAMS === undefined)('a PostgreSQL server killed at random mo
         code === undefined ? { kind: 'all' } : { kind: 'match', parameter: 'code', test: { kind: 'token', code } };
       return (await store.search({ project, type: 'Observation', criteria, limit: 0, total: true })).total!;
     };
-    /** What a reader sees is always one moment, between commits: of 200 lines each, and so of equal parts of both codes. */
+    /** A reader always sees one moment between commits of 200 lines each, so equal numbers of both codes. */
     const read = async (): Promise<void> => {
       const seen = new Map<string, number>();
       while (open.size > 0) {

@@ -26,7 +26,7 @@ describe.skipIf(programs === undefined)('prepared statements on a real server', 
   }, 120_000);
   afterAll(() => server.stop());
   beforeEach(() => {
-    // One connection, so that each test knows what it holds.
+    // One connection, so that each test knows its prepared statements.
     pool = new pg.Pool({ ...server.connection, max: 1 });
     store = new PostgresStore(pool);
   });
@@ -103,7 +103,7 @@ describe.skipIf(programs === undefined)('prepared statements on a real server', 
       await putAll(store, resourceOf('Patient', 'd', { active: round % 2 === 0 }));
       await pool.query(statement);
     }
-    // Who loses them again and again keeps none.
+    // A session that loses them repeatedly keeps none.
     await askTimes(4);
     expect(await kept()).toEqual([]);
   });

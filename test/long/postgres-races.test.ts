@@ -34,7 +34,7 @@ describe.skipIf(programs === undefined)('on a real PostgreSQL server', () => {
     await pool.query('DROP SCHEMA public CASCADE; CREATE SCHEMA public');
   });
 
-  /** What it does in the background ends with the test: the next one drops the tables. */
+  /** Its background work ends with the test, because the next test drops the tables. */
   const open = (options: PostgresStoreOptions = PATIENT): PostgresStore => {
     const store = new PostgresStore(pool, options);
     onTestFinished(() => store.close());

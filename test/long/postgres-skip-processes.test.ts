@@ -205,7 +205,7 @@ describe.skipIf(PROGRAMS === undefined)('skip indexes on a real PostgreSQL serve
     },
   );
 
-  /** A pool that does something when a builder sends a statement, from its first one that sees the state of its moment. */
+  /** A pool that runs a function when a builder sends a statement, from its first statement with a snapshot on. */
   function beside(act: (place: number, text: string, run: () => Promise<unknown>) => Promise<unknown>): PostgresPool {
     let place = -1;
     return {
@@ -227,7 +227,7 @@ describe.skipIf(PROGRAMS === undefined)('skip indexes on a real PostgreSQL serve
 
   const erasures = ['erase', 'purge', 'remove'] as const;
 
-  /** Removes something for ever that a skip index may tell of. */
+  /** Permanently removes a resource that a skip index can contain. */
   async function erase(how: (typeof erasures)[number], by: PostgresStore): Promise<void> {
     const [name, { id }] = oneOf(
       [...world.current].filter(([, { resourceType }]) => resourceType === 'Observation'),
@@ -254,7 +254,7 @@ describe.skipIf(PROGRAMS === undefined)('skip indexes on a real PostgreSQL serve
     return Object.fromEntries(await Promise.all(counts)) as typeof NOTHING;
   };
 
-  /** A store whose calls fail where they wait for a lock. */
+  /** A store with calls that fail if they wait for a lock. */
   let impatient: PostgresStore;
   beforeEach(() => {
     const hurried = new pg.Pool({ ...server.connection, max: 1, options: '-c lock_timeout=200' });

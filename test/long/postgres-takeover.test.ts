@@ -31,7 +31,7 @@ describe.skipIf(programs === undefined)(
         const first = open(pools[0], FIRST);
         await first.read([keyOf('Patient', 'nobody')]);
         let next = 0;
-        // Every other one is serializable: what it sees was settled before its last statement.
+        // Every other commit is serializable, with a snapshot from before its last statement.
         const writeUntilRefused = async (serializable: boolean): Promise<void> => {
           for (;;) {
             const id = `r${round}n${next++}`;

@@ -118,7 +118,7 @@ async function ask(
   return errors === undefined ? data : errors.map(({ message }) => message);
 }
 
-/** Asks one after the other and both once more, so that each answer comes after the other model's. */
+/** Queries one after the other and both again, so that each answer comes after the other model's. */
 async function both<Answer>(
   world: World,
   question: (store: ResourceStore) => Promise<Answer>,

@@ -21,7 +21,7 @@ test.each([
   let output = '';
   parent.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
   await once(parent.stdout, 'data');
-  // The output closes once the last process that holds it has ended.
+  // The output closes once the last process with it has ended.
   const ended = Promise.all([once(parent, 'exit'), once(parent.stdout, 'end')]);
   parent.kill(signal);
   const [[code]] = (await ended) as [[number], []];

@@ -74,7 +74,7 @@ test(`a field equals the result of extension(url:), from seed ${SEED}`, async ()
         expect([field, object[field]]).toEqual([field, expected]);
       }
     }
-    // What is written by fields is what was read by them.
+    // The values that are written through fields equal those that were read through them.
     const written = known.map(({ field, type }) => `${field}${SELECTIONS[type] ?? ''}`).join(' ');
     const { Patient: read } = (await clinic.data(`{ Patient(id: "p") { ${written} } }`)) as { Patient: JsonObject };
     const again = await clinic.data(`mutation ($res: PatientInput!) { PatientCreate(res: $res) { ${written} } }`, { res: read }); // prettier-ignore

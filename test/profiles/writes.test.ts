@@ -155,7 +155,7 @@ describe('profiles of a project', () => {
       'unprocessable',
       ['Patient.managingOrganization.reference'],
     ]);
-    // A resource from before the setting, of which the member does not see the contained ones.
+    // A resource from before the setting, with contained resources that the member cannot see.
     const stored = patient({ active: true });
     await store.commit([{ kind: 'put', key: { project: 'clinic', type: 'Patient', id: 'old' }, resource: { ...stored, id: 'old' } }]); // prettier-ignore
     const rules = [{ resourceType: 'Patient', hiddenFields: ['contained'] }];

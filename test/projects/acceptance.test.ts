@@ -105,7 +105,7 @@ describe.each(stores)('an invitation over %s', (_, make) => {
       { ...ANN, email: 'ben@example.org' },
       { ...ANN, emailVerified: false },
       { ...ANN, email: 'ann@example.org.evil.example' },
-      // Mailboxes of their own, where a domain has them: full width, and letters that look alike.
+      // These are separate mailboxes if a domain has them: full width, and letters that look alike.
       ...['\uff41nn@example.org', '\u1d43nn@example.org', 'ann\uff20example.org', '\u0430nn@example.org'].map(
         (email) => ({
           ...ANN,
@@ -138,7 +138,7 @@ describe.each(stores)('an invitation over %s', (_, make) => {
     expect(await codeOf(acceptInvitation(token, { ...ANN, externalId: '' }, context0))).toBe('invalid');
     expect(await codeOf(acceptInvitation(token, stranger, context0))).toBe('invitation-invalid');
     expect(await codeOf(acceptInvitation(token, ANN, context0))).toBe('invitation-invalid');
-    // A new one begins to count from the start.
+    // A new invitation starts to count at zero.
     await resendInvitation(membership.id, context);
     for (let time = 0; time < 9; time += 1) {
       expect(await codeOf(acceptInvitation(tokenOf(1), stranger, context0))).toBe('invitation-invalid');
@@ -239,7 +239,7 @@ describe('an invitation', () => {
     await trusted.update({ ...stored, externalId: 'idp|earlier' });
     expect(await codeOf(acceptInvitation(token, ANN, { store, clock: at(0) }))).toBe('conflict');
     expect(await trusted.read('ProjectMembership', membership.id)).toMatchObject({ externalId: 'idp|earlier' });
-    // The same one is not a replacement.
+    // The same external id is not a replacement.
     await acceptInvitation(token, { ...ANN, externalId: 'idp|earlier' }, { store, clock: at(0) });
   });
 

@@ -23,7 +23,7 @@ import { person, policy, put } from './harness.js';
 const ROLES = ['staff', 'wild', 'admin', 'bound', 'super', 'system'] as const;
 type Role = (typeof ROLES)[number];
 
-/** A super-admin project and a clinic, with one caller per role, and everything that an attempt may name. */
+/** A super-admin project and a clinic, with one caller per role, and all resources that an attempt can name. */
 interface World {
   readonly store: ResourceStore;
   readonly home: string;
@@ -76,7 +76,7 @@ async function open(): Promise<World> {
   };
 }
 
-/** What is drawn for one attempt; each kind takes what it needs. */
+/** The drawn values of one attempt; each kind uses those that it needs. */
 const attempt = fc.record({
   role: fc.constantFrom(...ROLES),
   kind: fc.constantFrom(
@@ -166,7 +166,7 @@ async function contents(store: ResourceStore, project: string, types: readonly s
 
 const PROGRAMS = ['ClientApplication', 'Bot'];
 
-/** What no attempt of a role may change. */
+/** The resources that no attempt of a role can change. */
 async function untouchable(world: World, role: Role, kind: Attempt['kind']): Promise<unknown> {
   const { store, home, clinic } = world;
   const caller = world.callers[role];
@@ -183,9 +183,9 @@ async function untouchable(world: World, role: Role, kind: Attempt['kind']): Pro
   });
   const mine = matches.map(({ resource }) => elementsOf(resource)).filter(({ user }) => (user as { reference: string }).reference === caller.user); // prettier-ignore
   const signedIn = mine.filter(({ id }) => id === caller.membership);
-  // Another role may have freed it since it signed in, and what is stored decides.
+  // Another role can have removed its policy since it signed in, and the stored state decides.
   const bound = caller.bound && signedIn.every(({ access, accessPolicy }) => (access ?? accessPolicy) !== undefined);
-  // An unbound administrator may make itself another membership, which cannot give more than it has.
+  // An unbound administrator can create another membership for itself, which cannot grant more than it has.
   const binding = bound ? mine : signedIn;
   const policies = bound ? await policiesOf(store, caller.project, binding) : null;
   return [superAdmins, programs, raised, binding.map(({ id, admin, active, access, accessPolicy }) => [id, admin, active, access, accessPolicy]), policies]; // prettier-ignore

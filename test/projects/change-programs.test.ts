@@ -62,7 +62,7 @@ describe.each(stores)('changing programs on %s', (_name, makeStore) => {
     const leave = updateClient({ project: clinic.project, client: robot.client.id }, { status: 'off' }, self);
     expect((await rejection(leave)).code).toBe('forbidden');
     await updateClient({ project: clinic.project, client: robot.client.id }, { status: 'off' }, above);
-    // The other administrator is off, so this one is the last.
+    // The other administrator is switched off, so this one is the last.
     expect((await rejection(removeMember(clinic.first.membership.id, above))).code).toBe('conflict');
     await updateClient({ project: clinic.project, client: robot.client.id }, { status: 'active' }, above);
     await removeMember(clinic.first.membership.id, above);

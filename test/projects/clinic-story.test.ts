@@ -29,7 +29,7 @@ describe.each(someOf(ALL_STORES, stores.length))('the story of a clinic on %s', 
     const story: StoryResult = await tellStory(store, (line) => lines.push(line));
     expect(lines.length).toBeGreaterThan(10);
 
-    // Everybody sees what the membership allows, and no more.
+    // Everybody sees exactly what the membership allows.
     const organizations = (...names: string[]): object[] => names.map((name) => ({ name }));
     expect(story.views).toEqual({
       administrator: {
@@ -51,7 +51,7 @@ describe.each(someOf(ALL_STORES, stores.length))('the story of a clinic on %s', 
       'profile-type=Practitioner': ['Ada Stone', 'Ben Hill'],
     });
 
-    // Who was removed comes back as the same person.
+    // A removed person returns as the same person.
     const { practitioner, invitedAgain } = story;
     expect(invitedAgain.created).toEqual({ user: false, profile: false, membership: true });
     expect(invitedAgain.profile.id).toBe(practitioner.profile.id);

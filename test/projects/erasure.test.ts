@@ -37,7 +37,7 @@ const resource = (resourceType: string, id: string, elements: object = {}): AnyR
 });
 const of = (patient: string): object => ({ subject: { reference: `Patient/${patient}` } });
 
-/** Two patients, with what is theirs alone, shared, deleted, moved, linked and audited. */
+/** Two patients, with resources of their own, shared, deleted, moved, linked and audited. */
 async function ward(store: ResourceStore): Promise<void> {
   const observation = { status: 'final', code: { text: 'Zyzzyva' } };
   await put(

@@ -10,7 +10,7 @@ import { updateMember } from '../../src/projects/members/update-member.js';
 import { createProject } from '../../src/projects/project/create-project.js';
 import { type Clinic, keepingMailer, memoryStore, openClinic, person } from './harness.js';
 
-/** Every resource that the operations on members give away, in their results and to the mailer. */
+/** Every resource that the operations on members return, in their results and to the mailer. */
 async function givenAway(clinic: Clinic, extendedMeta: boolean | undefined): Promise<readonly [string, Resource][]> {
   const { project, store, admin: caller } = clinic;
   const mailer = keepingMailer();

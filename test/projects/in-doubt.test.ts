@@ -23,7 +23,7 @@ type Operation = (store: ResourceStore, clinic: Clinic & { readonly second: stri
 const entry = (method: string, url: string, resource?: object): object => ({ request: { method, url }, resource });
 const bundle = (type: 'batch' | 'transaction', ...entries: object[]): never =>
   ({ resourceType: 'Bundle', type, entry: entries }) as never;
-/** The second entry is refused, so that the good ones are written in several commits. */
+/** The second entry is refused, so that the valid entries are written in several commits. */
 const MIXED = [
   entry('PUT', 'Patient/m1', patient('m1')),
   entry('PUT', 'Patient/a', { ...patient('a'), active: true }),
@@ -91,7 +91,7 @@ describe.each(OPERATIONS)('%s', (_, operation) => {
         const changed = !same(before, await contents(clinic.store, clinic.project));
         if (calls() < failing) break;
         const told = failure?.details?.['unknown'] === true || failure?.details?.['written'] === true;
-        // A commit whose answer is lost may change nothing; then nobody knows either.
+        // A commit with a lost answer can have changed nothing; the result is unknown then, too.
         if (failure !== undefined) expect([failing, told]).toEqual([failing, changed || lost()]);
         if (told) doubts += 1;
       }

@@ -32,7 +32,7 @@ function relative(id: string, child: string, name: string): RelatedPerson {
   return { resourceType: 'RelatedPerson', id, patient: { reference: `Patient/${child}` }, ...emailOf(name) };
 }
 
-/** An administrator whose policy grants these rules and nothing else. */
+/** An administrator with a policy that grants only these rules. */
 async function limitedAdmin(clinic: Clinic, rules: object[]): Promise<Caller> {
   await put(clinic.store, clinic.project, policy('limited', rules as never));
   const accessPolicy = { reference: 'AccessPolicy/limited' } as const;
@@ -101,7 +101,7 @@ describe('the profile of an invited person', () => {
     await repository.update({ ...(await repository.read('User', before.user.id)), email: 'anna@example.org' });
     const again = await send(clinic, person('Practitioner', 'Anna'));
     expect([again.user.id, again.profile.id]).toEqual([before.user.id, before.profile.id]);
-    // The address that Ann had is free for somebody else, who gets nothing of hers.
+    // The former address of Ann can belong to somebody else, who gets nothing of hers.
     const error = await rejection(send(clinic, person('Practitioner', 'Ann')));
     expect(error.details).toEqual({ profiles: [`Practitioner/${before.profile.id}`] });
   });
@@ -371,7 +371,7 @@ describe('the record of a removed membership', () => {
     const repository = createRepository({ store: clinic.store, caller: systemCaller(clinic.project) });
     await repository.delete('ProjectMembership', ann.membership.id);
     expect((await send(clinic, person('Practitioner', 'Ann'))).profile.id).toBe(ann.profile.id);
-    // Made and removed in one commit.
+    // Created and removed in one commit.
     await put(clinic.store, clinic.project, { resourceType: 'Practitioner', id: 'bob' });
     const bob = await send(clinic, person('Patient', 'Bob', { scope: 'server' }));
     await remove(clinic, bob);

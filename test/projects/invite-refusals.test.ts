@@ -18,7 +18,7 @@ const ann = person('Practitioner', 'Ann');
 const long = 'x'.repeat(300);
 
 describe('a body that is missing or malformed', () => {
-  // One row per field: what is wrong with an otherwise good body, and the paths that the error names.
+  // One row per field: the error in an otherwise valid body, and the paths that the error names.
   test.each<[string, unknown, readonly string[]]>([
     ['nothing', {}, ['resourceType', 'firstName', 'lastName', 'email']],
     ['a type that is not a person', { ...ann, resourceType: 'Bot' }, ['resourceType']],

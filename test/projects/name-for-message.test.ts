@@ -54,7 +54,7 @@ describe('a name can be in a message', () => {
   });
 });
 
-/** Each of them is a link, or could be one, in some mail client. */
+/** Each of them is a link, or could be a link, in some mail client. */
 const LINKS = [
   'http://evil.example',
   ':https:evil',
@@ -196,7 +196,7 @@ test('with any names, the only link is that of the host', () => {
     ],
   );
   const name = fc.array(pieces, { maxLength: 12 }).map((parts) => parts.join(''));
-  // What linkifiers look for, stated apart from the rule: schemes, www, addresses, and words with a domain's dot.
+  // The patterns of linkifiers, stated independently of the rule: schemes, www, addresses, and words with a domain's dot.
   const linkified =
     /[a-z][a-z0-9+.-]*:\/\/|\b(?:mailto|tel|https?):[\p{L}\p{N}/]|\bwww\.[\p{L}\p{N}]|[\p{L}\p{N}]@[\p{L}\p{N}]|[\p{L}\p{N}][.。．｡․][\p{L}\p{N}]{2}|\d\.\d+\.\d+\.\d/iu;
   const own = 'https://app.example.org/welcome';

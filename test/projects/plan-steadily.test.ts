@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { FhirError } from '../../src/fhir/error.js';
 import { planSteadily } from '../../src/projects/session/commit-planned.js';
 
-/** Ends as listed, one outcome after the other; the last one repeats. */
+/** Ends as listed, one outcome after the other; the last outcome repeats. */
 function planOf(...outcomes: readonly (string | FhirError)[]): { plan: () => Promise<string>; times: () => number } {
   let times = 0;
   const plan = (): Promise<string> => {

@@ -13,7 +13,7 @@ import { countOf, openClinic, patient, person, policy, put, stores } from './har
 
 const TIMES = 20;
 
-/** Runs calls at once. @returns what they answered, and the codes of those that failed */
+/** Runs calls concurrently. @returns their answers, and the codes of those that failed */
 async function atOnce<Result>(calls: readonly Promise<Result>[]): Promise<{ results: Result[]; codes: string[] }> {
   const settled = await Promise.allSettled(calls);
   return {
@@ -146,7 +146,7 @@ describe.each(stores)('at the same moment, on %s', (_name, makeStore) => {
           : updateMember(bob.membership.id, { active: false }, { store, caller: admin }),
         updateMember(first.membership.id, { admin: false }, { store, caller: second }),
       ]);
-      // Whoever comes second finds itself demoted, or the other to be the last.
+      // The second caller finds itself demoted, or the other to be the last.
       expect([results.length, codes.length]).toEqual([1, 1]);
       expect(['conflict', 'forbidden', 'membership-missing', 'membership-inactive']).toContain(codes[0]);
       const left = await searchMembers(project, 'admin=true&active:not=false', {

@@ -20,7 +20,7 @@ import { type Clinic, contents, openClinic, person, policy, put, rejection, stor
 
 interface Staff {
   readonly clinic: Clinic;
-  /** Bob, an administrator, who signed in before anything was taken from him. */
+  /** Bob, an administrator, who signed in before any of his rights were removed. */
   readonly bob: Caller;
   readonly member: InviteResult;
   readonly pat: InviteResult;
@@ -42,7 +42,7 @@ async function openStaff(store?: ResourceStore): Promise<Staff> {
 
 type Operation = (staff: Staff, caller: Caller, store: ResourceStore) => Promise<unknown>;
 
-/** What only administrators do, by every way there is. */
+/** The operations of administrators, through every interface. */
 const OPERATIONS: Record<string, Operation> = {
   invite: ({ clinic }, caller, store) =>
     invite(clinic.project, person('Practitioner', 'Eve', { admin: true }), { store, caller }),
@@ -109,7 +109,7 @@ const OPERATIONS: Record<string, Operation> = {
   },
 };
 
-/** What was taken from Bob, by the other administrator, and the code that he meets. */
+/** The right that the other administrator removed from Bob, and the resulting error code. */
 const LOSSES: Record<string, { readonly code: string; readonly take: (staff: Staff) => Promise<unknown> }> = {
   'no administrator any more': {
     code: 'forbidden',

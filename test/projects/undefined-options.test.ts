@@ -7,7 +7,7 @@ import { type MemberChanges, updateMember } from '../../src/projects/members/upd
 import { createProject } from '../../src/projects/project/create-project.js';
 import { openClinic, person } from './harness.js';
 
-/** Every optional property, present and undefined: one that is missing here does not compile. */
+/** Every optional property, present and undefined: a missing one does not compile. */
 type AllUndefined<Options> = {
   [Name in keyof Options as Record<never, never> extends Pick<Options, Name> ? Name : never]-?: undefined;
 };

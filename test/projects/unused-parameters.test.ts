@@ -19,7 +19,7 @@ const WARD: AccessChoice = {
 
 let clinic: Clinic;
 let context: ProjectContext;
-/** A member that is changed: nobody changes the access of its own membership. */
+/** A member that is changed, because nobody changes the access of its own membership. */
 let member: string;
 
 beforeEach(async () => {

@@ -22,7 +22,7 @@ const POWERS = [{ resourceType: 'Project' }, { resourceType: 'ProjectMembership'
 describe.each(stores)('a super administrator under a policy on %s', (_name, makeStore) => {
   let store: ResourceStore;
   let first: Initialized;
-  /** The client of `initialize`, bound; and a clinic beside. */
+  /** The client of `initialize`, with a policy, and a clinic. */
   let bound: Caller;
   let home: string;
   let clinic: string;
@@ -154,7 +154,7 @@ describe.each(stores)('a project administrator on %s', (_name, makeStore) => {
         { active: false },
         { externalId: 'other' },
       ] as const) {
-        // What changes nothing is not a change.
+        // A write without a difference is not a change.
         if (caller === clinic.admin && 'accessPolicy' in changes && changes.accessPolicy === null) continue;
         expect((await rejection(updateMember(own, changes as never, context))).code).toBe('forbidden');
       }
@@ -172,7 +172,7 @@ describe.each(stores)('a project administrator on %s', (_name, makeStore) => {
     const context = { store: clinic.store, caller };
     const another = person('Practitioner', 'Ada', { forceNewMembership: true, admin: true });
     expect((await rejection(invite(clinic.project, another, context))).code).toBe('forbidden');
-    // Signed in before it was bound: what counts is what its membership says now.
+    // Signed in before it was bound: the current state of its membership decides.
     for (const stale of [caller, clinic.admin]) {
       const repository = createRepository({ store: clinic.store, caller: stale });
       const narrow = await repository.read('AccessPolicy', 'narrow');

@@ -19,7 +19,7 @@ overStores('the administrative types', (open) => {
     expect(await codeOf(mine.create({ resourceType: 'AccessPolicy' }))).toBe('forbidden');
     expect(await codeOf(mine.create({ resourceType: 'Project', name: 'x' }))).toBe('forbidden');
     expect(await codeOf(mine.update({ resourceType: 'Project', id: 'clinic', superAdmin: true }))).toBe('forbidden');
-    // But for what is the member's own.
+    // Except for the member's own resources.
     const seen = async (type: 'AccessPolicy' | 'Project' | 'ProjectMembership' | 'User'): Promise<readonly string[]> =>
       ((await mine.search(type)).entry ?? []).map(({ resource }) => `${type}/${resource!.id}`);
     expect(await seen('Project')).toEqual(['Project/clinic']);
@@ -80,7 +80,7 @@ overStores('secrets', (open) => {
     const userId = caller.user.slice('User/'.length);
     const user = await trusted.read('User', userId);
     const client = { resourceType: 'ClientApplication', id: 'client', name: 'Lab', secret: SECRET } as const;
-    // Both the writing of a secret and what comes after it answer without it.
+    // The answers to the write of a secret and to later calls do not contain it.
     const told: unknown[] = [
       await trusted.update(client),
       await trusted.update<User>({ ...user, passwordHash: SECRET }),

@@ -46,7 +46,7 @@ overStores('decimals', (open) => {
     expect(JSON.stringify(resource.valueQuantity)).toBe('{"value":1}');
     const result = await executeFhirGraphql('{ Observation(id: "o") { valueQuantity { value } } }', context);
     expect(result).toEqual({ data: { Observation: { valueQuantity: { value: 1 } } } });
-    // What the host builds anew has numbers; what it passes on keeps the texts.
+    // Values that the host creates have numbers; values that it passes on keep the texts.
     const built = { ...resource, valueQuantity: { ...resource.valueQuantity, unit: 'kg' } };
     expect(stringifyJson(built.valueQuantity)).toBe('{"value":1,"unit":"kg"}');
     expect(stringifyJson({ ...resource, status: 'final' })).toContain('{"value":1.00}');

@@ -8,7 +8,7 @@ import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { cases } from '../support/chance.js';
 import { codeOf, signedIn, system } from './harness.js';
 
-// Histories of a period, held against the whole history, of which each version has an end by the one after it.
+// Histories of a period, compared with the whole history, in which each version ends at the next one.
 
 const STORES = [
   ['memory', (clock: () => Date) => new MemoryStore({ clock })],
@@ -18,7 +18,7 @@ const START = Date.UTC(2024, 0, 1);
 const HOUR = 3_600_000;
 const instant = (hours: number): string => new Date(START + hours * HOUR).toISOString();
 
-/** A patient with a version per moment, in hours; odd ones are deletions where the version before is none. */
+/** A patient with a version per moment, in hours; odd versions are deletions if the version before is not. */
 async function withVersions(
   open: (clock: () => Date) => MemoryStore | SqliteStore,
   hours: readonly number[],

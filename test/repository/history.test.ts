@@ -3,7 +3,7 @@ import { createRepository } from '../../src/repository/create-repository.js';
 import type { ResourceStore } from '../../src/store/store.js';
 import { codeOf, overStores, signedIn, system } from './harness.js';
 
-/** A store that tells how many versions it was asked for at once. */
+/** A store that records how many versions were requested at once. */
 function countVersions(store: ResourceStore): { readonly store: ResourceStore; most(): number } {
   let most = 0;
   const counted = new Proxy(store, {

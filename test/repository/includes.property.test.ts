@@ -12,7 +12,7 @@ import { member, system } from './harness.js';
 type Type = 'Patient' | 'Observation' | 'Organization' | 'Practitioner';
 const TYPES: readonly Type[] = ['Patient', 'Observation', 'Organization', 'Practitioner'];
 
-/** Where a parameter's references are, and the types that they lead to. */
+/** The positions of a parameter's references, and their target types. */
 const PARAMETERS: { readonly [name: string]: { readonly path: string; readonly targets: readonly Type[] } } = {
   'Patient:organization': { path: 'managingOrganization', targets: ['Organization'] },
   'Patient:general-practitioner': { path: 'generalPractitioner', targets: ['Practitioner', 'Organization'] },
@@ -118,7 +118,7 @@ function queryOf(edges: readonly Edge[]): string {
 const keyOf = ({ resourceType, id }: Resource): string => `${resourceType}/${id!}`;
 const resourcesIn = ({ entry = [] }: Bundle): Resource[] => entry.map(({ resource }) => resource!);
 
-/** What an edge leads to from one resource, one request after the other. */
+/** The targets of an edge from one resource, one request after the other. */
 async function follow(repository: Repository, from: Resource, edge: Edge): Promise<Resource[]> {
   const found: Resource[] = [];
   for (const name of namesOf(edge)) found.push(...(await followOne(repository, from, { ...edge, name })));

@@ -117,7 +117,7 @@ overStores('a repository', (open) => {
     expect(await codeOf(create())).toBe('precondition-failed');
     expect(await codeOf(repository.create({ resourceType: 'Patient' }, { ifNoneExist: '' }))).toBe('invalid');
     expect(await codeOf(repository.create({ resourceType: 'Patient' }, { ifNoneExist: 'colour=red' }))).toBe('invalid');
-    // What a web framework parses from a query string that names the parameter twice, or with brackets.
+    // The result of a web framework for a query string that names the parameter twice, or with brackets.
     for (const ifNoneExist of [['name=x'], { name: 'x' }, 5, null] as unknown as string[]) {
       expect(await codeOf(repository.create({ resourceType: 'Patient' }, { ifNoneExist }))).toBe('invalid');
     }

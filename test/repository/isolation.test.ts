@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { Repository } from '../../src/repository/repository.js';
 import { codeOf, member, overStores, repositoryOf, signedIn, system } from './harness.js';
 
-/** The same ids in each project; every text tells which project it is from. */
+/** The same ids in each project; every text shows its project. */
 async function fill(repository: Repository, project: string): Promise<void> {
   await repository.update({
     resourceType: 'Patient',
@@ -74,7 +74,7 @@ overStores('two projects in one store', (open) => {
     const before = await north.read('Patient', 'p');
     expect(before).toMatchObject({ name: [{ family: 'north-family' }], meta: { versionId: '1' } });
     expect((await north.history('Patient', 'only-north')).total).toBe(1);
-    // A stamp that claims another project changes nothing about where the resource lies.
+    // A stamp with another project does not change the project of the resource.
     const claimed = await intruder.create({ resourceType: 'Patient', meta: { project: 'north' } });
     expect(claimed.meta.project).toBe('south');
     expect(await codeOf(north.read('Patient', claimed.id))).toBe('not-found');

@@ -188,7 +188,7 @@ overStores("a member's repository", (open) => {
     await mine.patch('Patient', 'p', [{ op: 'add', path: '/gender', value: 'female' }]);
     const { meta: _before, ...kept } = stored;
     expect(await trusted.read('Patient', 'p')).toMatchObject({ ...kept, active: true, gender: 'female' });
-    // The right guess and the wrong one look alike.
+    // A right and a wrong guess have the same answer.
     const guesses = ['2001-02-03', '1999-01-01'].map((birthDate) => faultOf(mine.update({ ...seen, birthDate })));
     const [right, wrong] = await Promise.all(guesses);
     expect(right!.code).toBe('forbidden');
@@ -319,7 +319,7 @@ overStores("a member's repository", (open) => {
   });
 
   describe('when another write comes between decision and commit', () => {
-    /** Makes the next commit wait for one of somebody else. */
+    /** Makes the next commit wait for a commit of another caller. */
     function overtake(store: ResourceStore, act: () => Promise<unknown>): void {
       const commit = store.commit.bind(store);
       let waiting: (() => Promise<unknown>) | undefined = act;
@@ -334,7 +334,7 @@ overStores("a member's repository", (open) => {
     test.each([
       ['not-found', undefined],
       ['precondition-failed', '1'],
-      // Decided about version 1, whatever the next one will be called.
+      // Decided about version 1, whatever the next version is.
       ['precondition-failed', '2'],
     ])('ends with %s if the caller can no longer write, under ifMatch %s', async (code, ifMatch) => {
       const store = open();
@@ -344,7 +344,7 @@ overStores("a member's repository", (open) => {
       overtake(store, () => trusted.update({ resourceType: 'Patient', id: 'p', gender: 'male' }));
       const update = mine.update({ resourceType: 'Patient', id: 'p', gender: 'female' }, { ifMatch });
       expect(await codeOf(update)).toBe(code);
-      // Where nothing was to be committed, the other write comes before this one.
+      // If there is nothing to commit, the other write comes before this one.
       await trusted.update({ resourceType: 'Patient', id: 'q' });
       expect(await trusted.read('Patient', 'p')).toMatchObject({ gender: 'male', meta: { versionId: '2' } });
     });

@@ -26,7 +26,7 @@ function link(bundle: Bundle, relation: string): string | undefined {
   return bundle.link?.find((one) => one.relation === relation)?.url;
 }
 
-/** Follows links of a relation from a first page; gives all pages. */
+/** Follows links of a relation from a first page, and returns all pages. */
 async function follow(repository: Repository, relation: string, first: Bundle<Patient>): Promise<Bundle<Patient>[]> {
   const pages = [first];
   for (let url = link(first, relation); url !== undefined; url = link(pages.at(-1)!, relation)) {

@@ -46,7 +46,7 @@ overStores('the history of a type', (open) => {
       entry.response?.etag,
       entry.fullUrl?.slice(BASE.length),
     ];
-    // Resources of one instant are in an order of the store's own.
+    // The store decides the order of resources of one instant.
     expect(history.entry!.filter(({ fullUrl }) => fullUrl === `${BASE}/Patient/a`).map(told)).toEqual([
       ['PUT', 'Patient/a', '200 OK', 'W/"2"', '/Patient/a'],
       ['POST', 'Patient', '201 Created', 'W/"1"', '/Patient/a'],
@@ -218,7 +218,7 @@ test('has for each resource the versions of its own history', async () => {
       expect(paged.map(told).sort()).toEqual(versions.map(told).sort());
       const instants = paged.map(({ response }) => response!.lastModified!);
       expect(instants).toEqual(instants.toSorted().toReversed());
-      // Of one resource they are in the order of its history.
+      // Versions of one resource have the order of its history.
       for (const id of ['1', '2', '3', '4']) {
         const own = (entries: NonNullable<Bundle['entry']>): string[] =>
           entries.filter((entry) => idOf(entry) === id).map(told);

@@ -76,7 +76,7 @@ describe('searches over a small world', () => {
     ['Observation', 'subject:Patient.family=smith', ['height']],
     ['Observation', 'subject.general-practitioner.name=eve', ['weight']],
     ['Observation', 'has-member.subject.family=smith', ['weight']],
-    // A chain needs a resource at its end, even for what is missing there.
+    // A chain needs a resource at its end, even for an absent element.
     ['Observation', 'subject:Patient.gender:missing=true', ['weight']],
     ['Observation', 'subject:Patient.gender:not=male', ['height', 'weight']],
     ['Observation', 'subject=http://x/Patient/ann', ['foreign']],

@@ -147,7 +147,7 @@ describe('numberInterval', () => {
 });
 
 describe('any text', () => {
-  /** Runs a parser; anything but a result or one of the three refusals fails the property. */
+  /** Runs a parser. Anything but a result or one of the three refusals fails the property. */
   const parses = (parse: () => unknown): void => {
     try {
       expect(parse()).toBeDefined();

@@ -23,9 +23,9 @@ describe('compareSubjects', () => {
     [[], ['B', 'a', 'b', 'c', 'd']],
     [['_id'], ['B', 'a', 'b', 'c', 'd']],
     [['-_id'], ['d', 'c', 'b', 'a', 'B']],
-    // The smallest of several values counts; without accents and case; none comes last.
+    // The smallest of several values counts, without accents and case; absent values come last.
     [['family'], ['c', 'd', 'a', 'B', 'b']],
-    // The largest counts; none still comes last.
+    // The largest value counts; absent values still come last.
     [['-family'], ['a', 'c', 'd', 'B', 'b']],
     [['birthdate'], ['a', 'c', 'b', 'd', 'B']],
     [['-birthdate'], ['d', 'b', 'a', 'c', 'B']],

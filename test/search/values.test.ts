@@ -62,7 +62,7 @@ const CASES: readonly Case[] = [
   ['4.6', ...probability, '5.40e-3', point(0.005405), false],
   ['4.6', ...probability, 'ne5.40e-3', point(0.005405), true],
   ['4.6', ...probability, 'ne1.00e2', point(100.4), false],
-  // one digit is worth two, wherever it stands
+  // one digit is worth two, at any position
   ['4.6', ...probability, '0.1e3', point(95), true],
   ['4.6', ...probability, '0.1e3', point(94.9), false],
   ['4.6', ...probability, '-1e2', point(-105), true],

@@ -98,7 +98,7 @@ describe('the service as an executable schema', () => {
     const calls = counting.takeCalls();
     const answer = (await ask(query, variables)) as { data: unknown; errors?: Failure[] };
     expect(answer.data).toEqual(own.data);
-    // Where a null moved up, graphql-js knows the place that is null.
+    // If a null was propagated, graphql-js knows the position that is null.
     const facts = (errors: readonly Failure[] = []): unknown[] =>
       errors.map(({ path, message, extensions }) => [pathOfNull(own.data, path), message, extensions.code]);
     expect(facts(answer.errors).sort()).toEqual(facts(own.errors as readonly Failure[] | undefined).sort());

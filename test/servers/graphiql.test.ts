@@ -43,7 +43,7 @@ describe.skipIf(CHROMIUM === undefined)('GraphiQL in a browser', () => {
     await page.locator('.graphiql-query-editor .monaco-editor, .graphiql-query-editor .CodeMirror').first().click();
     await page.keyboard.press('ControlOrMeta+A');
     await page.keyboard.press('Delete');
-    // As one piece: what is typed letter by letter is given closing brackets.
+    // In one piece, because the editor adds closing brackets to typed letters.
     await page.keyboard.insertText(text);
   }
 
@@ -56,7 +56,7 @@ describe.skipIf(CHROMIUM === undefined)('GraphiQL in a browser', () => {
     return { query, answer: await response.json() };
   }
 
-  /** What the pane of answers shows. The editor writes blanks as no-break spaces. */
+  /** The text of the answer pane. The editor writes spaces as no-break spaces. */
   const shown = async (): Promise<string> =>
     (await page.locator('.result-window').innerText()).replaceAll('\u00a0', ' ');
 

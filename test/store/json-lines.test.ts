@@ -48,7 +48,7 @@ describe('jsonLines', () => {
       `{${Object.entries(elements)
         .map(([name, value]) => `\n${JSON.stringify(name)}:${JSON.stringify(value)}`)
         .join(',')}}`;
-    // What needs care is below U+0100, or a surrogate.
+    // Characters that need escapes are below U+0100, or surrogates.
     for (let unit = 0; unit < 0x1_00_00; unit += unit < 0x1_00 || IS_WHOLE ? 1 : 7) {
       const character = String.fromCharCode(unit);
       const resource = { resourceType: 'Basic', [`_${character}`]: character, b: `b${character.repeat(70)}` };

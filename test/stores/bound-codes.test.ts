@@ -13,7 +13,7 @@ import { postgresPool } from './postgres/pool.js';
 
 const STATUS = 'http://hl7.org/fhir/observation-status';
 const GENDER = 'http://hl7.org/fhir/administrative-gender';
-/** R4 has no parameter over two bindings, applications can define one. */
+/** R4 has no parameter over two bindings, but applications can define one. */
 const MODEL = modelWith('Patient', {
   marks: { type: 'token', expression: 'Patient.gender | Patient.link.type', path: [['gender'], ['link', 'type']] },
 });

@@ -27,7 +27,7 @@ const RESOURCES = Array.from({ length: 60 }, (_, index) => [
     resourceType: 'ValueSet',
     id: `v${index}`,
     status: index % 3 === 0 ? 'active' : 'draft',
-    // Of long ones PostgreSQL has the beginning in its index.
+    // For long values, PostgreSQL has the beginning in its index.
     url: `http://a.example/${'x'.repeat(index % 4 === 0 ? 300 : 0)}${index % 50}`,
   },
 ]).flat();

@@ -15,7 +15,7 @@ import {
 } from '../../src/index.js';
 import { createCounters, withTelemetry } from '../../src/telemetry.js';
 
-/** Two patients, a read of one, a query twice, a query that fails, a read of nobody. */
+/** Two patients, a read of one, a query twice, a query that fails, a read of a missing patient. */
 async function work(store: ResourceStore): Promise<void> {
   const context = { store, caller: systemCaller('clinic') };
   const repository = createRepository(context);

@@ -90,7 +90,7 @@ describe('policies', () => {
       reader.create({ resourceType: 'Observation', status: 'final', code: { coding: [{ system: SYSTEM, code }] } });
     expect((await made('dog')).id).toBeDefined();
     expect(await codeOf(made('bird'))).toBe('forbidden');
-    // The member may not read value sets: for its own searches there are none.
+    // The member cannot read value sets, so for its own searches they do not exist.
     expect(await codeOf(reader.search('Observation', `code:in=${MAMMALS}`))).toBe('invalid');
     const other = await member(store, {
       rules: [

@@ -21,7 +21,7 @@ const many = (count: number): AnyResource => ({
   ...{ concept: Array.from({ length: count }, (_, n) => ({ code: `c${n}`, concept: [{ code: `c${n}-1` }] })) },
 });
 
-/** What one of these codes subsumes. */
+/** The codes that one of these codes subsumes. */
 const FEW = valueSet('few', {
   include: [{ system: url, filter: [{ property: 'concept', op: 'is-a', value: 'c7' }] }],
 });

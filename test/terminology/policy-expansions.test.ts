@@ -21,7 +21,7 @@ function grantOf(...resource: readonly unknown[]): PolicyGrant {
 
 const rule = (criteria?: unknown, resourceType = 'Observation'): object => ({ resourceType, criteria });
 
-/** A store whose terminology answers so, and what it was asked. */
+/** A store with a terminology that answers so, and the recorded requests. */
 function open(answer: () => unknown = () => CONCEPTS): {
   store: ResourceStore;
   asked: ExpansionRequest[];

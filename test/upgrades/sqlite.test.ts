@@ -14,7 +14,7 @@ useRealScrypt();
 const fileNamed = temporaryFolder();
 let files = 0;
 
-/** What the script for the next release would write: it has to be found as it was written, like the others. */
+/** The output of the script for the next release: it must be found as written, like the others. */
 async function writePresent(): Promise<Fixture<Buffer>> {
   const file = fileNamed('present.db');
   const store = new SqliteStore(file, { synchronous: 'off' });

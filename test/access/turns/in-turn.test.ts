@@ -295,16 +295,16 @@ test('a greedy project over SQLite does not delay twenty modest projects', async
   const order: string[] = [];
   const ask = (project: string): Promise<unknown> =>
     executeFhirGraphql(LIST, { store: held, caller: systemCaller(project), limits }).then(() => order.push(project));
-  // A hundred of the greedy one were there first.
+  // A hundred requests of the greedy project came first.
   const all = Array.from({ length: 100 }, () => ask('greedy'));
   for (const project of projects.slice(1)) all.push(ask(project));
-  // However slow the machine is, none has ended before all of them are in line.
+  // However slow the machine is, no request has ended before all of them are in the queue.
   await settled();
   gate.resolve(undefined);
   await Promise.all(all);
   const lastModest = Math.max(...projects.slice(1).map((project) => order.indexOf(project)));
   expect(order).toHaveLength(120);
-  // Each second turn is theirs: twenty of them, and about as many of the greedy one.
+  // Every second turn belongs to the modest projects: twenty of them, and about as many of the greedy project.
   expect(lastModest).toBeLessThan(2 * 20 + 2);
   await store.close();
 });

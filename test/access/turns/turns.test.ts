@@ -63,7 +63,7 @@ describe('turns', () => {
     await end('modest/a#1', 10);
     await end('other/a#1', 10);
     await end('modest/a#2', 10);
-    // Only the greedy one is left, and nobody else waits.
+    // Only the greedy project is left, and no other project waits.
     await end('greedy/a#2', 100);
     ask('late/a#1');
     await end('greedy/a#3', 100);
@@ -100,7 +100,7 @@ describe('turns', () => {
     const modest = Array.from({ length: 20 }, (_, index) => `m${index}`);
     modest.forEach(next);
     const used = new Map<string, number>();
-    // Of the modest ones each asks again as soon as it was answered.
+    // Each modest project sends its next request as soon as it was answered.
     for (let served = 0; served < 2_000; served += 1) {
       const [name] = open.keys();
       const [who = ''] = name!.split('/');
@@ -112,7 +112,7 @@ describe('turns', () => {
     const greedy = order.filter((name) => name.startsWith('greedy')).length;
     expect(greedy).toBeLessThan(5);
     const least = Math.min(...modest.map((who) => used.get(who) ?? 0));
-    // No modest one had less time than the greedy one, up to one of its turns.
+    // No modest project had less time than the greedy project, up to one of its turns.
     expect(used.get('greedy')! - least).toBeLessThanOrEqual(300);
     expect(Math.max(...modest.map((who) => used.get(who)!)) - least).toBeLessThanOrEqual(2 * 2);
   });

@@ -14,14 +14,14 @@ import { decimalText as decimals, withDecimals } from '../../support/decimals.js
 
 const RUNS = { seed: SEED, numRuns: cases(3_000, 300) };
 
-/** JSON of any shape: `#0` stands for a decimal, in objects and their lists, where FHIR has them. */
+/** JSON of any shape. `#0` represents a decimal, in objects and their lists, as in FHIR. */
 const shapes = fc.letrec<{ value: unknown }>((tie) => ({
   value: fc.oneof(
     { maxDepth: 4, withCrossShrink: true },
     fc.constantFrom('#0', '#1', '#2', '#3', true, null, 7, 0.5, '', 'a: 1.00, b', '{"x":1.0}', '\\": 2.0 }', '\n'),
     fc.string(),
     fc.dictionary(names(), tie('value'), { maxKeys: 4 }),
-    // Lists of lists have no place for texts, and FHIR has none.
+    // Lists of lists have no position for texts, and FHIR has none of them.
     fc.array(tie('value'), { maxLength: 4 }).map((items) => items.map((item) => (Array.isArray(item) ? null : item))),
   ),
 }));
@@ -156,7 +156,7 @@ describe('a text of a decimal', () => {
     expect([sameJson(one, other), sameJsonText(one, other)]).toEqual([true, false]);
     expect(sameJsonText(one, parseJson('{"a":[{"value":1.00}]}'))).toBe(true);
     expect(sameJsonText(parseJson('{"a":[1.0,2]}'), parseJson('{"a":[1,2]}'))).toBe(false);
-    // A text that belongs to a former number is none.
+    // A text of a former number is not a text of the current number.
     const former = parseJson('{"value":1.00}') as { value: number };
     former.value = 2;
     expect(sameJsonText(former, { value: 2 })).toBe(true);

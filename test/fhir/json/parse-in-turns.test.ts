@@ -34,7 +34,7 @@ function randomText(random: () => number, depth: number): string {
   }
 }
 
-/** One character of it is gone, another one, or one too many. */
+/** One of its characters is missing, changed, or added. */
 function damaged(text: string, random: () => number): string {
   const at = below(text.length + 1, random);
   const added = oneOf(['', ',', '[', ']', '{', '}', '"', ':', '\\', '1', 'x', '\u0001'], random);

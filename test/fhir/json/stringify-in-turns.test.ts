@@ -15,7 +15,7 @@ afterEach(() => {
   PACE.turnMs = turnMs;
 });
 
-/** As from a text, and with what only code can make. */
+/** Values as from a text, and values that only code can create. */
 function randomValue(random: () => number, depth: number): unknown {
   const list = (): unknown[] => Array.from({ length: below(6, random) }, () => randomValue(random, depth - 1));
   const object = (): object =>

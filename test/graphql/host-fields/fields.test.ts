@@ -44,7 +44,7 @@ const RECORDS: readonly Sample[] = [
   },
 ];
 
-/** What resolvers were given, in the order of their calls. */
+/** The arguments of resolvers, in the order of their calls. */
 let calls: [field: string, parents: unknown, args?: unknown][] = [];
 
 const year = defineField('Patient', {

@@ -30,7 +30,7 @@ const LITERAL = `{
   extension: [{ url: "http://x/quantity", valueQuantity: { value: 1.5, unit: "kg" } }]
 }`;
 
-/** What is stored of a resource, apart from what the store adds. */
+/** The stored resource, without the elements that the store adds. */
 async function stored(mutation: string, variables = {}): Promise<unknown> {
   const clinic = await openClinic(new MemoryStore());
   await clinic.data(mutation, variables);

@@ -124,11 +124,11 @@ describe('a mutation that is aborted', () => {
   test('during a commit that never ends reports an unknown result, but before the commit that nothing was written', async () => {
     const clinic = await openClinic(new MemoryStore());
     const commits: unknown[] = [];
-    /** A store of which one method never answers; the request is over at 20 ms, and a second later nobody waits. */
+    /** A store with a method that never answers. The request times out at 20 ms, and a second later nothing waits for it. */
     const hanging = (name: 'commit' | 'read'): Promise<unknown> => {
       const clock = new ManualClock();
       const hang = (_: unknown, options?: CallOptions): Promise<never> => {
-        // Before the commit nobody waits that long.
+        // Before the commit, no call waits that long.
         if (name === 'commit') {
           options!.signal!.addEventListener('abort', () => setImmediate(() => clock.advance(1_000)));
         }

@@ -69,7 +69,7 @@ test('long variables are measured and read in turns with other work', async () =
   Object.assign(PARTS, { long: 100, size: 10 });
   PACE.turnMs = 0;
   const next = vi.spyOn(Pace.prototype, 'next');
-  // The last component is refused, so that nothing else is done.
+  // The last component is refused, so that no later work runs.
   const res = observation([...manyComponents, { colour: 'red' }]);
   const { errors } = await clinic.ask(CREATE, { res });
   expect(errors).toMatchObject([{ message: expect.stringContaining('component[300]') as string }]);

@@ -21,7 +21,7 @@ const SCALARS: { readonly [name: string]: fc.Arbitrary<unknown> } = {
   ResourceInput: fc.record({ resourceType: fc.constant('Basic'), language: fc.string({ maxLength: 3 }) }),
 };
 
-/** How deep values nest; the id of the outermost one is given by the mutation. */
+/** Depth of nested values; the mutation sets the id of the outermost resource. */
 const DEPTH = 2;
 
 /** Values of an input type, some fields at a time, in lists or (as input allows) single. */
@@ -47,7 +47,7 @@ function valuesOf(type: string, depth: number): fc.Arbitrary<unknown> {
   );
 }
 
-/** What became of storing a resource: its content, or the code of the error. */
+/** The result of storing a resource: its content, or the code of the error. */
 async function outcome(store: () => Promise<unknown>, read: () => Promise<AnyResource>): Promise<unknown> {
   const code = await store().then(
     (result) => (result as { errors?: { extensions: { code: string } }[] } | undefined)?.errors?.[0]?.extensions.code,

@@ -19,7 +19,7 @@ function send(method: string, path: string, body?: string, type = 'application/f
   return service.call(method, path, options);
 }
 
-/** Without what the service adds. */
+/** Without the elements that the service adds. */
 const content = ({ text }: Answer): string => text.replace(/"meta":\{[^}]*\},/g, '');
 
 describe('the handler answers decimals as sent', () => {

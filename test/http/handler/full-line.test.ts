@@ -55,7 +55,7 @@ async function settled(): Promise<void> {
   for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** A body that is not JSON, and counts what is read of it. */
+/** A body that is not JSON, and that counts the bytes read from it. */
 function countedBody(before: () => Promise<void> = async () => undefined) {
   const counted = { chunks: 0 };
   const body = new ReadableStream<Uint8Array>(

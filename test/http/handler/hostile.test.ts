@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createTestService } from '../../../src/test-service/create-test-service.js';
 
-// Every route with what it does not expect: no answer may be a failure of the service.
+// Every route with unexpected input: no answer can be an internal error.
 
 const PATHS = [
   ...[

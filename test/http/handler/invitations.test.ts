@@ -13,7 +13,7 @@ interface Post {
   readonly accept: (body: unknown, as?: string | null) => ReturnType<Service['call']>;
 }
 
-/** A service that asks people to accept. The token `idp` is Ann's; it signs nobody in. */
+/** A service that requires acceptance. The token `idp` identifies Ann, but signs nobody in. */
 async function open(more: Partial<FhirHandlerConfig> = {}): Promise<Post> {
   const sent: Invitation[] = [];
   const service = await openService({

@@ -98,7 +98,7 @@ describe('metadata', () => {
       implementation: { url: 'https://clinic.example/fhir/R4' },
     });
     expect(open.rest![0]).not.toHaveProperty('resource');
-    // A token that is not valid is none.
+    // An invalid token counts as no token.
     expect((await service.call('GET', 'metadata', { headers: { authorization: 'Bearer nobody' } })).status).toBe(200);
   });
 

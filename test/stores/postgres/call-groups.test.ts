@@ -20,7 +20,7 @@ function held(fitting: () => (call: string) => boolean = () => () => true) {
     ended: inDoubt,
   });
   const names = (): readonly string[] => begun.map(([name]) => name);
-  /** Ends what began under these names. */
+  /** Ends the calls that began under these names. */
   const end = async (name: string, error?: Error): Promise<void> => {
     const [, outcome] = begun.findLast(([one]) => one === name)!;
     if (error === undefined) outcome.resolve(name.split('+').map((one) => one.toUpperCase()));

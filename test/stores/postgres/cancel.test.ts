@@ -11,7 +11,7 @@ import { startWireServer, type WireServer } from '../../support/wire-server.js';
 
 const SLOW = sql`SELECT slow`;
 const NEXT = sql`SELECT next`;
-/** What deadlines are measured by. */
+/** The clock of deadlines. */
 const FAKE: Parameters<typeof vi.useFakeTimers>[0] = { toFake: ['setTimeout', 'performance'] };
 
 describe('a statement with an aborted signal', () => {
@@ -73,7 +73,7 @@ describe('a statement with an aborted signal', () => {
     const next = connections.run(NEXT);
     const close = await request.promise;
     server.answer(1);
-    // The answer to the statement is here, and what it frees would have been used.
+    // The answer to the statement has arrived, and the freed connection would have been used.
     await turns();
     expect(server.events).toEqual(['start 1', '1: SELECT slow', 'cancel 1']);
     expect([pool.idleCount, pool.waitingCount]).toEqual([0, 1]);

@@ -140,7 +140,7 @@ test('a count of a combination with the negation of a composite tests the possib
   const not: Criteria = { kind: 'not', of: valued('component-code-value-quantity', 'a', 5) };
   const { total, statements } = await counted({ kind: 'or', of: [match('code', 'b'), not] }, resources);
   expect(total).toBe(395);
-  // The keys of those in question come from the skip index.
+  // The keys of the tested resources come from the skip index.
   const tests = statements.filter((text) => /\btoken\b/.test(text));
   expect(tests).toHaveLength(1);
   expect(tests[0]).toContain('fhirgraph_skip_key');

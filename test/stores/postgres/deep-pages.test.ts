@@ -111,7 +111,7 @@ test('resources before a page are not read', async () => {
   expect(await pages(150)).toBeLessThan(4 * (await pages(0)));
   await buildSkips(pool, ['Observation']);
   await pages(150);
-  // What a process caches of the skip index is read once.
+  // The parts of the skip index that a process caches are read once.
   expect(await pages(150)).toBeLessThan(4 * (await pages(0)));
   await store.close();
 });

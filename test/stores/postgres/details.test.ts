@@ -1,4 +1,4 @@
-// What `npm test` leaves to `npm run test:all`. One file runs them all: each would start a PostgreSQL of its own.
+// Tests that only `npm run test:all` runs. One file runs them all, because each would start a PostgreSQL of its own.
 import './copy.js';
 import './decimals.js';
 import './maintenance.js';

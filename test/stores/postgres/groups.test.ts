@@ -50,7 +50,7 @@ test('concurrent reads share a statement', async () => {
   const found = await Promise.all(keys.map((key) => store.read([key])));
   const idOf = ([one]: (typeof found)[number]): unknown => (one!.status === 'found' ? one!.resource.id : one!.status);
   expect(found.map(idOf)).toEqual([...ids, 'missing', 'missing']);
-  // Two by themselves, then those of each project.
+  // Two on their own, then the group of each project.
   expect(sent).toHaveLength(4);
 });
 

@@ -118,7 +118,7 @@ describe('once a search has read the skip index', () => {
     expect(walks()).toBeGreaterThan(0);
     expect(await ids(not(above(100)), 10)).toEqual(first);
     expect(walks()).toBe(0);
-    // The granules of an order tell of all ranges in it.
+    // The granules of an order show the share of all ranges in it.
     await ids(above(280));
     expect(walks()).toBe(0);
     await ids(above(20));

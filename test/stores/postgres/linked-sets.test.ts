@@ -38,7 +38,7 @@ async function build(pool: PostgresPool, types: readonly string[]): Promise<void
 }
 
 const LINKED = ['Observation', 'Encounter', 'Patient'];
-/** Of the service's own URLs: no reference has the first one, some have the second. */
+/** The service's own URLs: no reference has the first, some have the second. */
 const BASES = ['https://none.example/fhir', 'https://other.example/fhir'];
 
 /** A store with skip indexes of linked types. */
@@ -52,7 +52,7 @@ async function indexedStore(resources: readonly AnyResource[]): Promise<IndexedS
 }
 
 interface IndexedStore {
-  /** What the server was sent. */
+  /** The statements that the server received. */
   readonly statements: string[];
   readonly store: PostgresStore;
   /** The same resources. */
@@ -175,7 +175,7 @@ describe('of small types', () => {
       const { matches, total } = await store.search(query);
       const expected = reference.search(query);
       expect([matches.map(({ resource }) => resource.id), total]).toEqual([expected.ids, expected.total]);
-      // The page and the count each read the states of both types, and what an order by a code asks first, at once.
+      // The page and the count each read the states of both types, and the first statement for an order by code, concurrently.
       expect(statements.filter((one) => one.includes('fhirgraph_skip_written'))).toHaveLength(2);
       // The count reads no reference.
       expect(statements.filter((one) => one.includes('count(') && one.includes('reference x'))).toEqual([]);
@@ -262,7 +262,7 @@ test('chains search contained resources if some resource of the type has one', a
   expect(await looksInside()).toBe(false);
   const written = all as AnyResource[];
   written.push(...(await write(store, [holding('inside')])));
-  // What was written since is tested.
+  // Later writes are tested.
   expect(await looksInside()).toBe(false);
   await build(pool, LINKED);
   expect(await looksInside()).toBe(true);

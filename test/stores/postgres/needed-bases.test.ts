@@ -16,7 +16,7 @@ const P = { type: 'Patient', id: 'p' };
 let pool: PostgresPool;
 let statements: string[];
 let store: PostgresStore;
-/** Another process, of whose commits the first one does not hear. */
+/** Another process with commits that the first one does not notice. */
 let other: PostgresStore;
 
 beforeEach(async () => {

@@ -31,7 +31,7 @@ const CATEGORIES = [
   ['urn:1', 'urn:2'].map((system) => ({ code: 'y', system })),
 ];
 
-/** What asks for the value that criteria exclude. */
+/** Criteria for the value that the test excludes. */
 function equalTo(criteria: Criteria): Criteria {
   if (criteria.kind !== 'match' || !('negated' in criteria.test)) return criteria;
   const { negated: _, ...test } = criteria.test;

@@ -11,7 +11,7 @@ import { bareDatabase } from './pool.js';
 const BASE = 'https://own.example/fhir';
 const COUNT = 60;
 
-/** Each second reference is an absolute one below the base. */
+/** Every second reference is absolute and below the base. */
 function reference(type: string, number: number): { readonly reference: string } {
   const local = `${type}/${number % COUNT}`;
   return { reference: number % 2 === 0 ? local : `${BASE}/${local}` };

@@ -90,7 +90,7 @@ test('the server does not compile lists of parents under conditions on other res
     expect(page!.matches.map(({ resource }) => resource.id)).toEqual(['e1']);
     return statements;
   };
-  // What looks costly to the planner takes the server a tenth of a second to compile, however few rows it reads.
+  // The server takes a tenth of a second to compile statements with a high estimated cost, however few rows they read.
   const [begin, list] = await read({ kind: 'chain', parameter: 'subject', type: 'Patient', of });
   expect([begin, list]).toEqual([expect.stringContaining('SET LOCAL jit = off'), expect.stringContaining('unnest')]);
   expect(await read({ kind: 'missing', parameter: 'subject', missing: false })).toHaveLength(1);

@@ -44,7 +44,7 @@ const or = (...of: readonly Criteria[]): Criteria => ({ kind: 'or', of });
 const by = (parameter: string, descending = false): SortKey => ({ parameter, descending });
 
 const DEFAULTS = { ...TUNING };
-// The store itself makes no skip index of so few resources while others are tested.
+// With so few resources, the store itself builds no skip index while other types are tested.
 const SKIPS = { ...Object.assign(SKIP_TUNING, { minGranules: 16 }) };
 afterEach(() => void Object.assign(TUNING, DEFAULTS));
 
@@ -56,7 +56,7 @@ describe('a page costs only its rows', () => {
   let store: PostgresStore;
 
   beforeAll(async () => {
-    // What other tests left behind would count as pages.
+    // Rows that other tests left would count as pages.
     pool = pglitePool(await bareDatabase());
     let now = Date.UTC(2026, 0, 1);
     store = new PostgresStore(explaining(pool, plans), { clock: () => new Date(now++) });
@@ -207,7 +207,7 @@ describe('a page costs only its rows', () => {
     });
   });
 
-  // After those without: the index is made for good.
+  // After the tests without a skip index, because the index stays.
   describe.each(TIMES)('by a skip index, %s', (when) => {
     beforeAll(async () => {
       const client = await pool.connect();

@@ -17,7 +17,7 @@ import type { PlanNode } from '../plan-node.js';
 
 type Named = PostgresStatement & { readonly name: string };
 
-/** A connection as that of `pg`, as far as it knows what is prepared. */
+/** A connection like that of `pg`, with the part that knows the prepared statements. */
 class FakeConnection {
   readonly parsedStatements: { [name: string]: unknown } = {};
   readonly closed: string[] = [];
@@ -124,7 +124,7 @@ describe('a name that the server has lost', () => {
     connection.sent.length = 0;
     expect(await askTimes(connections, one, 1)).toBe('none');
     expect(connection.sent.map((statement) => statement.name)).toEqual([name, undefined]);
-    // What changed a plan changed that one; what lost a name lost all.
+    // A changed plan affects one statement; a lost session loses all.
     expect(Object.keys(connection.parsedStatements)).toEqual(code === '0A000' ? [other] : []);
     expect(await askTimes(connections, one, 1)).toBe(name);
   });
@@ -200,8 +200,8 @@ const since = (low: number): Criteria => match('date', { kind: 'date', prefix: '
 const and = (...of: readonly Criteria[]): Criteria => ({ kind: 'and', of });
 const BY_DATE: readonly SortKey[] = [{ parameter: 'date', descending: true }];
 
-// The server makes a plan for all values after five executions, if it looks as good as those for single values. So it is
-// made here, and executed with what nearly all resources have.
+// The server makes a generic plan after five executions, if it looks as good as plans for single values. So it is
+// created here, and executed with the values that nearly all resources have.
 describe.runIf(IS_WHOLE)('a generic plan', () => {
   const COUNT = 3_000;
   const statements: Named[] = [];
@@ -213,7 +213,7 @@ describe.runIf(IS_WHOLE)('a generic plan', () => {
     store = new PostgresStore(noting(pglitePool(database), statements));
     const writes = skewedResources(COUNT, createRandom(1)).map((resource) => put(resource));
     for (let start = 0; start < COUNT; start += 300) await store.commit(writes.slice(start, start + 300));
-    // Small projects, so that an average says nothing about the large one.
+    // Small projects, so that an average shows nothing about the large project.
     for (let project = 0; project < 40; project++) {
       const resources = skewedResources(5, createRandom(project));
       await store.commit(
@@ -225,7 +225,7 @@ describe.runIf(IS_WHOLE)('a generic plan', () => {
     }
   });
 
-  /** The nodes of the last statement that was prepared, as it is executed with its values: by a plan for them, and by one for all. */
+  /** The nodes of the last prepared statement, executed with its values: by a plan for them, and by a generic plan. */
   async function plansOf(work: () => Promise<unknown>, how = 'ANALYZE, TIMING OFF,'): Promise<Plans> {
     for (let count = 0; count < 5; count++) {
       statements.length = 0;

@@ -299,7 +299,7 @@ describe('a page costs only its rows if conditions and order depend on each othe
     Object.assign(SKIP_TUNING, { maxPending: -1 });
     const without = await count();
     Object.assign(SKIP_TUNING, { maxPending: SKIPS.maxPending });
-    // What is left are the first look and the first stretches.
+    // The first statement and the first stretches remain.
     expect(read).toBeLessThan(without / 2);
   });
 
@@ -423,7 +423,7 @@ describe('skip indexes', () => {
       expect(damaged).toBeGreaterThan(0);
       expect(await ask()).toEqual(wrong((rows += damaged)));
     }
-    // Of what was written since the index says nothing.
+    // The index does not include later writes.
     await write(store, correlatedObservations(1));
     expect(await ask()).toEqual([]);
     await rowsOf(pool, 'DELETE FROM fhirgraph_skip_written');

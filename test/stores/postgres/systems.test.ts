@@ -74,7 +74,7 @@ describe('codes with their system', () => {
     };
     const [total, isScanned] = await count();
     expect([await store.verify().then(({ problems }) => problems), isScanned]).toEqual([[], true]);
-    // The only connection is for the calls of this test: the store does not use it to build what the search lacked.
+    // The only connection is for the calls of this test: the store does not use it to build the missing index.
     expect(statements.filter((text) => text.startsWith('INSERT INTO fhirgraph_skip_type'))).toEqual([]);
     await buildSkips(pool, ['Observation']);
     expect(await count()).toEqual([total, false]);

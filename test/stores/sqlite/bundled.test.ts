@@ -9,7 +9,7 @@ import { temporaryFolder } from '../temporary-folder.js';
 const inFolder = temporaryFolder();
 const run = promisify(execFile);
 
-/** Commits enough for a thread, then says how many threads there were and what they wrote. */
+/** Commits enough for a thread, then reports the number of threads and their writes. */
 const PROGRAM = `
 import { SqliteStore } from ${JSON.stringify(resolve('src/sqlite.ts'))};
 let threads = 0;

@@ -38,7 +38,7 @@ function newStore(): { readonly store: SqliteStore; readonly file: string } {
 const patient = (id: string): Write => put(resourceOf('Patient', id));
 const codeOf = (error: unknown): string => (error as FhirError).code;
 
-/** Commits beside each other: the codes of those that fail. */
+/** Concurrent commits: the codes of those that fail. */
 async function together(store: SqliteStore, lists: readonly (readonly Write[])[]): Promise<readonly string[]> {
   const outcomes = await Promise.allSettled(lists.map((writes) => store.commit(writes)));
   return outcomes.map((one) => (one.status === 'fulfilled' ? 'done' : codeOf(one.reason)));
@@ -93,7 +93,7 @@ test('small commits run before large commits that the thread has not started', a
   const small = ['s', 't'].map((id) => store.commit([patient(id)]).then(() => order.push(id)));
   await Promise.all([...running, ...small]);
   expect(order.slice(0, 2)).toEqual(['first', 'large']);
-  // The thread may have parts of this one already.
+  // The thread can have parts of this commit already.
   expect(order.slice(2, 5).toSorted()).toEqual(['larger', 's', 't']);
   expect(order.slice(5)).toEqual(['largest']);
 });
@@ -172,7 +172,7 @@ test.each<[string, () => TooLong]>([
   }
   controller.abort();
   expect(await done[2]).toBe('aborted');
-  // What comes later comes after them.
+  // Later commits come after them.
   done.push(groups.commit([patient('e')], undefined).catch(codeOf));
   await Promise.all(done);
   expect(ran).toEqual(['a', 'b', 'd', 'e']);

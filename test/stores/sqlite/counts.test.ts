@@ -58,7 +58,7 @@ describe('counts of repeated codes', () => {
 describe('the count of a condition that nearly all resources meet', () => {
   const status = (code: string): Criteria => ({ kind: 'match', parameter: 'status', test: { kind: 'token', code } });
   const not = (of: Criteria): Criteria => ({ kind: 'not', of });
-  // Some have no status, one that is no code of any system, or none of a code.
+  // Some have no status, a status that is not a code of any system, or one without a code.
   const resources = skewedResources(300, createRandom(SEED)).map((one, index) =>
     index % 50 === 0 ? ({ ...one, status: undefined } as unknown as AnyResource) : one,
   );

@@ -54,7 +54,7 @@ describe('a full disk', () => {
       expect(database.inTransaction).toBe(false);
     }
     await expectWhole(store, 200);
-    // What needs no room goes on.
+    // Calls that need no space continue.
     await store.commit([{ kind: 'delete', key: keyOf('Patient', 'p1000') }]);
     database.pragma('max_page_count = 1000000');
     await putAll(store, ...many);
@@ -107,7 +107,7 @@ describe('a file without write permission', () => {
   const folder = join(dirname(fileNamed('x')), 'guarded');
   const root = process.geteuid?.() === 0;
 
-  /** Rights do not bind the superuser, so as somebody else. The store does its work before it returns. */
+  /** File permissions do not bind the superuser, so another user runs this. The store does its work before it returns. */
   function asNobody<Result>(action: () => Result): Result {
     if (root) process.seteuid!(65534);
     try {

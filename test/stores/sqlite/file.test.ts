@@ -33,7 +33,7 @@ describe('a file', () => {
     const file = fileNamed('durable.db');
     const store = new SqliteStore(file);
     await putAll(store, resourceOf('Patient', 'a'));
-    // What a killed process leaves behind: the file and its log, as they are now.
+    // The state that a killed process leaves: the current file and its log.
     copyFileSync(file, fileNamed('killed.db'));
     copyFileSync(`${file}-wal`, fileNamed('killed.db-wal'));
     const survivor = new SqliteStore(fileNamed('killed.db'));

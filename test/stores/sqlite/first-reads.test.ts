@@ -18,7 +18,7 @@ afterEach(async () => {
   await store?.close();
 });
 
-/** How long each of the searches may hold the event loop, in milliseconds. @param takes how long each seems to take */
+/** The time that each search can hold the event loop, in milliseconds. @param takes the apparent duration of each */
 async function budgetsOf(searches: number, takes: number): Promise<number[]> {
   const budgets: number[] = [];
   let passed = 0;

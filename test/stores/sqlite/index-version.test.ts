@@ -37,7 +37,7 @@ async function indexRows(): Promise<unknown> {
   return rows;
 }
 
-/** A row without the numbers of names, which depend on who came first. */
+/** A row without the numbers of names, which depend on the order of writing. */
 function withoutNumbers(row: object): object {
   return { ...row, resource: 0, parameter: 0, system: 0, target: 0 };
 }

@@ -24,7 +24,7 @@ test('a long statement is not prepared while others wait for the event loop', ()
   const read = (): unknown => statements.read(long).get();
   expect(guardOf(database).briefly(1e9, read)).toBe(TOO_LONG);
   expect(guardOf(database).briefly(1e9, () => statements.read('SELECT 1').get())).toEqual([1]);
-  // As in a thread, and in a store that has none.
+  // Like in a thread, and in a store without threads.
   expect(guardOf(database).run(undefined, read)).toEqual([1]);
 });
 

@@ -25,7 +25,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** Makes the skip indexes that are missing, and those of what was written since. */
+/** Builds missing skip indexes, and updates those with later writes. */
 function refresh(database: Database.Database): void {
   const { skipIndexes } = new Connection(R4, database, { cacheBytes: 0, clock: () => new Date(), ownsFile: false });
   const collections = database.prepare('SELECT DISTINCT collection FROM skip').pluck().all() as number[];
@@ -34,7 +34,7 @@ function refresh(database: Database.Database): void {
   }
 }
 
-/** Of the service's own URLs: no reference has the first one, some have the second. */
+/** The service's own URLs: no reference has the first, some have the second. */
 const BASES = ['https://none.example/fhir', 'https://other.example/fhir'];
 
 const WAYS = {

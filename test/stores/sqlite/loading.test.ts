@@ -84,7 +84,7 @@ describe.each([
   test('that is interrupted loses nothing: the next search of any process creates the indexes', async () => {
     const store = open(`killed-${readers}.db`);
     await store.commit(PATIENTS.map((patient) => put(patient)));
-    // What a killed process leaves behind: the file and its log, as they are now.
+    // The state that a killed process leaves: the current file and its log.
     for (const end of ['', '-wal']) {
       copyFileSync(`${fileNamed(`killed-${readers}.db`)}${end}`, `${fileNamed(`left-${readers}.db`)}${end}`);
     }
@@ -167,7 +167,7 @@ test('a search waits for the indexes until its deadline, and other searches cont
   await expect(brief).rejects.toMatchObject({ code: 'aborted' });
   const aborted = store.search(queryOf('Patient', MALE), { signal: AbortSignal.abort() });
   await expect(aborted).rejects.toMatchObject({ code: 'aborted' });
-  // Reads need none of them.
+  // Reads need no index by value.
   expect((await store.read([keyOf('Patient', 'p1')]))[0]!.status).toBe('found');
   other.exec('ROLLBACK');
   other.close();

@@ -19,14 +19,14 @@ async function makeFiles(name: string): Promise<{ readonly present: string; read
   for (const seed of [1, 2]) await store.commit(randomResources(createRandom(seed)).map((resource) => put(resource)));
   await store.commit([{ kind: 'delete', key: keyOf('Patient', 'p1') }]);
   await store.commit([put(resourceOf('User', 'u'), { unique: ['x'] }, '')]);
-  // Shapes that nothing has any more go, and the others are numbered as in a file that is indexed anew.
+  // Unused shapes are removed, and the others are numbered as in a reindexed file.
   await store.reindex();
   await store.close();
   copyAsSchema1(present, old);
   return { present, old };
 }
 
-/** Shapes are numbered in the order in which they are first met, and those that nothing has any more are of no matter. */
+/** Shapes are numbered in the order of their first use, and unused shapes do not matter. */
 const ROWS: { readonly [table: string]: string } = {
   shape: 'SELECT collection, parameters, resources FROM shape WHERE resources <> 0 ORDER BY collection, parameters',
   resource: `SELECT r.key, r.collection, r.id, r.version, r.updated, r.content, r.sum, s.parameters

@@ -24,7 +24,7 @@ test.each([0, 1])(
         const text = 'x'.repeat(below(random() < 0.05 ? 200_000 : 400, random));
         const kind = below(10, random);
         if (kind === 0) return { kind: 'delete', key: keyOf('Patient', id) };
-        // What was erased cannot be written again.
+        // An erased resource cannot be written again.
         if (kind < 4 && !erased.has(id)) {
           if (kind > 1) return put(resourceOf('Basic', `b${id}`, { implicitRules: text }));
           erased.add(id);

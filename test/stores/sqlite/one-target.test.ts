@@ -7,7 +7,7 @@ import { putAll, queryOf, resourceOf } from '../../../src/testing/conformance-ca
 
 /** Reads the texts of a page together with it. */
 const uncached = new SqliteStore(':memory:', { cacheBytes: 0 });
-/** Finds a page, and reads what it lacks. */
+/** Finds a page, and reads the texts that are missing. */
 const cached = new SqliteStore(':memory:');
 const FINAL: Criteria = { kind: 'match', parameter: 'status', test: { kind: 'token', code: 'final' } };
 const TARGETS = ['few', 'many', 'none', 'unknown'].map((id) => ({ type: 'Patient', id }));

@@ -9,7 +9,7 @@ import { createRandom } from '../../../src/testing/random.js';
 import { put, queryOf, resourceOf } from '../../../src/testing/conformance-case.js';
 import { randomResources } from '../../../src/testing/random-resources.js';
 
-/** Twice in a list of what refers to a parent: whether that has more than a thousand, and the way to them. */
+/** Twice in a list of references to a parent: whether it has more than a thousand, and the way to them. */
 const FROM_PARENT = 'SEARCH x USING COVERING INDEX reference_by_value (parameter=? AND target=?)';
 
 const store = new SqliteStore(':memory:');
@@ -84,7 +84,7 @@ const INDEXED: readonly (readonly [string, string, Criteria])[] = [
 describe('a search starts from an index', () => {
   test.each(INDEXED)('%s', async (_, type, criteria) => {
     const plan = await planOf(type, criteria);
-    // json_each is a list of values, and CONSTANT ROW or SUBQUERY what came out of an index before.
+    // json_each is a list of values, and CONSTANT ROW or SUBQUERY has rows that an index returned before.
     const scans = plan.filter((line) => line.startsWith('SCAN') && !/json_each|SUBQUERY|CONSTANT ROW/.test(line));
     expect(scans).toEqual([]);
     expect(plan[0]).toBe('SEARCH r0 USING INTEGER PRIMARY KEY (rowid=?)');

@@ -62,7 +62,7 @@ function patient(n: number): ReturnType<typeof resourceOf> {
   return resourceOf('Patient', `p${n}`, { gender: 'male', birthDate: '1980-01-01', name: [{ family: 'Doe' }] });
 }
 
-/** As a process with another definition of these parameters leaves the file: their rows are others, here none. */
+/** The file as a process with another definition of these parameters leaves it: with other rows, here without rows. */
 function remakeWithout(file: string, codes: { readonly [type: string]: readonly string[] }): void {
   const database = new Database(file);
   const read = database.prepare("SELECT value FROM meta WHERE name = 'index_parameters'").pluck();

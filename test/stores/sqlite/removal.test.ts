@@ -45,7 +45,7 @@ function erase(type: string, id: string): EraseWrite {
   return { kind: 'erase', key: keyOf(type, id), reason: 'test-data' };
 }
 
-/** Every kind of index value, each with a word of its own that nothing else says. */
+/** Every kind of index value, each with a unique word. */
 function secretPatient(version: number): AnyResource {
   return resourceOf('Patient', 'erased', {
     name: [{ family: `Xylophon${version}`, given: ['Quetzalcoatl'] }],
@@ -260,7 +260,7 @@ test('purging and removing run in steps of bounded size, for any size of a resou
   expect((await store.verify()).problems).toEqual([]);
   const first = await store.removal.removeProject(PROJECT);
   expect([first.resources, first.done]).toEqual([500, false]);
-  // Half a project is a sound one.
+  // Half a project is a consistent project.
   expect((await store.verify()).problems).toEqual([]);
   expect((await store.search(queryOf('Patient', ALL, { total: true, limit: 0 }))).total).toBe(201);
   const second = await store.removal.removeProject(PROJECT);

@@ -105,7 +105,7 @@ describe.each(QUESTIONS)('sets of %s', (_, criteria) => {
       check.mockImplementation(() => {
         if (++calls === last) throw TOO_LONG;
       });
-      // What was found before is kept, so a second attempt may need fewer looks.
+      // Results are cached, so a second attempt can need fewer checks.
       const found = connection.guard.briefly(1e9, search);
       if (calls >= last) expect(found).toBeInstanceOf(TooLong);
       else expect(found).toEqual(expected);
@@ -144,7 +144,7 @@ function countSteps(work: () => unknown): readonly number[] {
   vi.spyOn(Statements.prototype, 'get').mockImplementation(function (this: Statements, statement) {
     const before = steps.length;
     const row = get.call(this, statement);
-    // What tests the resources of a list has to look while it does.
+    // The tests of the resources of a list must check the time.
     const list = statement.values.find((value) => typeof value === 'string' && value.startsWith('['));
     if (list !== undefined && statement.text.includes('r0.')) {
       const keys = JSON.parse(list as string) as unknown[];
@@ -157,7 +157,7 @@ function countSteps(work: () => unknown): readonly number[] {
 }
 
 test('a list of resources is tested with checks of the time', async () => {
-  // Too few rows may be read to find out what else they have.
+  // Too few rows can be read to find out their other values.
   Object.assign(COUNTING_SETS, { maxRead: 10, readPerTest: 0 });
   // A resource may have a code in two forms and no other code.
   const test: ValueTest = { kind: 'token', code: 'a', folded: 'A', negated: true };

@@ -10,7 +10,7 @@ const database = new Database(':memory:');
 const store = new SqliteStore(database);
 const statements = new Statements(database);
 
-/** Numbers that are parts of each other, in each place of a list. Each shape has a resource more than the one before. */
+/** Numbers that are parts of each other, at each position of a list. Each shape has one resource more than the one before. */
 const SHAPES = ['[]', '[3]', '[-3]', '[3,31]', '[-3,13,33]', '[13,-31]', '[1,3,33]', '[1,-3,133]', '[31,-33,333]'];
 
 beforeAll(() => {
@@ -20,7 +20,7 @@ beforeAll(() => {
 });
 afterAll(() => store.close());
 
-/** The resources of the shapes of which a list of numbers holds. */
+/** The resources of the shapes that contain one of a list of numbers. */
 function resourcesWhere(holds: (numbers: readonly number[]) => boolean): number {
   return SHAPES.reduce((sum, text, index) => sum + (holds(JSON.parse(text) as number[]) ? 1 << index : 0), 0);
 }

@@ -38,7 +38,7 @@ const COUNTS = { ...COUNTING_SETS };
 const [SKIPS, THREADS] = [{ ...SKIP_TUNING }, { ...THREAD_TUNING }];
 // Few resources are many granules.
 beforeAll(() => void Object.assign(SKIP_TUNING, { granule: 8, minGranules: 4, minHolders: 2, minLoad: 100 }));
-/** Ranges are found in their orders, with what is at their ends. */
+/** Ranges are found in their orders, with the values at their ends. */
 const IN_ORDERS = { maxLookedUp: 3, maxTested: 3 };
 afterEach(() => {
   Object.assign(TUNING, DEFAULTS);
@@ -338,7 +338,7 @@ describe('counts under several conditions', () => {
     // Alternatives of one or several parameters are one condition.
     expect([await count(either), await count({ kind: 'not', of: either })]).toEqual(alone);
     const texts = get.mock.calls.map(([{ text }]) => text);
-    // The only ones look whether the index finds few.
+    // A single condition checks whether the index finds few.
     expect(texts.filter((text) => /\b(r0|token x)\b/.test(text) && !text.includes('LIMIT'))).toEqual([]);
   });
 
@@ -550,7 +550,7 @@ describe('skip indexes', () => {
     await write(store, correlatedObservations(400));
     const whole = skipIndexes.build(collection);
     expect(whole.base).toBeUndefined();
-    // What was built on older rows does not replace newer ones.
+    // An index that was built on older rows does not replace a newer one.
     skipIndexes.write(whole);
     const before = database.prepare('SELECT sort, subject, value, data FROM skip').raw().all();
     skipIndexes.write(update);

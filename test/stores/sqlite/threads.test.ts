@@ -32,7 +32,7 @@ const fileNamed = temporaryFolder();
 /** The open stores and their files. */
 const files = new Map<SqliteStore, string>();
 let workers: Worker[] = [];
-/** What is done to each thread when it is made. */
+/** Called with each thread when it is created. */
 let onWorker: (worker: Worker) => void = () => undefined;
 process.on('worker', noteWorker);
 
@@ -53,7 +53,7 @@ afterEach(async () => {
 
 type Posted = { readonly part?: WritePart; readonly call?: { readonly kind: string } };
 
-/** Hears of what is sent to any thread. */
+/** Receives all messages to any thread. */
 function onPost(hear: (worker: Worker, request: Posted) => void): void {
   const post = Worker.prototype.postMessage;
   vi.spyOn(Worker.prototype, 'postMessage').mockImplementation(function (this: Worker, request: Posted) {
@@ -111,7 +111,7 @@ function patients(count: number): AnyResource[] {
   return Array.from({ length: count }, (_, number) => patient(number));
 }
 
-/** Threads receive the parts of commits, but not their calls. @returns the parts, and what sends the calls */
+/** Threads receive the parts of commits, but not their calls. @returns the parts, and a function that sends the calls */
 function holdCalls(): { readonly parts: readonly unknown[]; release(): void } {
   const parts: unknown[] = [];
   const held: (() => void)[] = [];
@@ -138,7 +138,7 @@ function isLocked(database: Database.Database): boolean {
   }
 }
 
-/** Threads never hear of their calls, as if they were inside a statement that does not end. @returns what ends that */
+/** Threads never receive their calls, as if inside a statement that does not end. @returns a function that ends that */
 function deafen(): () => void {
   const spy = vi.spyOn(Worker.prototype, 'postMessage').mockImplementation(() => undefined);
   return () => spy.mockRestore();
@@ -174,7 +174,7 @@ describe('a thread answers like the event loop', () => {
     const stored = results.map((result) => (result.kind === 'put' ? result.resource : expect.fail()));
     const current = [...new Map(stored.map((one) => [`${one.resourceType}/${one.id}`, one])).values()];
     await assertSearches(store, PROJECT, current, random, cases(200, 25));
-    // One that reads, one that writes.
+    // A reader and a writer.
     expect(workers).toHaveLength(2);
   });
 
@@ -303,7 +303,7 @@ describe('work that leaves the event loop', () => {
     const commit = errorOf(store.commit(writes, { signal: controller.signal }));
     await until(() => parts.length === 5);
     const other = new Database(databaseOf(store), { timeout: 0 });
-    // It has the lock of writers, and others see nothing of what it wrote.
+    // It has the writer lock, and other connections see none of its writes.
     await until(() => isLocked(other));
     expect(other.prepare('SELECT count(*) FROM version').pluck().get()).toBe(1);
     controller.abort();
@@ -332,7 +332,7 @@ describe('work that leaves the event loop', () => {
 
   test('a commit waits in a thread for another process that writes', async () => {
     const store = storeInLoop({ busyTimeout: 600_000 });
-    // The first one prepares the statements of all.
+    // The first commit prepares the statements of all.
     await store.commit([put(patient(0))]);
     const other = new Database(databaseOf(store));
     other.exec('BEGIN IMMEDIATE');
@@ -406,7 +406,7 @@ describe('calls end', () => {
     await clock.pass(1_000 + THREAD_TUNING.graceMs);
     expect(await error).toMatchObject({ code: 'aborted', details: { deadline: true } });
     hear();
-    // The thread was given up: another one serves the next.
+    // The thread was abandoned: another one runs the next call.
     expect((await store.search(PATIENTS)).total).toBe(1);
   });
 
@@ -811,7 +811,7 @@ describe('a commit that waits for the thread', () => {
     let calls = 0;
     const post = Worker.prototype.postMessage;
     vi.spyOn(Worker.prototype, 'postMessage').mockImplementation(function (this: Worker, request: Posted) {
-      // The thread never hears of the end of the second one.
+      // The thread never notices the end of the second commit.
       if (this === workers[0] && request.part === undefined && ++calls === 2) return;
       post.call(this, request);
     });
@@ -866,7 +866,7 @@ test('a commit by a thread stores the same texts as a commit in the event loop: 
     const stale = { versionId: '7', lastUpdated: '2020-01-01T00:00:01.000Z', tag: [{ code: 't' }] };
     await store.commit([put(patient('a', { meta: stale })), put(patient('b', { active: true }))]);
     await store.commit([put(patient('a')), { kind: 'delete', key: { project: PROJECT, type: 'Patient', id: 'b' } }]);
-    // What was only referred to has a row before its first version.
+    // A resource that is only a target of references has a row before its first version.
     const reference = { resourceType: 'Observation', id: 'o', subject: { reference: 'Patient/c' } };
     await store.commit([put(reference)]);
     await store.commit([put(patient('b')), put(patient('c', { meta: stale }))]);
