@@ -209,7 +209,7 @@ test('members are listed in the order of their ids, page by page', async () => {
   expect(limits).toEqual([200, 200, 200]);
 });
 
-test('every call is made with the signal', async () => {
+test('every store call has the signal', async () => {
   const { store } = await guarded();
   const given: (CallOptions | undefined)[] = [];
   const seen = storeWith(store, {

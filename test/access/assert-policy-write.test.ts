@@ -270,7 +270,7 @@ describe('parameters', () => {
     'Patient?birthdate=%x',
     'Observation?value-quantity=%x',
     'Patient?gender=%x',
-  ])('can stand for the value of %s, of any type', (criteria) => {
+  ])('can be the value of %s, of any type', (criteria) => {
     const resourceType = criteria.split('?')[0];
     expect(() => assertPolicyWrite(R4, policy({ resource: [{ resourceType, criteria }] }))).not.toThrow();
   });

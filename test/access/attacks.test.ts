@@ -224,7 +224,7 @@ overStores('hidden fields', (open) => {
   });
 });
 
-overStores('what was kept', (open) => {
+overStores('a kept element', (open) => {
   test('is neither shown to callers who can write and not read, nor can they guess it', async () => {
     const store = open();
     const trusted = await system(store);
@@ -311,7 +311,7 @@ overStores('rights', (open) => {
   });
 });
 
-overStores('what leads to a resource', (open) => {
+overStores('a path to a resource', (open) => {
   test('leads no further than the rights of the caller: canonicals, identifiers, versions, containers', async () => {
     const store = open();
     const trusted = await system(store);

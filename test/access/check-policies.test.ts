@@ -243,7 +243,7 @@ overStores('checkPolicies', (open) => {
     expect(Object.keys(second!)).toEqual(['project', 'resource', 'problems']);
   });
 
-  test('finds an error exactly where sign-in fails for the policies', async () => {
+  test('finds an error exactly if sign-in fails because of the policies', async () => {
     const store = open();
     const choices = [
       {},
@@ -323,7 +323,7 @@ overStores('checkPolicies', (open) => {
     expect(most).toBe(200);
   });
 
-  test('takes a project by its id, and a signal', async () => {
+  test('accepts a project by its id, and a signal', async () => {
     const store = open();
     await plantProject(store, 'a');
     expect(await faultOf(all(store, { project: 'Patient/1' }))).toMatchObject({

@@ -53,7 +53,12 @@ describe('a write is refused', () => {
       update({ expect: { version: null } }),
       'forbidden: Not allowed to create Patient',
     ],
-    ['an update by who reads alone', overHer(may('read')), update(), 'forbidden: Not allowed to update Patient'],
+    [
+      'an update by a caller that can only read',
+      overHer(may('read')),
+      update(),
+      'forbidden: Not allowed to update Patient',
+    ],
     ['an update of nothing', over(may('update')), update(), 'not-found: Patient/her was not found'],
     [
       'an update of nothing by who reads everything',
@@ -67,7 +72,7 @@ describe('a write is refused', () => {
       update({ expect: { version: '3' } }),
       'precondition-failed: Patient/her was expected at version 3, but it does not exist',
     ],
-    ['an id chosen by who does not read all', over(rule(FEMALE)), update(), FROM_SERVER],
+    ['an id chosen by a caller that does not read the whole type', over(rule(FEMALE)), update(), FROM_SERVER],
     [
       'an update of another version',
       overHer(may('read', 'update')),

@@ -162,13 +162,13 @@ describe('a deletion by trusted code', () => {
   });
 
   test.each<[string, object, ReadResult, string | undefined]>([
-    ['never was there', { mustExist: true }, { status: 'missing' }, 'ProjectMembership/m was not found'],
+    ['never existed', { mustExist: true }, { status: 'missing' }, 'ProjectMembership/m was not found'],
     ['was deleted', { mustExist: true }, gone, undefined],
-    ['has a version that the store looks at', { mustExist: true, expect: { version: '1' } }, gone, undefined],
+    ['has a version that the store checks', { mustExist: true, expect: { version: '1' } }, gone, undefined],
     ['need not exist', { mustExist: false }, { status: 'missing' }, undefined],
     ['may have a version', { mustExist: true, expect: { version: '1' } }, { status: 'missing' }, undefined],
-    ['is demanded in a version alone', { expect: { version: '1' } }, { status: 'missing' }, undefined],
-  ])('of what %s: %j', (_, more, stored, message) => {
+    ['is demanded only in a version', { expect: { version: '1' } }, { status: 'missing' }, undefined],
+  ])('of a resource that %s: %j', (_, more, stored, message) => {
     let error: unknown;
     try {
       decideTrusted(storing('ProjectMembership/m', stored), deletion(more), 2);

@@ -94,7 +94,7 @@ describe('a decision sees the effects of earlier writes of the commit', () => {
     });
   });
 
-  test('a deletion of what does not exist changes nothing', () => {
+  test('a deletion of a missing resource changes nothing', () => {
     const state = stateOf(who);
     const deletion: GuardedWrite = { kind: 'delete', key: { type: 'Patient', id: 'nobody' } };
     expect(expectDecided(decided(state, deletion).decision)).toEqual({

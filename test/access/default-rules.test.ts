@@ -49,7 +49,7 @@ describe('without a policy', () => {
     expect(R4.resourceTypes.flatMap((type) => of(nobody, type))).toEqual([]);
   });
 
-  test('rules are made once per type', () => {
+  test('rules are created once per type', () => {
     const rules = defaultRules(R4, 'Practitioner', undefined);
     expect(rules.rulesFor('Observation')).toBe(rules.rulesFor('Observation'));
     let made = 0;

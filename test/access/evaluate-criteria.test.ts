@@ -71,7 +71,7 @@ describe('criteria about one resource', () => {
     ['all of several hold', and([male, active]), true],
     ['not all of several hold', and([active, female]), false],
     ['one of several holds', or([female, male]), true],
-    ['none of several holds', or([female, token('active', 'false')]), false],
+    ['none of several matches', or([female, token('active', 'false')]), false],
     ['a negation', not(female), true],
     ['a negation of what holds', not(male), false],
     ['everything', ALL, true],

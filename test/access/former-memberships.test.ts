@@ -42,7 +42,7 @@ test.each([
   [{ reference: 'User/u' }, undefined],
   [{ reference: 'User/u' }, { reference: 7 }],
   [{ reference: 'User/u' }, { display: 'Ann' }],
-])('no record is made of a user %j with the profile %j', (user, profile) => {
+])('no record is created for a user %j with the profile %j', (user, profile) => {
   expect(formerMembershipWrite('clinic', membership(user, profile))).toBeUndefined();
 });
 

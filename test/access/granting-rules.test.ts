@@ -164,7 +164,7 @@ describe('a version that is written between the read and the searches', () => {
 });
 
 describe('rules that hide the same fields', () => {
-  test('become one rule, which grants what each of them grants', () => {
+  test('become one rule with the grants of all of them', () => {
     const rules = [rule(male, 'name'), rule(observed), rule(female, 'name'), rule(known, 'name', 'active')];
     const joined = joinedByFields(rules);
     expect(joined).toEqual([{ ...rules[0], criteria: or([male, female]) }, rules[1], rules[3]]);

@@ -33,14 +33,14 @@ describe('a resource without hidden fields', () => {
     ['a part of a part', 'contact.name.family', { contact: [{ name: { given: ['E'] }, gender: 'male' }] }],
     ['extensions', 'extension', { extension: undefined }],
     [
-      'what is left empty, in a list and around it',
+      'parts that become empty, in a list and around it',
       'contact.gender',
       { contact: [{ name: { family: 'D', given: ['E'] } }] },
     ],
     ['an object of which nothing is left', 'maritalStatus.text', { maritalStatus: undefined }],
     ['a list of which nothing is left', 'communication.language', { communication: undefined }],
     ['items of which nothing is left', 'identifier.value', { identifier: [{ system: 's' }] }],
-    ['nothing, where nothing is', 'photo', {}],
+    ['nothing if the field is absent', 'photo', {}],
   ])('lacks %s', (_, field, difference) => {
     const expected = JSON.parse(JSON.stringify({ ...patient, ...difference })) as AnyResource;
     expect(withoutFields(patient, fieldPaths(R4, 'Patient', field))).toEqual(expected);

@@ -110,7 +110,7 @@ describe('criteria of a policy', () => {
 describe('a parameter', () => {
   const subject = { kind: 'reference', types: ['Patient'], id: '1' };
 
-  test('stands for a whole value: a reference, its id, or a text', () => {
+  test('is replaced by a whole value: a reference, its id, or a string', () => {
     const values = { patient: reference('Patient', '1'), word: text('male') };
     for (const written of ['subject=%patient', 'subject=Patient/%patient.id', 'patient=%patient.id']) {
       expect(criteria('Observation', `Observation?${written}`, values)).toMatchObject({ test: { id: '1' } });
@@ -376,9 +376,9 @@ describe('writing a policy', () => {
   test.each<[string, object]>([
     ['an unknown type', { resourceType: 'Pateint' }],
     ['criteria that are not search', { ...rule, criteria: 'Patient?colour=red' }],
-    ['an interaction that is none', { ...rule, interaction: ['peek'] }],
-    ['a hidden field that is none', { ...rule, hiddenFields: ['birthday'] }],
-    ['a readonly field that is none', { ...rule, readonlyFields: ['name.x'] }],
+    ['an unknown interaction', { ...rule, interaction: ['peek'] }],
+    ['an unknown hidden field', { ...rule, hiddenFields: ['birthday'] }],
+    ['an unknown readonly field', { ...rule, readonlyFields: ['name.x'] }],
     ['a constraint without expression', { ...rule, writeConstraint: [{}] }],
     ['a compartment of nothing', { ...rule, compartment: { reference: 'nowhere' } }],
     ['a field of no type at all', { resourceType: '*', hiddenFields: ['nonsense'] }],

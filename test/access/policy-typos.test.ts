@@ -30,7 +30,7 @@ const MISTAKES: readonly (readonly [name: string, policy: object, path: string, 
     'Did you mean "interaction"',
   ],
   ['Criteria', { resource: [{ Criteria: 'Patient?gender=male' }] }, 'resource[0].Criteria', 'Did you mean "criteria"'],
-  ['an element that no one knows', { resource: [{ colour: 'red' }] }, 'resource[0].colour', 'unknown element'],
+  ['an unknown element', { resource: [{ colour: 'red' }] }, 'resource[0].colour', 'unknown element'],
   ['resources', { resources: [], resource: [{}] }, 'resources', 'Did you mean "resource"'],
   ['a prototype', { resource: [{ 'to string': 1 }] }, 'resource[0].`to string`', 'unknown element'],
   ['readonly as text', { resource: [{ readonly: 'true' }] }, 'resource[0].readonly', 'true or false, not a string'],
@@ -89,7 +89,7 @@ const MISTAKES: readonly (readonly [name: string, policy: object, path: string, 
     'name a resource type',
   ],
   [
-    'an interaction that is none',
+    'an unknown interaction',
     { resource: [{ interaction: ['reads'] }] },
     'resource[0].interaction[0]',
     'Did you mean "read"',
@@ -346,7 +346,7 @@ describe('a policy without a mistake', () => {
     ['an empty list of rules', { resource: [] }],
     ['empty lists', { resource: [{ interaction: [], hiddenFields: [], readonlyFields: [], writeConstraint: [] }] }],
     ['a constraint without a language', { resource: [{ writeConstraint: [{ expression: '%before.exists() or %after.exists()' }] }] }], // prettier-ignore
-    ['a constraint over what FHIR names', { resource: [{ writeConstraint: [{ expression: '%resource.id.exists()' }] }] }], // prettier-ignore
+    ['a constraint with variables of FHIR', { resource: [{ writeConstraint: [{ expression: '%resource.id.exists()' }] }] }], // prettier-ignore
     ['constraints on elements in every form', { resource: [{ writeConstraint: [{ expression: "Patient.deceased.exists() or %before.deceasedBoolean or %after.name.where(use = 'usual' and family.exists()).given.first().startsWith('x') or %resource.resourceType = 'Patient' or %after.contained.where(code.exists()).exists()" }] }, { resourceType: '*', writeConstraint: [{ expression: '%after.status.exists() and %before.lensSpecification.empty()' }] }] }], // prettier-ignore
     ['escapes in criteria', { resource: [{ criteria: 'Patient?family:exact=M%C3%BCller' }] }],
     ['escapes in a filter', { resource: [{ criteria: 'Patient?_filter=family%20eq%20%22M%C3%BCller%22%20and%20organization%20eq%20%org' }] }], // prettier-ignore

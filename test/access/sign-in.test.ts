@@ -75,13 +75,13 @@ overStores('signing in', (open) => {
   });
 
   test.each<[string, SignInIdentity]>([
-    ['what cannot be an id', { membership: '../x' }],
+    ['an invalid id', { membership: '../x' }],
     ['a reference to another type', { membership: 'Patient/pat' }],
     ['an empty reference', { membership: {} }],
-    ['a project that cannot be one', { project: 'a b', user: 'ann' }],
-    ['a user that cannot be one', { project: 'clinic', user: 'Patient/pat' }],
+    ['an invalid project id', { project: 'a b', user: 'ann' }],
+    ['an invalid user reference', { project: 'clinic', user: 'Patient/pat' }],
     ['an id with a search in it', { project: 'clinic', user: 'ann,pat' }],
-    ['a program that cannot be one', { project: 'clinic', client: 'Patient/pat' }],
+    ['an invalid program reference', { project: 'clinic', client: 'Patient/pat' }],
   ])('refuses %s', async (_, credentials) => {
     const store = open();
     await clinic(store);

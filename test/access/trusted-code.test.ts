@@ -158,7 +158,7 @@ overStores('the trusted code of a project', (open) => {
     expect(await repository.update(project)).toMatchObject({ name: 'West' });
   });
 
-  test('never undoes what the operator changes at the same moment', async () => {
+  test('never undoes a change that the operator makes at the same moment', async () => {
     const store = open();
     const { north } = await world(store);
     let raced = false;
@@ -198,7 +198,7 @@ overStores('the trusted code of the operator', (open) => {
     expect(await codeOf(updateMember('none', { admin: true }, context))).toBe('not-found');
   });
 
-  test('reaches the resources of a project only where it names that project', async () => {
+  test('reaches the resources of a project only if it names that project', async () => {
     const store = open();
     const { north } = await world(store);
     const above = createRepository({ store, caller: serverCaller() });

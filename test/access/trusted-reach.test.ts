@@ -80,7 +80,7 @@ describe('a write by trusted code over a stored resource', () => {
     ['a Bot', true, put('Bot', 'b')],
     ['a client whose secret stays', true, put('ClientApplication', 'c', keep)],
     ['a client with its secret', false, put('ClientApplication', 'c')],
-    ['what has no secrets', false, put('Patient', 'p', keep)],
+    ['a resource without secrets', false, put('Patient', 'p', keep)],
   ])('is %s: %s', (_, expected, write) => {
     expect(restsOnStored(clinic, write)).toBe(expected);
   });
@@ -134,9 +134,13 @@ describe('trusted code reads only the resources that it needs', () => {
     ['nothing for a write', [put('Patient', 'p'), deletion('Patient', 'q'), assertion('Patient')], undefined],
     ['a Bot that it writes', [put('Bot', 'b')], ['clinic Bot/b']],
     ['a membership that it removes', [deletion(member.type, member.id)], ['clinic ProjectMembership/m']],
-    ['not one that it has just written', [put(member.type, member.id), deletion(member.type, member.id)], undefined],
-    ['what must exist to be deleted', [deletion('Patient', 'p', { mustExist: true })], ['clinic Patient/p']],
-    ['not where the version says so', [deletion('Patient', 'p', { mustExist: true, expect: { version: '1' } })], undefined], // prettier-ignore
+    [
+      'not a resource that it has just written',
+      [put(member.type, member.id), deletion(member.type, member.id)],
+      undefined,
+    ],
+    ['a resource that must exist to be deleted', [deletion('Patient', 'p', { mustExist: true })], ['clinic Patient/p']],
+    ['not if a version is demanded', [deletion('Patient', 'p', { mustExist: true, expect: { version: '1' } })], undefined], // prettier-ignore
   ])('%s', async (_, writes, expected) => {
     const store = new MemoryStore();
     const read = store.read.bind(store);

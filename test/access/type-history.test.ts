@@ -252,7 +252,7 @@ test('is bounded by the resources that changed last', async () => {
   expect(calls.filter((call) => call.startsWith('search'))).toEqual(['search 1001']);
 });
 
-test('every call is made with the signal of the caller', async () => {
+test('every store call has the signal of the caller', async () => {
   const { member, counted, given, write } = await open({ rules: FEMALE });
   await write('a', { gender: 'female' });
   const { signal } = new AbortController();

@@ -49,8 +49,8 @@ describe.each([
   });
 
   test.each([
-    ['another rule grants the new one', { ...north, gender: 'female' }],
-    ['no rule grants the new one', { ...south, gender: 'male' }],
+    ['another rule grants the new version', { ...north, gender: 'female' }],
+    ['no rule grants the new version', { ...south, gender: 'male' }],
   ])('a search hides the hidden fields of the version that it found, even if %s', async (_, next) => {
     const { repository, interrupt } = await setUp([NORTH, WOMEN], {
       ...south,

@@ -337,7 +337,7 @@ describe('MedplumClient in this process', () => {
     expect(Object.keys(METHODS)).toEqual([...new Set(names)].filter((name) => name !== 'constructor'));
   });
 
-  test('gives the results that the table in medplum.md lists', async () => {
+  test('has the results that the table in medplum.md lists', async () => {
     const rows: string[] = [];
     const inClient: string[] = [];
     for (const name of Object.keys(METHODS)) {

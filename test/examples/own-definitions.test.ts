@@ -72,7 +72,7 @@ test('one query answers with all of them', async () => {
   });
 });
 
-test.skipIf(!IS_LONG)('the introspection that GraphiQL sends has what printSchema has', async () => {
+test.skipIf(!IS_LONG)('the introspection query of GraphiQL returns the types and fields of printSchema', async () => {
   const { data } = await graphql.execute(getIntrospectionQuery(), { caller });
   assertDescribed(buildClientSchema(data as never));
 });

@@ -19,7 +19,7 @@ function patched(operations: string, text = START): string {
 test.each([
   ['leaves others alone', '[{"op":"replace","path":"/q/unit","value":"g"}]', '"unit":"kg"', '"unit":"g"'],
   ['replaces one by another', '[{"op":"replace","path":"/q/value","value":42.256500}]', '1.00', '42.256500'],
-  ['replaces one by the same number', '[{"op":"replace","path":"/q/value","value":1}]', '1.00', '1'],
+  ['replaces a number by the same number', '[{"op":"replace","path":"/q/value","value":1}]', '1.00', '1'],
   [
     'adds one in an object',
     '[{"op":"replace","path":"/q","value":{"value":7.0}}]',

@@ -27,7 +27,7 @@ const STRICT: readonly Row[] = [
   // Policies
   ['a compartment that a parameter of the policy names', { resourceType: 'AccessPolicy', compartment: { reference: '%patient' } }],
   ['a compartment that a parameter of the policy names, with its type', { resourceType: 'AccessPolicy', resource: [{ resourceType: 'Task', compartment: { reference: 'Patient/%patient.id' } }] }],
-  ['a compartment of no such form', { resourceType: 'AccessPolicy', compartment: { reference: '%patient or so' } }, 'value AccessPolicy.compartment.reference'],
+  ['a compartment of an invalid form', { resourceType: 'AccessPolicy', compartment: { reference: '%patient or so' } }, 'value AccessPolicy.compartment.reference'],
   ['a parameter of a policy elsewhere', patient({ managingOrganization: { reference: '%organization' } }), 'value Patient.managingOrganization.reference'],
   // Elements and JSON types
   ['an unknown element', patient({ nickname: 'x' }), 'structure Patient.nickname'],
@@ -102,7 +102,7 @@ const STRICT: readonly Row[] = [
   ['a code outside a longer list', { resourceType: 'GraphDefinition', name: 'x', status: 'draft', start: 'Person1' }, 'code-invalid GraphDefinition.start'],
   ['a concept with a code outside its binding', { resourceType: 'Condition', subject: { display: 'x' }, clinicalStatus: { coding: [{ system: 'http://terminology.hl7.org/CodeSystem/condition-clinical', code: 'gone' }] } }, 'code-invalid Condition.clinicalStatus'],
   ['a concept with the code of another system', { resourceType: 'Condition', subject: { display: 'x' }, clinicalStatus: { coding: [{ system: 'http://a.example', code: 'active' }] } }, 'code-invalid Condition.clinicalStatus'],
-  ['a concept of text where codes are required', { resourceType: 'Condition', subject: { display: 'x' }, clinicalStatus: { text: 'active' } }, 'code-invalid Condition.clinicalStatus'],
+  ['a concept with text where codes are required', { resourceType: 'Condition', subject: { display: 'x' }, clinicalStatus: { text: 'active' } }, 'code-invalid Condition.clinicalStatus'],
   // References
   ['a reference to a type not allowed', observation({ encounter: { reference: 'Patient/1' } }), 'value Observation.encounter.reference'],
   ['a foreign reference to a type not allowed', observation({ encounter: { reference: 'https://a.example/fhir/Patient/1' } }), 'value Observation.encounter.reference'],
@@ -118,11 +118,11 @@ const STRICT: readonly Row[] = [
   ['a contained resource of a type not allowed', observation({ contained: [{ resourceType: 'Patient', id: 'p' }], encounter: { reference: '#p' } }), 'value Observation.encounter.reference'],
   // Contained resources
   ['a contained resource without id', patient({ contained: [{ resourceType: 'Organization', name: 'x' }] }), 'required Patient.contained[0].id'],
-  ['contained resources of one id', patient({ contained: [{ resourceType: 'Organization', id: 'o', name: 'O' }, { resourceType: 'Organization', id: 'o', name: 'O' }], managingOrganization: { reference: '#o' } }), 'duplicate Patient.contained[1].id'],
+  ['contained resources with the same id', patient({ contained: [{ resourceType: 'Organization', id: 'o', name: 'O' }, { resourceType: 'Organization', id: 'o', name: 'O' }], managingOrganization: { reference: '#o' } }), 'duplicate Patient.contained[1].id'],
   ['contained in contained (dom-2)', patient({ contained: [{ resourceType: 'Organization', id: 'o', name: 'O', contained: [{ resourceType: 'Organization', id: 'i', name: 'O' }], partOf: { reference: '#' } }] }), 'value Patient.contained[0].partOf.reference', 'invariant Patient.contained[0].contained'],
   ['a contained resource with a version (dom-4)', patient({ contained: [{ resourceType: 'Organization', id: 'o', name: 'O', meta: { versionId: '1', lastUpdated: '2020-01-01T00:00:00Z' } }], managingOrganization: { reference: '#o' } }), 'invariant Patient.contained[0].meta.versionId', 'invariant Patient.contained[0].meta.lastUpdated'],
   ['a contained resource with security labels (dom-5)', patient({ contained: [{ resourceType: 'Organization', id: 'o', name: 'O', meta: { security: [{ code: 'R' }] } }], managingOrganization: { reference: '#o' } }), 'invariant Patient.contained[0].meta.security'],
-  ['a contained resource nobody refers to (dom-3)', patient({ contained: [{ resourceType: 'Organization', id: 'o', name: 'O' }] }), 'warning invariant Patient.contained[0]'],
+  ['a contained resource without a reference to it (dom-3)', patient({ contained: [{ resourceType: 'Organization', id: 'o', name: 'O' }] }), 'warning invariant Patient.contained[0]'],
   ['a contained resource of an unknown type', patient({ contained: [{ resourceType: 'Organisation', id: 'o' }], managingOrganization: { reference: '#o' } }), 'structure Patient.contained[0]', 'value Patient.managingOrganization.reference'],
   ['a finding inside a contained resource', patient({ contained: [{ resourceType: 'Organization', id: 'o', name: 'O', active: 1 }], managingOrganization: { reference: '#o' } }), 'value Patient.contained[0].active'],
   // Extensions

@@ -78,7 +78,7 @@ describe('native evaluation', () => {
   it.each([
     ['a sibling with extensions', 'birthDate.exists()', { _birthDate: { id: 'x' } }],
     ['an element of the wrong JSON type', 'name.exists()', { name: 'Ann' }],
-    ['a number where a text should be', "gender = '1'", { gender: 1 }],
+    ['a number where a string is expected', "gender = '1'", { gender: 1 }],
     ['a null between values', 'name.given.count()', { name: [{ given: ['a', null] }] }],
     [
       'several items where one is expected',

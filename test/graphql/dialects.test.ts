@@ -173,12 +173,12 @@ test('an error under a repeated key has the path of the response', async () => {
 
 describe('directives that reshape', () => {
   const shapes: readonly [string, string, object][] = [
-    ['@flatten collects what its items have', '{ name @flatten { given family } }', { given: ['Ann', 'May', 'Annie', 'Ann'], family: ['Lee', 'Fox'] }],
+    ['@flatten collects the values of the items', '{ name @flatten { given family } }', { given: ['Ann', 'May', 'Annie', 'Ann'], family: ['Lee', 'Fox'] }],
     ['@first takes the first of each item', '{ name @flatten { given @first } }', { given: ['Ann', 'Annie', 'Ann'] }],
     ['@first on the flattened list takes one item', '{ name @flatten @first { given family } }', { given: ['Ann', 'May'], family: 'Lee' }],
     ['@slice by position', '{ name @flatten @slice(fhirpath: "$index") { family } }', { 'family.0': ['Lee'], 'family.2': ['Fox'] }],
     ['@slice without @flatten names the field itself', '{ name @slice(path: "use") { given } }', { 'name.official': [{ given: ['Ann', 'May'] }], 'name.usual': [{ given: ['Annie'] }], 'name.maiden': [{ given: ['Ann'] }] }],
-    ['an alias is what is suffixed', '{ called: name(use: usual) @slice(path: "use") { given } }', { 'called.usual': [{ given: ['Annie'] }] }],
+    ['the suffix is added to an alias', '{ called: name(use: usual) @slice(path: "use") { given } }', { 'called.usual': [{ given: ['Annie'] }] }],
     ['through a fragment', '{ ...f } fragment f on Patient { name @flatten { ...g } } fragment g on HumanName { use }', { use: ['official', 'usual', 'maiden'] }],
     ['@flatten on resource', '{ ObservationList(_reference: subject) @flatten { code @flatten { text } subject @flatten { resource @flatten { birthDate } } } }', { text: ['weight'], birthDate: ['1970-01-01'] }],
     ['@first on a list of resources', '{ ObservationList(_reference: subject) @first { id } }', { ObservationList: [{ id: 'weight' }] }],

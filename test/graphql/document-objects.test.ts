@@ -105,7 +105,7 @@ describe('a document object', () => {
 
   test.each<[string, object]>([
     ['a value of a string that is a list', withValue([...ARGUMENT, 'value'], ['x', 'y'])],
-    ['a value of an Int that is none', withValue(ARGUMENT, { kind: 'IntValue', value: '1e999' })],
+    ['an invalid Int value', withValue(ARGUMENT, { kind: 'IntValue', value: '1e999' })],
     ['a value of an Int that is an object', withValue(ARGUMENT, { kind: 'IntValue', value: { a: 1 } })],
     ['a Boolean in words', withValue(ARGUMENT, { kind: 'BooleanValue', value: 'yes' })],
     ['a list without items', withValue(ARGUMENT, { kind: 'ListValue', values: 5 })],

@@ -63,7 +63,7 @@ describe('a closed list of documents', () => {
     ['an unknown hash', { documentId: sha256('x') }, 'not-found'],
     ['an unknown hash with its text', { documentId: sha256('x'), query: 'x' }, 'not-found'],
     ['a known id with another text', { documentId: sha256(QUERY), query: OTHER }, 'invalid'],
-    ['what every object inherits', { documentId: 'constructor' }, 'not-found'],
+    ['a name that every object inherits', { documentId: 'constructor' }, 'not-found'],
     ['__proto__', { documentId: '__proto__' }, 'not-found'],
     ['an empty id', { documentId: '' }, 'invalid'],
     ['an endless id', { documentId: 'x'.repeat(257) }, 'invalid'],
@@ -206,7 +206,7 @@ describe('the document of a request', () => {
     ['the same in two spellings', { documentId: `sha256:${hash}`, id: hash }, { documentId: hash }],
     ['other extensions', { query: QUERY, extensions: { tracing: {} } }, QUERY],
     ['nothing', {}, undefined],
-    ['what objects inherit', Object.create({ query: QUERY }) as Record<string, unknown>, undefined],
+    ['names that objects inherit', Object.create({ query: QUERY }) as Record<string, unknown>, undefined],
   ])('%s', (_, parameters, expected) => {
     expect(documentFromRequest(parameters)).toEqual(expected);
   });

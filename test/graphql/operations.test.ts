@@ -243,7 +243,7 @@ describe('callers', () => {
     ['a forged one', { kind: 'system', project: 'clinic' }],
     ['a copy of a genuine one', { ...caller }],
     ['a clone of a genuine one', structuredClone(caller)],
-    ['one that inherits from a genuine one', Object.create(caller)],
+    ['an object that inherits from a real caller', Object.create(caller)],
     ['a proxy of a genuine one', new Proxy(caller, {})],
   ])('%s is refused', async (_, forged) => {
     const result = await clinic.ask('{ PatientList { id } }', {}, { caller: forged as never });

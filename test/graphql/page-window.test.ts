@@ -63,7 +63,7 @@ test('pages have every match once, forwards and back', () => {
   );
 });
 
-test('from any page the next leads back by previous, and the other way around', () => {
+test('from any page, next and previous are inverse', () => {
   fc.assert(
     fc.property(total, size, fc.nat({ max: 20 }), (count, pageSize, offset) => {
       const page = pageOf(count, openingWindow(pageSize, offset), false);
@@ -79,7 +79,7 @@ test('from any page the next leads back by previous, and the other way around', 
 describe('there is no other page', () => {
   test.each([
     ['without _count: all matches are one page', undefined, 3],
-    ['where a page holds nothing', 0, 3],
+    ['if a page is empty', 0, 3],
   ])('%s', (_, count, matches) => {
     const page = pageOf(matches, openingWindow(count, 0), true);
     for (const part of ['first', 'previous', 'next', 'last'] as const)

@@ -120,7 +120,7 @@ describe('one document', () => {
     expect(wrong?.slice(0, 2)).toEqual(['invalid', '1:8']);
   });
 
-  test('the dialect and the type of instances decide what is valid', async () => {
+  test('validity depends on the dialect and the type of instances', async () => {
     const instance = '{ name { family } }';
     expect(await errorsOf(instance)).toHaveLength(1);
     expect(await errorsOf(instance, { focus: 'Patient' })).toEqual([]);

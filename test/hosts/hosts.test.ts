@@ -80,7 +80,7 @@ describe.each(HOSTS)('%s', (_, start) => {
     expect([partial.status, (partial.body as { data: unknown }).data]).toEqual([200, { Patient: null }]);
   });
 
-  test('answers who the caller is', async () => {
+  test('reports the caller', async () => {
     const query = { body: { query: '{ PatientList { id } }' } };
     const nobody = await call('POST', '/fhir/R4/$graphql', { ...query, token: null });
     expect([nobody.status, nobody.body]).toEqual([401, outcome('A bearer token is needed', 'login')]);

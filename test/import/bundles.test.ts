@@ -165,18 +165,22 @@ test('while a Bundle takes long, only the permitted number is in progress, and t
 const [A, B] = ['a', 'b'].map((id) => ({ resourceType: 'Patient', id })) as [{ resourceType: string }, object];
 
 test.each<[string, object, Partial<BundlesContext>]>([
-  ['concerns a resource of the one before', transaction(put({ ...A, active: true })), {}],
-  ['deletes one', transaction(ask('DELETE', 'Patient/a')), {}],
-  ['may create what the one before did', transaction(post({ ...B }, { ifNoneExist: 'active=true' })), {}],
+  ['has a resource of the one before', transaction(put({ ...A, active: true })), {}],
+  ['deletes a resource', transaction(ask('DELETE', 'Patient/a')), {}],
+  [
+    'can create a resource that the one before creates',
+    transaction(post({ ...B }, { ifNoneExist: 'active=true' })),
+    {},
+  ],
   [
     'refers by a condition',
     transaction(put({ resourceType: 'Basic', id: 'b', subject: { reference: 'Patient?active=true' } })),
     {},
   ],
-  ['may end the import', patient('b'), { stopOnError: true }],
+  ['can end the import', patient('b'), { stopOnError: true }],
   ['must be recorded', patient('b'), { audit: () => Promise.resolve(), requireAudit: true }],
   ['has limits', patient('b'), { limits: { timeout: 10_000 } }],
-])('a Bundle waits where it %s', async (_, second, more) => {
+])('a Bundle waits if it %s', async (_, second, more) => {
   const { context, begun, end } = heldContext();
   const imported = importBundles([patient('a'), second], { ...context, ...more });
   await turns();

@@ -82,7 +82,7 @@ describe('conditional create', () => {
     expect(fault).toMatchObject({ code: 'invalid', details: { entries: [1] } });
   });
 
-  test('finds what another writer created between its search and its commit', async () => {
+  test('finds a resource that another writer created between its search and its commit', async () => {
     const context = memoryContext();
     const raced = racing(context, doctor('faster', '1'));
     const result = await importAll(raced, post(doctor('x', '1'), { ifNoneExist: QUERY }));

@@ -105,7 +105,7 @@ test('a batch that ends first is counted and reported after the batch before', a
 });
 
 test.each<[string, readonly string[], Partial<NdjsonContext>]>([
-  ['concerns a resource of the one before', [line('a'), line('b'), line('a'), line('c')], {}],
+  ['has a resource of the one before', [line('a'), line('b'), line('a'), line('c')], {}],
   ['decides access', [line('a'), line('b'), line('a', 'AccessPolicy'), line('c')], {}],
   ['follows a line that may end the import', [line('a'), line('b'), line('c'), line('d')], { stopOnError: true }],
   [
@@ -113,7 +113,7 @@ test.each<[string, readonly string[], Partial<NdjsonContext>]>([
     [line('a'), line('b'), line('c'), line('d')],
     { audit: () => Promise.resolve(), requireAudit: true },
   ],
-])('a batch waits where it %s', async (_, lines, more) => {
+])('a batch waits if it %s', async (_, lines, more) => {
   const { context, begun, end } = heldContext();
   const imported = importNdjson([...lines], { ...context, ...more });
   for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));

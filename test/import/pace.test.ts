@@ -37,7 +37,7 @@ test.each([
   // The first turn is counted when it is over. The entries are read, identified, reviewed, linked in
   // two steps, compared and planned, then validated and decided, and answered in two steps.
   ['a turn after each entry of each step', 0, 11 * 320],
-  ['no turn where all of it is short', 1e9, 0],
+  ['no turn if all of it is short', 1e9, 0],
 ])('a transaction of 320 entries yields to other work %s', async (_, turnMs, turns) => {
   PACE.turnMs = turnMs;
   const context = { store: new MemoryStore(), caller: systemCaller('clinic') };

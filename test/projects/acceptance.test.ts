@@ -307,7 +307,7 @@ describe('an invitation', () => {
     [{ url: 'https://app.example.org/{token}', validFor: 0 }],
     [{ url: 'https://app.example.org/{token}', validFor: Number.NaN }],
     [{ url: 'https://app.example.org/{token}', validFor: 1e15 }],
-  ])('is refused before anything is written where it cannot be accepted: %j', async (acceptance) => {
+  ])('is refused before anything is written if it cannot be accepted: %j', async (acceptance) => {
     const { store, admin: caller, project } = await openClinic();
     const context = { store, caller, mailer: keepingMailer(), acceptance: acceptance as never };
     expect(await codeOf(invite(project, person('Practitioner', 'Ann'), context))).toBe('invalid');
@@ -315,7 +315,7 @@ describe('an invitation', () => {
     expect(total).toBe(1);
   });
 
-  test('makes its address by a function of the host; one that fails leaves the invitation to be sent again', async () => {
+  test('gets its address from a function of the host; if that fails, the invitation can be sent again', async () => {
     const { store, admin: caller, project } = await openClinic();
     const mailer = keepingMailer();
     const url = (token: string): string => `https://app.example.org/go/${token}`;

@@ -196,7 +196,7 @@ async function policiesOf(store: ResourceStore, project: string, memberships: re
   return store.read(names.map((id) => ({ project, type: 'AccessPolicy', id })));
 }
 
-test('no role changes programs past the operations, those with super-admin powers, or what binds itself', async () => {
+test('no role changes programs without the operations, changes owners of super-admin powers, or changes its own limits', async () => {
   const seen = { done: 0, refused: 0 };
   await fc.assert(
     fc.asyncProperty(fc.array(attempt, { minLength: 12, maxLength: 12 }), async (attempts) => {

@@ -52,7 +52,7 @@ overStores('a patch', (open) => {
 describe('applying a patch', () => {
   test.each<[string, string, unknown]>([
     ['no list', 'invalid', { op: 'remove', path: '/active' }],
-    ['an operation that is none', 'invalid', [null]],
+    ['an invalid operation', 'invalid', [null]],
     ['an unknown operation', 'invalid', [{ op: 'merge', path: '/active', value: 1 }]],
     ['an operation without path', 'invalid', [{ op: 'remove' }]],
     ['a path that is not text', 'invalid', [{ op: 'remove', path: ['active'] }]],

@@ -174,7 +174,7 @@ describe('a search', () => {
     ['a negative page', 'invalid', createSearch({ criteria: { kind: 'all' }, count: -1 })],
     ['half a row', 'invalid', createSearch({ criteria: { kind: 'all' }, offset: 0.5 })],
     ['a page that is too long', 'too-costly', '_count=1001'],
-    ['what this library does not do', 'unsupported', '_contained=true'],
+    ['an unsupported parameter', 'unsupported', '_contained=true'],
     ['a value that is not text', 'invalid', { gender: { code: 'male' } }],
     ['a number', 'invalid', 7],
   ])('is refused with %s', async (_, code, query) => {

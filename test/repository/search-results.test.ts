@@ -59,7 +59,7 @@ function entries({ entry = [] }: Bundle<never>): string[] {
   );
 }
 
-overStores('what comes with a search', (open) => {
+overStores('the results of a search', (open) => {
   const find = async (type: 'Patient' | 'Observation' | 'Organization', query: string): Promise<string[]> => {
     const repository = await system(open(), 'clinic', { baseUrl: BASE });
     await clinic(repository);
@@ -281,7 +281,7 @@ describe('the parts of each resource', () => {
     expect(Object.keys(await shown('_elements=Patient.gender'))).toContain('gender');
   });
 
-  test('_elements: choices by their base, and what the definition requires', async () => {
+  test('_elements: choices by their base, and the elements that the definition requires', async () => {
     const repository = await system(new MemoryStore());
     await clinic(repository);
     const { entry } = await repository.search('Observation', '_id=o1&_elements=value');

@@ -34,7 +34,7 @@ const ERASED = 'erasures count, where the store erases';
 const REMOVED = 'removals of projects count, where the store removes';
 
 test.each([
-  ['counts what decides about access', () => counting(decidesAccess), []],
+  ['counts changes that decide about access', () => counting(decidesAccess), []],
   ['counts every change', () => counting(() => true), []],
   ['has none', () => storeWith(new MemoryStore(), {}), []],
   ['never changes', () => counting(() => false), [CHANGES, BESIDE, ERASED, REMOVED]],

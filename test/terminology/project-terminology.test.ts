@@ -70,7 +70,7 @@ test.each<[string, object, readonly string[]]>([
   ],
   ['another value set', { include: [{ valueSet: [`${SETS}flyers`] }] }, ['bat', 'bird', 'flyer']],
   [
-    'what is in a system and a value set',
+    'codes of a system and a value set',
     {
       include: [
         { system: SYSTEM, filter: [{ property: 'concept', op: 'is-a', value: 'mammal' }], valueSet: [`${SETS}flyers`] },

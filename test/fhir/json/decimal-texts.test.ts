@@ -183,7 +183,7 @@ test('counts with all its digits for the size of a resource', () => {
   expect(codes(500)).toEqual(['too-costly']);
 });
 
-test('stringifyJson writes everything else as JSON.stringify does', () => {
+test('stringifyJson writes all other values like JSON.stringify', () => {
   const holder = parseJson('{"value":1.00}');
   for (const value of [undefined, null, 1, 'a', [undefined, () => 1], { a: undefined, b: new Date(0), c: () => 1 }]) {
     expect(stringifyJson(value)).toBe(JSON.stringify(value));

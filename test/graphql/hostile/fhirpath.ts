@@ -91,7 +91,7 @@ export const HOSTILE_EXPRESSIONS: readonly HostileDocument[] = [
   onTree('a network address', "'http://internal/'.memberOf('http://internal/')", 'unsupported'),
   onTree('a terminology server', '%terminologies.exists()', 'unsupported'),
   onTree('a log entry', "item.trace('x').exists()", 'unsupported'),
-  onTree('what objects inherit', 'constructor.constructor.exists()', 'invalid'),
+  onTree('names that objects inherit', 'constructor.constructor.exists()', 'invalid'),
   onTree('the prototype', '`__proto__`.`toString`.exists()', 'invalid'),
   onTree('a variable that objects inherit', '%constructor.exists()', 'invalid'),
   onTree('4,000 parentheses', nested(2000, '(', 'true', ')'), 'too-costly'),

@@ -136,7 +136,7 @@ test('a request has at most 10,000 variables, and an object of a resource at mos
   expect(() => assertResource(R4, { resourceType: 'Basic', ...many(10_000) })).toThrow('more than 10000 elements');
 });
 
-test('lists of scalars hold 100,000 values together', async () => {
+test('lists of scalars have 100,000 values in total at most', async () => {
   const query = 'query ($a: [String], $b: [String]) { PatientList(name: $a, address: $b) { id } }';
   const ask = async (a: number, b: number): Promise<unknown> => {
     const list = (count: number): string[] => Array<string>(count).fill('x');

@@ -81,7 +81,7 @@ describe('a prepared statement', () => {
 
   test.each<[string, object, boolean, Sql]>([
     ['where the host says so', new FakeConnection(), false, one],
-    ['of what is not worth it', new FakeConnection(), true, sql`SELECT ${1}`],
+    ['of a statement that is not worth it', new FakeConnection(), true, sql`SELECT ${1}`],
     ['of long texts', new FakeConnection(), true, prepared(sql`SELECT ${new Sql(' '.repeat(16_000), [])} ${1}`)],
     ['over another driver', {}, true, one],
   ])('does not exist %s', async (_, connection, preparedStatements, statement) => {
@@ -261,12 +261,12 @@ describe.runIf(IS_WHOLE)('a generic plan', () => {
     });
 
     test.each<[string, Criteria, readonly SortKey[]]>([
-      ['what nearly all are', status('final'), []],
-      ['what nearly all are, by date', status('final'), BY_DATE],
-      ['what refers to one resource', subject('most'), BY_DATE],
+      ['a frequent status', status('final'), []],
+      ['a frequent status, by date', status('final'), BY_DATE],
+      ['references to one resource', subject('most'), BY_DATE],
       ['of two conditions that many meet', and(subject('most'), status('final')), BY_DATE],
       ['of three', and(subject('most'), status('final'), since(Date.UTC(2020, 0, 1))), BY_DATE],
-      ['of one that many meet and one that few do', and(status('final'), subject('p1')), BY_DATE],
+      ['a frequent and a rare condition', and(status('final'), subject('p1')), BY_DATE],
       ['since a date', since(Date.UTC(2020, 0, 1)), []],
     ])('for the first statement of %s reads no more than a plan for its values', async (_, criteria, sort) => {
       const { ofThese, ofAll } = await plansOf(() =>

@@ -68,7 +68,7 @@ const since = (day: number): ValueTest => ({
 const QUESTIONS: readonly (readonly [string, Criteria])[] = [
   ['one of many codes', { kind: 'or', of: CODES.slice(0, 39).map((code) => match('code', code)) }],
   [
-    'none of many codes',
+    'not one of many codes',
     { kind: 'not', of: { kind: 'or', of: CODES.slice(0, 30).map((code) => match('code', code)) } },
   ],
   ['another code', other('category', 'a')],

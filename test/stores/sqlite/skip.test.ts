@@ -158,14 +158,18 @@ describe('a page costs only its rows if conditions and order depend on each othe
   const missing = (parameter: string): Criteria => ({ kind: 'missing', parameter, missing: true });
 
   test.each<[string, Criteria, readonly SortKey[]]>([
-    ['a code of old ones, latest first', match('status', 'corrected'), [by('date', true)]],
-    ['a code of new ones, oldest first', match('status', 'final'), [by('date')]],
-    ['not the code of new ones, latest first', not(match('status', 'final')), [by('date', true)]],
+    ['a code of old resources, latest first', match('status', 'corrected'), [by('date', true)]],
+    ['a code of new resources, oldest first', match('status', 'final'), [by('date')]],
+    ['not the code of new resources, latest first', not(match('status', 'final')), [by('date', true)]],
     ['a range of another parameter, oldest first', above(250), [by('date')]],
     ['a range of the date, highest first', before('2011-01-01'), [by('value-quantity', true)]],
-    ['without a reference that new ones have, latest first', missing('subject'), [by('date', true)]],
+    ['without a reference that new resources have, latest first', missing('subject'), [by('date', true)]],
     ['with a reference in one of two forms, oldest first', withOne('subject', 'subject:identifier'), [by('date')]],
-    ['a code of old ones in the group of a code', match('status', 'corrected'), [by('status', true), by('date', true)]],
+    [
+      'a code of old resources in the group of a code',
+      match('status', 'corrected'),
+      [by('status', true), by('date', true)],
+    ],
     ['two codes, latest first', and(match('status', 'corrected'), match('code', 'c1')), [by('date', true)]],
   ])('%s', (_, criteria, sort) => {
     Object.assign(TUNING, { looks: [40, Infinity], skipFrom: 40, setsCost: 1, fewTogether: 8, maxChunk: 64 });

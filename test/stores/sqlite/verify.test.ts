@@ -157,7 +157,7 @@ describe('verify finds damage that only a backup can repair', () => {
     ['a type of another name', "UPDATE collection SET type = 'Parient' WHERE type = 'ValueSet'"],
     ['another unique text', "UPDATE unique_key SET text = 'User.email=y'"],
     ['a unique text of another resource', `UPDATE unique_key SET resource = ${CURRENT}`],
-    ['a unique text of what is not there', 'UPDATE unique_key SET resource = 999'],
+    ['a unique text of a missing resource', 'UPDATE unique_key SET resource = 999'],
   ])('%s', async (_name, statements) => {
     const database = damaged(statements);
     const store = new SqliteStore(database);
