@@ -16,9 +16,9 @@ export interface Unit {
   readonly comparator?: string;
 }
 
-export const MMHG: Unit = { unit: 'mmHg', system: UCUM, code: 'mm[Hg]' };
+export const PRESSURE: Unit = { unit: 'mmHg', system: UCUM, code: 'mm[Hg]' };
 
-export function component(code: string, value: number, unit = MMHG, system: string | undefined = LOINC): object {
+export function component(code: string, value: number, unit = PRESSURE, system: string | undefined = LOINC): object {
   return { code: { coding: [{ system, code }] }, valueQuantity: { value, ...unit } };
 }
 
@@ -61,13 +61,19 @@ type Random = () => number;
 /** Kinds of systolic components. */
 export const KINDS: readonly (readonly [name: string, make: (value: number, random: Random) => object])[] = [
   ['of one system and unit', (value) => component('sys', value)],
-  ['of several units', (value, random) => component('sys', value, oneOf([MMHG, { ...MMHG, unit: 'mm Hg' }], random))],
+  [
+    'of several units',
+    (value, random) => component('sys', value, oneOf([PRESSURE, { ...PRESSURE, unit: 'mm Hg' }], random)),
+  ],
   [
     'of several systems and units',
     (value, random) =>
-      component('sys', value, oneOf([MMHG, {}, { unit: 'kPa' }], random), oneOf([LOINC, LOINC, 'urn:own'], random)),
+      component('sys', value, oneOf([PRESSURE, {}, { unit: 'kPa' }], random), oneOf([LOINC, LOINC, 'urn:own'], random)),
   ],
-  ['with intervals', (value, random) => component('sys', value, oneOf([MMHG, MMHG, { comparator: '>' }], random))],
+  [
+    'with intervals',
+    (value, random) => component('sys', value, oneOf([PRESSURE, PRESSURE, { comparator: '>' }], random)),
+  ],
 ];
 
 /** Panels of up to three components, some with a value of their own. */

@@ -18,7 +18,7 @@ import {
   component,
   KINDS,
   LOINC,
-  MMHG,
+  PRESSURE,
   panel,
   panels,
   randomGroupCriteria,
@@ -103,7 +103,7 @@ test('an update keeps the groups, and forgets the unit that a new value does not
   expect(facts()).toEqual([before, before]);
   const updates = vi.spyOn(OrderUpdate.prototype, 'rows');
   onTestFinished(() => updates.mockRestore());
-  await write(store, [panel('o100', [component('sys', 200, { ...MMHG, unit: 'mm Hg' }, 'urn:own')])]);
+  await write(store, [panel('o100', [component('sys', 200, { ...PRESSURE, unit: 'mm Hg' }, 'urn:own')])]);
   buildSkips(database);
   expect(updates.mock.results.map(({ value }) => value as unknown)).not.toContain(undefined);
   expect(facts()).toEqual([
@@ -124,7 +124,7 @@ test('an interval among the values leaves the groups out', async () => {
   const kept = (): unknown =>
     database.prepare('SELECT count(*) FROM skip WHERE sort > 0 AND subject = ?').pluck().get(GROUPS);
   expect(kept()).toBe(2);
-  await write(store, [panel('o100', [component('sys', 50, { ...MMHG, comparator: '>' })])]);
+  await write(store, [panel('o100', [component('sys', 50, { ...PRESSURE, comparator: '>' })])]);
   buildSkips(database);
   expect(kept()).toBe(0);
   expect(await countOf(store, systolic(98))).toBe(2);

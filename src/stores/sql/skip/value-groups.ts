@@ -33,7 +33,7 @@ export interface AskedGroups {
   readonly range: ValueRange;
 }
 
-/** The groups that a composite asks for; undefined if they are no range of an order of groups. */
+/** The groups that a composite asks for; undefined if no range of an order has them. */
 export function askedGroups({ parameter: composite, tests }: CompositeCriteria): AskedGroups | undefined {
   const [code, value, ...others] = tests;
   if (others.length > 0 || code?.kind !== 'token' || value?.kind !== 'quantity' || !isOfCode(code)) return undefined;
