@@ -48,17 +48,15 @@ export class GroupSets {
     if (found === undefined) return undefined;
     const { asked, order } = found;
     const { all, short, some } = granulesInRange(asked.inRange, order, asked.range, false);
-    const [sure, open] = [this.#index.emptySet(), this.#index.emptySet()];
+    const [inRange, others] = [this.#index.emptySet(), this.#index.emptySet()];
+    const isSure = areAllOf(order.groups, criteria, this.#scope);
+    const [sure, open] = isSure ? [inRange, others] : [others, inRange];
     // All values are points.
     order.addAll(
-      sure,
+      inRange,
       [...all, ...short].sort((a, b) => a - b),
     );
     order.addAll(open, some);
-    if (!areAllOf(order.groups, criteria, this.#scope)) {
-      open.unite(sure);
-      sure.intersect(this.#index.emptySet());
-    }
     if (this.#index.isLayered) {
       const later = byParts();
       const known = later && sureOf(later);
