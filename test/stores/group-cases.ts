@@ -22,6 +22,12 @@ export function component(code: string, value: number, unit = PRESSURE, system: 
   return { code: { coding: [{ system, code }] }, valueQuantity: { value, ...unit } };
 }
 
+/** A component with a concept as its value. */
+export function answer(code: string, value: readonly (readonly [system: string, code: string])[]): object {
+  const coding = value.map(([system, one]) => ({ system, code: one }));
+  return { code: { coding: [{ system: LOINC, code }] }, valueCodeableConcept: { coding } };
+}
+
 export function panel(
   id: string,
   components: readonly object[],
@@ -83,7 +89,11 @@ export function randomPanels(
   from: number,
   count: number,
 ): readonly AnyResource[] {
+  const systems = random() < 0.6 ? [LOINC] : [LOINC, 'urn:own'];
+  const one = (): readonly [string, string] => [oneOf(systems, random), oneOf(['p', 'p', 'p', 'q', 'r', 's'], random)];
   const any = (): object =>
+    random() < 0.25 ? answer(oneOf(['sys', 'sys', 'dia'], random), [one(), one()].slice(below(2, random))) : measured();
+  const measured = (): object =>
     random() < 0.6 ? make(below(30, random), random) : component(oneOf(['dia', 'puls'], random), below(30, random));
   return Array.from({ length: count }, (_, index) =>
     panel(`o${from + index}`, Array.from({ length: below(4, random) }, any), random() < 0.3 ? any() : undefined),
@@ -96,11 +106,25 @@ const UNITS: readonly Asked[] = [
   { unit: { system: UCUM, code: 'mm[Hg]' } },
 ];
 
+function randomAnswer(system: string | undefined, random: Random): CompositeCriteria {
+  const parameter = `${oneOf(['component', 'combo'], random)}-code-value-concept`;
+  const value = {
+    code: oneOf(['p', 'q', 'r', 's', 'x'], random),
+    system: oneOf([undefined, LOINC, 'urn:own'], random),
+  };
+  const tests = [
+    { kind: 'token', code: 'sys', system },
+    { kind: 'token', ...value },
+  ] as const;
+  return { kind: 'composite', parameter, tests };
+}
+
 export function randomGroupCriteria(random: Random): Criteria {
   const system = oneOf<Asked>([{}, {}, { system: LOINC }, { system: 'urn:none' }], random);
   const asked: Asked = { prefix: oneOf(PREFIXES, random), ...system, ...oneOf(UNITS, random) };
   const parameter = `${oneOf(['component', 'combo'], random)}-code-value-quantity`;
-  const one: Criteria = systolic(below(32, random) - 1, asked, parameter);
+  const one: Criteria =
+    random() < 0.3 ? randomAnswer(asked.system, random) : systolic(below(32, random) - 1, asked, parameter);
   const other: Criteria = { kind: 'and', of: [one, match('component-code', 'dia')] };
   return oneOf<Criteria>([one, one, { kind: 'not', of: one }, other], random);
 }

@@ -15,6 +15,7 @@ import { PROJECT, queryOf } from '../../../src/testing/conformance-case.js';
 import { createRandom } from '../../../src/testing/random.js';
 import { cases, SEED } from '../../support/chance.js';
 import {
+  answer,
   component,
   KINDS,
   LOINC,
@@ -41,10 +42,12 @@ async function countOf(store: SqliteStore, criteria: Criteria): Promise<number |
   return total;
 }
 
-test('the composites with groups are those of components with a code and a quantity', () => {
-  expect(groupedComposites(R4, 'Observation').map(({ value }) => value)).toEqual([
-    'combo-code-value-quantity$1',
-    'component-code-value-quantity$1',
+test('the composites with groups are those of components with a code and a quantity or a concept', () => {
+  expect(groupedComposites(R4, 'Observation').map(({ value, table }) => [value, table])).toEqual([
+    ['combo-code-value-concept$1', 'token'],
+    ['combo-code-value-quantity$1', 'quantity'],
+    ['component-code-value-concept$1', 'token'],
+    ['component-code-value-quantity$1', 'quantity'],
   ]);
   expect(groupedComposites(R4, 'Patient')).toEqual([]);
 });
@@ -84,6 +87,35 @@ test('a count of blood pressures tests no resource', async () => {
   expect(await countOf(store, systolic(140))).toBe(72);
   expect(await countOf(store, systolic(140, { system: LOINC, unit: { system: UCUM, code: 'mm[Hg]' } }))).toBe(72);
   expect(await countOf(store, systolic(100, { prefix: 'le', unit: { code: 'mmHg' } }))).toBe(8);
+  expect(spy.mock.calls.filter(([{ text }]) => /FROM (?:token|quantity|s\b)/.test(text))).toEqual([]);
+});
+
+test('a count of answers tests no resource', async () => {
+  const database = new Database(':memory:');
+  const store = new SqliteStore(database);
+  const answers = Array.from({ length: 400 }, (_, index) =>
+    panel(`o${index}`, [
+      answer('first', [[LOINC, index % 4 === 0 ? 'yes' : 'no']]),
+      answer('second', [[LOINC, index % 4 === 1 ? 'yes' : 'no']]),
+    ]),
+  );
+  await write(store, answers);
+  buildSkips(database);
+  const spy = vi.spyOn(Statements.prototype, 'get');
+  onTestFinished(() => spy.mockRestore());
+  for (const [code, expected] of [
+    ['yes', 100],
+    ['no', 300],
+    ['never', 0],
+  ] as const) {
+    const tests = [
+      { kind: 'token', code: 'first' },
+      { kind: 'token', code, system: LOINC },
+    ] as const;
+    expect(await countOf(store, { kind: 'composite', parameter: 'component-code-value-concept', tests })).toBe(
+      expected,
+    );
+  }
   expect(spy.mock.calls.filter(([{ text }]) => /FROM (?:token|quantity|s\b)/.test(text))).toEqual([]);
 });
 

@@ -1,13 +1,16 @@
 import { pushTo } from '../../../../platform/maps.js';
+import { TABLE_NAMES } from '../../../sql/index-tables.js';
 import { parameterKey, type RowScope } from '../../../sql/rows.js';
 import {
   factsOf,
+  type GroupedComposite,
   groupedComposites,
   type GroupKind,
+  MAX_CODE,
   MAX_KINDS,
   type ValueGroups,
 } from '../../../sql/skip/value-groups.js';
-import { sql, type Sql } from '../../../sql/sql.js';
+import { sql, type Sql, type SqlValue } from '../../../sql/sql.js';
 import { arrayText } from '../../rows/array.js';
 import { isWhole } from '../../rows/dialect.js';
 import { plainKey, projectKey } from '../../rows/keys.js';
@@ -30,17 +33,18 @@ export interface MadeGroups {
  * PERF: one statement reads the groups of many codes. For each code alone, the server reads the values of all codes.
  */
 export async function* madeGroups(runner: Runner, scope: RowScope): AsyncGenerator<MadeGroups> {
-  for (const { code, value } of groupedComposites(scope.dialect.model, scope.type)) {
+  for (const { code, value, table } of groupedComposites(scope.dialect.model, scope.type)) {
     const [codes, values] = [code, value].map((one) => parameterKey(scope, one) as number | undefined);
     if (codes === undefined || values === undefined) continue;
-    const ofValues = sql`x1.parameter = ${values}::bigint AND x1.grp = x0.grp`;
-    const from = sql`token x0 JOIN quantity x1 ON x1.project = x0.project AND x1.resource = x0.resource AND ${ofValues}`;
+    const hasCode = table === 'token' ? sql` AND x1.code IS NOT NULL` : sql``;
+    const ofValues = sql`x1.parameter = ${values}::bigint AND x1.grp = x0.grp${hasCode}`;
+    const from = sql`token x0 JOIN ${TABLE_NAMES[table]} x1 ON x1.project = x0.project AND x1.resource = x0.resource AND ${ofValues}`;
     const ofCodes = sql`x0.project = ${projectKey(scope.project)} AND x0.parameter = ${codes}::bigint`;
     let subject = FIRST_GROUPS;
     for (const some of await frequentCodes(runner, ofCodes)) {
       const where = sql`${ofCodes} AND x0.code = ANY (${arrayText(some)}::text[])`;
-      const facts = await factsIn(runner, sql`${from} WHERE ${where}`);
-      const granules = await granulesIn(runner, from, where);
+      const facts = await factsIn(runner, table, sql`${from} WHERE ${where}`);
+      const granules = await granulesIn(runner, table, from, where);
       for (const name of some) {
         const [groups, own] = [facts.get(name), granules.get(name)];
         if (groups !== undefined && own !== undefined)
@@ -65,39 +69,54 @@ async function frequentCodes(runner: Runner, ofCodes: Sql): Promise<readonly (re
 }
 
 /** The facts about the groups of each code. Codes with intervals among their values have none, and no order. */
-async function factsIn(runner: Runner, groups: Sql): Promise<ReadonlyMap<string, ValueGroups>> {
-  const rows = await runner.run(sql`SELECT x0.code, x0.system::text, x1.system::text, x1.code::text, x1.unit::text,
-    max(CASE WHEN x1.high > x1.low THEN 1 ELSE 0 END) FROM ${groups} GROUP BY 1, 2, 3, 4, 5`);
+async function factsIn(runner: Runner, table: Table, groups: Sql): Promise<ReadonlyMap<string, ValueGroups>> {
+  const rows = await runner.run(
+    sql`SELECT x0.code, x0.system::text, ${KINDS[table]} FROM ${groups} GROUP BY 1, 2, 3, 4, 5`,
+  );
   const facts = new Map<string, ValueGroups>();
   for (const [code, own] of Map.groupBy(rows, ([one]) => one as string)) {
-    if (own.length > MAX_KINDS || own.some(([, , , , , isInterval]) => Number(isInterval) === 1)) continue;
+    if (own.length > MAX_KINDS || own.some(([, , , , , isOther]) => Number(isOther) === 1)) continue;
     const kinds = own.map(([, first, ...unit]): GroupKind => [
       plainKey(first),
       key(unit[0]),
       key(unit[1]),
       key(unit[2]),
     ]);
-    facts.set(code, factsOf(code, kinds, undefined));
+    facts.set(code, factsOf(code, table, kinds, undefined));
   }
   return facts;
 }
+
+type Table = GroupedComposite['table'];
+
+/** The unit of a value, and whether some value is an interval or a long code. */
+const KINDS = {
+  quantity: sql`x1.system::text, x1.code::text, x1.unit::text, max(CASE WHEN x1.high > x1.low THEN 1 ELSE 0 END)`,
+  token: sql`x1.system::text, NULL::text, NULL::text, max(CASE WHEN length(x1.code) > ${MAX_CODE}::int THEN 1 ELSE 0 END)`,
+};
 
 function key(text: unknown): string | null {
   return text === null ? null : plainKey(text);
 }
 
 /** The granules of each code: as those of other orders in skip-build.ts. */
-async function granulesIn(runner: Runner, from: Sql, where: Sql): Promise<ReadonlyMap<string, readonly Granule[]>> {
+async function granulesIn(
+  runner: Runner,
+  table: Table,
+  from: Sql,
+  where: Sql,
+): Promise<ReadonlyMap<string, readonly Granule[]>> {
   const { granule } = SKIP_TUNING;
   const rows = await runner.run(sql`SELECT q.code, min(q.v), q.tie, ${numbers(sql`n`)} FROM (
       SELECT code, v, n, tie, sum(tie::int) OVER (PARTITION BY code ORDER BY v) AS part,
         rank() OVER (PARTITION BY code ORDER BY v) / ${granule}::int AS place FROM (
         SELECT code, v, n, count(*) OVER (PARTITION BY code, v) >= ${Math.ceil(granule / 2)} AS tie FROM (
-          SELECT x0.code, x1.low AS v, m.n FROM ${from} JOIN fhirgraph_number m ON m.resource = x0.resource
+          SELECT x0.code, ${table === 'token' ? sql`x1.code` : sql`x1.low`} AS v, m.n FROM ${from} JOIN fhirgraph_number m ON m.resource = x0.resource
             WHERE ${where}) x) y) q
     GROUP BY q.code, q.part, q.tie, CASE WHEN q.tie THEN 0 ELSE q.place END ORDER BY 2`);
-  const granules = (rows as readonly (readonly [string, unknown, boolean, string])[]).map(
-    ([code, start, isTie, data]) => [code, { start: Number(start), isTie, numbers: numbersIn(data) }] as const,
+  const granules = (rows as readonly (readonly [string, SqlValue, boolean, string])[]).map(
+    ([code, start, isTie, data]) =>
+      [code, { start: table === 'token' ? start : Number(start), isTie, numbers: numbersIn(data) }] as const,
   );
   const byCode = new Map<string, Granule[]>();
   for (const [code, one] of granules) pushTo(byCode, code, one);

@@ -1,7 +1,6 @@
 import type { CompositeCriteria } from '../../../../search/criteria/criteria.js';
 import type { RowScope } from '../../../sql/rows.js';
 import { type ConditionSet, sureOf } from '../../../sql/skip/condition-set.js';
-import { granulesInRange } from '../../../sql/skip/range-granules.js';
 import { areAllOf, type AskedGroups, askedGroups } from '../../../sql/skip/value-groups.js';
 import type { SkipIndex } from '../read/skip-index.js';
 import type { GroupOrder } from '../read/skip-orders.js';
@@ -37,8 +36,8 @@ export class GroupSets {
   granulesOf(criteria: CompositeCriteria): readonly RowName[] {
     const found = this.#find(criteria);
     if (found === undefined) return [];
-    const { all, short, some } = granulesInRange(found.asked.inRange, found.order, found.asked.range, false);
-    const places = [...all, ...short, ...some];
+    const { sure, open } = found.asked.granulesIn(found.order);
+    const places = [...sure, ...open];
     return places.length === 0 ? [] : found.order.rowsOf(Math.min(...places), Math.max(...places));
   }
 
@@ -47,16 +46,12 @@ export class GroupSets {
     const found = this.#find(criteria);
     if (found === undefined) return undefined;
     const { asked, order } = found;
-    const { all, short, some } = granulesInRange(asked.inRange, order, asked.range, false);
+    const granules = asked.granulesIn(order);
     const [inRange, others] = [this.#index.emptySet(), this.#index.emptySet()];
     const isSure = areAllOf(order.groups, criteria, this.#scope);
     const [sure, open] = isSure ? [inRange, others] : [others, inRange];
-    // All values are points.
-    order.addAll(
-      inRange,
-      [...all, ...short].sort((a, b) => a - b),
-    );
-    order.addAll(open, some);
+    order.addAll(inRange, granules.sure);
+    order.addAll(open, granules.open);
     if (this.#index.isLayered) {
       const later = byParts();
       const known = later && sureOf(later);

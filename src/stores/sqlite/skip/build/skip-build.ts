@@ -198,7 +198,7 @@ class SkipBuilder {
         number[],
       ];
       if (this.#known === undefined && values.length < this.#sizes.granule) continue;
-      const groups = factsOf(name, kinds, this.#known?.granules(value, subject)?.groups);
+      const groups = factsOf(name, keys.table, kinds, this.#known?.granules(value, subject)?.groups);
       yield { sort: value, subject: GROUPS, value: name, data: String(subject) };
       const order = { parameter, several: true, groups };
       yield* this.#granules(value, subject, order, [resources, values]);

@@ -52,7 +52,7 @@ export class OrderUpdate {
     const { code } = order.groups;
     const kinds = own && kindsOf(this.#written.allOf(groupKinds(own, code, pending)));
     if (own === undefined || kinds === undefined) return undefined;
-    const groups = factsOf(code, kinds, order.groups);
+    const groups = factsOf(code, own.table, kinds, order.groups);
     const valuesOf: ValuesOf = (keys) => this.#written.allOf(groupValues(own, code, keys)) as [number, SqlValue][];
     return this.#changedRows(sort, subject, { ...order, groups }, valuesOf, true);
   }

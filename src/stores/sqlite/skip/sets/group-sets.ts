@@ -6,7 +6,6 @@ import { areAllOf, askedGroups } from '../../../sql/skip/value-groups.js';
 import { allOf, sql } from '../../../sql/sql.js';
 import type { Statements } from '../../database/statements.js';
 import type { SkipIndex } from '../read/skip-index.js';
-import { granulesInRange } from '../../../sql/skip/range-granules.js';
 
 /** Finds the sets of composites by the order of their groups: see sql/skip/value-groups.ts. */
 export class GroupSets {
@@ -26,11 +25,10 @@ export class GroupSets {
     const key = asked && (parameterKey(this.#scope, asked.parameter) as number | undefined);
     const order = key === undefined ? undefined : this.#index.groups(key, asked!.code);
     if (asked === undefined || order === undefined) return undefined;
-    const { all, short, some } = granulesInRange(asked.inRange, order, asked.range, false);
+    const granules = asked.granulesIn(order);
     const [sure, open] = [this.#index.emptySet(), this.#index.emptySet()];
-    // All values are points.
-    for (const granule of [...all, ...short]) order.addTo(sure, granule);
-    for (const granule of some) order.addTo(open, granule);
+    for (const granule of granules.sure) order.addTo(sure, granule);
+    for (const granule of granules.open) order.addTo(open, granule);
     if (!areAllOf(order.groups, criteria, this.#scope)) return { set: open.unite(sure), exact: false };
     open.subtract(sure);
     if (open.count > 0 && open.count <= limit)
