@@ -92,7 +92,7 @@ function isOfCode(test: TokenTest): test is TokenTest & { readonly code: string 
   return isPlain && code !== undefined && except.length === 0;
 }
 
-/** A composite of a code and a quantity or another code, whose values are in several groups. */
+/** A composite of a code with a quantity or another code. It has values in several groups of a resource. */
 export interface GroupedComposite {
   /** The component of the code, as in an index entry: `component-code-value-quantity$0`. */
   readonly code: string;
