@@ -1,11 +1,10 @@
 import { stringifyJson } from '../fhir/json/stringify-json.js';
 import { FhirError } from '../fhir/error.js';
-import { Pace } from '../platform/pace.js';
 import { byteLength } from '../platform/byte-length.js';
-import { cutsCharacter } from '../platform/surrogates.js';
 import type { FhirHandler } from './exchange/handler-config.js';
 import { type WireAnswer, wireHandlerOf } from './exchange/wire-answer.js';
 import { readDirectly } from './direct-body.js';
+import { byteLengthInTurns, isList, SEND_TUNING, textEncoder } from './exchange/encode-texts.js';
 import { HttpRequestError } from './http-request-error.js';
 import { toHttpResponse } from './to-http-response.js';
 
@@ -77,41 +76,26 @@ function wireAnswerOf({ status, headers, body }: Response): WireAnswer {
   return { status, headers: Object.fromEntries(headers), body: body ?? undefined };
 }
 
-async function send(outgoing: NodeResponse, { status, headers, body }: WireAnswer, gone: AbortSignal): Promise<void> {
-  const reader = body instanceof ReadableStream ? body.getReader() : undefined;
-  // A body of one chunk is complete and has a length. Other bodies are produced while the client reads.
-  const first = reader === undefined ? (body as string | Uint8Array | undefined) : (await reader.read()).value;
-  const second = reader === undefined || first === undefined ? undefined : (await reader.read()).value;
-  outgoing.writeHead(status, {
-    ...headers,
-    ...(second !== undefined || first === undefined ? {} : { 'content-length': String(lengthOf(first)) }),
-    // The rest of a body that is too long is not read.
-    ...(status === 413 ? { connection: 'close' } : {}),
-  });
-  if (second !== undefined) await sendStream(outgoing, gone, reader!, [first as Uint8Array, second]);
-  else if (typeof first === 'string' && first.length > SEND_TUNING.longText) await sendText(outgoing, gone, first);
-  else return void outgoing.end(first);
-  outgoing.end();
+async function send(outgoing: NodeResponse, answer: WireAnswer, gone: AbortSignal): Promise<void> {
+  const { body } = answer;
+  if (body instanceof ReadableStream) return sendStream(outgoing, answer, gone, body.getReader());
+  if (isList(body) || (typeof body === 'string' && body.length > SEND_TUNING.longText)) {
+    writeHead(outgoing, answer, await byteLengthInTurns(body));
+    await writeChunks(outgoing, gone, textEncoder(body));
+    outgoing.end();
+    return;
+  }
+  writeHead(outgoing, answer, body === undefined ? undefined : lengthOf(body));
+  outgoing.end(body);
 }
 
-/** Only tests change it. */
-export const SEND_TUNING = {
-  /** In characters. Encoding this many takes less than a millisecond. */
-  longText: 512 * 1024,
-};
-
-/** Encodes and writes a long text in parts, in turns. */
-async function sendText(outgoing: NodeResponse, gone: AbortSignal, text: string): Promise<void> {
-  const pace = new Pace();
-  const encoder = new TextEncoder();
-  let start = 0;
-  await writeChunks(outgoing, gone, async () => {
-    if (start >= text.length) return undefined;
-    if (pace.isSpent) await pace.next();
-    const end = start + SEND_TUNING.longText;
-    // A surrogate pair must be encoded together.
-    const part = text.slice(start, (start = cutsCharacter(text, end) ? end + 1 : end));
-    return encoder.encode(part);
+/** @param length in bytes; undefined: there is no body, or it is produced while the client reads */
+function writeHead(outgoing: NodeResponse, { status, headers }: WireAnswer, length: number | undefined): void {
+  outgoing.writeHead(status, {
+    ...headers,
+    ...(length === undefined ? {} : { 'content-length': String(length) }),
+    // The rest of a body that is too long is not read.
+    ...(status === 413 ? { connection: 'close' } : {}),
   });
 }
 
@@ -120,19 +104,28 @@ function lengthOf(body: string | Uint8Array): number {
   return typeof body === 'string' ? byteLength(body) : body.byteLength;
 }
 
-/** Writes chunks as fast as the client reads them. @throws the error of the body, so that the connection is aborted */
+/** @throws the error of the body, so that the connection is aborted */
 async function sendStream(
   outgoing: NodeResponse,
+  answer: WireAnswer,
   gone: AbortSignal,
   reader: ReadableStreamDefaultReader<Uint8Array>,
-  begun: readonly Uint8Array[],
 ): Promise<void> {
-  const chunks = [...begun];
-  const isWhole = await writeChunks(outgoing, gone, async () => chunks.shift() ?? (await reader.read()).value);
+  // A body of one chunk is complete and has a length.
+  const first = (await reader.read()).value;
+  const second = first === undefined ? undefined : (await reader.read()).value;
+  writeHead(outgoing, answer, first === undefined || second !== undefined ? undefined : lengthOf(first));
+  if (second === undefined) {
+    outgoing.end(first);
+    return;
+  }
+  const begun = [first, second];
+  const isWhole = await writeChunks(outgoing, gone, async () => begun.shift() ?? (await reader.read()).value);
   if (!isWhole) await reader.cancel();
+  outgoing.end();
 }
 
-/** @returns false if the client went away before the last chunk */
+/** Writes chunks as fast as the client reads them. @returns false if the client went away before the last chunk */
 async function writeChunks(
   outgoing: NodeResponse,
   gone: AbortSignal,

@@ -1,20 +1,26 @@
 import { once } from 'node:events';
 import { createServer, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterEach, expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { systemCaller } from '../../src/access/caller.js';
 import type { FhirHandler } from '../../src/http/exchange/handler-config.js';
 import { createFhirHandler } from '../../src/http/handler/create-fhir-handler.js';
-import { SEND_TUNING, toNodeListener } from '../../src/http/to-node-listener.js';
+import { PARTS } from '../../src/fhir/json/parts.js';
+import { TEXTS } from '../../src/fhir/json/stringify-in-turns.js';
+import { SEND_TUNING } from '../../src/http/exchange/encode-texts.js';
+import { toNodeListener } from '../../src/http/to-node-listener.js';
+import { PACE } from '../../src/platform/loop-turn.js';
 import { createRepository } from '../../src/repository/create-repository.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
+import { countTurns } from '../support/count-turns.js';
 
-const LONG = SEND_TUNING.longText;
+const TUNINGS = [SEND_TUNING, TEXTS, PARTS, PACE] as const;
+const DEFAULTS = TUNINGS.map((one) => ({ ...one }));
 const stops: (() => void)[] = [];
 afterEach(() => {
   vi.unstubAllGlobals();
   vi.restoreAllMocks();
-  SEND_TUNING.longText = LONG;
+  TUNINGS.forEach((one, index) => Object.assign(one, DEFAULTS[index]));
   for (const stop of stops.splice(0)) stop();
 });
 
@@ -84,6 +90,66 @@ test.each([1, 2, 3, 4, 5])('a long text is sent in parts of %d characters, and n
   const characters = write.mock.calls.map(([chunk]) => new TextDecoder().decode(chunk as Uint8Array).length);
   expect(characters.length).toBeGreaterThan(expected.length / (size + 1) - 1);
   expect(Math.max(...characters)).toBeLessThanOrEqual(size + 1);
+});
+
+describe('a long answer of several texts', () => {
+  const family = 'Müller 😀😀 𝒳y漢';
+  const names = Array.from({ length: 40 }, (_, n) => ({ family: `${family} ${n}` }));
+
+  async function longAnswer(): Promise<{ handler: FhirHandler; expected: string; bytes: number }> {
+    const store = new MemoryStore();
+    const caller = systemCaller('clinic');
+    await createRepository({ store, caller }).update({ resourceType: 'Patient', id: 'p', name: names });
+    const base = 'http://localhost/fhir/R4';
+    const handler = createFhirHandler({ store, baseUrl: base, audit: false, signIn: () => caller });
+    const expected = await (await handler(new Request(`${base}/Patient/p`))).text();
+    Object.assign(PARTS, { long: 1, size: 1 });
+    TEXTS.size = 100;
+    PACE.turnMs = 0;
+    return { handler, expected, bytes: Buffer.byteLength(expected) };
+  }
+
+  test('is a stream of a Response, encoded in turns while it is read', async () => {
+    const { handler, expected } = await longAnswer();
+    const response = await handler(new Request('http://localhost/fhir/R4/Patient/p'));
+    const chunks: Uint8Array[] = [];
+    const { turns } = await countTurns(async () => {
+      for await (const chunk of response.body!) chunks.push(chunk);
+    });
+    expect(chunks.length).toBeGreaterThan(expected.length / 200);
+    expect(turns).toBeGreaterThanOrEqual(chunks.length);
+    for (const chunk of chunks) expect(chunk.length).toBeLessThan(400);
+    expect(Buffer.concat(chunks).toString()).toBe(expected);
+    expect(response.headers.get('etag')).toBe('W/"1"');
+  });
+
+  test('has its length over node:http, and goes out in parts', async () => {
+    const { handler, expected, bytes } = await longAnswer();
+    const url = await listening(handler);
+    const write = vi.spyOn(ServerResponse.prototype, 'write');
+    const response = await fetch(`${url}/Patient/p`);
+    expect(await response.text()).toBe(expected);
+    expect(response.headers.get('content-length')).toBe(String(bytes));
+    expect(write.mock.calls.length).toBeGreaterThan(expected.length / 200);
+  });
+
+  test('has no body for HEAD', async () => {
+    const { handler } = await longAnswer();
+    const head = { method: 'HEAD' };
+    expect((await handler(new Request('http://localhost/fhir/R4/Patient/p', head))).body).toBeNull();
+    const sent = await fetch(`${await listening(handler)}/Patient/p`, head);
+    expect([sent.status, sent.headers.get('etag'), await sent.text()]).toEqual([200, 'W/"1"', '']);
+  });
+
+  test('is not encoded further after its reader has left', async () => {
+    const { handler } = await longAnswer();
+    const response = await handler(new Request('http://localhost/fhir/R4/Patient/p'));
+    const encode = vi.spyOn(TextEncoder.prototype, 'encode');
+    const reader = response.body!.getReader();
+    await reader.read();
+    await reader.cancel();
+    expect(encode).toHaveBeenCalledTimes(1);
+  });
 });
 
 test('node:http creates no Response for an answer', async () => {

@@ -5,35 +5,53 @@ import { cutsCharacter } from '../../platform/surrogates.js';
 import { CHARACTERS_PER_VALUE, isLong, isPartToWrite, PARTS, sizeOf } from './parts.js';
 import { hasOwnJson, isPlainResult, stringifyJson } from './stringify-json.js';
 
+/** A text; a long one is a list of two or more texts that follow each other. No character is cut between them. */
+export type Texts = string | readonly string[];
+
 /**
  * {@link stringifyJson} for answers of any length: a long answer is written in parts, and other work runs between them.
  *
  * @param space the indentation, in characters. Default 0: one line
+ * @returns several texts if the whole is longer than {@link TEXTS}, because joining and encoding them takes long
  * @throws TypeError, RangeError - as `JSON.stringify`
  */
-export async function stringifyInTurns(value: unknown, space = 0): Promise<string> {
+export async function stringifyInTurns(value: unknown, space = 0): Promise<Texts> {
   if (!isLong(value)) return stringifyJson(value, space);
-  return inTurns(writingJson(value, space), new Pace());
+  return inTurns(partWriter(space).writingTexts(value), new Pace());
 }
 
 /** {@link stringifyInTurns} for a GraphQL result. */
-export async function stringifyResultInTurns(result: { readonly data?: unknown }): Promise<string> {
+export async function stringifyResultInTurns(result: { readonly data?: unknown }): Promise<Texts> {
   if (!isPlainResult(result)) return stringifyInTurns(result);
   // PERF: skips the search for decimals with an original text.
   return isLong(result)
-    ? inTurns(new PartWriter((part) => JSON.stringify(part), 0).writing(result), new Pace())
+    ? inTurns(new PartWriter((part) => JSON.stringify(part), 0).writingTexts(result), new Pace())
     : JSON.stringify(result);
 }
 
+/** Only tests change it. */
+export const TEXTS = {
+  /** The shortest length of each of several texts, in UTF-16 code units. */
+  size: 256 * 1024,
+};
+
 /** {@link stringifyJson} in steps. */
 export function writingJson(value: unknown, space = 0): Generator<void, string> {
-  return new PartWriter((part) => stringifyJson(part, space), Math.min(space, 10)).writing(value);
+  return partWriter(space).writing(value);
+}
+
+function partWriter(space: number): PartWriter {
+  return new PartWriter((part) => stringifyJson(part, space), Math.min(space, 10));
 }
 
 class PartWriter {
   readonly #stringify: (part: unknown) => string;
   readonly #space: number;
-  readonly #parts: string[] = [];
+  readonly #texts: string[] = [];
+  /** The parts since the last text, and their length. */
+  #parts: string[] = [];
+  #length = 0;
+  #textSize = Infinity;
   readonly #around = new Set<object>();
 
   constructor(stringify: (part: unknown) => string, space: number) {
@@ -46,11 +64,27 @@ class PartWriter {
     return this.#parts.join('');
   }
 
+  *writingTexts(value: unknown): Generator<void, Texts> {
+    this.#textSize = TEXTS.size;
+    const last = yield* this.writing(value);
+    if (this.#texts.length === 0) return last;
+    return last === '' ? this.#texts : [...this.#texts, last];
+  }
+
+  #push(part: string): void {
+    this.#parts.push(part);
+    this.#length += part.length;
+    if (this.#length < this.#textSize) return;
+    this.#texts.push(this.#parts.join(''));
+    this.#parts = [];
+    this.#length = 0;
+  }
+
   *#write(member: unknown, line: string): Generator<void> {
     yield;
     if (typeof member === 'string' && !isPartToWrite(member)) return yield* this.#writeText(member);
     if (isPartToWrite(member) || !isDivisible(member)) {
-      this.#parts.push(indent(this.#stringify(member) ?? 'null', line));
+      this.#push(indent(this.#stringify(member) ?? 'null', line));
       return;
     }
     if (this.#around.has(member)) throw new TypeError('A value that contains itself has no JSON text');
@@ -60,15 +94,15 @@ class PartWriter {
   }
 
   *#writeText(text: string): Generator<void> {
-    this.#parts.push('"');
+    this.#push('"');
     for (let start = 0; start < text.length;) {
       let end = start + PARTS.size * CHARACTERS_PER_VALUE;
       if (cutsCharacter(text, end)) end += 1;
-      this.#parts.push(JSON.stringify(text.slice(start, end)).slice(1, -1));
+      this.#push(JSON.stringify(text.slice(start, end)).slice(1, -1));
       start = end;
       yield;
     }
-    this.#parts.push('"');
+    this.#push('"');
   }
 
   *#writeItems(items: readonly unknown[], line: string): Generator<void> {
@@ -84,20 +118,20 @@ class PartWriter {
         if (own >= partSize && end > start) break;
         size += own;
       }
-      this.#parts.push(isFirst ? '[' : ',');
+      this.#push(isFirst ? '[' : ',');
       isFirst = false;
       if (end === start + 1) {
-        this.#parts.push(inner);
+        this.#push(inner);
         yield* this.#write(items[start], inner);
       } else {
         yield;
         const text = this.#stringify(items.slice(start, end));
         // Without its brackets, and the line end before the last one.
-        this.#parts.push(indent(this.#space === 0 ? text.slice(1, -1) : text.slice(1, -2), line));
+        this.#push(indent(this.#space === 0 ? text.slice(1, -1) : text.slice(1, -2), line));
       }
       start = end;
     }
-    this.#parts.push(isFirst ? '[]' : `${line}]`);
+    this.#push(isFirst ? '[]' : `${line}]`);
   }
 
   *#writeMembers(object: JsonObject, line: string): Generator<void> {
@@ -106,11 +140,11 @@ class PartWriter {
     for (const name of Object.keys(object)) {
       const member = object[name];
       if (member === undefined || typeof member === 'function' || typeof member === 'symbol') continue;
-      this.#parts.push(isFirst ? '{' : ',', `${inner}${JSON.stringify(name)}:${line && ' '}`);
+      this.#push(`${isFirst ? '{' : ','}${inner}${JSON.stringify(name)}:${line && ' '}`);
       isFirst = false;
       yield* this.#write(member, inner);
     }
-    this.#parts.push(isFirst ? '{}' : `${line}}`);
+    this.#push(isFirst ? '{}' : `${line}}`);
   }
 }
 

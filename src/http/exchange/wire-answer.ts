@@ -1,3 +1,5 @@
+import type { Texts } from '../../fhir/json/stringify-in-turns.js';
+import { isList, streamOfTexts } from './encode-texts.js';
 import type { FhirHandler, FhirHandlerOptions } from './handler-config.js';
 
 /** A serialized answer. */
@@ -6,7 +8,7 @@ export interface WireAnswer {
   /** Lower-case names. */
   readonly headers: { readonly [name: string]: string };
   /** Undefined: the answer has no body. */
-  readonly body: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array<ArrayBuffer>> | undefined;
+  readonly body: Texts | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array<ArrayBuffer>> | undefined;
 }
 
 /** Answers requests without a `Response`. It never rejects. */
@@ -16,7 +18,7 @@ export type WireHandler = (request: Request, options?: FhirHandlerOptions) => Pr
 export function fromWireHandler(answer: WireHandler): FhirHandler {
   const handler: FhirHandler = async (request, options) => {
     const { body, ...init } = await answer(request, options);
-    return new Response(body ?? null, init);
+    return new Response(isList(body) ? streamOfTexts(body) : (body ?? null), init);
   };
   WIRE_HANDLERS.set(handler, answer);
   return handler;

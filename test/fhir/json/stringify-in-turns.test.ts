@@ -1,19 +1,31 @@
 import { afterEach, expect, test } from 'vitest';
 import { parseJson } from '../../../src/fhir/json/parse-json.js';
 import { CHARACTERS_PER_VALUE, PARTS } from '../../../src/fhir/json/parts.js';
-import { stringifyInTurns, stringifyResultInTurns, writingJson } from '../../../src/fhir/json/stringify-in-turns.js';
+import {
+  stringifyInTurns,
+  stringifyResultInTurns,
+  type Texts,
+  TEXTS,
+  writingJson,
+} from '../../../src/fhir/json/stringify-in-turns.js';
 import { markPlain, stringifyJson } from '../../../src/fhir/json/stringify-json.js';
 import { PACE } from '../../../src/platform/loop-turn.js';
 import { below, createRandom, oneOf } from '../../../src/testing/random.js';
 import { cases, SEED } from '../../support/chance.js';
 
 const DEFAULTS = { ...PARTS };
+const { size: TEXT_SIZE } = TEXTS;
 const { turnMs } = PACE;
 
 afterEach(() => {
   Object.assign(PARTS, DEFAULTS);
+  TEXTS.size = TEXT_SIZE;
   PACE.turnMs = turnMs;
 });
+
+function joined(texts: Texts): string {
+  return typeof texts === 'string' ? texts : texts.join('');
+}
 
 /** Values as from a text, and values that only code can create. */
 function randomValue(random: () => number, depth: number): unknown {
@@ -46,8 +58,9 @@ test(`parts make the text of stringifyJson (seed ${SEED})`, async () => {
   for (let turn = 0; turn < cases(3_000, 600); turn++) {
     const value = { data: randomValue(random, 5) };
     Object.assign(PARTS, { long: 1, size: 1 + below(8, random) });
-    for (const space of [0, 2]) expect(await stringifyInTurns(value, space)).toBe(stringifyJson(value, space));
-    expect(await stringifyResultInTurns(value)).toBe(stringifyJson(value));
+    TEXTS.size = 1 + below(40, random);
+    for (const space of [0, 2]) expect(joined(await stringifyInTurns(value, space))).toBe(stringifyJson(value, space));
+    expect(joined(await stringifyResultInTurns(value))).toBe(stringifyJson(value));
   }
 });
 
@@ -79,6 +92,21 @@ function written(value: unknown, space = 0): { readonly text: string; readonly s
     if (step.done === true) return { text: step.value, steps };
   }
 }
+
+test('a long answer is several texts, and a shorter one is one', async () => {
+  const part = PARTS.size * CHARACTERS_PER_VALUE;
+  const value = { name: Array.from({ length: 100 }, (_, n) => ({ family: `${n}`.padEnd(part / 2, 'b') })) };
+  const texts = await stringifyInTurns(value);
+  expect(joined(texts)).toBe(JSON.stringify(value));
+  // The last one closes the list.
+  expect(texts).toHaveLength(26);
+  for (const text of (texts as readonly string[]).slice(0, -1)) {
+    expect(text.length).toBeGreaterThanOrEqual(TEXTS.size);
+    expect(text.length).toBeLessThanOrEqual(TEXTS.size + part);
+  }
+  TEXTS.size = Infinity;
+  expect(await stringifyInTurns(value)).toBe(JSON.stringify(value));
+});
 
 test('a result that was marked as plain is also written in parts', async () => {
   Object.assign(PARTS, { long: 1, size: 4 });
