@@ -1,19 +1,35 @@
 import { describe, expect, test } from 'vitest';
 import { importBundle } from '../../src/import/bundle/import-bundle.js';
+import type { FhirError } from '../../src/fhir/error.js';
 import { parseJson } from '../../src/fhir/json/parse-json.js';
 import { ask, contents, faultOf, importAll, type Json, memoryContext, post, put, transaction } from './harness.js';
 
 const GOOD = put({ resourceType: 'Patient', id: 'good' });
 
 describe('a transaction with faulty entries', () => {
-  test('lists the first thousand of them, and counts all', async () => {
-    const entry = [...Array.from({ length: 3_000 }, () => ({})), GOOD];
-    const fault = await faultOf(importBundle({ resourceType: 'Bundle', type: 'transaction', entry }, memoryContext()));
+  test('lists the first thousand of them, and reads no entry after one more', async () => {
+    let read = 0;
+    const faulty = {
+      get request() {
+        read += 1;
+        return undefined;
+      },
+    };
+    const reading = async (count: number): Promise<FhirError> => {
+      read = 0;
+      const entry = [...Array.from({ length: count }, () => faulty), GOOD];
+      return faultOf(importBundle({ resourceType: 'Bundle', type: 'transaction', entry }, memoryContext()));
+    };
+    const fault = await reading(3_000);
+
     expect(fault.outcome.issue).toHaveLength(1_000);
     expect(fault.outcome.issue[999]).toMatchObject({ expression: ['Bundle.entry[999].resource'] });
     expect(fault.details?.['entries']).toEqual(Array.from({ length: 1_000 }, (_, index) => index));
     expect(fault.message).toContain('Bundle.entry[0]');
-    expect(fault.message).toMatch(/\(and 2999 more of 3001 entries\)$/);
+    expect(fault.message).toMatch(/\(and at least 1000 more of 3001 entries\)$/);
+    expect(read).toBe(1_001);
+    expect((await reading(1_000)).message).toMatch(/\(and 999 more of 1001 entries\)$/);
+    expect(read).toBe(1_000);
   });
 
   test('has no effect and has one issue per faulty entry', async () => {

@@ -96,3 +96,13 @@ test.each(['batch', 'transaction'])('the reads of a %s yield after each read', a
   expect(await turnsDuring(imported)).toBeGreaterThanOrEqual(40 * (type === 'batch' ? 4 : 5) - 1);
   expect((await imported).bundle.entry).toHaveLength(40);
 });
+
+test('a batch of faulty entries gives others a turn after each, in each step', async () => {
+  PACE.turnMs = 0;
+  const entry = Array.from({ length: 40 }, () => ({}));
+  const context = { store: new MemoryStore(), caller: systemCaller('clinic') };
+  const imported = importBundle({ resourceType: 'Bundle', type: 'batch', entry }, context);
+  // Entries are read, their faults become outcomes, and those the answer.
+  expect(await turnsDuring(imported)).toBeGreaterThanOrEqual(40 * 3 - 1);
+  expect((await imported).failed).toBe(40);
+});

@@ -44,6 +44,7 @@ async function runEntries(content: BundleContent, outcomes: EntryOutcome[], sess
     });
   }
   for (let index = 0; index < content.size; index++) {
+    if (pace.isSpent) await pace.next();
     const error = faults.get(index);
     if (error !== undefined) outcomes[index] = { kind: 'failed', error };
   }

@@ -10,6 +10,11 @@ export class EntryFaults {
     return this.#errors.size;
   }
 
+  /** Whether there are more than {@link toError} lists. A transaction with so many is refused without its other entries. */
+  get isFull(): boolean {
+    return this.#errors.size > MAX_FAULTS;
+  }
+
   has(index: number): boolean {
     return this.#errors.has(index);
   }
@@ -45,13 +50,16 @@ export class EntryFaults {
    * The faults as one error, one issue per entry, of the first {@link MAX_FAULTS} entries at fault.
    *
    * @param size number of entries of the Bundle
-   * @returns an error with the code of the first fault; `details.entries` are the positions
+   * @returns an error with the code of the first fault; `details.entries` are the positions. The message counts the
+   * faults only up to {@link MAX_FAULTS}
    */
   toError(size: number): FhirError {
     const positions = Float64Array.from(this.#errors.keys()).sort();
     const faults = Array.from(positions.subarray(0, MAX_FAULTS), (at) => [at, this.#errors.get(at)!] as const);
     const [index, error] = faults[0]!;
-    const more = andMore(positions, ` of ${size} entries`);
+    const more = this.isFull
+      ? ` (and at least ${MAX_FAULTS} more of ${size} entries)`
+      : andMore(positions, ` of ${size} entries`);
     const code: ErrorCode = error.code;
     return new FhirError(code, `Nothing was imported. Bundle.entry[${index}]: ${error.message}${more}`, {
       issues: faults.map(([at, fault]) => issueAt(at, fault)),

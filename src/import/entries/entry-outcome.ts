@@ -39,20 +39,15 @@ export async function toImportResult(
   type: 'transaction' | 'batch',
   outcomes: readonly EntryOutcome[],
 ): Promise<ImportResult> {
-  const count = (kind: EntryOutcome['kind']): number => outcomes.filter((outcome) => outcome.kind === kind).length;
-  return {
-    // Resources are passed through, whatever their type.
-    bundle: {
-      resourceType: 'Bundle',
-      type: `${type}-response`,
-      entry: await mapInTurns(outcomes, new Pace(), toEntry),
-    },
-    created: count('created'),
-    updated: count('updated'),
-    deleted: outcomes.filter((outcome) => outcome.kind === 'deleted' && outcome.versionId !== null).length,
-    unchanged: count('unchanged'),
-    failed: count('failed'),
-  };
+  const counts = { created: 0, updated: 0, deleted: 0, unchanged: 0, failed: 0, read: 0, 'not-modified': 0 };
+  const entry = await mapInTurns(outcomes, new Pace(), (outcome) => {
+    if (outcome.kind !== 'deleted' || outcome.versionId !== null) counts[outcome.kind] += 1;
+    return toEntry(outcome);
+  });
+  const { created, updated, deleted, unchanged, failed } = counts;
+  // Resources are passed through, whatever their type.
+  const bundle: Bundle = { resourceType: 'Bundle', type: `${type}-response`, entry };
+  return { bundle, created, updated, deleted, unchanged, failed };
 }
 
 /** `Bundle.entry.response`; see https://hl7.org/fhir/R4/bundle-definitions.html#Bundle.entry.response. */
