@@ -41,9 +41,14 @@ export function searchPairs(query: unknown, hint: (name: string) => string = () 
  * @throws FhirError `too-costly` - more parameters than a search may have comparisons
  */
 export function parseQueryString(text: string): URLSearchParams {
+  assertFewInQuery(text);
+  return new URLSearchParams(text);
+}
+
+/** @throws FhirError `too-costly` - as {@link parseQueryString} */
+export function assertFewInQuery(text: string): void {
   let count = 1;
   for (let at = text.indexOf('&'); at >= 0; at = text.indexOf('&', at + 1)) assertFewParameters(++count);
-  return new URLSearchParams(text);
 }
 
 function assertFewParameters(count: number): void {
