@@ -1,11 +1,18 @@
-import type { AuditFacts, AuditHook } from '../audit/audit.js';
-import type { AuditedCount, AuditRecord } from '../audit/audit-record.js';
+import type { AuditFacts, AuditHook, ShownFacts } from '../audit/audit.js';
+import type { AuditedCount, AuditedResource } from '../audit/audit-record.js';
 import type { FhirModel } from '../fhir/model/fhir-model.js';
 import type { AnyResource } from '../fhir/resource.js';
+import { inOneGo, inTurns, Pace } from '../platform/pace.js';
 import { addPatientsOf, addPatientsOfStored } from '../search/index/patients-of.js';
 
 /** The most resources, and the most patients, that a record names. */
 const MAX_NAMED = 1000;
+
+/** Only tests change it. */
+export const TRACED = {
+  /** The most shown resources that are gathered without a pause: about 0.5 ms. */
+  atOnce: 256,
+};
 
 /** The trace of an interaction: its facts join the record. Undefined if it is not audited. */
 export function tracedBy(
@@ -72,45 +79,39 @@ export class AccessTrace {
     this.#counts.clear();
   }
 
-  /** The facts for the record. */
-  facts(): Pick<AuditRecord, 'returned' | 'patients' | 'counts'> {
-    const versions = new Map<string, AnyResource>();
+  /** The facts for the record. A promise if so much was shown that other work should run between its parts. */
+  facts(): ShownFacts | Promise<ShownFacts> {
+    const gathering = this.#gathering();
+    return this.#shown.size > TRACED.atOnce ? inTurns(gathering, new Pace()) : inOneGo(gathering);
+  }
+
+  *#gathering(): Generator<void, ShownFacts> {
+    const versions = new Set<string>();
+    const resources: AuditedResource[] = [];
     for (const one of this.#shown) {
+      yield;
       const resource = this.origins.get(one) ?? one;
       const { resourceType, id, meta } = resource;
       const key = `${resourceType}/${id}/${meta?.versionId}`;
       if (versions.has(key)) continue;
-      versions.set(key, resource);
+      versions.add(key);
+      if (resources.length < MAX_NAMED) resources.push(named(resource));
       addPatientsOfStored(this.model, resource, this.baseUrl, this.#patients);
     }
     const patients = this.#patients;
+    const ids = [...patients].slice(0, MAX_NAMED);
     return {
-      ...(versions.size === 0
-        ? {}
-        : { returned: { total: versions.size, resources: firstOf(versions.values(), named) } }),
-      ...(patients.size === 0 ? {} : { patients: { total: patients.size, ids: firstOf(patients, (id) => id) } }),
+      ...(versions.size === 0 ? {} : { returned: { total: versions.size, resources } }),
+      ...(patients.size === 0 ? {} : { patients: { total: patients.size, ids } }),
       ...(this.#counts.size === 0 ? {} : { counts: Array.from(this.#counts, toCount) }),
     };
   }
 }
 
-function named({ resourceType: type, id, meta }: AnyResource): {
-  type: string;
-  id: string;
-  versionId: string | undefined;
-} {
+function named({ resourceType: type, id, meta }: AnyResource): AuditedResource {
   return { type, id: id!, versionId: meta?.versionId };
 }
 
 function toCount([type, count]: readonly [string, number]): AuditedCount {
   return { type, count };
-}
-
-function firstOf<Value, Result>(values: Iterable<Value>, map: (value: Value) => Result): Result[] {
-  const first: Result[] = [];
-  for (const value of values) {
-    if (first.length === MAX_NAMED) break;
-    first.push(map(value));
-  }
-  return first;
 }

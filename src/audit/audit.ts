@@ -37,6 +37,9 @@ export interface AuditOptions {
   readonly requestId?: string | undefined;
 }
 
+/** What an answer showed. */
+export type ShownFacts = Pick<AuditRecord, 'returned' | 'patients' | 'counts'>;
+
 /** Facts that become known while an interaction runs. */
 export type AuditFacts = {
   -readonly [Name in 'targets' | 'parameters' | 'results' | 'storeCalls' | 'document' | 'reason']?: AuditRecord[Name];
@@ -44,7 +47,7 @@ export type AuditFacts = {
   /** The caller, where only the interaction itself finds it. */
   who?: AuditedCaller;
   /** Called once, at the end; with `isAnswered` false if the interaction threw. */
-  shown?: (isAnswered: boolean) => Pick<AuditRecord, 'returned' | 'patients' | 'counts'>;
+  shown?: (isAnswered: boolean) => ShownFacts | Promise<ShownFacts>;
   /** Set if it failed and the outcome of its writes is unknown. */
   unknown?: boolean;
   /** Whether something was committed. Default: depends on the interaction. */
@@ -79,7 +82,10 @@ export async function recordInteraction<Result>(
   }
   const outcome = outcomeOf(facts, thrown);
   try {
-    const record = recordOf(model, options, facts, { who, interaction, outcome });
+    const gathered = facts.shown?.(outcome.success || facts.failure !== undefined) ?? {};
+    // PERF: most answers show few resources, which need no promise.
+    const shown = gathered instanceof Promise ? await gathered : gathered;
+    const record = recordOf(model, options, facts, shown, { who, interaction, outcome });
     const duration = Math.round((performance.now() - clock) * 1000) / 1000;
     const taken = audit({ ...record, started: started.toISOString(), duration });
     if (requireAudit === true) await taken;
@@ -103,11 +109,11 @@ function recordOf(
   model: FhirModel,
   { purpose, requestId }: AuditOptions,
   facts: AuditFacts,
+  { returned, patients: touched, counts }: ShownFacts,
   known: Pick<AuditRecord, 'who' | 'interaction' | 'outcome'>,
 ): Omit<AuditRecord, 'started' | 'duration'> {
   const { who, interaction, outcome } = known;
   const { targets = [], parameters, results, storeCalls, document, reason } = facts;
-  const { returned, patients: touched, counts } = facts.shown?.(outcome.success || facts.failure !== undefined) ?? {};
   const patients = withPatients(touched, patientTargets(targets, interaction, outcome));
   const optional = { parameters, results, storeCalls, returned, patients, counts, document };
   const said = { purpose: clip(purpose, 64), requestId: clip(requestId, 200), reason: clip(reason, 1000) };

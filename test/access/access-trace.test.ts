@@ -1,9 +1,14 @@
-import { describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { AccessTrace, tracedBy } from '../../src/access/access-trace.js';
-import type { AuditFacts } from '../../src/audit/audit.js';
+import type { AuditFacts, ShownFacts } from '../../src/audit/audit.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import { deepFreeze } from '../../src/store/deep-freeze.js';
 import { R4 } from '../../src/fhir/r4.js';
+import { PACE } from '../../src/platform/loop-turn.js';
+import { countTurns } from '../support/count-turns.js';
+
+const { turnMs } = PACE;
+afterEach(() => void (PACE.turnMs = turnMs));
 
 const BASE = 'https://clinic.example/fhir';
 
@@ -50,19 +55,18 @@ describe('the trace of an interaction', () => {
     });
   });
 
-  test('has the patients of a shared version by the base of each service, even when it is shown again', () => {
+  test('has the patients of a shared version by the base of each service, even when it is shown again', async () => {
     const shared = deepFreeze(version('Observation', 'o', '1', ofBob));
     const malformed = deepFreeze(version('Observation', 'm', '1', { subject: { reference: 'Patient/a b' } }));
-    const patientsAt = (base: string | undefined): unknown => {
+    const patientsAt = async (base: string | undefined): Promise<unknown> => {
       const trace = new AccessTrace(R4, base);
       trace.show(shared);
       trace.show(malformed);
-      return trace.facts().patients;
+      return (await trace.facts()).patients;
     };
     const bob = { total: 1, ids: ['bob'] };
-    expect([BASE, BASE, undefined, 'https://other.example', BASE].map(patientsAt)).toEqual([
-      ...[bob, bob, undefined, undefined, bob],
-    ]);
+    const bases = [BASE, BASE, undefined, 'https://other.example', BASE];
+    expect(await Promise.all(bases.map(patientsAt))).toEqual([bob, bob, undefined, undefined, bob]);
   });
 
   test('has the patients of written resources, but no version of them', () => {
@@ -103,12 +107,25 @@ describe('the trace of an interaction', () => {
     });
   });
 
-  test('names the first 1000 resources and patients, and how many there are', () => {
+  test('names the first 1000 resources and patients, and how many there are', async () => {
     const trace = open();
     for (let index = 0; index < 1001; index += 1) trace.show(version('Patient', `p${index}`, '1'));
-    const { returned, patients } = trace.facts();
+    const { returned, patients } = await trace.facts();
     expect([returned?.total, returned?.resources.length, returned?.resources.at(-1)?.id]).toEqual([1001, 1000, 'p999']);
     expect([patients?.total, patients?.ids.length, patients?.ids.at(-1)]).toEqual([1001, 1000, 'p999']);
+  });
+
+  test('of many resources is gathered in turns with other work, and of few at once', async () => {
+    PACE.turnMs = 0;
+    const gather = (count: number): ReturnType<typeof countTurns<ShownFacts>> => {
+      const trace = open();
+      for (let index = 0; index < count; index += 1) trace.show(version('Patient', `p${index}`, '1'));
+      return countTurns(async () => trace.facts());
+    };
+    const many = await gather(1_200);
+    expect(many.result.returned).toMatchObject({ total: 1_200, resources: { length: 1_000 } });
+    expect(many.turns).toBeGreaterThanOrEqual(1_200);
+    expect((await gather(200)).turns).toBe(0);
   });
 });
 
