@@ -92,23 +92,43 @@ export class ProjectData implements SearchWorld {
 
   /** Removes the oldest versions of resources, so many of each. @returns what takes it back */
   removeOldest(counts: readonly (readonly [Holding, number])[]): () => void {
+    const removed = counts.map(([holding, count]) => ({ holding, oldest: holding.versions.splice(0, count) }));
+    // PERF: an erasure removes few versions, and one for each of thousands of resources follows in the same commit.
+    const isFew = removed.reduce((sum, { oldest }) => sum + oldest.length, 0) <= FEW_REMOVED;
+    const back = isFew ? this.#removeFew(removed) : this.#removeMany(removed);
+    return () => {
+      back();
+      for (const { holding, oldest } of removed) holding.versions.unshift(...oldest);
+    };
+  }
+
+  #removeFew(removed: readonly RemovedVersions[]): () => void {
+    const undo: (() => void)[] = [];
+    for (const { holding, oldest } of removed) {
+      const timeline = this.#timelines.get(holding.type)!;
+      for (const version of oldest) {
+        const place = placeOf(timeline, version);
+        const entries = timeline.splice(place, 1);
+        undo.push(() => void timeline.splice(place, 0, ...entries));
+      }
+    }
+    return () => {
+      for (const one of undo.reverse()) one();
+    };
+  }
+
+  #removeMany(removed: readonly RemovedVersions[]): () => void {
     const before = new Map(this.#timelines);
-    const removed = new Set<HeldVersion>();
-    const back = counts.map(([{ versions }, count]) => {
-      const oldest = versions.splice(0, count);
-      for (const version of oldest) removed.add(version);
-      return () => void versions.unshift(...oldest);
-    });
-    for (const type of new Set(counts.map(([holding]) => holding.type))) {
+    const versions = new Set(removed.flatMap(({ oldest }) => oldest));
+    for (const type of new Set(removed.map(({ holding }) => holding.type))) {
       const timeline = this.#timelines.get(type)!;
       this.#timelines.set(
         type,
-        timeline.filter(({ version }) => !removed.has(version)),
+        timeline.filter(({ version }) => !versions.has(version)),
       );
     }
     return () => {
       for (const [type, timeline] of before) this.#timelines.set(type, timeline);
-      for (const undo of back) undo();
     };
   }
 
@@ -216,6 +236,22 @@ export class ProjectData implements SearchWorld {
     holding.unique = texts;
     for (const text of texts) this.#uniqueHolders.set(text, holding);
   }
+}
+
+/** So many versions are removed from a timeline one by one; more in one pass over it. */
+const FEW_REMOVED = 100;
+
+interface RemovedVersions {
+  readonly holding: Holding;
+  readonly oldest: readonly HeldVersion[];
+}
+
+/** Where a version is in the timeline of its type. */
+function placeOf(timeline: readonly TimelineEntry[], { updated, sequence }: HeldVersion): number {
+  return firstPlace(timeline.length, (place) => {
+    const { version } = timeline[place]!;
+    return version.updated < updated || (version.updated === updated && version.sequence < sequence);
+  });
 }
 
 /** One of so many resources of a type has a value that few have. */
