@@ -5,7 +5,7 @@ import { orList } from '../fhir/messages/quote.js';
 import type { BoundsRule, ElementRules, ProfileRules, SlicedItem, TypeRule } from './element-rules.js';
 import { itemsOf, type ElementItem } from './element-items.js';
 import { hasCodeOf, matchesPattern } from './match-value.js';
-import { profileRules } from './compile-profile.js';
+import { compilingProfile, profileRules } from './compile-profile.js';
 import type { ProfileWalk } from './profile-walk.js';
 import { violatedBound } from './value-bounds.js';
 
@@ -172,8 +172,12 @@ function checkTarget(types: readonly TypeRule[], type: string, reference: JsonOb
 
 /** A value must conform to one of the profiles. The findings are those of the only one, or a summary. */
 function* checkOneProfile(urls: readonly string[], item: ElementItem, walk: ProfileWalk): Generator<void> {
-  const profiles = urls.flatMap((url) => profileRules(walk.model, url) ?? []);
-  if (profiles.length < urls.length) return;
+  const profiles: ProfileRules[] = [];
+  for (const url of urls) {
+    const rules = yield* compilingProfile(walk.model, url);
+    if (rules === undefined) return;
+    profiles.push(rules);
+  }
   const [only] = profiles;
   if (profiles.length === 1) return yield* checkProfile(only!, item, walk);
   const conforms = profiles.some((profile) => walk.tries((trial) => checkProfile(profile, item, trial)));

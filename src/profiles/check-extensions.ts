@@ -1,7 +1,7 @@
 import type { FhirModel } from '../fhir/model/fhir-model.js';
 import { isJsonObject, type JsonObject } from '../fhir/resource.js';
 import { checkProfile } from './check-element.js';
-import { profileRules } from './compile-profile.js';
+import { compilingProfile } from './compile-profile.js';
 import { definitionsByUrl } from './definitions-by-url.js';
 import type { ElementItem } from './element-items.js';
 import type { ProfileWalk } from './profile-walk.js';
@@ -85,7 +85,7 @@ function* checkExtension(item: ElementItem, place: ExtensionPlace, walk: Profile
   const url = (item.value as JsonObject)['url'];
   if (typeof url !== 'string') return;
   const definition = definitionsByUrl(walk.model).profile(url);
-  const rules = definition === undefined ? undefined : profileRules(walk.model, url);
+  const rules = definition === undefined ? undefined : yield* compilingProfile(walk.model, url);
   if (definition === undefined || rules === undefined || rules.type !== 'Extension') return;
   const contexts = objectsOf(definition['context']);
   const found = contexts.map((context) => fits(walk.model, context, place));

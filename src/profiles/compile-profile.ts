@@ -3,6 +3,8 @@ import type { FhirModel } from '../fhir/model/fhir-model.js';
 import { perModel } from '../fhir/model/per-model.js';
 import { shorten } from '../fhir/messages/quote.js';
 import type { JsonObject } from '../fhir/resource.js';
+import { getOrCreate } from '../platform/maps.js';
+import { inOneGo } from '../platform/pace.js';
 import { compileFhirPath } from '../fhirpath/compile.js';
 import { coreTypeOf, definitionsByUrl, withoutVersion } from './definitions-by-url.js';
 import type {
@@ -11,6 +13,7 @@ import type {
   ElementRules,
   InvariantRule,
   ProfileRules,
+  SliceRules,
   SlicingRules,
   TypeRule,
   UncheckedRule,
@@ -18,33 +21,53 @@ import type {
 import { choiceIn, readElements, typesIn, type ProfileElement } from './read-elements.js';
 import { compileSlice, type Discriminator } from './slices.js';
 import { areComparable, boundsIn } from './value-bounds.js';
-import { codesOfValueSet, objectsOf } from './value-set-codes.js';
+import { listingCodes, objectsOf } from './value-set-codes.js';
 
 /** Longest chain of profiles, each derived from the next. */
 const MAX_BASES = 20;
 
-const PROFILES = perModel(() => new Map<string, ProfileRules | undefined>());
+const PROFILES = perModel(() => new Map<string, ProfileRules>());
 
 /**
- * Compiles a profile of the model. Its snapshot is checked where it has one, else its differential and the profiles that
- * it derives from. {@link loadFhirPath} must have been awaited.
+ * Compiles a profile of the model in steps, once. Its snapshot is checked where it has one, else its differential and the
+ * profiles that it derives from. {@link loadFhirPath} must have been awaited.
  *
  * @returns undefined if the model has no profile of this URL
  */
-export function profileRules(model: FhirModel, url: string): ProfileRules | undefined {
-  return compiledProfile(model, withoutVersion(url), 0);
+export function compilingProfile(model: FhirModel, url: string): Generator<void, ProfileRules | undefined> {
+  return compilingDerived(model, withoutVersion(url), []);
 }
 
-function compiledProfile(model: FhirModel, url: string, depth: number): ProfileRules | undefined {
-  const known = PROFILES(model);
-  if (known.has(url)) return known.get(url);
+/** {@link compilingProfile} without pauses. */
+export function profileRules(model: FhirModel, url: string): ProfileRules | undefined {
+  return inOneGo(compilingProfile(model, url));
+}
+
+/** The type that a profile is for, `''` if it names none; undefined if the model has no profile of this URL. */
+export function profileType(model: FhirModel, url: string): string | undefined {
   const definition = definitionsByUrl(model).profile(url);
-  if (definition === undefined) return undefined;
-  // A profile that derives from itself ends here; the entry is replaced below.
-  known.set(url, undefined);
-  const rules = new ProfileCompiler(model, url, definition, depth).compile();
-  known.set(url, rules);
-  return rules;
+  return definition === undefined ? undefined : typeOf(definition);
+}
+
+function typeOf({ type }: JsonObject): string {
+  return typeof type === 'string' ? type : '';
+}
+
+/** @param derived the profiles that derive from it */
+function* compilingDerived(
+  model: FhirModel,
+  url: string,
+  derived: readonly string[],
+): Generator<void, ProfileRules | undefined> {
+  const known = PROFILES(model);
+  const found = known.get(url);
+  if (found !== undefined) return found;
+  const definition = definitionsByUrl(model).profile(url);
+  // A profile that derives from itself ends here.
+  if (definition === undefined || derived.includes(url)) return undefined;
+  const rules = yield* new ProfileCompiler(model, url, definition, derived).compiling();
+  // Another call may have compiled it during these steps.
+  return getOrCreate(known, url, () => rules);
 }
 
 /** The rules for one element while a profile is read. */
@@ -65,26 +88,28 @@ class ProfileCompiler {
     private readonly model: FhirModel,
     private readonly url: string,
     private readonly profile: JsonObject,
-    private readonly depth: number,
+    private readonly derived: readonly string[],
   ) {}
 
-  compile(): ProfileRules {
+  *compiling(): Generator<void, ProfileRules> {
     const { model, url } = this;
-    const type = typeof this.profile['type'] === 'string' ? this.profile['type'] : '';
+    const type = typeOf(this.profile);
     const read = readElements(this.profile);
     const root = this.#draft(type, type, model.typeDefinition(type) === undefined ? undefined : type);
     if (read === undefined) this.#skip(root.id, 'the profile: it has neither a snapshot nor a differential');
     for (const element of read?.elements ?? []) this.#place(root, element);
-    const base = read?.isSnapshot === true ? undefined : this.#base();
-    const rules = this.#rules(root, base?.root);
+    const base = read?.isSnapshot === true ? undefined : yield* this.#base();
+    const rules = yield* this.#rules(root, base?.root);
     return { url, type, root: rules, base, unchecked: [...this.#unchecked, ...(base?.unchecked ?? [])] };
   }
 
   /** The profile that a differential is based on; undefined for FHIR's own types. */
-  #base(): ProfileRules | undefined {
+  *#base(): Generator<void, ProfileRules | undefined> {
     const url = this.profile['baseDefinition'];
     if (typeof url !== 'string' || coreTypeOf(this.model, url) !== undefined) return undefined;
-    const found = this.depth < MAX_BASES ? compiledProfile(this.model, withoutVersion(url), this.depth + 1) : undefined;
+    const derived = [...this.derived, this.url];
+    const found =
+      derived.length > MAX_BASES ? undefined : yield* compilingDerived(this.model, withoutVersion(url), derived);
     if (found === undefined) {
       this.#skip(String(this.profile['type']), `the base ${shorten(url, 200)}: it is not among the definitions`);
     }
@@ -123,11 +148,13 @@ class ProfileCompiler {
     return definition?.elements.get(name)?.type ?? (definition?.kind === 'primitive' ? 'Extension' : undefined);
   }
 
-  #rules(draft: Draft, inherited: ElementRules | undefined): ElementRules {
+  *#rules(draft: Draft, inherited: ElementRules | undefined): Generator<void, ElementRules> {
+    yield;
     const { name, id, definition, type } = draft;
     const { min, max, maxLength } = definition;
     const below = new Map(inherited?.children.map((child) => [child.name, child]));
-    const children = [...draft.children.values()].map((child) => this.#rules(child, below.get(child.name)));
+    const children: ElementRules[] = [];
+    for (const child of draft.children.values()) children.push(yield* this.#rules(child, below.get(child.name)));
     const rules: ElementRules = {
       name,
       id,
@@ -138,12 +165,12 @@ class ProfileCompiler {
       types: this.#types(id, definition),
       fixed: choiceIn(definition, 'fixed'),
       pattern: choiceIn(definition, 'pattern'),
-      codes: this.#codes(id, definition),
+      codes: yield* this.#codes(id, definition),
       invariants: this.#invariants(draft, type),
       children,
       slicing: undefined,
     };
-    return { ...rules, slicing: this.#slicing(draft, inherited?.slicing) };
+    return { ...rules, slicing: yield* this.#slicing(draft, inherited?.slicing) };
   }
 
   #bounds(id: string, definition: JsonObject): BoundsRule | undefined {
@@ -190,10 +217,10 @@ class ProfileCompiler {
     return targets;
   }
 
-  #codes(id: string, { binding }: JsonObject): CodeRule | undefined {
+  *#codes(id: string, { binding }: JsonObject): Generator<void, CodeRule | undefined> {
     const { strength, valueSet } = objectsOf([binding])[0] ?? {};
     if (strength !== 'required' || typeof valueSet !== 'string') return undefined;
-    const codes = codesOfValueSet(this.model, valueSet);
+    const codes = yield* listingCodes(this.model, valueSet);
     if (!('reason' in codes)) return { valueSet: shorten(withoutVersion(valueSet), 200), codes };
     // FHIR's own bindings are checked with the definitions of FHIR.
     if (!withoutVersion(valueSet).startsWith('http://hl7.org/fhir/ValueSet/'))
@@ -223,13 +250,15 @@ class ProfileCompiler {
     });
   }
 
-  #slicing(draft: Draft, inherited: SlicingRules | undefined): SlicingRules | undefined {
+  *#slicing(draft: Draft, inherited: SlicingRules | undefined): Generator<void, SlicingRules | undefined> {
     if (draft.slices.size === 0) return undefined;
     const slicing = objectsOf([draft.definition['slicing']])[0];
     const discriminators = slicing === undefined ? implicitDiscriminators(draft.name) : discriminatorsOf(slicing);
-    const slices = [...draft.slices].flatMap(([name, part]) => {
-      const same = inherited?.slices.find((slice) => slice.name === name);
-      const rules = this.#rules(part, same?.rules);
+    const known = new Map(inherited?.slices.map((slice) => [slice.name, slice]));
+    const slices: SliceRules[] = [];
+    for (const [name, part] of draft.slices) {
+      const same = known.get(name);
+      const rules = yield* this.#rules(part, same?.rules);
       const holds =
         same?.holds ??
         compileSlice(
@@ -241,10 +270,9 @@ class ProfileCompiler {
         part.id,
         'the slice, for references that lead out of the resource and its Bundle: other resources are not read',
       );
-      if (holds !== undefined) return [{ name, rules, holds, elsewhere }];
-      this.#skip(part.id, 'the slice: its discriminators are not supported');
-      return [];
-    });
+      if (holds !== undefined) slices.push({ name, rules, holds, elsewhere });
+      else this.#skip(part.id, 'the slice: its discriminators are not supported');
+    }
     // An item may belong to a slice that is not checked.
     const closed = slicing?.['rules'] === 'closed' && slices.length === draft.slices.size;
     return { closed, slices };

@@ -11,12 +11,14 @@ export interface DefinitionsByUrl {
 
 export const definitionsByUrl: (model: FhirModel) => DefinitionsByUrl = perModel((model) => {
   const profiles = byUrl(model.profiles);
-  const valueSets = byUrl(model.terminology.filter(({ resourceType }) => resourceType === 'ValueSet'));
-  const codeSystems = byUrl(model.terminology.filter(({ resourceType }) => resourceType === 'CodeSystem'));
+  const terminology = (type: string, url: string): JsonObject | undefined => {
+    const found = model.terminologyOf(type, withoutVersion(url));
+    return found && elementsOf(found);
+  };
   return {
     profile: (url) => profiles.get(withoutVersion(url)),
-    valueSet: (url) => valueSets.get(withoutVersion(url)),
-    codeSystem: (url) => codeSystems.get(withoutVersion(url)),
+    valueSet: (url) => terminology('ValueSet', url),
+    codeSystem: (url) => terminology('CodeSystem', url),
   };
 });
 

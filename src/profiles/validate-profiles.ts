@@ -5,8 +5,8 @@ import { isJsonObject, type JsonObject } from '../fhir/resource.js';
 import { Findings, type Step } from '../fhir/validation/findings.js';
 import { checkProfile } from './check-element.js';
 import { checkExtensions } from './check-extensions.js';
-import { profileRules } from './compile-profile.js';
-import type { ProfileRules, UncheckedRule } from './element-rules.js';
+import { compilingProfile, profileType } from './compile-profile.js';
+import type { UncheckedRule } from './element-rules.js';
 import { ProfileWalk } from './profile-walk.js';
 import { BundleEntries, targetsOf, type ReferenceTargets } from './reference-targets.js';
 import { textsOf } from './value-set-codes.js';
@@ -71,14 +71,14 @@ function* checkResource(
   const type = String(resource['resourceType']);
   const inner = [...containedIn(resource, walk), ...entriesIn(resource, walk, choices)];
   for (const url of new Set(urls)) {
-    const rules = profileRules(model, url);
+    const rules = yield* compilingProfile(model, url);
     if (rules === undefined) {
       const unknown = `the profile ${shorten(url, 200)} is not among the definitions`;
       if (choices.isOptional) walk.noteUnchecked([{ profile: shorten(url, 200), element: type, reason: unknown }]);
       else findings.error('not-found', unknown);
     } else if (model.isA(type, rules.type)) {
       yield* checkProfile(rules, { value: resource, sibling: undefined, type, isChoice: false, steps: [] }, walk);
-    } else if (choices.isOptional || !inner.some((one) => one.isEntry && isFor(model, one.resource, rules))) {
+    } else if (choices.isOptional || !inner.some((one) => one.isEntry && isFor(model, one.resource, rules.type))) {
       findings.error('invalid', `the profile ${shorten(rules.url, 200)} is for ${rules.type}, not for ${type}`);
     }
   }
@@ -133,12 +133,12 @@ function typesOnly(resource: JsonObject): ReferenceTargets {
 
 function knownProfilesFor(model: FhirModel, resource: JsonObject, urls: readonly string[]): readonly string[] {
   return urls.filter((url) => {
-    const rules = profileRules(model, url);
-    return rules !== undefined && isFor(model, resource, rules);
+    const type = profileType(model, url);
+    return type !== undefined && isFor(model, resource, type);
   });
 }
 
-function isFor(model: FhirModel, { resourceType }: JsonObject, { type }: ProfileRules): boolean {
+function isFor(model: FhirModel, { resourceType }: JsonObject, type: string): boolean {
   return typeof resourceType === 'string' && model.isA(resourceType, type);
 }
 
@@ -152,8 +152,8 @@ export function claimedProfiles(resource: JsonObject): readonly string[] {
 export function profilesFor(model: FhirModel, resource: JsonObject, urls: readonly string[]): readonly string[] {
   const type = String(resource['resourceType']);
   return urls.filter((url) => {
-    const rules = profileRules(model, url);
-    return rules === undefined || model.isA(type, rules.type);
+    const of = profileType(model, url);
+    return of === undefined || model.isA(type, of);
   });
 }
 

@@ -1,6 +1,7 @@
-import { afterEach, beforeAll, expect, test } from 'vitest';
+import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { FhirModel } from '../../src/fhir/model/fhir-model.js';
 import { R4 } from '../../src/fhir/r4.js';
+import type { AnyResource } from '../../src/fhir/resource.js';
 import { createRepository, MemoryStore, systemCaller } from '../../src/index.js';
 import { PACE } from '../../src/platform/loop-turn.js';
 import { validateResource } from '../../src/profiles/validate-resource.js';
@@ -93,4 +94,117 @@ test('the entries of a Bundle without profiles are visited in turns', async () =
   const basic = await countTurns(() => validateResource(bundle, { definitions: R4 }));
   const { turns } = await countTurns(() => validateResource(bundle, { definitions: R4, profiles: true }));
   expect(turns - basic.turns).toBeGreaterThanOrEqual(ITEMS);
+});
+
+const SYSTEM = 'http://x/colours';
+
+function bound(name: string, changes: object = {}): AnyResource {
+  return {
+    ...{ resourceType: 'StructureDefinition', url: `http://x/${name}`, type: 'Patient', derivation: 'constraint' },
+    baseDefinition: 'http://hl7.org/fhir/StructureDefinition/Patient',
+    differential: {
+      element: [
+        {
+          ...{ id: 'Patient.maritalStatus', path: 'Patient.maritalStatus' },
+          binding: { strength: 'required', valueSet: 'http://x/some|1' },
+        },
+      ],
+    },
+    ...changes,
+  } as AnyResource;
+}
+
+describe('the first validation', () => {
+  const concept = (from: number, to: number): object[] =>
+    Array.from({ length: to - from }, (_, n) => ({ code: `c${from + n}` }));
+  const valueSet = (name: string, include: object[], exclude: object[] = []): AnyResource =>
+    ({ resourceType: 'ValueSet', url: `http://x/${name}`, compose: { include, exclude } }) as AnyResource;
+  const codeSystems = [
+    { resourceType: 'CodeSystem', url: SYSTEM, content: 'complete', concept: concept(0, 20_000) } as AnyResource,
+  ];
+  const valueSets = [
+    valueSet('some', [{ system: SYSTEM, valueSet: ['http://x/even'] }], [{ system: SYSTEM, concept: concept(0, 10) }]),
+    valueSet('even', [{ system: SYSTEM, concept: concept(0, 30_000).filter((_, n) => n % 2 === 0) }]),
+  ];
+  const codesOf = async (definitions: FhirModel, profile: string, codes: readonly string[]): Promise<boolean[]> =>
+    Promise.all(
+      codes.map(async (code) => {
+        const maritalStatus = { coding: [{ system: SYSTEM, code }] };
+        const resource = { resourceType: 'Patient', maritalStatus };
+        return (await validateResource(resource, { definitions, profiles: [`http://x/${profile}`] })).valid;
+      }),
+    );
+
+  test('lists the codes of a value set in turns, once for all profiles', async () => {
+    const extended = await extendDefinitions(R4, {
+      ...{ codeSystems, valueSets },
+      profiles: [bound('first'), bound('second')],
+    });
+    await validateResource(amy, { definitions: extended, profiles: [] });
+    PACE.turnMs = 0;
+    const asked = ['c8', 'c10', 'c11', 'c19998', 'c20000'];
+    const first = await countTurns(() => codesOf(extended, 'first', asked));
+    expect(first.result).toEqual([false, true, false, true, false]);
+    // 15,000 codes of the one, 20,000 of the other, 10,000 of both, in steps of 1,000.
+    expect(first.turns).toBeGreaterThanOrEqual(44);
+    const second = await countTurns(() => codesOf(extended, 'second', asked));
+    expect(second.result).toEqual(first.result);
+    expect(first.turns - second.turns).toBeGreaterThanOrEqual(44);
+  });
+
+  test('compiles each element of a profile in a step', async () => {
+    const element = Array.from({ length: 300 }, (_, n) => {
+      const slice = { id: `Patient.identifier:s${n}`, path: 'Patient.identifier', sliceName: `s${n}` };
+      return { ...slice, patternIdentifier: { system: `http://x/${n}` } };
+    });
+    const extended = await extendDefinitions(R4, { profiles: [bound('sliced', { differential: { element } })] });
+    const check = () => validateResource({ resourceType: 'Patient' }, { definitions: extended, profiles: ['http://x/sliced'] }); // prettier-ignore
+    await validateResource(amy, { definitions: extended, profiles: [] });
+    PACE.turnMs = 0;
+    const first = await countTurns(check);
+    const second = await countTurns(check);
+    expect(second.result).toEqual(first.result);
+    expect(first.turns - second.turns).toBeGreaterThanOrEqual(300);
+  });
+
+  test('of profiles that derive from each other ends, also where several begin at once', async () => {
+    const derived = (name: string, base: string): AnyResource =>
+      bound(name, {
+        baseDefinition: `http://x/${base}`,
+        differential: { element: [{ id: `Patient.${name}`, path: `Patient.${name}`, min: 1 }] },
+      });
+    const profiles = [derived('name', 'gender'), derived('gender', 'birthDate'), derived('birthDate', 'name')];
+    const found = async (order: readonly string[]): Promise<readonly unknown[]> => {
+      const definitions = await extendDefinitions(R4, { profiles });
+      const all = await Promise.all(
+        order.map((name) =>
+          validateResource({ resourceType: 'Patient' }, { definitions, profiles: [`http://x/${name}`] }),
+        ),
+      );
+      return all.map(({ outcome }) => outcome.issue.filter(({ code }) => code === 'required').length);
+    };
+    expect(await found(['name'])).toEqual([3]);
+    PACE.turnMs = 0;
+    for (const order of [
+      ['name', 'gender', 'birthDate'],
+      ['birthDate', 'gender', 'name'],
+      ['gender', 'name', 'gender'],
+    ])
+      // prettier-ignore
+      for (const count of await found(order)) expect(count).toBeGreaterThanOrEqual(1);
+  });
+
+  test('parses the value sets and code systems that it needs, and no others', async () => {
+    const other = valueSet('other', [{ system: 'http://x/none' }]);
+    const extended = await extendDefinitions(R4, {
+      ...{ codeSystems, valueSets: [...valueSets, other] },
+      profiles: [bound('first')],
+    });
+    const parse = vi.spyOn(JSON, 'parse');
+    expect(await codesOf(extended, 'first', ['c10'])).toEqual([true]);
+    const texts = parse.mock.calls.map(([text]) => String(text)).filter((text) => text.includes('"url":"http://x/'));
+    expect(texts.map((text) => /"url":"http:\/\/x\/(\w+)"/.exec(text)![1])).toEqual(['some', 'even', 'colours']);
+    parse.mockRestore();
+    expect(extended.terminology).toEqual([...codeSystems, ...valueSets, other]);
+  });
 });

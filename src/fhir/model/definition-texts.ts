@@ -33,7 +33,15 @@ export interface DefinitionTexts {
   /** Names of the fields for extensions by their url, false for none. Default: made from the profiles. */
   readonly extensionFields?: JsonText<{ readonly [url: string]: string | false }>;
   /** The CodeSystems and ValueSets that a host has added, for the bindings of its profiles. Default: none. */
-  readonly terminology?: JsonText<readonly AnyResource[]>;
+  readonly terminology?: readonly TerminologyText[];
+}
+
+/** A CodeSystem or a ValueSet. PERF: its text is parsed only where a binding needs it. */
+export interface TerminologyText {
+  readonly type: string;
+  /** No two of a type have the same. */
+  readonly url: string;
+  readonly text: JsonText<AnyResource>;
 }
 
 /** JSON text that parses to the given type. */

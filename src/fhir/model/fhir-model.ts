@@ -31,7 +31,7 @@ export class FhirModel {
   #patientCompartment: { readonly [resourceType: string]: readonly string[] } | undefined;
   #summary: { readonly [type: string]: readonly string[] } | undefined;
   #profiles: readonly AnyResource[] | undefined;
-  #terminology: readonly AnyResource[] | undefined;
+  #terminology: ReadonlyMap<string, () => AnyResource> | undefined;
   #extensionFields: { readonly [url: string]: string | false } | undefined;
   #contentFingerprint: string | undefined;
   #fingerprint: string | undefined;
@@ -154,8 +154,21 @@ export class FhirModel {
 
   /** The CodeSystems and ValueSets that a host has added with `extendDefinitions`. Do not change them. */
   get terminology(): readonly AnyResource[] {
-    const { terminology } = this.#texts;
-    return (this.#terminology ??= terminology === undefined ? [] : parseText(terminology));
+    return [...this.#terminologyTexts().values()].map((parsed) => parsed());
+  }
+
+  /** @internal One of them, by its type and url. */
+  terminologyOf(type: string, url: string): AnyResource | undefined {
+    return this.#terminologyTexts().get(`${type} ${url}`)?.();
+  }
+
+  #terminologyTexts(): ReadonlyMap<string, () => AnyResource> {
+    return (this.#terminology ??= new Map(
+      this.#texts.terminology?.map(({ type, url, text }) => {
+        let parsed: AnyResource | undefined;
+        return [`${type} ${url}`, () => (parsed ??= parseText(text))];
+      }),
+    ));
   }
 
   /**

@@ -1,5 +1,5 @@
 import type { SearchParameter, StructureDefinition } from '@medplum/fhirtypes';
-import type { ParameterRow } from '../../fhir/model/definition-texts.js';
+import type { ParameterRow, TerminologyText } from '../../fhir/model/definition-texts.js';
 import { FhirModel } from '../../fhir/model/fhir-model.js';
 import { didYouMean } from '../../fhir/messages/did-you-mean.js';
 import { quote } from '../../fhir/messages/quote.js';
@@ -78,7 +78,8 @@ export async function extendDefinitions(model: FhirModel, extensions: Definition
   if (profiles.length > 0) texts = { ...texts, profiles: addProfiles(model.profiles, profiles, problems) };
   if (codeSystems.length > 0 || valueSets.length > 0) {
     const withSystems = addTerminology(model.terminology, codeSystems, 'codeSystems', problems);
-    texts = { ...texts, terminology: JSON.stringify(addTerminology(withSystems, valueSets, 'valueSets', problems)) };
+    const terminology = addTerminology(withSystems, valueSets, 'valueSets', problems);
+    texts = { ...texts, terminology: terminology.map(toText) };
   }
   if (Object.keys(extensionFields).length > 0) {
     const names = { ...model.extensionFields, ...extensionFields };
@@ -90,6 +91,11 @@ export async function extendDefinitions(model: FhirModel, extensions: Definition
   for (const problem of extensionFieldsOf(extended).problems) problems.add('extensionFields', problem);
   problems.assertNone();
   return await prepareModel(extended);
+}
+
+function toText(resource: AnyResource): TerminologyText {
+  const { resourceType: type, url } = resource as AnyResource & { readonly url: string };
+  return { type, url, text: JSON.stringify(resource) };
 }
 
 function withParameters(

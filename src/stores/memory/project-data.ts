@@ -7,7 +7,7 @@ import { sorting } from '../../platform/sorting.js';
 import type { ReferenceTarget } from '../../store/resource-key.js';
 import { getOrCreate } from '../../platform/maps.js';
 import { firstPlace } from './first-place.js';
-import { SharedSteps } from './shared-steps.js';
+import { SharedSteps } from '../../platform/shared-steps.js';
 import { STEP } from './step.js';
 import { ValueIndexes } from './value-indexes.js';
 

@@ -1,7 +1,7 @@
 import type { StringTest } from '../../search/criteria/value-test.js';
 import type { SearchSubject } from '../../search/evaluate/search-subject.js';
 import { CodeIndex } from './code-index.js';
-import { SharedSteps } from './shared-steps.js';
+import { SharedSteps } from '../../platform/shared-steps.js';
 import { STEP } from './step.js';
 import { TextIndex } from './text-index.js';
 import type { ValueIndex } from './value-index.js';

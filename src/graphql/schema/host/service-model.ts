@@ -31,6 +31,10 @@ export class ServiceModel extends FhirModel {
     return this.base.terminology;
   }
 
+  override terminologyOf(type: string, url: string): ReturnType<FhirModel['terminologyOf']> {
+    return this.base.terminologyOf(type, url);
+  }
+
   override get extensionFields(): FhirModel['extensionFields'] {
     return this.base.extensionFields;
   }

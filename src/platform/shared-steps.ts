@@ -1,4 +1,4 @@
-/** Work in steps that concurrent searches do together, such as an index that all of them need. */
+/** Work in steps that concurrent calls do together, such as an index that all of them need. */
 export class SharedSteps<Result> {
   /** Undefined until the last step is done. */
   result: Result | undefined;
@@ -8,7 +8,7 @@ export class SharedSteps<Result> {
     this.#steps = steps;
   }
 
-  /** Does the steps that are left; other searches may do some of them in between. */
+  /** Does the steps that are left; other calls may do some of them in between. */
   *finishing(): Generator<void, Result> {
     for (;;) {
       if (this.result !== undefined) return this.result;
