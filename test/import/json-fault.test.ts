@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { findJsonFault } from '../../src/fhir/json/json-fault.js';
+import { findingJsonFault, findJsonFault } from '../../src/fhir/json/json-fault.js';
 import { cases } from '../support/chance.js';
 
 /** JSON with some characters put in, taken out or replaced. */
@@ -61,3 +61,18 @@ function isJson(text: string): boolean {
     return false;
   }
 }
+
+test('a fault is found in steps, of 2,048 tokens', () => {
+  let steps = 0;
+  for (const _ of findingJsonFault(`[${'1,'.repeat(50_000)}]`)) steps += 1;
+  expect(steps).toBe(Math.floor(100_001 / 2_048));
+});
+
+test.each([
+  [`"${'a'.repeat(1_000)}`, 1_001],
+  [`"${'a'.repeat(1_000)}\n"`, 1_001],
+  [`"a\\n${'a'.repeat(1_000)}\\x"`, 1_005],
+  [`"\\u00zz"`, 5],
+])('a fault in a string is found where it is: %#', (text, offset) => {
+  expect(findJsonFault(text)).toBe(offset);
+});

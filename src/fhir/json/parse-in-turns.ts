@@ -8,9 +8,8 @@ import { hasOddDecimal, noteDecimalsInTurns, parseWithDecimals } from './note-de
  * @throws SyntaxError - not JSON
  * @throws FhirError `invalid` - a long text that nests deeper than {@link MAX_LEVELS}
  */
-export async function parseInTurns(text: string): Promise<unknown> {
+export async function parseInTurns(text: string, pace: Pace = new Pace()): Promise<unknown> {
   if (text.length < PARSED_PARTS.long) return parseWithDecimals(text);
-  const pace = new Pace();
   const reader = new PartReader(text, pace, true);
   const value = await reader.read();
   if (reader.hasOddDecimal) await noteDecimalsInTurns(text, value, pace);
@@ -104,6 +103,7 @@ class PartReader {
       rest = at + PARSED_PARTS.size;
       if (this.#pace.isSpent) await this.#pace.next();
     }
+    if (this.#depth > 0) throw fault();
     return this.#parse(text);
   }
 

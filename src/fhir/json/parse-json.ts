@@ -1,5 +1,7 @@
+import { inTurns, type Pace } from '../../platform/pace.js';
 import { FhirError } from '../error.js';
-import { findJsonFault } from './json-fault.js';
+import { findingJsonFault, findJsonFault } from './json-fault.js';
+import { parseInTurns } from './parse-in-turns.js';
 import { parseWithDecimals } from './note-decimals.js';
 
 /**
@@ -11,20 +13,35 @@ import { parseWithDecimals } from './note-decimals.js';
  * quotes the text, which may be clinical data.
  */
 export function parseJson(text: string): unknown {
-  const json = text.charCodeAt(0) === BYTE_ORDER_MARK ? text.slice(1) : text;
+  const json = withoutMark(text);
   try {
     return parseWithDecimals(json);
   } catch (cause) {
-    const offset = findJsonFault(json);
-    if (offset === undefined) throw new FhirError('invalid', 'Not valid JSON', { cause });
-    const { line, column } = positionAt(json, offset);
-    const what = offset >= json.length ? 'it ends too early' : 'unexpected character';
-    const where = json.includes('\n') ? `line ${line}, column ${column}` : `column ${column}`;
-    throw new FhirError('invalid', `Not valid JSON: ${what} at ${where}`, {
-      details: { line, column, offset },
-      cause,
-    });
+    throw notJson(json, findJsonFault(json), cause);
   }
+}
+
+/** {@link parseJson}; a long text is read in turns with other work. @throws FhirError `invalid` - also as {@link parseInTurns} */
+export async function parseJsonInTurns(text: string, pace: Pace): Promise<unknown> {
+  const json = withoutMark(text);
+  try {
+    return await parseInTurns(json, pace);
+  } catch (cause) {
+    if (cause instanceof FhirError) throw cause;
+    throw notJson(json, await inTurns(findingJsonFault(json), pace), cause);
+  }
+}
+
+function withoutMark(text: string): string {
+  return text.charCodeAt(0) === BYTE_ORDER_MARK ? text.slice(1) : text;
+}
+
+function notJson(json: string, offset: number | undefined, cause: unknown): FhirError {
+  if (offset === undefined) return new FhirError('invalid', 'Not valid JSON', { cause });
+  const { line, column } = positionAt(json, offset);
+  const what = offset >= json.length ? 'it ends too early' : 'unexpected character';
+  const where = json.includes('\n') ? `line ${line}, column ${column}` : `column ${column}`;
+  return new FhirError('invalid', `Not valid JSON: ${what} at ${where}`, { details: { line, column, offset }, cause });
 }
 
 const BYTE_ORDER_MARK = 0xfeff;

@@ -16,9 +16,11 @@ import { commitGuessed, groupsOf } from '../write/commit-guessed.js';
 import { deletionsOf } from './deletion-line.js';
 import { BatchQueue } from './batch-queue.js';
 import type { BadLine, NdjsonContext, NdjsonProgress, NdjsonResult } from './ndjson-types.js';
-import { parseJson } from '../../fhir/json/parse-json.js';
+import { PARSED_PARTS } from '../../fhir/json/parse-in-turns.js';
+import { parseJson, parseJsonInTurns } from '../../fhir/json/parse-json.js';
 import { planPuts, type WantedPut } from '../write/plan-puts.js';
 import { type ImportSession, openSession } from '../session.js';
+import { LongPace } from '../../platform/pace.js';
 import { nextTurn } from '../../platform/timers.js';
 import { randomId } from '../../platform/node-crypto.js';
 import { type Line, LineSplitter } from './split-lines.js';
@@ -88,18 +90,38 @@ export class NdjsonRun {
     this.#bytes += bytes;
   }
 
-  /** @returns true when the batch is full */
-  add({ number, bytes }: Line): boolean {
+  /** @returns true when the batch is full; a promise for a long line, which is read in turns with other work */
+  add({ number, bytes }: Line): boolean | Promise<boolean> {
     this.#lines = number;
     this.#heldLines++;
     this.#heldBytes += bytes?.length ?? 0;
+    if (bytes !== undefined && bytes.length >= PARSED_PARTS.long) return this.#addLong(number, bytes);
     try {
-      const wanted = readLine(bytes, this.#context);
-      if (wanted !== undefined) this.#wanted.push({ line: number, ...wanted });
+      return this.#take(number, readLine(bytes, this.#context));
     } catch (error) {
-      this.#bad.push(badLine(number, maskError(error)));
-      if (this.#context.stopOnError === true) return true;
+      return this.#refuse(number, error);
     }
+  }
+
+  async #addLong(number: number, bytes: Uint8Array): Promise<boolean> {
+    try {
+      return this.#take(number, await readLongLine(bytes, this.#context));
+    } catch (error) {
+      return this.#refuse(number, error);
+    }
+  }
+
+  #take(line: number, wanted: Wanted | undefined): boolean {
+    if (wanted !== undefined) this.#wanted.push({ line, ...wanted });
+    return this.#isFull;
+  }
+
+  #refuse(line: number, error: unknown): boolean {
+    this.#bad.push(badLine(line, maskError(error)));
+    return this.#context.stopOnError === true || this.#isFull;
+  }
+
+  get #isFull(): boolean {
     return this.#heldLines >= this.#batchLines || this.#heldBytes >= this.#batchBytes;
   }
 
@@ -265,14 +287,37 @@ function readLine(bytes: Uint8Array | undefined, context: NdjsonContext): Wanted
       limit < MAX_RESOURCE_BYTES ? '; raise maxLineBytes to import it' : ', the most that a resource may have';
     throw new FhirError('too-costly', `The line is longer than ${limit} bytes${hint}`);
   }
-  let text: string;
+  const text = decode(bytes);
+  return isBlank(text) ? undefined : wantedOf(parseJson(text), context);
+}
+
+/** {@link readLine} in turns with other work. */
+async function readLongLine(bytes: Uint8Array, context: NdjsonContext): Promise<Wanted | undefined> {
+  const pace = new LongPace();
+  const text = decode(bytes);
+  if (isBlank(text)) return undefined;
+  if (pace.isSpent) await pace.next();
+  const value = await parseJsonInTurns(text, pace);
+  if (pace.isSpent) await pace.next();
+  const wanted = wantedOf(value, context);
+  if (pace.isSpent) await pace.next();
+  return wanted;
+}
+
+function decode(bytes: Uint8Array): string {
   try {
-    text = UTF8.decode(bytes);
+    return UTF8.decode(bytes);
   } catch (cause) {
     throw new FhirError('invalid', 'The line is not valid UTF-8', { cause });
   }
-  if (text.trim() === '') return undefined;
-  const resource = checkResource(context.store.model, parseJson(text));
+}
+
+function isBlank(text: string): boolean {
+  return text.trim() === '';
+}
+
+function wantedOf(value: unknown, context: NdjsonContext): Wanted {
+  const resource = checkResource(context.store.model, value);
   const deletes = context.deletions === true ? deletionsOf(resource) : undefined;
   if (deletes !== undefined) return { deletes };
   const { resourceType: type, id } = resource;

@@ -4,7 +4,7 @@ import { writingJson } from '../../fhir/json/stringify-in-turns.js';
 import { parseInTurns } from '../../fhir/json/parse-in-turns.js';
 import type { AnyResource } from '../../fhir/resource.js';
 import { inTurns } from '../../platform/pace.js';
-import { groupEntries } from '../../search/evaluate/group-entries.js';
+import { groupingEntries } from '../../search/evaluate/group-entries.js';
 import type { SearchSubject } from '../../search/evaluate/search-subject.js';
 import { indexEntriesInTurns } from '../../search/index/index-resource.js';
 import { CallPace } from '../../store/call-pace.js';
@@ -62,7 +62,8 @@ export async function preparePuts(
     if (pace.isSpent) await pace.next();
     const resource = (await parseInTurns(text)) as AnyResource;
     await inTurns(freezing(resource), pace);
-    prepared.set(write, { resource, entries: groupEntries(await indexEntriesInTurns(model, resource, pace)) });
+    const entries = await indexEntriesInTurns(model, resource, pace);
+    prepared.set(write, { resource, entries: await inTurns(groupingEntries(entries), pace) });
   }
   return prepared;
 }
