@@ -42,7 +42,8 @@ export class Pattern {
 
   /** Replaces all occurrences. The engine locates them by simulating all instructions for each character. */
   replaceAll(text: string, substitution: string, budget: StepBudget): string {
-    budget.spend(text.length * (1 + this.size / 5));
+    // The result may be as many times longer as the substitution has characters.
+    budget.spend(text.length * (1 + this.size / 5 + substitution.length / 8));
     return this.#compiled.matcher(text).replaceAll(substitution);
   }
 }

@@ -1,3 +1,4 @@
+import { isPlainObject } from '../fhir/json/plain-object.js';
 import { FhirError } from '../fhir/error.js';
 import { dataOf, ElementWeights, isElement } from './element-weights.js';
 import { MAX_EXPRESSION_LENGTH, type SyntaxNode } from './syntax-tree.js';
@@ -123,9 +124,15 @@ function repeatedCost(repetition: Repetition, items: readonly unknown[]): number
   const { evaluations, found } = repetition;
   repetition.evaluations += 1;
   repetition.found += items.length;
-  repetition.hasPrimitive ||= items.some((item) => !isElement(item));
+  repetition.hasPrimitive ||= items.some((item) => !isElement(item) || isMade(item));
   const perPair = items.reduce<number>((sum, item) => sum + (isElement(item) ? 0.6 : 0.15), 0);
   return evaluations / 10 + (repetition.hasPrimitive ? perPair * found : 0);
+}
+
+/** Whether fhirpath.js has made it: a decimal of its arithmetic, a quantity, a date or a time. */
+function isMade(item: unknown): boolean {
+  const value = dataOf(item);
+  return isElement(value) && !Array.isArray(value) && !isPlainObject(value);
 }
 
 function singleCost(item: unknown): number {

@@ -35,6 +35,7 @@ describe('steps of an evaluation', () => {
     ["text.`div`.matches('((x{0,30}){0,30})[yz]')", 'many instructions for each character'],
     ["text.`div`.matches('[xy]*x[xy]{300}[zw]')", 'an automaton of many states'],
     ["text.`div`.replaceMatches('(x{1,20}){1,20}$[zw]', 'q').length() > 1", 'where matches with many instructions are'],
+    ["text.`div`.replaceMatches('x', '$0$0$0$0$0$0$0$0$0$0').length() > 1", 'a text that grows'],
     ["text.`div`.lastIndexOf(text.`div`.substring(50000) & 'y') > 1", 'a long text at each position'],
     ["name.where('x'.matches(family & '(((x{0,10}){0,10}){0,10})')).exists()", 'a pattern for each item'],
     ['name.where(%resource.text.`div`.convertsToDateTime()).exists()', 'a long text for each item'],
@@ -47,6 +48,7 @@ describe('steps of an evaluation', () => {
       'all inside an element for each item',
     ],
     ['name.take(600).repeat(children()).count()', 'values that are compared with all before them'],
+    ['(1).repeat(iif($this > 1000, {}, $this + 1)).count()', 'numbers that are compared with all before them'],
     ["name.select(1 'mg').sum() > 1 'g'", 'a sum of units'],
     ["name.select(1 'mg').sort().count()", 'units in order'],
   ])('%s is refused: %s', (expression) => {
@@ -63,6 +65,7 @@ describe('steps of an evaluation', () => {
     ['contained.isDistinct()', 200],
     ['contained.repeat(component).count()', 200],
     ['name.take(50).repeat(children()).count()', 8000],
+    ['(1).repeat(iif($this > 700, {}, $this + 1)).count()', 8000],
     ['name.take(2000).descendants().count()', 8000],
     ["name.where(1 'mg' = 2 'g').exists()", 8000],
     ["contained.where(value = 5 'g' or value ~ 5 'mg').exists()", 200],
