@@ -1,12 +1,17 @@
 import type { ProjectMembership } from '@medplum/fhirtypes';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { serverCaller } from '../../src/access/caller.js';
 import type { SignInIdentity } from '../../src/access/sign-in/find-membership.js';
 import { signIn } from '../../src/access/sign-in/sign-in.js';
+import { PACE } from '../../src/platform/loop-turn.js';
 import { createRepository } from '../../src/repository/create-repository.js';
 import type { Repository } from '../../src/repository/repository.js';
 import type { ResourceStore } from '../../src/store/store.js';
+import { MemoryStore } from '../../src/stores/memory/store.js';
+import { countTurns } from '../support/count-turns.js';
 import { codeOf, faultOf, overStores, repositoryOf } from '../repository/harness.js';
+
+const { turnMs } = PACE;
 
 /** One clinic: Ann the practitioner, Pat the patient with a relative, a program. All healthy. */
 async function clinic(store: ResourceStore, project = 'clinic'): Promise<Repository> {
@@ -257,4 +262,28 @@ overStores('signing in', (open) => {
     expect(await granted(['Patient/pat'])).toEqual(['pat']);
     expect(await granted([])).toEqual([]);
   });
+});
+
+test('the first sign-in with a long policy compiles its rules in turns', async () => {
+  const store = new MemoryStore();
+  const trusted = await clinic(store);
+  const resource = ['Patient', 'Observation'].flatMap((resourceType) =>
+    Array.from({ length: 60 }, (_, n) => ({ resourceType, criteria: `${resourceType}?identifier=${n}` })),
+  );
+  await trusted.update({ resourceType: 'AccessPolicy', id: 'long', resource });
+  const accessPolicy = { reference: 'AccessPolicy/long' };
+  await trusted.update(membership('ann', 'User/ann', 'Practitioner/ann', 'clinic', { accessPolicy }));
+  PACE.turnMs = 1e9;
+  onTestFinished(() => void (PACE.turnMs = turnMs));
+  const identity = { project: 'clinic', user: 'ann' };
+  const short = await countTurns(() => signIn(store, { project: 'clinic', user: 'pat' }));
+  PACE.turnMs = 0;
+  const first = await countTurns(() => signIn(store, identity));
+  const again = await countTurns(() => signIn(store, identity));
+  expect([short, first, again].map(({ result }) => result.user)).toEqual(['User/pat', 'User/ann', 'User/ann']);
+  // Rules of both types, each in a step.
+  expect(first.turns - again.turns).toBeGreaterThanOrEqual(120);
+  expect(short.turns).toBeLessThan(10);
+  const { rules } = first.result;
+  expect([rules.rulesFor('Patient'), rules.rulesFor('Observation')].map(({ length }) => length)).toEqual([60, 60]);
 });

@@ -1,4 +1,5 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
+import { inOneGo } from '../../platform/pace.js';
 import { coveredByWildcard } from '../fields/administrative-types.js';
 import type { AccessRule, AccessRules } from '../rule.js';
 import { compileRule } from './compile-rule.js';
@@ -9,6 +10,12 @@ import { shapeProblems } from './policy-shape.js';
 import { sizeProblems } from './policy-size.js';
 import { rulesByType } from './rules-by-type.js';
 import { assertWildcard } from './wildcard-rules.js';
+
+/** The rules of policies. */
+export interface PolicyRules extends AccessRules {
+  /** Compiles the rules of a type in steps, so that `rulesFor` has them ready. @throws FhirError `policy-invalid` - as `rulesFor` */
+  compiling(type: string): Generator<void>;
+}
 
 /**
  * Compiles policies into rules per type, each at first use. Grants add up.
@@ -23,7 +30,7 @@ import { assertWildcard } from './wildcard-rules.js';
  * @throws FhirError `policy-invalid` - unknown elements or values of another type; from `rulesFor` also criteria,
  * fields and write constraints that cannot be understood
  */
-export function compilePolicies(model: FhirModel, grants: readonly PolicyGrant[]): AccessRules {
+export function compilePolicies(model: FhirModel, grants: readonly PolicyGrant[]): PolicyRules {
   for (const grant of grants) {
     const size = sizeProblems(grant.policy);
     const problems = size.length > 0 ? size : shapeProblems(model, grant.policy);
@@ -32,15 +39,31 @@ export function compilePolicies(model: FhirModel, grants: readonly PolicyGrant[]
       reported(grant, () => assertWildcard(model, grant, rule, index)),
     );
   }
-  return rulesByType(model, (type) =>
-    coveredByWildcard(type) ? grants.flatMap((grant) => grantRules(model, grant, type)) : [],
-  );
+  const compiled = new Map<string, readonly AccessRule[]>();
+  const { rulesFor } = rulesByType(model, (type) => compiled.get(type) ?? inOneGo(compilingRules(model, grants, type)));
+  return {
+    model,
+    rulesFor,
+    *compiling(type) {
+      compiled.set(type, yield* compilingRules(model, grants, type));
+    },
+  };
 }
 
-function grantRules(model: FhirModel, grant: PolicyGrant, type: string): AccessRule[] {
-  return ruleElements(grant.policy).flatMap((rule, index) => {
-    const named = rule['resourceType'];
-    if (named !== type && named !== '*') return [];
-    return reported(grant, () => compileRule(model, grant, rule, index, type));
-  });
+function* compilingRules(
+  model: FhirModel,
+  grants: readonly PolicyGrant[],
+  type: string,
+): Generator<void, readonly AccessRule[]> {
+  const rules: AccessRule[] = [];
+  if (!model.isResourceType(type) || !coveredByWildcard(type)) return rules;
+  for (const grant of grants) {
+    for (const [index, rule] of ruleElements(grant.policy).entries()) {
+      const named = rule['resourceType'];
+      if (named !== type && named !== '*') continue;
+      yield;
+      rules.push(reported(grant, () => compileRule(model, grant, rule, index, type)));
+    }
+  }
+  return rules;
 }

@@ -3,6 +3,7 @@ import type { AuditOptions } from '../../audit/audit.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { splitReference } from '../../fhir/reference.js';
 import { elementsOf } from '../../fhir/resource.js';
+import { inOneGo } from '../../platform/pace.js';
 import { memberCaller, type MemberCaller } from '../caller.js';
 import { clearanceLimits } from '../narrow/limits.js';
 import { narrowRules } from '../narrow/narrow-rules.js';
@@ -31,18 +32,23 @@ export interface CallerRequest extends Pick<AuditOptions, 'purpose' | 'requestId
  *
  * @throws FhirError `policy-invalid`
  */
-export function makeCaller(
+export function makeCaller(model: FhirModel, member: Member, request?: CallerRequest): MemberCaller {
+  return inOneGo(makingCaller(model, member, request));
+}
+
+/** {@link makeCaller} in steps. */
+export function* makingCaller(
   model: FhirModel,
   { project, settings, membership, user, profile, parameters, grants: named }: Member,
   request: CallerRequest = {},
-): MemberCaller {
+): Generator<void, MemberCaller> {
   const admin = elementsOf(membership)['admin'] === true;
   const superAdmin = settings['superAdmin'] === true;
   const grants = grantsThatHold(named, request.emergency !== undefined);
   const powers = superAdminPowers(grants);
   const granted =
     grants.length > 0
-      ? policyRules(model, grants)
+      ? yield* policyRules(model, grants)
       : defaultRules(model, splitReference(profile).type, patientOf(parameters));
   const all = joinRules(model, [
     granted,
@@ -78,10 +84,11 @@ function stated({ purpose, requestId, emergency }: CallerRequest): Partial<Membe
  * Compiles the rules of each named type once, so that errors are found at sign-in. Rules for all types are checked with
  * one type, and compiled for others on first use: 150 types would take longer than the rest of the sign-in.
  */
-function policyRules(model: FhirModel, grants: readonly PolicyGrant[]): AccessRules {
+function* policyRules(model: FhirModel, grants: readonly PolicyGrant[]): Generator<void, AccessRules> {
   const rules = compilePolicies(model, grants);
-  for (const { resourceType: type } of grants.flatMap(({ policy }) => ruleElements(policy))) {
-    if (typeof type === 'string') rules.rulesFor(type === '*' ? 'Patient' : type);
+  const named = grants.flatMap(({ policy }) => ruleElements(policy).map(({ resourceType }) => resourceType));
+  for (const type of new Set(named)) {
+    if (typeof type === 'string') yield* rules.compiling(type === '*' ? 'Patient' : type);
   }
   return rules;
 }

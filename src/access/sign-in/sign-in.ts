@@ -1,5 +1,6 @@
 import type { AuditOptions } from '../../audit/audit.js';
 import { FhirError } from '../../fhir/error.js';
+import { inTurns, Pace } from '../../platform/pace.js';
 import type { ResourceStore } from '../../store/store.js';
 import { withCallOptions } from '../../store/with-call-options.js';
 import { audited, auditedCaller, type AuditedContext } from '../audited.js';
@@ -12,7 +13,7 @@ import { assertRulesIndexed } from './assert-indexed.js';
 import { findMembership, type SignInIdentity } from './find-membership.js';
 import { type KeptSignIn, KeptSignIns, signInKey } from './kept-sign-ins.js';
 import type { FoundMembership } from './memberships-of.js';
-import { makeCaller, type CallerRequest, type Emergency } from './make-caller.js';
+import { makingCaller, type CallerRequest, type Emergency } from './make-caller.js';
 import { namedBy, strangerOf } from './named-by.js';
 import { readMemberAgain, type CurrentState } from './read-member-again.js';
 import { readMember, type Member } from './read-member.js';
@@ -170,7 +171,7 @@ async function callerOf(
   member: Member,
   { purpose, requestId, emergency }: CallerRequest,
 ): Promise<MemberCaller> {
-  const caller = makeCaller(store.model, member, { purpose, requestId, emergency });
+  const caller = await inTurns(makingCaller(store.model, member, { purpose, requestId, emergency }), new Pace());
   await assertRulesIndexed(store, member.project, caller.rules);
   return caller;
 }
