@@ -370,11 +370,11 @@ describe.each(stores)('members on %s', (_name, makeStore) => {
     const repository = createRepository({ store: clinic.store, caller: clinic.admin });
     const membership = await repository.read('ProjectMembership', ann.membership.id);
     for (const call of [
-      repository.update({ ...membership, admin: true }),
-      repository.create({ ...membership, admin: true }),
-      repository.delete('ProjectMembership', membership.id),
+      () => repository.update({ ...membership, admin: true }),
+      () => repository.create({ ...membership, admin: true }),
+      () => repository.delete('ProjectMembership', membership.id),
     ]) {
-      const error = await rejection(call);
+      const error = await rejection(call());
       expect(error.code).toBe('forbidden');
       expect(error.message).toContain('use invite, updateMember or removeMember');
     }
