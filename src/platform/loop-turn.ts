@@ -66,4 +66,3 @@ export const LOOP_TURN = new LoopTurn();
 
 /** How many brief calls pass a long one at most, so that a flood of reads does not stop an import. */
 const MAX_PASSED = 32;
-

@@ -9,7 +9,7 @@ import { type Clock, SYSTEM_CLOCK } from './clock.js';
 /** How long a write may take to report its outcome after the request has ended. */
 const WRITE_GRACE_MS = 1000;
 
-/** How long a request works before another one that waits goes on, in milliseconds. */
+/** How long a request works before another one that waits continues, in milliseconds. */
 const YIELD_AFTER_MS = 5;
 
 /**
