@@ -14,10 +14,13 @@ const afterInput: (callback: () => void) => unknown =
 export class LoopTurn {
   #start: number | undefined;
   /** The waiting calls, in order of arrival. Each has a pending {@link #release}. */
+  readonly #begun: (() => void)[] = [];
   readonly #brief: (() => void)[] = [];
   readonly #long: (() => void)[] = [];
-  /** How many brief calls have passed the first long one. */
+  /** How many other calls have passed the first long one. */
   #passed = 0;
+  /** Whether the last call to get a turn had begun before. */
+  #wasBegun = false;
   readonly #end = (): void => {
     this.#start = undefined;
   };
@@ -43,6 +46,14 @@ export class LoopTurn {
     return this.#wait(this.#brief);
   }
 
+  /**
+   * The same for a request that has done a part of its work: it shares turns equally with all calls that have not begun.
+   * Otherwise it would wait behind all of them after each part.
+   */
+  nextOfBegun(): Promise<void> {
+    return this.#wait(this.#begun);
+  }
+
   /** The same between the parts of a call that takes whole turns, such as an import: other calls pass it. */
   nextOfLong(): Promise<void> {
     return this.#wait(this.#long);
@@ -56,13 +67,16 @@ export class LoopTurn {
   }
 
   #takeNext(): () => void {
-    const isLongDue = this.#long.length > 0 && (this.#brief.length === 0 || this.#passed >= MAX_PASSED);
+    const others = this.#begun.length + this.#brief.length;
+    const isLongDue = this.#long.length > 0 && (others === 0 || this.#passed >= MAX_PASSED);
     this.#passed = isLongDue ? 0 : this.#passed + 1;
-    return (isLongDue ? this.#long : this.#brief).shift()!;
+    if (isLongDue) return this.#long.shift()!;
+    this.#wasBegun = this.#begun.length > 0 && (this.#brief.length === 0 || !this.#wasBegun);
+    return (this.#wasBegun ? this.#begun : this.#brief).shift()!;
   }
 }
 
 export const LOOP_TURN = new LoopTurn();
 
-/** How many brief calls pass a long one at most, so that a flood of reads does not stop an import. */
+/** How many other calls pass a long one at most, so that a flood of reads does not stop an import. */
 const MAX_PASSED = 32;

@@ -12,7 +12,7 @@ async function orderOf(...calls: readonly (readonly [name: string, pieces: numbe
   const order: string[] = [];
   const run = async ([name, pieces]: readonly [name: string, pieces: number]): Promise<void> => {
     for (let piece = 1; piece <= pieces; piece++) {
-      await (name.startsWith('read') ? turn.next() : turn.nextOfLong());
+      await (name.startsWith('read') ? turn.next() : name.startsWith('query') ? turn.nextOfBegun() : turn.nextOfLong());
       order.push(`${name} ${piece}`);
     }
   };
@@ -32,6 +32,12 @@ test('a brief call passes the long ones that wait', async () => {
   expect(await orderOf(['import a', 2], ['import b', 2], ['read', 1])).toEqual([
     ...['read 1', 'import a 1', 'import b 1'],
     ...['import a 2', 'import b 2'],
+  ]);
+});
+
+test('calls that have begun and calls that have not alternate', async () => {
+  expect(await orderOf(['read a', 1], ['read b', 1], ['read c', 1], ['query', 3])).toEqual([
+    ...['query 1', 'read a 1', 'query 2', 'read b 1', 'query 3', 'read c 1'],
   ]);
 });
 

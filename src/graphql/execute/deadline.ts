@@ -12,6 +12,9 @@ const WRITE_GRACE_MS = 1000;
 /** How long a request works before another one that waits continues, in milliseconds. */
 const YIELD_AFTER_MS = 5;
 
+/** A request that has worked for so long since it last waited does not wait behind those that have not, in milliseconds. */
+const BEGUN_AFTER_MS = 0.5;
+
 /**
  * Ends a request that takes too long or is aborted by the host, even while a store does not answer.
  *
@@ -190,7 +193,8 @@ export class Deadline {
    */
   async yieldIfLong(): Promise<void> {
     if (!this.isTurnOver) return;
-    await LOOP_TURN.next();
+    const hasBegun = this.clock.now() - this.#yielded >= BEGUN_AFTER_MS;
+    await (hasBegun ? LOOP_TURN.nextOfBegun() : LOOP_TURN.next());
     this.#yielded = this.clock.now();
     this.check();
   }
