@@ -7,7 +7,7 @@ import { isCurrent, parameterKey, rowScope, type RowScope } from '../../../sql/r
 import { setBytes } from '../../../sql/skip/key-bytes.js';
 import { KeySet } from '../../../sql/skip/key-set.js';
 import { keptUnits } from '../../../sql/skip/unit-sets.js';
-import { FALSE, type Sql, sql, type SqlValue } from '../../../sql/sql.js';
+import { FALSE, type Sql, sql } from '../../../sql/sql.js';
 import { arrayText } from '../../rows/array.js';
 import { postgresDialect } from '../../rows/dialect.js';
 import { projectKey } from '../../rows/keys.js';
@@ -19,6 +19,7 @@ import { createMadeRows } from './made-rows.js';
 import { numbers, numbersIn, textOf } from '../format/number-texts.js';
 import { numbersOfNarrow } from './narrow-numbers.js';
 import { numberResources, numbersByShape, parametersTogether, writeKeys } from './numbered-resources.js';
+import { readGranules } from './read-granules.js';
 import { referenceRows } from './reference-rows.js';
 import { RowWriter } from './row-writer.js';
 import { tokenRows } from './token-rows.js';
@@ -143,23 +144,11 @@ class SkipBuilder {
     return row !== undefined;
   }
 
-  /**
-   * The granules of an order. Equal values are never in two granules, and a value that many resources have gets a granule of
-   * its own.
-   *
-   * @returns false if no resource has a value
-   */
+  /** The granules of an order. @returns false if no resource has a value */
   async #granules(index: MadeOrder, subject: number, several: boolean): Promise<boolean> {
-    const { granule } = SKIP_TUNING;
     const { from, where, key, value, isNumber } = index;
-    const rows = await this.#run(sql`SELECT min(q.v), q.tie, ${NUMBERS} FROM (
-        SELECT v, n, tie, sum(tie::int) OVER (ORDER BY v) AS part, rank() OVER (ORDER BY v) / ${granule}::int AS place FROM (
-          SELECT v, n, count(*) OVER (PARTITION BY v) >= ${Math.ceil(granule / 2)} AS tie FROM (
-            SELECT ${value} AS v, m.n FROM ${from} JOIN fhirgraph_number m ON m.resource = ${key} WHERE ${where}) x) y) q
-      GROUP BY q.part, q.tie, CASE WHEN q.tie THEN 0 ELSE q.place END ORDER BY 1`);
-    const granules = (rows as readonly (readonly [SqlValue, boolean, string])[]).map(([start, isTie, data]) => {
-      return { start: isNumber ? Number(start) : start, isTie, numbers: numbersIn(data) };
-    });
+    const rows = sql`SELECT ${value} AS v, m.n FROM ${from} JOIN fhirgraph_number m ON m.resource = ${key} WHERE ${where}`;
+    const granules = (await readGranules(this.#runner, rows, isNumber)).get(null) ?? [];
     if (granules.length === 0) return false;
     const order = { sort: index.skip, subject, several };
     // No search asks which resources an order by ends lacks.

@@ -1,4 +1,3 @@
-import { pushTo } from '../../../../platform/maps.js';
 import { TABLE_NAMES } from '../../../sql/index-tables.js';
 import { parameterKey, type RowScope } from '../../../sql/rows.js';
 import {
@@ -10,14 +9,14 @@ import {
   MAX_KINDS,
   type ValueGroups,
 } from '../../../sql/skip/value-groups.js';
-import { sql, type Sql, type SqlValue } from '../../../sql/sql.js';
+import { sql, type Sql } from '../../../sql/sql.js';
 import { arrayText } from '../../rows/array.js';
 import { isWhole } from '../../rows/dialect.js';
 import { plainKey, projectKey } from '../../rows/keys.js';
 import type { Runner } from '../../rows/meta.js';
 import { FIRST_GROUPS, SKIP_TUNING } from '../../rows/skip-row.js';
 import type { Granule } from '../format/granule-rows.js';
-import { numbers, numbersIn } from '../format/number-texts.js';
+import { readGranules } from './read-granules.js';
 
 /** An order of groups: see sql/skip/value-groups.ts. */
 export interface MadeGroups {
@@ -44,7 +43,10 @@ export async function* madeGroups(runner: Runner, scope: RowScope): AsyncGenerat
     for (const some of await frequentCodes(runner, ofCodes)) {
       const where = sql`${ofCodes} AND x0.code = ANY (${arrayText(some)}::text[])`;
       const facts = await factsIn(runner, table, sql`${from} WHERE ${where}`);
-      const granules = await granulesIn(runner, table, from, where);
+      const value = table === 'token' ? sql`x1.code` : sql`x1.low`;
+      const rows = sql`SELECT x0.code AS name, ${value} AS v, m.n FROM ${from}
+        JOIN fhirgraph_number m ON m.resource = x0.resource WHERE ${where}`;
+      const granules = await readGranules(runner, rows, table !== 'token', sql`name`);
       for (const name of some) {
         const [groups, own] = [facts.get(name), granules.get(name)];
         if (groups !== undefined && own !== undefined)
@@ -61,8 +63,11 @@ async function frequentCodes(runner: Runner, ofCodes: Sql): Promise<readonly (re
   const together: string[][] = [];
   let left = 0;
   for (const [code, count] of rows) {
+    if (left < Number(count)) {
+      together.push([]);
+      left = MAX_GROUPS;
+    }
     left -= Number(count);
-    if (left < 0) [left] = [MAX_GROUPS - Number(count), together.push([])];
     together.at(-1)!.push(code as string);
   }
   return together;
@@ -97,30 +102,6 @@ const KINDS = {
 
 function key(text: unknown): string | null {
   return text === null ? null : plainKey(text);
-}
-
-/** The granules of each code: as those of other orders in skip-build.ts. */
-async function granulesIn(
-  runner: Runner,
-  table: Table,
-  from: Sql,
-  where: Sql,
-): Promise<ReadonlyMap<string, readonly Granule[]>> {
-  const { granule } = SKIP_TUNING;
-  const rows = await runner.run(sql`SELECT q.code, min(q.v), q.tie, ${numbers(sql`n`)} FROM (
-      SELECT code, v, n, tie, sum(tie::int) OVER (PARTITION BY code ORDER BY v) AS part,
-        rank() OVER (PARTITION BY code ORDER BY v) / ${granule}::int AS place FROM (
-        SELECT code, v, n, count(*) OVER (PARTITION BY code, v) >= ${Math.ceil(granule / 2)} AS tie FROM (
-          SELECT x0.code, ${table === 'token' ? sql`x1.code` : sql`x1.low`} AS v, m.n FROM ${from} JOIN fhirgraph_number m ON m.resource = x0.resource
-            WHERE ${where}) x) y) q
-    GROUP BY q.code, q.part, q.tie, CASE WHEN q.tie THEN 0 ELSE q.place END ORDER BY 2`);
-  const granules = (rows as readonly (readonly [string, SqlValue, boolean, string])[]).map(
-    ([code, start, isTie, data]) =>
-      [code, { start: table === 'token' ? start : Number(start), isTie, numbers: numbersIn(data) }] as const,
-  );
-  const byCode = new Map<string, Granule[]>();
-  for (const [code, one] of granules) pushTo(byCode, code, one);
-  return byCode;
 }
 
 /** Maximum groups that one statement reads, each about four bytes. */
