@@ -10,25 +10,18 @@ import type { WriteResult } from '../../store/write.js';
 import { decidesAccess } from '../../store/access-epoch.js';
 import { keyText } from '../../fhir/reference.js';
 import { MAX_RESOURCE_BYTES } from '../../store/json-text.js';
-import { checkResource } from '../entries/check-resource.js';
 import { commitEach } from '../write/commit-each.js';
 import { commitGuessed, groupsOf } from '../write/commit-guessed.js';
-import { deletionsOf } from './deletion-line.js';
 import { BatchQueue } from './batch-queue.js';
 import type { BadLine, NdjsonContext, NdjsonProgress, NdjsonResult } from './ndjson-types.js';
 import { PARSED_PARTS } from '../../fhir/json/parse-in-turns.js';
-import { parseJson, parseJsonInTurns } from '../../fhir/json/parse-json.js';
-import { planPuts, type WantedPut } from '../write/plan-puts.js';
+import { planPuts } from '../write/plan-puts.js';
 import { type ImportSession, openSession } from '../session.js';
-import { LongPace } from '../../platform/pace.js';
 import { nextTurn } from '../../platform/timers.js';
-import { randomId } from '../../platform/node-crypto.js';
+import { lineTooLong, readLine, readLongLine, type Wanted } from './read-line.js';
 import { type Line, LineSplitter } from './split-lines.js';
 
 const DEFAULTS = { batchLines: 200, batchBytes: 4 << 20, maxLineBytes: MAX_RESOURCE_BYTES, maxErrors: 1000 } as const;
-
-/** The request of a line: a resource to store, or resources to delete. */
-type Wanted = { readonly put: WantedPut } | { readonly deletes: readonly GuardedKey[] };
 
 type WantedLine = { readonly line: number } & Wanted;
 type PutLine = Extract<WantedLine, { readonly put: unknown }>;
@@ -95,7 +88,8 @@ export class NdjsonRun {
     this.#lines = number;
     this.#heldLines++;
     this.#heldBytes += bytes?.length ?? 0;
-    if (bytes !== undefined && bytes.length >= PARSED_PARTS.long) return this.#addLong(number, bytes);
+    if (bytes === undefined) return this.#refuse(number, lineTooLong(maxLineBytes(this.#context)));
+    if (bytes.length >= PARSED_PARTS.long) return this.#addLong(number, bytes);
     try {
       return this.#take(number, readLine(bytes, this.#context));
     } catch (error) {
@@ -275,54 +269,6 @@ export class NdjsonRun {
 function targetsOf(wanted: WantedLine): AuditTarget[] {
   if ('put' in wanted) return [{ ...wanted.put.key, interaction: 'update' }];
   return wanted.deletes.map((key) => ({ ...key, interaction: 'delete' }));
-}
-
-const UTF8 = new TextDecoder('utf-8', { fatal: true });
-
-/** @returns undefined for a blank line */
-function readLine(bytes: Uint8Array | undefined, context: NdjsonContext): Wanted | undefined {
-  if (bytes === undefined) {
-    const limit = maxLineBytes(context);
-    const hint =
-      limit < MAX_RESOURCE_BYTES ? '; raise maxLineBytes to import it' : ', the most that a resource may have';
-    throw new FhirError('too-costly', `The line is longer than ${limit} bytes${hint}`);
-  }
-  const text = decode(bytes);
-  return isBlank(text) ? undefined : wantedOf(parseJson(text), context);
-}
-
-/** {@link readLine} in turns with other work. */
-async function readLongLine(bytes: Uint8Array, context: NdjsonContext): Promise<Wanted | undefined> {
-  const pace = new LongPace();
-  const text = decode(bytes);
-  if (isBlank(text)) return undefined;
-  if (pace.isSpent) await pace.next();
-  const value = await parseJsonInTurns(text, pace);
-  if (pace.isSpent) await pace.next();
-  const wanted = wantedOf(value, context);
-  if (pace.isSpent) await pace.next();
-  return wanted;
-}
-
-function decode(bytes: Uint8Array): string {
-  try {
-    return UTF8.decode(bytes);
-  } catch (cause) {
-    throw new FhirError('invalid', 'The line is not valid UTF-8', { cause });
-  }
-}
-
-function isBlank(text: string): boolean {
-  return text.trim() === '';
-}
-
-function wantedOf(value: unknown, context: NdjsonContext): Wanted {
-  const resource = checkResource(context.store.model, value);
-  const deletes = context.deletions === true ? deletionsOf(resource) : undefined;
-  if (deletes !== undefined) return { deletes };
-  const { resourceType: type, id } = resource;
-  if (id !== undefined) return { put: { key: { type, id }, resource } };
-  return { put: { key: { type, id: randomId() }, resource, expect: { version: null }, generatedId: true } };
 }
 
 function badLine(line: number, { code, message }: FhirError): BadLine {
