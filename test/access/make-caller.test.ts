@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { decide } from '../../src/access/decide.js';
-import { makeCaller } from '../../src/access/sign-in/make-caller.js';
+import { makingCaller } from '../../src/access/sign-in/make-caller.js';
+import { inOneGo } from '../../src/platform/pace.js';
 import { R4 } from '../../src/fhir/r4.js';
 import type { JsonObject } from '../../src/fhir/resource.js';
 
@@ -8,7 +9,7 @@ const POLICY = { resourceType: 'AccessPolicy', resource: [{ resourceType: 'Patie
 
 /** An administrator of a project with these settings, under these policies. */
 function administrator(settings: JsonObject, policies: readonly JsonObject[]) {
-  return makeCaller(R4, {
+  const making = makingCaller(R4, {
     project: 'clinic',
     settings,
     membership: { resourceType: 'ProjectMembership', id: 'm', admin: true } as never,
@@ -19,6 +20,7 @@ function administrator(settings: JsonObject, policies: readonly JsonObject[]) {
     revoked: -Infinity,
     grants: policies.map((policy) => ({ reference: 'AccessPolicy/x', policy, parameters: new Map() })),
   });
+  return inOneGo(making);
 }
 
 test.each([

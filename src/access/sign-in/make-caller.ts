@@ -3,7 +3,6 @@ import type { AuditOptions } from '../../audit/audit.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { splitReference } from '../../fhir/reference.js';
 import { elementsOf } from '../../fhir/resource.js';
-import { inOneGo } from '../../platform/pace.js';
 import { memberCaller, type MemberCaller } from '../caller.js';
 import { clearanceLimits } from '../narrow/limits.js';
 import { narrowRules } from '../narrow/narrow-rules.js';
@@ -28,15 +27,10 @@ export interface CallerRequest extends Pick<AuditOptions, 'purpose' | 'requestId
 }
 
 /**
- * Creates the caller of a member, with the rules of its policies, or without policies those of its profile type.
+ * Creates the caller of a member in steps, with the rules of its policies, or without policies those of its profile type.
  *
  * @throws FhirError `policy-invalid`
  */
-export function makeCaller(model: FhirModel, member: Member, request?: CallerRequest): MemberCaller {
-  return inOneGo(makingCaller(model, member, request));
-}
-
-/** {@link makeCaller} in steps. */
 export function* makingCaller(
   model: FhirModel,
   { project, settings, membership, user, profile, parameters, grants: named }: Member,
@@ -87,8 +81,8 @@ function stated({ purpose, requestId, emergency }: CallerRequest): Partial<Membe
 function* policyRules(model: FhirModel, grants: readonly PolicyGrant[]): Generator<void, AccessRules> {
   const rules = compilePolicies(model, grants);
   const named = grants.flatMap(({ policy }) => ruleElements(policy).map(({ resourceType }) => resourceType));
-  for (const type of new Set(named)) {
-    if (typeof type === 'string') yield* rules.compiling(type === '*' ? 'Patient' : type);
+  for (const type of new Set(named.map((one) => (one === '*' ? 'Patient' : one)))) {
+    if (typeof type === 'string') yield* rules.compiling(type);
   }
   return rules;
 }
