@@ -160,6 +160,48 @@ describe('a range is counted without a test of a resource', () => {
   });
 });
 
+test.each(['gt', 'ge', 'lt', 'le', 'eq'] as const)(
+  'a range that ends within a busy day needs no test of a resource: %s',
+  async (prefix) => {
+    const statements: string[] = [];
+    const pool = await postgresPool();
+    const store = new PostgresStore(noting(pool, statements));
+    const minuteOf = (index: number): number => (index * 7) % 600;
+    const day = Date.UTC(2014, 4, 6);
+    // One in twenty lasts until the end of the day.
+    const resources = Array.from({ length: 600 }, (_, index) => ({
+      resourceType: 'RiskAssessment',
+      id: `r${index}`,
+      status: 'final',
+      occurrenceDateTime:
+        index % 20 === 0 ? '2014-05-06' : new Date(day + 60_000 * minuteOf(index)).toISOString().replace('.000', ''),
+    }));
+    await write(store, resources);
+    await buildSkips(pool, ['RiskAssessment']);
+    const [low, high] = [day + 60_000 * 300, day + 60_000 * 301];
+    const criteria: Criteria = { kind: 'match', parameter: 'date', test: { kind: 'date', prefix, low, high } };
+    Object.assign(TUNING, { looks: [Infinity] });
+    Object.assign(SKIP_TUNING, { maxTested: 2 });
+    statements.length = 0;
+    const { total } = await store.search(queryOf('RiskAssessment', criteria, { limit: 0, total: true }));
+    const [instants, days] = [resources.filter((_, index) => index % 20 !== 0), 600 / 20];
+    const minutes = instants.map(({ id }) => minuteOf(Number(id.slice(1))));
+    const later = minutes.filter((minute) => minute > 300).length;
+    const same = minutes.filter((minute) => minute === 300).length;
+    const earlier = minutes.length - later - same;
+    const expected = {
+      gt: later + days,
+      ge: later + same + days,
+      lt: earlier + days,
+      le: earlier + same + days,
+      eq: same,
+    };
+    expect(total).toBe(expected[prefix]);
+    expect(statements.filter((text) => text.includes('EXISTS'))).toEqual([]);
+    await store.close();
+  },
+);
+
 test('a count by a range of repeating values reads a longer scan than a page, unless it definitely finds too many', async () => {
   const statements: string[] = [];
   const pool = await postgresPool();

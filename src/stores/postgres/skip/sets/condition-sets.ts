@@ -241,14 +241,15 @@ export class ConditionSets implements KnownSets {
     const ranges = leaves.flatMap((one) => this.#ranges.get(one) ?? []);
     const written = ranges.length === 0 ? [] : await this.index.writtenNumbers();
     if (ranges.length > 0) await this.index.loadKeys();
-    const reads = ranges.map((one) => one.reads(written));
+    const most = this.#mostScanned;
+    const reads = ranges.map((one) => one.reads(written, most));
     const scans: KeptScan[] = reads.flatMap((one) => one.scans);
     for (const criteria of leaves) {
       const only = this.#onlyCode(criteria);
       if (only !== undefined) scans.push({ scan: only, keep: (set) => this.#others.keepOnly(criteria, set) });
       const scan = this.#shortScan(criteria);
       const keep = (set: KeySet | undefined): void => void this.#scanned.set(criteria, set && { set, exact: true });
-      if (scan !== undefined) scans.push({ scan, keep, most: this.#mostScanned(criteria) });
+      if (scan !== undefined) scans.push({ scan, keep, most });
     }
     const texts = reads.flatMap((one) => one.texts);
     const found = await setsOfScans(
@@ -275,7 +276,7 @@ export class ConditionSets implements KnownSets {
       if (range !== undefined) {
         const isScanned = range.isVague && this.#units.namesOf(criteria).length === 0;
         // PERF: a scan that surely finds too many is not begun.
-        if (!isScanned || range.sureCount > this.#mostScanned(criteria)) return undefined;
+        if (!isScanned || range.sureCount > this.#mostScanned) return undefined;
       }
     }
     const [condition, ...others] = conditionsOf(criteria, this.#scope).map((one) => withOwnScan(one, this.#scope));
@@ -283,9 +284,9 @@ export class ConditionSets implements KnownSets {
     return others.length > 0 || !isShort ? undefined : condition?.scan;
   }
 
-  /** PERF: a count without the set of such a range compares all resources, which takes longer than a longer scan. */
-  #mostScanned(criteria: Criteria): number {
-    return this.isForCount && this.#ranges.has(criteria) ? SKIP_TUNING.maxCounted : SKIP_TUNING.maxScanned;
+  /** PERF: a count without the set of a condition compares all resources, which takes longer than a longer scan. */
+  get #mostScanned(): number {
+    return this.isForCount ? SKIP_TUNING.maxCounted : SKIP_TUNING.maxScanned;
   }
 
   /** The resources in a range, among those with the unit. */

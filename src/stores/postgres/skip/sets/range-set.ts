@@ -2,6 +2,7 @@ import { partWith, rangeOf } from '../../../sql/pages/value-range.js';
 import type { RowScope } from '../../../sql/rows.js';
 import type { ConditionSet } from '../../../sql/skip/condition-set.js';
 import type { KeySet } from '../../../sql/skip/key-set.js';
+import { runsOf } from '../../../sql/skip/range-granules.js';
 import { sql, type Sql } from '../../../sql/sql.js';
 import {
   asksForUnit,
@@ -32,8 +33,8 @@ export interface RangeReads {
  * The resources with a value in a range, by the granules of an order.
  *
  * In a granule within the range every value matches. At the ends of the range the server tests the values of a granule, in the
- * order of its numbers. Long intervals are few, so they are read: those that match although they begin before the range, and
- * those that do not match because they end after it.
+ * order of its numbers; of many granules it returns the resources that match. Long intervals are few, so they are read: those
+ * that match although they begin before the range, and those that do not match because they end after it.
  *
  * For a resource with several values, an order has one of them. The largest decides a range without an upper end, the
  * smallest a range without a lower end.
@@ -53,6 +54,8 @@ export class RangeSet {
   readonly #leaving: LongIntervals;
   /** For each tested granule, a character per resource. */
   readonly #tested = new Map<number, string>();
+  /** For each granule in a scanned run, the matches in that run; undefined if they are too many. */
+  readonly #scanned = new Map<number, KeySet | undefined>();
   /** The resources of the index that were not written since. */
   #current: KeySet;
 
@@ -120,15 +123,24 @@ export class RangeSet {
     return set.count;
   }
 
-  /** The lookups that the set needs. Load the granules first. @param written the numbers of the resources written since */
-  reads(written: readonly number[]): RangeReads {
+  /**
+   * The lookups that the set needs. Load the granules first.
+   *
+   * @param written the numbers of the resources written since
+   * @param most the maximum number of resources whose values are compared by scans
+   */
+  reads(written: readonly number[], most: number): RangeReads {
     if (written.length > 0) {
       this.#current = this.#index.all.copy();
       for (const number of written) this.#current.delete(number);
     }
+    const unsure = this.#unsure();
+    const count = unsure.reduce((sum, granule) => sum + this.#numbersOf(granule).length, 0);
+    const areFew = unsure.length <= SKIP_TUNING.maxTested && count <= SKIP_TUNING.maxTested * SKIP_TUNING.granule;
+    const runs = areFew || count > most ? [] : runsOf(unsure);
     return {
-      scans: [...this.#reaching.scans, ...this.#leaving.scans],
-      texts: this.#toTest().map((granule) => ({
+      scans: [...this.#reaching.scans, ...this.#leaving.scans, ...runs.map((run) => this.#scanOf(...run))],
+      texts: (areFew ? unsure : []).map((granule) => ({
         text: this.#testOf(granule),
         keep: (text) => void this.#tested.set(granule, text),
       })),
@@ -154,7 +166,8 @@ export class RangeSet {
     this.#eachGranule((granule, passes) => {
       if (passes === 'short') return;
       if (passes === 'all') all.push(granule);
-      else if (!this.#addTested(granule, sure, failing)) this.#order.addTo(open, granule);
+      else if (!this.#addTested(granule, sure, failing) && !this.#addScanned(granule, sure, failing))
+        this.#order.addTo(open, granule);
     });
     this.#order.addAll(sure, all);
     sure.unite(reaching);
@@ -186,16 +199,13 @@ export class RangeSet {
     return found;
   }
 
-  /** Granules at the ends of the range, if they are few. */
-  #toTest(): readonly number[] {
+  /** The granules whose values decide: mostly those at the ends of the range. */
+  #unsure(): readonly number[] {
     const granules: number[] = [];
     this.#eachGranule((granule, passes) => {
       if (passes === 'some') granules.push(granule);
     });
-    const most = SKIP_TUNING.maxTested;
-    if (granules.length > most) return [];
-    const count = granules.reduce((sum, granule) => sum + this.#numbersOf(granule).length, 0);
-    return count > most * SKIP_TUNING.granule ? [] : granules;
+    return granules;
   }
 
   /** The granules of the range that have matches or may have some. */
@@ -219,12 +229,40 @@ export class RangeSet {
   }
 
   #testOf(granule: number): Sql {
-    const { starts } = this.#order;
-    const { from, key, value, test } = this.#values;
-    const end = granule + 1 === starts.length ? sql`` : sql`AND ${value} < ${starts[granule + 1]!}`;
+    const { key, test } = this.#values;
     const old = this.#index.pending === 0 ? sql`` : sql`AND ${key} NOT IN (${this.#index.written})`;
     return sql`(SELECT string_agg(CASE WHEN ${test} THEN '1' ELSE '0' END, '' ORDER BY ${key})
-      FROM ${from(isOpenAbove(this.#criteria.test))} AND ${value} >= ${starts[granule]!} ${end} ${old})`;
+      FROM ${this.#valuesOf(granule, granule)} ${old})`;
+  }
+
+  /** The values of neighboring granules. */
+  #valuesOf(first: number, last: number): Sql {
+    const { starts } = this.#order;
+    const { from, value } = this.#values;
+    const end = last + 1 === starts.length ? sql`` : sql`AND ${value} < ${starts[last + 1]!}`;
+    return sql`${from(isOpenAbove(this.#criteria.test))} AND ${value} >= ${starts[first]!} ${end}`;
+  }
+
+  /**
+   * PERF: a date may last a day, so all dates of the day before a range may match. If they are a large part of the type, few of
+   * them do match.
+   */
+  #scanOf(first: number, last: number): RangeReads['scans'][number] {
+    const { key, test } = this.#values;
+    return {
+      scan: sql`SELECT ${key} FROM ${this.#valuesOf(first, last)} AND (${test})`,
+      keep: (set) => {
+        for (let granule = first; granule <= last; granule++) this.#scanned.set(granule, set);
+      },
+    };
+  }
+
+  /** @returns false if the granule was not scanned, or too many match */
+  #addScanned(granule: number, sure: KeySet, failing: KeySet): boolean {
+    const matches = this.#scanned.get(granule);
+    if (matches === undefined) return false;
+    for (const number of this.#numbersOf(granule)) (matches.has(number) ? sure : failing).add(number);
+    return true;
   }
 
   /** @returns false if the granule was not tested */
