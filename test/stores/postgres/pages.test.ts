@@ -17,9 +17,10 @@ afterEach(() => void Object.assign(TUNING, DEFAULTS));
 describe('every way to a page and a count gives the same result', () => {
   const WAYS = {
     'as the data say': {},
-    collected: { looks: [1e9, Infinity], maxCollected: 1e9 },
+    collected: { looks: [1e9, Infinity], maxCollected: 1e9, maxHashed: 0 },
     walked: { looks: [Infinity], broadTarget: 2 },
     'walked in short stretches': { looks: [Infinity], stretch: 3, growth: 2, broadTarget: 1 },
+    'walked, with short hash tables': { looks: [Infinity], maxHashed: 4 },
     'walked without collecting what is outside of a range': { looks: [Infinity], stretch: 5, growth: 2, maxOutside: 0 },
     'walked with lists': { looks: [Infinity], stretch: 5, growth: 2, listedFrom: 1, indirectFrom: 1 },
     'walked with short lists': {

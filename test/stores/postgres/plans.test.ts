@@ -168,6 +168,26 @@ describe('a page costs only its rows', () => {
       expect(ofResources.reduce((sum, node) => sum + node['Actual Rows'] * node['Actual Loops'], 0)).toBe(total + 10);
     });
 
+    test.each([
+      ['by a hash table of few matches', DEFAULTS.maxHashed],
+      ['each by its values', 0],
+    ])('the resources that refer to targets are tested before their rows are read, %s', async (_, maxHashed) => {
+      Object.assign(TUNING, { maxHashed });
+      const targets = Array.from({ length: 9 }, (_, index) => ({ type: 'Patient', id: `p${index}` }));
+      const query = queryOf('Observation', status('amended'), { limit: 10 });
+      plans.length = 0;
+      const pages = await store.searchByReference(query, 'subject', targets);
+      const found = pages.reduce((sum, { matches }) => sum + matches.length, 0);
+      expect(found).toBeGreaterThan(2);
+      const nodes = plans.flatMap(nodesOf);
+      const sum = (some: readonly PlanNode[], of: (node: PlanNode) => number): number =>
+        some.reduce((total, node) => total + of(node), 0);
+      const ofResources = nodes.filter((node) => node['Relation Name'] === 'resource');
+      expect(examined(ofResources.map((node) => ({ ...node, Plans: [] })))).toBe(found);
+      const tests = nodes.filter((node) => node['Index Name'] === 'token_by_resource');
+      expect(sum(tests, (node) => node['Actual Loops']) > 0).toBe(maxHashed === 0);
+    });
+
     test('a page far from the start of its order tests resources by a list', async () => {
       Object.assign(TUNING, { looks: [10, Infinity], maxCollected: 10, stretch: 40, listedFrom: 400 });
       await ask(status('preliminary'), [by('date')]);

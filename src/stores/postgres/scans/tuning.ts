@@ -41,6 +41,10 @@ export const TUNING = {
   maxCountList: 1_000_000,
   /** Minimum number of references to a target for searching its page separately. */
   broadTarget: 1_000,
+  /** Matches of a condition, for each target, up to which a hash table of them tests what refers to the targets. */
+  hashedPerTarget: 200,
+  /** The most matches in such a table: PostgreSQL hashes them within the smallest usual `work_mem`. */
+  maxHashed: 20_000,
   /** Maximum resources that a count by sets of a skip index tests: some tens of milliseconds. */
   maxTested: 2_000,
   /** The same maximum if only composites are tested: their scans would look up as many. */
