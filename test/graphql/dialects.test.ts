@@ -218,3 +218,12 @@ describe('directives that reshape', () => {
     expect(codes).toEqual(['invalid']);
   });
 });
+
+test('a text that is the key of another cached document is a document of its own, and malformed', async () => {
+  const query = '{ Patient(id: "ann") { birthDate } }';
+  const expected = { data: { Patient: { birthDate: '1970-01-01' } }, codes: undefined };
+  expect(await ask('hl7', query)).toEqual(expected);
+  expect(await ask('standard', `hl7 Query\n${query}`)).toEqual({ data: undefined, codes: ['invalid'] });
+  expect(await ask('standard', query)).toEqual(expected);
+  expect(await ask('hl7', query)).toEqual(expected);
+});
