@@ -72,6 +72,69 @@ test('a count of blood pressures tests no resource', async () => {
   await store.close();
 });
 
+test('a count of blood pressures tests no resource of a layer, and the layer reads the groups of its resources alone', async () => {
+  const statements: string[] = [];
+  const pool = await postgresPool();
+  const store = new PostgresStore(noting(pool, statements));
+  await write(store, panels());
+  await buildSkips(pool, ['Observation']);
+  // Some replace others, and one has no pressure any more.
+  const later = Array.from({ length: 40 }, (_, index) =>
+    panel(index % 2 === 0 ? `o${index}` : `later${index}`, [component('sys', 140 + (index % 5))]),
+  );
+  await write(store, [...later, panel('o49', [])]);
+  statements.length = 0;
+  await buildSkips(noting(pool, statements), ['Observation']);
+  const ofGroups = statements.filter((text) => text.includes('token x0'));
+  expect(ofGroups.length).toBeGreaterThan(0);
+  for (const text of ofGroups) expect(text).toMatch(/fhirgraph_number m[^]*x0\.resource = m\.resource/);
+  const values = new Map(
+    [...panels(), ...later].map(({ id }, index) => [id, index < 400 ? 100 + (index % 50) : 140 + ((index - 400) % 5)]),
+  );
+  values.delete('o49');
+  const expected = [...values.values()].filter((value) => value > 141).length;
+  statements.length = 0;
+  const criteria = systolic(141, { system: LOINC, unit: { system: UCUM, code: 'mm[Hg]' } });
+  const { total } = await store.search(queryOf('Observation', criteria, { limit: 0, total: true }));
+  expect(total).toBe(expected);
+  expect(statements.filter((text) => /FROM (?:token|quantity)/.test(text))).toEqual([]);
+  await store.close();
+});
+
+test('wrong groups of a layer are reported by verify', async () => {
+  const pool = await postgresPool();
+  const store = new PostgresStore(pool);
+  await write(store, panels().slice(0, 120));
+  await buildSkips(pool, ['Observation']);
+  await write(
+    store,
+    Array.from({ length: 25 }, (_, index) => panel(`later${index}`, [component('sys', 100 + index)])),
+  );
+  await buildSkips(pool, ['Observation']);
+  const ofLayer = `subject = ${GROUPS} AND value LIKE '+1 %'`;
+  const damages = [
+    `UPDATE fhirgraph_skip SET data = (data::jsonb || '{"lists":"AQAAAAA="}')::text WHERE ${ofLayer}`,
+    `UPDATE fhirgraph_skip SET data = jsonb_set(data::jsonb, '{starts,1}', '1')::text WHERE ${ofLayer}`,
+    `UPDATE fhirgraph_skip SET data = jsonb_set(data::jsonb, '{groups,units}', '["${'0'.repeat(32)}"]')::text
+      WHERE subject = ${GROUPS}`,
+    `DELETE FROM fhirgraph_skip WHERE ${ofLayer}`,
+  ];
+  expect((await store.verify()).problems).toEqual([]);
+  for (const damage of damages) {
+    await rowsOf(pool, 'CREATE TABLE kept AS SELECT * FROM fhirgraph_skip');
+    expect([damage, (await rowsOf(pool, `${damage} RETURNING 1`)).length > 0]).toEqual([damage, true]);
+    expect([damage, (await store.verify()).problems]).toEqual([
+      damage,
+      [expect.stringContaining('The skip index of Observation')],
+    ]);
+    await rowsOf(pool, 'DELETE FROM fhirgraph_skip');
+    await rowsOf(pool, 'INSERT INTO fhirgraph_skip SELECT * FROM kept');
+    await rowsOf(pool, 'DROP TABLE kept');
+  }
+  expect((await store.verify()).problems).toEqual([]);
+  await store.close();
+});
+
 test('an interval among the values leaves the groups out', async () => {
   const pool = await postgresPool();
   const store = new PostgresStore(pool);

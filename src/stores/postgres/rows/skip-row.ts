@@ -50,6 +50,7 @@ import type { ValueGroups } from '../../sql/skip/value-groups.js';
  * 0       parameter   '+7 v' code …  resources of the layer
  * order   0           '+7 o'    their places in the order: see LayerOrder
  * param.  2           '+7 0' …  their references
+ * comp.   6           '+7 v' code  an order of their groups with the code: see LayerGroups. No row: they have none
  * ```
  */
 export interface SkipHeader {
@@ -78,7 +79,7 @@ export interface SkipLayer {
   readonly size: number;
 }
 
-export const FORMAT = 11;
+export const FORMAT = 12;
 
 /** The systems of a code or of a parameter, if they are few: keys as the database writes them, in order. */
 export interface SystemsOf {
@@ -105,6 +106,16 @@ export interface GroupsOrder extends SkipOrder {
   readonly groups: ValueGroups;
   /** The `subject` of the rows of its granules. */
   readonly subject: number;
+}
+
+/** The groups with a code that resources of a layer have. */
+export interface LayerGroups {
+  /** Undefined if some values are intervals or long codes, which no order can have. */
+  readonly groups?: ValueGroups;
+  readonly starts: readonly SqlValue[];
+  readonly ties: readonly number[];
+  /** The numbers in each granule: see granule-lists.ts. */
+  readonly lists: string;
 }
 
 /** The places of a layer's resources in an order. */

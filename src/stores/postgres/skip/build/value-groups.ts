@@ -26,24 +26,44 @@ export interface MadeGroups {
   readonly granules: readonly Granule[];
 }
 
+/** The index rows of the groups of a composite: `x0` is the row of the code, `x1` that of the value. */
+export interface GroupSource {
+  readonly table: GroupedComposite['table'];
+  /** The component of the values. */
+  readonly values: number;
+  readonly value: Sql;
+  readonly from: Sql;
+  /** The condition that `x0` has a code of the composite. */
+  readonly ofCodes: Sql;
+}
+
+/** The composites of a type whose components have ever had values. */
+export function groupSources(scope: RowScope): readonly GroupSource[] {
+  return groupedComposites(scope.dialect.model, scope.type).flatMap((composite) => {
+    const { table } = composite;
+    const [codes, values] = [composite.code, composite.value].map(
+      (one) => parameterKey(scope, one) as number | undefined,
+    );
+    if (codes === undefined || values === undefined) return [];
+    const hasCode = table === 'token' ? sql` AND x1.code IS NOT NULL` : sql``;
+    const ofValues = sql`x1.parameter = ${values}::bigint AND x1.grp = x0.grp${hasCode}`;
+    const from = sql`token x0 JOIN ${TABLE_NAMES[table]} x1 ON x1.project = x0.project AND x1.resource = x0.resource AND ${ofValues}`;
+    const ofCodes = sql`x0.project = ${projectKey(scope.project)} AND x0.parameter = ${codes}::bigint`;
+    return [{ table, values, value: table === 'token' ? sql`x1.code` : sql`x1.low`, from, ofCodes }];
+  });
+}
+
 /**
  * Makes the orders of groups of a type.
  *
  * PERF: one statement reads the groups of many codes. For each code alone, the server reads the values of all codes.
  */
 export async function* madeGroups(runner: Runner, scope: RowScope): AsyncGenerator<MadeGroups> {
-  for (const { code, value, table } of groupedComposites(scope.dialect.model, scope.type)) {
-    const [codes, values] = [code, value].map((one) => parameterKey(scope, one) as number | undefined);
-    if (codes === undefined || values === undefined) continue;
-    const hasCode = table === 'token' ? sql` AND x1.code IS NOT NULL` : sql``;
-    const ofValues = sql`x1.parameter = ${values}::bigint AND x1.grp = x0.grp${hasCode}`;
-    const from = sql`token x0 JOIN ${TABLE_NAMES[table]} x1 ON x1.project = x0.project AND x1.resource = x0.resource AND ${ofValues}`;
-    const ofCodes = sql`x0.project = ${projectKey(scope.project)} AND x0.parameter = ${codes}::bigint`;
+  for (const { table, values, value, from, ofCodes } of groupSources(scope)) {
     let subject = FIRST_GROUPS;
     for (const some of await frequentCodes(runner, ofCodes)) {
       const where = sql`${ofCodes} AND x0.code = ANY (${arrayText(some)}::text[])`;
-      const facts = await factsIn(runner, table, sql`${from} WHERE ${where}`);
-      const value = table === 'token' ? sql`x1.code` : sql`x1.low`;
+      const facts = await factsIn(runner, table, sql`SELECT ${kindOf(table)} FROM ${from} WHERE ${where}`);
       const rows = sql`SELECT x0.code AS name, ${value} AS v, m.n FROM ${from}
         JOIN fhirgraph_number m ON m.resource = x0.resource WHERE ${where}`;
       const granules = await readGranules(runner, rows, table !== 'token', sql`name`);
@@ -73,31 +93,40 @@ async function frequentCodes(runner: Runner, ofCodes: Sql): Promise<readonly (re
   return together;
 }
 
-/** The facts about the groups of each code. Codes with intervals among their values have none, and no order. */
-async function factsIn(runner: Runner, table: Table, groups: Sql): Promise<ReadonlyMap<string, ValueGroups>> {
-  const rows = await runner.run(
-    sql`SELECT x0.code, x0.system::text, ${KINDS[table]} FROM ${groups} GROUP BY 1, 2, 3, 4, 5`,
-  );
+/**
+ * The facts about the groups of each code. Codes with intervals among their values have none, and no order.
+ *
+ * @param kinds selects the columns of {@link kindOf} for each group
+ */
+export async function factsIn(
+  runner: Runner,
+  table: GroupedComposite['table'],
+  kinds: Sql,
+): Promise<ReadonlyMap<string, ValueGroups>> {
+  const rows = await runner.run(sql`SELECT y.name, y.own, y.system, y.code, y.unit, max(y.other)
+    FROM (${kinds}) y GROUP BY 1, 2, 3, 4, 5`);
   const facts = new Map<string, ValueGroups>();
   for (const [code, own] of Map.groupBy(rows, ([one]) => one as string)) {
     if (own.length > MAX_KINDS || own.some(([, , , , , isOther]) => Number(isOther) === 1)) continue;
-    const kinds = own.map(([, first, ...unit]): GroupKind => [
+    const kindsOfCode = own.map(([, first, ...unit]): GroupKind => [
       plainKey(first),
       key(unit[0]),
       key(unit[1]),
       key(unit[2]),
     ]);
-    facts.set(code, factsOf(code, table, kinds, undefined));
+    facts.set(code, factsOf(code, table, kindsOfCode, undefined));
   }
   return facts;
 }
 
-type Table = GroupedComposite['table'];
+/** The code of a group, its system, the unit of its value, and whether the value is an interval or a long code. */
+export function kindOf(table: GroupedComposite['table']): Sql {
+  return sql`x0.code AS name, x0.system::text AS own, ${KINDS[table]}`;
+}
 
-/** The unit of a value, and whether some value is an interval or a long code. */
 const KINDS = {
-  quantity: sql`x1.system::text, x1.code::text, x1.unit::text, max(CASE WHEN x1.high > x1.low THEN 1 ELSE 0 END)`,
-  token: sql`x1.system::text, NULL::text, NULL::text, max(CASE WHEN length(x1.code) > ${MAX_CODE}::int THEN 1 ELSE 0 END)`,
+  quantity: sql`x1.system::text, x1.code::text, x1.unit::text, (x1.high > x1.low)::int AS other`,
+  token: sql`x1.system::text, NULL::text AS code, NULL::text AS unit, (length(x1.code) > ${MAX_CODE}::int)::int AS other`,
 };
 
 function key(text: unknown): string | null {

@@ -1,15 +1,18 @@
+import { partWith } from '../../../sql/pages/value-range.js';
 import { isCurrent, type RowScope } from '../../../sql/rows.js';
 import { readInto } from '../../../sql/skip/key-bytes.js';
 import { KeySet } from '../../../sql/skip/key-set.js';
 import { sql, type Sql } from '../../../sql/sql.js';
+import type { ValueGroups } from '../../../sql/skip/value-groups.js';
 import type { Runner } from '../../rows/meta.js';
 import { granuleLists } from '../format/granule-lists.js';
 import { LayerBuilder } from './layer-build.js';
+import { type GroupNumbers, groupNumbers } from './layer-groups.js';
 import type { Row } from '../format/number-texts.js';
 import { numberResources } from '../build/numbered-resources.js';
 import { createSkipCache } from '../read/skip-cache.js';
 import { SkipIndex } from '../read/skip-index.js';
-import { orderNames, type RowName } from '../read/skip-rows.js';
+import { groupsName, orderNames, type RowName } from '../read/skip-rows.js';
 import { ofType } from '../read/skip-state.js';
 import {
   BY_LARGEST,
@@ -48,6 +51,7 @@ export async function countWrongLayerRows(runner: Runner, scope: RowScope, heade
   for await (const row of new LayerBuilder({ runner, scope, below, left, layer, divides: false }).rows()) {
     await checker.check(row);
   }
+  for await (const groups of groupNumbers(runner, scope)) await checker.checkGroups(groups);
   const names = await run(sql`SELECT s.subject, s.value FROM fhirgraph_skip s
     WHERE ${ofType(scope.project, scope.type)} AND s.sort = ${SETS}::bigint AND s.value ~ '^[psv]'`);
   return checker.end(
@@ -74,6 +78,8 @@ async function ranksOf(runner: Runner, below: SkipIndex, first: number, size: nu
 class Checker {
   readonly #below: SkipIndex;
   readonly #ranks: Int32Array;
+  /** The numbers of the index, by rank. */
+  readonly #numbers: Int32Array;
   readonly #first: number;
   readonly #size: number;
   /** The rows of references so far, by parameter and name. */
@@ -84,6 +90,8 @@ class Checker {
   constructor(below: SkipIndex, ranks: Int32Array, first: number, size: number) {
     this.#below = below;
     this.#ranks = ranks;
+    this.#numbers = new Int32Array(size);
+    for (const [number, rank] of ranks.entries()) if (rank >= 0) this.#numbers[rank] = number;
     this.#first = first;
     this.#size = size;
   }
@@ -150,6 +158,37 @@ class Checker {
     }
   }
 
+  /** Checks the orders of the groups with a code, of all layers. */
+  async checkGroups({ sort, code, groups, values }: GroupNumbers): Promise<void> {
+    const below = this.#below;
+    await below.load([groupsName(sort, code)]);
+    const oldest = below.orders.groups(sort, code)!;
+    await below.load(oldest.rowsOf(0, oldest.starts.length));
+    const later = new Map(below.orders.groupsOfLayers(sort, code).map(([{ mark }, order]) => [mark, order]));
+    const orders = below.layers.map(({ mark }) => (mark === '' ? oldest : later.get(mark)));
+    const expected = orders.map((order) => order?.starts.map(() => new Set<number>()));
+    for (const [value, numbers] of values) {
+      for (const number of numbers) {
+        const stored = this.#numbers[number - this.#first]!;
+        const layer = below.layers.findLastIndex(({ first }) => stored >= first);
+        const order = orders[layer];
+        if (order === undefined) this.#wrong++;
+        else if (order.groups !== undefined) expected[layer]![partWith(order.starts, value)]?.add(stored);
+      }
+    }
+    for (const [layer, granules = []] of expected.entries()) {
+      for (const [granule, wanted] of granules.entries()) {
+        const numbers =
+          layer === 0
+            ? oldest.keysOf(granule, below.all)
+            : (later.get(below.layers[layer]!.mark)!.lists.get(granule) ?? []).filter((one) => below.all.has(one));
+        if (!isEqual(Float64Array.from(numbers).sort(), Float64Array.from(wanted).sort())) this.#wrong++;
+      }
+    }
+    const facts = orders.flatMap((order) => order?.groups ?? []);
+    if (groups !== undefined && !areTrue(facts, groups)) this.#wrong++;
+  }
+
   async #hasReferences(parameter: number): Promise<boolean> {
     const rows = [...this.#references.values()].filter(({ sort }) => sort === parameter);
     const bytesOf = (row: Row): Buffer => Buffer.from(row.data, 'base64');
@@ -174,6 +213,15 @@ class Checker {
   #ranksOf(numbers: readonly number[]): Int32Array {
     return Int32Array.from(numbers, (number) => this.#ranks[number]!).sort();
   }
+}
+
+/** Whether facts about the groups of each layer agree with those about all groups. Layers may also describe replaced resources. */
+function areTrue(facts: readonly ValueGroups[], { system, units }: ValueGroups): boolean {
+  const [first, ...others] = facts;
+  if (first === undefined) return true;
+  const claimed = first.units.filter((unit) => others.every((one) => one.units.includes(unit)));
+  const isSystem = first.system === undefined || others.some((one) => one.system !== first.system);
+  return claimed.every((unit) => units.includes(unit)) && (isSystem || first.system === system);
 }
 
 function isEqual(a: ArrayLike<number>, b: ArrayLike<number>): boolean {

@@ -7,6 +7,7 @@ import { arrayText } from '../../rows/array.js';
 import { postgresDialect } from '../../rows/dialect.js';
 import type { Runner } from '../../rows/meta.js';
 import { LayerBuilder } from './layer-build.js';
+import { layerGroupRows } from './layer-groups.js';
 import { createMadeRows, type Replaced } from '../build/made-rows.js';
 import { numberResources, writeKeys } from '../build/numbered-resources.js';
 import { textOf } from '../format/number-texts.js';
@@ -62,6 +63,7 @@ export async function addLayer(
   const left = below.all.copy().subtract(replaced);
   for await (const row of new LayerBuilder({ runner, scope, below, left, layer, divides: true }).rows())
     await writer.add(row);
+  for await (const row of layerGroupRows(runner, scope)) await writer.add(row);
   await writer.flush();
   const changed: SkipHeader = { ...header, layers: [...kept, layer], next: header.next + 1 };
   const whole = new RowWriter(runner, { project, type });

@@ -1,11 +1,12 @@
 import { LRUCache } from 'lru-cache';
 import { KeySet } from '../../../sql/skip/key-set.js';
-import type { GroupsOrder, LayerOrder, SkipOrder, SystemsOf } from '../../rows/skip-row.js';
+import type { GroupsOrder, LayerGroups, LayerOrder, SkipOrder, SystemsOf } from '../../rows/skip-row.js';
 
 /** Recently read rows of skip indexes, in their stored or their usable form. */
 export type SkipCache = LRUCache<string, Kept>;
 
-export type Kept = Uint8Array | KeySet | SkipOrder | GroupsOrder | LayerOrder | SystemsOf | Sized | typeof ABSENT;
+export type Kept =
+  Uint8Array | KeySet | SkipOrder | GroupsOrder | LayerOrder | LayerGroups | SystemsOf | Sized | typeof ABSENT;
 
 /** A cached value with its size. */
 interface Sized {

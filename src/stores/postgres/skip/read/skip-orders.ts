@@ -1,4 +1,5 @@
 import type { KeySet } from '../../../sql/skip/key-set.js';
+import { granuleLists } from '../format/granule-lists.js';
 import { orderKeys, orderWithoutValues, type SkipOrderKeys } from './order-keys.js';
 import { OrderView } from './order-view.js';
 import { ABSENT } from './skip-cache.js';
@@ -7,6 +8,7 @@ import {
   BY_LARGEST,
   BY_SMALLEST,
   type GroupsOrder,
+  type LayerGroups,
   type LayerOrder,
   ORDER,
   type SkipLayer,
@@ -18,6 +20,13 @@ import type { ValueGroups } from '../../../sql/skip/value-groups.js';
 /** An order of groups. */
 export interface GroupOrder extends SkipOrderKeys {
   readonly groups: ValueGroups;
+}
+
+/** An order of the groups of a layer. */
+export interface LayerGroupOrder extends Pick<LayerGroups, 'groups' | 'starts' | 'ties'> {
+  /** The numbers in each granule. */
+  readonly lists: ReadonlyMap<number, readonly number[]>;
+  readonly byteLength: number;
 }
 
 /** The resources of a skip index. */
@@ -85,6 +94,24 @@ export class SkipOrders {
     const name = orderName(value, subject);
     const view = this.#rows.combined(`order ${value} ${subject}`, () => OrderView.of(order as GroupsOrder));
     return { ...this.#withKeys(view, name, starts.length, subject), groups };
+  }
+
+  /**
+   * The groups with a code in the later layers, for each layer that has some.
+   *
+   * @param value the component of the values
+   */
+  groupsOfLayers(value: number, code: string): readonly (readonly [SkipLayer, LayerGroupOrder])[] {
+    const name = groupsName(value, code);
+    return this.#numbers.layers.slice(1).flatMap((layer) => {
+      const row = this.#rows.row({ ...name, value: layer.mark + name.value });
+      if (row === ABSENT) return [];
+      const order = this.#rows.combined(`groups ${value} ${layer.mark}${name.value}`, () => {
+        const { lists, ...others } = row as LayerGroups;
+        return { ...others, lists: granuleLists(lists), byteLength: 12 * lists.length };
+      });
+      return [[layer, order]];
+    });
   }
 
   /** The order by a parameter without values. Undefined if a resource has one. Load its presence first. */

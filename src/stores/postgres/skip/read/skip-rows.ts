@@ -9,6 +9,7 @@ import {
   BY_SMALLEST,
   GROUPS,
   type GroupsOrder,
+  type LayerGroups,
   type LayerOrder,
   ORDER,
   PRESENCE,
@@ -104,7 +105,8 @@ export class SkipRows {
 
   /** The rows of all layers. Only the oldest layer has rows of granules. */
   #marked(name: RowName): readonly RowName[] {
-    if (this.#layers.length === 1 || (name.sort !== SETS && name.value !== ORDER)) return [name];
+    const isOfLayers = name.sort === SETS || name.value === ORDER || name.subject === GROUPS;
+    if (this.#layers.length === 1 || !isOfLayers) return [name];
     return this.#layers.map(({ mark }) => ({ ...name, value: mark + name.value }));
   }
 
@@ -117,7 +119,7 @@ export class SkipRows {
 
   #read({ sort, value }: RowName, text: string): Kept {
     // Base64 has no braces.
-    if (text.startsWith('{')) return JSON.parse(text) as SkipOrder | GroupsOrder | LayerOrder | SystemsOf;
+    if (text.startsWith('{')) return JSON.parse(text) as SkipOrder | GroupsOrder | LayerGroups | LayerOrder | SystemsOf;
     const bytes = Buffer.from(text, 'base64');
     if (sort !== SETS) return bytes;
     const layer = this.#layers.find(({ mark }) => mark !== '' && value.startsWith(mark)) ?? this.#layers[0]!;

@@ -1,14 +1,16 @@
 import type { CompositeCriteria } from '../../../../search/criteria/criteria.js';
 import type { RowScope } from '../../../sql/rows.js';
-import { type ConditionSet, sureOf } from '../../../sql/skip/condition-set.js';
+import type { ConditionSet } from '../../../sql/skip/condition-set.js';
+import { KeySet } from '../../../sql/skip/key-set.js';
 import { areAllOf, type AskedGroups, askedGroups } from '../../../sql/skip/value-groups.js';
 import type { SkipIndex } from '../read/skip-index.js';
-import type { GroupOrder } from '../read/skip-orders.js';
+import type { GroupOrder, LayerGroupOrder } from '../read/skip-orders.js';
 import { groupsName, type RowName } from '../read/skip-rows.js';
+import type { SkipLayer } from '../../rows/skip-row.js';
 
 /**
- * Finds the sets of composites by the order of their groups: see sql/skip/value-groups.ts. Only the oldest layer of a skip
- * index has such orders. Load {@link namesOf} first, then {@link granulesOf}.
+ * Finds the sets of composites by the order of their groups: see sql/skip/value-groups.ts. Each layer has an order of its own.
+ * Load {@link namesOf} first, then {@link granulesOf}.
  */
 export class GroupSets {
   readonly #index: SkipIndex;
@@ -28,9 +30,9 @@ export class GroupSets {
     return key === undefined ? [] : [groupsName(key, asked!.code)];
   }
 
-  /** Whether the order of groups alone gives the set, so that those of the parts are not needed. Load {@link namesOf} first. */
+  /** Whether the orders of groups alone give the set, so that those of the parts are not needed. Load {@link namesOf} first. */
   isWhole(criteria: CompositeCriteria): boolean {
-    return !this.#index.isLayered && this.#find(criteria) !== undefined;
+    return this.#find(criteria)?.later.every(([, { groups }]) => groups !== undefined) === true;
   }
 
   granulesOf(criteria: CompositeCriteria): readonly RowName[] {
@@ -45,29 +47,60 @@ export class GroupSets {
   of(criteria: CompositeCriteria, byParts: () => ConditionSet | undefined): ConditionSet | undefined {
     const found = this.#find(criteria);
     if (found === undefined) return undefined;
-    const { asked, order } = found;
-    const granules = asked.granulesIn(order);
-    const [inRange, others] = [this.#index.emptySet(), this.#index.emptySet()];
-    const isSure = areAllOf(order.groups, criteria, this.#scope);
-    const [sure, open] = isSure ? [inRange, others] : [others, inRange];
-    order.addAll(inRange, granules.sure);
-    order.addAll(open, granules.open);
-    if (this.#index.isLayered) {
-      const later = byParts();
-      const known = later && sureOf(later);
-      for (const set of [sure, open]) set.intersect(this.#index.oldest);
-      open.unite((later?.set ?? this.#index.all).copy().subtract(this.#index.oldest));
-      if (known !== undefined) sure.unite(known.copy().subtract(this.#index.oldest));
-      for (const set of [sure, open]) set.intersect(this.#index.all);
+    const { asked, order, later } = found;
+    const { isLayered, oldest, all } = this.#index;
+    const [sure, open] = this.#setsIn(criteria, asked, order, (set, granules) => order.addAll(set, granules));
+    for (const set of [sure, open]) if (isLayered) set.intersect(oldest);
+    for (const [layer, { groups, lists, ...own }] of later) {
+      if (groups === undefined) {
+        open.unite(this.#membersOf(layer).intersect(byParts()?.set ?? all));
+        continue;
+      }
+      const [passing, others] = this.#setsIn(criteria, asked, { ...own, groups }, (set, granules) => {
+        for (const granule of granules) for (const number of lists.get(granule) ?? []) set.add(number);
+      });
+      sure.unite(passing);
+      open.unite(others);
     }
+    for (const set of [sure, open]) if (isLayered) set.intersect(all);
     open.subtract(sure);
     return open.count === 0 ? { set: sure, exact: true } : { set: open.unite(sure), exact: false, sure };
   }
 
-  #find(criteria: CompositeCriteria): { readonly asked: AskedGroups; readonly order: GroupOrder } | undefined {
+  /** The resources of an order that pass, and the others that may. */
+  #setsIn(
+    criteria: CompositeCriteria,
+    asked: AskedGroups,
+    order: Pick<GroupOrder, 'groups' | 'starts' | 'ties'>,
+    addAll: (set: KeySet, granules: readonly number[]) => void,
+  ): readonly [sure: KeySet, open: KeySet] {
+    const granules = asked.granulesIn(order);
+    const [inRange, open] = [this.#index.emptySet(), this.#index.emptySet()];
+    addAll(inRange, granules.sure);
+    addAll(open, granules.open);
+    const isSure = areAllOf(order.groups, criteria, this.#scope);
+    return isSure ? [inRange, open] : [this.#index.emptySet(), open.unite(inRange)];
+  }
+
+  #membersOf({ first, size }: SkipLayer): KeySet {
+    const members = this.#index.emptySet();
+    members.words.set(new KeySet(0, size).fill().words, first >>> 5);
+    return members;
+  }
+
+  #find(criteria: CompositeCriteria): Found | undefined {
     const asked = askedGroups(criteria);
     const key = asked && this.#keyOf(asked.parameter);
-    const order = key === undefined ? undefined : this.#index.orders.groups(key, asked!.code);
-    return order && { asked: asked!, order };
+    if (key === undefined) return undefined;
+    const { orders } = this.#index;
+    const order = orders.groups(key, asked!.code);
+    return order && { asked: asked!, order, later: orders.groupsOfLayers(key, asked!.code) };
   }
+}
+
+interface Found {
+  readonly asked: AskedGroups;
+  /** That of the oldest layer. */
+  readonly order: GroupOrder;
+  readonly later: readonly (readonly [SkipLayer, LayerGroupOrder])[];
 }
