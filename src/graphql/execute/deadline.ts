@@ -2,18 +2,12 @@ import { FhirError } from '../../fhir/error.js';
 import { inDoubt, isInDoubt } from '../../fhir/in-doubt.js';
 import type { CallOptions } from '../../store/call-options.js';
 import type { NowOrLater } from '../../platform/ready.js';
-import { LOOP_TURN } from '../../platform/loop-turn.js';
 import { LimitError } from '../limits.js';
 import { type Clock, SYSTEM_CLOCK } from './clock.js';
+import { RequestPace } from './request-pace.js';
 
 /** How long a write may take to report its outcome after the request has ended. */
 const WRITE_GRACE_MS = 1000;
-
-/** How long a request works before another one that waits continues, in milliseconds. */
-const YIELD_AFTER_MS = 5;
-
-/** A request that has worked for so long since it last waited does not wait behind those that have not, in milliseconds. */
-const BEGUN_AFTER_MS = 0.5;
 
 /**
  * Ends a request that takes too long or is aborted by the host, even while a store does not answer.
@@ -29,7 +23,7 @@ export class Deadline {
   #stopTimer: (() => void) | undefined;
   readonly #started: number;
   readonly #loans = new Set<AbortController>();
-  #yielded: number;
+  readonly pace: RequestPace;
 
   /**
    * @param timeout in milliseconds
@@ -42,8 +36,8 @@ export class Deadline {
     private readonly clock: Clock = SYSTEM_CLOCK,
     waited = 0,
   ) {
-    this.#yielded = clock.now();
-    this.#started = this.#yielded - waited;
+    this.#started = clock.now() - waited;
+    this.pace = new RequestPace(clock, () => this.check());
     host?.addEventListener('abort', this.#abort);
   }
 
@@ -180,32 +174,6 @@ export class Deadline {
   /** Maps the failure of a store call to that of the request: a store reports an expired deadline in its own words. */
   faultOf(error: unknown): unknown {
     return error instanceof FhirError && error.detailsOf('aborted')?.deadline === true ? this.#tooLong() : error;
-  }
-
-  /** Whether {@link yieldIfLong} is due. Checked before each step that may take milliseconds. */
-  get isTurnOver(): boolean {
-    return this.clock.now() - this.#yielded >= YIELD_AFTER_MS || this.clock.isTurnSpent;
-  }
-
-  /**
-   * Lets other work run if this request has kept the event loop for long. Over a synchronous store, no other work runs
-   * otherwise, because its answers never wait.
-   */
-  async yieldIfLong(): Promise<void> {
-    if (!this.isTurnOver) return;
-    const hasBegun = this.clock.now() - this.#yielded >= BEGUN_AFTER_MS;
-    await (hasBegun ? LOOP_TURN.nextOfBegun() : LOOP_TURN.next());
-    this.#yielded = this.clock.now();
-    this.check();
-  }
-
-  /** {@link yieldIfLong} between the steps of work. */
-  async inTurns<Result>(work: Generator<void, Result>): Promise<Result> {
-    for (;;) {
-      const step = work.next();
-      if (step.done === true) return step.value;
-      if (this.isTurnOver) await this.yieldIfLong();
-    }
   }
 
   close(): void {

@@ -1,5 +1,6 @@
 import { type FhirError, maskError } from '../../fhir/error.js';
 import { markPlain } from '../../fhir/json/stringify-json.js';
+import { inTurns } from '../../platform/pace.js';
 import type { NowOrLater } from '../../platform/ready.js';
 import type { ReferenceTarget } from '../../store/resource-key.js';
 import type { OperationPlan, ReadEdge, Selection } from '../plan/plan.js';
@@ -126,9 +127,7 @@ async function errorsOf(holder: Output, found: readonly FieldFault[], run: Run):
   if (found.length === 0) return [];
   const faults = run.written ? found.map((fault) => ({ ...fault, error: afterWriting(fault.error) })) : found;
   const walk = fieldErrors(holder, faults, (out, key) => isFlattened(run.selections?.get(out), key));
-  let step = walk.next();
-  for (; step.done !== true; step = walk.next()) if (run.deadline.isTurnOver) await run.deadline.yieldIfLong();
-  return step.value;
+  return inTurns(walk, run.pace);
 }
 
 function isFlattened(selection: Selection | undefined, key: string): boolean {
@@ -142,7 +141,7 @@ function afterWriting(error: FhirError): FhirError {
 
 /** PERF: a store that answers synchronously needs no promise. */
 function fillLevels(run: Run): NowOrLater<void> {
-  while (run.longLists.length === 0 && run.hostCalls.isIdle && !run.deadline.isTurnOver) {
+  while (run.longLists.length === 0 && run.hostCalls.isIdle && !run.pace.isSpent) {
     const level = run.takeLevel();
     if (level.size === 0) return;
     const filled = fillLevel(level, run);
@@ -157,7 +156,7 @@ async function fillLevelsInTurns(run: Run): Promise<void> {
     while (run.longLists.length > 0) for (const fill of run.longLists.splice(0)) await fill();
     const level = run.takeLevel();
     if (level.size > 0) {
-      if (run.deadline.isTurnOver) await run.deadline.yieldIfLong();
+      if (run.pace.isSpent) await run.pace.next();
       await fillLevel(level, run);
     } else if (run.hostCalls.isIdle) {
       return;

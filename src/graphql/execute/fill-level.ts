@@ -73,7 +73,7 @@ async function fillSideBySide(batch: readonly BoundedGroup[], run: Run): Promise
   const begun: Promise<PromiseSettledResult<void>[]>[] = [];
   for (const { waiting } of batch) {
     // The deadline itself ends calls that have begun.
-    if (run.deadline.isTurnOver) await run.deadline.yieldIfLong();
+    if (run.pace.isSpent) await run.pace.next();
     begun.push(Promise.allSettled([(async () => fillGroup(waiting, run))()]));
   }
   for (const [result] of await Promise.all(begun)) if (result!.status === 'rejected') throw result!.reason;

@@ -24,7 +24,7 @@ async function fillInTurns<Item>(
   run: Run,
 ): Promise<void> {
   for (const item of items) {
-    if (run.isLookDue) await run.deadline.yieldIfLong();
+    if (run.isLookDue && run.pace.isSpent) await run.pace.next();
     list.push(project(item));
   }
 }

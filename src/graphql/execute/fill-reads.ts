@@ -38,8 +38,8 @@ function fillPlaces(
   first = 0,
 ): NowOrLater<void> {
   for (let index = first; index < places.length; index++) {
-    if (run.isLookDue && run.deadline.isTurnOver) {
-      return run.deadline.yieldIfLong().then(() => fillPlaces(places, results, run, index));
+    if (run.isLookDue && run.pace.isSpent) {
+      return run.pace.next().then(() => fillPlaces(places, results, run, index));
     }
     const { edge, out } = places[index]!;
     try {

@@ -52,7 +52,7 @@ export async function fillReferences(
       const at = position;
       position += 1;
       try {
-        if (run.isLookDue) await run.deadline.yieldIfLong();
+        if (run.isLookDue && run.pace.isSpent) await run.pace.next();
         const found = find(hole, at);
         if (found instanceof FhirError) {
           if (!optional) throw found;

@@ -76,7 +76,7 @@ async function fillAll(
     for (const [index, { out }] of holes.entries()) {
       const filling: Promise<void>[] = [];
       try {
-        if (run.isLookDue) await run.deadline.yieldIfLong();
+        if (run.isLookDue && run.pace.isSpent) await run.pace.next();
         const { request, page, target } = found[index]!;
         const { keep } = request;
         const { shape } = edge;
@@ -146,7 +146,7 @@ type Matches = readonly StoredResource[];
 async function filterInTurns(matches: Matches, keep: NonNullable<SearchRequest['keep']>, run: Run): Promise<Matches> {
   const kept: StoredResource[] = [];
   for (const match of matches) {
-    if (run.deadline.isTurnOver) await run.deadline.yieldIfLong();
+    if (run.pace.isSpent) await run.pace.next();
     if (keep(match.resource, run)) kept.push(match);
   }
   return kept;

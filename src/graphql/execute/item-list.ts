@@ -59,7 +59,7 @@ async function fillLongList(
   const list: unknown[] = [];
   out[field.key] = list;
   for (const [index, item] of items.entries()) {
-    if (run.isLookDue) await run.deadline.yieldIfLong();
+    if (run.isLookDue && run.pace.isSpent) await run.pace.next();
     list.push(write(item, index, out, container, run));
   }
 }

@@ -40,7 +40,7 @@ export function areTestedInTurns(
 ): value is unknown[] {
   if ((filter?.fhirpath === undefined && shaping?.slice === undefined) || !Array.isArray(value)) return false;
   const isNew = filter?.fhirpath !== undefined && !run.filters.has(filter);
-  return isNew || value.length > LONG || run.deadline.isTurnOver;
+  return isNew || value.length > LONG || run.pace.isSpent;
 }
 
 /** {@link keptItems} in turns with other work. */
@@ -52,7 +52,7 @@ export async function keptItemsInTurns(
   run: Run,
 ): Promise<readonly unknown[] | null> {
   const type = field.kind === 'object' ? field.selection.type : RESOURCE;
-  if (run.deadline.isTurnOver) await run.deadline.yieldIfLong();
+  if (run.pace.isSpent) await run.pace.next();
   try {
     const kept = field.filter === undefined ? items : await filterInTurns(items, filterOf(field, run), container, run);
     return await shapeItemsInTurns(field, type, kept, out, container, run);
@@ -70,7 +70,7 @@ async function filterInTurns(
 ): Promise<readonly unknown[]> {
   const kept: unknown[] = [];
   for (const item of items) {
-    if (run.deadline.isTurnOver) await run.deadline.yieldIfLong();
+    if (run.pace.isSpent) await run.pace.next();
     if (filter.keeps(item, container)) kept.push(item);
   }
   return filter.page(kept);

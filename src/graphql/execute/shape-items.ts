@@ -1,6 +1,7 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { AnyResource } from '../../fhir/resource.js';
 import { compileFhirPath } from '../../fhirpath/compile.js';
+import { mapInTurns } from '../../platform/pace.js';
 import { evaluate } from '../plan/arguments.js';
 import type { PlannedField } from '../plan/plan.js';
 import type { Output } from './holes.js';
@@ -33,12 +34,7 @@ export async function shapeItemsInTurns(...given: Parameters<typeof shapeItems>)
   const [field, type, items, out, resource, run] = given;
   const { kept, suffixOf } = shapingOf(field, type, items, resource, run);
   if (suffixOf === undefined) return kept;
-  const suffixes: string[] = [];
-  for (const [index, item] of kept.entries()) {
-    if (run.deadline.isTurnOver) await run.deadline.yieldIfLong();
-    suffixes.push(suffixOf(item, index));
-  }
-  setSuffixes(field, suffixes, out, run);
+  setSuffixes(field, await mapInTurns(kept, run.pace, suffixOf), out, run);
   return kept;
 }
 

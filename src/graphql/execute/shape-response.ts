@@ -18,14 +18,14 @@ export function shapeResponse(root: Output, run: Run, dialect: Dialect): Output 
   const shaper = new Shaper(run, dialect);
   const shaped = shaper.later(root);
   while (shaper.shapeNext()) {
-    if (run.isLookDue && run.deadline.isTurnOver) return shapeRest(shaper, run).then(() => shaped);
+    if (run.isLookDue && run.pace.isSpent) return shapeRest(shaper, run).then(() => shaped);
   }
   return shaped;
 }
 
 async function shapeRest(shaper: Shaper, run: Run): Promise<void> {
   do {
-    if (run.isLookDue) await run.deadline.yieldIfLong();
+    if (run.isLookDue && run.pace.isSpent) await run.pace.next();
   } while (shaper.shapeNext());
 }
 

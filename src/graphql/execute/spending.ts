@@ -5,6 +5,7 @@ import { CALL_COST, LOOKUP_COST, weightOf } from '../plan/estimate-cost.js';
 import type { Selection } from '../plan/plan.js';
 import type { Deadline } from './deadline.js';
 import { tooManyCalls, tooManyResolverCalls, tooManyRows, tooManyValues } from './limit-errors.js';
+import type { RequestPace } from './request-pace.js';
 
 /** What a request has spent of its limits. */
 export class Spending implements StepMeter {
@@ -23,6 +24,11 @@ export class Spending implements StepMeter {
     protected readonly limits: Limits,
     readonly deadline: Deadline,
   ) {}
+
+  /** Between steps that may take milliseconds. */
+  get pace(): RequestPace {
+    return this.deadline.pace;
+  }
 
   /**
    * Counts a store call before it is made.
@@ -125,7 +131,7 @@ export class Spending implements StepMeter {
   }
 
   /**
-   * Whether `deadline.yieldIfLong()` is due. Checked before each step of filling a level.
+   * Whether a look at {@link pace} is due. Checked before each step of filling a level.
    *
    * PERF: reading the clock costs as much as projecting a short resource.
    */

@@ -5,6 +5,7 @@ import type { WriteOutcome, WriteRequest } from '../../interactions/write-reques
 import { FhirError } from '../../fhir/error.js';
 import { inDoubt } from '../../fhir/in-doubt.js';
 import { elementsOf, isJsonObject } from '../../fhir/resource.js';
+import { inTurns } from '../../platform/pace.js';
 import { LimitError, type Limits } from '../limits.js';
 import type { HostEdge, HostWriteField, Selection, WriteField } from '../plan/plan.js';
 import { boundedStore } from './bounded-store.js';
@@ -71,8 +72,9 @@ interface PlannedWrites {
 async function resolveAlone(field: HostEdge, out: Output, run: Run): Promise<void> {
   try {
     const { selections, variables } = run.options;
-    const args = await run.deadline.inTurns(
+    const args = await inTurns(
       coerceHostArguments(selections.model, field.field.args, field.args, variables),
+      run.pace,
     );
     const value = await callRoot(field.field, args, run);
     run.written = true;
@@ -117,7 +119,7 @@ async function planFields(
 async function requestsOf(field: AnyWriteField, run: Run): Promise<Pick<PlannedWrites, 'requests' | 'writes'>> {
   if (field.kind === 'write') {
     const { selections, variables } = run.options;
-    return { requests: [await run.deadline.inTurns(writeRequest(selections.model, field, variables))] };
+    return { requests: [await inTurns(writeRequest(selections.model, field, variables), run.pace)] };
   }
   const writes = await hostWrites(field, run);
   return { requests: writes.requests, writes };

@@ -3,8 +3,8 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { PARTS } from '../../../src/fhir/json/parts.js';
 import { R4 } from '../../../src/fhir/r4.js';
 import { validateResource } from '../../../src/fhir/validate-resource.js';
-import { Deadline } from '../../../src/graphql/execute/deadline.js';
 import { readInput } from '../../../src/graphql/execute/read-input.js';
+import { RequestPace } from '../../../src/graphql/execute/request-pace.js';
 import { assertResource } from '../../../src/interactions/assert-resource.js';
 import { PACE } from '../../../src/platform/loop-turn.js';
 import { Pace, inOneGo } from '../../../src/platform/pace.js';
@@ -87,7 +87,7 @@ test('a short part of long variables does not yield to other work', async () => 
 
 test('a long argument of a mutation is read in turns with other work', async () => {
   Object.assign(PARTS, { long: 100, size: 10 });
-  vi.spyOn(Deadline.prototype, 'isTurnOver', 'get').mockReturnValue(true);
+  vi.spyOn(RequestPace.prototype, 'isSpent', 'get').mockReturnValue(true);
   const mutation = `mutation ($c: [ObservationComponentInput!]) {
     ObservationCreate(res: { status: "final", code: { text: "panel" }, component: $c }) { id }
   }`;

@@ -21,7 +21,7 @@ export async function fillHostReferences(
   for (const { edge, holes } of waiting) {
     for (const hole of holes) {
       try {
-        if (run.isLookDue) await run.deadline.yieldIfLong();
+        if (run.isLookDue && run.pace.isSpent) await run.pace.next();
         if (hole.link instanceof FhirError) throw hole.link;
         const result = hole.link === undefined ? MISSING : results.get(nameOf(hole.link))!;
         fill(hole, edge, result, run);
