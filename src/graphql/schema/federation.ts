@@ -1,6 +1,6 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { isJsonObject, isResourceId } from '../../fhir/resource.js';
-import { Pace } from '../../platform/pace.js';
+import { mapInTurns, Pace } from '../../platform/pace.js';
 import { type GraphQLNamedType, type GraphQLSchema, isSpecifiedScalarType, printType } from '../graphql-js.js';
 import { keepAbsent } from './host/read-field.js';
 import type { HostFields, HostRootField } from './host/host-fields.js';
@@ -21,13 +21,7 @@ export function printFederationSchema(options: SubgraphOptions): string {
 /** {@link printFederationSchema} in turns with other work. */
 export async function printFederationSchemaInTurns(options: SubgraphOptions): Promise<string> {
   const complete = await schemaForToolsInTurns(options.model, options);
-  const pace = new Pace();
-  const texts: string[] = [];
-  for (const type of typesOf(complete)) {
-    if (pace.isSpent) await pace.next();
-    texts.push(printEntity(type));
-  }
-  return sdlOf(texts);
+  return sdlOf(await mapInTurns(typesOf(complete), new Pace(), printEntity));
 }
 
 export type SubgraphOptions = SchemaOptions & { readonly model: FhirModel };
