@@ -40,10 +40,8 @@ export function compilePolicies(model: FhirModel, grants: readonly PolicyGrant[]
     );
   }
   const compiled = new Map<string, readonly AccessRule[]>();
-  const { rulesFor } = rulesByType(model, (type) => compiled.get(type) ?? inOneGo(compilingRules(model, grants, type)));
   return {
-    model,
-    rulesFor,
+    ...rulesByType(model, (type) => inOneGo(compilingRules(model, grants, type)), compiled),
     *compiling(type) {
       compiled.set(type, yield* compilingRules(model, grants, type));
     },

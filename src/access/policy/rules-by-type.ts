@@ -1,9 +1,16 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { AccessRule, AccessRules } from '../rule.js';
 
-/** Creates the rules of each type at first use, and caches them. Names that are not resource types have no rules. */
-export function rulesByType(model: FhirModel, make: (type: string) => readonly AccessRule[]): AccessRules {
-  const cache = new Map<string, readonly AccessRule[]>();
+/**
+ * Creates the rules of each type at first use, and caches them. Names that are not resource types have no rules.
+ *
+ * @param cache may have the rules of some types already
+ */
+export function rulesByType(
+  model: FhirModel,
+  make: (type: string) => readonly AccessRule[],
+  cache = new Map<string, readonly AccessRule[]>(),
+): AccessRules {
   return {
     model,
     rulesFor(type) {
