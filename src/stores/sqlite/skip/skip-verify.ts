@@ -2,7 +2,8 @@ import type { SqlDialect } from '../../sql/dialect.js';
 import { rowScope } from '../../sql/rows.js';
 import { isSame } from '../../sql/skip/key-bytes.js';
 import type { Statements } from '../database/statements.js';
-import { buildSkipRows, type KnownRows } from './build/skip-build.js';
+import type { KnownRows } from './build/known-rows.js';
+import { buildSkipRows } from './build/skip-build.js';
 import { readHeader, readSkipData, writtenSince } from './read/skip-header.js';
 import {
   GROUPS,

@@ -9,12 +9,12 @@ import { LAST_KEY } from '../../rows/versions.js';
 import { setBytes } from '../../../sql/skip/key-bytes.js';
 import { KeySet } from '../../../sql/skip/key-set.js';
 import { keptUnits } from '../../../sql/skip/unit-sets.js';
-import { factsOf } from '../../../sql/skip/value-groups.js';
 import { rangeOfKeys } from '../read/few-resources.js';
 import { hasIndexWork } from '../read/skip-header.js';
 import { granuleRows } from './granule-rows.js';
-import { granulesOf, type KnownGranules } from './granules.js';
-import { type GroupKeys, groupKeys, groupKinds, kindsOf, orderedGroups } from './group-values.js';
+import { frequentValues } from './frequent-values.js';
+import { granulesOf } from './granules.js';
+import type { KnownRows } from './known-rows.js';
 import { longEnds } from './long-ends.js';
 import { ReferenceOrders, readStoredReferences } from '../read/reference-order.js';
 import { referenceRows } from '../read/reference-rows.js';
@@ -23,7 +23,6 @@ import {
   BY_LARGEST,
   BY_SMALLEST,
   EVERYTHING,
-  FIRST_GROUPS,
   FORMAT,
   GROUPS,
   HEADER,
@@ -34,13 +33,13 @@ import {
   type SkipOrder,
   type SkipRow,
   type SkipSizes,
-  type SystemsOf,
   orderOfIds,
 } from '../../rows/skip-row.js';
 import { presenceSets } from './presence-sets.js';
 import { isOfReferences } from '../read/skip-order.js';
 import { systemRows } from './system-rows.js';
 import { resourcesByUnit } from './unit-sets.js';
+import { madeGroups } from './value-groups.js';
 
 /**
  * Builds the rows of the table `skip` for a type of a project, as of this transaction; none if it has few resources.
@@ -59,19 +58,6 @@ export function* buildSkipRows(
 ): Generator<SkipRow> {
   const builder = new SkipBuilder(scope, statements, sizes, check, known);
   if (builder.isWorth()) yield* builder.rows();
-}
-
-/** The rows of a skip index to rebuild. */
-export interface KnownRows {
-  /** The range of keys. Its first and last key may belong to resources that have been deleted since. */
-  readonly range: { readonly first: number; readonly size: number };
-  granules(sort: number, subject: number): KnownGranules | undefined;
-  /** The codes or targets of a parameter that have sets. */
-  values(subject: number): readonly SqlValue[];
-  /** The systems of a code, or of all values of a parameter; undefined if none are kept. */
-  systems(parameter: number, code: string | undefined): SystemsOf | undefined;
-  /** The codes of a composite whose groups are kept, each with the subject of their order. @param value its component */
-  groups(value: number): readonly (readonly [code: string, subject: number])[];
 }
 
 class SkipBuilder {
@@ -129,7 +115,7 @@ class SkipBuilder {
     }
     yield* this.#presence(codes);
     for (const [number, code] of codes) yield* this.#values(number, code);
-    for (const keys of groupKeys(this.#scope)) yield* this.#groups(keys);
+    yield* this.#groups();
   }
 
   #header(): SkipHeader {
@@ -187,27 +173,12 @@ class SkipBuilder {
     );
   }
 
-  /** The groups of a composite that have frequent codes. */
-  *#groups(keys: GroupKeys): Generator<SkipRow> {
-    const { parameter, value } = keys;
-    for (const [name, subject] of this.#known?.groups(value) ?? this.#frequentGroups(keys)) {
-      const kinds = kindsOf(this.#statements.all(groupKinds(keys, name)));
-      if (kinds === undefined) continue;
-      const [resources, values] = orderedGroups(keys, name).map((column) => this.#column(column)) as [
-        number[],
-        number[],
-      ];
-      if (this.#known === undefined && values.length < this.#sizes.granule) continue;
-      const groups = factsOf(name, keys.table, kinds, this.#known?.granules(value, subject)?.groups);
-      yield { sort: value, subject: GROUPS, value: name, data: String(subject) };
-      const order = { parameter, several: true, groups };
-      yield* this.#granules(value, subject, order, [resources, values]);
+  *#groups(): Generator<SkipRow> {
+    const source = { scope: this.#scope, statements: this.#statements, sizes: this.#sizes, check: this.#check };
+    for (const { sort, subject, parameter, groups, rows } of madeGroups(source, this.#known)) {
+      yield { sort, subject: GROUPS, value: groups.code, data: String(subject) };
+      yield* this.#granules(sort, subject, { parameter, several: true, groups }, rows);
     }
-  }
-
-  #frequentGroups({ code }: GroupKeys): readonly (readonly [code: string, subject: number])[] {
-    const rows = sql`token x INDEXED BY token_by_value WHERE x.parameter = ${code}`;
-    return this.#frequent(code, sql`x.code`, rows).map((name, place) => [name as string, FIRST_GROUPS + place]);
   }
 
   *#granules(
@@ -271,9 +242,8 @@ class SkipBuilder {
 
   /** The codes or targets that many resources have. */
   #frequent(parameter: number, value: Sql, from: Sql): readonly (string | number)[] {
-    const frequent = sql`SELECT ${value} FROM ${from} AND ${value} IS NOT NULL
-      GROUP BY ${value} HAVING count(*) >= ${this.#sizes.minHolders}`;
-    return (this.#known?.values(parameter) ?? this.#column(frequent)) as readonly (string | number)[];
+    const values = this.#known?.values(parameter) ?? this.#column(frequentValues(value, from, this.#sizes));
+    return values as readonly (string | number)[];
   }
 
   #holders(rows: Sql): KeySet {
