@@ -84,9 +84,9 @@ export class ConditionSets implements KnownSets {
   async prepare(conditions: readonly Condition[]): Promise<readonly (ConditionSet | undefined)[]> {
     const unknown = conditions.filter((one) => !this.#known.has(one));
     const all = unknown.map(({ criteria }) => (criteria === undefined ? [] : this.#derived.leavesOf(criteria)));
-    await this.index.load([...unknown.flatMap(namesOfValue), ...all.flat().flatMap((one) => this.#namesOf(one))]);
-    const isWhole = (one: CompositeCriteria): boolean => this.#groups.isWhole(one);
-    const needed = unknown.map(({ criteria }) => (criteria && this.#derived.leavesOf(criteria, isWhole)) ?? []);
+    await this.index.load([...unknown.flatMap(namesOfValue), ...all.flat(2).flatMap((one) => this.#namesOf(one))]);
+    const isWhole = (one: Criteria): boolean => one.kind === 'composite' && this.#groups.isWhole(one);
+    const needed = all.map((own) => own.flatMap(([leaf, ...sources]) => (isWhole(leaf) ? [leaf] : [leaf, ...sources])));
     const few = new Set((await this.#fewOf(needed)).map((one) => this.#derived.same(one)));
     const leaves = [...few].filter((one) => !this.#read.has(one));
     const groups = unknown.flatMap((one) => this.#groupOf(one) ?? []);

@@ -30,11 +30,12 @@ export class DerivedCriteria {
     return first as Any;
   }
 
-  /** The criteria whose sets must be known first. @param isWhole whether a composite needs no sets of its parts */
-  leavesOf(criteria: Criteria, isWhole: (one: CompositeCriteria) => boolean = () => false): readonly Criteria[] {
-    return leavesOf(criteria).flatMap((one) => {
-      const parts = one.kind === 'composite' && !isWhole(one) ? this.waysOf(one).flat() : [];
-      return [one, ...parts].flatMap((part) => (part === undefined ? [] : [part, this.oppositeOf(part) ?? []].flat()));
+  /** The leaves of criteria, each with the criteria from whose sets its set can be made. */
+  leavesOf(criteria: Criteria): readonly (readonly [leaf: Criteria, ...sources: Criteria[]])[] {
+    return leavesOf(criteria).map((leaf) => {
+      const parts = leaf.kind === 'composite' ? this.waysOf(leaf).flat() : [];
+      const opposite = (one: Criteria): readonly Criteria[] => [this.oppositeOf(one) ?? []].flat();
+      return [leaf, ...opposite(leaf), ...parts.flatMap((one) => (one === undefined ? [] : [one, ...opposite(one)]))];
     });
   }
 
