@@ -14,7 +14,7 @@ import {
 } from 'fhirgraph';
 import { ELSEWHERE, RECORDS } from './records.js';
 
-/** Values that the clinic of a fixture generated as it was written: ids, and the secret of its program. */
+/** Values that were generated when a fixture was written: ids, and the secret of its client application. */
 export interface Facts {
   readonly operations: { readonly project: string; readonly client: string };
   readonly project: string;
@@ -27,7 +27,7 @@ export interface Facts {
   readonly erased?: string;
 }
 
-/** The policy of Ben: one organization, without contacts. */
+/** The policy of Ben, who sees the patients of one organization without their contacts. */
 const STAFF = {
   resourceType: 'AccessPolicy',
   name: 'Staff of an organization',

@@ -5,9 +5,9 @@ import type { Facts } from './clinic.js';
 
 const FOLDER = join(import.meta.dirname, 'fixtures');
 
-/** A database that an older version wrote, and the values that it generated. */
+/** A database that an older release wrote, and the values that it generated. */
 export interface Fixture<Content> {
-  /** A release, or a form of the tables before the first release. */
+  /** A release, or a schema from before the first release. */
   readonly version: string;
   readonly content: Content;
   readonly facts: Facts;

@@ -18,7 +18,7 @@ import {
 import type { Resource, ResourceType } from '@medplum/fhirtypes';
 import type { Facts } from './clinic.js';
 
-/** A store that an older version filled. */
+/** A store that an older release filled. */
 export interface OldClinic {
   readonly store: ResourceStore;
   readonly facts: Facts;
@@ -108,10 +108,10 @@ export interface Question {
   readonly answer: unknown;
 }
 
-/** The remains of an erased resource. */
+/** What remains of an erased resource. */
 const TOMBSTONE = { read: 'gone', history: [['DELETE', false]], write: 'gone' };
 
-/** All other calls of a store. The last calls write. */
+/** Questions about the other calls of a store. The last ones write. */
 export const QUESTIONS: Question[] = [
   {
     question: 'the versions of a resource that was changed twice',
@@ -140,7 +140,7 @@ export const QUESTIONS: Question[] = [
     answer: ['gone', [{ family: 'Gone' }], 'not-found'],
   },
   {
-    question: 'the history of a resource that was deleted and came back',
+    question: 'the history of a resource that was deleted and created again',
     ask: async (clinic) => {
       const { entry = [] } = await trusted(clinic).history('Patient', 'back');
       return entry.map(({ request, resource }) => [request!.method, resource?.name?.[0]?.family]);
@@ -179,7 +179,7 @@ export const QUESTIONS: Question[] = [
     ],
   },
   {
-    question: 'a resource of the same id in each of two projects',
+    question: 'resources with the same id in two projects',
     ask: async ({ store, facts: { project, elsewhere } }) => {
       const families = [project, elsewhere].map(async (one) => {
         const { name } = await createRepository({ store, caller: systemCaller(one) }).read('Patient', 'ann');
@@ -190,7 +190,7 @@ export const QUESTIONS: Question[] = [
     answer: ['Hill', 'Namesake'],
   },
   {
-    question: 'references and lists of a GraphQL query, contained resources included',
+    question: 'a GraphQL query with references, lists and contained resources',
     ask: async (clinic) =>
       graphql(
         clinic,
@@ -250,7 +250,7 @@ export const QUESTIONS: Question[] = [
     },
   },
   {
-    question: 'who signs in as what',
+    question: 'the profile and the rights of each member',
     ask: async ({ store, facts: { members } }) => {
       const signed = Object.entries(members).map(async ([name, membership]) => {
         const caller = await signIn(store, { membership }).catch((error: unknown) => (error as FhirError).code);
@@ -270,7 +270,7 @@ export const QUESTIONS: Question[] = [
     },
   },
   {
-    question: 'sign-in by project and user, one User in two projects',
+    question: 'sign-in by project and user, for a User in two projects',
     ask: async ({ store, facts: { project, elsewhere, members } }) => {
       const { user } = await signIn(store, { membership: members['Ada']! });
       const callers = await Promise.all([project, elsewhere].map((one) => signIn(store, { project: one, user: user })));
@@ -279,7 +279,7 @@ export const QUESTIONS: Question[] = [
     answer: ['Ada', 'Ada elsewhere'],
   },
   {
-    question: 'the secret of a program, and whether it signs in',
+    question: 'the secret and the sign-in of a client application',
     ask: async ({ store, facts: { project, client, secret } }) => [
       await verifyClientSecret({ project, client, secret }, { store }),
       await verifyClientSecret({ project, client, secret: `${secret}x` }, { store }),
@@ -301,7 +301,7 @@ export const QUESTIONS: Question[] = [
     answer: [['bob'], ['weight-2'], 'not-found', 'forbidden'],
   },
   {
-    question: 'what people see without a policy',
+    question: 'what members without a policy see',
     ask: async (clinic) => {
       const patients = ['Ada', 'Ann', 'Rex'].map(async (name) =>
         idsOf(createRepository({ store: clinic.store, caller: await member(clinic, name) }).search('Patient')),
@@ -311,7 +311,7 @@ export const QUESTIONS: Question[] = [
     answer: [['ann', 'back', 'bob', 'cal'], ['ann'], ['bob']],
   },
   {
-    question: 'the members',
+    question: 'searches for members',
     ask: async (clinic) => {
       const caller = await member(clinic, 'Ada');
       const found = [
@@ -329,7 +329,7 @@ export const QUESTIONS: Question[] = [
     answer: [['Ann Member', 'Rex Member'], ['Ina Member'], ['Eli Member'], ['Ben Member']],
   },
   {
-    question: 'the program that may create projects',
+    question: 'the client application that may create projects',
     ask: async ({ store, facts: { operations } }) => {
       const caller = await signIn(store, operations);
       const project = await createProject({ resourceType: 'Project', name: 'Lakeside' }, { store, caller });
@@ -338,7 +338,7 @@ export const QUESTIONS: Question[] = [
     answer: [true, 'Lakeside'],
   },
   {
-    question: 'what was erased before the upgrade stays erased; versions that could not erase are asked nothing',
+    question: 'a resource that was erased before the upgrade, if the version could erase',
     ask: async (clinic) => {
       const { erased } = clinic.facts;
       return erased === undefined ? TOMBSTONE : tombstoneOf(clinic, 'Patient', erased);
@@ -346,7 +346,7 @@ export const QUESTIONS: Question[] = [
     answer: TOMBSTONE,
   },
   {
-    question: 'writes that follow old versions',
+    question: 'updates of a resource with old versions',
     ask: async (clinic) => {
       const repository = trusted(clinic);
       const bob = await repository.read('Patient', 'bob');
@@ -357,7 +357,7 @@ export const QUESTIONS: Question[] = [
     answer: ['precondition-failed', '4', ['bob']],
   },
   {
-    question: 'texts that must be unique',
+    question: 'e-mail addresses and external ids that must be unique',
     ask: async ({ store, facts: { project, members } }) => {
       const context = { store, caller: await signIn(store, { membership: members['Ada']! }) };
       const person = { resourceType: 'Practitioner', firstName: 'Ben', lastName: 'Member' } as const;
@@ -369,7 +369,7 @@ export const QUESTIONS: Question[] = [
     answer: ['conflict', 'conflict'],
   },
   {
-    question: 'inviting, and inviting again whom an older version removed',
+    question: 'inviting a new person, and a person whom an older release removed',
     ask: async ({ store, facts: { project, members } }) => {
       const context = { store, caller: await signIn(store, { membership: members['Ada']! }) };
       const [profile] = await idsOf(createRepository(context).search('Practitioner', 'email=rob@example.org'));
@@ -388,10 +388,10 @@ export const QUESTIONS: Question[] = [
   },
 ];
 
-/** Erasures of resources that an older version wrote: with one version, with several, and with a deletion. */
+/** Erasures of resources that an older release wrote: with one version, with several, and with a deletion. */
 QUESTIONS.push(
   {
-    question: 'erasing resources that an older version wrote, deleted ones too',
+    question: 'erasing resources that an older release wrote, including a deleted one',
     ask: async (clinic) => {
       const context = erasing(clinic);
       const erased = [
@@ -412,7 +412,7 @@ QUESTIONS.push(
     answer: [[1, 2, 3], TOMBSTONE, TOMBSTONE, TOMBSTONE, ['ann', 'bob', 'cal'], [], 0],
   },
   {
-    question: 'removing old versions that an older version wrote',
+    question: 'removing old versions that an older release wrote',
     ask: async (clinic) => {
       // Later than the last version, however quickly they were written.
       await purgeHistory({ olderThan: new Date(Date.now() + 60_000), type: 'Patient' }, erasing(clinic));
@@ -422,7 +422,7 @@ QUESTIONS.push(
     answer: [1, 'not-found'],
   },
   {
-    question: 'erasing a patient with the compartment that an older version wrote',
+    question: 'erasing a patient with a compartment that an older release wrote',
     ask: async (clinic) => {
       await removeMember(clinic.facts.members['Rex']!, erasing(clinic));
       await erasePatient('bob', erasing(clinic));

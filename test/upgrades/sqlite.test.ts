@@ -14,7 +14,7 @@ useRealScrypt();
 const fileNamed = temporaryFolder();
 let files = 0;
 
-/** The output of the script for the next release: it must be found as written, like the others. */
+/** A fixture as the script would write it for the next release. It must answer like the others. */
 async function writePresent(): Promise<Fixture<Buffer>> {
   const file = fileNamed('present.db');
   const store = new SqliteStore(file, { synchronous: 'off' });
@@ -30,12 +30,12 @@ upgradeSuite([...SQLITE_FIXTURES, await writePresent()], (content) => {
 });
 
 test.each(SQLITE_FIXTURES)(
-  'no byte of an erased resource from a file of $version remains',
+  'no byte of an erased resource remains in a file of $version',
   async ({ content, facts }) => {
     const file = fileNamed(`erased-${(files += 1)}.db`);
     writeFileSync(file, content);
     const store = new SqliteStore(file);
-    // Texts, and their folded forms in the index: of a version that was replaced and of one that was deleted before, too.
+    // Texts and their folded forms in the index, also of replaced versions and of deleted resources.
     const words = ['Dale', 'dale', 'Married', 'married', 'St. Gallen', 'st. gallen', 'Gone', 'gone'].filter((word) =>
       holds(file, word),
     );
@@ -56,8 +56,8 @@ function holds(file: string, word: string): boolean {
   return ['', '-wal'].some((end) => existsSync(file + end) && readFileSync(file + end).includes(word));
 }
 
-test('every form of the tables before the current one has a fixture', () => {
-  // The schema version stands at byte 60 of a SQLite file. See https://sqlite.org/fileformat.html#user_version_number.
+test('every earlier version of the schema has a fixture', () => {
+  // The schema version is at byte 60 of a SQLite file. See https://sqlite.org/fileformat.html#user_version_number.
   const versions = SQLITE_FIXTURES.map(({ content }) => content.readUInt32BE(60));
   const older = Array.from({ length: SCHEMA_VERSION - 1 }, (_, index) => index + 1);
   expect(versions).toEqual(expect.arrayContaining(older));

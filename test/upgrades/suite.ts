@@ -4,12 +4,12 @@ import { useRealScrypt } from '../support/cheap-scrypt.js';
 import type { Fixture } from './fixtures.js';
 import { type OldClinic, QUESTIONS, SEARCHES, searchAsSystem } from './questions.js';
 
-/** The part of the networked and the file stores that an upgrade uses. */
+/** The calls of a SQL store that an upgrade uses. */
 export interface MigratedStore extends ResourceStore {
   verify(): Promise<{ readonly resources: number; readonly problems: readonly string[] }>;
 }
 
-/** Opens the databases of each version, as an upgrade does, and calls everything. */
+/** Opens the database of each version, as an upgrade does, and makes every call. */
 export function upgradeSuite<Content>(
   fixtures: readonly Fixture<Content>[],
   open: (content: Content) => Promise<MigratedStore> | MigratedStore,
@@ -33,7 +33,7 @@ export function upgradeSuite<Content>(
 
     test('is sound', assertSound);
 
-    test('is found by every kind of index', async () => {
+    test('every kind of index finds its resources', async () => {
       const found = [];
       for (const [search] of SEARCHES) found.push([search, await searchAsSystem(clinic, search)]);
       expect(found).toEqual(SEARCHES);
