@@ -34,7 +34,7 @@ function count(name: string, conditions: Arguments, type = 'Observation'): Broad
     const list = argumentsOf(conditions, run);
     return `{ ${type}Connection${list === '' ? '' : `(${list})`} { count } }`;
   };
-  return { name, text, target: COUNT };
+  return { name: `count: ${name}`, text, target: COUNT };
 }
 
 function deep(name: string, conditions: string, sort: string): BroadQuestion {
@@ -83,16 +83,16 @@ function code(run: number): string {
 const ORDERS: readonly BroadQuestion[] = [
   page('latest by date', 'Observation', '', '-date'),
   page('earliest by date', 'Observation', '', 'date'),
-  page('latest updated', 'Observation', '', '-_lastUpdated'),
+  page('most recently updated', 'Observation', '', '-_lastUpdated'),
   page('last ids', 'Observation', '', '-_id'),
   page('by status', 'Observation', '', 'status'),
   page('by code', 'Observation', '', 'code'),
   page('by category, repeating', 'Observation', '', '-category'),
   page('lowest values', 'Observation', '', 'value-quantity'),
-  page('by a date that none has', 'Observation', '', 'value-date'),
-  page('final, by a date that none has', 'Observation', 'status: "final"', '-value-date'),
-  page('patients by family', 'Patient', '', 'family'),
-  page('patients by family, last first', 'Patient', '', '-family'),
+  page('by a date that no resource has', 'Observation', '', 'value-date'),
+  page('final, by a date that no resource has', 'Observation', 'status: "final"', '-value-date'),
+  page('patients by family name', 'Patient', '', 'family'),
+  page('patients by family name, last first', 'Patient', '', '-family'),
   page('patients by a date that few have', 'Patient', '', 'death-date'),
   page('encounters by date', 'Encounter', '', '-date'),
   page('conditions by onset, mostly missing', 'Condition', '', 'onset-date'),
@@ -103,14 +103,14 @@ const ORDERS: readonly BroadQuestion[] = [
   page('by status, then date', 'Observation', '', 'status,-date'),
   page('by date, then code', 'Observation', '', '-date,code'),
   page('by code, then date', 'Observation', '', 'code,-date'),
-  page('patients by gender, then family', 'Patient', '', 'gender,family'),
+  page('patients by gender, then family name', 'Patient', '', 'gender,family'),
   page('requests by intent, then date', 'ServiceRequest', '', 'intent,-authored'),
 ];
 
 const CONDITIONS: readonly BroadQuestion[] = [
   page('final, by id', 'Observation', 'status: "final"'),
   page('final, latest by date', 'Observation', 'status: "final"', '-date'),
-  page('final, latest updated', 'Observation', 'status: "final"', '-_lastUpdated'),
+  page('final, most recently updated', 'Observation', 'status: "final"', '-_lastUpdated'),
   page('amended, latest by date', 'Observation', 'status: "amended"', '-date'),
   page('amended, by id', 'Observation', 'status: "amended"'),
   page('preliminary, earliest', 'Observation', 'status: "preliminary"', 'date'),
@@ -119,29 +119,33 @@ const CONDITIONS: readonly BroadQuestion[] = [
   page('mixture in _filter', 'Observation', '_filter: "status eq final and not (category eq vital-signs)"', '-date'),
   page('above a value, highest first', 'Observation', (run) => `value_quantity: "gt${run * 10}"`, '-value-quantity'),
   page('above a value, latest', 'Observation', (run) => `value_quantity: "gt${run * 10}"`, '-date'),
-  page('since a year, from the first', 'Observation', (run) => `date: "ge${year(run)}"`, 'date'),
-  page('before a year, latest', 'Observation', (run) => `date: "lt${year(run)}"`, '-date'),
+  page('since a given year, earliest first', 'Observation', (run) => `date: "ge${year(run)}"`, 'date'),
+  page('before a given year, latest', 'Observation', (run) => `date: "lt${year(run)}"`, '-date'),
   page('of a code, latest', 'Observation', (run) => `code: "${code(run)}"`, '-date'),
   page('of a code, by value', 'Observation', (run) => `code: "${code(run)}"`, 'value-quantity'),
   page('without date, by value', 'Observation', '_filter: "date pr false"', 'value-quantity'),
-  page('a tenth far from the latest', 'Observation', 'status: "registered"', '-date'),
-  page('a tenth, by value', 'Observation', 'status: "registered"', '-value-quantity'),
-  page('since a year, by id', 'Observation', (run) => `date: "ge${year(run)}"`),
-  page('before a year, last updated', 'Observation', (run) => `date: "lt${year(run)}"`, '-_lastUpdated'),
+  page('registered, all old, latest', 'Observation', 'status: "registered"', '-date'),
+  page('registered, by value', 'Observation', 'status: "registered"', '-value-quantity'),
+  page('since a given year, by id', 'Observation', (run) => `date: "ge${year(run)}"`),
+  page('before a given year, most recently updated', 'Observation', (run) => `date: "lt${year(run)}"`, '-_lastUpdated'),
   page('conditions that exclude each other', 'Observation', 'method: "manual", device: "Device/d1"', '-date'),
   page('halves that exclude each other, by id', 'Observation', 'method: "manual", device: "Device/d1"'),
-  page('since a year, by instant of change', 'Observation', (run) => `date: "ge${year(run)}"`, '_lastUpdated'),
-  page('since a year and above 190, by id', 'Observation', (run) => `date: "ge${year(run)}", value_quantity: "gt190"`),
-  page('a tenth of a code, latest', 'Observation', (run) => `status: "registered", code: "${code(run)}"`, '-date'),
-  page('of a gender, by a chain', 'Observation', '_filter: "subject.gender eq male"', '-date'),
+  page('since a given year, by last update', 'Observation', (run) => `date: "ge${year(run)}"`, '_lastUpdated'),
   page(
-    'pressures by a composite',
+    'since a given year and above 190, by id',
+    'Observation',
+    (run) => `date: "ge${year(run)}", value_quantity: "gt190"`,
+  ),
+  page('registered, of a code, latest', 'Observation', (run) => `status: "registered", code: "${code(run)}"`, '-date'),
+  page('of male patients, by a chain', 'Observation', '_filter: "subject.gender eq male"', '-date'),
+  page(
+    'blood pressures by a composite',
     'Observation',
     (run) => `component_code_value_quantity: "8480-6$gt${150 + run}"`,
     '-date',
   ),
   page('a rare unit', 'Observation', (run) => `value_quantity: "gt${180 + run}|http://unitsofmeasure.org|ug"`, '-date'),
-  page('changed before all others', 'Observation', '_lastUpdated: "lt2020"', '-date'),
+  page('updated before all others', 'Observation', '_lastUpdated: "lt2020"', '-date'),
   page('of a performer, latest', 'Observation', (run) => `performer: "Practitioner/p${run + 1}"`, '-date'),
   page(
     'three conditions',
@@ -162,11 +166,11 @@ const CONDITIONS: readonly BroadQuestion[] = [
   page('cancelled and long encounters, by id', 'Encounter', 'status: "cancelled", length: "gt700"'),
   page('cancelled encounters by class, latest', 'Encounter', 'status: "cancelled"', 'class,-date'),
   page('finished encounters by date', 'Encounter', 'status: "finished"', '-date'),
-  page('encounters since a year', 'Encounter', (run) => `date: "ge${year(run)}"`, '-date'),
+  page('encounters since a given year', 'Encounter', (run) => `date: "ge${year(run)}"`, '-date'),
   page('active conditions, latest recorded', 'Condition', 'clinical_status: "active"', '-recorded-date'),
   page('male patients by birthdate', 'Patient', 'gender: "male"', 'birthdate'),
   page(
-    'patients whose family contains',
+    'patients whose family name contains a text',
     'Patient',
     (run) => `_filter: "family co ${['ari', 'ulle', 'row', 'jone', 'vries'][run % 5]!}"`,
     'birthdate',
@@ -174,20 +178,20 @@ const CONDITIONS: readonly BroadQuestion[] = [
 ];
 
 const COUNTS: readonly BroadQuestion[] = [
-  count('number of all', ''),
-  count('number of final', 'status: "final"'),
-  count('number not final', '_filter: "not (status eq final)"'),
-  count('number above a value', (run) => `value_quantity: "gt${run * 10}"`),
-  count('number since a year', (run) => `date: "ge${year(run)}"`),
-  count('number of a repeating code', 'category: "exam"'),
-  count('number of two repeating codes', 'category: ["exam", "laboratory"]'),
-  count('number with another code', '_filter: "category ne exam"'),
-  count('number of a performer', (run) => `performer: "Practitioner/p${run + 1}"`),
-  count('number without a date', '_filter: "date pr false"'),
-  count('number of orders', 'intent: "order"', 'ServiceRequest'),
-  count('number of halves that exclude each other', 'method: "manual", device: "Device/d1"'),
-  withoutTarget(count('number of two conditions', (run) => `status: "final", value_quantity: "gt${run * 10}"`)),
-  withoutTarget(count('number of two halves', 'status: "final", method: "manual"')),
+  count('all', ''),
+  count('final', 'status: "final"'),
+  count('not final', '_filter: "not (status eq final)"'),
+  count('above a value', (run) => `value_quantity: "gt${run * 10}"`),
+  count('since a given year', (run) => `date: "ge${year(run)}"`),
+  count('of a repeating code', 'category: "exam"'),
+  count('of one of two repeating codes', 'category: ["exam", "laboratory"]'),
+  count('with another code', '_filter: "category ne exam"'),
+  count('of a performer', (run) => `performer: "Practitioner/p${run + 1}"`),
+  count('without a date', '_filter: "date pr false"'),
+  count('orders', 'intent: "order"', 'ServiceRequest'),
+  count('halves that exclude each other', 'method: "manual", device: "Device/d1"'),
+  withoutTarget(count('two conditions', (run) => `status: "final", value_quantity: "gt${run * 10}"`)),
+  withoutTarget(count('two halves', 'status: "final", method: "manual"')),
 ];
 
 const RESTRICTED: readonly BroadQuestion[] = [
@@ -196,13 +200,13 @@ const RESTRICTED: readonly BroadQuestion[] = [
     'final',
     page('above a value, latest', 'Observation', (run) => `value_quantity: "gt${run * 10}"`, '-date'),
   ),
-  byMember('final', page('amended, which it does not see', 'Observation', 'status: "amended"', '-date')),
+  byMember('final', page('amended, all hidden', 'Observation', 'status: "amended"', '-date')),
   byMember('performer', page('latest', 'Observation', '', '-date')),
   byMember('performer', page('by value', 'Observation', '', 'value-quantity')),
   byMember('patient', page('latest', 'Observation', '', '-date')),
   byMember(
     'patient',
-    page('since a year, by id', 'Observation', (run) => `date: "ge${year(run)}"`),
+    page('since a given year, by id', 'Observation', (run) => `date: "ge${year(run)}"`),
   ),
 ];
 

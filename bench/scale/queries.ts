@@ -26,7 +26,7 @@ export const SCALE_QUERIES: readonly ScaleQuery[] = [
     variables: ({ identifier: of }) => ({ of }),
   },
   {
-    name: 'patient by family and birthdate',
+    name: 'patient by family name and birth date',
     kind: 'bounded',
     text: 'query ($family: [String], $date: [String]) { PatientList(family: $family, birthdate: $date) { id } }',
     variables: ({ family, birthDate: date }) => ({ family, date }),
@@ -40,7 +40,7 @@ export const SCALE_QUERIES: readonly ScaleQuery[] = [
     variables: ({ patient: id }) => ({ id }),
   },
   {
-    name: 'last observation of a code of a patient',
+    name: 'latest observation of a patient with a code',
     kind: 'bounded',
     text: `query ($subject: [String], $code: [String]) {
       ObservationList(subject: $subject, code: $code, _sort: "-date", _count: 1) { effectiveDateTime valueQuantity { value } } }`,
@@ -63,19 +63,19 @@ export const SCALE_QUERIES: readonly ScaleQuery[] = [
     variables: () => ({}),
   },
   {
-    name: 'encounters of a day, 20 by date',
+    name: 'encounters of a day, first 20 by date',
     kind: 'broad',
     text: 'query ($day: [String]) { EncounterList(date: $day, _sort: "date", _count: 20) { id period { start } } }',
     variables: ({ visited: day }) => ({ day }),
   },
   {
-    name: 'patients by family, 20 by id',
+    name: 'patients with a family name, first 20 by id',
     kind: 'broad',
     text: 'query ($family: [String]) { PatientList(family: $family, _count: 20) { id name { family } } }',
     variables: ({ family }) => ({ family }),
   },
   {
-    name: 'number of observations of a code',
+    name: 'count of observations with a code',
     kind: 'broad',
     text: 'query ($code: [String]) { ObservationConnection(code: $code, _count: 1) { count } }',
     variables: ({ code }) => ({ code }),
