@@ -4,7 +4,7 @@ import { referenceTo } from '../fhir/reference.js';
 import type { AnyResource } from '../fhir/resource.js';
 import type { HistoryEntry, HistoryPage } from '../store/history.js';
 import { findWindow, type HistoryPeriod, isWithin } from './history-window.js';
-import { pageLinks, pageOf, type PageLink } from './page-links.js';
+import { pageLinks, pageOf, type PageLink } from '../fhir/page-links.js';
 import { notFound } from '../fhir/not-found.js';
 import { assertReadable } from '../interactions/missing.js';
 import type { VersionsPage } from './repository.js';

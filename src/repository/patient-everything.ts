@@ -12,7 +12,7 @@ import { isResourceId, type AnyResource } from '../fhir/resource.js';
 import { and, changedSince } from '../search/criteria/criteria.js';
 import { FORMAT_PARAMETERS } from '../search/parse/parse-search.js';
 import type { OpenRepository } from './open-repository.js';
-import { MAX_COUNT } from './page-links.js';
+import { MAX_COUNT } from '../fhir/page-links.js';
 import { readResource } from './read-resource.js';
 import type { RepositorySession } from './repository-context.js';
 import { readSince } from './since.js';

@@ -1,7 +1,7 @@
+import { pageLinks, pageOf, type PageLink, searchAddress } from '../fhir/page-links.js';
 import { referenceTo } from '../fhir/reference.js';
 import type { AnyResource } from '../fhir/resource.js';
 import { requireResourceType } from '../search/parse/require-parameter.js';
-import { pageLinks, pageOf, type PageLink } from './page-links.js';
 import type { RepositorySession } from './repository-context.js';
 import { followIncludes } from './search/follow-includes.js';
 import { subsetOf } from './search/subset.js';
@@ -57,7 +57,7 @@ export async function searchBundle(
     resourceType: 'Bundle',
     type: 'searchset',
     ...(answer.total === undefined ? {} : { total: answer.total }),
-    ...(search.pairs === undefined ? {} : { link: pageLinks(addressOf(type, search), page, more, baseUrl) }),
+    ...(search.pairs && { link: pageLinks(searchAddress(type, search.pairs), page, more, baseUrl) }),
     ...(entry.length === 0 ? {} : { entry }),
   };
 }
@@ -75,11 +75,4 @@ function entryOf(
     resource: isReduced ? subsetOf(store.model, resource, subset) : resource,
     search: { mode },
   };
-}
-
-/** The search without its paging parameters, which the links replace. */
-function addressOf(type: string, { pairs = [] }: ReadSearch): string {
-  const kept = pairs.filter(([name]) => name !== '_count' && name !== '_offset');
-  const text = new URLSearchParams(kept.map(([...pair]) => pair)).toString();
-  return text === '' ? type : `${type}?${text}`;
 }

@@ -3,7 +3,7 @@ import { notFound } from '../fhir/not-found.js';
 import { isResourceId } from '../fhir/resource.js';
 import type { TypeHistoryEntry, VersionPosition } from '../store/history.js';
 import { type HistoryBundleEntry, toHistoryEntry } from './history-bundle.js';
-import { pageOf, type PageLink } from './page-links.js';
+import { pageOf, type PageLink } from '../fhir/page-links.js';
 import type { TypeHistoryPage } from './repository.js';
 import type { RepositorySession } from './repository-context.js';
 import { readSince } from './since.js';

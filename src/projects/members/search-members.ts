@@ -2,13 +2,13 @@ import { splitReference } from '../../fhir/reference.js';
 import type { Bundle, OperationOutcome, ProjectMembership } from '@medplum/fhirtypes';
 import { isAdministrative } from '../../access/fields/administrative-types.js';
 import { FhirError } from '../../fhir/error.js';
+import { MAX_COUNT, pageLinks, pageOf, searchAddress } from '../../fhir/page-links.js';
 import { childrenOf } from '../../search/criteria/children-of.js';
 import { and, type Criteria, or, refersTo } from '../../search/criteria/criteria.js';
 import { parseSearch, type SearchInput } from '../../search/parse/parse-search.js';
 import { parameterNames, type SearchPair, searchPairs } from '../../search/parse/search-pairs.js';
 import { plausibleEmail } from '../body/email-address.js';
 import { usersByEmail } from '../people/find-people.js';
-import { pageLinks, pageOfSearch } from '../session/pages.js';
 import { nameCriteria } from './member-names.js';
 import { statusCriteria } from './member-status.js';
 import type { ProjectContext, ResourceRef } from '../session/project-context.js';
@@ -85,7 +85,7 @@ async function findMembers(
     new URLSearchParams(others.map(([...pair]) => pair)),
   );
   assertAdministrative(request.criteria);
-  const page = pageOfSearch(request);
+  const page = pageOf({ count: request.count ?? MAX_COUNT, offset: request.offset });
   const criteria = await withOwnParameters(session, request.criteria, own, now);
   const countOnly = request.summaryCount === true || page.count === 0;
   const found = await session.guard.search(
@@ -111,7 +111,11 @@ async function findMembers(
     resourceType: 'Bundle',
     type: 'searchset',
     total,
-    link: pageLinks('ProjectMembership', pairs, page, !countOnly && page.offset + members.length < total),
+    link: pageLinks(
+      searchAddress('ProjectMembership', pairs),
+      page,
+      !countOnly && page.offset + members.length < total,
+    ),
     ...(entry.length === 0 ? {} : { entry }),
   };
 }

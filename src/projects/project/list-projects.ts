@@ -2,6 +2,7 @@ import type { Bundle, Project } from '@medplum/fhirtypes';
 import { serverCaller } from '../../access/caller.js';
 import { guardStore } from '../../access/guarded-store.js';
 import { FhirError } from '../../fhir/error.js';
+import { MAX_COUNT, pageLinks, pageOf, searchAddress } from '../../fhir/page-links.js';
 import type { Stored } from '../../fhir/stored.js';
 import type { Criteria } from '../../search/criteria/criteria.js';
 import { childrenOf } from '../../search/criteria/children-of.js';
@@ -9,7 +10,6 @@ import { isAboveProjects } from '../../access/fields/administrative-types.js';
 import { parseSearch, type SearchInput } from '../../search/parse/parse-search.js';
 import { parameterNames, searchPairs } from '../../search/parse/search-pairs.js';
 import { openOperator } from '../session/operator.js';
-import { pageLinks, pageOfSearch } from '../session/pages.js';
 import type { ProjectContext } from '../session/project-context.js';
 import { projectOperation } from '../session/project-operation.js';
 import { copyStored } from '../session/project-session.js';
@@ -47,7 +47,7 @@ export function listProjects(
     );
     const request = parseSearch(model, 'Project', new URLSearchParams(pairs.map(([...pair]) => pair)));
     assertAboveProjects(request.criteria);
-    const page = pageOfSearch(request);
+    const page = pageOf({ count: request.count ?? MAX_COUNT, offset: request.offset });
     const isCount = request.summaryCount === true || page.count === 0;
     const found = await guardStore(session.store, serverCaller()).search(
       {
@@ -70,7 +70,7 @@ export function listProjects(
       resourceType: 'Bundle',
       type: 'searchset',
       total,
-      link: pageLinks('Project', pairs, page, !isCount && page.offset + entry.length < total),
+      link: pageLinks(searchAddress('Project', pairs), page, !isCount && page.offset + entry.length < total),
       ...(entry.length === 0 ? {} : { entry }),
     };
   });
