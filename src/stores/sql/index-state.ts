@@ -2,7 +2,11 @@ import type { TypeParameter } from '../../search/criteria/parameters-of.js';
 import { FhirError } from '../../fhir/error.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { INDEX_VERSION } from '../../search/index/index-version.js';
-import { type ParameterFingerprints, parameterFingerprints } from '../../search/index/parameter-fingerprints.js';
+import {
+  indexFingerprint,
+  type ParameterFingerprints,
+  parameterFingerprints,
+} from '../../search/index/parameter-fingerprints.js';
 import {
   changedParameters,
   codesOf,
@@ -65,6 +69,25 @@ export function isOfThisVersion(version: string | null | undefined): boolean {
     'unavailable',
     `The database has index version ${stored}, written by a newer fhirgraph; this one knows up to ${INDEX_VERSION}`,
   );
+}
+
+/**
+ * Whether the rows of a database were made by this version with these definitions. It needs both entries, because an
+ * older version of this library does not know the other entries, and keeps them.
+ *
+ * @throws as {@link isOfThisVersion}
+ */
+export function isMadeWith(model: FhirModel, version: string | undefined, definitions: string | undefined): boolean {
+  return isOfThisVersion(version) && definitions === indexFingerprint(model);
+}
+
+/** The entries of a database whose rows are made with these definitions from now on. */
+export function definitionEntries(model: FhirModel): { readonly [name: string]: string } {
+  return {
+    index_version: String(INDEX_VERSION),
+    index_definitions: indexFingerprint(model),
+    index_parameters: JSON.stringify(parameterFingerprints(model)),
+  };
 }
 
 /** Whether every search can rely on the index. */

@@ -1,6 +1,5 @@
 import type { FhirModel } from '../../../fhir/model/fhir-model.js';
-import { INDEX_VERSION } from '../../../search/index/index-version.js';
-import { indexFingerprint, parameterFingerprints } from '../../../search/index/parameter-fingerprints.js';
+import { parameterFingerprints } from '../../../search/index/parameter-fingerprints.js';
 import {
   changedParameters,
   changesOf,
@@ -11,16 +10,16 @@ import {
   readCodes,
   union,
 } from '../../sql/index-changes.js';
-import { isOfThisVersion, readFingerprints } from '../../sql/index-state.js';
+import { definitionEntries, isMadeWith, isOfThisVersion, readFingerprints } from '../../sql/index-state.js';
 import { sql } from '../../sql/sql.js';
 import { arrayText } from '../rows/array.js';
 import { readMeta, type Runner, setMeta } from '../rows/meta.js';
 import { removeSkipRows } from '../rows/remove-skip-rows.js';
 
 /** True if the rows are made with our definitions. @throws FhirError `unavailable` - a newer version made them */
-export async function isMadeWith(runner: Runner, model: FhirModel): Promise<boolean> {
+export async function isOurs(runner: Runner, model: FhirModel): Promise<boolean> {
   const meta = await readMeta(runner, ['index_version', 'index_definitions']);
-  return isOfThisVersion(meta.get('index_version')) && meta.get('index_definitions') === indexFingerprint(model);
+  return isMadeWith(model, meta.get('index_version'), meta.get('index_definitions'));
 }
 
 /**
@@ -37,18 +36,15 @@ export async function takeOver(runner: Runner, model: FhirModel, isNew: boolean)
   const meta = await readMeta(runner, [
     ...['index_version', 'index_definitions', 'index_parameters', 'index_epoch', 'index_generation'],
   ]);
-  if (isOfThisVersion(meta.get('index_version')) && meta.get('index_definitions') === indexFingerprint(model)) return;
-  const now = parameterFingerprints(model);
+  if (isMadeWith(model, meta.get('index_version'), meta.get('index_definitions'))) return;
   const before = isOfThisVersion(meta.get('index_version'))
     ? readFingerprints(meta.get('index_parameters'))
     : undefined;
-  const changes = isNew ? { [EVERY]: [EVERY] } : changedParameters(before, now);
+  const changes = isNew ? { [EVERY]: [EVERY] } : changedParameters(before, parameterFingerprints(model));
   const isSame = Object.keys(changes).length === 0;
   const generation = Number(meta.get('index_generation') ?? 0) + 1;
   await setMeta(runner, {
-    index_version: String(INDEX_VERSION),
-    index_definitions: indexFingerprint(model),
-    index_parameters: JSON.stringify(now),
+    ...definitionEntries(model),
     ...(isSame
       ? {}
       : {

@@ -3,7 +3,7 @@ import type { FhirModel } from '../../../fhir/model/fhir-model.js';
 import { sql } from '../../sql/sql.js';
 import type { Connections } from '../database/connections.js';
 import { sqlState } from '../database/errors.js';
-import { isMadeWith, takeOver } from './index-takeover.js';
+import { isOurs, takeOver } from './index-takeover.js';
 import type { Connection } from '../database/lent-connection.js';
 import { setMeta } from '../rows/meta.js';
 import { SCHEMA_STEPS } from './schema.js';
@@ -21,7 +21,7 @@ export const SCHEMA_VERSION = SCHEMA_STEPS.length;
  */
 export async function prepareSchema(connections: Connections, partitions: number, model: FhirModel): Promise<void> {
   await connections.use(async (connection) => {
-    if ((await checkedVersion(connection)) === SCHEMA_VERSION && (await isMadeWith(connection, model))) return;
+    if ((await checkedVersion(connection)) === SCHEMA_VERSION && (await isOurs(connection, model))) return;
     await connection.run(sql`BEGIN; ${endsWhenSilent()}`);
     try {
       await connection.run(sql`SELECT pg_advisory_xact_lock(${LOCK})`);

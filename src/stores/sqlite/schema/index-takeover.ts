@@ -1,6 +1,5 @@
 import type { FhirModel } from '../../../fhir/model/fhir-model.js';
-import { INDEX_VERSION } from '../../../search/index/index-version.js';
-import { indexFingerprint, parameterFingerprints } from '../../../search/index/parameter-fingerprints.js';
+import { parameterFingerprints } from '../../../search/index/parameter-fingerprints.js';
 import {
   changedParameters,
   changesOf,
@@ -13,7 +12,7 @@ import {
   readCodesByType,
   union,
 } from '../../sql/index-changes.js';
-import { isOfThisVersion, readFingerprints } from '../../sql/index-state.js';
+import { definitionEntries, isMadeWith, isOfThisVersion, readFingerprints } from '../../sql/index-state.js';
 import type { SqliteDatabase } from '../database/driver.js';
 import { READ_PARAMETERS } from './index-status.js';
 import { removeSkipRows } from '../rows/skip-row.js';
@@ -22,13 +21,7 @@ import { inTransaction } from '../database/transaction.js';
 
 /** Records the definitions for the rows of a new file. */
 export function noteDefinitions(statements: Statements, model: FhirModel): void {
-  setMeta(statements, {
-    index_version: String(INDEX_VERSION),
-    index_epoch: '1',
-    index_definitions: indexFingerprint(model),
-    index_parameters: JSON.stringify(parameterFingerprints(model)),
-    index_pending: '{}',
-  });
+  setMeta(statements, { ...definitionEntries(model), index_epoch: '1', index_pending: '{}' });
 }
 
 /**
@@ -38,20 +31,17 @@ export function noteDefinitions(statements: Statements, model: FhirModel): void 
  * @throws FhirError `unavailable` - a newer version of this library has the file
  */
 export function takeOver(database: SqliteDatabase, statements: Statements, model: FhirModel): void {
-  if (isMadeWith(statements, model)) return;
+  if (isOurs(statements, model)) return;
   inTransaction(database, () => {
     // Another process may have taken the file over first.
-    if (isMadeWith(statements, model)) return;
-    const now = parameterFingerprints(model);
+    if (isOurs(statements, model)) return;
     const changes = changedParameters(
       readFingerprints(isOfThisVersion(readMeta(statements, 'index_version')) ? readParameters(statements) : undefined),
-      now,
+      parameterFingerprints(model),
     );
     const epoch = Number(readMeta(statements, 'index_epoch') ?? 0);
     setMeta(statements, {
-      index_version: String(INDEX_VERSION),
-      index_definitions: indexFingerprint(model),
-      index_parameters: JSON.stringify(now),
+      ...definitionEntries(model),
       ...(Object.keys(changes).length === 0
         ? {}
         : { index_epoch: String(epoch + 1), index_pending: JSON.stringify(addWork(statements, changes)) }),
@@ -103,17 +93,8 @@ function setPending(statements: Statements, pending: CodesByType): void {
   setMeta(statements, { index_epoch: String(epoch + 1), index_pending: JSON.stringify(pending) });
 }
 
-/**
- * Whether the rows were made by this version with these definitions. Reads both entries, because an older version of
- * this library does not know the other entries, and keeps them.
- *
- * @throws FhirError `unavailable` - the rows were made by a newer version
- */
-function isMadeWith(statements: Statements, model: FhirModel): boolean {
-  return (
-    isOfThisVersion(readMeta(statements, 'index_version')) &&
-    readMeta(statements, 'index_definitions') === indexFingerprint(model)
-  );
+function isOurs(statements: Statements, model: FhirModel): boolean {
+  return isMadeWith(model, readMeta(statements, 'index_version'), readMeta(statements, 'index_definitions'));
 }
 
 function readParameters(statements: Statements): string | undefined {
