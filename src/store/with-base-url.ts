@@ -3,6 +3,7 @@ import type { CallOptions } from './call-options.js';
 import type { ReferenceTarget } from './resource-key.js';
 import type { SearchQuery } from './search-query.js';
 import type { ResourceStore } from './store.js';
+import { noteBehind } from './store-behind.js';
 import type { Write } from './write.js';
 
 /**
@@ -14,7 +15,7 @@ export function withBaseUrl(store: ResourceStore, baseUrl: string | undefined): 
   if (baseUrl === undefined) return store;
   const base = trimBaseUrl(baseUrl);
   const based = (query: SearchQuery): SearchQuery => ({ ...query, baseUrl: base });
-  const view: ResourceStore = {
+  const view: BasedStore = {
     model: store.model,
     maxResourceBytes: store.maxResourceBytes,
     terminology: store.terminology,
@@ -39,18 +40,17 @@ export function withBaseUrl(store: ResourceStore, baseUrl: string | undefined): 
     ...(store.accessEpoch === undefined ? {} : { accessEpoch: (options?: CallOptions) => store.accessEpoch!(options) }),
     close: () => store.close(),
   };
-  VIEWS.set(view, { base, store });
-  return view;
+  view[BASE] = base;
+  return noteBehind(view, store);
 }
 
 /** The base URL of a view, without a trailing slash; undefined for other stores. */
-export function baseUrlOf(store: ResourceStore): string | undefined {
-  return VIEWS.get(store)?.base;
+export function baseUrlOf(store: BasedStore): string | undefined {
+  return store[BASE];
 }
 
-/** The store of a view, as the host opened it; other stores are their own. */
-export function storeBehind(store: ResourceStore): ResourceStore {
-  return VIEWS.get(store)?.store ?? store;
-}
+const BASE = Symbol('the base URL of a view');
 
-const VIEWS = new WeakMap<ResourceStore, { readonly base: string; readonly store: ResourceStore }>();
+interface BasedStore extends ResourceStore {
+  [BASE]?: string;
+}

@@ -2,6 +2,7 @@ import { eitherSignal } from '../platform/timers.js';
 import type { CallOptions } from './call-options.js';
 import type { StoreRemoval } from './removal.js';
 import type { ResourceStore } from './store.js';
+import { noteBehind } from './store-behind.js';
 import type { Terminology } from './terminology.js';
 import { untilCallEnds } from './until-call-ends.js';
 
@@ -13,7 +14,7 @@ import { untilCallEnds } from './until-call-ends.js';
  */
 export function withCallOptions(store: ResourceStore, options: () => CallOptions | undefined): ResourceStore {
   const merged = (given: CallOptions | undefined): CallOptions | undefined => merge(given, options());
-  return {
+  const view: ResourceStore = {
     model: store.model,
     maxResourceBytes: store.maxResourceBytes,
     terminology: store.terminology && withinCall(store.terminology, options),
@@ -37,6 +38,7 @@ export function withCallOptions(store: ResourceStore, options: () => CallOptions
       : { accessEpoch: (given?: CallOptions) => store.accessEpoch!(merged(given)) }),
     close: () => store.close(),
   };
+  return noteBehind(view, store);
 }
 
 function withinCall(terminology: Terminology, options: () => CallOptions | undefined): Terminology {

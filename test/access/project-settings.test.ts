@@ -28,10 +28,13 @@ describe.each([
   ['memory', () => new MemoryStore()],
   ['SQLite', () => new SqliteStore(':memory:')],
 ])('the settings of a Project, %s', (_, open: () => ResourceStore) => {
-  test('apply to the next write after each change, and are read once between changes', async () => {
+  test.each([
+    ['', {}],
+    [' under a timeout', { limits: { timeout: 60_000 } }],
+  ])('apply to the next write after each change, and are read once between changes%s', async (_, limited) => {
     const store = open();
     const server = repositoryOf(store, serverCaller('clinic'));
-    const repository = repositoryOf(store, caller, { baseUrl });
+    const repository = repositoryOf(store, caller, { baseUrl, ...limited });
     await server.update(project);
     const readsOf = countReads(store);
     const create = (): Promise<unknown> => repository.create(invalid);

@@ -5,6 +5,7 @@ import type { CallOptions } from '../../store/call-options.js';
 import type { StoreRemoval } from '../../store/removal.js';
 import { SERVER_SCOPE } from '../../store/resource-key.js';
 import type { ResourceStore } from '../../store/store.js';
+import { viewOf } from '../../store/view-of.js';
 import type { Write, WriteResult } from '../../store/write.js';
 import { withCallOptions } from '../../store/with-call-options.js';
 import { ATTEMPTS, Overtaken, withRetries } from '../../store/with-retries.js';
@@ -36,20 +37,8 @@ export async function currentCaller<Kind extends Caller>(
  */
 export function storeWhile(store: ResourceStore, caller: Caller, stillMay: StillMay): ResourceStore {
   if (caller.kind !== 'member') return store;
-  return {
-    model: store.model,
-    maxResourceBytes: store.maxResourceBytes,
-    terminology: store.terminology,
-    read: (keys, options) => store.read(keys, options),
-    search: (query, options) => store.search(query, options),
-    searchByReference: (query, parameter, targets, options) =>
-      store.searchByReference(query, parameter, targets, options),
-    history: (key, page, options) => store.history(key, page, options),
-    ...(store.typeHistory === undefined ? {} : { typeHistory: (query, options) => store.typeHistory!(query, options) }),
-    subscribe: (listener) => store.subscribe(listener),
+  return viewOf(store, {
     ...(store.removal === undefined ? {} : { removal: removalWhile(store, caller, stillMay) }),
-    ...(store.accessEpoch === undefined ? {} : { accessEpoch: (options?: CallOptions) => store.accessEpoch!(options) }),
-    close: () => store.close(),
     async commit(writes, options): Promise<readonly WriteResult[]> {
       return withRetries({ attempts: ATTEMPTS.members, signal: options?.signal }, async () => {
         const checks = checksOf(await confirm(store, caller, stillMay, options));
@@ -66,7 +55,7 @@ export function storeWhile(store: ResourceStore, caller: Caller, stillMay: Still
         }
       });
     },
-  };
+  });
 }
 
 /** Removals do not commit: rights are confirmed right before each step. */

@@ -3,7 +3,7 @@ import { elementsOf, type JsonObject } from '../../fhir/resource.js';
 import type { CallOptions } from '../../store/call-options.js';
 import { SERVER_SCOPE } from '../../store/resource-key.js';
 import type { ResourceStore } from '../../store/store.js';
-import { storeBehind } from '../../store/with-base-url.js';
+import { storeBehind } from '../../store/store-behind.js';
 import { getOrCreate } from '../../platform/maps.js';
 
 interface Entry {
@@ -25,8 +25,8 @@ export async function readProjectSettings(
   options: CallOptions | undefined,
 ): Promise<JsonObject> {
   const opened = storeBehind(store);
-  if (opened.accessEpoch === undefined || opened.readsAreCurrent !== true) return read(store, project, options);
-  const epoch = await opened.accessEpoch(options);
+  if (store.accessEpoch === undefined || opened.readsAreCurrent !== true) return read(store, project, options);
+  const epoch = await store.accessEpoch(options);
   const kept = getOrCreate(BY_STORE, opened, () => new LRUCache({ max: MAX_ENTRIES }));
   const entry = kept.get(project);
   if (entry?.epoch === epoch) return entry.settings;
