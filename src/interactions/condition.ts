@@ -23,6 +23,18 @@ export function parseCondition(model: FhirModel, type: string, text: unknown, { 
 }
 
 /**
+ * The one stored match; undefined if there is none.
+ *
+ * @param excluded as in {@link findMatches}
+ * @throws FhirError `precondition-failed` - several resources match
+ */
+export async function findMatch(...search: Parameters<typeof findMatches>): Promise<StoredResource | undefined> {
+  const [match, ...others] = await findMatches(...search);
+  if (others.length > 0) throw severalMatches(search[0]);
+  return match;
+}
+
+/**
  * The first two stored matches: none, the one, or too many.
  *
  * @param excluded {@link keyText}s of resources that count as absent

@@ -5,7 +5,7 @@ import { ATTEMPTS, Overtaken, withRetries } from '../store/with-retries.js';
 import type { StoredResource } from '../store/stored-resource.js';
 import { assertResource } from './assert-resource.js';
 import { carryOutWrites } from './carry-out-writes.js';
-import { findMatches, parseCondition, severalMatches } from './condition.js';
+import { findMatch, parseCondition, severalMatches } from './condition.js';
 import type { GuardedSession } from './interaction-session.js';
 import type { WriteOutcome, WriteRequest } from './write-request.js';
 
@@ -85,8 +85,7 @@ async function writeMatch(
   requireResourceType(session.store.model, type);
   const criteria = parseCondition(session.store.model, type, condition, session);
   return withRetries({ attempts: ATTEMPTS.write, signal: session.options.signal }, async () => {
-    const [match, ...others] = await findMatches(type, criteria, NOTHING_EXCLUDED, session);
-    if (others.length > 0) throw severalMatches(type);
+    const match = await findMatch(type, criteria, NOTHING_EXCLUDED, session);
     const request = plan(match);
     if (request === undefined) return undefined;
     const expected = match === undefined ? {} : { ifMatch: ifMatch ?? match.versionId };

@@ -8,7 +8,7 @@ import type { Expectation } from '../store/write.js';
 import { gone } from '../fhir/not-found.js';
 import { assertReadable, requireFound } from './missing.js';
 import { assertResource } from './assert-resource.js';
-import { findMatches, parseCondition, severalMatches } from './condition.js';
+import { findMatch, parseCondition } from './condition.js';
 import type { GuardedSession } from './interaction-session.js';
 import type { GuardedKey, GuardedWrite } from '../access/contract.js';
 import { expectationOf } from './if-match.js';
@@ -134,8 +134,7 @@ class Planner {
       return true;
     }
     // Earlier requests changed these resources; the commit checks whether that matters.
-    const [match, ...others] = await findMatches(type, criteria, this.state, this.session);
-    if (others.length > 0) throw severalMatches(type);
+    const match = await findMatch(type, criteria, this.state, this.session);
     if (match === undefined) return false;
     const ids = [...this.state.values()].flatMap((made) => (made?.resourceType === type ? made.id! : []));
     if (ids.length > 0)

@@ -5,7 +5,7 @@ import { type AnyResource, isResourceId } from '../../fhir/resource.js';
 import type { StoredResource } from '../../store/stored-resource.js';
 import type { Expectation } from '../../store/write.js';
 import type { BundleEntry } from './bundle-entries.js';
-import { findMatches, parseCondition, severalMatches } from '../../interactions/condition.js';
+import { findMatch, parseCondition } from '../../interactions/condition.js';
 import type { EntryFaults } from './entry-faults.js';
 import type { ImportSession } from '../session.js';
 import { randomId } from '../../platform/node-crypto.js';
@@ -129,14 +129,9 @@ async function identifyDelete(
   if (id !== undefined) {
     return { action: 'delete', entry, key: { type, id }, expect: statedVersion(entry), optimistic: false };
   }
-  const [match, ...others] = await findMatches(
-    type,
-    parseCondition(session.store.model, type, query!, session),
-    deleted,
-    session,
-  );
+  const criteria = parseCondition(session.store.model, type, query!, session);
+  const match = await findMatch(type, criteria, deleted, session);
   if (match === undefined) return { action: 'nothing', entry };
-  if (others.length > 0) throw severalMatches(type);
   const expect = statedVersion(entry) ?? { version: match.versionId };
   return { action: 'delete', entry, key: { type, id: match.resource.id! }, expect, optimistic: true };
 }
@@ -150,8 +145,7 @@ async function identifyCreate(
   const { type } = entry.request;
   const resource = entry.resource!;
   const criteria = parseCondition(session.store.model, type, entry.ifNoneExist!, session);
-  const [stored, ...others] = await findMatches(type, criteria, deleted, session);
-  if (others.length > 0) throw severalMatches(type);
+  const stored = await findMatch(type, criteria, deleted, session);
   if (stored !== undefined) return { action: 'match', entry, key: { type, id: stored.resource.id! }, stored };
   const check: GuardedWrite = { kind: 'assert-no-match', query: { type, criteria } };
   const { key, expect, generatedId } = keyOfNew(entry, session);
@@ -176,8 +170,7 @@ async function identifyUpdate(
   const resource = entry.resource!;
   const stated = statedVersion(entry);
   const criteria = parseCondition(session.store.model, type, query!, session);
-  const [match, ...others] = await findMatches(type, criteria, deleted, session);
-  if (others.length > 0) throw severalMatches(type);
+  const match = await findMatch(type, criteria, deleted, session);
   if (match === undefined) {
     // With assigned ids, a fullUrl is only an identity inside the Bundle.
     const chosen = resource.id ?? (session.assignIds ? undefined : idOfFullUrl(entry));

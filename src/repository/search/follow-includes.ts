@@ -15,6 +15,7 @@ import {
   findIdentified,
   logicalReferences,
   type LogicalTarget,
+  tooManyIncluded,
 } from './indirect-references.js';
 
 /** Most resources that a page may contain in addition to its matches. */
@@ -175,11 +176,7 @@ class IncludeRun {
 
   #assertFew(more: number): void {
     if (this.found.length + more <= MAX_INCLUDED) return;
-    throw new FhirError(
-      'too-costly',
-      `More than ${MAX_INCLUDED} resources would be included in this page; ask for a smaller page (_count) or fewer _include and _revinclude`,
-      { details: { max: MAX_INCLUDED } },
-    );
+    throw tooManyIncluded(MAX_INCLUDED);
   }
 
   #isCanonical(type: string, code: string): boolean {

@@ -123,7 +123,7 @@ async function searchAll(
       const criteria = or(values.slice(start, start + VALUES_AT_ONCE).map(criteriaOf));
       const { matches } = await store.search({ type, criteria, limit: most - rows.length + 1 }, options);
       rows.push(...matches);
-      if (rows.length > most) throw tooMany(most);
+      if (rows.length > most) throw tooManyIncluded(most);
     }
   }
   return rows;
@@ -131,7 +131,8 @@ async function searchAll(
 
 const VALUES_AT_ONCE = 100;
 
-function tooMany(most: number): FhirError {
+/** The refusal of a page with more included resources. */
+export function tooManyIncluded(most: number): FhirError {
   return new FhirError(
     'too-costly',
     `More than ${most} resources would be included in this page; ask for a smaller page (_count) or fewer _include and _revinclude`,
