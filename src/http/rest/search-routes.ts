@@ -1,6 +1,7 @@
 import { trimBaseUrl } from '../../fhir/reference.js';
 import { searchMembers } from '../../projects/members/search-members.js';
 import { repositoryOf } from '../../repository/create-repository.js';
+import { FORMAT_PARAMETERS } from '../../search/parse/parse-search.js';
 import { parseQueryString } from '../../search/parse/search-pairs.js';
 import type { Answer } from '../exchange/answer.js';
 import { type CallerExchange, contextOf, repositoryFor } from '../exchange/exchange.js';
@@ -42,7 +43,7 @@ export async function answerMembers(
   project: string,
   parameters: URLSearchParams,
 ): Promise<Answer> {
-  const pairs = [...parameters].filter(([name]) => name !== '_format' && name !== '_pretty');
+  const pairs = [...parameters].filter(([name]) => !FORMAT_PARAMETERS.has(name));
   const found = await searchMembers(project, new URLSearchParams(pairs), contextOf(exchange));
   const base = trimBaseUrl(exchange.settings.baseUrl);
   const link = found.link?.map(({ relation, url }) => ({ relation, url: `${base}/${url}` }));
