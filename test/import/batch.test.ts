@@ -4,6 +4,20 @@ import { importBundle } from '../../src/import/bundle/import-bundle.js';
 import { ask, batch, contents, faultOf, memoryContext, post, put, statuses } from './harness.js';
 
 describe('a batch', () => {
+  test('has pages of at most 1,000 resources, and no empty list of entries', async () => {
+    const context = memoryContext();
+    const result = await importBundle(
+      batch(ask('GET', 'Patient?_count=1001'), ask('GET', 'Patient?_count=1000'), ask('GET', 'Patient/none')),
+      context,
+    );
+    const [long, empty, missing] = result.bundle.entry!;
+    const textOf = (one: typeof long): unknown =>
+      (one!.response!.outcome as { readonly issue: readonly { readonly details?: object }[] }).issue[0]!.details;
+    expect(textOf(long)).toMatchObject({ text: expect.stringContaining('at most 1000 are allowed') as string });
+    expect(empty!.resource).toEqual({ resourceType: 'Bundle', type: 'searchset', total: 0 });
+    expect(textOf(missing)).toEqual({ text: 'Patient/none was not found' });
+  });
+
   test('writes the valid entries and reports the others, entry by entry', async () => {
     const context = memoryContext();
     const result = await importBundle(

@@ -1,19 +1,19 @@
 import { FhirError } from '../../fhir/error.js';
 import { withChosenMeta } from '../../fhir/own-meta.js';
+import { MAX_COUNT, pageOf } from '../../fhir/page-links.js';
 import { referenceTo, trimBaseUrl } from '../../fhir/reference.js';
 import type { AnyResource } from '../../fhir/resource.js';
+import { requireFound } from '../../interactions/missing.js';
 import { parseSearch } from '../../search/parse/parse-search.js';
 import type { BundleEntry } from './bundle-entries.js';
 import type { EntryOutcome } from './entry-outcome.js';
 import type { ImportSession } from '../session.js';
 
-/** Page size of a search inside a Bundle without `_count`. */
-const DEFAULT_COUNT = 1000;
-
 /**
  * Answers a GET or HEAD entry: read, vread, search or history.
  *
  * @throws FhirError `not-found`, `gone`, and the errors of search parsing
+ * @throws FhirError `too-costly` - a page of more than 1000
  * @throws FhirError `unsupported` - a history, or a part of a resource, without a reader
  */
 export async function readEntry(entry: BundleEntry, session: ImportSession): Promise<EntryOutcome> {
@@ -34,9 +34,8 @@ export async function readEntry(entry: BundleEntry, session: ImportSession): Pro
   }
 
   const key = version === undefined ? { type, id } : { type, id, version };
-  const [found] = await session.store.read([key], session.options);
-  if (found?.status === 'gone') throw new FhirError('gone', `${referenceTo(type, id)} was deleted`);
-  if (found?.status !== 'found') throw new FhirError('not-found', `${referenceTo(type, id)} does not exist`);
+  const [read] = await session.store.read([key], session.options);
+  const found = requireFound(read, key);
   if (entry.ifNoneMatch === '*' || entry.ifNoneMatch === found.versionId)
     return { kind: 'not-modified', stored: found };
   const whole = withChosenMeta(found.resource, session);
@@ -52,24 +51,26 @@ async function search(type: string, query: string, session: ImportSession): Prom
     query,
     session.baseUrl === undefined ? {} : { baseUrl: session.baseUrl },
   );
-  const page = await session.store.search(
+  const { count, offset } = pageOf({ count: request.count ?? MAX_COUNT, offset: request.offset });
+  const found = await session.store.search(
     {
       type,
       criteria: request.criteria,
       sort: request.sort,
-      offset: request.offset,
-      limit: request.summaryCount === true ? 0 : (request.count ?? DEFAULT_COUNT),
+      offset,
+      limit: request.summaryCount === true ? 0 : count,
       total: true,
     },
     session.options,
   );
-  for (const { resource } of page.matches) session.trace?.show(resource);
+  for (const { resource } of found.matches) session.trace?.show(resource);
   const base = trimBaseUrl(session.baseUrl);
-  const entry = page.matches.map(({ resource }) => ({
+  const entry = found.matches.map(({ resource }) => ({
     ...(base === undefined ? {} : { fullUrl: `${base}/${referenceTo(type, resource.id!)}` }),
     resource: withChosenMeta(resource, session),
     search: { mode: 'match' },
   }));
-  const bundle = { resourceType: 'Bundle', type: 'searchset', total: page.total, entry };
+  const { total } = found;
+  const bundle = { resourceType: 'Bundle', type: 'searchset', total, ...(entry.length === 0 ? {} : { entry }) };
   return bundle;
 }
