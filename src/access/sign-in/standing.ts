@@ -87,7 +87,7 @@ export function assertSession(
     now,
   )
     .catch((error: unknown) => {
-      if (error instanceof FhirError && ENDS.has(error.code)) standing.ended = error;
+      if (error instanceof FhirError && ENDING_CODES.has(error.code)) standing.ended = error;
       throw error;
     })
     .finally(() => (standing.checking = undefined));
@@ -95,7 +95,7 @@ export function assertSession(
 }
 
 /** Errors that say something about the member, and not about the store. */
-const ENDS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+export const ENDING_CODES: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'membership-expired',
   'membership-inactive',
   'membership-missing',

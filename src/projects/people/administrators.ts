@@ -2,6 +2,7 @@ import type { ProjectMembership } from '@medplum/fhirtypes';
 import type { GuardedWrite } from '../../access/contract.js';
 import { accessEnd } from '../../access/sign-in/session-times.js';
 import { signIn } from '../../access/sign-in/sign-in.js';
+import { ENDING_CODES } from '../../access/sign-in/standing.js';
 import { FhirError } from '../../fhir/error.js';
 import { and, type Criteria, not } from '../../search/criteria/criteria.js';
 import { assertNotAborted } from '../../store/guards.js';
@@ -62,21 +63,10 @@ async function canSignIn({ store, options }: ProjectSession, membership: string)
     await signIn(store, { membership });
     return true;
   } catch (error) {
-    if (error instanceof FhirError && CANNOT_SIGN_IN.has(error.code)) return false;
+    if (error instanceof FhirError && ENDING_CODES.has(error.code)) return false;
     throw error;
   }
 }
-
-const CANNOT_SIGN_IN: ReadonlySet<string> = new Set([
-  'membership-expired',
-  'membership-inactive',
-  'membership-missing',
-  'policy-invalid',
-  'policy-missing',
-  'profile-missing',
-  'project-missing',
-  'user-missing',
-]);
 
 function flagIs(parameter: string, code: string): Criteria {
   return { kind: 'match', parameter, test: { kind: 'token', code } };
