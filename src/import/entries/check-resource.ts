@@ -1,11 +1,11 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { kindOf } from '../../fhir/validation/findings.js';
-import { quote } from '../../fhir/messages/quote.js';
 import { FhirError } from '../../fhir/error.js';
 import { copyFromHost } from '../../fhir/json/copy-json.js';
 import { decimalTextsOf } from '../../fhir/json/decimal-texts.js';
 import { hasDecimalText } from '../../fhir/json/stringify-json.js';
 import { type AnyResource, isJsonObject, isResourceId, MAX_RESOURCE_DEPTH } from '../../fhir/resource.js';
+import { assertTyped } from '../../interactions/assert-resource.js';
 
 /**
  * {@link checkResource} for a value from the host. A resource that the host has read keeps the digits of its decimals
@@ -37,25 +37,18 @@ interface Shape {
 }
 
 function checkedResource(model: FhirModel, value: unknown, shape: Shape): AnyResource {
-  if (!isJsonObject(value)) {
-    const found = value === undefined ? 'missing' : kindOf(value);
-    throw new FhirError('invalid', `A resource must be a JSON object, not ${found}`);
-  }
-  const type = Object.hasOwn(value, 'resourceType') ? value['resourceType'] : undefined;
-  if (typeof type !== 'string') {
-    throw new FhirError('invalid', 'A resource must name its type in "resourceType"');
-  }
-  if (!model.isResourceType(type)) throw new FhirError('invalid', `Unknown resource type ${quote(type)}`);
-  const id = Object.hasOwn(value, 'id') ? value['id'] : undefined;
+  assertTyped(model, value);
+  const type = value.resourceType;
+  const id = Object.hasOwn(value, 'id') ? value.id : undefined;
   if (id !== undefined && !isResourceId(id)) {
     throw new FhirError('invalid', `The id of the ${type} must be 1 to 64 letters, digits, "-" or "."`);
   }
-  const meta = Object.hasOwn(value, 'meta') ? value['meta'] : undefined;
+  const meta: unknown = Object.hasOwn(value, 'meta') ? value.meta : undefined;
   if (meta !== undefined && !isJsonObject(meta)) {
     throw new FhirError('invalid', `"meta" of the ${type} must be an object, not ${kindOf(meta)}`);
   }
   checkShape(value, 0, shape);
-  return value as unknown as AnyResource;
+  return value;
 }
 
 function checkShape(value: object, depth: number, shape: Shape): void {
