@@ -4,10 +4,10 @@ import { isConflict } from '../../store/conflicts.js';
 import { assertNotAborted } from '../../store/guards.js';
 import { ATTEMPTS, Overtaken, withRetries } from '../../store/with-retries.js';
 import type { BundleContent, BundleEntry } from '../entries/bundle-entries.js';
+import { BundleReads } from '../entries/bundle-reads.js';
 import { commitEach, partlyWritten, type WriteGroup } from '../write/commit-each.js';
 import { type EntryOutcome, type ImportResult, toImportResult } from '../entries/entry-outcome.js';
 import { type EntryPlan, isOptimistic, outcomeOf, planEntries } from './plan-entries.js';
-import { readEntry } from '../entries/read-entries.js';
 import type { ImportSession } from '../session.js';
 
 /**
@@ -36,11 +36,12 @@ async function runEntries(content: BundleContent, outcomes: EntryOutcome[], sess
     plans = await planEntries(overtaken, session, faults);
     return new Overtaken();
   });
+  const answers = new BundleReads(session);
   const pace = new Pace();
   for (const { identified } of reads) {
     if (pace.isSpent) await pace.next();
     await faults.guardAsync(identified.entry.index, async () => {
-      outcomes[identified.entry.index] = await readEntry(identified.entry, session);
+      outcomes[identified.entry.index] = await answers.read(identified.entry);
     });
   }
   for (let index = 0; index < content.size; index++) {

@@ -9,11 +9,11 @@ import { assertNotAborted } from '../../store/guards.js';
 import type { WriteResult } from '../../store/write.js';
 import { ATTEMPTS, Overtaken, withRetries } from '../../store/with-retries.js';
 import type { BundleContent } from '../entries/bundle-entries.js';
+import { BundleReads } from '../entries/bundle-reads.js';
 import { EntryFaults } from '../entries/entry-faults.js';
 import { type EntryOutcome, type ImportResult, toImportResult } from '../entries/entry-outcome.js';
 import type { Identified } from '../entries/identify.js';
 import { type EntryPlan, isOptimistic, outcomeOf, planEntries } from './plan-entries.js';
-import { readEntry } from '../entries/read-entries.js';
 import type { ImportSession } from '../session.js';
 
 /**
@@ -77,6 +77,8 @@ async function foreseeReads(plans: readonly EntryPlan[], session: ImportSession,
       future.set(keyText(identified.key), identified.action);
     }
   }
+  // No trace here: the answer shows the reads after the commit.
+  const reads = new BundleReads({ ...session, trace: undefined });
   const pace = new CallPace(session.options);
   for (const { kind, identified } of plans) {
     if (kind !== 'read') continue;
@@ -88,8 +90,7 @@ async function foreseeReads(plans: readonly EntryPlan[], session: ImportSession,
     await faults.guardAsync(entry.index, async () => {
       if (fate === 'delete' && history !== true)
         throw new FhirError('gone', `${type}/${id} is deleted by the same transaction`);
-      // No trace here: the answer shows the reads after the commit.
-      await readEntry(entry, { ...session, trace: undefined });
+      await reads.read(entry);
     });
   }
 }
@@ -140,19 +141,20 @@ async function outcomes(
     const { index, write } = writes[position]!;
     if (result.kind !== 'assert-no-match') byEntry[index] = outcomeOf(write, result);
   }
+  const reads = new BundleReads(session);
   for (const plan of plans) {
     if (pace.isSpent) await pace.next();
     const { index } = plan.identified.entry;
     if (plan.kind === 'done') byEntry[index] = plan.outcome;
-    if (plan.kind === 'read') byEntry[index] = await readAfterwards(plan, session);
+    if (plan.kind === 'read') byEntry[index] = await readAfterwards(plan, reads);
   }
   return byEntry;
 }
 
 /** A concurrent writer may have changed the resource; the transaction is committed nevertheless. */
-async function readAfterwards(plan: EntryPlan, session: ImportSession): Promise<EntryOutcome> {
+async function readAfterwards(plan: EntryPlan, reads: BundleReads): Promise<EntryOutcome> {
   try {
-    return await readEntry(plan.identified.entry, session);
+    return await reads.read(plan.identified.entry);
   } catch (error) {
     if (error instanceof FhirError) return { kind: 'failed', error };
     throw error;
