@@ -41,6 +41,7 @@ const SELDOM = [
   // Its conformance tests are in `npm test`.
   'test/stores/postgres/details.test.ts',
   // Each way of PostgreSQL to a page. Other files compare pages of its skip indexes with those of a memory store.
+  'test/stores/postgres/composites.test.ts',
   'test/stores/postgres/deep-pages.test.ts',
   'test/stores/postgres/granules.test.ts',
   'test/stores/postgres/linked-sets.test.ts',
@@ -56,7 +57,8 @@ const SELDOM = [
   'test/stores/postgres/skip-layers.test.ts',
   'test/stores/postgres/systems.test.ts',
   'test/stores/postgres/units.test.ts',
-  // Parts of SQLite's and the memory store's work. The conformance tests of both are in `npm test`.
+  'test/stores/postgres/value-groups.test.ts',
+  // Parts of SQLite's and the memory store's work, and the other driver. The conformance tests of both are in `npm test`.
   'test/stores/sqlite/backup.test.ts',
   'test/stores/sqlite/faults.test.ts',
   'test/stores/sqlite/linked-sets.test.ts',
@@ -64,10 +66,13 @@ const SELDOM = [
   'test/stores/sqlite/reindex.test.ts',
   'test/stores/sqlite/removal.test.ts',
   'test/stores/sqlite/skip.test.ts',
+  'test/stores/sqlite/systems.test.ts',
+  'test/stores/sqlite/value-groups.test.ts',
   'test/stores/sqlite/verify.test.ts',
   'test/stores/memory/long-commits.test.ts',
   'test/stores/memory/steps.test.ts',
   'test/stores/broad-searches.test.ts',
+  'test/stores/node-sqlite.test.ts',
   'test/stores/relationship.test.ts',
   'test/stores/resource-size.test.ts',
   // A few hundred documents. `npm test` asks the kinds of them in test/graphql/hostile.test.ts.
