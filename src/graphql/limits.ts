@@ -30,7 +30,10 @@ export interface Limits {
   readonly listSize: number;
   /** Maximum number of resources read, once for each time they appear in the answer. Default 100,000. */
   readonly rows: number;
-  /** Maximum number of values of an answer: its objects and their fields, including absent ones. Default 1,000,000. */
+  /**
+   * Maximum number of values of an answer: its objects and their fields, including absent ones, and one more for each 100
+   * characters of a text of more than 1,000. Default 1,000,000.
+   */
   readonly values: number;
   /**
    * Maximum cost, in resources with few fields: the cost so far plus the least that is still to come, checked before

@@ -134,6 +134,28 @@ describe('each limit accepts the exact value and refuses one more', () => {
     expect(calls).toBe(0);
   });
 
+  test.each([
+    ['a text', (text: string) => ({ text: { status: 'generated', div: `<div>${text}</div>` } }), 'text { div }'],
+    ['a text of a list', (text: string) => ({ name: [{ given: ['A', text] }] }), 'name { given }'],
+    ['a text with a function of its own', (text: string) => ({ name: [{ family: text }] }), 'name { family }'],
+  ])('long texts count by their length, each time they appear: %s', async (_, holding, selection) => {
+    const { store } = await openClinic([
+      { resourceType: 'Patient', id: 'long', ...holding('x'.repeat(100_000)) },
+      { resourceType: 'Patient', id: 'short', ...holding('x'.repeat(900)) },
+    ]);
+    const aliases = Array.from({ length: 12 }, (__, index) => `a${index}: ${selection}`).join(' ');
+    const ask = (id: string, values: number) =>
+      clinic.ask(`{ Patient(id: "${id}") { ${aliases} } }`, {}, { store, limits: { values } });
+    const refused = await ask('long', 11_000);
+    expect(refused.errors?.[0]?.extensions).toMatchObject({
+      code: 'too-costly',
+      details: { limit: 'values', max: 11_000 },
+    });
+    expect(refused.data ?? null).toBe(null);
+    expect(failures(await ask('long', 13_000))).toEqual([]);
+    expect(failures(await ask('short', 200))).toEqual([]);
+  });
+
   test('the defaults are those documented', () => {
     expect(DEFAULT_LIMITS).toEqual({
       queryLength: 200_000,

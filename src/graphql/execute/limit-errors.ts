@@ -9,7 +9,7 @@ export function tooManyValues({ values }: Limits): LimitError {
   return new LimitError(
     'values',
     values,
-    `The answer holds more than ${values} values; select fewer fields, or page with _count`,
+    `The answer holds more than ${values} values, and each 100 characters of a long text count as one; select fewer fields, or page with _count`,
   );
 }
 

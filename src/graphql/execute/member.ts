@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../fhir/resource.js';
 import type { Output } from './holes.js';
+import { LONG_TEXT } from './spending.js';
 
 /** Reads and writes the member of an object that has a name. */
 export interface Member {
@@ -58,14 +59,14 @@ export const MEMBERS: { readonly [name: string]: Member } = {
   valueQuantity: { get: (o) => o['valueQuantity'], set: (o, value) => void (o['valueQuantity'] = value) },
 };
 
-/** Copies the text under a name. Writes null if the source has no value. */
+/** Copies the short text under a name. Writes null if the source has no value. */
 export type CopyText = (source: JsonObject, out: Output) => unknown;
 
-/** The result of {@link CopyText} for a value that is not a string; it then writes nothing. */
+/** The result of {@link CopyText} for a long text, and for a value that is not a string; it then writes nothing. */
 export const OTHER = Symbol('other value');
 
 function textOf(value: unknown): unknown {
-  return typeof value === 'string' ? value : value === undefined ? null : OTHER;
+  return typeof value === 'string' && value.length <= LONG_TEXT ? value : value === undefined ? null : OTHER;
 }
 
 /**

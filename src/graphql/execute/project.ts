@@ -25,6 +25,7 @@ import { compileItems } from './item-list.js';
 import { CANONICAL_TEXT } from './resolvable-reference.js';
 import type { Output } from './holes.js';
 import type { Run } from './run.js';
+import { LONG_TEXT } from './spending.js';
 
 /**
  * Copies the selected fields of one object, leaving holes for store calls.
@@ -75,7 +76,7 @@ function compileSelection(selection: Selection): Projector {
   };
 }
 
-/** The function that copies the field if its value is a string; the writer then handles only other values. */
+/** The function that copies the field if its value is a short text; the writer then handles only other values. */
 function copyOf(field: PlannedField): CopyText | undefined {
   if (field.kind !== 'primitive' || field.array || field.key !== field.name) return undefined;
   const isText = completeLeaf(field.type, field.codes) === completeText;
@@ -136,8 +137,9 @@ function primitive(field: PrimitiveField): Writer {
   return (source, out, _, run) => {
     const value = get(source);
     const leaf = value === undefined ? null : complete(value);
-    if (leaf !== undefined) set(out, leaf);
-    else writeOther(field, type, value, out, run);
+    if (leaf === undefined) return writeOther(field, type, value, out, run);
+    if (typeof leaf === 'string' && leaf.length > LONG_TEXT) run.spendText(leaf);
+    set(out, leaf);
   };
 }
 
@@ -166,6 +168,7 @@ function primitives(field: PrimitiveField): Writer {
     out[key] = values;
     for (let index = 0; index < items.length; index += 1) {
       const leaf = complete(items[index]);
+      if (typeof leaf === 'string' && leaf.length > LONG_TEXT) run.spendText(leaf);
       values[index] = leaf ?? null;
       if (leaf === undefined) failOther(field, type, items[index], out, run, index);
     }

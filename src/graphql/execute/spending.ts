@@ -7,6 +7,12 @@ import type { Deadline } from './deadline.js';
 import { tooManyCalls, tooManyResolverCalls, tooManyRows, tooManyValues } from './limit-errors.js';
 import type { RequestPace } from './request-pace.js';
 
+/** Maximum characters of a text that counts as one value. */
+export const LONG_TEXT = 1_000;
+
+/** A value takes about as many bytes of memory. */
+const CHARACTERS_PER_VALUE = 100;
+
 /** What a request has spent of its limits. */
 export class Spending implements StepMeter {
   storeCalls = 0;
@@ -127,6 +133,16 @@ export class Spending implements StepMeter {
    */
   spendObject(fields: number): void {
     this.values += 1 + fields;
+    if (this.values > this.limits.values) throw tooManyValues(this.limits);
+  }
+
+  /**
+   * Counts a text of more than {@link LONG_TEXT} characters: a short document with many aliases can repeat one of megabytes.
+   *
+   * @throws LimitError `values`
+   */
+  spendText({ length }: string): void {
+    this.values += Math.floor(length / CHARACTERS_PER_VALUE);
     if (this.values > this.limits.values) throw tooManyValues(this.limits);
   }
 
