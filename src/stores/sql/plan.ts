@@ -23,7 +23,7 @@ import {
   type RowPlan,
   type RowScope,
 } from './rows.js';
-import { allOf, FALSE, type Sql, sql, TRUE, unionAll } from './sql.js';
+import { allOf, anyOf, FALSE, type Sql, sql, TRUE, unionAll } from './sql.js';
 
 /** Picks the most selective of two or more scans, by position. */
 export type ChooseScan = (scans: readonly PlannedScan[]) => number;
@@ -67,12 +67,51 @@ export function planRows(criteria: Criteria, scope: RowScope, choose?: ChooseSca
 
 /** Starts from the most selective conjunct and tests the others on its rows. */
 function planConjunction({ of }: AndCriteria, scope: RowScope, choose?: ChooseScan): RowPlan {
+  if (choose === undefined && of.some(isOfFewIds))
+    return { residual: allOf(of.map((one) => fewCondition(one, scope))) };
   const plans = of.map((criteria) => ({ criteria, plan: planRows(criteria, scope, choose) }));
   if (choose === undefined) return { residual: allOf(plans.map(({ plan }) => amongCurrent(plan, scope))) };
   const withScan = plans.filter(({ plan }) => plan.scan !== undefined);
   const start = withScan.length < 2 ? withScan[0] : withScan[choose(withScan.map(plannedScan))];
   const residuals = plans.map((one) => (one === start ? one.plan.residual : rowCondition(one.criteria, scope)));
   return start === undefined ? { residual: allOf(residuals) } : { scan: start.plan.scan!, residual: allOf(residuals) };
+}
+
+function isOfFewIds(criteria: Criteria): boolean {
+  return criteria.kind === 'id' && criteria.ids.length <= MAX_TESTED;
+}
+
+/** Resources named by their ids, of which each is tested. */
+const MAX_TESTED = 1_000;
+
+/**
+ * Whether one of few rows matches.
+ *
+ * PERF: some planners begin with the scan of a chain, which can read all references of a parameter, even for a single
+ * row. A `_has` begins with its scan if that is an index range: very many resources may refer to the row.
+ */
+function fewCondition(criteria: Criteria, scope: RowScope): Sql {
+  switch (criteria.kind) {
+    case 'and':
+      return allOf(criteria.of.map((one) => fewCondition(one, scope)));
+    case 'or': {
+      const [sources, others] = [criteria.of.filter(isOfSources), criteria.of.filter((one) => !isOfSources(one))];
+      return anyOf([
+        ...sources.map((one) => fewCondition(one, scope)),
+        ...(others.length === 0 ? [] : [rowCondition({ kind: 'or', of: others }, scope)]),
+      ]);
+    }
+    case 'id':
+      return amongCurrent(planRows(criteria, scope), scope);
+    case 'has':
+      return isDirect(criteria.of) ? amongCurrent(planRows(criteria, scope), scope) : rowCondition(criteria, scope);
+    default:
+      return rowCondition(criteria, scope);
+  }
+}
+
+function isOfSources({ kind }: Criteria): boolean {
+  return kind === 'has' || kind === 'and' || kind === 'or';
 }
 
 function plannedScan({ criteria, plan }: { readonly criteria: Criteria; readonly plan: RowPlan }): PlannedScan {
