@@ -5,7 +5,9 @@ import { through } from './pool.js';
 /** A pool that explains each search that passes it. */
 export function explaining(pool: PostgresPool, plans: PlanNode[]): PostgresPool {
   return through(pool, async (statement, client) => {
-    if (/^(?:WITH [klst]0|SELECT (?:count|\(|CASE|a\.n|r0\.key|j\.position))/.test(statement.text)) {
+    if (
+      /^(?:WITH (?:[klst]0|f AS)|SELECT (?:count|\(|CASE|a\.n|r0\.(?:key|content)|j\.position))/.test(statement.text)
+    ) {
       const text = `EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) ${statement.text}`;
       const { rows } = await client.query({ ...statement, text });
       const [[answer]] = rows as [[unknown]];

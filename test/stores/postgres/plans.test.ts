@@ -6,10 +6,10 @@ import { TUNING } from '../../../src/stores/postgres/scans/tuning.js';
 import { SKIP_TUNING } from '../../../src/stores/postgres/rows/skip-row.js';
 import { pglitePool } from '../../../src/stores/postgres/database/pglite-pool.js';
 import { PostgresStore } from '../../../src/stores/postgres/store.js';
-import { put, queryOf } from '../../../src/testing/conformance-case.js';
+import { put, queryOf, resourceOf } from '../../../src/testing/conformance-case.js';
 import { createRandom } from '../../../src/testing/random.js';
 import { skewedResources } from '../../../src/testing/skewed-resources.js';
-import { bareDatabase } from './pool.js';
+import { bareDatabase, noting } from './pool.js';
 import { explaining, nodesOf } from './explaining.js';
 import type { PlanNode } from '../plan-node.js';
 import { someOf } from '../../support/chance.js';
@@ -186,6 +186,52 @@ describe('a page costs only its rows', () => {
       expect(examined(ofResources.map((node) => ({ ...node, Plans: [] })))).toBe(found);
       const tests = nodes.filter((node) => node['Index Name'] === 'token_by_resource');
       expect(sum(tests, (node) => node['Actual Loops']) > 0).toBe(maxHashed === 0);
+    });
+
+    test('of several conditions, the one with few matches is tested first', async () => {
+      const targets = Array.from({ length: 9 }, (_, index) => ({ type: 'Patient', id: `p${index}` }));
+      const query = queryOf('Observation', and(SINCE, CATEGORY, status('amended')), { limit: 10 });
+      Object.assign(TUNING, { maxHashed: 100 });
+      plans.length = 0;
+      await store.searchByReference(query, 'subject', targets);
+      const nodes = plans.flatMap(nodesOf);
+      const lookups = nodes.filter((node) => /^(?:token|date)_by_resource$/.test(node['Index Name'] ?? ''));
+      const looked = lookups.reduce((sum, node) => sum + node['Actual Loops'], 0);
+      // At most two for each of the amended ones that refer to the targets.
+      expect(looked).toBeGreaterThan(0);
+      expect(looked).toBeLessThan(50);
+    });
+
+    test.each([
+      ['one condition', status('amended'), false, false],
+      ['one condition and a total', status('amended'), true, true],
+      ['two conditions', and(SINCE, CATEGORY), false, true],
+    ] as const)(
+      'the server compiles no statement with tests of each resource: %s',
+      async (_, criteria, total, expected) => {
+        const statements: string[] = [];
+        const noted = new PostgresStore(noting(pool, statements));
+        await noted.searchByReference(queryOf('Observation', criteria, { limit: 2, total }), 'subject', [
+          { type: 'Patient', id: 'p1' },
+        ]);
+        expect(statements.some((text) => text.includes('jit = off'))).toBe(expected);
+        await noted.close();
+      },
+    );
+
+    test('a resource is read under a rule without the matches of the rule', async () => {
+      const ids = ['most', ...Array.from({ length: 9 }, (_, index) => `p${index}`)];
+      await store.commit(ids.map((id) => put(resourceOf('Patient', id))));
+      const isNameless: Criteria = { kind: 'missing', parameter: 'name', missing: true };
+      const rule = or({ kind: 'chain', parameter: 'subject', type: 'Patient', of: isNameless }, status('amended'));
+      const one = queryOf('Observation', ALL, { limit: 1 });
+      const id = (await store.search(one)).matches[0]!.resource.id!;
+      plans.length = 0;
+      const { matches } = await store.search(queryOf('Observation', and({ kind: 'id', ids: [id] }, rule), {}));
+      expect(matches.map(({ resource }) => resource.id)).toEqual([id]);
+      const ofReferences = plans.flatMap(nodesOf).filter((node) => node['Relation Name'] === 'reference');
+      expect(ofReferences.length).toBeGreaterThan(0);
+      expect(examined(ofReferences.map((node) => ({ ...node, Plans: [] })))).toBe(1);
     });
 
     test('a page far from the start of its order tests resources by a list', async () => {

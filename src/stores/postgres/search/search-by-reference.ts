@@ -5,10 +5,10 @@ import { assertFewResources, pageEdgeOf, pageOf } from '../../../store/guards.js
 import type { ReferenceTarget } from '../../../store/resource-key.js';
 import type { SearchPage, SearchQuery } from '../../../store/search-query.js';
 import { pageOfMatches } from '../../sql/page.js';
-import { type Condition, looksAtRow, testsOf } from '../../sql/pages/condition.js';
+import { type Condition, leavesOf, looksAtRow, testsOf } from '../../sql/pages/condition.js';
 import { parseStoredParts } from '../../sql/parse-stored.js';
 import { isFound, ofParameter, parameterKey, valuesOf } from '../../sql/rows.js';
-import { allOf, exists, FALSE, type Sql, sql } from '../../sql/sql.js';
+import { allOf, exists, FALSE, list, Sql, sql } from '../../sql/sql.js';
 import { arrayText, rowsOf } from '../rows/array.js';
 import { resourceKey, uuidText } from '../rows/keys.js';
 import type { Row } from '../database/lent-connection.js';
@@ -32,9 +32,7 @@ export async function searchByReference(
   const wanted = [...byName.keys()];
   const statement = byReferenceStatement(model, query, parameter, [...byName.values()], index);
   const select = (run: Run): Promise<readonly Row[]> => run(prepared(cutRows(statement!, wanted, options)));
-  // PERF: conditions on other resources look costly to the server. Outside of a snapshot, it would compile the
-  // statement, which takes a hundred times as long as the statement itself.
-  const isSlow = areLinked(conditionsIn(query, scopeOf(model, query)));
+  const isSlow = looksCostly(query, conditionsIn(query, scopeOf(model, query)));
   const isEmpty = wanted.length === 0 || statement === undefined;
   const rows = isEmpty ? [] : await (isSlow ? index.snapshot(select) : select(index.run));
   assertFewResources(
@@ -65,6 +63,15 @@ export async function searchByReference(
     if (backwards) matches.reverse();
     return query.total === true ? { matches, total } : { matches };
   });
+}
+
+/**
+ * PERF: a test of each referring resource looks costly to the server. Outside of a snapshot, it would compile a statement with
+ * some of them, or with one on other resources, which takes up to a hundred times as long as the statement itself.
+ */
+function looksCostly({ total }: SearchQuery, conditions: readonly Condition[]): boolean {
+  const leaves = conditions.flatMap(({ criteria }) => (criteria === undefined ? [] : leavesOf(criteria)));
+  return leaves.length > (total === true ? 0 : 1) || areLinked(conditions);
 }
 
 interface TargetPage {
@@ -133,12 +140,13 @@ export function byReferenceStatement(
   const ofRow = conditions.filter(({ test }) => looksAtRow(test));
   const found = allOf([isFound(scope), ...testsOf(ofRow), sql`NOT b.broad`]);
   const ofKey = conditions.filter((one) => !ofRow.includes(one));
-  const keys = baseUrl === undefined ? sql`SELECT x.resource FROM reference x WHERE ${byReference}` : byEither;
-  const meeting = ofKey.length === 0 ? keys : amongKeys(keys, ofKey, targets.length);
+  const keys =
+    baseUrl === undefined ? sql`SELECT x.resource FROM reference x WHERE ${byReference} AND NOT b.broad` : byEither;
+  const tests = keyTests(ofKey, targets.length);
   const referring =
     baseUrl === undefined && ofKey.length === 0
       ? sql`FROM reference x JOIN resource r0 ON r0.key = x.resource WHERE ${byReference} AND ${found}`
-      : sql`FROM ${scope.dialect.byKeys(sql`r0`, meeting, project).from} WHERE ${found}`;
+      : sql`FROM ${scope.dialect.byKeys(sql`r0`, tests.among(keys), project).from} WHERE ${found}`;
   const page = sql`SELECT q.content, row_number() OVER () AS place FROM (${pageOfMatches(query, referring, scope)}) AS q`;
   const wanted = targets.map(({ type, id }) => resourceKey(project, type, id));
   const urls = arrayText(targets.map(({ type, id }) => `${baseUrl!}/${referenceTo(type, id)}`));
@@ -150,30 +158,48 @@ export function byReferenceStatement(
   const isBroad = limit === undefined || baseUrl !== undefined ? FALSE : sql`(${last}) IS NOT NULL`;
   const targetsWithBreadth = sql`${from} CROSS JOIN LATERAL (SELECT ${isBroad} AS broad OFFSET 0) b`;
   if (query.total !== true || !isPart) {
-    return sql`SELECT j.position, p.content, NULL, b.broad FROM ${targetsWithBreadth} LEFT JOIN LATERAL (${page}) AS p ON TRUE
+    return sql`${tests.beginning}SELECT j.position, p.content, NULL, b.broad FROM ${targetsWithBreadth} LEFT JOIN LATERAL (${page}) AS p ON TRUE
       WHERE ${epochHolds(validity)} ORDER BY j.position, p.place`;
   }
-  return sql`SELECT j.position, p.content, t.total, b.broad FROM ${targetsWithBreadth}
+  return sql`${tests.beginning}SELECT j.position, p.content, t.total, b.broad FROM ${targetsWithBreadth}
     CROSS JOIN LATERAL (SELECT count(*) AS total ${referring}) AS t LEFT JOIN LATERAL (${page}) AS p ON TRUE
     WHERE ${epochHolds(validity)} ORDER BY j.position, p.place`;
 }
 
+/** The tests of the resources that refer to targets, by their keys. */
+interface KeyTests {
+  /** Begins a statement. */
+  readonly beginning: Sql;
+  /** Those of the selected keys that meet the conditions. */
+  among(keys: Sql): Sql;
+}
+
 /**
- * Those of the selected keys that meet conditions.
- *
  * PERF: most resources that refer to a target fail a test, so their rows are not read. A condition with few matches is tested by
- * a hash table of them, which takes a hundredth of the time of a look-up.
+ * a hash table of them, before the others: that takes a hundredth of the time of a lookup.
  */
-function amongKeys(keys: Sql, conditions: readonly Condition[], targets: number): Sql {
+function keyTests(conditions: readonly Condition[], targets: number): KeyTests {
   const most = Math.min(TUNING.maxHashed, TUNING.hashedPerTarget * targets);
-  const tests = conditions.map((condition) => {
-    const { test, scan } = condition;
-    if (scan === undefined || condition.direct !== true || !isBrief(condition)) return test;
-    const isShort = sql`(SELECT count(*) FROM (SELECT * FROM (${scan}) s LIMIT ${most + 1}) s) <= ${most}`;
-    // IS TRUE keeps the planner from making a join of it, LIMIT from expecting a table that is too large to hash.
-    return sql`CASE WHEN ${isShort} THEN (r0.key IN (SELECT * FROM (${scan}) s LIMIT ${most})) IS TRUE ELSE ${test} END`;
+  const hashed = conditions.filter((one) => one.scan !== undefined && one.direct === true && isBrief(one));
+  const areFew = hashed.map((_, place) => new Sql(`(SELECT few${place} FROM f)`, []));
+  const counts = hashed.map(({ scan }, place) => {
+    return sql`(SELECT count(*) FROM (SELECT * FROM (${scan!}) s LIMIT ${most + 1}) s) <= ${most} AS ${new Sql(`few${place}`, [])}`;
   });
-  return sql`SELECT r0.key FROM (${keys}) r0 (key) WHERE ${allOf([...tests, sql`NOT b.broad`])} OFFSET 0`;
+  // IS TRUE keeps the planner from making a join of it, LIMIT from expecting a table that is too large to hash.
+  const inTables = hashed.map(({ scan }, place) => {
+    const isInTable = sql`(r0.key IN (SELECT * FROM (${scan!}) s LIMIT ${most})) IS TRUE`;
+    return sql`CASE WHEN ${areFew[place]!} THEN ${isInTable} ELSE TRUE END`;
+  });
+  const lookups = conditions.map((one) => {
+    const place = hashed.indexOf(one);
+    return place < 0 ? one.test : sql`CASE WHEN ${areFew[place]!} THEN TRUE ELSE ${one.test} END`;
+  });
+  const meeting = (keys: Sql, tests: readonly Sql[]): Sql =>
+    tests.length === 0 ? keys : sql`SELECT r0.key FROM (${keys}) r0 (key) WHERE ${allOf(tests)} OFFSET 0`;
+  return {
+    beginning: hashed.length === 0 ? sql`` : sql`WITH f AS MATERIALIZED (SELECT ${list(counts)}) `,
+    among: (keys) => meeting(meeting(keys, inTables), lookups),
+  };
 }
 
 const X = sql`x`;
