@@ -75,6 +75,8 @@ const SELDOM = [
   'test/stores/node-sqlite.test.ts',
   'test/stores/relationship.test.ts',
   'test/stores/resource-size.test.ts',
+  // Each call of a store fails once. `npm test` has writes in doubt in mutations, imports and stores.
+  'test/projects/in-doubt.test.ts',
   // A few hundred documents. `npm test` asks the kinds of them in test/graphql/hostile.test.ts.
   'test/graphql/hostile/hostile-corpus.test.ts',
 ];

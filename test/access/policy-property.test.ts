@@ -28,7 +28,7 @@ import { tallyOf } from '../support/long-report.js';
 const tally = tallyOf('Policies, by every path against an oracle');
 
 /** Cases per store. */
-const CASES = IS_LONG ? 250 : IS_WHOLE ? 10 : 5;
+const CASES = IS_LONG ? 250 : IS_WHOLE ? 10 : 3;
 
 interface Case {
   readonly setup: MemberSetup;

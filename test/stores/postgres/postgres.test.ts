@@ -5,7 +5,6 @@ import { KIT_EFFORT, SEED } from '../../support/chance.js';
 import { postgresPool } from './pool.js';
 // One file runs them all: each would start a PostgreSQL of its own, which takes longer than its tests.
 import './changing-models.js';
-import './concepts.js';
 import './limits.js';
 
 describe('PostgreSQL in this process', () => {
