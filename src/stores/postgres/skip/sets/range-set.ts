@@ -2,18 +2,9 @@ import { partWith, rangeOf } from '../../../sql/pages/value-range.js';
 import type { RowScope } from '../../../sql/rows.js';
 import type { ConditionSet } from '../../../sql/skip/condition-set.js';
 import type { KeySet } from '../../../sql/skip/key-set.js';
-import { runsOf } from '../../../sql/skip/range-granules.js';
+import { type Granules, granulesInRange, runsOf } from '../../../sql/skip/range-granules.js';
 import { sql, type Sql } from '../../../sql/sql.js';
-import {
-  asksForUnit,
-  failsSurely,
-  isByStart,
-  isOpenAbove,
-  isOpenBelow,
-  matchesIfShort,
-  matchesSurely,
-  type RangeCriteria,
-} from '../../../sql/skip/range-tests.js';
+import { asksForUnit, isByStart, isOpenAbove, isOpenBelow, type RangeCriteria } from '../../../sql/skip/range-tests.js';
 import { LongIntervals } from './long-intervals.js';
 import { rangeValues, type RangeValues } from '../format/range-values.js';
 import type { SkipIndex } from '../read/skip-index.js';
@@ -48,6 +39,7 @@ export class RangeSet {
   readonly #several: KeySet;
   /** From the first granule to the last one with values that may match. */
   readonly #span: readonly [from: number, to: number];
+  readonly #inRange: Granules;
   /** True if the range has an upper end. */
   readonly #isCut: boolean;
   readonly #reaching: LongIntervals;
@@ -66,7 +58,9 @@ export class RangeSet {
     this.#order = order;
     this.#values = rangeValues(criteria, scope);
     this.#several = index.setOf(subjectOf(parameter, scope)!, SEVERAL) ?? index.emptySet();
-    const { low, high } = rangeOf(criteria, parameter)!;
+    const range = rangeOf(criteria, parameter)!;
+    this.#inRange = granulesInRange(criteria, order, range, false);
+    const { low, high } = range;
     const { starts } = order;
     const from = low === undefined ? 0 : partWith(starts, low);
     this.#span = [from, high === undefined ? starts.length - 1 : partWith(starts, high)];
@@ -114,12 +108,9 @@ export class RangeSet {
 
   /** The number of resources that match by the value in the order, without those at the ends of the range. Load the granules first. */
   get sureCount(): number {
-    const granules: number[] = [];
-    this.#eachGranule((granule, passes) => {
-      if (passes !== 'some') granules.push(granule);
-    });
     const set = this.#index.emptySet();
-    this.#order.addAll(set, granules);
+    this.#order.addAll(set, this.#inRange.all);
+    this.#order.addAll(set, this.#inRange.short);
     return set.count;
   }
 
@@ -134,13 +125,13 @@ export class RangeSet {
       this.#current = this.#index.all.copy();
       for (const number of written) this.#current.delete(number);
     }
-    const unsure = this.#unsure();
-    const count = unsure.reduce((sum, granule) => sum + this.#numbersOf(granule).length, 0);
-    const areFew = unsure.length <= SKIP_TUNING.maxTested && count <= SKIP_TUNING.maxTested * SKIP_TUNING.granule;
-    const runs = areFew || count > most ? [] : runsOf(unsure);
+    const { some } = this.#inRange;
+    const count = some.reduce((sum, granule) => sum + this.#numbersOf(granule).length, 0);
+    const areFew = some.length <= SKIP_TUNING.maxTested && count <= SKIP_TUNING.maxTested * SKIP_TUNING.granule;
+    const runs = areFew || count > most ? [] : runsOf(some);
     return {
       scans: [...this.#reaching.scans, ...this.#leaving.scans, ...runs.map((run) => this.#scanOf(...run))],
-      texts: (areFew ? unsure : []).map((granule) => ({
+      texts: (areFew ? some : []).map((granule) => ({
         text: this.#testOf(granule),
         keep: (text) => void this.#tested.set(granule, text),
       })),
@@ -153,23 +144,16 @@ export class RangeSet {
     if (reaching === undefined) return undefined;
     if (this.#cuts) reaching.subtract(this.#beginningAfter()).subtract(this.#several);
     const [sure, open, failing] = [this.#index.emptySet(), this.#index.emptySet(), this.#index.emptySet()];
-    const short: number[] = [];
-    this.#eachGranule((granule, passes) => {
-      if (passes === 'short') short.push(granule);
-    });
-    this.#order.addAll(leaving === undefined ? open : sure, short);
+    this.#order.addAll(leaving === undefined ? open : sure, this.#inRange.short);
     if (leaving !== undefined) {
       sure.subtract(leaving);
       failing.unite(leaving);
     }
-    const all: number[] = [];
-    this.#eachGranule((granule, passes) => {
-      if (passes === 'short') return;
-      if (passes === 'all') all.push(granule);
-      else if (!this.#addTested(granule, sure, failing) && !this.#addScanned(granule, sure, failing))
-        this.#order.addTo(open, granule);
-    });
-    this.#order.addAll(sure, all);
+    for (const granule of this.#inRange.some) {
+      const isKnown = this.#addTested(granule, sure, failing) || this.#addScanned(granule, sure, failing);
+      if (!isKnown) this.#order.addTo(open, granule);
+    }
+    this.#order.addAll(sure, this.#inRange.all);
     sure.unite(reaching);
     // A resource whose value in the order does not match may have another value that does.
     if (!this.#isOpen) open.unite(this.#several);
@@ -197,31 +181,6 @@ export class RangeSet {
     const [, to] = this.#span;
     this.#order.addAll(found, [...Array(length).keys()].slice(to));
     return found;
-  }
-
-  /** The granules whose values decide: mostly those at the ends of the range. */
-  #unsure(): readonly number[] {
-    const granules: number[] = [];
-    this.#eachGranule((granule, passes) => {
-      if (passes === 'some') granules.push(granule);
-    });
-    return granules;
-  }
-
-  /** The granules of the range that have matches or may have some. */
-  #eachGranule(visit: (granule: number, passes: 'all' | 'short' | 'some') => void): void {
-    const { starts, ties } = this.#order;
-    const { test } = this.#criteria;
-    const isTie = new Set(ties);
-    const [from, to] = this.#span;
-    for (let granule = from; granule <= to; granule++) {
-      const start = Number(starts[granule]);
-      const end = granule + 1 === starts.length ? Infinity : Number(starts[granule + 1]);
-      const next = isTie.has(granule) ? undefined : end;
-      if (matchesSurely(test, start, next)) visit(granule, 'all');
-      else if (matchesIfShort(test, start, next)) visit(granule, 'short');
-      else if (!isTie.has(granule) || !failsSurely(test, start)) visit(granule, 'some');
-    }
   }
 
   #numbersOf(granule: number): readonly number[] {
