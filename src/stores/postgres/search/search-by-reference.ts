@@ -5,7 +5,7 @@ import { assertFewResources, pageEdgeOf, pageOf } from '../../../store/guards.js
 import type { ReferenceTarget } from '../../../store/resource-key.js';
 import type { SearchPage, SearchQuery } from '../../../store/search-query.js';
 import { pageOfMatches } from '../../sql/page.js';
-import { type Condition, leavesOf, looksAtRow, testsOf } from '../../sql/pages/condition.js';
+import { type Condition, conditionsOf, leavesOf, looksAtRow, testsOf } from '../../sql/pages/condition.js';
 import { parseStoredParts } from '../../sql/parse-stored.js';
 import { isFound, ofParameter, parameterKey, valuesOf } from '../../sql/rows.js';
 import { allOf, exists, FALSE, list, Sql, sql } from '../../sql/sql.js';
@@ -32,7 +32,7 @@ export async function searchByReference(
   const wanted = [...byName.keys()];
   const statement = byReferenceStatement(model, query, parameter, [...byName.values()], index);
   const select = (run: Run): Promise<readonly Row[]> => run(prepared(cutRows(statement!, wanted, options)));
-  const isSlow = looksCostly(query, conditionsIn(query, scopeOf(model, query)));
+  const isSlow = looksCostly(query, conditionsOf(query.criteria, scopeOf(model, query)));
   const isEmpty = wanted.length === 0 || statement === undefined;
   const rows = isEmpty ? [] : await (isSlow ? index.snapshot(select) : select(index.run));
   assertFewResources(
@@ -138,14 +138,14 @@ export function byReferenceStatement(
     UNION SELECT x.resource FROM uri x WHERE ${ofParameter(X, key, scope)} AND x.grp = 0
       AND ${scope.dialect.indexed.equals(sql`x.value`, sql`j.url`)}`;
   const ofRow = conditions.filter(({ test }) => looksAtRow(test));
-  const found = allOf([isFound(scope), ...testsOf(ofRow), sql`NOT b.broad`]);
+  const found = allOf([isFound(scope), ...testsOf(ofRow)]);
   const ofKey = conditions.filter((one) => !ofRow.includes(one));
-  const keys =
-    baseUrl === undefined ? sql`SELECT x.resource FROM reference x WHERE ${byReference} AND NOT b.broad` : byEither;
+  const unlessBroad = sql`${byReference} AND NOT b.broad`;
+  const keys = baseUrl === undefined ? sql`SELECT x.resource FROM reference x WHERE ${unlessBroad}` : byEither;
   const tests = keyTests(ofKey, targets.length);
   const referring =
     baseUrl === undefined && ofKey.length === 0
-      ? sql`FROM reference x JOIN resource r0 ON r0.key = x.resource WHERE ${byReference} AND ${found}`
+      ? sql`FROM reference x JOIN resource r0 ON r0.key = x.resource WHERE ${unlessBroad} AND ${found}`
       : sql`FROM ${scope.dialect.byKeys(sql`r0`, tests.among(keys), project).from} WHERE ${found}`;
   const page = sql`SELECT q.content, row_number() OVER () AS place FROM (${pageOfMatches(query, referring, scope)}) AS q`;
   const wanted = targets.map(({ type, id }) => resourceKey(project, type, id));
