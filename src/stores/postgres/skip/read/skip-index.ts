@@ -17,6 +17,7 @@ import {
   SEVERAL,
   SKIP_TUNING,
   type SkipHeader,
+  type SkipLayer,
   systemsName,
   type SystemsOf,
   wholeName,
@@ -110,7 +111,7 @@ export class SkipIndex {
           const replaced = this.#rows.row({ sort: SETS, subject: IDS, value: mark + REPLACED });
           if (replaced !== ABSENT) all.subtract(widened(replaced as KeySet, this.size));
         }
-        all.words.set(new KeySet(0, size).fill().words, first >>> 5);
+        addNumbers(all, { first, size });
       }
       return all;
     }));
@@ -120,9 +121,9 @@ export class SkipIndex {
     return new KeySet(0, this.size);
   }
 
-  /** The numbers of the oldest layer. Must not be changed. */
-  get oldest(): KeySet {
-    return this.#rows.combined('oldest', () => widened(new KeySet(0, this.header.size).fill(), this.size));
+  /** The numbers of a layer, of which later layers may have replaced some. Must not be changed. */
+  numbersIn(layer: SkipLayer): KeySet {
+    return this.#rows.combined(`numbers ${layer.mark}`, () => addNumbers(this.emptySet(), layer));
   }
 
   /** Reads the rows of all layers that are not cached. */
@@ -235,6 +236,11 @@ export class SkipIndex {
   get written(): Sql {
     return sql`SELECT s.resource FROM fhirgraph_skip_written s WHERE ${this.#of}`;
   }
+}
+
+function addNumbers(set: KeySet, { first, size }: Pick<SkipLayer, 'first' | 'size'>): KeySet {
+  set.words.set(new KeySet(0, size).fill().words, first >>> 5);
+  return set;
 }
 
 function widened({ words }: KeySet, size: number): KeySet {

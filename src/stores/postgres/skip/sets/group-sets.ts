@@ -1,7 +1,7 @@
 import type { CompositeCriteria } from '../../../../search/criteria/criteria.js';
 import type { RowScope } from '../../../sql/rows.js';
 import type { ConditionSet } from '../../../sql/skip/condition-set.js';
-import { KeySet } from '../../../sql/skip/key-set.js';
+import type { KeySet } from '../../../sql/skip/key-set.js';
 import { areAllOf, type AskedGroups, askedGroups } from '../../../sql/skip/value-groups.js';
 import type { SkipIndex } from '../read/skip-index.js';
 import type { GroupOrder, LayerGroupOrder } from '../read/skip-orders.js';
@@ -48,12 +48,17 @@ export class GroupSets {
     const found = this.#find(criteria);
     if (found === undefined) return undefined;
     const { asked, order, later } = found;
-    const { isLayered, oldest, all } = this.#index;
+    const { isLayered, all, layers } = this.#index;
     const [sure, open] = this.#setsIn(criteria, asked, order, (set, granules) => order.addAll(set, granules));
-    for (const set of [sure, open]) if (isLayered) set.intersect(oldest);
+    for (const set of [sure, open]) if (isLayered) set.intersect(this.#index.numbersIn(layers[0]!));
     for (const [layer, { groups, lists, ...own }] of later) {
       if (groups === undefined) {
-        open.unite(this.#membersOf(layer).intersect(byParts()?.set ?? all));
+        open.unite(
+          this.#index
+            .numbersIn(layer)
+            .copy()
+            .intersect(byParts()?.set ?? all),
+        );
         continue;
       }
       const [passing, others] = this.#setsIn(criteria, asked, { ...own, groups }, (set, granules) => {
@@ -80,12 +85,6 @@ export class GroupSets {
     addAll(open, granules.open);
     const isSure = areAllOf(order.groups, criteria, this.#scope);
     return isSure ? [inRange, open] : [this.#index.emptySet(), open.unite(inRange)];
-  }
-
-  #membersOf({ first, size }: SkipLayer): KeySet {
-    const members = this.#index.emptySet();
-    members.words.set(new KeySet(0, size).fill().words, first >>> 5);
-    return members;
   }
 
   #find(criteria: CompositeCriteria): Found | undefined {
