@@ -109,11 +109,9 @@ export interface GroupsOrder extends SkipOrder {
 }
 
 /** The groups with a code that resources of a layer have. */
-export interface LayerGroups {
+export interface LayerGroups extends Pick<SkipOrder, 'starts' | 'ties'> {
   /** Undefined if some values are intervals or long codes, which no order can have. */
   readonly groups?: ValueGroups;
-  readonly starts: readonly SqlValue[];
-  readonly ties: readonly number[];
   /** The numbers in each granule: see granule-lists.ts. */
   readonly lists: string;
 }

@@ -7,7 +7,7 @@ import { textOf } from './number-texts.js';
  *
  * @param lists numbers in ascending order, by granule
  */
-export function granuleListsText(lists: ReadonlyMap<number, readonly number[]>): string {
+export function granuleListsText(lists: ReadonlyMap<number, ArrayLike<number>>): string {
   const granules = [...lists.keys()].sort((a, b) => a - b);
   const names = listBytes(granules, 0);
   const packed = listsBytes(granules.map((granule) => listBytes(lists.get(granule)!, 0)));

@@ -22,6 +22,19 @@ export interface Granule {
   readonly numbers: Int32Array;
 }
 
+/** Where granules start, and which have one value. */
+export function startsOf(granules: readonly Granule[]): Pick<SkipOrder, 'starts' | 'ties'> {
+  return {
+    starts: granules.map(({ start }) => start),
+    ties: [...granules.keys()].filter((place) => granules[place]!.isTie),
+  };
+}
+
+/** The numbers of a granule in ascending order. A resource may have several groups in one granule. */
+export function distinctNumbers({ numbers }: Granule): Int32Array {
+  return Int32Array.from(new Set(numbers)).sort();
+}
+
 /**
  * The rows of an order.
  *
@@ -33,9 +46,7 @@ export async function* granuleRows(
   granules: readonly Granule[],
   all: KeySet,
 ): AsyncGenerator<Row> {
-  const starts = granules.map(({ start }) => start);
-  const ties = [...granules.keys()].filter((place) => granules[place]!.isTie);
-  const order: SkipOrder = { starts, ties, several };
+  const order: SkipOrder = { ...startsOf(granules), several };
   if (groups === undefined) yield { sort, subject, value: ORDER, data: JSON.stringify(order) };
   else {
     const ofGroups: GroupsOrder = { ...order, groups, subject };
@@ -43,9 +54,9 @@ export async function* granuleRows(
   }
   const missing = all.copy();
   for (let first = 0; first <= granules.length; first += GRANULES_IN_ROW) {
-    const lists = granules.slice(first, first + GRANULES_IN_ROW).map(({ numbers }) => {
-      for (const number of numbers) missing.delete(number);
-      return listBytes((groups === undefined ? numbers : Int32Array.from(new Set(numbers))).sort(), 0);
+    const lists = granules.slice(first, first + GRANULES_IN_ROW).map((granule) => {
+      for (const number of granule.numbers) missing.delete(number);
+      return listBytes(groups === undefined ? granule.numbers.sort() : distinctNumbers(granule), 0);
     });
     if (first + GRANULES_IN_ROW > granules.length) lists.push(listBytes(missing.keys(), 0));
     yield { sort, subject, value: String(first / GRANULES_IN_ROW), data: textOf(listsBytes(lists)) };

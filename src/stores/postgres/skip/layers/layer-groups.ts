@@ -6,7 +6,7 @@ import type { Runner } from '../../rows/meta.js';
 import { GROUPS, type LayerGroups, valueName } from '../../rows/skip-row.js';
 import { readGranules } from '../build/read-granules.js';
 import { factsIn, type GroupSource, groupSources, kindOf } from '../build/value-groups.js';
-import type { Granule } from '../format/granule-rows.js';
+import { distinctNumbers, type Granule, startsOf } from '../format/granule-rows.js';
 import { granuleListsText } from '../format/granule-lists.js';
 import { numbers, numbersIn, type Row } from '../format/number-texts.js';
 import { ofType } from '../read/skip-state.js';
@@ -28,13 +28,8 @@ export async function* layerGroupRows(runner: Runner, scope: RowScope): AsyncGen
 
 function layerGroups(groups: ValueGroups | undefined, granules: readonly Granule[]): LayerGroups {
   if (groups === undefined) return { starts: [], ties: [], lists: granuleListsText(new Map()) };
-  const lists = granules.map(({ numbers: own }, place) => [place, [...Int32Array.from(new Set(own)).sort()]] as const);
-  return {
-    groups,
-    starts: granules.map(({ start }) => start),
-    ties: [...granules.keys()].filter((place) => granules[place]!.isTie),
-    lists: granuleListsText(new Map(lists)),
-  };
+  const lists = new Map(granules.map((granule, place) => [place, distinctNumbers(granule)]));
+  return { groups, ...startsOf(granules), lists: granuleListsText(lists) };
 }
 
 /** The groups with a code: the numbers of resources by value. */
