@@ -25,7 +25,6 @@ import { compileItems } from './item-list.js';
 import { CANONICAL_TEXT } from './resolvable-reference.js';
 import type { Output } from './holes.js';
 import type { Run } from './run.js';
-import { LONG_TEXT } from './spending.js';
 
 /**
  * Copies the selected fields of one object, leaving holes for store calls.
@@ -138,7 +137,7 @@ function primitive(field: PrimitiveField): Writer {
     const value = get(source);
     const leaf = value === undefined ? null : complete(value);
     if (leaf === undefined) return writeOther(field, type, value, out, run);
-    if (typeof leaf === 'string' && leaf.length > LONG_TEXT) run.spendText(leaf);
+    run.spendLeaf(leaf);
     set(out, leaf);
   };
 }
@@ -168,7 +167,7 @@ function primitives(field: PrimitiveField): Writer {
     out[key] = values;
     for (let index = 0; index < items.length; index += 1) {
       const leaf = complete(items[index]);
-      if (typeof leaf === 'string' && leaf.length > LONG_TEXT) run.spendText(leaf);
+      run.spendLeaf(leaf);
       values[index] = leaf ?? null;
       if (leaf === undefined) failOther(field, type, items[index], out, run, index);
     }

@@ -137,12 +137,14 @@ export class Spending implements StepMeter {
   }
 
   /**
-   * Counts a text of more than {@link LONG_TEXT} characters: a short document with many aliases can repeat one of megabytes.
+   * Counts the characters of a leaf with more than {@link LONG_TEXT} of them: a short document with many aliases can repeat
+   * a text of megabytes.
    *
    * @throws LimitError `values`
    */
-  spendText({ length }: string): void {
-    this.values += Math.floor(length / CHARACTERS_PER_VALUE);
+  spendLeaf(leaf: unknown): void {
+    if (typeof leaf !== 'string' || leaf.length <= LONG_TEXT) return;
+    this.values += Math.floor(leaf.length / CHARACTERS_PER_VALUE);
     if (this.values > this.limits.values) throw tooManyValues(this.limits);
   }
 
