@@ -23,9 +23,9 @@ export function parseCondition(model: FhirModel, type: string, text: unknown, { 
 }
 
 /**
- * The one stored match; undefined if there is none.
+ * Finds the stored match of a condition. See {@link findMatches}.
  *
- * @param excluded as in {@link findMatches}
+ * @returns undefined without a match
  * @throws FhirError `precondition-failed` - several resources match
  */
 export async function findMatch(...search: Parameters<typeof findMatches>): Promise<StoredResource | undefined> {
