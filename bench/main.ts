@@ -23,6 +23,7 @@ import {
 import { compare, summary, WARM_UP } from './measure.js';
 import { QUERIES, type Variables, type Variant } from './queries.js';
 import { readsDuringImport } from './reads-during-import.js';
+import { benchScreens } from './screens.js';
 import { isBuilt, measureStarts } from './start.js';
 import { duration, judged, table } from './table.js';
 import { graphqlWithDataLoader } from './variants/dataloader.js';
@@ -30,7 +31,14 @@ import { fhirgraph } from './variants/fhirgraph.js';
 import { floor } from './variants/floor.js';
 
 const PROJECT = 'bench';
-const SECTIONS = [...QUERIES.map(({ name }) => name), 'start', 'import', 'import-postgres', 'reads-during-import'];
+const SECTIONS = [
+  ...QUERIES.map(({ name }) => name),
+  'screens',
+  'start',
+  'import',
+  'import-postgres',
+  'reads-during-import',
+];
 /** Targets, including access decisions. Ratios are to the floor of the same run; the ratio of bytes is to the NDJSON. */
 const TARGETS = { cold: 1.3, warm: 1, start: 1.3, startMemory: 120, import: 2, bytes: 2.3 };
 
@@ -72,6 +80,7 @@ async function bench(): Promise<void> {
     console.log('          median ± interquartile range; × is the ratio to the floor; equal answers are proven first');
     const variables = chooseVariables(file, PROJECT);
     await benchQueries(only, file, data.bundles, variables, rounds);
+    if (only.includes('screens')) await benchScreens(folder, Number(options.patients), rounds);
     if (only.includes('start')) benchStart(file, variables);
     if (only.includes('import')) await benchImport(data.bundles, folder, first, resources);
     if (only.includes('import-postgres')) await benchPostgresImport();

@@ -94,10 +94,16 @@ export const QUERIES = [
   }
 }`,
   },
-] as const;
+] as const satisfies readonly BenchQuery[];
 
-export type BenchQuery = (typeof QUERIES)[number];
-export type QueryName = BenchQuery['name'];
+export type QueryName = (typeof QUERIES)[number]['name'];
+
+export interface BenchQuery {
+  readonly name: string;
+  /** Title of its table. */
+  readonly what: string;
+  readonly text: string;
+}
 
 /** The variables of the queries: the same for all variants. */
 export interface Variables {

@@ -1,7 +1,7 @@
 import type { DiagnosticReport, Encounter, Observation, Patient } from '@medplum/fhirtypes';
 import type Database from 'better-sqlite3';
 import { createHash } from 'node:crypto';
-import type { BenchQuery, Variables, Variant } from '../queries.js';
+import type { QueryName, Variables, Variant } from '../queries.js';
 import {
   briefObservation,
   codedObservation,
@@ -23,7 +23,7 @@ import { Tables } from './tables.js';
  */
 export function floor(database: Database.Database, project: string, audit?: FloorAudit): Variant {
   const tables = new Tables(database, project, audit === undefined ? undefined : (resource) => audit.show(resource));
-  const answers: Readonly<Record<BenchQuery['name'], (variables: Variables) => () => object>> = {
+  const answers: Readonly<Record<QueryName, (variables: Variables) => () => object>> = {
     'one-patient': ({ patient }) => {
       const read = tables.read<Patient>('Patient');
       return () => ({ Patient: patientDetails(read(patient)) });
@@ -82,7 +82,7 @@ export function floor(database: Database.Database, project: string, audit?: Floo
   return {
     name: audit === undefined ? 'floor' : 'floor, own audit',
     prepare(query, variables) {
-      const answer = answers[query.name](variables);
+      const answer = answers[query.name as QueryName](variables);
       if (audit === undefined) return () => JSON.stringify({ data: answer() });
       const hash = createHash('sha256').update(query.text).digest('hex');
       return () => {
