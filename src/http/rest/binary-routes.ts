@@ -9,7 +9,7 @@ import { type CallerExchange, repositoryFor } from '../exchange/exchange.js';
 import { isMediaType } from '../exchange/raw-binary.js';
 import type { Route } from '../exchange/route.js';
 import { answerUnlessCurrent } from './answer-resource.js';
-import { subsetFor } from './read-routes.js';
+import { parametersOf, subsetFor } from './read-routes.js';
 
 /**
  * Reads of Binaries. The answer is the content, unless the client requests FHIR JSON. See
@@ -23,7 +23,7 @@ export const BINARY_ROUTES: readonly Route[] = [
     path: 'Binary/:id',
     takesAnyFormat: true,
     async answer(exchange) {
-      const subset = subsetFor(exchange);
+      const subset = await parametersOf(exchange, 'read', () => subsetFor(exchange));
       const binary = await repositoryOf(repositoryFor(exchange)).read('Binary', exchange.path.id);
       return subset === undefined ? answerBinary(exchange, binary) : answerUnlessCurrent(exchange, subset(binary));
     },

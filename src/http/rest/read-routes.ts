@@ -1,9 +1,10 @@
+import type { RestInteraction } from '../../audit/audit-record.js';
 import type { AnyResource } from '../../fhir/resource.js';
 import { repositoryOf } from '../../repository/create-repository.js';
 import { historyParameters, typeHistoryParameters } from '../../repository/history-parameters.js';
 import { readSubset } from '../../repository/search/result-parameters.js';
 import { subsetOf } from '../../repository/search/subset.js';
-import { type Exchange, repositoryFor } from '../exchange/exchange.js';
+import { type CallerExchange, type Exchange, repositoryFor } from '../exchange/exchange.js';
 import type { Route } from '../exchange/route.js';
 import { answerResource, answerUnlessCurrent } from './answer-resource.js';
 
@@ -15,7 +16,7 @@ export const READ_ROUTES: readonly Route[] = [
     path: ':type/:id',
     async answer(exchange) {
       const { type, id } = exchange.path;
-      const subset = subsetFor(exchange);
+      const subset = await parametersOf(exchange, 'read', () => subsetFor(exchange));
       const resource = (await repositoryOf(repositoryFor(exchange)).read(type as never, id)) as AnyResource;
       return answerUnlessCurrent(exchange, subset === undefined ? resource : subset(resource));
     },
@@ -38,7 +39,7 @@ export const READ_ROUTES: readonly Route[] = [
     path: ':type/:id/_history',
     async answer(exchange) {
       const { type, id } = exchange.path;
-      const page = historyParameters(exchange.url.searchParams);
+      const page = await parametersOf(exchange, 'history', () => historyParameters(exchange.url.searchParams));
       return answerResource(await repositoryOf(repositoryFor(exchange)).history(type as never, id, page));
     },
   },
@@ -49,11 +50,28 @@ export const READ_ROUTES: readonly Route[] = [
     path: ':type/_history',
     async answer(exchange) {
       const { type } = exchange.path;
-      const page = typeHistoryParameters(exchange.url.searchParams);
+      const page = await parametersOf(exchange, 'history', () => typeHistoryParameters(exchange.url.searchParams));
       return answerResource(await repositoryOf(repositoryFor(exchange)).typeHistory(type as never, page));
     },
   },
 ];
+
+/** Reads the parameters of an interaction. A refusal of them has an audit record, like each other of the interaction. */
+export async function parametersOf<Parameters>(
+  exchange: CallerExchange,
+  interaction: RestInteraction,
+  read: () => Parameters,
+): Promise<Parameters> {
+  try {
+    return read();
+  } catch (error) {
+    const { type, id } = exchange.path as { readonly type: string; readonly id?: string };
+    const target = { type, ...(id === undefined ? {} : { id }) };
+    return repositoryFor(exchange).interact(interaction, target, () => {
+      throw error;
+    });
+  }
+}
 
 /**
  * How `_elements` and `_summary` reduce a resource; undefined if the request has neither.
