@@ -89,7 +89,8 @@ export async function recordInteraction<Result>(
     const duration = Math.round((performance.now() - clock) * 1000) / 1000;
     const taken = audit({ ...record, started: started.toISOString(), duration });
     if (requireAudit === true) await taken;
-    else taken?.catch(reportFault);
+    // A hook may return anything, such as the length that `push` returns.
+    else if (isThenable(taken)) Promise.resolve(taken).catch(reportFault);
   } catch (error) {
     if (requireAudit !== true) reportFault(error);
     else throw notTaken(error, outcome, facts.written ?? (outcome.success && WRITES.has(interaction)));
@@ -190,6 +191,10 @@ function safeTarget(model: FhirModel, { type, id, versionId, interaction }: Audi
     ...(isResourceId(versionId) ? { versionId } : {}),
     ...(interaction === undefined ? {} : { interaction }),
   };
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof (value as { readonly then?: unknown } | null | undefined)?.then === 'function';
 }
 
 function reportFault(error: unknown): void {

@@ -8,6 +8,7 @@ import type { CallOptions } from '../../src/store/call-options.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { repositoryOf, signedIn, system } from '../repository/harness.js';
 import { storeWith } from '../support/store-with.js';
+import { warningsOf } from '../support/warnings.js';
 
 const NOW = new Date('2026-01-02T03:00:00Z');
 
@@ -83,15 +84,10 @@ test('emergency access reads with the signal of the call', async () => {
 });
 
 test('emergency access warns of a failed pager, and of no other problem', async () => {
-  const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
-  try {
-    const { caller, options } = await clinic();
-    await breakGlass(caller, options);
-    expect(warned).not.toHaveBeenCalled();
-    const onEmergency = (): Promise<void> => Promise.reject(new Error('down'));
-    await breakGlass(caller, { ...options, onEmergency });
-    expect(JSON.stringify(warned.mock.calls)).toContain('FHIRGRAPH_EMERGENCY');
-  } finally {
-    warned.mockRestore();
-  }
+  const { caller, options } = await clinic();
+  expect(await warningsOf(() => breakGlass(caller, options))).toEqual([]);
+  const onEmergency = (): Promise<void> => Promise.reject(new Error('down'));
+  expect(await warningsOf(() => breakGlass(caller, { ...options, onEmergency }))).toMatchObject([
+    { code: 'FHIRGRAPH_EMERGENCY', message: 'down' },
+  ]);
 });

@@ -104,13 +104,18 @@ export class Delivery {
       const texts = await this.journal.oldest(MAX_GROUP);
       if (texts.length === 0) break;
       const events = texts.map(parseEvent);
-      await writeEvents(this.store, events);
+      await writeEvents(this.store, eachOnce(events));
       await this.journal.drop(texts.length);
       this.#backlog = Math.max(0, this.#backlog - texts.length);
       const newest = linkOf(events.at(-1)!);
       if (newest !== undefined) await this.onDelivered(newest);
     }
   }
+}
+
+/** A journal may hold an event twice, as when an append that seemed to fail was repeated, or a file was restored. */
+function eachOnce(events: readonly AuditEvent[]): readonly AuditEvent[] {
+  return [...new Map(events.toReversed().map((event) => [event.id, event])).values()].toReversed();
 }
 
 /** @throws FhirError `corrupt` - the text is not an event of the log */
