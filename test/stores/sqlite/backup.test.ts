@@ -182,8 +182,12 @@ describe('a backup is refused, and leaves no file,', () => {
     const file = fileNamed('aborted copy.db');
     const copying = store.backup(file, { signal: controller.signal });
     const written = (): number =>
-      partialsBeside(file).reduce((all, one) => all + statSync(besideOf(file, one)).size, 0);
+      partialsBeside(file)
+        .flatMap((one) => readdirSync(besideOf(file, one), { withFileTypes: true }))
+        .reduce((all, one) => all + statSync(join(one.parentPath, one.name)).size, 0);
+    // A process that is killed now leaves nothing but this folder: SQLite has its journal in it, too.
     while (written() === 0) await nextTurn();
+    expect(partialsBeside(file)).toEqual([expect.stringMatching(/^aborted copy\.db\.[0-9a-f]{8}\.partial$/)]);
     controller.abort();
     await expect(copying).rejects.toMatchObject({ code: 'aborted' });
     expect([existsSync(file), partialsBeside(file)]).toEqual([false, []]);

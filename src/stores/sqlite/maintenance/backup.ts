@@ -1,6 +1,6 @@
 import type * as FileSystem from 'node:fs';
 import type * as FilePromises from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { FhirError } from '../../../fhir/error.js';
 import type { SqliteDatabase } from '../database/driver.js';
 import { withPath } from '../database/database-file.js';
@@ -8,10 +8,10 @@ import { storeError } from '../database/errors.js';
 import type { Statements } from '../database/statements.js';
 
 /**
- * Copies the database under a temporary name, and then renames the copy.
+ * Copies the database in a temporary folder, and then renames the copy. SQLite has a journal beside the copy.
  *
  * The copying thread does not rename it, because a call may end before its thread notices, and an abandoned thread
- * removes nothing. A process that ends before the renaming leaves a file `*.partial`.
+ * removes nothing. A process that ends before the renaming leaves a folder `*.partial`.
  *
  * @param file an absolute path
  * @param mode permissions of the copy
@@ -21,22 +21,28 @@ import type { Statements } from '../database/statements.js';
  */
 export async function backUp(file: string, mode: number, copy: (partial: string) => Promise<unknown>): Promise<void> {
   const fs = process.getBuiltinModule('node:fs/promises');
-  const partial = `${file}.${process.getBuiltinModule('node:crypto').randomBytes(4).toString('hex')}.partial`;
+  const folder = `${file}.${process.getBuiltinModule('node:crypto').randomBytes(4).toString('hex')}.partial`;
+  const partial = join(folder, basename(file));
+  // The folder stays if Windows refuses to remove it because an abandoned thread still writes the copy.
+  const clean = (): Promise<void> =>
+    fs.rm(folder, { recursive: true, force: true, maxRetries: 3 }).catch(() => undefined);
   try {
     await assertMissing(fs, file);
+    await fs.mkdir(folder, { mode: 0o700 });
     // SQLite itself would create a file that others may read even if they may not read the database.
     await (await fs.open(partial, 'wx', mode)).close();
   } catch (cause) {
+    await clean();
     throw withPath(faultOf(cause), file);
   }
   try {
     await copy(partial);
     await assertMissing(fs, file);
     await fs.rename(partial, file);
+    await clean();
     await syncFolderOf(fs, file);
   } catch (error) {
-    // The files stay if Windows refuses to remove them because an abandoned thread still writes them.
-    for (const left of [partial, `${partial}-journal`]) await fs.rm(left, { force: true }).catch(() => undefined);
+    await clean();
     throw error instanceof FhirError ? error : withPath(faultOf(error), file);
   }
 }
