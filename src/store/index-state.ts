@@ -19,12 +19,12 @@ export function indexIncomplete({ type, parameter }: TypeParameter, progress: In
   );
 }
 
-/** The rejection of a search by a parameter that another process indexes with other definitions. */
+/** The rejection of a search by a parameter that the database indexes with other definitions. */
 export function indexForeign({ type, parameter }: TypeParameter): FhirError {
   return new FhirError(
     'unavailable',
-    `${type} cannot be searched by ${nameOf(parameter)}: another process with other definitions of it has taken over the database`,
-    { details: { type, parameter } },
+    `${type} cannot be searched by ${nameOf(parameter)}: the index of the database is made with other definitions of it, or by another version of fhirgraph. ${OWNER}`,
+    { details: { type, parameter, option: 'takeOver' } },
   );
 }
 
@@ -32,13 +32,20 @@ function nameOf(parameter: string): string {
   return parameter.startsWith('#') ? `what ${parameter.slice(1)} resources inside say` : parameter;
 }
 
-/** The rejection of every write while another process indexes with other definitions. */
+/** The rejection of every write to a database that is indexed with other definitions. */
 export function indexTakenOver(): FhirError {
   return new FhirError(
     'unavailable',
-    'Another process with other definitions or another version of fhirgraph has taken over the database; this one can write again when both have the same',
+    `The index of the database is made with other definitions, or by another version of fhirgraph, so this store cannot write. ${OWNER}`,
+    { details: { option: 'takeOver' } },
   );
 }
+
+export function isIndexTakenOver({ code, details }: FhirError): boolean {
+  return code === 'unavailable' && details?.['option'] === 'takeOver' && details['parameter'] === undefined;
+}
+
+const OWNER = 'The service that owns the database opens it with takeOver: true';
 
 /** The rejection of a search during which the index kept changing. */
 export function indexChanging(): FhirError {

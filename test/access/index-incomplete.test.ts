@@ -9,7 +9,7 @@ import { createRepository } from '../../src/repository/create-repository.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { modelWith } from '../stores/models.js';
 
-const MANUAL = { reindex: 'manual' } as const;
+const MANUAL = { takeOver: true, reindex: 'manual' } as const;
 const SUBJECT = { subject: { reference: 'Patient/pat' } };
 /** The gender of contacts counts too. */
 const OTHER = modelWith('Patient', { gender: { path: [['gender'], ['contact', 'gender']] } });

@@ -17,12 +17,12 @@ import {
 
 describeNewParameters('SQLite', async () => {
   const database = new Database(':memory:');
-  return (model) => new SqliteStore(database, { model, reindex: 'manual' });
+  return (model) => new SqliteStore(database, { model, takeOver: true, reindex: 'manual' });
 });
 
 test('a member with a policy that uses a new parameter cannot sign in until it is complete', async () => {
   const database = new Database(':memory:');
-  const open: OpenStore = (model) => new SqliteStore(database, { model, reindex: 'manual' });
+  const open: OpenStore = (model) => new SqliteStore(database, { model, takeOver: true, reindex: 'manual' });
   const before = open(model);
   await fill(before);
   const { membership } = await signedIn(before, {
@@ -39,6 +39,6 @@ test('a member with a policy that uses a new parameter cannot sign in until it i
 test('a small file is indexed when it is opened', async () => {
   const database = new Database(':memory:');
   await fill(new SqliteStore(database));
-  const store = new SqliteStore(database, { model });
+  const store = new SqliteStore(database, { model, takeOver: true });
   for (const question of QUESTIONS) expect(await found(store, question), question[1]).toEqual(question[2]);
 });

@@ -38,7 +38,7 @@ test('a killed migration has happened as a whole or not at all', async () => {
       const version = stateOf(file, count);
       found[version === 1 ? 'before' : 'after'] += 1;
       longest *= version === 1 ? 1.5 : 0.7;
-      const reopened = new SqliteStore(file);
+      const reopened = new SqliteStore(file, { takeOver: true });
       expect((await reopened.verify()).problems).toEqual([]);
       await reopened.close();
       expect(stateOf(file, count)).toBe(SCHEMA_VERSION);

@@ -28,6 +28,6 @@ describe.skipIf(PROGRAMS === undefined)('on a real PostgreSQL server', () => {
     const pool = new pg.Pool({ ...server.connection, database, max: 4 });
     pools.push(pool);
     await pool.query(content);
-    return new PostgresStore(pool);
+    return new PostgresStore(pool, { takeOver: true });
   });
 });

@@ -13,8 +13,8 @@ describe(`stores of different models over one file, from seed ${SEED}`, () => {
     async (seed) => {
       const file = fileNamed(`${seed}.db`);
       const opened: ReindexedStore[] = [];
-      const open = (model: ReindexedStore['model']): ReindexedStore => {
-        const store = new SqliteStore(file, { model, reindex: 'manual', synchronous: 'off' });
+      const open = (model: ReindexedStore['model'], takeOver: boolean): ReindexedStore => {
+        const store = new SqliteStore(file, { model, takeOver, reindex: 'manual', synchronous: 'off' });
         opened.push(store);
         return store;
       };

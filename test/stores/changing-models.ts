@@ -31,22 +31,22 @@ const GENDERS = ['male', 'female', 'other'];
 
 /**
  * Opens, writes, searches, reindexes and stops at random, with several stores of different models over one
- * database at the same time. A search gives the answer of a memory store with the same model and resources, or is `unavailable`.
+ * database at the same time, owners and others. A search gives the answer of a memory store with the same model and resources, or is `unavailable`.
  * When the reindexing is done, it answers.
  */
 export async function changeModelsAtRandom(
-  open: (model: FhirModel) => ReindexedStore,
+  open: (model: FhirModel, takeOver: boolean) => ReindexedStore,
   random: () => number,
   steps: number,
 ): Promise<void> {
   const current = new Map<string, { readonly project: string; readonly resource: AnyResource }>();
-  const stores: ReindexedStore[] = [open(R4)];
+  const stores: ReindexedStore[] = [open(R4, false)];
   for (let step = 0; step < steps; step++) {
     const store = oneOf(stores, random);
     const chance = random();
     if (chance < 0.12) {
-      // The first call of a store takes over the database.
-      const opened = open(oneOf(MODELS, random));
+      // With its first call, an owner takes over the database. Others use it as it is.
+      const opened = open(oneOf(MODELS, random), random() < 0.6);
       await opened.read([]);
       stores.push(opened);
       // A killed process sends no message.
@@ -59,7 +59,7 @@ export async function changeModelsAtRandom(
       await compare(store, [...current.values()], randomQuery(random), true);
     }
   }
-  const last = open(oneOf(MODELS, random));
+  const last = open(oneOf(MODELS, random), true);
   await last.reindex({ pendingOnly: true });
   for (let n = 0; n < 20; n++) await compare(last, [...current.values()], randomQuery(random), false);
 }

@@ -82,10 +82,11 @@ describe('rows built with the components of R4', () => {
   async function openDatabase(name: string): Promise<(model?: typeof before) => SqliteStore | PostgresStore> {
     if (name === 'SQLite') {
       const file = fileNamed('before.db');
-      return (model) => new SqliteStore(file, { reindex: 'manual', ...(model && { model }) });
+      return (model) => new SqliteStore(file, { takeOver: true, reindex: 'manual', ...(model && { model }) });
     }
     const database = await newDatabase();
-    return (model) => new PostgresStore(pglitePool(database), { reindex: 'manual', ...(model && { model }) });
+    return (model) =>
+      new PostgresStore(pglitePool(database), { takeOver: true, reindex: 'manual', ...(model && { model }) });
   }
 
   test.each(['SQLite', 'PostgreSQL'])('are rebuilt, and no others, on %s', async (name) => {

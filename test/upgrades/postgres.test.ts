@@ -8,7 +8,7 @@ import { upgradeSuite } from './suite.js';
 upgradeSuite(POSTGRES_FIXTURES, async (content) => {
   const database = await bareDatabase();
   await database.exec(content);
-  return new PostgresStore(pglitePool(database));
+  return new PostgresStore(pglitePool(database), { takeOver: true });
 });
 
 test('the version of the package has a fixture for each store', () => {

@@ -26,7 +26,7 @@ async function writePresent(): Promise<Fixture<Buffer>> {
 upgradeSuite([...SQLITE_FIXTURES, await writePresent()], (content) => {
   const file = fileNamed(`${(files += 1)}.db`);
   writeFileSync(file, content);
-  return new SqliteStore(file, { synchronous: 'off' });
+  return new SqliteStore(file, { synchronous: 'off', takeOver: true });
 });
 
 test.each(SQLITE_FIXTURES)(
@@ -34,7 +34,7 @@ test.each(SQLITE_FIXTURES)(
   async ({ content, facts }) => {
     const file = fileNamed(`erased-${(files += 1)}.db`);
     writeFileSync(file, content);
-    const store = new SqliteStore(file);
+    const store = new SqliteStore(file, { takeOver: true });
     // Texts and their folded forms in the index, also of replaced versions and of deleted resources.
     const words = ['Dale', 'dale', 'Married', 'married', 'St. Gallen', 'st. gallen', 'Gone', 'gone'].filter((word) =>
       holds(file, word),

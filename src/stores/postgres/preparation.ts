@@ -1,4 +1,5 @@
 import type { BackgroundWork } from '../sql/background-work.js';
+import { warnOfOtherDefinitions } from '../sql/opening.js';
 import { AT_ONCE } from '../sql/reindex.js';
 import type { PostgresStoreConfig } from './database/config.js';
 import type { Connections } from './database/connections.js';
@@ -39,8 +40,11 @@ export class Preparation {
   }
 
   async #prepareOnce(): Promise<void> {
-    await prepareSchema(this.#writer, this.#config.partitions, this.#config.model);
-    const { pending } = await this.#status.load();
+    const { opening } = this.#config;
+    await prepareSchema(this.#writer, this.#config);
+    const { isOurs, pending } = await this.#status.load();
+    if (!isOurs && opening === 'user') warnOfOtherDefinitions();
+    if (!isOurs || opening === 'reader') return;
     if (Object.keys(pending).length === 0 || this.#config.reindex === 'manual') return;
     if ((await this.#work.countUpTo(AT_ONCE + 1)) <= AT_ONCE && (await this.#workAtOnce())) return;
     this.#background.start();

@@ -1,6 +1,8 @@
+import { FhirError } from '../../fhir/error.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { parametersOf, type TypeParameter } from '../../search/criteria/parameters-of.js';
 import { ChangeFeed } from '../../store/change-feed.js';
+import { isIndexTakenOver } from '../../store/index-state.js';
 import { assertNotAborted, storeClosed } from '../../store/guards.js';
 import { untilCallEnds } from '../../store/until-call-ends.js';
 import type { CallOptions } from '../../store/call-options.js';
@@ -11,6 +13,7 @@ import type { SearchPage, SearchQuery } from '../../store/search-query.js';
 import type { ResourceStore, StatementPlan, StoreCall } from '../../store/store.js';
 import type { ReadResult } from '../../store/stored-resource.js';
 import type { Change, Write, WriteResult } from '../../store/write.js';
+import { readonlyStore } from '../sql/opening.js';
 import { BackgroundWork, type StepResult } from '../sql/background-work.js';
 import type { ReindexOptions } from '../sql/reindex.js';
 import { readAccessEpoch } from './rows/access-epoch.js';
@@ -23,6 +26,7 @@ import { IndexStatus } from './maintenance/index-status.js';
 import { IndexWork } from './maintenance/index-work.js';
 import { type PostgresVerification, verify } from './maintenance/maintenance.js';
 import { Preparation } from './preparation.js';
+import { prepareSchema } from './schema/prepare-schema.js';
 import { history, readProjects } from './search/reads.js';
 import { purgeHistory, removeProject, vacuum } from './maintenance/removal.js';
 import { SharedRead } from './search/shared-read.js';
@@ -110,7 +114,7 @@ export class PostgresStore implements ResourceStore {
     this.#preparation = new Preparation(writer, this.#config, this.#status, this.#work, this.#background);
     this.#bases = new NeededBases(this.model);
     this.#statistics = new Statistics(writer);
-    this.#skips = new SkipIndexes(writer, this.model, this.#skipCache);
+    this.#skips = new SkipIndexes(writer, this.model, this.#skipCache, (epoch) => this.#mayBuild(epoch));
   }
 
   async read(keys: readonly ResourceKey[], options?: CallOptions): Promise<readonly ReadResult[]> {
@@ -139,6 +143,7 @@ export class PostgresStore implements ResourceStore {
   }
 
   async commit(writes: readonly Write[], options?: CallOptions): Promise<readonly WriteResult[]> {
+    this.#assertWritable();
     const commit: Work<readonly WriteResult[]> = async (bounded) => {
       const { results, changes } = await this.#smallCommits.run(writes, bounded?.signal);
       for (const { key } of changes) this.#routes.wrote(key.project);
@@ -147,7 +152,24 @@ export class PostgresStore implements ResourceStore {
       this.#feed.publish(changes);
       return results;
     };
-    return writtenUntilDeadline(options, (bounded) => this.#perform(bounded, commit));
+    return writtenUntilDeadline(options, (bounded) =>
+      this.#perform(bounded, (call) => this.#ofFirst(() => commit(call))),
+    );
+  }
+
+  /**
+   * Another process with other definitions may have prepared the database while it was empty: it belongs to the first
+   * that writes.
+   */
+  async #ofFirst<Result>(commit: () => Promise<Result>): Promise<Result> {
+    try {
+      return await commit();
+    } catch (error) {
+      if (!(error instanceof FhirError) || !isIndexTakenOver(error)) throw error;
+      await prepareSchema(this.#routes.writer, { ...this.#config, opening: 'user' });
+      if (!(await this.#status.load()).isOurs) throw error;
+      return commit();
+    }
   }
 
   async history(
@@ -196,6 +218,7 @@ export class PostgresStore implements ResourceStore {
    * @throws FhirError `aborted` - by the signal; completed batches are kept
    */
   async reindex(options: ReindexOptions = {}): Promise<number> {
+    this.#assertWritable();
     return reindex(this.#work, options, (step) => this.#perform(options, step));
   }
 
@@ -212,7 +235,10 @@ export class PostgresStore implements ResourceStore {
    * writes are possible.
    */
   async verify(options?: CallOptions): Promise<PostgresVerification> {
-    return this.#answer(options, (bounded) => verify(this.model, this.#routes.writer, bounded?.signal));
+    const isReader = this.#config.opening === 'reader';
+    return this.#answer(options, (bounded) =>
+      verify(this.model, this.#routes.writer, { status: this.#status, withSkips: !isReader }, bounded?.signal),
+    );
   }
 
   /**
@@ -225,6 +251,7 @@ export class PostgresStore implements ResourceStore {
    * @param options `full`: default false
    */
   async vacuum(options: CallOptions & { readonly full?: boolean | undefined } = {}): Promise<void> {
+    this.#assertWritable();
     await untilDeadline(options, (bounded) =>
       this.#perform(bounded, () => vacuum(this.#routes.writer, options.full === true, bounded?.signal)),
     );
@@ -238,12 +265,13 @@ export class PostgresStore implements ResourceStore {
     this.#routes.close();
   }
 
-  #remove<Result>(
+  async #remove<Result>(
     project: string,
     options: CallOptions | undefined,
     work: Work<Result>,
     afterwards?: (result: Result) => void,
   ): Promise<Result> {
+    this.#assertWritable();
     return writtenUntilDeadline(options, async (bounded) => {
       const result = await this.#perform(bounded, work);
       this.#routes.wrote(project);
@@ -268,7 +296,19 @@ export class PostgresStore implements ResourceStore {
       .whileSearchable(project, parameters, places, (index) =>
         this.#bases.find(query, beside, { ...index, noteStale: this.#noteStale, skips: this.#skipCache }, find),
       )
-      .finally(() => this.#skips.begin());
+      .finally(() => {
+        if (this.#config.opening !== 'reader') this.#skips.begin();
+      });
+  }
+
+  #assertWritable(): void {
+    if (this.#config.opening === 'reader') throw readonlyStore();
+  }
+
+  /** Skip indexes are built from rows of these definitions only. @param epoch of the index that a build reads */
+  #mayBuild(epoch: string): boolean {
+    const { isOurs, epoch: known } = this.#status.known;
+    return isOurs && epoch === known;
   }
 
   /** A read-only call: its signal ends it at once; pending work is cleaned up in the background. */

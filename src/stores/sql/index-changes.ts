@@ -6,6 +6,9 @@ export const EVERY = '*';
 /** Represents no parameter: all rows are re-indexed, and stay complete throughout. */
 export const REMAKE = '+';
 
+/** Represents the values of contained resources of every type. */
+export const INSIDE = '#';
+
 /** Codes of parameters, {@link REMAKE} among them, or {@link EVERY} alone. */
 export type Codes = readonly string[];
 

@@ -33,6 +33,8 @@ export interface IndexState {
 /** The index state as stored in the database. */
 export interface StoredIndexState {
   readonly epoch: string;
+  /** The version of the extraction that the rows are made with; null or undefined: unknown, and older. */
+  readonly version: string | null | undefined;
   /** The `indexFingerprint` of the definitions that the rows are made with. */
   readonly definitions: string;
   /** The fingerprints of all parameters, as JSON; called only if the definitions differ. */
@@ -43,11 +45,14 @@ export interface StoredIndexState {
 
 /** @param own definitions of this process, and the fingerprints of its parameters */
 export function indexState(
-  { epoch, definitions, parameters, pending }: StoredIndexState,
+  { epoch, version, definitions, parameters, pending }: StoredIndexState,
   own: { readonly definitions: string; readonly parameters: () => ParameterFingerprints },
 ): IndexState {
+  const isSame = version === String(INDEX_VERSION);
   const foreign =
-    definitions === own.definitions ? {} : changedParameters(readFingerprints(parameters()), own.parameters());
+    isSame && definitions === own.definitions
+      ? {}
+      : changedParameters(isSame ? readFingerprints(parameters()) : undefined, own.parameters());
   return {
     epoch,
     foreign,

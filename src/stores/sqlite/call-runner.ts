@@ -4,7 +4,9 @@ import { assertNotAborted, storeClosed } from '../../store/guards.js';
 import type { CallOptions } from '../../store/call-options.js';
 import type { Write } from '../../store/write.js';
 import type { LongCommitted } from '../sql/commit-results.js';
+import { readonlyStore } from '../sql/opening.js';
 import { CommitGroups, type CommitRunner } from './commit-groups.js';
+import type { SqliteStoreConfig } from './config.js';
 import { CHECKPOINT_PAGES } from './database/configure.js';
 import type { Connection } from './connection.js';
 import { storeError } from './database/errors.js';
@@ -27,15 +29,26 @@ export class CallRunner {
   readonly #busyTimeout: number;
   readonly #clock: () => Date;
   readonly #groups: CommitGroups;
-  #threads: Threads | undefined;
+  #startedThreads: Threads | undefined;
   readonly #ownsDatabase: boolean;
+  readonly isReadonly: boolean;
   #isClosed = false;
+  #newThreads: (() => Threads) | undefined;
+  /** When threads that could not start are tried again, on the clock of `performance.now()`. */
+  #retryAt = Infinity;
+  /** How often in succession they could not start. */
+  #failures = 0;
   /** How many long reads more the event loop does before a reader starts. */
   #patience = PATIENT_READS;
 
   /** @param busyTimeout how long a write waits for the lock of another connection, in milliseconds */
-  constructor(connection: Connection, busyTimeout: number, clock: () => Date, ownsDatabase: boolean) {
+  constructor(
+    connection: Connection,
+    { busyTimeout, clock, opening }: Pick<SqliteStoreConfig, 'busyTimeout' | 'clock' | 'opening'>,
+    ownsDatabase: boolean,
+  ) {
     this.#ownsDatabase = ownsDatabase;
+    this.isReadonly = opening === 'reader';
     this.#connection = connection;
     this.#clock = clock;
     this.#groups = new CommitGroups(this.#commitRunner());
@@ -43,7 +56,9 @@ export class CallRunner {
   }
 
   useThreads(create: () => Threads): void {
-    this.#threads = create();
+    this.#newThreads = create;
+    this.#retryAt = Infinity;
+    this.#startedThreads = create();
     const { database } = this.#connection;
     database.pragma(`wal_autocheckpoint = ${LATE_CHECKPOINT_PAGES}`);
     // Waiting for a lock happens in a thread.
@@ -52,6 +67,12 @@ export class CallRunner {
 
   get hasThreads(): boolean {
     return this.#threads !== undefined;
+  }
+
+  /** Undefined without threads, and for some time after they could not start. */
+  get #threads(): Threads | undefined {
+    if (this.#startedThreads === undefined && performance.now() >= this.#retryAt) this.useThreads(this.#newThreads!);
+    return this.#startedThreads;
   }
 
   get isClosed(): boolean {
@@ -72,6 +93,11 @@ export class CallRunner {
   /** The same between the parts of a long call. */
   nextTurnOfLong(): Promise<void> {
     return LOOP_TURN.nextOfLong();
+  }
+
+  /** @throws FhirError `unavailable` */
+  assertWritable(): void {
+    if (this.isReadonly) throw readonlyStore();
   }
 
   /** Runs short work in the event loop. */
@@ -95,6 +121,7 @@ export class CallRunner {
 
   /** Runs a commit: large ones in the thread that writes, small ones together with others of this moment. */
   async commit(writes: readonly Write[], options: CallOptions | undefined): Promise<LongCommitted> {
+    this.assertWritable();
     if (this.#threads === undefined) return this.run(options, () => this.#connection.commits.commit(writes));
     this.run(options, () => undefined);
     return writes.length < THREAD_TUNING.largeCommit && !writes.some(isLarge)
@@ -108,6 +135,7 @@ export class CallRunner {
     options: CallOptions | undefined,
     inline: () => ResultOf<Call>,
   ): Promise<ResultOf<Call>> {
+    this.assertWritable();
     const isBrief = this.#threads?.isWriting !== true && this.isSmallFile();
     const done = isBrief ? this.#briefly(options, inline) : TOO_LONG;
     if (!(done instanceof TooLong)) return done;
@@ -120,12 +148,14 @@ export class CallRunner {
     inThread: (threads: Threads) => Promise<Result>,
     inline: () => Result,
   ): Promise<Result> {
+    this.assertWritable();
     const done = this.isSmallFile() ? this.run(options, () => unlessLocked(inline)) : TOO_LONG;
     return done instanceof TooLong ? this.inThread(options, inThread, inline) : done;
   }
 
   /** Runs a short write as soon as no other connection writes. Other work continues only where there are threads. */
   async whenUnlocked<Result>(options: CallOptions | undefined, write: () => Result): Promise<Result> {
+    this.assertWritable();
     const end = performance.now() + this.#busyTimeout;
     while (this.#threads !== undefined) {
       await this.#threads.untilWritten();
@@ -147,7 +177,9 @@ export class CallRunner {
     if (threads === undefined) return this.run(options, inline);
     this.run(options, () => undefined);
     try {
-      return await inThread(threads);
+      const result = await inThread(threads);
+      this.#failures = 0;
+      return result;
     } catch (error) {
       if (!(error instanceof NoThreads)) throw error;
       this.#goOnWithout(threads, error);
@@ -172,7 +204,8 @@ export class CallRunner {
   }
 
   async closeThreads(): Promise<void> {
-    await this.#threads?.close();
+    this.#retryAt = Infinity;
+    await this.#startedThreads?.close();
   }
 
   #commitRunner(): CommitRunner {
@@ -233,14 +266,18 @@ export class CallRunner {
   }
 
   #goOnWithout(threads: Threads, { message, cause }: NoThreads): void {
-    if (this.#threads !== threads) return;
-    this.#threads = undefined;
-    void threads.close();
+    if (this.#startedThreads !== threads) return;
+    this.#startedThreads = undefined;
+    void threads.retire();
+    this.#failures += 1;
+    const pause = THREAD_TUNING.retryMs * 2 ** (this.#failures - 1);
+    this.#retryAt = performance.now() + Math.min(pause, LONGEST_PAUSE_MS);
     const { database } = this.#connection;
     if (database.open) {
       database.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
       database.pragma(`busy_timeout = ${this.#busyTimeout}`);
     }
+    if (this.#failures > 1) return;
     const reason = cause instanceof Error ? ` (${cause.message})` : '';
     process.emitWarning(`${message}${reason}; long statements run in the event loop`, { code: 'FHIRGRAPH_THREADS' });
   }
@@ -259,6 +296,9 @@ function unlessLocked<Result>(work: () => Result): Result | TooLong {
 /** In a new process: how many long reads may take how many times as long in the event loop. */
 const PATIENT_READS = 3;
 const PATIENCE = 1.75;
+
+/** The longest time before threads that could not start are tried again, in milliseconds. */
+const LONGEST_PAUSE_MS = 60_000;
 
 /** Time between attempts to get a lock, in milliseconds. */
 const LOCK_STEP_MS = 20;

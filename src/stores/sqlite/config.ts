@@ -4,12 +4,26 @@ import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { indexNeedsFhirPath } from '../../search/index/prepare-model.js';
 import { resourceBytes } from '../../store/json-text.js';
 import { R4 } from '../../fhir/r4.js';
+import { type Opening, openingOf } from '../sql/opening.js';
 import { type ReindexMode, reindexMode } from '../sql/reindex.js';
 
 /** How a `SqliteStore` behaves. */
 export interface SqliteStoreOptions {
   /** The definitions. Default: FHIR R4 with Medplum's types. */
   readonly model?: FhirModel | undefined;
+  /**
+   * Whether this store owns the file: when it opens, it migrates tables of an older version, and has rows of other
+   * definitions re-indexed. From then on, stores with the old definitions or version can read, but not write. Default
+   * false: a file of an older version is refused, and a store with other definitions than the file reads, and searches
+   * by parameters that both define alike. An empty file, and a file with the same definitions, need no option.
+   */
+  readonly takeOver?: boolean | undefined;
+  /**
+   * Whether the store only reads: it changes nothing in the file, and creates none. It can read, search, `verify` and
+   * `backup` while the store of a service writes. A search that needs an index that the file lacks, or that other
+   * definitions made, is `unavailable`. Default false.
+   */
+  readonly readonly?: boolean | undefined;
   /**
    * How durable a commit is (`PRAGMA synchronous`). Default `full`: a commit that resolved survives a power cut.
    * `normal`: it survives the end of the process, but a power cut may lose the last ones. `off`: a power cut may damage
@@ -54,6 +68,7 @@ export interface SqliteStoreConfig {
   readonly model: FhirModel;
   /** True if extraction needs the FHIRPath library. */
   readonly needsFhirPath: boolean;
+  readonly opening: Opening;
   readonly maxResourceBytes: number;
   readonly synchronous: 'full' | 'normal' | 'off';
   readonly busyTimeout: number;
@@ -70,6 +85,7 @@ export function resolveConfig(options: SqliteStoreOptions): SqliteStoreConfig {
     model,
     // PERF: R4 does not need it, and checking takes some milliseconds.
     needsFhirPath: model !== R4 && indexNeedsFhirPath(model),
+    opening: openingOf(options),
     maxResourceBytes: resourceBytes(options.maxResourceBytes),
     synchronous: options.synchronous ?? 'full',
     busyTimeout: options.busyTimeout ?? 5000,

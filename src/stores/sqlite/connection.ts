@@ -6,6 +6,7 @@ import { registerChecksums } from './rows/checksum.js';
 import { Commits } from './commit/commit.js';
 import { Contents } from './rows/contents.js';
 import { createDictionaries, type Dictionaries, forgetAll } from './rows/dictionary.js';
+import type { OpenedFile } from './database/database-file.js';
 import type { SqliteDatabase } from './database/driver.js';
 import { type Guard, guardOf, registerGuard } from './database/guard.js';
 import { IndexStatus } from './schema/index-status.js';
@@ -43,7 +44,13 @@ export class Connection {
       cacheBytes,
       clock,
       ownsFile,
-    }: { readonly cacheBytes: number; readonly clock: () => Date; readonly ownsFile: boolean },
+      opened,
+    }: {
+      readonly cacheBytes: number;
+      readonly clock: () => Date;
+      readonly ownsFile: boolean;
+      readonly opened?: OpenedFile | undefined;
+    },
   ) {
     this.database = database;
     const statements = (this.statements = new Statements(database));
@@ -52,13 +59,13 @@ export class Connection {
     this.contents = new Contents(statements, cacheBytes, guard);
     this.reads = new Reads(statements, dictionaries, this.contents);
     const snapshot = <Result>(work: () => Result): Result => asOfNow(database, work);
-    this.skipIndexes = new SkipIndexes(model, database, statements, dictionaries, guard);
     const noteStale = (collection: number): void => this.skipIndexes.noteStale(collection);
     this.searches = new Searches(model, statements, dictionaries, guard, snapshot, noteStale);
-    this.status = new IndexStatus(statements, model, () => {
+    this.status = new IndexStatus(statements, model, opened, () => {
       forgetAll(dictionaries);
       this.contents.forget();
     });
+    this.skipIndexes = new SkipIndexes(model, database, statements, dictionaries, this.status, guard);
     const valueIndexes = (this.valueIndexes = new ValueIndexes(database, statements, ownsFile));
     this.commits = new Commits(
       model,

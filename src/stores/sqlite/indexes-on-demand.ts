@@ -1,3 +1,4 @@
+import { FhirError } from '../../fhir/error.js';
 import type { CallOptions } from '../../store/call-options.js';
 import { untilCallEnds } from '../../store/until-call-ends.js';
 import type { CallRunner } from './call-runner.js';
@@ -35,6 +36,7 @@ export class IndexesOnDemand {
 
   async #ready(options: CallOptions | undefined): Promise<void> {
     if (this.#calls.run(options, () => this.#connection.valueIndexes.exist())) return;
+    if (this.#calls.isReadonly) throw notCreated();
     this.#creation ??= this.#create();
     await untilCallEnds(this.#creation, options);
   }
@@ -52,4 +54,11 @@ export class IndexesOnDemand {
   #hasResources(): boolean {
     return this.#connection.statements.read('SELECT 1 FROM version LIMIT 1').get() !== undefined;
   }
+}
+
+function notCreated(): FhirError {
+  return new FhirError(
+    'unavailable',
+    'The file has no indexes for searches yet, and this store was opened with readonly: true. The store that loaded the file creates them with its first search, or when it closes',
+  );
 }

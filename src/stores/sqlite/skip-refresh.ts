@@ -23,7 +23,8 @@ export class SkipRefresh {
   /** Starts the work that searches have noted. PERF: searches rarely note any. */
   begin(): void {
     const noted = this.#connection.skipIndexes.takeNoted();
-    if (noted.length === 0 || this.#isWorking || !this.#calls.hasThreads) return;
+    if (noted.length === 0 || this.#isWorking || !this.#calls.hasThreads || this.#calls.isReadonly) return;
+    if (!this.#calls.run(undefined, () => this.#connection.status.isOurs)) return;
     const now = performance.now();
     const due = noted.filter((collection) => now >= (this.#next.get(collection) ?? 0));
     if (due.length > 0) this.#work = this.#make(due);

@@ -8,16 +8,24 @@ import type { SearchPage, SearchQuery } from '../../store/search-query.js';
 import type { ResourceStore, StatementPlan, StoreCall } from '../../store/store.js';
 import type { ReadResult } from '../../store/stored-resource.js';
 import type { Change, Write, WriteResult } from '../../store/write.js';
-import type { FhirError } from '../../fhir/error.js';
+import { FhirError } from '../../fhir/error.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { TypeParameter } from '../../search/criteria/parameters-of.js';
 import { ChangeFeed } from '../../store/change-feed.js';
+import { isIndexTakenOver } from '../../store/index-state.js';
 import { CallRunner } from './call-runner.js';
 import { resolveConfig, type SqliteStoreOptions } from './config.js';
 import { configureConnection } from './database/configure.js';
 import { Connection } from './connection.js';
 import { asDriver, type NodeSqliteDatabase } from './database/node-sqlite.js';
-import { assertDatabaseFile, backupPath, isFile, withPath } from './database/database-file.js';
+import {
+  assertDatabaseFile,
+  backupPath,
+  isFile,
+  type OpenedFile,
+  openedFile,
+  withPath,
+} from './database/database-file.js';
 import { openDatabase, type SqliteDatabase } from './database/driver.js';
 import { storeError } from './database/errors.js';
 import { explainCall } from './explain.js';
@@ -25,7 +33,8 @@ import { takeOver } from './schema/index-takeover.js';
 import { backUp, copyDatabase, modeOf } from './maintenance/backup.js';
 import { IndexWork } from './maintenance/index-work.js';
 import { IndexesOnDemand } from './indexes-on-demand.js';
-import { assertOwnDatabase, prepareSchema } from './schema/prepare-schema.js';
+import { assertNotNewer, assertOpenable, prepareSchema } from './schema/prepare-schema.js';
+import { warnOfOtherDefinitions } from '../sql/opening.js';
 import type { ReindexOptions } from '../sql/reindex.js';
 import { ReadCalls } from './read-calls.js';
 import { Reindexing } from './maintenance/reindexing.js';
@@ -68,29 +77,39 @@ export class SqliteStore implements ResourceStore {
    * open database of better-sqlite3 or `node:sqlite`, which stays open when the store closes. The database holds
    * nothing but the store.
    * @throws FhirError `invalid` - the name is empty, or the database is of another driver.
-   * @throws FhirError `unavailable` - better-sqlite3 is missing, the file cannot be opened, or a newer version wrote it.
+   * @throws FhirError `unavailable` - better-sqlite3 is missing, the file cannot be opened, a newer version wrote it, or
+   * an older one did and the option `takeOver` is not true.
    * @throws FhirError `corrupt` - the file is not a SQLite database.
    * @throws FhirError `conflict` - the database belongs to another application.
    * Their messages end with the path, which is `details.path`.
    */
   constructor(database: string | SqliteDatabase | NodeSqliteDatabase, options: SqliteStoreOptions = {}) {
     const config = resolveConfig(options);
-    const { model, busyTimeout, readers, clock } = config;
+    const { model, busyTimeout, readers, opening } = config;
+    const isReader = opening === 'reader';
     this.model = model;
     this.maxResourceBytes = config.maxResourceBytes;
     this.#ownsDatabase = typeof database === 'string';
     const fault = (error: unknown): FhirError =>
       typeof database === 'string' ? withPath(storeError(error), database) : storeError(error);
+    let opened: OpenedFile | undefined;
     try {
       if (typeof database === 'string') assertDatabaseFile(database);
       this.#database =
-        typeof database === 'string' ? openDatabase(database, { timeout: busyTimeout }) : asDriver(database);
+        typeof database === 'string'
+          ? openDatabase(database, { timeout: busyTimeout, readonly: isReader })
+          : asDriver(database);
+      opened = openedFile(this.#database);
     } catch (error) {
       throw fault(error);
     }
     const ownsFile = typeof database === 'string' && isFile(database);
-    const connection = (this.#connection = new Connection(model, this.#database, { ...config, ownsFile }));
-    const calls = (this.#calls = new CallRunner(connection, busyTimeout, clock, this.#ownsDatabase));
+    const connection = (this.#connection = new Connection(model, this.#database, {
+      ...config,
+      ownsFile,
+      opened,
+    }));
+    const calls = (this.#calls = new CallRunner(connection, config, this.#ownsDatabase));
     this.removal = storeRemoval({
       connection,
       calls,
@@ -106,17 +125,21 @@ export class SqliteStore implements ResourceStore {
     const work = new IndexWork(model, this.#database, statements, dictionaries, status);
     this.#reindexing = new Reindexing(this.#database, work);
     try {
-      assertOwnDatabase(this.#database);
-      const hasLog = configureConnection(this.#database, config);
+      assertOpenable(this.#database, opening);
+      const synchronous = isReader ? undefined : config.synchronous;
+      const hasLog = configureConnection(this.#database, { busyTimeout, synchronous });
       Connection.prepare(model, this.#database);
       prepareSchema(this.#database, statements, model);
-      takeOver(this.#database, statements, model);
+      assertNotNewer(statements);
+      if (!isReader) takeOver(this.#database, statements, model, opening === 'user');
+      const { isOurs } = status;
+      if (opening === 'user' && !isOurs) warnOfOtherDefinitions();
       status.noteRemovals();
       if (ownsFile && hasLog && readers > 0) {
         const file = resolve(database.trim());
-        calls.useThreads(() => new Threads({ ...config, file }));
+        calls.useThreads(() => new Threads({ ...config, file, opened }));
       }
-      if (config.reindex === 'background') this.#reindexing.begin();
+      if (config.reindex === 'background' && isOurs && !isReader) this.#reindexing.begin();
     } catch (error) {
       if (this.#ownsDatabase) this.#database.close();
       throw fault(error);
@@ -141,9 +164,13 @@ export class SqliteStore implements ResourceStore {
   }
 
   async commit(writes: readonly Write[], options?: CallOptions): Promise<readonly WriteResult[]> {
+    this.#calls.assertWritable();
     if (writes.some(({ kind }) => kind === 'assert-no-match')) await this.#indexes.ready(options);
     this.#written += writes.length;
-    const { results, changes } = await this.#calls.commit(writes, options);
+    const { results, changes } = await this.#calls.commit(writes, options).catch((error: unknown) => {
+      if (!this.#tookOverEmpty(error)) throw error;
+      return this.#calls.commit(writes, options);
+    });
     if (changes.some(({ kind }) => kind === 'erase')) this.#connection.status.noteRemovals();
     this.#feed.publish(changes);
     return results;
@@ -171,7 +198,7 @@ export class SqliteStore implements ResourceStore {
   }
 
   async close(): Promise<void> {
-    if (this.#ownsDatabase && !this.#calls.isClosed) {
+    if (this.#ownsDatabase && !this.#calls.isClosed && !this.#calls.isReadonly) {
       await this.#indexes.finish();
       if (this.#written >= SKIP_TUNING.minLoad) await this.#skips.finish();
     }
@@ -276,6 +303,22 @@ export class SqliteStore implements ResourceStore {
   async explain(call: StoreCall, options?: CallOptions): Promise<readonly StatementPlan[]> {
     await this.#indexes.ready(options);
     return this.#calls.run(options, () => explainCall(call, this.#connection));
+  }
+
+  /**
+   * Another process with other definitions may have opened the file while it was empty: it belongs to the first that
+   * writes.
+   *
+   * @returns whether the refused commit can be repeated
+   */
+  #tookOverEmpty(error: unknown): boolean {
+    if (!(error instanceof FhirError) || !isIndexTakenOver(error)) return false;
+    const { statements, status } = this.#connection;
+    return this.#calls.run(undefined, () => {
+      takeOver(this.#database, statements, this.model, true);
+      status.forget();
+      return status.isOurs;
+    });
   }
 
   /** @returns whether the cache holds resources that may be removed later */

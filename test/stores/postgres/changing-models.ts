@@ -12,8 +12,8 @@ test.runIf(IS_LONG).each(Array.from({ length: cases(20, 1) }, (_, n) => SEED + n
   async (seed) => {
     const pool = pglitePool(await bareDatabase());
     const opened: PostgresStore[] = [];
-    const open = (model: ReindexedStore['model']): ReindexedStore => {
-      const store = new PostgresStore(pool, { model, reindex: 'manual' });
+    const open = (model: ReindexedStore['model'], takeOver: boolean): ReindexedStore => {
+      const store = new PostgresStore(pool, { model, takeOver, reindex: 'manual' });
       opened.push(store);
       return store;
     };

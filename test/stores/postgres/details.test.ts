@@ -3,6 +3,7 @@ import './concepts.js';
 import './copy.js';
 import './decimals.js';
 import './maintenance.js';
+import './opening.js';
 import './own-parameters.js';
 import './partitions.js';
 import './reindex.js';

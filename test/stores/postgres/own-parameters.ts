@@ -11,5 +11,5 @@ test(`random searches by random custom parameters (seed ${SEED})`, async () => {
 
 describeNewParameters('PostgreSQL', async () => {
   const pool = await postgresPool();
-  return (model) => new PostgresStore(pool, { model, reindex: 'manual' });
+  return (model) => new PostgresStore(pool, { model, takeOver: true, reindex: 'manual' });
 });

@@ -620,7 +620,7 @@ describe('skip indexes', () => {
     await store.close();
     for (const name of ['', '_type', '_written', '_key']) await rowsOf(pool, `DROP TABLE fhirgraph_skip${name}`);
     await rowsOf(pool, "UPDATE fhirgraph_meta SET value = '6' WHERE name = 'schema_version'");
-    const later = new PostgresStore(pool);
+    const later = new PostgresStore(pool, { takeOver: true });
     await write(later, correlatedObservations(1));
     await buildSkips(pool, ['Observation']);
     expect(await countRows(pool)).toBeGreaterThan(20);

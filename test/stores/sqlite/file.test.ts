@@ -173,7 +173,7 @@ describe('opening', () => {
     const database = new Database(file);
     database.exec("DELETE FROM token; UPDATE meta SET value = '0' WHERE name = 'index_version'");
     database.close();
-    const store = new SqliteStore(file);
+    const store = new SqliteStore(file, { takeOver: true });
     expect(await idsOf(store, queryOf('Patient', MALE))).toEqual(['a']);
     await store.close();
     const after = new Database(file);

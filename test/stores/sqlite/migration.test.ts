@@ -55,14 +55,49 @@ function contentOf(file: string): unknown {
 }
 
 describe('a file of an older schema', () => {
-  test('becomes equal to a new file when it is opened', async () => {
+  test('becomes equal to a new file when its owner opens it', async () => {
     const { present, old } = await makeFiles('forward');
     expect(contentOf(old)).not.toEqual(contentOf(present));
-    const store = new SqliteStore(old);
+    const store = new SqliteStore(old, { takeOver: true });
     const { resources, problems } = await store.verify();
     await store.close();
     expect([resources > 40, problems]).toEqual([true, []]);
     expect(contentOf(old)).toEqual(contentOf(present));
+  });
+
+  test.each([undefined, { readonly: true }])(
+    'is refused, and not changed, without the option (%o)',
+    async (options) => {
+      const { old } = await makeFiles(`refused ${options?.readonly}`);
+      const before = readFileSync(old);
+      expect(() => new SqliteStore(old, options)).toThrow(
+        expect.objectContaining({
+          code: 'unavailable',
+          message: expect.stringMatching(/schema version 1.*takeOver: true.*-1\.db$/) as string,
+          details: { option: 'takeOver', path: old },
+        }),
+      );
+      expect(readFileSync(old).equals(before)).toBe(true);
+    },
+  );
+
+  test('is migrated from the preview that had zones', async () => {
+    const { present } = await makeFiles('preview');
+    const preview = fileNamed('preview-zones.db');
+    copyFileSync(present, preview);
+    const database = new Database(preview);
+    database.exec(`DROP TABLE skip; CREATE TABLE zone (parameter INTEGER NOT NULL, block INTEGER NOT NULL, low NOT NULL,
+      last NOT NULL, high NOT NULL, PRIMARY KEY (parameter, block)) WITHOUT ROWID; CREATE INDEX zone_by_block ON zone (block)`);
+    database.close();
+    for (const options of [{}, { readonly: true }]) {
+      expect(() => new SqliteStore(preview, options)).toThrow(
+        expect.objectContaining({ code: 'unavailable', message: expect.stringContaining('preview') as string }),
+      );
+    }
+    const store = new SqliteStore(preview, { takeOver: true });
+    expect((await store.verify()).problems).toEqual([]);
+    await store.close();
+    expect(contentOf(preview)).toEqual(contentOf(present));
   });
 
   test('is unchanged if the step fails', async () => {
@@ -72,13 +107,15 @@ describe('a file of an older schema', () => {
     database.exec('ALTER TABLE version ADD COLUMN sum TEXT');
     database.close();
     const before = contentOf(old);
-    expect(() => new SqliteStore(old)).toThrow(expect.objectContaining({ name: 'FhirError', code: 'internal' }));
+    expect(() => new SqliteStore(old, { takeOver: true })).toThrow(
+      expect.objectContaining({ name: 'FhirError', code: 'internal' }),
+    );
     expect(contentOf(old)).toEqual(before);
   });
 
-  test('is migrated once by two processes that open it at the same time', async () => {
+  test('is migrated once by two owners that open it at the same time', async () => {
     const { present, old } = await makeFiles('twice');
-    const both = [new SqliteStore(old), new SqliteStore(old)];
+    const both = [new SqliteStore(old, { takeOver: true }), new SqliteStore(old, { takeOver: true })];
     for (const store of both) expect((await store.verify()).problems).toEqual([]);
     await Promise.all(both.map((store) => store.close()));
     expect(contentOf(old)).toEqual(contentOf(present));

@@ -59,7 +59,7 @@ test('a file with pending index rows opens while another process writes, and bui
   await first.close();
   const writer = new Database(file);
   writer.exec("UPDATE meta SET value = '1' WHERE name = 'index_version'");
-  await new SqliteStore(file, { reindex: 'manual' }).close();
+  await new SqliteStore(file, { reindex: 'manual', takeOver: true }).close();
   writer.exec('BEGIN IMMEDIATE');
   const second = new SqliteStore(file, { busyTimeout: 0 });
   const pending = (await second.pendingParameters(PROJECT)).length;

@@ -11,7 +11,8 @@ import { modelWith } from '../models.js';
 import { temporaryFolder } from '../temporary-folder.js';
 
 const fileNamed = temporaryFolder();
-const MANUAL = { reindex: 'manual' } as const;
+const OWNER = { takeOver: true } as const;
+const MANUAL = { ...OWNER, reindex: 'manual' } as const;
 
 const MALE: Criteria = { kind: 'match', parameter: 'gender', test: { kind: 'token', code: 'male' } };
 const BORN: Criteria = {
@@ -187,7 +188,7 @@ describe('a file with rows of another definition of a parameter', () => {
   test('is completed when it is opened, unless it is large', async () => {
     const file = await filled('small.db');
     remakeWithout(file, { Patient: ['gender'] });
-    const store = new SqliteStore(file);
+    const store = new SqliteStore(file, OWNER);
     expect(await idsOf(store, queryOf('Patient', MALE))).toHaveLength(30);
     await store.close();
   });
@@ -195,10 +196,10 @@ describe('a file with rows of another definition of a parameter', () => {
   test('is completed in the background, beside reads and writes, and even if the store closed early', async () => {
     const file = await large('large.db');
     remakeWithout(file, { Patient: ['gender'] });
-    const early = new SqliteStore(file);
+    const early = new SqliteStore(file, OWNER);
     await expect(early.search(queryOf('Patient', MALE))).rejects.toMatchObject(PENDING);
     await early.close();
-    const store = new SqliteStore(file);
+    const store = new SqliteStore(file, OWNER);
     await putAll(store, { ...patient(5), gender: 'female' } as never, patient(2000));
     await untilIndexed(store, 'clinic');
     expect(await idsOf(store, queryOf('Patient', MALE))).toHaveLength(1001);
@@ -290,7 +291,7 @@ describe('two stores with different definitions of a parameter', () => {
     const first = new SqliteStore(file, MANUAL);
     expect(await idsOf(first, queryOf('Patient', MALE))).toHaveLength(2);
     const second = new SqliteStore(file, { ...MANUAL, model: OTHER });
-    const refused = { code: 'unavailable', message: expect.stringContaining('has taken over the database') as string };
+    const refused = { code: 'unavailable', message: expect.stringContaining('made with other definitions') as string };
     await expect(putAll(first, patient(9))).rejects.toMatchObject(refused);
     await expect(first.search(queryOf('Patient', MALE))).rejects.toMatchObject(refused);
     await expect(first.reindex()).rejects.toMatchObject(refused);
@@ -379,7 +380,7 @@ describe('reindexing that fails', () => {
     database.exec("UPDATE version SET text = replace(text, 'male', 'mule')");
     database.close();
     const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
-    const store = new SqliteStore(file);
+    const store = new SqliteStore(file, OWNER);
     await until(() => warn.mock.calls.length > 0);
     expect(warn).toHaveBeenCalledWith(expect.stringContaining('Re-indexing failed'), {
       code: 'FHIRGRAPH_INDEX',
@@ -393,7 +394,7 @@ describe('reindexing that fails', () => {
     const file = await large('locked.db');
     remakeWithout(file, { Patient: ['gender'] });
     const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
-    const store = new SqliteStore(file);
+    const store = new SqliteStore(file, OWNER);
     const other = new Database(file);
     other.exec('BEGIN IMMEDIATE');
     await new Promise((resolve) => setTimeout(resolve, 120));

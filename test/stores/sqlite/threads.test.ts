@@ -707,6 +707,7 @@ describe('the death of a thread', () => {
   test('before it began moves everything to the event loop, with a warning', async () => {
     const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
     const store = threadedStore();
+    THREAD_TUNING.retryMs = 3_600_000;
     onWorker = (worker) => void worker.terminate();
     const results = await Promise.all([store.commit([put(patient(1))]), store.commit([put(patient(2))])]);
     expect(results).toMatchObject([[{ versionId: '1' }], [{ versionId: '1' }]]);
@@ -715,6 +716,26 @@ describe('the death of a thread', () => {
       [expect.stringMatching(/cannot start.*event loop$/), { code: 'FHIRGRAPH_THREADS' }],
     ]);
     expect(workers).toHaveLength(1);
+  });
+
+  test('before it began is not the last: threads are tried again, and one warning is enough', async () => {
+    const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
+    const store = threadedStore();
+    THREAD_TUNING.retryMs = 0;
+    onWorker = (worker) => void worker.terminate();
+    for (const n of [1, 2, 3]) await store.commit([put(patient(n))]);
+    expect(workers.length).toBeGreaterThan(1);
+    expect(warn).toHaveBeenCalledOnce();
+    const failed = workers.length;
+    onWorker = () => undefined;
+    const posted: unknown[] = [];
+    onPost((_, { call }) => posted.push(call?.kind));
+    await store.commit([put(patient(4))]);
+    expect(workers).toHaveLength(failed + 1);
+    expect(posted).toContain('commit');
+    expect(await countIn(store)).toBe(4);
+    expect(await store.verify()).toMatchObject({ problems: [] });
+    expect(warn).toHaveBeenCalledOnce();
   });
 });
 

@@ -104,7 +104,7 @@ describe('verify finds, and reindex repairs', () => {
   ])('%s', async (_name, statements) => {
     const database = damaged(statements);
     const wanted = new Database(healthy);
-    const store = new SqliteStore(database);
+    const store = new SqliteStore(database, { takeOver: true });
     if (!statements.includes('meta')) {
       const before = await store.verify();
       expect(before.resources).toBe(resources);

@@ -14,7 +14,7 @@ const random = createRandom(Number(seed));
 
 say({ kind: 'opening' });
 const database = new Database(file);
-const store = new SqliteStore(database);
+const store = new SqliteStore(database, { takeOver: true });
 // Half of the writers move the log into the file every few commits and spill pages that are not committed yet, which
 // otherwise happens only with much more data.
 if (random() < 0.5) {

@@ -2,12 +2,27 @@ import { assertWholeNumber } from '../../../fhir/whole-number.js';
 import type { FhirModel } from '../../../fhir/model/fhir-model.js';
 import { resourceBytes } from '../../../store/json-text.js';
 import { R4 } from '../../../fhir/r4.js';
+import { type Opening, openingOf } from '../../sql/opening.js';
 import { type ReindexMode, reindexMode } from '../../sql/reindex.js';
 
 /** How a `PostgresStore` behaves. */
 export interface PostgresStoreOptions {
   /** The definitions. Default: FHIR R4 with Medplum's types. */
   readonly model?: FhirModel | undefined;
+  /**
+   * Whether this store owns the database: with its first call, it migrates tables of an older version, and has rows of
+   * other definitions re-indexed. From then on, stores with the old definitions or version can read, but not write.
+   * Default false: calls of a database of an older version are refused, and a store with other definitions than the
+   * database reads, and searches by parameters that both define alike. An empty database, and one with the same
+   * definitions, need no option.
+   */
+  readonly takeOver?: boolean | undefined;
+  /**
+   * Whether the store only reads: it changes nothing in the database, and creates no tables, so a role that may only
+   * read is enough. `verify` leaves out the skip indexes then. A search by a parameter that other definitions index is
+   * `unavailable`. Default false.
+   */
+  readonly readonly?: boolean | undefined;
   /** Longest wait for a connection of the pool, in milliseconds; then calls reject with `unavailable`. Default 5000. */
   readonly connectionWait?: number | undefined;
   /**
@@ -53,6 +68,7 @@ export interface PostgresStoreOptions {
 /** The options with their defaults filled in. */
 export interface PostgresStoreConfig {
   readonly model: FhirModel;
+  readonly opening: Opening;
   readonly maxResourceBytes: number;
   readonly connectionWait: number;
   readonly cancelWait: number;
@@ -68,6 +84,7 @@ export interface PostgresStoreConfig {
 export function resolveConfig(options: PostgresStoreOptions): PostgresStoreConfig {
   return {
     model: options.model ?? R4,
+    opening: openingOf(options),
     maxResourceBytes: resourceBytes(options.maxResourceBytes),
     connectionWait: count('connectionWait', options.connectionWait ?? 5_000, 0, 0x7fffffff),
     cancelWait: count('cancelWait', options.cancelWait ?? 2_000, 0, 0x7fffffff),

@@ -9,6 +9,7 @@ import {
   indexState,
   isComplete,
   isForeign,
+  isOfThisVersion,
   mayBePending,
   searchableParameters,
 } from '../../sql/index-state.js';
@@ -50,13 +51,17 @@ export class IndexStatus {
 
   /** Reads the state of the index. */
   async load(connection: Runner = this.#writer): Promise<PostgresIndexState> {
-    const meta = await readMeta(connection, ['index_epoch', 'index_definitions', 'index_pending', 'index_generation']);
+    const meta = await readMeta(connection, [
+      ...['index_epoch', 'index_version', 'index_definitions', 'index_pending', 'index_generation'],
+    ]);
+    const version = meta.get('index_version');
     const definitions = indexFingerprint(this.#model);
-    const isSame = meta.get('index_definitions') === definitions;
+    const isSame = isOfThisVersion(version) && meta.get('index_definitions') === definitions;
     const parameters = isSame ? undefined : (await readMeta(connection, ['index_parameters'])).get('index_parameters');
     const state = indexState(
       {
         epoch: meta.get('index_epoch') ?? '',
+        version,
         definitions: meta.get('index_definitions') ?? '',
         pending: meta.get('index_pending') ?? '{}',
         parameters: () => parameters,
@@ -71,7 +76,7 @@ export class IndexStatus {
     if (!this.known.isOurs) await this.load();
   }
 
-  /** @throws FhirError `unavailable` - another process has taken the database over, and this one would write other rows */
+  /** @throws FhirError `unavailable` - the rows of the database are of other definitions, and this process would write other rows */
   assertOurs(): void {
     if (!this.known.isOurs) throw indexTakenOver();
   }

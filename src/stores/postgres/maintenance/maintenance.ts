@@ -2,7 +2,7 @@ import { Pace } from '../../../platform/pace.js';
 import type { FhirModel } from '../../../fhir/model/fhir-model.js';
 import { referenceTo } from '../../../fhir/reference.js';
 import { indexEntriesInTurns } from '../../../search/index/index-resource.js';
-import { readCodes, REMAKE } from '../../sql/index-changes.js';
+import { type CodesByType, codesOf, readCodes, REMAKE } from '../../sql/index-changes.js';
 import { parseStored } from '../../sql/parse-stored.js';
 import { sql } from '../../sql/sql.js';
 import { arrayText } from '../rows/array.js';
@@ -11,6 +11,7 @@ import { ALL_INDEX_TABLES, IndexRows } from '../rows/index-rows.js';
 import { plainKey, resourceKeyIn } from '../rows/keys.js';
 import type { Connection } from '../database/lent-connection.js';
 import { endsWhenSilent } from '../database/silence.js';
+import type { IndexStatus } from './index-status.js';
 import { verifySkipIndexes } from '../skip/skip-verify.js';
 
 /** The findings of a verification. */
@@ -23,21 +24,24 @@ export interface PostgresVerification {
 
 /**
  * Compares every resource with its versions, its index rows and its key, and skip indexes with the resources. Concurrent
- * reads and writes are possible. Types that are being re-indexed are skipped.
+ * reads and writes are possible. Types that are being re-indexed, or that the database indexes with other definitions,
+ * are skipped.
  */
 export async function verify(
   model: FhirModel,
   connections: Connections,
+  { status, withSkips }: { readonly status: IndexStatus; readonly withSkips: boolean },
   signal?: AbortSignal,
 ): Promise<PostgresVerification> {
+  const { foreign, isOurs } = await status.load();
   const problems: string[] = [];
   let resources = 0;
   for await (const part of parts(connections, signal)) {
-    const found = await connections.use((connection) => verifyPart(model, connection, part), signal);
+    const found = await connections.use((connection) => verifyPart(model, connection, part, foreign), signal);
     resources += found.resources;
     problems.push(...found.problems.slice(0, MAX_PROBLEMS - problems.length));
   }
-  const ofSkips = await verifySkipIndexes(model, connections, signal);
+  const ofSkips = isOurs && withSkips ? await verifySkipIndexes(model, connections, signal) : [];
   problems.push(...ofSkips.slice(0, MAX_PROBLEMS - problems.length));
   return { resources, problems };
 }
@@ -68,12 +72,17 @@ async function* parts(connections: Connections, signal: AbortSignal | undefined)
   }
 }
 
-async function verifyPart(model: FhirModel, connection: Connection, part: Part): Promise<PostgresVerification> {
+async function verifyPart(
+  model: FhirModel,
+  connection: Connection,
+  part: Part,
+  foreign: CodesByType,
+): Promise<PostgresVerification> {
   await connection.run(sql`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ${endsWhenSilent()}`);
   try {
     const stored = await readPart(connection, part);
     const names = new Map(stored.map(({ key, type, id }) => [key, referenceTo(type, id)]));
-    const pending = await pendingTypes(connection, part.shard);
+    const pending = await pendingTypes(connection, part.shard, foreign);
     const problems: string[] = [];
     const readable: StoredRow[] = [];
     const pace = new Pace();
@@ -102,10 +111,19 @@ async function verifyPart(model: FhirModel, connection: Connection, part: Part):
   }
 }
 
-async function pendingTypes(connection: Connection, shard: string): Promise<ReadonlySet<string>> {
+/** The types with a parameter that is being re-indexed, or foreign; also of resources inside theirs. */
+async function pendingTypes(
+  connection: Connection,
+  shard: string,
+  foreign: CodesByType,
+): Promise<{ has(type: string): boolean }> {
+  const isForeign = (type: string): boolean => codesOf(foreign, type).length > 0;
+  const inside = await connection.run(sql`SELECT type, inside FROM fhirgraph_inside WHERE project = ${shard}`);
+  const holders = inside.filter(([, held]) => isForeign(held as string)).map(([type]) => type as string);
   const rows = await connection.run(sql`SELECT type, parameters FROM fhirgraph_index_work WHERE project = ${shard}`);
   const pending = rows.filter(([, codes]) => readCodes(codes as string).some((code) => code !== REMAKE));
-  return new Set(pending.map(([type]) => type as string));
+  const types = new Set([...holders, ...pending.map(([type]) => type as string)]);
+  return { has: (type) => types.has(type) || isForeign(type) };
 }
 
 /** A row of `resource` with its data in other tables. */

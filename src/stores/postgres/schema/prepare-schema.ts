@@ -1,10 +1,12 @@
 import { FhirError } from '../../../fhir/error.js';
 import type { FhirModel } from '../../../fhir/model/fhir-model.js';
+import { emptyDatabase, outdated } from '../../sql/opening.js';
 import { sql } from '../../sql/sql.js';
 import type { Connections } from '../database/connections.js';
 import { sqlState } from '../database/errors.js';
 import { isOurs, takeOver } from './index-takeover.js';
 import type { Connection } from '../database/lent-connection.js';
+import type { PostgresStoreConfig } from '../database/config.js';
 import { setMeta } from '../rows/meta.js';
 import { SCHEMA_STEPS } from './schema.js';
 import { endsWhenSilent } from '../database/silence.js';
@@ -13,31 +15,50 @@ import { endsWhenSilent } from '../database/silence.js';
 export const SCHEMA_VERSION = SCHEMA_STEPS.length;
 
 /**
- * Migrates the tables to the current schema version and takes the database over for these definitions. Processes that
- * start at the same time wait for each other; those of an older version keep working if tables were only added.
+ * Creates the tables of an empty database. For its owner, migrates them to the current schema version, and takes the
+ * database over for these definitions. Processes that start at the same time wait for each other; those of an older
+ * version keep working if tables were only added.
  *
- * @throws FhirError `unavailable` - a newer version of this library wrote the database, or its encoding is not UTF-8.
+ * @throws FhirError `unavailable` - a newer version of this library wrote the database, or its encoding is not UTF-8;
+ * or an older version did, and the store is not the owner; or there are no tables, and the store only reads.
  * @throws FhirError `conflict` - the schema holds tables of another application.
  */
-export async function prepareSchema(connections: Connections, partitions: number, model: FhirModel): Promise<void> {
+export async function prepareSchema(
+  connections: Connections,
+  { partitions, model, opening }: Pick<PostgresStoreConfig, 'partitions' | 'model' | 'opening'>,
+): Promise<void> {
   await connections.use(async (connection) => {
-    if ((await checkedVersion(connection)) === SCHEMA_VERSION && (await isOurs(connection, model))) return;
+    const found = await checkedVersion(connection);
+    if (found === 0 && opening === 'reader') throw emptyDatabase();
+    if (found !== 0 && found !== SCHEMA_VERSION && opening !== 'owner') throw outdated(`schema version ${found}`);
+    if (found === SCHEMA_VERSION && (opening === 'reader' || (await isOurs(connection, model)))) return;
+    if (found === SCHEMA_VERSION && opening === 'user' && !(await isEmpty(connection))) return;
     await connection.run(sql`BEGIN; ${endsWhenSilent()}`);
     try {
       await connection.run(sql`SELECT pg_advisory_xact_lock(${LOCK})`);
       await connection.run(CREATE_META);
       const version = await checkedVersion(connection);
+      // Another process may have created the tables since.
+      if (version !== 0 && version !== SCHEMA_VERSION && opening !== 'owner')
+        throw outdated(`schema version ${version}`);
       for (const step of SCHEMA_STEPS.slice(version)) {
         for (const statement of step(partitions)) await connection.run(statement);
       }
       await setMeta(connection, { schema_version: String(SCHEMA_VERSION) });
-      await takeOver(connection, model, version === 0);
+      if (opening === 'owner' || version === 0 || (await isEmpty(connection))) {
+        await takeOver(connection, model, version === 0);
+      }
       await connection.commit();
     } catch (error) {
       await connection.rollBack();
       throw error;
     }
   });
+}
+
+/** Whether nothing was ever written. */
+async function isEmpty(connection: Connection): Promise<boolean> {
+  return (await connection.run(sql`SELECT 1 FROM resource LIMIT 1`)).length === 0;
 }
 
 /** "fhir" in ASCII. */

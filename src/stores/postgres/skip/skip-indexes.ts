@@ -24,6 +24,7 @@ export class SkipIndexes {
   readonly #connections: Connections;
   readonly #model: FhirModel;
   readonly #cache: SkipCache;
+  readonly #mayBuild: (epoch: string) => boolean;
   readonly #stale = new Map<string, StaleType>();
   /** When the last attempt ended, by type of a project, on the clock of `performance.now()`, and how long it took. */
   readonly #last = new Map<string, { readonly end: number; readonly duration: number }>();
@@ -32,10 +33,17 @@ export class SkipIndexes {
   #work: Promise<void> = Promise.resolve();
   #working = 0;
 
-  constructor(connections: Connections, model: FhirModel, cache = createSkipCache()) {
+  /** @param mayBuild whether the rows of an epoch of the index are made with the definitions of the model */
+  constructor(
+    connections: Connections,
+    model: FhirModel,
+    cache = createSkipCache(),
+    mayBuild: (epoch: string) => boolean = () => true,
+  ) {
     this.#connections = connections;
     this.#model = model;
     this.#cache = cache;
+    this.#mayBuild = mayBuild;
   }
 
   /** Notes that a search had no skip index, or tested many writes. PERF: the next {@link begin} starts the work. */
@@ -136,7 +144,8 @@ export class SkipIndexes {
         EXISTS (SELECT 1 FROM fhirgraph_index_work w WHERE (w.project, w.type) = (t.project, t.type))
         FROM fhirgraph_skip_type t WHERE (t.project, t.type) = (${of})`);
       const [epoch, isPending] = (row ?? []) as [string?, boolean?];
-      const isFree = row !== undefined && isPending !== true && (await isFirst(connection, project, type));
+      const isOpen = row !== undefined && isPending !== true && this.#mayBuild(epoch ?? '');
+      const isFree = isOpen && (await isFirst(connection, project, type));
       if (!isFree) {
         await connection.rollBack();
         return false;

@@ -1,6 +1,6 @@
 import type { SqliteDatabase } from './driver.js';
 
-/** Settings of a connection. @param synchronous undefined for a reader. @returns whether there is a write-ahead log */
+/** Settings of a connection. @param synchronous undefined for a connection that only reads. @returns whether there is a write-ahead log */
 export function configureConnection(
   database: SqliteDatabase,
   {
@@ -10,7 +10,7 @@ export function configureConnection(
 ): boolean {
   database.pragma(`busy_timeout = ${busyTimeout}`);
   database.pragma(`cache_size = -${CACHE_KIB}`);
-  if (synchronous === undefined) return true;
+  if (synchronous === undefined) return database.pragma('journal_mode', { simple: true }) === 'wal';
   const mode = database.pragma('journal_mode = WAL', { simple: true });
   database.pragma(`synchronous = ${synchronous}`);
   database.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);

@@ -20,4 +20,6 @@ export const THREAD_TUNING = {
   checkpointPages: 8_000,
   /** How long a thread may take to end a call after its deadline or abort before it is abandoned, in milliseconds. */
   graceMs: 25,
+  /** Time before threads that could not start are tried again, in milliseconds; it doubles with each failure. */
+  retryMs: 100,
 };

@@ -33,7 +33,7 @@ export interface Verification {
 /**
  * Checks consistency at every level: SQLite's pages and indexes, the tables with each other, texts with their
  * checksums, index rows with resources. It only reads, and concurrent writes are possible. Parameters that are being
- * re-indexed are skipped.
+ * re-indexed, or that the file indexes with other definitions, are skipped.
  *
  * @throws FhirError `unavailable` - the file cannot be read; damage is reported, not thrown
  */
@@ -50,7 +50,7 @@ class Verifier {
   readonly #statements: Statements;
   readonly #status: IndexStatus;
   /** The skipped parameters, by collection. */
-  readonly #pending = new Map<number, Codes>();
+  readonly #unknown = new Map<number, Codes>();
   readonly #names: Names;
   readonly #dialect: SqlDialect;
   readonly #problems: string[] = [];
@@ -74,6 +74,7 @@ class Verifier {
     this.#try('file', () => this.#checkFile());
     for (const { problem, count } of CONTRADICTIONS) this.#try(problem, () => this.#checkCount(problem, count));
     this.#try('skip', () => {
+      if (!this.#status.isOurs) return;
       const wrong = countWrongSkipRows(this.#dialect, this.#statements);
       if (wrong > 0) this.#report(`skip: rows that are wrong: ${wrong}`);
     });
@@ -113,15 +114,15 @@ class Verifier {
     } catch (error) {
       return error instanceof FhirError ? error.message : 'its text cannot be read';
     }
-    const pending = this.#pendingOf(collection, project, type);
-    if (pending[0] === EVERY) return undefined;
+    const unknown = this.#unknownOf(collection, project, type);
+    if (unknown[0] === EVERY) return undefined;
     const all = indexEntries(this.model, resource);
-    const entries = pending.length === 0 ? all : all.filter(({ parameter }) => !isMadeAgain(pending, parameter));
+    const entries = unknown.length === 0 ? all : all.filter(({ parameter }) => !isMadeAgain(unknown, parameter));
     const rows = rightRows({ project, collection, resource: key }, markEntries(entries), this.#names);
-    const left = this.#parametersOf(collection, pending);
+    const left = this.#parametersOf(collection, unknown);
     const same = INDEX_TABLES.every((table) => this.#storedRows(table, key, left) === textOf(rows[table]));
     if (!same) return 'its index rows are not what it says';
-    if (pending.length > 0) return undefined;
+    if (unknown.length > 0) return undefined;
     const shape = shapeText(markEntries(all), (code) => this.#names.parameters.intern(collection, code));
     const [stored] = (this.#statements.read(SHAPE).get(key) ?? []) as readonly unknown[];
     return stored === shape ? undefined : 'its shape is not what it says';
@@ -132,9 +133,9 @@ class Verifier {
     return textOf(leftOut.size === 0 ? rows : rows.filter(([, parameter]) => !leftOut.has(parameter!)));
   }
 
-  #pendingOf(collection: number, project: string, type: string): Codes {
-    let codes = this.#pending.get(collection);
-    if (codes === undefined) this.#pending.set(collection, (codes = this.#status.pendingCodes(project, type)));
+  #unknownOf(collection: number, project: string, type: string): Codes {
+    let codes = this.#unknown.get(collection);
+    if (codes === undefined) this.#unknown.set(collection, (codes = this.#status.unknownCodes(project, type)));
     return codes;
   }
 

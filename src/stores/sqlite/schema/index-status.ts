@@ -3,7 +3,7 @@ import type { TypeParameter } from '../../../search/criteria/parameters-of.js';
 import { indexFingerprint, parameterFingerprints } from '../../../search/index/parameter-fingerprints.js';
 import { indexChanging, indexForeign, indexIncomplete, indexTakenOver } from '../../../store/index-state.js';
 import { ATTEMPTS } from '../../../store/with-retries.js';
-import { type Codes, includesCode, readCodes } from '../../sql/index-changes.js';
+import { type Codes, codesOf, includesCode, INSIDE, readCodes, union } from '../../sql/index-changes.js';
 import {
   type IndexState,
   indexState,
@@ -15,6 +15,7 @@ import {
 } from '../../sql/index-state.js';
 import { ACCESS_EPOCH } from '../rows/access-epoch.js';
 import { REMOVAL_EPOCH } from '../rows/removal-epoch.js';
+import { assertInPlace, type OpenedFile } from '../database/database-file.js';
 import type { Statements } from '../database/statements.js';
 
 /**
@@ -26,15 +27,17 @@ import type { Statements } from '../database/statements.js';
 export class IndexStatus {
   readonly #statements: Statements;
   readonly #model: FhirModel;
+  readonly #file: OpenedFile | undefined;
   readonly #onRemoval: () => void;
   #removals: string | undefined;
   #known: IndexState | undefined;
   #seen: SeenEpoch | undefined;
 
   /** @param onRemoval called when the file has lost content since the last check: see removal-epoch.ts */
-  constructor(statements: Statements, model: FhirModel, onRemoval: () => void = () => undefined) {
+  constructor(statements: Statements, model: FhirModel, file?: OpenedFile, onRemoval: () => void = () => undefined) {
     this.#statements = statements;
     this.#model = model;
+    this.#file = file;
     this.#onRemoval = onRemoval;
   }
 
@@ -89,18 +92,28 @@ export class IndexStatus {
     );
   }
 
-  /** The parameters of a type that are incomplete in a project. */
-  pendingCodes(project: string, type: string): Codes {
+  /** Whether the rows of the file are made with the definitions of this process. */
+  get isOurs(): boolean {
+    this.refresh();
+    return this.#state().isOurs;
+  }
+
+  /** The parameters of a type whose rows say nothing in a project: incomplete ones, and those of other definitions. */
+  unknownCodes(project: string, type: string): Codes {
     const row = this.#statements.read(READ_WORK).get(project, type) as [string] | undefined;
-    return row === undefined ? [] : readCodes(row[0]);
+    const pending = row === undefined ? [] : readCodes(row[0]);
+    const { foreign, isOurs } = this.#state();
+    return isOurs ? pending : union(union(pending, codesOf(foreign, type)), [INSIDE]);
   }
 
   /**
    * Asserts that a write transaction may proceed.
    *
-   * @throws FhirError `unavailable` - another process has taken the file over, and this one would write other rows
+   * @throws FhirError `unavailable` - the rows of the file are of other definitions, and this process would write other rows; or
+   * the file was removed or replaced
    */
   assertOurs(): void {
+    if (this.#file !== undefined) assertInPlace(this.#file);
     const row = this.#statements.read(READ_VERSION).get();
     const [version, epoch, removals] = row as [string | null, string | null, string | null];
     this.#compareRemovals(removals);
@@ -148,11 +161,11 @@ export class IndexStatus {
   }
 
   #read(): IndexState {
-    const row = this.#statements.read(READ_STATE).get() as [string | null, string | null, string | null];
-    const [epoch, definitions, pending] = row;
+    const [epoch, version, definitions, pending] = this.#statements.read(READ_STATE).get() as (string | null)[];
     return indexState(
       {
         epoch: epoch ?? '',
+        version,
         definitions: definitions ?? '',
         pending: pending ?? '{}',
         parameters: () => (this.#statements.read(READ_PARAMETERS).get() as [string] | undefined)?.[0],
@@ -203,7 +216,7 @@ const READ_EPOCH = `SELECT ${ofMeta('index_epoch')}, ${ofMeta(REMOVAL_EPOCH)}, $
 const COUNT_COMMITS_OF_OTHERS = 'PRAGMA data_version';
 const COUNT_OWN_CHANGES = 'SELECT total_changes()';
 const READ_VERSION = `SELECT ${ofMeta('index_version')}, ${ofMeta('index_epoch')}, ${ofMeta(REMOVAL_EPOCH)}`;
-const READ_STATE = `SELECT ${ofMeta('index_epoch')}, ${ofMeta('index_definitions')}, ${ofMeta('index_pending')}`;
+const READ_STATE = `SELECT ${['index_epoch', 'index_version', 'index_definitions', 'index_pending'].map(ofMeta).join(', ')}`;
 export const READ_PARAMETERS = "SELECT value FROM meta WHERE name = 'index_parameters'";
 const READ_WORK = `SELECT w.parameters, w.done, w.total FROM collection c CROSS JOIN index_work w ON w.collection = c.key
   WHERE c.project = ? AND c.type = ?`;

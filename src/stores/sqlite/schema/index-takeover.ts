@@ -28,13 +28,16 @@ export function noteDefinitions(statements: Statements, model: FhirModel): void 
  * Takes a file over for these definitions: from now on, rows are written with them, and existing rows of other
  * definitions are queued for re-indexing. If nothing differs, nothing is written.
  *
+ * @param ifEmpty true to do so only if nothing was ever written to the file
  * @throws FhirError `unavailable` - a newer version of this library has the file
  */
-export function takeOver(database: SqliteDatabase, statements: Statements, model: FhirModel): void {
-  if (isOurs(statements, model)) return;
+export function takeOver(database: SqliteDatabase, statements: Statements, model: FhirModel, ifEmpty: boolean): void {
+  const isDue = (): boolean =>
+    !isOurs(statements, model) && !(ifEmpty && statements.read(HAS_CONTENT).get() !== undefined);
+  if (!isDue()) return;
   inTransaction(database, () => {
-    // Another process may have taken the file over first.
-    if (isOurs(statements, model)) return;
+    // Another process may have taken the file over, or written to it, first.
+    if (!isDue()) return;
     const changes = changedParameters(
       readFingerprints(isOfThisVersion(readMeta(statements, 'index_version')) ? readParameters(statements) : undefined),
       parameterFingerprints(model),
@@ -112,6 +115,7 @@ function setMeta(statements: Statements, values: { readonly [name: string]: stri
 
 type CollectionRow = readonly [collection: number, type: string, parameters: string | null, project: string];
 
+const HAS_CONTENT = 'SELECT 1 FROM version LIMIT 1';
 /** Every collection that has a resource, in the order in which they are to be indexed. */
 const LIST_COLLECTIONS = `SELECT c.key, c.type, w.parameters, c.project FROM collection c LEFT JOIN index_work w ON w.collection = c.key
   WHERE EXISTS (SELECT 1 FROM resource r WHERE r.collection = c.key AND r.content IS NOT NULL)

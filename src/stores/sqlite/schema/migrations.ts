@@ -28,6 +28,15 @@ function addIndexWorkShapesAndPast(database: SqliteDatabase): void {
   addRemovals(database);
 }
 
+/**
+ * From the previews of schema version 3 until 8aa34a41: they had zones of values in the place of skip indexes, and rows
+ * of an earlier extraction under the same version.
+ */
+export function PREVIEW_OF_3(database: SqliteDatabase): void {
+  database.exec("DROP TABLE zone; DELETE FROM meta WHERE name = 'index_version';");
+  addSkipIndexes(database);
+}
+
 /** A store fills the table when its searches need it. */
 function addSkipIndexes(database: SqliteDatabase): void {
   database.exec(`

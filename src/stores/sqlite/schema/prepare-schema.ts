@@ -1,6 +1,8 @@
 import { FhirError } from '../../../fhir/error.js';
+import { isOfThisVersion } from '../../sql/index-state.js';
+import { emptyDatabase, type Opening, outdated } from '../../sql/opening.js';
 import type { SqliteDatabase } from '../database/driver.js';
-import { MIGRATIONS } from './migrations.js';
+import { MIGRATIONS, PREVIEW_OF_3 } from './migrations.js';
 import type { FhirModel } from '../../../fhir/model/fhir-model.js';
 import type { IndexStatus } from './index-status.js';
 import { noteDefinitions } from './index-takeover.js';
@@ -25,6 +27,7 @@ export function prepareSchema(database: SqliteDatabase, statements: Statements, 
   try {
     const version = checkedVersion(database);
     if (version === 0) create(database, statements, model);
+    else if (version === PREVIEW_VERSION) PREVIEW_OF_3(database);
     else for (const migrate of MIGRATIONS.slice(version - 1)) migrate(database);
     database.pragma(`user_version = ${SCHEMA_VERSION}`);
     database.exec('COMMIT');
@@ -37,11 +40,22 @@ export function prepareSchema(database: SqliteDatabase, statements: Statements, 
 /**
  * Checks a file before changing anything in it.
  *
- * @throws as {@link prepareSchema}
+ * @throws FhirError `unavailable` - an older version of this library wrote the file, and the store is not its owner; or
+ * the file is empty, and the store only reads. Otherwise as {@link prepareSchema}
  */
-export function assertOwnDatabase(database: SqliteDatabase): void {
-  checkedVersion(database);
+export function assertOpenable(database: SqliteDatabase, opening: Opening): void {
+  const version = checkedVersion(database);
+  if (version === 0 && opening === 'reader') throw emptyDatabase();
+  if (version !== 0 && version !== SCHEMA_VERSION && opening !== 'owner') throw outdated(nameOf(version));
 }
+
+/** @throws FhirError `unavailable` - a newer version of this library made the index rows of the file */
+export function assertNotNewer(statements: Statements): void {
+  const [version] = (statements.read(INDEX_VERSION_OF_FILE).get() ?? []) as [string?];
+  isOfThisVersion(version);
+}
+
+const INDEX_VERSION_OF_FILE = "SELECT value FROM meta WHERE name = 'index_version'";
 
 /**
  * Refuses a write to a file that a newer version of this library, or a process with other definitions, has taken over
@@ -62,10 +76,11 @@ function create(database: SqliteDatabase, statements: Statements, model: FhirMod
   database.pragma(`application_id = ${APPLICATION_ID}`);
 }
 
-/** The schema version of the file; 0 for an empty one. */
+/** The schema version of the file; 0 for an empty one, {@link PREVIEW_VERSION} for one of a preview. */
 function checkedVersion(database: SqliteDatabase): number {
   // A database of the host may return big integers.
-  const [version, application, tables] = (database.prepare(STATE).raw(true).get() as unknown[]).map(Number) as Numbers;
+  const state = (database.prepare(STATE).raw(true).get() as unknown[]).map(Number) as Numbers;
+  const [version, application, tables, zones] = state;
   if (tables === 0 && application === APPLICATION_ID)
     throw new FhirError('corrupt', 'The database has lost its tables');
   if (tables === 0) return 0;
@@ -73,7 +88,14 @@ function checkedVersion(database: SqliteDatabase): number {
     throw new FhirError('conflict', 'The SQLite database belongs to another application; name a file of its own');
   }
   if (version > SCHEMA_VERSION) throw newer(version);
-  return version;
+  return version === 3 && zones > 0 ? PREVIEW_VERSION : version;
+}
+
+/** A preview of schema version 3: see {@link PREVIEW_OF_3}. */
+const PREVIEW_VERSION = 2.5;
+
+function nameOf(version: number): string {
+  return version === PREVIEW_VERSION ? 'the tables of a preview of schema version 3' : `schema version ${version}`;
 }
 
 function newer(version: number): FhirError {
@@ -81,8 +103,9 @@ function newer(version: number): FhirError {
   return new FhirError('unavailable', message);
 }
 
-type Numbers = [version: number, application: number, tables: number];
+type Numbers = [version: number, application: number, tables: number, zones: number];
 
 /** One statement reads one state: another process may create the tables between two. */
-const STATE = `SELECT user_version, application_id, (SELECT count(*) FROM sqlite_schema WHERE type = 'table')
+const STATE = `SELECT user_version, application_id, (SELECT count(*) FROM sqlite_schema WHERE type = 'table'),
+    (SELECT count(*) FROM sqlite_schema WHERE name = 'zone') AND NOT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'skip')
   FROM pragma_user_version, pragma_application_id`;

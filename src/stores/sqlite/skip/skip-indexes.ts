@@ -6,6 +6,8 @@ import type { SqliteDatabase } from '../database/driver.js';
 import type { Guard } from '../database/guard.js';
 import { REMOVAL_EPOCH } from '../rows/removal-epoch.js';
 import { countOfCollection } from '../rows/shapes.js';
+import type { IndexStatus } from '../schema/index-status.js';
+import { assertNotOvertaken } from '../schema/prepare-schema.js';
 import type { Statements } from '../database/statements.js';
 import { asOfNow, inTransaction } from '../database/transaction.js';
 import { buildSkipRows } from './build/skip-build.js';
@@ -30,6 +32,7 @@ export class SkipIndexes {
   readonly #database: SqliteDatabase;
   readonly #statements: Statements;
   readonly #dictionaries: Dictionaries;
+  readonly #status: IndexStatus;
   readonly #guard: Guard;
   readonly #noted = new Set<number>();
 
@@ -38,12 +41,14 @@ export class SkipIndexes {
     database: SqliteDatabase,
     statements: Statements,
     dictionaries: Dictionaries,
+    status: IndexStatus,
     guard: Guard,
   ) {
     this.#model = model;
     this.#database = database;
     this.#statements = statements;
     this.#dictionaries = dictionaries;
+    this.#status = status;
     this.#guard = guard;
   }
 
@@ -90,9 +95,14 @@ export class SkipIndexes {
     });
   }
 
-  /** Writes built skip indexes, unless the file has lost content since they were built, or another process wrote them. */
+  /**
+   * Writes built skip indexes, unless the file has lost content since they were built, or another process wrote them.
+   *
+   * @throws FhirError `unavailable` - the index of the file is made with other definitions
+   */
   write({ collection, removals, base, rows }: BuiltSkipIndexes): void {
     inTransaction(this.#database, () => {
+      assertNotOvertaken(this.#statements, this.#status);
       const [now] = this.#statements.read(READ_REMOVALS).get() as [string | null];
       if (now !== removals) return;
       if (base === undefined) removeSkipRows(this.#statements, collection);

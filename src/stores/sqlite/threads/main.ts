@@ -4,6 +4,7 @@ import { FhirModel } from '../../../fhir/model/fhir-model.js';
 import { loadFhirPath } from '../../../fhirpath/library.js';
 import { configureConnection } from '../database/configure.js';
 import { Connection } from '../connection.js';
+import { assertInPlace } from '../database/database-file.js';
 import { openDatabase } from '../database/driver.js';
 import { storeError } from '../database/errors.js';
 import { copyDatabase } from '../maintenance/backup.js';
@@ -15,7 +16,7 @@ import { setPatience } from '../database/transaction.js';
 import { sendError } from './sent-error.js';
 import { readPart, writtenRow } from './text-writes.js';
 
-const { base, file, definitions, needsFhirPath, writes, busyTimeout, calls: memory } = workerData as ThreadData;
+const { base, file, opened, definitions, needsFhirPath, writes, busyTimeout, calls: memory } = workerData as ThreadData;
 const port = parentPort!;
 const calls = new CallState(memory);
 let running = 0;
@@ -37,6 +38,8 @@ async function start(): Promise<void> {
 
 function connect(model: FhirModel): Connection {
   const database = openDatabase(file, { timeout: busyTimeout, readonly: writes === undefined }, base);
+  // Otherwise a thread would answer from a file that has taken the place of the store's.
+  if (opened !== undefined) assertInPlace(opened);
   configureConnection(database, {
     busyTimeout: writes === undefined ? busyTimeout : LOCK_STEP_MS,
     synchronous: writes,
@@ -49,6 +52,7 @@ function connect(model: FhirModel): Connection {
     cacheBytes: 0,
     clock: () => new Date(now),
     ownsFile: true,
+    opened,
   });
   connection.status.noteRemovals();
   return connection;

@@ -83,13 +83,18 @@ export class ThreadPool implements ThreadOwner {
     await Promise.all(idle.map((thread) => thread.end()));
   }
 
+  /** Finishes all tasks, and ends all threads. */
+  async retire(): Promise<void> {
+    await this.idle();
+    await this.renew();
+  }
+
   /** Finishes tasks that write, and rejects tasks that read. */
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const task of this.#queue) if (!task.writes) task.reject(storeClosed());
     for (const thread of this.#threads) thread.cancelRead(storeClosed());
-    await this.idle();
-    await this.renew();
+    await this.retire();
   }
 
   onIdle(thread: Thread): void {

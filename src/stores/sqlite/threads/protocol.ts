@@ -4,6 +4,7 @@ import type { ReferenceTarget } from '../../../store/resource-key.js';
 import type { SearchQuery } from '../../../store/search-query.js';
 import type { Expectation, Write } from '../../../store/write.js';
 import type { ReindexProgress } from '../../sql/reindex.js';
+import type { OpenedFile } from '../database/database-file.js';
 import type { RemovedPart } from '../maintenance/removal.js';
 import type { KeyPage } from '../search/search.js';
 import type { PackedEntries } from './packed-entries.js';
@@ -16,6 +17,8 @@ export interface ThreadData {
   /** Where the driver is loaded from: see `driverBase`. */
   readonly base: string;
   readonly file: string;
+  /** The file that the store has open. */
+  readonly opened: OpenedFile | undefined;
   readonly definitions: FhirModel['definitions'];
   /** True if extraction needs the FHIRPath library. */
   readonly needsFhirPath: boolean;

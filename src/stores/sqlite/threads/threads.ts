@@ -4,6 +4,7 @@ import type { CallOptions } from '../../../store/call-options.js';
 import type { Write } from '../../../store/write.js';
 import type { LongCommitted } from '../../sql/commit-results.js';
 import { isLoad } from '../commit/commit.js';
+import type { OpenedFile } from '../database/database-file.js';
 import { driverBase } from '../database/driver.js';
 import { madeAhead } from './made-ahead.js';
 import { type NewThreadData, ThreadPool } from './pool.js';
@@ -14,6 +15,7 @@ import { THREAD_TUNING } from '../database/tuning.js';
 /** What threads over a file are made with. */
 export interface ThreadsConfig {
   readonly file: string;
+  readonly opened: OpenedFile | undefined;
   readonly model: FhirModel;
   /** Extraction needs the FHIRPath library. */
   readonly needsFhirPath: boolean;
@@ -32,9 +34,10 @@ export class Threads {
   /** Pages that may still have to be carried to the database when the store closes. */
   #pagesInLog = 0;
 
-  constructor({ file, model, needsFhirPath, readers, synchronous, busyTimeout }: ThreadsConfig) {
+  constructor({ file, opened, model, needsFhirPath, readers, synchronous, busyTimeout }: ThreadsConfig) {
     const data = (writes: ThreadsConfig['synchronous'] | undefined): ReturnType<NewThreadData> => {
-      return { base: driverBase(), file, definitions: model.definitions, needsFhirPath, busyTimeout, writes };
+      const base = driverBase();
+      return { base, file, opened, definitions: model.definitions, needsFhirPath, busyTimeout, writes };
     };
     this.#readers = new ThreadPool(program, () => data(undefined), readers);
     this.#writer = new ThreadPool(program, () => data(synchronous), 1);
@@ -102,6 +105,11 @@ export class Threads {
 
   async close(): Promise<void> {
     await Promise.all([this.#readers.close(), this.#closeWriter()]);
+  }
+
+  /** Ends the threads when their tasks are done. */
+  async retire(): Promise<void> {
+    await Promise.all([this.#readers.retire(), this.#writer.retire()]);
   }
 
   /** The last connection carries the rest of the log to the database, in the event loop. So a thread does it before. */
