@@ -24,7 +24,7 @@ export default defineConfig({
     globalSetup: ['test/support/print-long-report.ts'],
     // As in `npm test`: Vitest would leave one of two cores to itself.
     maxWorkers: '100%',
-    testTimeout: 1_800_000,
-    hookTimeout: 1_800_000,
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
   },
 });

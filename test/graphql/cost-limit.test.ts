@@ -7,6 +7,9 @@ import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { cases } from '../support/chance.js';
 import { storeWith } from '../support/store-with.js';
 import { failures, openClinic, type Clinic, type Sample } from './harness.js';
+import { neverPause } from '../support/never-pause.js';
+
+neverPause();
 
 const PATIENTS = 4;
 const OBSERVATIONS = 3;

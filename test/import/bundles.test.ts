@@ -4,6 +4,9 @@ import { importBundles, type BundlesContext } from '../../src/import/bundles/imp
 import { LINE_TUNING } from '../../src/import/bundles/place-in-line.js';
 import type { AuditRecord } from '../../src/audit/audit-record.js';
 import { ask, batch, contents, faultOf, memoryContext, post, put, transaction } from './harness.js';
+import { neverPause } from '../support/never-pause.js';
+
+neverPause();
 
 const TUNING = { ...LINE_TUNING };
 afterEach(() => void Object.assign(LINE_TUNING, TUNING));

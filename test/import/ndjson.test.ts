@@ -204,12 +204,14 @@ describe('importNdjson', () => {
     const context = memoryContext();
     const abort = new AbortController();
     let closed = false;
+    const written = Promise.withResolvers<undefined>();
+    context.store.subscribe!(() => written.resolve(undefined));
     const source: AsyncIterable<string> = {
       [Symbol.asyncIterator]: () => {
         let first = true;
         return {
           next: () => {
-            if (!first) return new Promise(() => setImmediate(() => abort.abort()));
+            if (!first) return new Promise(() => void written.promise.then(() => abort.abort()));
             first = false;
             return Promise.resolve({ done: false, value: `${line('a')}\n` });
           },

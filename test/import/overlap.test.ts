@@ -2,6 +2,9 @@ import { expect, test } from 'vitest';
 import { FhirError } from '../../src/fhir/error.js';
 import { importNdjson, type NdjsonContext, type NdjsonProgress } from '../../src/import/ndjson/import-ndjson.js';
 import { contents, memoryContext } from './harness.js';
+import { neverPause } from '../support/never-pause.js';
+
+neverPause();
 
 const line = (id: string, type = 'Patient'): string => `{"resourceType":"${type}","id":"${id}"}\n`;
 

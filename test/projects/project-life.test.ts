@@ -124,10 +124,10 @@ describe.each(stores)('projects are created and end, over %s', (_, makeStore) =>
     const { store, superAdmin } = await openClinic(makeStore());
     const home = superAdmin.project;
     for (const work of [
-      deactivateProject(home, { store, caller: superAdmin }),
-      deleteProject(home, { name: 'Super Admin' }, { store, caller: superAdmin }),
+      () => deactivateProject(home, { store, caller: superAdmin }),
+      () => deleteProject(home, { name: 'Super Admin' }, { store, caller: superAdmin }),
     ]) {
-      expect(await codeOf(work)).toBe('forbidden');
+      expect(await codeOf(work())).toBe('forbidden');
     }
     expect(await deactivateProject(home, { store, caller: serverCaller() })).toMatchObject({ active: false });
   });

@@ -260,12 +260,12 @@ describe('a super administrator who signed in before', () => {
     const second = await signIn(store, { membership: membership.id });
     await removeMember(membership.id, { store, caller: superAdmin });
     for (const call of [
-      updateMember(first.membership.id, { userName: 'x' }, { store, caller: second }),
-      updateMember('none', { userName: 'x' }, { store, caller: second }),
-      createProject({ resourceType: 'Project', name: 'New' }, { store, caller: second }),
-      invite(project, person('Practitioner', 'Eve'), { store, caller: second }),
+      () => updateMember(first.membership.id, { userName: 'x' }, { store, caller: second }),
+      () => updateMember('none', { userName: 'x' }, { store, caller: second }),
+      () => createProject({ resourceType: 'Project', name: 'New' }, { store, caller: second }),
+      () => invite(project, person('Practitioner', 'Eve'), { store, caller: second }),
     ]) {
-      expect((await rejection(call)).code).toBe('membership-missing');
+      expect((await rejection(call())).code).toBe('membership-missing');
     }
   });
 });

@@ -8,6 +8,9 @@ import { SKIP_TUNING as SQLITE_SKIPS } from '../../src/stores/sqlite/rows/skip-r
 import { COUNTING_SETS } from '../../src/stores/sqlite/search/count-sets.js';
 import { TUNING as SQLITE_SCANS } from '../../src/stores/sqlite/scans/tuning.js';
 
+// FHIRGRAPH_PACE=0 lets all work pause after each step, as on a busy machine: see vitest.busy.config.ts.
+if (process.env.FHIRGRAPH_PACE !== undefined) PACE.turnMs = Number(process.env.FHIRGRAPH_PACE);
+
 const TUNINGS: readonly object[] = [
   ...[PARTS, PACE, READ_TUNING, THREAD_TUNING],
   ...[POSTGRES_SCANS, POSTGRES_SKIPS, SQLITE_SCANS, SQLITE_SKIPS, COUNTING_SETS],

@@ -6,6 +6,9 @@ import type { HostField, HostFields } from '../../../src/graphql/schema/host/hos
 import { enrol } from '../../access/policies.js';
 import { caller, failures, openClinic, type Clinic, type Sample } from '../harness.js';
 import { executeBy, ManualClock } from '../manual-clock.js';
+import { neverPause } from '../../support/never-pause.js';
+
+neverPause();
 
 const RECORDS: readonly Sample[] = [
   { resourceType: 'Patient', id: 'a', gender: 'female', link: [{ other: { reference: 'Patient/b' } }] },

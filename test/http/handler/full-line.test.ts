@@ -3,6 +3,9 @@ import { systemCaller } from '../../../src/access/caller.js';
 import { createFhirHandler } from '../../../src/http/handler/create-fhir-handler.js';
 import { MemoryStore } from '../../../src/stores/memory/store.js';
 import { storeWith } from '../../support/store-with.js';
+import { neverPause } from '../../support/never-pause.js';
+
+neverPause();
 
 // Requests that find no place in the line are refused before their bodies are read and parsed.
 
@@ -41,8 +44,9 @@ function heldService() {
       } as RequestInit),
     );
   const release = async (all: readonly Promise<Response>[]): Promise<readonly number[]> => {
-    const done = Promise.all(all);
-    for (let turn = 0; turn < 20; turn += 1) {
+    let isOver = false;
+    const done = Promise.all(all).finally(() => (isOver = true));
+    while (!isOver) {
       for (const resolve of waiting.splice(0)) resolve();
       await new Promise((resolve) => setImmediate(resolve));
     }

@@ -80,10 +80,12 @@ test.each<readonly [string, Partial<SearchQuery>]>([
   const store = await patients();
   PACE.turnMs = 0;
   const controller = new AbortController();
-  const aborted = store.search({ ...search, ...changes }, { signal: controller.signal });
+  const aborted = expect(store.search({ ...search, ...changes }, { signal: controller.signal })).rejects.toMatchObject({
+    code: 'aborted',
+  });
   await new Promise((resolve) => setImmediate(resolve));
   controller.abort();
-  await expect(aborted).rejects.toMatchObject({ code: 'aborted' });
+  await aborted;
   const resource = { resourceType: 'Patient', id: '0', name: [{ family: 'Later' }] };
   await store.commit([{ kind: 'put', key: { project: 'p', type: 'Patient', id: '0' }, resource }]);
   expect(await idsOf(store, { ...search, ...changes })).toEqual(['0']);

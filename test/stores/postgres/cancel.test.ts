@@ -58,7 +58,7 @@ describe('a statement with an aborted signal', () => {
     await server.saw('2: SELECT slow');
     vi.advanceTimersByTime(1_001);
     const failure = expect.objectContaining({ code: 'aborted', details: { deadline: true } });
-    for (const call of calls) await expect(call).rejects.toEqual(failure);
+    await Promise.all(calls.map((call) => expect(call).rejects.toEqual(failure)));
     expect(server.events.slice(-2).sort()).toEqual(['cancel 1', 'cancel 2']);
     await expect(untilDeadline({ deadline }, () => Promise.reject(new Error('too late')))).rejects.toEqual(failure);
   });
@@ -229,6 +229,7 @@ describe('a statement with an aborted signal', () => {
       vi.useFakeTimers(FAKE);
       const deadline = performance.now() + 1_000;
       const written: string[] = [];
+      const connected = once(pool, 'connect') as Promise<pg.PoolClient[]>;
       const call = writtenUntilDeadline({ deadline }, async (options) => {
         await connections.use(write, options?.signal);
         written.push('committed');
@@ -243,10 +244,11 @@ describe('a statement with an aborted signal', () => {
         { system: 'urn:fhirgraph:write', code: 'unknown' },
       ]);
       expect(written).toEqual([]);
+      const ended = once((await connected)[0]!, 'drain');
       server.answer(1);
-      await turns();
+      await ended;
       vi.advanceTimersByTime(60_000);
-      await turns();
+      while (written.length === 0) await new Promise((resolve) => setImmediate(resolve));
       expect(written).toEqual(['committed']);
     });
 
