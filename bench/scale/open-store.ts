@@ -14,11 +14,11 @@ export interface OpenStore {
 /** Opens a SQLite file, or a PostgreSQL database by its URL. */
 export async function openStore(place: string): Promise<OpenStore> {
   if (!/^postgres(?:ql)?:/.test(place)) {
-    const store = new SqliteStore(place, { synchronous: 'normal' });
+    const store = new SqliteStore(place, { synchronous: 'normal', takeOver: true });
     return { store, cpu: processCpu, close: () => store.close() };
   }
   const pool = new pg.Pool({ connectionString: place });
-  const store = new PostgresStore(pool);
+  const store = new PostgresStore(pool, { takeOver: true });
   const ofServer = await serverCpu(pool);
   return {
     store,

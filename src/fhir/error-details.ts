@@ -64,6 +64,8 @@ export interface ErrorDetails {
   readonly unavailable: {
     /** The file of the database. */
     readonly path?: string;
+    /** The option with which the service that owns the database can open it. */
+    readonly option?: 'takeOver';
     /** `initialize`: the resources that may exist despite the failure, `Project/1` and `ClientApplication/1`. */
     readonly project?: string;
     readonly client?: string;

@@ -1,4 +1,4 @@
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { serverCaller, systemCaller, type MemberCaller } from '../../src/access/caller.js';
 import { breakGlass, type BreakGlassOptions } from '../../src/access/sign-in/break-glass.js';
 import { narrowCaller } from '../../src/access/sign-in/narrow-caller.js';

@@ -87,11 +87,11 @@ test('events that are delivered during a sync do not fail their append', async (
   const folder = newFolder();
   const journal = open(folder, { fileBytes: 1 });
   const busy = occupyThreads();
-  const appended = [journal.append(['a']), journal.append(['b'])];
+  const appended = Promise.all([journal.append(['a']), journal.append(['b'])] as readonly Promise<void>[]);
   expect(journal.oldest(10)).toEqual(['a']);
   journal.drop(1);
   expect(readdirSync(folder)).toHaveLength(1);
-  expect(await Promise.all(appended)).toEqual([undefined, undefined]);
+  expect(await appended).toEqual([undefined, undefined]);
   await busy;
 });
 

@@ -5,6 +5,7 @@ import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
 import type { ResourceStore } from '../../src/store/store.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { put } from '../../src/testing/conformance-case.js';
+import { neverPause } from '../support/never-pause.js';
 import { stopClock } from '../support/stop-clock.js';
 import { executeBy, ManualClock } from './manual-clock.js';
 
@@ -13,6 +14,8 @@ const caller = systemCaller(PROJECT);
 const QUERY = '{ Patient(id: "p1") { id } }';
 const ANSWER = { Patient: { id: 'p1' } };
 let store: SqliteStore;
+
+neverPause();
 
 beforeAll(async () => {
   store = new SqliteStore(':memory:');

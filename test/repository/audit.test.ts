@@ -232,7 +232,6 @@ describe('a hook', () => {
     ['that rejects', () => Promise.reject(new Error('trail down'))],
     ['that never ends', () => new Promise(() => undefined)],
     ['that returns no promise', () => 1 as never],
-    // eslint-disable-next-line unicorn/no-thenable -- a promise of another library
     [
       'that returns a promise of another library',
       () => ({ then: (_: unknown, fail: (e: Error) => void) => fail(new Error('down')) }) as never,

@@ -92,15 +92,20 @@ export class SqliteStore implements ResourceStore {
     this.#ownsDatabase = typeof database === 'string';
     const fault = (error: unknown): FhirError =>
       typeof database === 'string' ? withPath(storeError(error), database) : storeError(error);
-    let opened: OpenedFile | undefined;
     try {
       if (typeof database === 'string') assertDatabaseFile(database);
       this.#database =
         typeof database === 'string'
           ? openDatabase(database, { timeout: busyTimeout, readonly: isReader })
           : asDriver(database);
+    } catch (error) {
+      throw fault(error);
+    }
+    let opened: OpenedFile | undefined;
+    try {
       opened = openedFile(this.#database);
     } catch (error) {
+      if (this.#ownsDatabase) this.#database.close();
       throw fault(error);
     }
     const ownsFile = typeof database === 'string' && isFile(database);

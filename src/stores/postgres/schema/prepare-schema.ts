@@ -1,5 +1,4 @@
 import { FhirError } from '../../../fhir/error.js';
-import type { FhirModel } from '../../../fhir/model/fhir-model.js';
 import { emptyDatabase, outdated } from '../../sql/opening.js';
 import { sql } from '../../sql/sql.js';
 import type { Connections } from '../database/connections.js';
