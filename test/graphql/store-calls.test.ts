@@ -2,6 +2,10 @@ import { beforeAll, expect, test } from 'vitest';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { countCalls, type CountingStore } from './counting-store.js';
 import { openClinic, type Clinic, type Sample } from './harness.js';
+import { neverPause } from '../support/never-pause.js';
+
+// Calls of one level are in the order in which they begin.
+neverPause();
 
 let counting: CountingStore;
 let clinic: Clinic;
