@@ -14,14 +14,13 @@ export const BEGINNING_OF_TIME = -1e15;
 /** Above every date FHIR can write (year 9999), and exact as a 64-bit integer. */
 export const END_OF_TIME = 1e15;
 
-const DATE =
-  /^(\d{4})(?:-(\d{2})(?:-(\d{2})(?:T(\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?(Z|[+-]\d{2}:\d{2})?)?)?)?$/;
+const DATE = /^(\d{4})(?:-(\d{2})(?:-(\d{2})(?:T(\d{2}):(\d{2})(?::(\d{2})(?:\.(\d+))?)?(Z|[+-]\d{2}:\d{2})?)?)?)?$/;
 
 /**
  * Reads a FHIR date, dateTime or instant, of any precision, as the interval it denotes.
  *
  * A text without zone counts as UTC. Minutes without seconds are accepted, as search strings may leave them out.
- * Fractions finer than a millisecond are cut to it.
+ * A fraction finer than a millisecond denotes the millisecond that it is in: see {@link isFinerThanMillisecond}.
  *
  * @returns undefined for anything that is not a date, including days and hours that do not exist (`2021-02-30`).
  */
@@ -67,6 +66,36 @@ function readDate(text: string): DateInterval | undefined {
   const step = fraction.length === 1 ? 100 : fraction.length === 2 ? 10 : 1;
   const low = base + Number(fraction.slice(0, 3).padEnd(3, '0'));
   return { low, high: low + step };
+}
+
+/**
+ * Whether a date has a fraction finer than a millisecond.
+ *
+ * The millisecond of a stored date decides all comparisons with whole milliseconds. It does not decide comparisons with
+ * other such fractions, so a search refuses these.
+ */
+export function isFinerThanMillisecond(text: string): boolean {
+  return FINE.test(text);
+}
+
+const FINE = /\.\d{3}(\d+)/;
+
+/**
+ * Compares dates of any precision.
+ *
+ * @returns negative: all of the first one is earlier; positive: later; 0: neither; undefined: one is no date
+ */
+export function compareDates(first: string, second: string): number | undefined {
+  const [one, other] = [parseDate(first), parseDate(second)];
+  if (one === undefined || other === undefined) return undefined;
+  if (one.high <= other.low) return -1;
+  if (one.low >= other.high) return 1;
+  const [a, b] = [FINE.exec(first)?.[1], FINE.exec(second)?.[1]];
+  if (a === undefined || b === undefined) return 0;
+  // In the same millisecond.
+  const digits = Math.min(a.length, b.length);
+  const [c, d] = [a.slice(0, digits), b.slice(0, digits)];
+  return c === d ? 0 : c < d ? -1 : 1;
 }
 
 function utc(year: number, month: number, day: number): number {

@@ -1,4 +1,4 @@
-import { parseDate } from '../fhir/date.js';
+import { compareDates } from '../fhir/date.js';
 import { isJsonObject, type JsonObject } from '../fhir/resource.js';
 
 /** The `minValue[x]` and `maxValue[x]` of an element. */
@@ -47,9 +47,7 @@ function compare(value: unknown, bound: unknown): number | undefined {
 
 function compareTexts(value: string, bound: string): number | undefined {
   if (TIME.test(value) && TIME.test(bound)) return value === bound ? 0 : value < bound ? -1 : 1;
-  const [one, other] = [parseDate(value), parseDate(bound)];
-  if (one === undefined || other === undefined) return undefined;
-  return one.high <= other.low ? -1 : one.low >= other.high ? 1 : 0;
+  return compareDates(value, bound);
 }
 
 const TIME = /^\d{2}:\d{2}:\d{2}(?:\.\d+)?$/;

@@ -1,15 +1,16 @@
-import { type DateInterval, parseDate } from '../fhir/date.js';
+import { type DateInterval, isFinerThanMillisecond, parseDate } from '../fhir/date.js';
 import { FhirError } from '../fhir/error.js';
 import { quote } from '../fhir/messages/quote.js';
 
 /**
- * The first instant that a `_since` names. ISO 8601, UTC.
+ * The first instant of a version that a `_since` can name. ISO 8601, UTC.
  *
  * @throws FhirError `invalid` - neither an instant nor a date
  */
 export function readSince(text: string): string {
   const low = parseDate(text)?.low;
-  if (low !== undefined) return new Date(low).toISOString();
+  // Versions are of whole milliseconds.
+  if (low !== undefined) return new Date(isFinerThanMillisecond(text) ? low + 1 : low).toISOString();
   throw new FhirError('invalid', `"_since" takes an instant, not ${quote(text)}`);
 }
 

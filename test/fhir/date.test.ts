@@ -1,6 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { BEGINNING_OF_TIME, END_OF_TIME, parseDate } from '../../src/fhir/date.js';
+import {
+  BEGINNING_OF_TIME,
+  compareDates,
+  END_OF_TIME,
+  isFinerThanMillisecond,
+  parseDate,
+} from '../../src/fhir/date.js';
 
 const at = (text: string): number => new Date(text).getTime();
 
@@ -60,7 +66,6 @@ test.each([
   '2021-05-06T07:60',
   '2021-05-06T07:08:61',
   '2021-05-06T07:08:09.',
-  '2021-05-06T07:08:09.1234567890Z',
   '2021-05-06T07:08:09+15:00',
   '2021-05-06T07:08:09+02:60',
   '2021-05-06T07:08:09+0200',
@@ -124,3 +129,27 @@ test('days that a month does not have are not dates, in any century', () => {
 });
 
 const DAY = 86_400_000;
+
+test('a date finer than a millisecond denotes its millisecond, however many digits it has', () => {
+  const text = '2021-05-06T07:08:09.1239999999999Z';
+  expect(parseDate(text)).toEqual({ low: at('2021-05-06T07:08:09.123Z'), high: at('2021-05-06T07:08:09.124Z') });
+  expect([text, '2021-05-06T07:08:09.123Z', '2021-05-06T07:08:09.1230+02:00'].map(isFinerThanMillisecond)).toEqual([
+    true,
+    false,
+    true,
+  ]);
+});
+
+test.each([
+  ['2020-01-01', '2020-01-02', -1],
+  ['2020-01', '2020-01-02', 0],
+  ['2020-01-01T00:00:00.123456Z', '2020-01-01T00:00:00.123457Z', -1],
+  ['2020-01-01T00:00:00.123456Z', '2020-01-01T00:00:00.123400Z', 1],
+  ['2020-01-01T00:00:00.123456Z', '2020-01-01T00:00:00.1234Z', 0],
+  ['2020-01-01T00:00:00.123456Z', '2020-01-01T00:00:00.123Z', 0],
+  ['2020-01-01T00:00:00.123456Z', '2020-01-01T01:00:00.123456+01:00', 0],
+  ['2020-01-01T00:00:00.123456Z', 'soon', undefined],
+])('%s compared with %s is %s', (first, second, order) => {
+  expect(compareDates(first, second)).toBe(order);
+  expect(compareDates(second, first)).toBe(order && -order + 0);
+});

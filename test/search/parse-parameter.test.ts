@@ -1,3 +1,4 @@
+import { parseSearch } from '../../src/search/parse/parse-search.js';
 import { R4 } from '../../src/fhir/r4.js';
 import { describe, expect, it } from 'vitest';
 import type { Criteria } from '../../src/search/criteria/criteria.js';
@@ -202,6 +203,19 @@ describe('unknown names', () => {
     expect(code).toBe('invalid');
     expect(message.startsWith(beginning)).toBe(true);
   });
+});
+
+describe('dates', () => {
+  it.each(['2020-01-01T00:00:00.1234Z', '2020-01-01T00:00:00.123000Z', '2020-01-01T00:00:00.1234567891+01:00'])(
+    'finer than a millisecond are refused: %s',
+    (date) => {
+      for (const prefix of ['', 'ne', 'gt', 'le', 'ap']) {
+        expect(refusal(() => parseParameter(R4, 'Observation', 'date', [prefix + date])).code).toBe('invalid');
+        expect(refusal(() => parseParameter(R4, 'Patient', '_lastUpdated', [prefix + date])).code).toBe('invalid');
+      }
+      expect(refusal(() => parseSearch(R4, 'Observation', { _filter: `date ge ${date}` })).code).toBe('invalid');
+    },
+  );
 });
 
 describe('chains', () => {

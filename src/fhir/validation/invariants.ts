@@ -1,4 +1,4 @@
-import { parseDate } from '../date.js';
+import { compareDates } from '../date.js';
 import { isJsonObject, type JsonObject } from '../resource.js';
 
 /**
@@ -139,9 +139,7 @@ const INVARIANTS: ReadonlyMap<string, readonly Invariant[]> = new Map<string, re
 
 /** Certainly later, whatever the precision of either. */
 function isAfter(start: unknown, end: unknown): boolean {
-  const from = typeof start === 'string' ? parseDate(start) : undefined;
-  const to = typeof end === 'string' ? parseDate(end) : undefined;
-  return from !== undefined && to !== undefined && from.low >= to.high;
+  return typeof start === 'string' && typeof end === 'string' && (compareDates(start, end) ?? 0) > 0;
 }
 
 /** For Quantities in the same unit. */

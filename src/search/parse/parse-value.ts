@@ -2,6 +2,7 @@ import type { SearchParameterDefinition, SearchParameterType } from '../../fhir/
 import { FhirError } from '../../fhir/error.js';
 import type { CompositeCriteria } from '../criteria/criteria.js';
 import type { DateTest, NumberTest, Prefix, QuantityTest, ValueTest } from '../criteria/value-test.js';
+import { isFinerThanMillisecond } from '../../fhir/date.js';
 import { dateInterval } from './date-interval.js';
 import { splitEscaped, unescape } from './escapes.js';
 import { fold } from '../index/fold.js';
@@ -57,6 +58,12 @@ export function parseValue(parameter: ValueParameter, text: string, context: Par
 /** The date after the prefix: `2020`, `2020-05-01T10:00Z`. */
 export function parseDateValue(parameter: string, prefix: Prefix, text: string, context: ParseContext): DateTest {
   const interval = dateInterval(prefix, text, context.now);
+  if (interval !== undefined && isFinerThanMillisecond(text)) {
+    throw new FhirError(
+      'invalid',
+      `Search parameter "${parameter}" compares dates to the millisecond, and ${quote(text)} is finer`,
+    );
+  }
   if (interval === undefined) {
     const example = '2020, 2020-05-01 or 2020-05-01T10:00:00Z';
     throw new FhirError(
