@@ -3,6 +3,7 @@ import { FhirError } from '../fhir/error.js';
 import { keyText } from '../fhir/reference.js';
 import type { Criteria } from '../search/criteria/criteria.js';
 import { parseSearch } from '../search/parse/parse-search.js';
+import { searchPairs } from '../search/parse/search-pairs.js';
 import type { StoredResource } from '../store/stored-resource.js';
 import type { GuardedSession } from './interaction-session.js';
 
@@ -17,6 +18,10 @@ export function parseCondition(model: FhirModel, type: string, text: unknown, { 
     throw new FhirError('invalid', `The condition of a request on ${type} must be the text of a search`);
   }
   const query = text.startsWith(`${type}?`) ? text.slice(type.length + 1) : text;
+  // Whatever a search makes of a parameter without a value, a condition does not act on what is left.
+  if (searchPairs(query).some(([, value]) => value === '')) {
+    throw new FhirError('invalid', `A search parameter in the condition of a request on ${type} has no value`);
+  }
   const { criteria } = parseSearch(model, type, query, baseUrl === undefined ? {} : { baseUrl });
   if (criteria.kind !== 'all') return criteria;
   throw new FhirError('invalid', `A conditional request on ${type} needs at least one search parameter`);

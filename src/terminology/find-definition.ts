@@ -1,6 +1,7 @@
 import type { AnyResource, JsonObject } from '../fhir/resource.js';
 import { elementsOf } from '../fhir/resource.js';
 import { hasUrl } from '../search/business-keys.js';
+import { foldToken } from '../search/index/index-token.js';
 import { and, type Criteria } from '../search/criteria/criteria.js';
 import type { TerminologyContext } from '../store/terminology.js';
 
@@ -45,7 +46,7 @@ function criteriaFor(type: DefinitionType, url: string, version: string | undefi
     hasUrl(url),
     ...(version === undefined
       ? []
-      : [{ kind: 'match', parameter: 'version', test: { kind: 'token', code: version.toLowerCase() } } as const]),
+      : [{ kind: 'match', parameter: 'version', test: { kind: 'token', code: foldToken(version) } } as const]),
   ]);
 }
 

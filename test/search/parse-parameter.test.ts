@@ -1,3 +1,4 @@
+import { extendDefinitions } from '../../src/search/extend/extend-definitions.js';
 import { parseSearch } from '../../src/search/parse/parse-search.js';
 import { R4 } from '../../src/fhir/r4.js';
 import { describe, expect, it } from 'vitest';
@@ -205,9 +206,43 @@ describe('unknown names', () => {
   });
 });
 
-describe('dates', () => {
+describe('values that leave nothing', () => {
+  it.each([
+    ['Patient', 'family', '-'],
+    ['Patient', 'family:contains', '%'],
+    ['Patient', 'name', ' '],
+    ['Observation', 'code:text', '\u0301'],
+    ['Observation', 'code-value-string', 'c$-'],
+    ['Observation', 'value-string', '\u200b'],
+    ['Patient', 'birthdate', 'ge'],
+    ['Patient', 'birthdate', ' '],
+    ['Patient', 'organization', ''],
+    ['Patient', 'organization', ' '],
+    ['Patient', 'gender', '|'],
+    ['Patient', 'gender:not', ''],
+    ['Observation', 'value-quantity', '||kg'],
+    ['Observation', 'value-quantity', ' '],
+    ['RiskAssessment', 'probability', '-'],
+    ['ValueSet', 'url', ''],
+    ['ValueSet', 'url:below', ''],
+    ['Observation', 'code:in', ' '],
+    ['Observation', 'code:not-in', ' '],
+  ])('are refused: %s?%s=%j', (type, name, value) => {
+    expect(refusal(() => parseParameter(R4, type, name, [value])).code).toBe('invalid');
+    expect(refusal(() => parseParameter(R4, type, name, [value, 'x,y'])).code).toBe('invalid');
+  });
+
+  it('are refused in a search by words', async () => {
+    const model = await extendDefinitions(R4, { words: true });
+    expect(refusal(() => parseParameter(model, 'Organization', 'name', ['- .'])).code).toBe('invalid');
+  });
+
+  it('are refused in a list', () => {
+    expect(refusal(() => parseSearch(R4, 'Patient', { family: [] })).code).toBe('invalid');
+  });
+
   it.each(['2020-01-01T00:00:00.1234Z', '2020-01-01T00:00:00.123000Z', '2020-01-01T00:00:00.1234567891+01:00'])(
-    'finer than a millisecond are refused: %s',
+    'are not dates finer than what the index keeps, which are refused too: %s',
     (date) => {
       for (const prefix of ['', 'ne', 'gt', 'le', 'ap']) {
         expect(refusal(() => parseParameter(R4, 'Observation', 'date', [prefix + date])).code).toBe('invalid');

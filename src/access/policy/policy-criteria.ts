@@ -4,7 +4,6 @@ import { parseReference } from '../../fhir/reference.js';
 import { childrenOf } from '../../search/criteria/children-of.js';
 import { and, NONE, or, type Criteria } from '../../search/criteria/criteria.js';
 import type { ValueTest } from '../../search/criteria/value-test.js';
-import { fold } from '../../search/index/fold.js';
 import { FORMAT_PARAMETERS, parseSearch } from '../../search/parse/parse-search.js';
 import { compartmentCriteria } from './compartment.js';
 import { mentionsParameter, placeholderName, placeholderValues, type PolicyParameters } from './parameters.js';
@@ -71,11 +70,7 @@ function partCriteria(model: FhirModel, type: string, part: string, parameters: 
   const raw = part.slice(equals + 1);
   if (name === '_compartment') return compartmentOf(model, type, raw, parameters);
   if (name !== '_filter') return parameterCriteria(model, type, name, raw, parameters);
-  const criteria = parseOne(model, type, name, substituteInFilter(decodeOutside(raw, parameters), parameters));
-  const values = criteriaParameters(`?${part}`).flatMap((used) => parameters.get(used.name) ?? []);
-  const isBlank = values.some((value) => fold(value.kind === 'string' ? value.text : value.id) === '');
-  if (isBlank && hasTest(criteria, matchesAnyText)) throw blank(name);
-  return criteria;
+  return parseOne(model, type, name, substituteInFilter(decodeOutside(raw, parameters), parameters));
 }
 
 function queryOf(type: string, text: string): string {
@@ -106,8 +101,7 @@ function parameterCriteria(
 }
 
 /**
- * @throws FhirError `invalid` - the value would act as more than a value (`ge2020-01-01` for a date) or as less (`-`
- * for a string)
+ * @throws FhirError `invalid` - the value would act as more than a value: `ge2020-01-01` for a date
  */
 function plainValue(model: FhirModel, type: string, name: string, text: string): string {
   const value = escape(text);
@@ -115,15 +109,7 @@ function plainValue(model: FhirModel, type: string, name: string, text: string):
   if (hasTest(criteria, hasOtherPrefix)) {
     throw new FhirError('invalid', `A parameter in "${name}" has a value that begins with a comparison such as ge`);
   }
-  if (hasTest(criteria, matchesAnyText)) throw blank(name);
   return value;
-}
-
-function blank(name: string): FhirError {
-  return new FhirError(
-    'invalid',
-    `A parameter in "${name}" has a value of punctuation alone, which any text would match`,
-  );
 }
 
 function hasTest(criteria: Criteria, isFound: (test: ValueTest) => boolean): boolean {
@@ -142,13 +128,6 @@ function hasTest(criteria: Criteria, isFound: (test: ValueTest) => boolean): boo
 function hasOtherPrefix(test: ValueTest): boolean {
   return 'prefix' in test && test.prefix !== 'eq';
 }
-
-/** String searches drop punctuation, so `-` becomes the empty string, and every string begins with that. */
-function matchesAnyText(test: ValueTest): boolean {
-  return test.kind === 'string' && test.text === '' && ANY_TEXT.has(test.comparator);
-}
-
-const ANY_TEXT: ReadonlySet<string> = new Set(['starts-with', 'ends-with', 'contains']);
 
 function compartmentOf(model: FhirModel, type: string, raw: string, parameters: PolicyParameters): Criteria {
   return or(

@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
+import { caseFold } from './fold.js';
 import type { TokenValue } from './index-entry.js';
 import { STRING_TYPES } from './value-traits.js';
 import type { ValueIndexer } from './value-indexer.js';
@@ -13,7 +14,7 @@ import type { IndexWriter } from './index-writer.js';
  * | CodeableConcept | of each coding | of each coding | `display`, and `text` of the concept |
  * | Identifier | `system` | `value` | `type.text` |
  * | ContactPoint | none | `value` | |
- * | string, markdown | none | the value in lower case: searches ignore the case of strings | |
+ * | string, markdown | none | the value without case: searches ignore the case of strings | |
  * | boolean, uri, id … | none | the value | |
  * | code | none, and a second entry with the system of its binding | the value | |
  *
@@ -39,7 +40,7 @@ const INDEXERS: ReadonlyMap<string, ValueIndexer> = new Map<string, ValueIndexer
 
 /** Folds a string value of a token parameter. */
 export function foldToken(text: string): string {
-  return text.toLowerCase();
+  return caseFold(text);
 }
 
 /** The token of an Identifier, also searched by `:identifier` on references. */

@@ -5,7 +5,6 @@ import { targetTypes } from './chain.js';
 import { ALL, NONE, and, not, or, type Criteria } from '../criteria/criteria.js';
 import type { ReferenceTest, ValueTest } from '../criteria/value-test.js';
 import { countEscaped, splitEscaped, unescape } from './escapes.js';
-import { fold } from '../index/fold.js';
 import { foldToken } from '../index/index-token.js';
 import { type ValueTraits, valueTraits } from '../index/value-traits.js';
 import { requireModifier, type Modifier } from './modifiers.js';
@@ -24,6 +23,7 @@ import { hierarchyTest, parseTokenValue, parseTypedIdentifier, valueSetTest } fr
 import { parseCompositeValue, parseValue } from './parse-value.js';
 import { quote } from '../../fhir/messages/quote.js';
 import { requireParameter } from './require-parameter.js';
+import { foldSearched, stringCriteria, wordCriteria } from './string-criteria.js';
 
 /**
  * Parses one search parameter with its values into criteria for a resource type.
@@ -141,6 +141,8 @@ function criteriaOf(
       if (parameter.type === 'token')
         return each((value) => match(code, hierarchyTest(code, modifier, value, context)));
       return each((value) => match(code, modifiedTest(code, modifier, unescape(value))));
+    case 'contains':
+      return each((value) => stringCriteria(code, modifier, unescape(value)));
     default:
       return each((value) => match(code, modifiedTest(code, modifier, unescape(value))));
   }
@@ -160,20 +162,16 @@ function plainCriteria(
   const { code } = parameter;
   if (code === '_id') return { kind: 'id', ids: [unescape(value)] };
   if (parameter.type === 'composite') return parseCompositeValue(type, parameter, value, context);
-  if (parameter.words === true) return wordCriteria(code, value, context);
   if (parameter.type === 'uri' && code === 'url') return canonicalCriteria(type, value, context);
-  const test = parseValue({ ...parameter, ...valueTraits(context.model, type, parameter) }, value, context);
+  const traits = valueTraits(context.model, type, parameter);
+  if (parameter.type === 'string') {
+    return parameter.words === true
+      ? wordCriteria(code, unescape(value), context)
+      : stringCriteria(code, 'starts-with', unescape(value));
+  }
+  const test = parseValue({ ...parameter, ...traits }, value, context);
   if (code === '_lastUpdated' && test.kind === 'date') return { kind: 'last-updated', test };
   return { kind: 'match', parameter: code, test };
-}
-
-/** Each word of the value begins a word of some value of the parameter. */
-function wordCriteria(code: string, value: string, context: ParseContext): Criteria {
-  const text = fold(unescape(value));
-  if (text === '') return match(code, { kind: 'string', comparator: 'starts-with', text });
-  const words = [...new Set(text.split(' '))];
-  spend(context, words.length - 1);
-  return and(words.map((word) => match(`${code}:words`, { kind: 'string', comparator: 'starts-with', text: word })));
 }
 
 /** Whether the resource has no value of the parameter. See https://hl7.org/fhir/R4/search.html#modifiers. */
@@ -238,16 +236,14 @@ function typedReference(
 /** Tests that only modifiers create, from an unescaped value. */
 function modifiedTest(
   code: string,
-  modifier: Extract<Modifier, 'text' | 'exact' | 'contains' | 'above' | 'below'>,
+  modifier: Extract<Modifier, 'text' | 'exact' | 'above' | 'below'>,
   value: string,
 ): ValueTest {
   switch (modifier) {
     case 'text':
-      return { kind: 'text', text: fold(value) };
+      return { kind: 'text', text: foldSearched(code, value) };
     case 'exact':
       return { kind: 'string', comparator: 'exact', text: value };
-    case 'contains':
-      return { kind: 'string', comparator: 'contains', text: fold(value) };
     case 'above':
     case 'below':
       if (/^urn:/i.test(value)) {

@@ -56,7 +56,7 @@ export function parseSearch(
   const sorts: string[] = [];
   const criteria: Criteria[] = [];
   const once = new Set<string>();
-  for (const [name, value] of parametersOf(query)) {
+  for (const [name, value] of searchPairs(query)) {
     if (RESULT_PARAMETERS.has(name)) {
       if (once.has(name)) throw new FhirError('invalid', `"${name}" may be given once, not several times`);
       once.add(name);
@@ -105,15 +105,6 @@ const UNSUPPORTED: ReadonlySet<string> = new Set([
   '_cursor',
   '_since',
 ]);
-
-function* parametersOf(query: SearchInput): Iterable<readonly [string, string]> {
-  if (typeof query === 'string' || query instanceof URLSearchParams) yield* searchPairs(query);
-  else {
-    for (const [name, value] of Object.entries(query)) {
-      for (const one of typeof value === 'string' ? [value] : (value ?? [])) yield [name, one];
-    }
-  }
-}
 
 function assertSupported(name: string): void {
   const base = name.split(':', 1)[0]!;

@@ -5,12 +5,12 @@ import type { DateTest, NumberTest, Prefix, QuantityTest, ValueTest } from '../c
 import { isFinerThanMillisecond } from '../../fhir/date.js';
 import { dateInterval } from './date-interval.js';
 import { splitEscaped, unescape } from './escapes.js';
-import { fold } from '../index/fold.js';
 import { numberInterval } from './number-interval.js';
 import { componentTraits, type ValueTraits } from '../index/value-traits.js';
 import type { ParseContext } from './parse-context.js';
 import { parseReferenceValue } from './parse-reference-value.js';
 import { parseTokenValue, systemNamed } from './parse-token-value.js';
+import { foldSearched } from './string-criteria.js';
 import { quote } from '../../fhir/messages/quote.js';
 
 /** The facts about a parameter needed to parse its values. */
@@ -30,7 +30,7 @@ export function parseValue(parameter: ValueParameter, text: string, context: Par
     throw new FhirError('invalid', `Search parameter "${parameter.code}" needs a value, got an empty one`);
   switch (parameter.type) {
     case 'string':
-      return { kind: 'string', comparator: 'starts-with', text: fold(unescape(text)) };
+      return { kind: 'string', comparator: 'starts-with', text: foldSearched(parameter.code, unescape(text)) };
     case 'token':
       return parseTokenValue(parameter, text, context);
     case 'uri':

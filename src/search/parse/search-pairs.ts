@@ -25,11 +25,12 @@ export function searchPairs(query: unknown, hint: (name: string) => string = () 
     throw new FhirError('invalid', `A search is a query string, parameters or an object of these${hint('')}`);
   }
   return Object.entries(query).flatMap(([name, value]) =>
-    (Array.isArray(value) ? value : value === undefined ? [] : [value]).map((one: unknown): SearchPair => {
+    (Array.isArray(value) && value.length > 0 ? value : value === undefined ? [] : [value]).map((one): SearchPair => {
       if (typeof one === 'string') return [name, one];
+      // A list without values would leave the parameter out, and find everything.
       throw new FhirError(
         'invalid',
-        `The value of search parameter "${name.slice(0, 40)}" must be a string${hint(name)}`,
+        `The value of search parameter "${name.slice(0, 40)}" must be a string or a list of strings${hint(name)}`,
       );
     }),
   );

@@ -3,13 +3,13 @@ import { FhirError } from '../../../fhir/error.js';
 import { not, type Criteria } from '../../criteria/criteria.js';
 import type { UriTest, ValueTest } from '../../criteria/value-test.js';
 import { unescape } from '../escapes.js';
-import { fold } from '../../index/fold.js';
 import { type ValueTraits, valueTraits } from '../../index/value-traits.js';
 import { MAX_VALUE_LENGTH, tooCostly, type ParseContext } from '../parse-context.js';
 import { missingCriteria, parseBoolean } from '../parse-parameter.js';
 import { parseReferenceValue } from '../parse-reference-value.js';
 import { hierarchyTest, parseTokenValue, valueSetTest } from '../parse-token-value.js';
 import { parseCompositeValue, parseDateValue, parseNumberValue, parseQuantityValue } from '../parse-value.js';
+import { stringCriteria } from '../string-criteria.js';
 import { otherToken } from './other-token.js';
 import { orList, quote } from '../../../fhir/messages/quote.js';
 
@@ -83,6 +83,8 @@ export function comparisonCriteria(
   const traits = valueTraits(context.model, type, parameter);
   if (parameter.type === 'token' && operator === 'ne')
     return otherToken(code, parseTokenValue({ code, ...traits }, value, context), traits);
+  if (parameter.type === 'string')
+    return stringCriteria(code, COMPARATORS[operator as keyof typeof COMPARATORS], value);
   const test = testOf({ ...parameter, ...traits }, operator, value, context);
   if (code === '_lastUpdated' && test.kind === 'date') return { kind: 'last-updated', test };
   return { kind: 'match', parameter: code, test };
@@ -118,8 +120,6 @@ function testOf(
 ): ValueTest {
   const { code, targets } = parameter;
   switch (parameter.type) {
-    case 'string':
-      return { kind: 'string', comparator: COMPARATORS[operator as keyof typeof COMPARATORS], text: fold(value) };
     case 'uri':
       return { kind: 'uri', comparator: uriComparator(operator as keyof typeof COMPARATORS, parameter), value };
     case 'token': {
@@ -139,6 +139,7 @@ function testOf(
       return parseNumberValue(code, operator as OrderedOperator, value);
     case 'quantity':
       return parseQuantityValue(code, operator as OrderedOperator, value, context);
+    case 'string':
     case 'composite':
     case 'special':
       throw new TypeError(`No operator tests values of type ${parameter.type}`);
