@@ -83,7 +83,7 @@ const FINE = /\.\d{3}(\d+)/;
 /**
  * Compares dates of any precision.
  *
- * @returns negative: all of the first one is earlier; positive: later; 0: neither; undefined: one is no date
+ * @returns negative: all of the first one is earlier; positive: later; 0: neither; undefined: one is not a date
  */
 export function compareDates(first: string, second: string): number | undefined {
   const [one, other] = [parseDate(first), parseDate(second)];

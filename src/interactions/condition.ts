@@ -18,7 +18,7 @@ export function parseCondition(model: FhirModel, type: string, text: unknown, { 
     throw new FhirError('invalid', `The condition of a request on ${type} must be the text of a search`);
   }
   const query = text.startsWith(`${type}?`) ? text.slice(type.length + 1) : text;
-  // Whatever a search makes of a parameter without a value, a condition does not act on what is left.
+  // A search may ignore a parameter without a value. A condition never acts on the other ones alone.
   if (searchPairs(query).some(([, value]) => value === '')) {
     throw new FhirError('invalid', `A search parameter in the condition of a request on ${type} has no value`);
   }

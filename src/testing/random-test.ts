@@ -27,6 +27,8 @@ export function randomTest(value: IndexValue, random: () => number): ValueTest {
         equals: value.folded,
         'not-equals': value.folded,
         exact: value.text,
+        'words-start-with': someWords(value.folded, random, 2),
+        'words-equal': someWords(value.folded, random, Infinity),
       };
       return { kind: 'string', comparator, text: texts[comparator] };
     }
@@ -60,6 +62,13 @@ export function randomTest(value: IndexValue, random: () => number): ValueTest {
   }
 }
 
+/** The beginnings of the first word and of another one. */
+function someWords(folded: string, random: () => number, length: number): string {
+  const [first = '', ...others] = folded.split(' ').filter((word) => word !== '');
+  const words = others.length === 0 || random() < 0.3 ? [first] : [first, oneOf(others, random)];
+  return words.map((word) => word.slice(0, length)).join(' ');
+}
+
 function codes(code: string, random: () => number): { readonly code: string; readonly folded?: string } {
   return oneOf([{ code }, { code }, { code, folded: '2' }, { code: 'x', folded: code }], random);
 }
@@ -81,7 +90,10 @@ function mimeTypeTest(code: string, negated: boolean): ValueTest {
 }
 
 export const PREFIXES: readonly Prefix[] = ['eq', 'ne', 'gt', 'lt', 'ge', 'le', 'sa', 'eb', 'ap', 'po'];
-const STRING_COMPARATORS = ['starts-with', 'ends-with', 'contains', 'equals', 'not-equals', 'exact'] as const;
+// prettier-ignore
+const STRING_COMPARATORS = [
+  'starts-with', 'ends-with', 'contains', 'equals', 'not-equals', 'exact', 'words-start-with', 'words-equal',
+] as const;
 // prettier-ignore
 const URI_COMPARATORS = [
   'equals', 'not-equals', 'canonical', 'not-canonical', 'below', 'above', 'starts-with', 'ends-with', 'contains',

@@ -20,15 +20,17 @@ const quantity = (value: number): IndexValue => ({ kind: 'quantity', low: value,
 
 const ann = subject('Patient/ann', {
   name: [text('Ann'), text('Smith')],
+  'name:words': [text('ann smith '), text('smith ann ')],
   family: [text('Smith')],
   gender: [code('female')],
 });
 const bob = subject('Patient/bob', {
   name: [text('Bob'), text('Jones')],
+  'name:words': [text('bob jones '), text('jones bob ')],
   family: [text('Jones')],
   'general-practitioner': [local('Practitioner/eve')],
 });
-const eve = subject('Practitioner/eve', { name: [text('Eve')] });
+const eve = subject('Practitioner/eve', { name: [text('Eve')], 'name:words': [text('eve ')] });
 const height = subject('Observation/height', {
   code: [code('8302-2')],
   subject: [local('Patient/ann')],

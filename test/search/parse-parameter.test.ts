@@ -254,10 +254,10 @@ describe('values that leave nothing', () => {
 });
 
 describe('chains', () => {
-  const name = (text: string): Criteria => ({
+  const name = (text: string, parameter: string): Criteria => ({
     kind: 'match',
-    parameter: 'name',
-    test: { kind: 'string', comparator: 'starts-with', text },
+    parameter,
+    test: { kind: 'string', comparator: parameter === 'name' ? 'starts-with' : 'words-start-with', text },
   });
 
   it('follow a reference to the named type', () => {
@@ -265,7 +265,7 @@ describe('chains', () => {
       kind: 'chain',
       parameter: 'subject',
       type: 'Patient',
-      of: name('eve'),
+      of: name('eve', 'name:words'),
     });
   });
 
@@ -277,7 +277,7 @@ describe('chains', () => {
         kind: 'chain',
         parameter: 'subject',
         type,
-        of: name('eve'),
+        of: name('eve', type === 'Patient' ? 'name:words' : 'name'),
       })),
     });
   });

@@ -90,6 +90,8 @@ const STRING_COMPARATORS = {
   equals: '=',
   'not-equals': '!=',
   exact: 'is exactly',
+  'words-start-with': 'has words that start with',
+  'words-equal': 'has the words',
 } as const;
 
 const URI_COMPARATORS = {

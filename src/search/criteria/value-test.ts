@@ -50,12 +50,28 @@ export interface TextTest {
   readonly text: string;
 }
 
-/** Strings compare folded (see fold.ts), except `exact`, which compares `text` literally. */
+/**
+ * Strings compare folded (see fold.ts), except `exact`, which compares `text` literally.
+ *
+ * `words-start-with` and `words-equal` test the words of names, as their index entries have them (see name-words.ts): the
+ * value begins with the first word of `text`, and each other one begins a word. `words-equal` adds a blank to each word.
+ */
 export interface StringTest {
   readonly kind: 'string';
-  readonly comparator: 'starts-with' | 'ends-with' | 'contains' | 'equals' | 'not-equals' | 'exact';
+  readonly comparator:
+    'starts-with' | 'ends-with' | 'contains' | 'equals' | 'not-equals' | 'exact' | 'words-start-with' | 'words-equal';
   /** Folded, except for `exact`. */
   readonly text: string;
+}
+
+/** How values begin that pass `words-start-with` or `words-equal`, and what else is in them after a blank is put before. */
+export function wordParts({ comparator, text }: StringTest): {
+  readonly start: string;
+  readonly parts: readonly string[];
+} {
+  const end = comparator === 'words-equal' ? ' ' : '';
+  const [first, ...others] = text.split(' ') as [string, ...string[]];
+  return { start: first + end, parts: others.map((word) => ` ${word}${end}`) };
 }
 
 /**

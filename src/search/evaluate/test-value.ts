@@ -1,12 +1,13 @@
-import type {
-  DateTest,
-  NumberTest,
-  QuantityTest,
-  ReferenceTest,
-  StringTest,
-  TokenTest,
-  UriTest,
-  ValueTest,
+import {
+  type DateTest,
+  type NumberTest,
+  type QuantityTest,
+  type ReferenceTest,
+  type StringTest,
+  type TokenTest,
+  type UriTest,
+  type ValueTest,
+  wordParts,
 } from '../criteria/value-test.js';
 import { needsTerminology } from '../criteria/concept-tests.js';
 import { fold } from '../index/fold.js';
@@ -104,6 +105,11 @@ function fitsString(test: StringTest, value: StringValue): boolean {
       return value.folded !== test.text;
     case 'exact':
       return value.text === test.text;
+    case 'words-start-with':
+    case 'words-equal': {
+      const { start, parts } = wordParts(test);
+      return value.folded.startsWith(start) && parts.every((part) => ` ${value.folded}`.includes(part));
+    }
   }
 }
 

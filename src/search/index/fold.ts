@@ -2,11 +2,11 @@ import { cutsCharacter } from '../../platform/surrogates.js';
 
 /** Combining characters such as accents, and characters that nobody sees: soft hyphens, zero-width and direction marks. */
 const IGNORED = /[\p{M}\p{Default_Ignorable_Code_Point}]+/gu;
-/** Apostrophes, and whatever is written for one, are removed (`O'Brien` is `obrien`), as are full stops (`U.S.A.`). */
+/** Apostrophes, and characters written for one, are removed (`O'Brien` is `obrien`), as are full stops (`U.S.A.`). */
 const INNER_PUNCTUATION = /['`´‘’‛ʹ-ʿˈ′‵՚׳ꞌ.·]+/gu;
 /** Other punctuation separates words (`Smith-Jones` is `smith jones`). Symbols stay: `+` is a value of its own. */
 const PUNCTUATION = /[\p{P}\p{Cc}\s]+/gu;
-/** Their compatibility forms mean something else: `10⁹` is not 109, and `´` is no blank. */
+/** Their compatibility forms mean something else: `10⁹` is not 109, and `´` is not a blank. */
 const INCOMPATIBLE = /[\p{No}\p{Sk}]/u;
 const COMPATIBLE = /[^\p{No}\p{Sk}]+/gu;
 

@@ -12,6 +12,8 @@
  *                                                         of an Identifier with a type: the type's system and code
  *   { parameter: 'name:words', group: 0, value: { kind: 'string', text: 'bern', folded: 'bern' } }
  *                                                         a word of a parameter that is indexed by word
+ *   { parameter: 'name:words', group: 0, value: { kind: 'string', text: 'smith ann ', folded: 'smith ann ' } }
+ *                                                         the words of one name, beginning with each (name-words.ts)
  *   { parameter: 'subject:present', group: 0, value: { kind: 'token' } }   of a reference that has no other entry
  * ```
  *
@@ -28,8 +30,8 @@
 export interface IndexEntry {
   /**
    * The parameter's code; with `$n` for component n of a composite, with `:identifier` for a reference's identifier,
-   * with `:of-type` for an identifier together with its type, with `:words` for a word of a string, with `:present` for a
-   * reference without another entry.
+   * with `:of-type` for an identifier together with its type, with `:words` for the words of a string or name, with
+   * `:present` for a reference without another entry.
    */
   readonly parameter: string;
   /**

@@ -6,8 +6,8 @@ const NAME_PARTS = ['family', 'given', 'prefix', 'suffix', 'text'];
 const ADDRESS_PARTS = ['line', 'city', 'district', 'state', 'postalCode', 'country', 'text'];
 
 /**
- * String values: the text itself, and each part of a HumanName or Address separately, so that a search matches the
- * beginning of any part. See https://hl7.org/fhir/R4/search.html#string.
+ * String values: the text itself, or each part of a HumanName or Address, and all words of these together (under
+ * `code:words`, see name-words.ts). See https://hl7.org/fhir/R4/search.html#string.
  */
 export function indexString(type: string): ValueIndexer | undefined {
   if (type === 'HumanName') return partsIndexer(NAME_PARTS);
@@ -15,18 +15,18 @@ export function indexString(type: string): ValueIndexer | undefined {
   return indexText;
 }
 
-function partsIndexer(parts: readonly string[]): ValueIndexer {
+function partsIndexer(names: readonly string[]): ValueIndexer {
   return (value, writer) => {
     if (!isJsonObject(value)) return;
-    for (const part of parts) {
-      const child = value[part];
-      if (child === undefined) continue;
-      if (Array.isArray(child)) for (const item of child as readonly unknown[]) indexText(item, writer);
-      else indexText(child, writer);
-    }
+    const parts = names.flatMap((name) => value[name]).filter(isText);
+    if (parts.length > 0) writer.addName(parts);
   };
 }
 
 function indexText(value: unknown, writer: IndexWriter): void {
-  if (typeof value === 'string' && value !== '') writer.addText(value);
+  if (isText(value)) writer.addText(value);
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value !== '';
 }

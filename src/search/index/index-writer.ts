@@ -4,6 +4,7 @@ import type { Visitor } from './element-path.js';
 import { fold, foldKey, indexedPart } from './fold.js';
 import { type InsideResource, InsideResources } from './inside.js';
 import type { IndexEntry, IndexValue, StringValue } from './index-entry.js';
+import { nameWords } from './name-words.js';
 import { isLongString, orderKey } from './order-key.js';
 
 /** Above this number of entries a set finds duplicates faster than a scan. */
@@ -82,21 +83,43 @@ export class IndexWriter {
   }
 
   addText(whole: string): void {
-    const text = indexedPart(whole);
-    if (isLongString(text)) return this.#addLongText(text);
-    const folded = fold(text);
-    this.add({ kind: 'string', text, folded });
-    this.#addWords(folded);
+    const { text, folded } = this.#addString(whole);
+    if (!isLongString(text)) this.#addWords(folded);
   }
 
-  #addLongText(text: string): void {
+  /**
+   * Adds the parts of a name or address, and the words of all of them together.
+   *
+   * A long part has no words; a search finds it by its beginning.
+   */
+  addName(parts: readonly string[]): void {
+    const values = parts.map((part) => this.#addString(part));
+    // Composites compare parts.
+    if (this.#group !== 0) return;
+    const short = values.filter(({ text }) => !isLongString(text));
+    const { rotations, complete } = nameWords(short.map(({ folded }) => folded));
+    for (const text of rotations) this.addBeside(':words', { kind: 'string', text, folded: text });
+    if (complete && short.length === values.length) return;
+    for (const value of values) this.addBeside(':words', value);
+  }
+
+  #addString(whole: string): StringValue {
+    const text = indexedPart(whole);
+    if (isLongString(text)) return this.#addLongText(text);
+    const value: StringValue = { kind: 'string', text, folded: fold(text) };
+    this.add(value);
+    return value;
+  }
+
+  #addLongText(text: string): StringValue {
     this.#longStrings ??= new Map();
     let value = this.#longStrings.get(text);
     if (value === undefined) this.#longStrings.set(text, (value = { kind: 'string', text, folded: '' }));
-    if (this.#isRepeated(this.#parameter, value)) return;
+    if (this.#isRepeated(this.#parameter, value)) return value;
     this.entries.push({ parameter: this.#parameter, group: this.#group, value });
     if (this.#unfolded === undefined) this.#fold(value);
     else this.#unfolded.push(value);
+    return value;
   }
 
   /** Visits a value of the current parameter, now or in {@link finishing}. */

@@ -5,8 +5,10 @@ import { type Position, reachedFrom } from './element-path.js';
 
 /** The facts about the elements of a parameter that the parsing of searched values needs. */
 export interface ValueTraits {
-  /** Tokens over strings are kept in lower case: all values of the parameter, some of them, or none. */
-  readonly strings: 'all' | 'some' | 'none';
+  /** Tokens over strings are kept without case: all values of the parameter, some of them, or none. */
+  readonly strings: Share;
+  /** Values that are names or addresses: a search can ask for words of several parts. */
+  readonly names: Share;
   /** True if some values are canonicals, which may carry a version. */
   readonly canonicals: boolean;
   /** True if some values are Identifiers, which may have a type. */
@@ -18,6 +20,9 @@ export interface ValueTraits {
   /** The systems of the bindings, if all values are codes that have one by their binding; see index-token.ts. */
   readonly boundTo: readonly string[];
 }
+
+/** How many values of a parameter are of some types. */
+type Share = 'all' | 'some' | 'none';
 
 /** @param type the resource type that the parameter is one of */
 export function valueTraits(model: FhirModel, type: string, parameter: SearchParameterDefinition): ValueTraits {
@@ -48,11 +53,10 @@ function known(model: FhirModel, definition: object, reach: () => readonly Posit
 }
 
 function traitsOf(reached: readonly Position[] | undefined): ValueTraits {
-  if (reached === undefined)
-    return { strings: 'some', canonicals: false, identifiers: false, resources: false, mimeTypes: false, boundTo: [] };
-  const strings = reached.filter((one) => STRING_TYPES.has(one.type)).length;
+  if (reached === undefined) return UNKNOWN;
   return {
-    strings: strings === 0 ? 'none' : strings === reached.length ? 'all' : 'some',
+    strings: shareOf(reached, STRING_TYPES),
+    names: shareOf(reached, NAME_TYPES),
     canonicals: reached.some((one) => one.type === 'canonical'),
     identifiers: reached.some((one) => one.type === 'Identifier'),
     resources: reached.length > 0 && reached.every((one) => one.type === 'Resource'),
@@ -61,6 +65,21 @@ function traitsOf(reached: readonly Position[] | undefined): ValueTraits {
   };
 }
 
+function shareOf(reached: readonly Position[], types: ReadonlySet<string>): Share {
+  const count = reached.filter((one) => types.has(one.type)).length;
+  return count === 0 ? 'none' : count === reached.length ? 'all' : 'some';
+}
+
+const UNKNOWN: ValueTraits = {
+  strings: 'some',
+  names: 'some',
+  canonicals: false,
+  identifiers: false,
+  resources: false,
+  mimeTypes: false,
+  boundTo: [],
+};
+
 function systemsOf(reached: readonly Position[]): readonly string[] {
   const systems = reached.map(({ type, element }) => (type === 'code' ? element?.codeSystem : undefined));
   return systems.every((one) => one !== undefined) ? [...new Set(systems)] : [];
@@ -68,6 +87,9 @@ function systemsOf(reached: readonly Position[]): readonly string[] {
 
 /** The types whose tokens ignore case. */
 export const STRING_TYPES: ReadonlySet<string> = new Set(['string', 'markdown']);
+
+/** The types of several parts, each a string: see index-string.ts. */
+const NAME_TYPES: ReadonlySet<string> = new Set(['HumanName', 'Address']);
 
 /** Elements bound to R4's value set of MIME types, by the names that they have in every type. */
 const MIME_TYPES: ReadonlySet<string> = new Set(['contentType', 'payload', 'format', 'patchFormat']);

@@ -142,7 +142,7 @@ function criteriaOf(
         return each((value) => match(code, hierarchyTest(code, modifier, value, context)));
       return each((value) => match(code, modifiedTest(code, modifier, unescape(value))));
     case 'contains':
-      return each((value) => stringCriteria(code, modifier, unescape(value)));
+      return each((value) => stringCriteria(code, modifier, unescape(value), traits, context));
     default:
       return each((value) => match(code, modifiedTest(code, modifier, unescape(value))));
   }
@@ -165,9 +165,10 @@ function plainCriteria(
   if (parameter.type === 'uri' && code === 'url') return canonicalCriteria(type, value, context);
   const traits = valueTraits(context.model, type, parameter);
   if (parameter.type === 'string') {
-    return parameter.words === true
+    // Words of names belong to one name, whether or not the parameter is indexed by word.
+    return parameter.words === true && traits.names !== 'all'
       ? wordCriteria(code, unescape(value), context)
-      : stringCriteria(code, 'starts-with', unescape(value));
+      : stringCriteria(code, 'starts-with', unescape(value), traits, context);
   }
   const test = parseValue({ ...parameter, ...traits }, value, context);
   if (code === '_lastUpdated' && test.kind === 'date') return { kind: 'last-updated', test };

@@ -1,11 +1,13 @@
 import { FhirError } from '../../fhir/error.js';
-import { and, type Criteria } from '../criteria/criteria.js';
+import { and, or, type Criteria } from '../criteria/criteria.js';
 import type { StringTest } from '../criteria/value-test.js';
 import { fold } from '../index/fold.js';
+import { MAX_NAME_WORDS } from '../index/name-words.js';
+import type { ValueTraits } from '../index/value-traits.js';
 import { spend, type ParseContext } from './parse-context.js';
 
 /** How a search compares a text with the strings of a parameter. */
-export type StringComparator = Exclude<StringTest['comparator'], 'exact'>;
+export type StringComparator = Exclude<StringTest['comparator'], 'exact' | 'words-start-with' | 'words-equal'>;
 
 /**
  * The folded text of a search.
@@ -22,12 +24,42 @@ export function foldSearched(parameter: string, text: string): string {
 }
 
 /**
- * The criteria of a text in a string parameter: a value begins with the text, contains it, and so on.
+ * The criteria of a text in a string parameter.
+ *
+ * A string matches if it begins with the text, contains it, and so on. A name or address matches if one of its parts
+ * does. It also matches if each word of the text begins one of its words, in any order, for `starts-with` and
+ * `contains`, or is one of its words, for `equals`. R4 leaves this to the server: `name=alice smith` finds who has both.
  *
  * @param text unescaped
  */
-export function stringCriteria(code: string, comparator: StringComparator, text: string): Criteria {
-  return match(code, comparator, foldSearched(code, text));
+export function stringCriteria(
+  code: string,
+  comparator: StringComparator,
+  text: string,
+  { names }: Pick<ValueTraits, 'names'>,
+  context: ParseContext,
+): Criteria {
+  const folded = foldSearched(code, text);
+  const inPart = match(code, comparator, folded);
+  if (names === 'none') return inPart;
+  const words = wordsOf(folded);
+  if (words.length > MAX_NAME_WORDS) return inPart;
+  spend(context, words.length - 1);
+  switch (comparator) {
+    case 'starts-with': {
+      // A part that begins with the text has its words, too.
+      const inWords = match(`${code}:words`, 'words-start-with', words.join(' '));
+      return names === 'all' ? inWords : or([inPart, inWords]);
+    }
+    case 'contains':
+      if (words.length === 1) return inPart;
+      return or([inPart, match(`${code}:words`, 'words-start-with', words.join(' '))]);
+    case 'equals':
+      if (words.length === 1) return inPart;
+      return or([inPart, match(`${code}:words`, 'words-equal', words.join(' '))]);
+    default:
+      return inPart;
+  }
 }
 
 /** Each word of the text begins a word of some value of a parameter that is indexed by word. */

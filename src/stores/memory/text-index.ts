@@ -1,5 +1,5 @@
 import { sorting } from '../../platform/sorting.js';
-import type { StringTest } from '../../search/criteria/value-test.js';
+import { type StringTest, wordParts } from '../../search/criteria/value-test.js';
 import type { SearchSubject } from '../../search/evaluate/search-subject.js';
 import { compareIds } from '../../search/evaluate/sort.js';
 import { fold } from '../../search/index/fold.js';
@@ -26,7 +26,8 @@ export class TextIndex implements ValueIndex {
    *
    * @returns undefined if they have more than `most` such texts, or more than a range of texts passes
    */
-  find({ comparator, text }: StringTest, most: number): readonly SearchSubject[] | undefined {
+  find(test: StringTest, most: number): readonly SearchSubject[] | undefined {
+    const { comparator, text } = test;
     // Texts that differ in case and accents alone are the same when folded.
     const from = comparator === 'exact' ? fold(text) : text;
     switch (comparator) {
@@ -35,6 +36,11 @@ export class TextIndex implements ValueIndex {
         return this.#range(from, (one) => one === from, most);
       case 'starts-with':
         return this.#range(from, (one) => one.startsWith(from), most);
+      case 'words-start-with':
+      case 'words-equal': {
+        const { start } = wordParts(test);
+        return this.#range(start, (one) => one.startsWith(start), most);
+      }
       default:
         return undefined;
     }

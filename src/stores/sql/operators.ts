@@ -1,11 +1,12 @@
-import type {
-  QuantityTest,
-  ReferenceTest,
-  StringTest,
-  TextTest,
-  TokenTest,
-  UriTest,
-  ValueTest,
+import {
+  type QuantityTest,
+  type ReferenceTest,
+  type StringTest,
+  type TextTest,
+  type TokenTest,
+  type UriTest,
+  type ValueTest,
+  wordParts,
 } from '../../search/criteria/value-test.js';
 import { codesOf } from '../../search/criteria/codes-of.js';
 import { needsTerminology } from '../../search/criteria/concept-tests.js';
@@ -107,7 +108,8 @@ function textLookup({ text }: TextTest, x: Sql, { dialect }: SearchScope): Looku
   return { table: 'display', condition: dialect.contains(sql`${x}.folded`, sql`${text}`) };
 }
 
-function stringLookup({ comparator, text }: StringTest, x: Sql, { dialect }: SearchScope): Lookup {
+function stringLookup(test: StringTest, x: Sql, { dialect }: SearchScope): Lookup {
+  const { comparator, text } = test;
   const { strings } = dialect;
   const folded = sql`${x}.folded`;
   switch (comparator) {
@@ -117,6 +119,12 @@ function stringLookup({ comparator, text }: StringTest, x: Sql, { dialect }: Sea
       return { ...inRanges(strings.isOneOf(folded, [text])), isPoint: true };
     case 'exact':
       return inRanges(strings.isOneOf(folded, [fold(text)]).map((range) => sql`${range} AND ${x}.text = ${text}`));
+    case 'words-start-with':
+    case 'words-equal': {
+      const { start, parts } = wordParts(test);
+      const others = parts.map((part) => dialect.contains(sql`' ' || ${folded}`, sql`${part}`));
+      return inRanges(strings.startsWith(folded, start).map((range) => allOf([range, ...others])));
+    }
     case 'ends-with':
       return { table: 'string', condition: dialect.endsWith(folded, text) };
     case 'contains':

@@ -30,6 +30,27 @@ export const valueSuite: ConformanceSuite = {
       [{ kind: 'string', comparator: 'starts-with', text: "x' OR '1'='1" }, []],
     ]),
     tests(
+      'words of names',
+      'Patient',
+      'name:words',
+      [
+        { name: [{ family: 'Smith-Jones', given: ['Alice', 'Marie'] }] },
+        { name: [{ family: 'Smith' }, { family: 'Jones', given: ['Alice'] }] },
+        { name: [{ text: 'Ali Smithers' }] },
+        {},
+      ],
+      [
+        [{ kind: 'string', comparator: 'words-start-with', text: 'jones' }, [0, 1]],
+        [{ kind: 'string', comparator: 'words-start-with', text: 'smith ali' }, [0, 2]],
+        [{ kind: 'string', comparator: 'words-start-with', text: 'ali smith' }, [0, 2]],
+        [{ kind: 'string', comparator: 'words-start-with', text: 'jones alice' }, [0, 1]],
+        [{ kind: 'string', comparator: 'words-start-with', text: 'ones' }, []],
+        [{ kind: 'string', comparator: 'words-equal', text: 'smith' }, [0, 1]],
+        [{ kind: 'string', comparator: 'words-equal', text: 'smith ali' }, []],
+        [{ kind: 'string', comparator: 'words-equal', text: 'alice jones smith' }, [0]],
+      ],
+    ),
+    tests(
       'token',
       'Patient',
       'identifier',

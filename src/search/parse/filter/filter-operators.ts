@@ -84,7 +84,7 @@ export function comparisonCriteria(
   if (parameter.type === 'token' && operator === 'ne')
     return otherToken(code, parseTokenValue({ code, ...traits }, value, context), traits);
   if (parameter.type === 'string')
-    return stringCriteria(code, COMPARATORS[operator as keyof typeof COMPARATORS], value);
+    return stringCriteria(code, COMPARATORS[operator as keyof typeof COMPARATORS], value, traits, context);
   const test = testOf({ ...parameter, ...traits }, operator, value, context);
   if (code === '_lastUpdated' && test.kind === 'date') return { kind: 'last-updated', test };
   return { kind: 'match', parameter: code, test };
