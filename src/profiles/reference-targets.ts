@@ -1,7 +1,6 @@
-import { parseReference } from '../fhir/reference.js';
+import type { Container } from '../fhir/container.js';
 import { referenceStub } from '../fhir/reference-stub.js';
-import { isJsonObject, type JsonObject } from '../fhir/resource.js';
-import { objectsOf } from './value-set-codes.js';
+import type { JsonObject } from '../fhir/resource.js';
 
 /** The facts about targets of references that need no reads of other resources. */
 export interface ReferenceTargets {
@@ -13,50 +12,27 @@ export interface ReferenceTargets {
   readonly container: JsonObject;
   /** The targets of the references in such a target. */
   of(target: JsonObject): ReferenceTargets;
-}
-
-/** The entries of a Bundle, in which references of its resources are resolved. */
-export class BundleEntries {
-  readonly #byUrl = new Map<unknown, JsonObject>();
-  readonly #targets = new Map<JsonObject, ReferenceTargets>();
-
-  constructor(bundle: JsonObject) {
-    for (const { fullUrl, resource } of objectsOf(bundle['entry'])) {
-      if (!isJsonObject(resource)) continue;
-      if (typeof fullUrl === 'string') this.#byUrl.set(fullUrl, resource);
-      this.#targets.set(resource, targetsOf(resource, this, fullUrl));
-    }
-  }
-
-  find(url: string): JsonObject | undefined {
-    return this.#byUrl.get(url);
-  }
-
-  /** Of the references in an entry's resource. */
-  targetsIn(resource: JsonObject): ReferenceTargets | undefined {
-    return this.#targets.get(resource);
-  }
+  /** The targets of the references in an entry's resource. */
+  within(resource: JsonObject): ReferenceTargets;
 }
 
 /**
  * The targets of references in one resource.
  *
- * @param container the resource, with its contained resources
- * @param entries of the Bundle around it
- * @param fullUrl of its own entry, which relative references are relative to. See
- *   https://hl7.org/fhir/R4/bundle.html#references.
+ * @param known those of the targets found so far
  */
-export function targetsOf(container: JsonObject, entries?: BundleEntries, fullUrl?: unknown): ReferenceTargets {
-  const contained = new Map(objectsOf(container['contained']).map((one) => [one['id'], one]));
-  const base = typeof fullUrl === 'string' ? RESTFUL.exec(fullUrl)?.[1] : undefined;
+export function targetsOf(container: Container, known = new Map<JsonObject, ReferenceTargets>()): ReferenceTargets {
   const targets: ReferenceTargets = {
-    container,
-    of: (target) => entries?.targetsIn(target) ?? targets,
+    container: container.resource,
+    of: (target) => known.get(target) ?? targets,
+    within: (resource) => targetsOf(container.within(resource)),
     resource({ reference }) {
-      if (typeof reference !== 'string') return undefined;
-      const parsed = parseReference(reference);
-      if (parsed?.kind === 'contained') return contained.get(parsed.id);
-      return entries?.find(reference) ?? (base === undefined ? undefined : entries?.find(`${base}/${reference}`));
+      const found = typeof reference === 'string' ? container.resolve(reference) : undefined;
+      if (found?.kind !== 'inside') return undefined;
+      if (!known.has(found.resource)) {
+        known.set(found.resource, found.container === container ? targets : targetsOf(found.container, known));
+      }
+      return found.resource;
     },
     type(reference) {
       const target = targets.resource(reference)?.['resourceType'];
@@ -70,5 +46,3 @@ export function targetsOf(container: JsonObject, entries?: BundleEntries, fullUr
 function isContained({ reference }: JsonObject): boolean {
   return typeof reference === 'string' && reference.startsWith('#');
 }
-
-const RESTFUL = /^(https?:\/\/.+)\/[A-Z][A-Za-z]*\/[A-Za-z0-9\-.]{1,64}$/;

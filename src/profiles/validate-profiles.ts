@@ -1,14 +1,15 @@
+import { Container } from '../fhir/container.js';
 import type { FhirModel } from '../fhir/model/fhir-model.js';
 import type { OutcomeIssue } from '../fhir/operation-outcome.js';
 import { shorten } from '../fhir/messages/quote.js';
-import { isJsonObject, type JsonObject } from '../fhir/resource.js';
+import { type AnyResource, isJsonObject, type JsonObject } from '../fhir/resource.js';
 import { Findings, type Step } from '../fhir/validation/findings.js';
 import { checkProfile } from './check-element.js';
 import { checkExtensions } from './check-extensions.js';
 import { compilingProfile, profileType } from './compile-profile.js';
 import type { UncheckedRule } from './element-rules.js';
 import { ProfileWalk } from './profile-walk.js';
-import { BundleEntries, targetsOf, type ReferenceTargets } from './reference-targets.js';
+import { targetsOf, type ReferenceTargets } from './reference-targets.js';
 import { textsOf } from './value-set-codes.js';
 
 /** The findings of a validation against profiles. */
@@ -38,13 +39,8 @@ export function* validatingProfiles(
   { maxIssues, isOptional = false, readsTargets = true }: ProfileValidation,
 ): Generator<void, ProfileFindings> {
   const findings = new Findings(Math.max(1, maxIssues));
-  const walk = new ProfileWalk(
-    model,
-    findings,
-    resource,
-    resource,
-    readsTargets ? targetsOf(resource) : typesOnly(resource),
-  );
+  const targets = targetsOf(Container.of(resource as unknown as AnyResource));
+  const walk = new ProfileWalk(model, findings, resource, resource, readsTargets ? targets : typesOnly(targets));
   findings.enter(String(resource['resourceType']));
   yield* checkResource(resource, urls.slice(0, MAX_PROFILES), walk, { isOptional, readsTargets });
   walk.reportLimit();
@@ -111,10 +107,10 @@ function containedIn(resource: JsonObject, walk: ProfileWalk): readonly InnerRes
 /** References of an entry are resolved in its Bundle. */
 function entriesIn(bundle: JsonObject, walk: ProfileWalk, { readsTargets }: Choices): readonly InnerResource[] {
   if (bundle['resourceType'] !== 'Bundle') return [];
-  const entries = readsTargets ? new BundleEntries(bundle) : undefined;
   return itemsIn(bundle['entry']).flatMap(([{ resource }, index]) => {
     if (!isJsonObject(resource)) return [];
-    const targets = entries?.targetsIn(resource) ?? typesOnly(resource);
+    const inside = walk.targets.within(resource);
+    const targets = readsTargets ? inside : typesOnly(inside);
     const open = (): ProfileWalk => walk.inside(resource, resource, targets);
     return [{ resource, steps: ['entry', index, 'resource'], isEntry: true, open }];
   });
@@ -126,8 +122,8 @@ function itemsIn(value: unknown): readonly (readonly [item: JsonObject, index: n
 }
 
 /** Only the types of targets: rules about their content depend on elements that may be hidden. */
-function typesOnly(resource: JsonObject): ReferenceTargets {
-  const targets: ReferenceTargets = { ...targetsOf(resource), resource: () => undefined, of: () => targets };
+function typesOnly(all: ReferenceTargets): ReferenceTargets {
+  const targets: ReferenceTargets = { ...all, resource: () => undefined, of: () => targets };
   return targets;
 }
 

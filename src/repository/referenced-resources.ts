@@ -1,8 +1,10 @@
 import type { GuardedKey } from '../access/contract.js';
+import { Container } from '../fhir/container.js';
 import { FhirError } from '../fhir/error.js';
-import { keyText, parseReference } from '../fhir/reference.js';
-import { elementsOf, isJsonObject, type AnyResource } from '../fhir/resource.js';
+import { keyText } from '../fhir/reference.js';
+import { elementsOf, type AnyResource } from '../fhir/resource.js';
 import { indexEntries } from '../search/index/index-resource.js';
+import { walkPlaces } from '../search/index/places.js';
 import { valueTraits } from '../search/index/value-traits.js';
 import type { RepositorySession } from './repository-context.js';
 import {
@@ -75,22 +77,18 @@ function namesOf({ keys, canonicals, logical }: Targets): string[] {
 /** References anywhere, and attachments whose content is a Binary. */
 function literalTargets(resource: AnyResource, { store, baseUrl }: RepositorySession): readonly GuardedKey[] {
   const keys = new Map<string, GuardedKey>();
-  const add = (text: unknown, only?: string): void => {
-    const parsed = typeof text === 'string' ? parseReference(text, baseUrl) : undefined;
+  const add = (text: unknown, container: Container, only?: string): void => {
+    const parsed = typeof text === 'string' ? container.resolve(text, baseUrl) : undefined;
     if (parsed?.kind !== 'local' || !store.model.isResourceType(parsed.type)) return;
     const key = { type: parsed.type, id: parsed.id };
     if (only === undefined || key.type === only) keys.set(keyText(key), key);
   };
-  const visit = (node: unknown): void => {
-    if (Array.isArray(node)) node.forEach(visit);
-    if (!isJsonObject(node)) return;
-    add(node['reference']);
-    if ('contentType' in node) add(node['url'], 'Binary');
-    Object.values(node).forEach(visit);
-  };
   // `meta` names the author, who is not part of the record.
   const { meta: _, ...content } = elementsOf(resource);
-  visit(content);
+  walkPlaces(content, Container.of(resource), (node, container) => {
+    add(node['reference'], container);
+    if ('contentType' in node) add(node['url'], container, 'Binary');
+  });
   return [...keys.values()];
 }
 

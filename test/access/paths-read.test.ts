@@ -47,7 +47,7 @@ describe('a search parameter reads', () => {
     ['DocumentReference', 'relationship', ['relatesTo.target', 'relatesTo.code']],
     ['MolecularSequence', 'chromosome-variant-coordinate', ['variant', 'variant.start', 'variant.end']],
     ['Binary', 'has-security-context', ['securityContext']],
-    ['Bundle', 'composition', ['entry.resource']],
+    ['Bundle', 'composition', ['entry.resource', 'entry.fullUrl']],
     ['Bundle', 'birthdate', ['entry.resource.birthDate']],
     [
       'Practitioner',

@@ -1,4 +1,5 @@
 import { loadFhirPath } from '../../src/fhirpath/library.js';
+import { Container } from '../../src/fhir/container.js';
 import { R4 } from '../../src/fhir/r4.js';
 import type { SearchParameterDefinition, SearchParameterType } from '../../src/fhir/model/definition-types.js';
 import { elementsOf, type AnyResource, type JsonObject } from '../../src/fhir/resource.js';
@@ -12,7 +13,7 @@ await loadFhirPath();
 
 /** The entries of a resource if the FHIRPath library evaluates every expression. They must equal {@link indexEntries}. */
 export function indexEntriesByFhirPath(resource: AnyResource): IndexEntry[] {
-  const writer = new IndexWriter(R4, elementsOf(resource));
+  const writer = new IndexWriter(R4, elementsOf(resource), Container.of(resource));
   for (const parameter of R4.searchParameters(resource.resourceType).values()) {
     if (parameter.code === '_id' || parameter.code === '_lastUpdated') continue;
     if (parameter.components === undefined) {

@@ -284,11 +284,11 @@ describe('reference and uri values', () => {
     const bundle = {
       resourceType: 'Bundle',
       entry: [
-        { resource: { resourceType: 'Composition', id: 'c' } },
+        { fullUrl: 'http://elsewhere/Composition/c', resource: { resourceType: 'Composition', id: 'c' } },
         { resource: { resourceType: 'Patient', id: 'p' } },
       ],
     };
-    expect(valuesOf(bundle, 'composition')).toEqual([{ kind: 'reference', type: 'Composition', id: 'c' }]);
+    expect(valuesOf(bundle, 'composition')).toEqual([{ kind: 'reference', url: 'http://elsewhere/Composition/c' }]);
   });
 
   it('of uris are unchanged', () => {

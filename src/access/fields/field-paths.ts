@@ -146,9 +146,14 @@ function collectPaths(model: FhirModel, type: string, parameter: SearchParameter
   return paths;
 }
 
-/** Indexes contain the target of a Reference, but only the presence of its display (`code:present`). */
+/**
+ * Indexes contain the target of a Reference, but only the presence of its display (`code:present`). The `fullUrl` of an
+ * entry names its resource, and decides what its references mean.
+ */
 function readInside(type: string, path: readonly string[]): (readonly string[])[] {
-  return type === 'Reference' ? ['reference', 'identifier', 'type'].map((name) => [...path, name]) : [path];
+  const read = type === 'Reference' ? ['reference', 'identifier', 'type'].map((name) => [...path, name]) : [path];
+  const isOfEntry = path[0] === 'entry' && (type === 'Resource' || type === 'Reference');
+  return isOfEntry ? [...read, ['entry', 'fullUrl']] : read;
 }
 
 /** Every element that an expression mentions, for those whose form needs the FHIRPath library. */

@@ -1,5 +1,5 @@
-import { elementsOf, isResourceId, type AnyResource, type JsonObject } from '../../fhir/resource.js';
-import { containedIn } from './contained.js';
+import type { Container } from '../../fhir/container.js';
+import { elementsOf, isJsonObject, isResourceId, type AnyResource, type JsonObject } from '../../fhir/resource.js';
 import type { Run } from './run.js';
 
 /**
@@ -19,13 +19,13 @@ import type { Run } from './run.js';
  * @returns null if a part of the key is missing or hidden from the caller; clients then cache the resource as part of
  * its container
  */
-export function cacheKeyOf(source: JsonObject, container: AnyResource, run: Run): string | null {
-  const key = keyOf(container, run);
-  if (key === null || source === elementsOf(container)) return key;
-  const version = container.meta?.versionId;
+export function cacheKeyOf(source: JsonObject, { root }: Container, run: Run): string | null {
+  const key = keyOf(root, run);
+  if (key === null || source === elementsOf(root)) return key;
+  const version = root.meta?.versionId;
   if (typeof version !== 'string') return null;
-  const place = fragmentOf(source, container);
-  const base = run.versions.has(container) ? key : withVersion(key, version);
+  const place = fragmentOf(source, root);
+  const base = run.versions.has(root) ? key : withVersion(key, version);
   return place === undefined ? null : `${base}#${place}`;
 }
 
@@ -46,6 +46,13 @@ function withVersion(key: string, version: string): string {
 function fragmentOf(source: JsonObject, container: AnyResource): string | undefined {
   const { id } = source;
   return isResourceId(id) && containedIn(container, id) === source ? id : pathsIn(container).get(source);
+}
+
+/** Resolves `#id` inside a resource: the first contained resource with that id. */
+function containedIn(container: AnyResource, id: string): JsonObject | undefined {
+  const { contained } = elementsOf(container);
+  if (!Array.isArray(contained)) return undefined;
+  return contained.find((resource): resource is JsonObject => isJsonObject(resource) && resource['id'] === id);
 }
 
 /** The paths of resources inside a resource, which execution never changes. */

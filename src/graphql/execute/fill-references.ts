@@ -1,4 +1,5 @@
 import type { GuardedKey } from '../../access/contract.js';
+import { Container } from '../../fhir/container.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { FhirError } from '../../fhir/error.js';
 import { referenceTo } from '../../fhir/reference.js';
@@ -8,7 +9,6 @@ import { evaluate, evaluateSingle } from '../plan/arguments.js';
 import type { ReferenceEdge } from '../plan/plan.js';
 import { absence } from '../../interactions/missing.js';
 import { call } from './call.js';
-import { containedIn } from './contained.js';
 import { findByCanonical, findByIdentifier } from './find-by-business-key.js';
 import { canonicalKey, identifierKey, type ResolvableReference } from './resolvable-reference.js';
 import { elementsByType } from './read-elements.js';
@@ -18,11 +18,11 @@ import type { Run } from './run.js';
 import { shapeItems } from './shape-items.js';
 import type { Waiting } from './waiting.js';
 
-/** The target of a reference: a resource inside `container`, or the container itself. */
+/** The target of a reference: a resource of its own, or one inside another. */
 interface Resolved {
   readonly type: string;
   readonly source: JsonObject;
-  readonly container: AnyResource;
+  readonly container: Container;
 }
 
 /** Null for a reference without a target, and for a target of another type, which is not an error. */
@@ -75,10 +75,10 @@ function fillReference(
   // Contained resources cost no store call, but they can reference one another and multiply without end.
   const selection = run.options.selections.forType(edge.selections, type);
   run.spendRows(1, selection);
-  shapeItems(edge, type, [source], out, container, run);
+  shapeItems(edge, type, [source], out, container.resource, run);
   out[edge.key] =
-    source === elementsOf(container)
-      ? projectResource(selection, container, run)
+    source === elementsOf(container.root)
+      ? projectResource(selection, container.root, run)
       : projectContained(selection, source, container, run);
 }
 
@@ -96,7 +96,7 @@ async function findAll(
     findByIdentifier(references, type, run),
     resolveForeign(references, run),
   ]);
-  return ({ reference, container }, position) => {
+  return ({ reference }, position) => {
     switch (reference.kind) {
       case 'local': {
         const result = local(position);
@@ -109,20 +109,25 @@ async function findAll(
       case 'identifier':
         if (run.options.resolveIdentifiers !== true) return null;
         return itselfOr(identified.get(identifierKey(reference)), 'No single resource with this identifier was found');
+      case 'inside':
+        return inside(run.options.store.model, reference);
+      case 'nowhere':
+        return new FhirError('not-found', NOWHERE[reference.reason]);
       default:
-        return (
-          inside(run.options.store.model, reference, container) ??
-          itselfOr(foreign.get(textOf(reference)), UNRESOLVED[reference.kind])
-        );
+        return itselfOr(foreign.get(textOf(reference)), UNRESOLVED[reference.kind]);
     }
   };
 }
 
 const UNRESOLVED = {
-  contained: 'The reference names a contained resource that is not there',
-  container: 'The reference to the container leads nowhere',
   urn: 'The reference is a URN, which leads to no resource of this service',
   foreign: 'The reference leads outside this service',
+} as const;
+
+const NOWHERE = {
+  contained: 'The reference names a contained resource that is not there',
+  base: 'The reference is relative, and the "fullUrl" of its entry names no server, so it has no meaning',
+  ambiguous: 'Several entries of the Bundle have the URL of the reference',
 } as const;
 
 /**
@@ -180,8 +185,7 @@ async function resolveForeign(
       run.spendCall();
       const resource: AnyResource | null | undefined = await resolve(text);
       if (!isJsonObject(resource) || !run.options.store.model.isResourceType(resource.resourceType)) return;
-      // External resources have no identity here: stored resources do not reference them, and their relative references
-      // point elsewhere.
+      // External resources have no identity here: stored resources do not reference them.
       run.foreign.set(resource, text);
       found.set(text, resource);
     }),
@@ -192,23 +196,10 @@ async function resolveForeign(
 
 const NONE: ReadonlyMap<string, never> = new Map<string, never>();
 
-/**
- * Resolves `#id`, `#` or, inside a Bundle, an entry's `fullUrl`; contained resources are looked up in the outermost
- * resource.
- */
-function inside(model: FhirModel, reference: ResolvableReference, container: AnyResource): Found | undefined {
-  if (reference.kind === 'container') return { type: container.resourceType, source: elementsOf(container), container };
-  const source =
-    reference.kind === 'contained' ? containedIn(container, reference.id) : entryOf(container, textOf(reference));
-  const type = source === undefined ? undefined : knownTypeOf(model, source);
-  return source === undefined || type === undefined ? undefined : { type, source, container };
-}
-
-function entryOf(container: AnyResource, fullUrl: string): JsonObject | undefined {
-  const entries = container.resourceType === 'Bundle' ? elementsOf(container)['entry'] : undefined;
-  if (!Array.isArray(entries)) return undefined;
-  const entry = entries.find((one): one is JsonObject => isJsonObject(one) && one['fullUrl'] === fullUrl);
-  return isJsonObject(entry?.['resource']) ? entry['resource'] : undefined;
+function inside(model: FhirModel, { resource, container }: ResolvableReference & { kind: 'inside' }): Found {
+  const type = knownTypeOf(model, resource);
+  if (type === undefined) return new FhirError('not-found', 'The reference names a resource of no known type');
+  return { type, source: resource, container };
 }
 
 /** Copies a version: the store may return the same object for the current resource. */
@@ -220,7 +211,7 @@ function versionOf(resource: AnyResource, run: Run): AnyResource {
 }
 
 function itself(resource: AnyResource): Found {
-  return { type: resource.resourceType, source: elementsOf(resource), container: resource };
+  return { type: resource.resourceType, source: elementsOf(resource), container: Container.of(resource) };
 }
 
 function itselfOr(resource: AnyResource | undefined, message: string): Found {

@@ -1,5 +1,6 @@
+import type { Container } from '../../fhir/container.js';
 import type { FhirError } from '../../fhir/error.js';
-import type { AnyResource, JsonObject } from '../../fhir/resource.js';
+import type { JsonObject } from '../../fhir/resource.js';
 import type { ReferenceTarget } from '../../store/resource-key.js';
 import type { ResolvableReference } from './resolvable-reference.js';
 
@@ -22,8 +23,6 @@ export interface SearchHole {
 export interface ReferenceHole {
   readonly out: Output;
   readonly reference: ResolvableReference;
-  /** The resource with the reference, in which `#id` is resolved. */
-  readonly container: AnyResource;
 }
 
 export interface HostHole {
@@ -31,7 +30,7 @@ export interface HostHole {
   /** The object that the field belongs to, as the caller sees it; undefined at the root. */
   readonly parent: JsonObject | undefined;
   /** The resource of the parent. */
-  readonly container: AnyResource;
+  readonly container: Container;
 }
 
 export interface HostReferenceHole {

@@ -1,6 +1,6 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { FhirError } from '../../fhir/error.js';
-import { asObject, type AnyResource } from '../../fhir/resource.js';
+import { asObject } from '../../fhir/resource.js';
 import { fhirpathFilter } from '../../fhirpath/filter.js';
 import type { StepMeter } from '../../fhirpath/step-budget.js';
 import { evaluate, evaluateSingle, type Argument, type Variables } from '../plan/arguments.js';
@@ -10,7 +10,7 @@ import { fieldsOf } from '../schema/fields.js';
 import { extensionValues } from './extension-values.js';
 import type { ItemFilter } from './run.js';
 
-type Predicate = (item: unknown, resource: AnyResource) => boolean;
+type Predicate = (item: unknown, resource: object) => boolean;
 
 /**
  * Compiles the arguments of a repeating element for one request: equality on sub-elements, then `fhirpath`, then

@@ -1,4 +1,4 @@
-import type { AnyResource } from '../../fhir/resource.js';
+import type { Container } from '../../fhir/container.js';
 import type { InlineResourceField, ObjectField } from '../plan/plan.js';
 import type { Writer } from './edge-writers.js';
 import { areTestedInTurns, keptItems, keptItemsInTurns } from './kept-items.js';
@@ -6,7 +6,7 @@ import { memberOf } from './member.js';
 import type { Output } from './holes.js';
 import type { Run } from './run.js';
 
-type ItemWriter = (item: unknown, index: number, out: Output, container: AnyResource, run: Run) => Output | null;
+type ItemWriter = (item: unknown, index: number, out: Output, container: Container, run: Run) => Output | null;
 
 /** Writes a list of objects: the items that remain after the arguments and directives of the field. */
 export function compileItems(field: ObjectField | InlineResourceField, write: ItemWriter): Writer {
@@ -36,7 +36,7 @@ function writeAll(
   items: readonly unknown[],
   write: ItemWriter,
   out: Output,
-  container: AnyResource,
+  container: Container,
   run: Run,
 ): readonly (Output | null)[] {
   const written = new Array<Output | null>(items.length);
@@ -51,7 +51,7 @@ async function fillLongList(
   value: readonly unknown[],
   write: ItemWriter,
   out: Output,
-  container: AnyResource,
+  container: Container,
   run: Run,
 ): Promise<void> {
   const items = await keptItemsInTurns(field, value, out, container, run);

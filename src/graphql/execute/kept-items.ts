@@ -1,5 +1,5 @@
+import type { Container } from '../../fhir/container.js';
 import { FhirError } from '../../fhir/error.js';
-import type { AnyResource } from '../../fhir/resource.js';
 import type { InlineResourceField, ObjectField, PlannedField } from '../plan/plan.js';
 import { RESOURCE } from '../schema/fields.js';
 import { LONG } from './fill-list.js';
@@ -13,7 +13,7 @@ export function keptItems(
   field: ObjectField | InlineResourceField,
   value: unknown,
   out: Output,
-  container: AnyResource,
+  container: Container,
   run: Run,
 ): readonly unknown[] | null {
   const items = itemsOf(value);
@@ -21,8 +21,8 @@ export function keptItems(
   if (items === null || field.filter === undefined) return shapedItems(field, type, items, out, container, run);
   try {
     const filter = filterOf(field, run);
-    const kept = filter.page(items.filter((item) => filter.keeps(item, container)));
-    return shapeItems(field, type, kept, out, container, run);
+    const kept = filter.page(items.filter((item) => filter.keeps(item, container.resource)));
+    return shapeItems(field, type, kept, out, container.resource, run);
   } catch (error) {
     run.fail(out, field, error);
     return null;
@@ -48,14 +48,14 @@ export async function keptItemsInTurns(
   field: ObjectField | InlineResourceField,
   items: readonly unknown[],
   out: Output,
-  container: AnyResource,
+  container: Container,
   run: Run,
 ): Promise<readonly unknown[] | null> {
   const type = field.kind === 'object' ? field.selection.type : RESOURCE;
   if (run.pace.isSpent) await run.pace.next();
   try {
     const kept = field.filter === undefined ? items : await filterInTurns(items, filterOf(field, run), container, run);
-    return await shapeItemsInTurns(field, type, kept, out, container, run);
+    return await shapeItemsInTurns(field, type, kept, out, container.resource, run);
   } catch (error) {
     run.fail(out, field, error);
     return null;
@@ -65,13 +65,13 @@ export async function keptItemsInTurns(
 async function filterInTurns(
   items: readonly unknown[],
   filter: ItemFilter,
-  container: AnyResource,
+  container: Container,
   run: Run,
 ): Promise<readonly unknown[]> {
   const kept: unknown[] = [];
   for (const item of items) {
     if (run.pace.isSpent) await run.pace.next();
-    if (filter.keeps(item, container)) kept.push(item);
+    if (filter.keeps(item, container.resource)) kept.push(item);
   }
   return filter.page(kept);
 }
@@ -82,7 +82,7 @@ export function shapedItems(
   type: string,
   items: readonly unknown[] | null,
   out: Output,
-  container: AnyResource,
+  container: Container,
   run: Run,
 ): readonly unknown[] | null {
   if (items === null) {
@@ -91,7 +91,7 @@ export function shapedItems(
   }
   if (field.shaping === undefined) return items;
   try {
-    return shapeItems(field, type, items, out, container, run);
+    return shapeItems(field, type, items, out, container.resource, run);
   } catch (error) {
     run.fail(out, field, error);
     return null;

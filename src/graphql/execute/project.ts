@@ -1,3 +1,4 @@
+import { Container } from '../../fhir/container.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { addDecimalText, decimalTextsOf, hideDecimalTexts } from '../../fhir/json/decimal-texts.js';
 import { asObject, elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../../fhir/resource.js';
@@ -29,9 +30,9 @@ import type { Run } from './run.js';
 /**
  * Copies the selected fields of one object, leaving holes for store calls.
  *
- * `container` is the stored resource that the object belongs to, also for objects inside its contained resources.
+ * `container` is the resource that the object belongs to; for objects inside a contained resource, that around it.
  */
-export type Projector = (source: JsonObject, container: AnyResource, run: Run) => Output;
+export type Projector = (source: JsonObject, container: Container, run: Run) => Output;
 
 /** @returns the selection compiled to functions, cached */
 function projectorOf(selection: Selection): Projector {
@@ -46,13 +47,14 @@ const PROJECTORS = new WeakMap<Selection, Projector>();
 /** Projects a stored resource, which is its own container. */
 export function projectResource(selection: Selection, resource: AnyResource, run: Run): Output {
   const { trace } = run.options;
+  const url = run.foreign.get(resource);
   // A resource that the host resolved elsewhere does not belong to this service.
-  if (trace !== undefined && !run.foreign.has(resource)) trace.show(resource);
-  return projectorOf(selection)(elementsOf(resource), resource, run);
+  if (trace !== undefined && url === undefined) trace.show(resource);
+  return projectorOf(selection)(elementsOf(resource), Container.of(resource, url), run);
 }
 
-/** Projects an object inside `container`, in which its references to contained resources are resolved. */
-export function projectContained(selection: Selection, source: JsonObject, container: AnyResource, run: Run): Output {
+/** Projects an object inside `container`, which decides what its references mean. */
+export function projectContained(selection: Selection, source: JsonObject, container: Container, run: Run): Output {
   return projectorOf(selection)(source, container, run);
 }
 
@@ -231,9 +233,11 @@ function compileObjects(field: ObjectField): Writer {
 
 function compileInlineResource(field: InlineResourceField): Writer {
   const { key, name } = field;
-  const project = (value: JsonObject, container: AnyResource, run: Run): Output | null => {
+  const isContained = name === 'contained';
+  const project = (value: JsonObject, around: Container, run: Run): Output | null => {
     const type = knownTypeOf(run.options.store.model, value);
     if (type === undefined) return null;
+    const container = isContained ? around.withinContained(value) : around.within(value);
     return projectorOf(run.options.selections.forType(field.selections, type))(value, container, run);
   };
   if (!field.array) {
@@ -266,7 +270,7 @@ function compileHostProperty(field: HostPropertyField): Writer {
 function compileCanonical(field: ObjectField): Writer {
   const { key, name } = field;
   const project = projectorOf(field.selection);
-  const complete = (text: unknown, sibling: unknown, container: AnyResource, run: Run): Output | null => {
+  const complete = (text: unknown, sibling: unknown, container: Container, run: Run): Output | null => {
     const element = asObject(sibling);
     if (element === null && typeof text !== 'string') return null;
     return project({ ...element, [CANONICAL_TEXT]: text }, container, run);

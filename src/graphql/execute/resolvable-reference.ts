@@ -1,4 +1,4 @@
-import { parseReference, type ParsedReference } from '../../fhir/reference.js';
+import type { Container, ResolvedReference } from '../../fhir/container.js';
 import { asObject, type JsonObject } from '../../fhir/resource.js';
 
 /**
@@ -6,12 +6,12 @@ import { asObject, type JsonObject } from '../../fhir/resource.js';
  *
  * | element | kind |
  * |---|---|
- * | `Reference.reference` | local, contained, container, urn, foreign: see `parseReference` |
+ * | `Reference.reference` | inside, local, urn, foreign, nowhere: see `Container` |
  * | `Reference.identifier` without `reference` | identifier |
- * | a canonical element | canonical, or contained for `#id` |
+ * | a canonical element | canonical, or inside for `#id` |
  */
 export type ResolvableReference =
-  | ParsedReference
+  | ResolvedReference
   | {
       readonly kind: 'identifier';
       readonly type: string | undefined;
@@ -31,11 +31,12 @@ export const CANONICAL_TEXT = '#canonical';
  */
 export function resolvableReference(
   reference: JsonObject,
+  container: Container,
   baseUrl: string | undefined,
   likely: readonly string[] | undefined,
 ): ResolvableReference | null | undefined {
   const text = reference['reference'];
-  if (typeof text === 'string') return parseReference(text, baseUrl, likely);
+  if (typeof text === 'string') return container.resolve(text, baseUrl, likely);
   const identifier = asObject(reference['identifier']);
   const value = identifier?.['value'];
   if (typeof value !== 'string') return null;
@@ -50,10 +51,10 @@ export function resolvableReference(
 }
 
 /** Classifies a canonical. See https://hl7.org/fhir/R4/references.html#canonical. */
-export function resolvableCanonical(element: JsonObject): ResolvableReference | null {
+export function resolvableCanonical(element: JsonObject, container: Container): ResolvableReference | null {
   const text = element[CANONICAL_TEXT];
   if (typeof text !== 'string' || text === '') return null;
-  if (text.startsWith('#')) return { kind: 'contained', id: text.slice(1) };
+  if (text.startsWith('#')) return container.resolve(text)!;
   const bar = text.lastIndexOf('|');
   if (bar < 0) return { kind: 'canonical', url: text, version: undefined };
   return { kind: 'canonical', url: text.slice(0, bar), version: text.slice(bar + 1) };

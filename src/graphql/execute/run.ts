@@ -40,7 +40,7 @@ export interface FieldFault {
 
 /** Filters and pages the items of a repeating element; created once per filter and request. */
 export interface ItemFilter {
-  keeps(item: unknown, resource: AnyResource): boolean;
+  keeps(item: unknown, resource: object): boolean;
   page(kept: readonly unknown[]): readonly unknown[];
 }
 

@@ -1,5 +1,4 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
-import type { AnyResource } from '../../fhir/resource.js';
 import { compileFhirPath } from '../../fhirpath/compile.js';
 import { mapInTurns } from '../../platform/pace.js';
 import { evaluate } from '../plan/arguments.js';
@@ -19,7 +18,7 @@ export function shapeItems(
   type: string,
   items: readonly unknown[],
   out: Output,
-  resource: AnyResource,
+  resource: object,
   run: Run,
 ): readonly unknown[] {
   // PERF: nearly no field is shaped.
@@ -48,7 +47,7 @@ function shapingOf(
   { shaping }: Pick<PlannedField, 'shaping'>,
   type: string,
   items: readonly unknown[],
-  resource: AnyResource,
+  resource: object,
   run: Run,
 ): ShapedItems {
   const kept = shaping?.first === true ? items.slice(0, 1) : items;
@@ -72,7 +71,7 @@ function sliceSuffix(
   type: string,
   item: unknown,
   index: number,
-  { resource, run }: { readonly resource: AnyResource; readonly run: Run },
+  { resource, run }: { readonly resource: object; readonly run: Run },
 ): string {
   if (path === '$index') return `.${index}`;
   const result = compileFhirPath(model, path, type)(item, { resource }, run);

@@ -1,8 +1,10 @@
 import { compartmentCriteria } from '../../access/policy/compartment.js';
+import { Container } from '../../fhir/container.js';
 import { FhirError } from '../../fhir/error.js';
-import { parseReference, referenceTo, referenceText } from '../../fhir/reference.js';
-import { type AnyResource, elementsOf, isJsonObject } from '../../fhir/resource.js';
+import { referenceTo, referenceText } from '../../fhir/reference.js';
+import { type AnyResource, elementsOf } from '../../fhir/resource.js';
 import { addPatientsOf } from '../../search/index/patients-of.js';
+import { walkPlaces } from '../../search/index/places.js';
 import { withBaseUrl } from '../../store/with-base-url.js';
 import { everyHistoryPage, everyMatch } from '../../store/every-page.js';
 import type { ResourceKey } from '../../store/resource-key.js';
@@ -158,24 +160,10 @@ export class PatientPlan {
 
   /** Attachments link Binaries by their URL. */
   #noteBinaries(resource: AnyResource): void {
-    const open: unknown[] = [resource];
-    while (open.length > 0) {
-      const value = open.pop();
-      if (Array.isArray(value)) open.push(...(value as unknown[]));
-      else if (isJsonObject(value)) {
-        for (const [name, inner] of Object.entries(value)) {
-          if (name === 'url' && typeof inner === 'string') this.#noteBinary(inner);
-          else if (typeof inner === 'object') open.push(inner);
-        }
-      }
-    }
-  }
-
-  #noteBinary(url: string): void {
-    const { baseUrl } = this.scope;
-    const local = baseUrl !== undefined && url.startsWith(`${baseUrl}/`) ? url.slice(baseUrl.length + 1) : url;
-    const target = parseReference(local);
-    if (target?.kind === 'local' && target.type === 'Binary') this.#binaries.add(target.id);
+    walkPlaces(elementsOf(resource), Container.of(resource), ({ url }, container) => {
+      const target = typeof url === 'string' ? container.resolve(url, this.scope.baseUrl) : undefined;
+      if (target?.kind === 'local' && target.type === 'Binary') this.#binaries.add(target.id);
+    });
   }
 }
 

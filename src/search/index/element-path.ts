@@ -1,11 +1,12 @@
+import type { Container } from '../../fhir/container.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { ElementDefinition, PathExpression, PathStep } from '../../fhir/model/definition-types.js';
 import { referenceStub } from '../../fhir/reference-stub.js';
-import { isJsonObject } from '../../fhir/resource.js';
+import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
 
 /** Optional members of a context that resolve references to resources that the walked one contains. */
 export interface ReferenceContext {
-  inside(text: string): { readonly type: string } | undefined;
+  containerOf(reference: JsonObject): Container;
 }
 
 /** Receives each value that a path reaches. `Context` is passed through; it may be a {@link ReferenceContext}. */
@@ -132,9 +133,9 @@ function compileResolvesTo<Context>(type: string, next: Visitor<Context>): Visit
 
 /** The type of the contained resource that a reference points to. */
 function typeInside(value: unknown, context: unknown): string | undefined {
-  const text = isJsonObject(value) ? value['reference'] : undefined;
-  if (typeof text !== 'string') return undefined;
-  return (context as Partial<ReferenceContext> | undefined)?.inside?.(text)?.type;
+  if (!isJsonObject(value) || typeof value['reference'] !== 'string') return undefined;
+  const container = (context as Partial<ReferenceContext> | undefined)?.containerOf?.(value);
+  return container?.typeInside(value['reference']);
 }
 
 function compileEquals<Context>(

@@ -1,5 +1,6 @@
+import type { Container } from '../../fhir/container.js';
 import { parseReference, withoutVersion } from '../../fhir/reference.js';
-import { isJsonObject, isResourceId } from '../../fhir/resource.js';
+import { isJsonObject } from '../../fhir/resource.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { identifierToken } from './index-token.js';
 import type { ValueIndexer } from './value-indexer.js';
@@ -24,7 +25,7 @@ const INDEXERS: ReadonlyMap<string, ValueIndexer> = new Map<string, ValueIndexer
 function indexReferenceElement(reference: unknown, writer: IndexWriter): void {
   if (!isJsonObject(reference)) return;
   const { reference: text, identifier } = reference;
-  const literal = typeof text === 'string' && indexLiteral(text, writer);
+  const literal = typeof text === 'string' && indexLiteral(text, writer.containerOf(reference), writer);
   const token = identifier === undefined ? undefined : identifierToken(identifier);
   if (token !== undefined) writer.addBeside(':identifier', token);
   if (
@@ -44,34 +45,44 @@ function isText(value: unknown): boolean {
 }
 
 /** @returns true if the reference was indexed */
-function indexLiteral(text: string, writer: IndexWriter): boolean {
-  const inside = writer.inside(text);
+function indexLiteral(text: string, container: Container, writer: IndexWriter): boolean {
+  const target = container.resolve(text);
+  if (target?.kind === 'local') {
+    writer.add({ kind: 'reference', type: target.type, id: target.id });
+    return true;
+  }
+  const inside =
+    target?.kind === 'inside' && text !== '#' ? writer.insides.add(target.resource, target.container) : undefined;
   if (inside !== undefined) writer.link(inside);
-  const parsed = parseReference(text);
-  if (parsed?.kind === 'local') writer.add({ kind: 'reference', type: parsed.type, id: parsed.id });
-  else if (parsed?.kind === 'foreign') writer.add({ kind: 'reference', url: withoutVersion(parsed.url) });
+  return addUrl(container.absolute(text), writer);
+}
+
+/** @returns false for text that is not an absolute URL */
+function addUrl(text: string | undefined, writer: IndexWriter): boolean {
+  const parsed = text === undefined ? undefined : parseReference(text);
+  if (parsed?.kind === 'foreign') writer.add({ kind: 'reference', url: withoutVersion(parsed.url) });
   else if (parsed?.kind === 'urn') writer.add({ kind: 'reference', url: parsed.urn });
   else return false;
   return true;
 }
 
 /**
- * Indexes a resource in a Bundle (`Bundle.entry.resource`) as a reference to it. Its references `#id` resolve to its
- * own contained resources.
+ * Indexes a resource in a Bundle (`Bundle.entry.resource`) as a reference to it, by the `fullUrl` of its entry. It is no
+ * resource of this service, whatever its id.
  */
 function indexResource(resource: unknown, writer: IndexWriter): void {
   if (!isJsonObject(resource) || typeof resource.resourceType !== 'string') return;
-  const inside = writer.insides.add(resource, resource);
+  const container = writer.container.within(resource);
+  const inside = writer.insides.add(resource, container);
   if (inside !== undefined) writer.link(inside);
-  if (isResourceId(resource.id)) writer.add({ kind: 'reference', type: resource.resourceType, id: resource.id });
-  else writer.markPresent();
+  if (!addUrl(container.url, writer)) writer.markPresent();
 }
 
 /** A canonical is indexed by its URL, unless it is a relative reference or a fragment. */
 function indexUrl(value: unknown, writer: IndexWriter): void {
   if (typeof value !== 'string' || value === '') return;
-  const parsed = parseReference(value);
-  if (parsed?.kind === 'contained' || parsed?.kind === 'container') writer.markPresent();
-  else if (parsed?.kind === 'local') writer.add({ kind: 'reference', type: parsed.type, id: parsed.id });
-  else writer.add({ kind: 'reference', url: value });
+  const target = writer.container.resolve(value);
+  if (target?.kind === 'local') writer.add({ kind: 'reference', type: target.type, id: target.id });
+  else if (value.startsWith('#') || (target?.kind === 'nowhere' && target.reason === 'base')) writer.markPresent();
+  else writer.add({ kind: 'reference', url: writer.container.absolute(value) });
 }

@@ -1,3 +1,4 @@
+import { Container } from '../../fhir/container.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { perModel } from '../../fhir/model/per-model.js';
 import type {
@@ -29,7 +30,7 @@ const HELD_APART: ReadonlySet<string> = new Set(['_id', '_lastUpdated']);
  * // [{ parameter: 'active', group: 0, value: { kind: 'token', code: 'true' } }, …]
  */
 export function indexEntries(model: FhirModel, resource: AnyResource): IndexEntry[] {
-  const writer = new IndexWriter(model, elementsOf(resource));
+  const writer = new IndexWriter(model, elementsOf(resource), Container.of(resource));
   for (const index of indexersOf(model, resource.resourceType)) index(writer.resource, writer);
   if (model.isResourceType(resource.resourceType)) addSecurityLabels(writer);
   // PERF: few resources contain others.
@@ -48,7 +49,7 @@ export async function indexEntriesInTurns(
 
 /** {@link indexEntries} in steps. */
 export function* indexing(model: FhirModel, resource: AnyResource): Generator<void, IndexEntry[]> {
-  const writer = new IndexWriter(model, elementsOf(resource), undefined, undefined, true);
+  const writer = new IndexWriter(model, elementsOf(resource), Container.of(resource), undefined, true);
   for (const index of indexersOf(model, resource.resourceType)) {
     yield;
     index(writer.resource, writer);
@@ -62,9 +63,9 @@ export function* indexing(model: FhirModel, resource: AnyResource): Generator<vo
 
 /** Adds the entries of contained resources, recursively. */
 function* addingInside(model: FhirModel, { insides, entries }: IndexWriter, inSteps: boolean): Generator<void> {
-  for (const { number, type, resource, holder } of insides.found) {
+  for (const { number, type, resource, container } of insides.found) {
     yield;
-    const writer = new IndexWriter(model, resource, insides, holder, inSteps);
+    const writer = new IndexWriter(model, resource, container, insides, inSteps);
     for (const index of indexersOf(model, type)) {
       index(resource, writer);
       yield* writer.finishing();

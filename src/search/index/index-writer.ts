@@ -1,11 +1,16 @@
+import type { Container } from '../../fhir/container.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { JsonObject } from '../../fhir/resource.js';
 import type { Visitor } from './element-path.js';
 import { fold, foldKey, indexedPart } from './fold.js';
 import { type InsideResource, InsideResources } from './inside.js';
+import { placesIn } from './places.js';
 import type { IndexEntry, IndexValue, StringValue } from './index-entry.js';
 import { nameWords } from './name-words.js';
 import { isLongString, orderKey } from './order-key.js';
+
+/** Elements that hold whole resources in which references have a meaning of their own. */
+const HEADS = ['entry', 'parameter', 'output'];
 
 /** Above this number of entries a set finds duplicates faster than a scan. */
 const SCAN_LIMIT = 24;
@@ -14,7 +19,8 @@ const SCAN_LIMIT = 24;
 export class IndexWriter {
   readonly entries: IndexEntry[] = [];
   readonly resource: JsonObject;
-  readonly #holder: JsonObject;
+  /** By Reference, once a resource with others inside needs it. */
+  #places: ReadonlyMap<object, Container> | undefined;
   #parameter = '';
   #words = false;
   #group = 0;
@@ -30,27 +36,27 @@ export class IndexWriter {
   readonly #unvisited: Visit[] | undefined;
 
   /**
+   * @param container the indexed resource, in which references are resolved
    * @param insides the resources that the indexed one contains
-   * @param holder the resource whose contained resources a reference `#id` names
    * @param inSteps whether values and long strings wait for {@link finishing}
    */
   constructor(
     model: FhirModel,
     resource: JsonObject,
-    readonly insides = new InsideResources(model, resource),
-    holder = resource,
+    readonly container: Container,
+    readonly insides = new InsideResources(model),
     inSteps = false,
   ) {
     this.resource = resource;
-    this.#holder = holder;
     this.#unfolded = inSteps ? [] : undefined;
     this.#unvisited = inSteps ? [] : undefined;
   }
 
-  /** Resolves a reference `#id` or, in a Bundle entry, the `fullUrl` of another entry. */
-  inside(text: string): InsideResource | undefined {
-    if (text.startsWith('#')) return this.insides.contained(text.slice(1), this.#holder);
-    return this.insides.found.length === 0 ? undefined : this.insides.entry(text);
+  /** The resource that a Reference is in: an expression may lead into the resources inside. */
+  containerOf(reference: JsonObject): Container {
+    // PERF: few resources have others inside, other than contained ones.
+    if (!HEADS.some((name) => Object.hasOwn(this.resource, name))) return this.container;
+    return (this.#places ??= placesIn(this.resource, this.container)).get(reference) ?? this.container;
   }
 
   /** Marks a reference without any other entry. */

@@ -1,13 +1,15 @@
+import { Container } from '../../fhir/container.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { perModel } from '../../fhir/model/per-model.js';
 import { parseReference } from '../../fhir/reference.js';
-import { elementsOf, isJsonObject, isResourceId, type AnyResource } from '../../fhir/resource.js';
+import { elementsOf, isJsonObject, isResourceId, type AnyResource, type JsonObject } from '../../fhir/resource.js';
 import { compilePath, type Visitor } from './element-path.js';
 
 /**
  * Adds the ids of the patients with this resource in their compartments: HL7's compartment
  * (https://hl7.org/fhir/R4/compartmentdefinition-patient.html), the Patient itself, and for a Bundle the patients of
- * its entries.
+ * its entries, as far as they belong to this service. Where nobody states the base of an entry, or none is known here,
+ * it may belong to this service, and counts.
  *
  * @param baseUrl the service's own base, without a trailing slash: absolute references below it are local
  */
@@ -17,17 +19,24 @@ export function addPatientsOf(
   baseUrl: string | undefined,
   ids: Set<string>,
 ): void {
-  const { resourceType: type, id } = resource;
+  addPatientsIn(model, elementsOf(resource), { container: Container.of(resource), baseUrl, ids });
+}
+
+function addPatientsIn(model: FhirModel, resource: JsonObject, found: Found): void {
+  const { resourceType: type, id, entry: entries } = resource;
+  const { container, baseUrl, ids } = found;
   if (type === 'Patient') {
-    if (isResourceId(id)) ids.add(id);
+    const url =
+      container.url === undefined || baseUrl === undefined ? undefined : parseReference(container.url, baseUrl);
+    if (isResourceId(id) && url?.kind !== 'foreign') ids.add(id);
     return;
   }
-  const elements = elementsOf(resource);
-  walkerOf(model, type)?.(elements, { baseUrl, ids });
-  if (type !== 'Bundle' || !Array.isArray(elements['entry'])) return;
-  for (const entry of elements['entry'] as readonly unknown[]) {
+  if (typeof type !== 'string') return;
+  walkerOf(model, type)?.(resource, found);
+  if (type !== 'Bundle' || !Array.isArray(entries)) return;
+  for (const entry of entries as readonly unknown[]) {
     const inner = isJsonObject(entry) ? entry['resource'] : undefined;
-    if (isJsonObject(inner)) addPatientsOf(model, inner as unknown as AnyResource, baseUrl, ids);
+    if (isJsonObject(inner)) addPatientsIn(model, inner, { ...found, container: container.within(inner) });
   }
 }
 
@@ -58,6 +67,7 @@ export function addPatientsOfStored(
 const KNOWN = perModel(() => new Map<string | undefined, WeakMap<AnyResource, readonly string[]>>());
 
 interface Found {
+  readonly container: Container;
   readonly baseUrl: string | undefined;
   readonly ids: Set<string>;
 }
@@ -80,15 +90,15 @@ function compile(model: FhirModel, type: string): Visitor<Found> | null {
   return compilePath<Found>(model, type, path, () => addReference) ?? null;
 }
 
-function addReference(value: unknown, { baseUrl, ids }: Found): void {
+/** PERF: where almost all of these references lead. */
+const PATIENT = ['Patient'] as const;
+
+function addReference(value: unknown, { container, baseUrl, ids }: Found): void {
   const text = isJsonObject(value) ? value['reference'] : undefined;
   if (typeof text !== 'string') return;
-  // PERF: what almost all references to patients look like.
-  const id = text.startsWith('Patient/') ? text.slice('Patient/'.length) : '';
-  if (isResourceId(id)) {
-    ids.add(id);
-    return;
-  }
-  const reference = parseReference(text, baseUrl);
+  const target = container.resolve(text, baseUrl, PATIENT);
+  const isUnstated =
+    (target?.kind === 'nowhere' && target.reason === 'base') || (target?.kind === 'foreign' && baseUrl === undefined);
+  const reference = isUnstated ? parseReference(text) : target;
   if (reference?.kind === 'local' && reference.type === 'Patient') ids.add(reference.id);
 }

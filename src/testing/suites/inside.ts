@@ -74,7 +74,9 @@ export const insideSuite: ConformanceSuite = {
           'composition.title=discharge': ['document'],
           'composition.title=kept': [],
           'composition.subject:Patient.family=hill': ['document'],
-          'composition=Composition/c': ['document'],
+          // It is the entry, not the resource of that id that is stored here.
+          'composition=Composition/c': [],
+          'composition=http://elsewhere/Composition/c': ['document'],
           'message.event=http://events|admit': ['message'],
           'message.event=http://events|leave': [],
           'message.source-uri=http://sender': ['message'],
@@ -189,6 +191,7 @@ async function bundles(store: ResourceStore): Promise<void> {
       type: 'document',
       entry: [
         {
+          fullUrl: 'http://elsewhere/Composition/c',
           resource: {
             resourceType: 'Composition',
             id: 'c',

@@ -1,4 +1,5 @@
-import { isJsonObject, type AnyResource, type JsonObject } from '../../../fhir/resource.js';
+import { Container } from '../../../fhir/container.js';
+import { isJsonObject, type JsonObject } from '../../../fhir/resource.js';
 import { LimitError } from '../../limits.js';
 import { responseKey } from '../../plan/collect-fields.js';
 import type { HostEdge, HostPropertyField, HostWriteField, Selection } from '../../plan/plan.js';
@@ -15,22 +16,22 @@ import { resourceLink } from './resource-link.js';
  * A placeholder container for values outside of any resource, so that references inside them find no contained
  * resources.
  */
-export const NO_CONTAINER: AnyResource = Object.freeze({ resourceType: '' });
+export const NO_CONTAINER = Container.of(Object.freeze({ resourceType: '' }));
 
 /** Copies the selected fields of an object. */
-export type ProjectSelection = (selection: Selection, source: JsonObject, container: AnyResource, run: Run) => Output;
+export type ProjectSelection = (selection: Selection, source: JsonObject, container: Container, run: Run) => Output;
 
 /**
  * Writes a value of the host into the response according to its type, leaving holes for resources. A value that does
  * not fit fails in its place; see https://spec.graphql.org/October2021/#sec-Value-Completion.
  *
- * @param container the resource in which references to contained resources are resolved
+ * @param container decides what references in the value mean
  */
 export function completeHostValue(
   field: HostEdge | HostPropertyField | HostWriteField,
   value: unknown,
   out: Output,
-  container: AnyResource,
+  container: Container,
   run: Run,
   project: ProjectSelection,
 ): void {
@@ -47,7 +48,7 @@ export function completeHostValue(
 class Completion {
   constructor(
     private readonly field: HostEdge | HostPropertyField | HostWriteField,
-    private readonly container: AnyResource,
+    private readonly container: Container,
     private readonly run: Run,
     private readonly project: ProjectSelection,
   ) {}
@@ -85,7 +86,7 @@ class Completion {
   #shaped(out: Output, items: readonly unknown[]): readonly unknown[] {
     const { field, container, run } = this;
     const type = field.value.kind === 'object' ? field.value.selection.type : 'Element';
-    return shapeItems(field, type, items, out, container, run);
+    return shapeItems(field, type, items, out, container.resource, run);
   }
 
   #putNamed(out: Output, key: string, value: unknown): void {
