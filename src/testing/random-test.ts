@@ -48,7 +48,11 @@ export function randomTest(value: IndexValue, random: () => number): ValueTest {
       return { kind: 'quantity', ...interval(value.low, random), ...named };
     }
     case 'reference': {
-      if ('url' in value) return { kind: 'reference', url: random() < 0.5 ? value.url : value.url.split('|')[0]! };
+      if ('url' in value) {
+        const version = oneOf([{}, {}, { version: 'exact' }, { version: 'below' }] as const, random);
+        const cut = oneOf([value.url, value.url, value.url.split('|')[0]!, value.url.replace(/\.\d+$/, '')], random);
+        return { kind: 'reference', url: cut, ...version };
+      }
       const types = oneOf([{}, { types: [value.type] }, { types: [value.type, 'Device', 'Group'] }], random);
       const id = random() < 0.8 ? { id: value.id } : {};
       return { kind: 'reference', ...types, ...id, ...(random() < 0.1 ? { negated: true } : {}) };

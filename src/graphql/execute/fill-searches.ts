@@ -10,6 +10,7 @@ import { call } from './call.js';
 import { answerConnection } from './connection.js';
 import { cutPage } from './page-window.js';
 import { fillList, LONG } from './fill-list.js';
+import { searchReferrers } from './find-by-business-key.js';
 import { projectResource } from './project.js';
 import { elementsOfSearches } from './read-elements.js';
 import { shapeItems, shapeItemsInTurns } from './shape-items.js';
@@ -43,9 +44,7 @@ export async function fillSearches(waiting: readonly Waiting<SearchEdge, SearchH
   }
   const pages = new Map<string, SearchPage>();
   if (targets.size > 0) {
-    const search = (): Promise<readonly SearchPage[]> =>
-      store.searchByReference(query, reference, [...targets.values()], { ...options, maxResources: run.resourcesLeft });
-    const lists = await call(run, search, targets.size);
+    const lists = await searchReferrers(query, reference, [...targets.values()], run);
     [...targets.keys()].forEach((name, index) => pages.set(name, lists[index]!));
   }
   await fillAll(

@@ -1,3 +1,6 @@
+import type { GuardedQuery } from '../../access/contract.js';
+import type { SearchParameterDefinition } from '../../fhir/model/definition-types.js';
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { AnyResource } from '../../fhir/resource.js';
 import {
   canonicalsOf,
@@ -7,7 +10,11 @@ import {
   isFoundByUrl,
   isIdentifiedBy,
 } from '../../search/business-keys.js';
-import { or, type Criteria } from '../../search/criteria/criteria.js';
+import { and, or, type Criteria } from '../../search/criteria/criteria.js';
+import type { ReferenceTest } from '../../search/criteria/value-test.js';
+import { valueTraits } from '../../search/index/value-traits.js';
+import type { ReferenceTarget } from '../../store/resource-key.js';
+import type { SearchPage } from '../../store/search-query.js';
 import type { StoredResource } from '../../store/stored-resource.js';
 import { call } from './call.js';
 import { identifierKey, type ResolvableReference } from './resolvable-reference.js';
@@ -70,6 +77,51 @@ export async function findByIdentifier(
     if (matching.length === 1) found.set(identifierKey(reference), matching[0]!.resource);
   }
   return found;
+}
+
+/**
+ * The resources whose parameter leads to each target: by reference in one call for all; by canonical, with the version of
+ * the target or without a version, in one read for the URLs and a search for each target with a URL.
+ */
+export async function searchReferrers(
+  query: GuardedQuery,
+  parameter: string,
+  targets: readonly ReferenceTarget[],
+  run: Run,
+): Promise<readonly SearchPage[]> {
+  const { store } = run.options;
+  const { options } = run.deadline;
+  const search = (): Promise<readonly SearchPage[]> =>
+    store.searchByReference(query, parameter, targets, { ...options, maxResources: run.resourcesLeft });
+  const definition = store.model.searchParameter(query.type, parameter);
+  const isCanonical = definition !== undefined && valueTraits(store.model, query.type, definition).canonicals;
+  const named = isCanonical ? targets.filter(({ type }) => mayBeNamed(store.model, type, definition)) : [];
+  if (named.length === 0) return call(run, search, targets.length);
+  const keys = named.map(({ type, id }) => ({ type, id, elements: CANONICAL_ELEMENTS }));
+  const read = await call(run, () => store.read(keys, options));
+  const canonicals = new Map(
+    named.map((target, at) => {
+      const result = read[at]!;
+      return [target, result.status === 'found' ? canonicalsOf(result.resource) : []] as const;
+    }),
+  );
+  return Promise.all(
+    targets.map(async (target) => {
+      const { type, id } = target;
+      const tests: readonly ReferenceTest[] = [
+        { kind: 'reference', types: [type], id },
+        ...(canonicals.get(target) ?? []).map((url): ReferenceTest => ({ kind: 'reference', url, version: 'exact' })),
+      ];
+      const refers = or(tests.map((test): Criteria => ({ kind: 'match', parameter, test })));
+      return call(run, () => store.search({ ...query, criteria: and([query.criteria, refers]) }, options));
+    }),
+  );
+}
+
+const CANONICAL_ELEMENTS = ['url', 'version'] as const;
+
+function mayBeNamed(model: FhirModel, type: string, { targets }: SearchParameterDefinition): boolean {
+  return isFoundByUrl(model, type) && targets?.includes(type) !== false;
 }
 
 async function searchEach(

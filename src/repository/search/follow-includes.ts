@@ -9,6 +9,7 @@ import { valueTraits } from '../../search/index/value-traits.js';
 import type { SearchPage } from '../../store/search-query.js';
 import type { RepositorySession } from '../repository-context.js';
 import { type Include, includesFrom } from './include.js';
+import { VersionsNamed } from './versions-named.js';
 import {
   type CanonicalTarget,
   findCanonicals,
@@ -62,14 +63,16 @@ export async function followIncludes(
 
 class IncludeRun {
   readonly found: AnyResource[] = [];
-  /** The resources that were matched, included or not found. */
+  /** The resources, and versions named by references, that were matched, included or not found. */
   readonly #seen: Set<string>;
+  /** The versions that were included. */
+  readonly #included = new Set<string>();
 
   constructor(
     matches: readonly AnyResource[],
     private readonly session: RepositorySession,
   ) {
-    this.#seen = new Set(matches.map(keyOf));
+    this.#seen = new Set(matches.flatMap((one) => [keyOf(one), versionOf(one)]));
   }
 
   async followForward(from: readonly AnyResource[], edges: readonly Include[]): Promise<void> {
@@ -82,9 +85,14 @@ class IncludeRun {
       forward.set(resource.resourceType, wanted);
       if (wanted.length === 0) continue;
       const entries = indexEntries(this.session.store.model, resource);
+      const versions = new VersionsNamed(this.session, resource);
       for (const { parameter, key } of this.#references(entries)) {
         const isWanted = wanted.some((edge) => edge.parameter === parameter && (edge.target ?? key.type) === key.type);
-        if (isWanted && this.#isNew(keyText(key))) keys.push(key);
+        if (!isWanted) continue;
+        for (const version of versions.of(parameter, key)) {
+          const named = version === undefined ? key : { ...key, version };
+          if (this.#isNew(nameOf(named))) keys.push(named);
+        }
       }
       for (const edge of wanted) {
         const types = this.#typesOf(edge);
@@ -99,7 +107,7 @@ class IncludeRun {
     this.#assertFew(keys.length + canonicals.length + logical.length);
     if (keys.length > 0) {
       for (const result of await this.session.store.read(keys, this.session.options)) {
-        if (result.status === 'found') this.found.push(result.resource);
+        if (result.status === 'found') this.#addVersion(result.resource);
       }
     }
     for (const resource of await findCanonicals(canonicals, MAX_INCLUDED, this.session)) this.#add(resource);
@@ -161,6 +169,14 @@ class IncludeRun {
     return store.searchByReference({ type, criteria: ALL, limit }, parameter, targets, options);
   }
 
+  /** Adds a resource that was read: a version may be the current one, which another reference leads to. */
+  #addVersion(resource: AnyResource): void {
+    const version = versionOf(resource);
+    if (this.#included.has(version)) return;
+    this.#included.add(version);
+    this.found.push(resource);
+  }
+
   /** True at the first call with this name. */
   #isNew(name: string): boolean {
     if (this.#seen.has(name)) return false;
@@ -171,7 +187,7 @@ class IncludeRun {
   #add(resource: AnyResource): void {
     if (!this.#isNew(keyOf(resource))) return;
     this.#assertFew(1);
-    this.found.push(resource);
+    this.#addVersion(resource);
   }
 
   #assertFew(more: number): void {
@@ -244,6 +260,14 @@ class IncludeRun {
 
 function keyOf(resource: AnyResource): string {
   return keyText(targetOf(resource));
+}
+
+function versionOf(resource: AnyResource): string {
+  return `${keyOf(resource)}/_history/${String(resource.meta?.versionId)}`;
+}
+
+function nameOf({ version, ...key }: GuardedKey): string {
+  return version === undefined ? keyText(key) : `${keyText(key)}/_history/${version}`;
 }
 
 function targetOf({ resourceType: type, id }: AnyResource): { readonly type: string; readonly id: string } {

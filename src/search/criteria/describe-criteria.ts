@@ -72,7 +72,7 @@ function describeTest(test: ValueTest): string {
     case 'quantity':
       return `${test.prefix} ${describeNumbers(test)}${describeUnit(test)}`;
     case 'reference':
-      return `${test.negated === true ? '!=' : '='} ${describeReference(test)}`;
+      return `${test.negated === true ? '!=' : test.version === 'below' ? 'is below' : '='} ${describeReference(test)}`;
     case 'uri':
       return `${URI_COMPARATORS[test.comparator]} ${test.value}`;
   }

@@ -144,6 +144,11 @@ export interface ReferenceTest {
   readonly types?: readonly string[] | undefined;
   readonly id?: string | undefined;
   readonly url?: string | undefined;
+  /**
+   * How `url` compares with a canonical. Default: without a version, it equals every version. `exact`: only itself.
+   * `below`: `url|1` equals `url|1` and versions that begin with `1.`.
+   */
+  readonly version?: 'exact' | 'below' | undefined;
   /** Some value of the parameter differs: `_filter`'s `ne`. */
   readonly negated?: boolean | undefined;
 }

@@ -154,9 +154,14 @@ function fitsUnit(test: QuantityTest, value: QuantityValue): boolean {
 }
 
 function fitsReference(test: ReferenceTest, value: LocalReferenceValue | UrlReferenceValue): boolean {
-  if (test.url !== undefined) return 'url' in value && fitsCanonical(test.url, value.url);
+  if (test.url !== undefined) return 'url' in value && fitsVersion(test.version, test.url, value.url);
   if (!('id' in value)) return false;
   return (test.id === undefined || value.id === test.id) && (test.types?.includes(value.type) ?? true);
+}
+
+function fitsVersion(version: ReferenceTest['version'], searched: string, stored: string): boolean {
+  if (version === undefined) return fitsCanonical(searched, stored);
+  return stored === searched || (version === 'below' && stored.startsWith(`${searched}.`));
 }
 
 /** A URL without version matches every version. See https://hl7.org/fhir/R4/search.html#versions. */

@@ -81,9 +81,10 @@ export function requireModifier(
 
 function allowedOn(
   { code, type }: Pick<SearchParameterDefinition, 'code' | 'type'>,
-  { identifiers }: ValueTraits,
+  { identifiers, canonicals }: ValueTraits,
 ): readonly Modifier[] {
   if (code === '_id') return ALLOWED_ON_ID;
   if (type === 'token' && identifiers) return [...ALLOWED.token, 'of-type'];
-  return ALLOWED[type];
+  // The versions of a canonical are below it.
+  return type === 'reference' && canonicals ? [...ALLOWED.reference, 'below'] : ALLOWED[type];
 }

@@ -126,13 +126,7 @@ function criteriaOf(
       if (parameter.type === 'token' && !traits.mimeTypes)
         return each((value) => match(code, hierarchyTest(code, modifier, value, context)));
       if (traits.mimeTypes) return each((value) => match(code, mimeTypeTest(parameter.code, value, context)));
-      // A canonical is below itself, whatever its version.
-      return each((value) =>
-        or([
-          match(code, modifiedTest(code, modifier, unescape(value))),
-          ...(traits.canonicals ? [match(code, { kind: 'uri', comparator: 'canonical', value: unescape(value) })] : []),
-        ]),
-      );
+      return each((value) => or(testsBelow(parameter, traits, value, context).map((test) => match(code, test))));
     case 'type': {
       const targets = targetTypes(context.model, type, parameter, modifierText);
       return each((value) => match(code, typedReference({ code, ...traits }, targets, value, context)));
@@ -232,6 +226,35 @@ function typedReference(
   const named = test.types?.find((type) => !targets.includes(type));
   if (named === undefined) return test;
   throw new FhirError('invalid', `A value of "${code}:${targets.join()}" names a resource of type ${named}`);
+}
+
+/**
+ * `:below` on a uri or a canonical. `url|1` finds the versions that begin with 1. Without a version, every version of a
+ * canonical is below it.
+ */
+function testsBelow(
+  { code, type, targets }: SearchParameterDefinition,
+  traits: ValueTraits,
+  text: string,
+  context: ParseContext,
+): readonly ValueTest[] {
+  const value = unescape(text);
+  const bar = traits.canonicals ? value.lastIndexOf('|') : -1;
+  if (bar === 0 || (bar > 0 && bar === value.length - 1)) {
+    throw new FhirError('invalid', `":below" on "${code}" takes a URL, or url|version, not ${quote(value)}`);
+  }
+  if (type === 'reference') {
+    const test = parseReferenceValue({ code, ...traits }, targets, value, context);
+    return [bar < 0 ? test : { ...test, version: 'below' }];
+  }
+  if (bar < 0) {
+    const below = modifiedTest(code, 'below', value);
+    return traits.canonicals ? [below, { kind: 'uri', comparator: 'canonical', value }] : [below];
+  }
+  return [
+    { kind: 'uri', comparator: 'equals', value },
+    { kind: 'uri', comparator: 'starts-with', value: `${value}.` },
+  ];
 }
 
 /** Tests that only modifiers create, from an unescaped value. */

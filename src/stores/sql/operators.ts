@@ -68,7 +68,7 @@ export function lookupsFor(test: IndexedTest, x: Sql, scope: SearchScope): reado
     case 'reference':
       return test.url === undefined
         ? localReferenceLookups(test, test.id === undefined ? undefined : [test.id], x, scope)
-        : urlReferenceLookups(test.url, test.negated ?? false, x, scope);
+        : urlReferenceLookups(test, test.url, x, scope);
     case 'reference-set':
       return localReferenceLookups(test.test, test.ids, x, scope);
     case 'uri':
@@ -180,14 +180,21 @@ function canonicalRanges(url: string, value: Sql, indexed: SqlDialect['indexed']
 }
 
 function urlReferenceLookups(
+  { version, negated }: ReferenceTest,
   url: string,
-  negated: boolean,
   x: Sql,
   { dialect: { indexed } }: SearchScope,
 ): readonly Lookup[] {
-  const scans = canonicalRanges(url, sql`${x}.value`, indexed);
+  const value = sql`${x}.value`;
+  const whole = indexed.isOneOf(value, [url]);
+  const scans =
+    version === undefined
+      ? canonicalRanges(url, value, indexed)
+      : version === 'exact'
+        ? [whole]
+        : [whole, indexed.startsWith(value, `${url}.`)];
   const condition = anyOf(scans);
-  if (!negated) return [{ table: 'uri', condition, scans }];
+  if (negated !== true) return [{ table: 'uri', condition, scans }];
   return [
     { table: 'uri', condition: negation(condition) },
     { table: 'reference', condition: TRUE },

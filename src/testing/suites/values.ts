@@ -175,11 +175,17 @@ export const valueSuite: ConformanceSuite = {
         { action: [{ definitionCanonical: 'http://a/x|1' }] },
         { action: [{ definitionCanonical: 'http://a/x' }] },
         { action: [{ definitionCanonical: 'http://a/xy' }] },
+        { action: [{ definitionCanonical: 'http://a/x|1.2' }] },
+        { action: [{ definitionCanonical: 'http://a/x|12' }] },
       ],
       [
-        [{ kind: 'reference', url: 'http://a/x' }, [0, 1]],
+        [{ kind: 'reference', url: 'http://a/x' }, [0, 1, 3, 4]],
         [{ kind: 'reference', url: 'http://a/x|1' }, [0]],
         [{ kind: 'reference', url: 'http://a/x|2' }, []],
+        [{ kind: 'reference', url: 'http://a/x', version: 'exact' }, [1]],
+        [{ kind: 'reference', url: 'http://a/x|1', version: 'exact' }, [0]],
+        [{ kind: 'reference', url: 'http://a/x|1', version: 'below' }, [0, 3]],
+        [{ kind: 'reference', url: 'http://a/x|1.', version: 'below' }, []],
       ],
     ),
     tests(
