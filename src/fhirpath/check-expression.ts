@@ -10,6 +10,8 @@ export interface ExpressionNeeds {
   readonly variables: ReadonlySet<string>;
   /** Whether the expression contains `|`. */
   readonly hasUnion: boolean;
+  /** Whether it follows references. */
+  readonly resolves: boolean;
 }
 
 /**
@@ -23,13 +25,15 @@ export function checkExpression(model: FhirModel, root: SyntaxNode): ExpressionN
   const used = new Set<string>();
   const defined = new Set<string>();
   let hasUnion = false;
+  let resolves = false;
   const pending = [root];
   for (let node = pending.pop(); node !== undefined; node = pending.pop()) {
     checkNode(model, node, used, defined);
     hasUnion ||= node.type === 'UnionExpression';
+    resolves ||= node.type === 'FunctionInvocation' && unquote(node.text ?? '') === 'resolve';
     for (const child of node.children ?? []) pending.push(child);
   }
-  return { variables: new Set([...used].filter((name) => !defined.has(name))), hasUnion };
+  return { variables: new Set([...used].filter((name) => !defined.has(name))), hasUnion, resolves };
 }
 
 function checkNode(model: FhirModel, node: SyntaxNode, used: Set<string>, defined: Set<string>): void {

@@ -2,10 +2,11 @@ import type { FhirModel } from '../fhir/model/fhir-model.js';
 import { perModel } from '../fhir/model/per-model.js';
 import { LRUCache } from 'lru-cache';
 import type { Options } from 'fhirpath';
+import type { Container } from '../fhir/container.js';
 import { FhirError } from '../fhir/error.js';
 import { isJsonObject } from '../fhir/resource.js';
 import { checkExpression, type ExpressionNeeds } from './check-expression.js';
-import { COLLECTION_FUNCTIONS } from './collection-functions.js';
+import { assertAtHand, COLLECTION_FUNCTIONS, Resolution, RESOLUTION } from './collection-functions.js';
 import { fhirPathLibrary, fhirPathModel } from './library.js';
 import { compileNative } from './native/compile-native.js';
 import { StepBudget, tooCostly, type StepMeter } from './step-budget.js';
@@ -16,7 +17,13 @@ import { BUDGET, TEXT_FUNCTIONS } from './text-functions.js';
 export type FhirPathEnvironment = { readonly [name: string]: unknown };
 
 /** A compiled expression: the items of its result as plain JSON values. The input is not changed. */
-export type CompiledFhirPath = (input: unknown, environment?: FhirPathEnvironment, meter?: StepMeter) => unknown[];
+export type CompiledFhirPath = (
+  input: unknown,
+  environment?: FhirPathEnvironment,
+  meter?: StepMeter,
+  /** The resource in which `resolve()` finds contained resources and entries. */
+  container?: Container,
+) => unknown[];
 
 /** An item of a result with its FHIR type: `Quantity`, `boolean`. */
 export interface TypedValue {
@@ -93,12 +100,12 @@ function compile(model: FhirModel, expression: string, baseType: string | undefi
     (byLibrary ??= compileByLibrary(model, expression, baseType, needs))(...given);
   const nodes = native === undefined ? 0 : countNodes(tree);
   return {
-    values: (input, environment, meter) => {
+    values: (input, environment, meter, container) => {
       meter?.spend(0);
       const budget = new StepBudget(needs.hasUnion);
       try {
         const items = native?.(input, budget);
-        if (items === undefined) return evaluate(input, budget, environment).flatMap(plainValue);
+        if (items === undefined) return evaluate(input, budget, environment, container).flatMap(plainValue);
         budget.spend(nodes + items.length);
         return [...items];
       } finally {
@@ -110,7 +117,12 @@ function compile(model: FhirModel, expression: string, baseType: string | undefi
   };
 }
 
-type LibraryEvaluation = (input: unknown, budget: StepBudget, environment?: FhirPathEnvironment) => unknown[];
+type LibraryEvaluation = (
+  input: unknown,
+  budget: StepBudget,
+  environment?: FhirPathEnvironment,
+  container?: Container,
+) => unknown[];
 
 const OPTIONS = {
   // Prevents fhirpath.js from adding hidden properties to the input.
@@ -130,11 +142,17 @@ function compileByLibrary(
     fhirPathModel(model),
     OPTIONS,
   );
-  return (input, budget, environment) => {
-    const variables = Object.assign(variablesFor(needs, input, environment), { [BUDGET]: budget });
+  return (input, budget, environment, container) => {
+    const variables = Object.assign(variablesFor(needs, input, environment), {
+      [BUDGET]: budget,
+      [RESOLUTION]: container === undefined || !needs.resolves ? undefined : new Resolution(container),
+    });
     try {
       return run(input, variables, {
-        debugger: (_, focus, result, node) => budget.charge(focus, result, node),
+        debugger: (_, focus, result, node) => {
+          budget.charge(focus, result, node);
+          if (needs.resolves) assertAtHand(focus, node, container !== undefined);
+        },
       }) as unknown[];
     } catch (error) {
       throw evaluationError(error);

@@ -1,3 +1,4 @@
+import type { Container } from '../fhir/container.js';
 import type { FhirModel } from '../fhir/model/fhir-model.js';
 import { compileFhirPath } from './compile.js';
 import type { StepMeter } from './step-budget.js';
@@ -6,6 +7,8 @@ import type { StepMeter } from './step-budget.js';
 export interface FilterContext {
   /** The resource that contains the item, `%resource` in the expression. */
   readonly resource: unknown;
+  /** The place of the item, in which `resolve()` finds contained resources and entries. */
+  readonly container?: Container | undefined;
   /** Records the work done. */
   readonly meter?: StepMeter | undefined;
 }
@@ -22,8 +25,8 @@ export type FhirPathFilter = (item: unknown, context: FilterContext) => boolean;
  */
 export function fhirpathFilter(model: FhirModel, expression: string, type: string): FhirPathFilter {
   const evaluate = compileFhirPath(model, expression, type);
-  return (item, { resource, meter }) => {
-    const result = evaluate(item, { resource, rootResource: resource }, meter);
+  return (item, { resource, container, meter }) => {
+    const result = evaluate(item, { resource, rootResource: resource }, meter, container);
     return result.length === 1 && result[0] === true;
   };
 }

@@ -186,19 +186,23 @@ function* checkOneProfile(urls: readonly string[], item: ElementItem, walk: Prof
 }
 
 function checkInvariants({ invariants }: ElementRules, item: ElementItem, walk: ProfileWalk): void {
-  for (const { key, human, isError, holds } of invariants) {
+  for (const { key, human, isError, holds, elsewhere } of invariants) {
     if (walk.isSpent()) return;
     // A primitive without a value has nothing that an expression could see.
     if (item.value === undefined || item.value === null) return;
     try {
       const environment = { resource: walk.resource, rootResource: walk.rootResource, context: item.value };
-      const result = holds(item.value, environment, walk.meter);
+      const result = holds(item.value, environment, walk.meter, walk.targets.place);
       const isTrue = result.length === 1 && typeof result[0] === 'boolean' ? result[0] : result.length > 0;
       if (isTrue) continue;
       if (isError) walk.findings.error('invariant', `${human} (${key})`);
       else walk.findings.warning('invariant', `${human} (${key})`);
     } catch (error) {
       if (!(error instanceof FhirError) || error.code === 'internal') throw error;
+      if (error.code === 'unsupported') {
+        walk.noteUnchecked([elsewhere]);
+        continue;
+      }
       const code = error.code === 'too-costly' ? 'too-costly' : 'invariant';
       walk.findings.error(
         code,

@@ -241,7 +241,8 @@ class ProfileCompiler {
       try {
         const holds = compileFhirPath(this.model, expression, type);
         const text = typeof human === 'string' ? shorten(human, 300) : 'the invariant does not hold';
-        return [{ key: shorten(key), isError: severity !== 'warning', human: text, holds }];
+        const elsewhere = this.#rule(id, `the invariant ${shorten(key)}: it depends on a resource that is not read`);
+        return [{ key: shorten(key), isError: severity !== 'warning', human: text, holds, elsewhere }];
       } catch (error) {
         if (!(error instanceof FhirError) || error.code === 'internal') throw error;
         this.#skip(id, `the invariant ${shorten(key)}: ${error.message}`);

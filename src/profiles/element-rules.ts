@@ -54,6 +54,8 @@ export interface InvariantRule {
   /** The text of the profile's author. */
   readonly human: string;
   readonly holds: CompiledFhirPath;
+  /** Noted where it depends on a resource elsewhere. */
+  readonly elsewhere: UncheckedRule;
 }
 
 export interface SlicingRules {

@@ -10,6 +10,8 @@ export interface ReferenceTargets {
   resource(reference: JsonObject): JsonObject | undefined;
   /** The resource that these references are in; for a contained resource, its container. */
   readonly container: JsonObject;
+  /** Where FHIRPath follows these references; undefined if it may not read the targets. */
+  readonly place?: Container | undefined;
   /** The targets of the references in such a target. */
   of(target: JsonObject): ReferenceTargets;
   /** The targets of the references in an entry's resource. */
@@ -24,6 +26,7 @@ export interface ReferenceTargets {
 export function targetsOf(container: Container, known = new Map<JsonObject, ReferenceTargets>()): ReferenceTargets {
   const targets: ReferenceTargets = {
     container: container.resource,
+    place: container,
     of: (target) => known.get(target) ?? targets,
     within: (resource) => targetsOf(container.within(resource)),
     resource({ reference }) {

@@ -123,7 +123,12 @@ function itemsIn(value: unknown): readonly (readonly [item: JsonObject, index: n
 
 /** Only the types of targets: rules about their content depend on elements that may be hidden. */
 function typesOnly(all: ReferenceTargets): ReferenceTargets {
-  const targets: ReferenceTargets = { ...all, resource: () => undefined, of: () => targets };
+  const targets: ReferenceTargets = {
+    ...all,
+    place: undefined,
+    resource: () => undefined,
+    of: () => targets,
+  };
   return targets;
 }
 

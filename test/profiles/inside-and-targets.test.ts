@@ -219,3 +219,29 @@ describe('resources inside resources', () => {
     ]);
   });
 });
+
+describe('invariants with resolve()', () => {
+  const named = extendDefinitions(R4, {
+    profiles: [
+      profile('with-name', 'Observation', {
+        path: 'Observation.subject',
+        constraint: [{ key: 'n-1', severity: 'error', human: 'Name', expression: 'resolve().name.exists()' }],
+      }),
+    ] as never,
+  });
+  const checkNamed = async (resource: JsonObject): Promise<readonly unknown[]> => {
+    const { outcome, unchecked } = await validateResource(resource, { definitions: await named, profiles: ['http://x/with-name'], strict: false }); // prettier-ignore
+    const errors = outcome.issue.filter(({ severity }) => severity === 'error');
+    return [errors.map(({ code }) => code), unchecked.map(({ reason }) => reason)];
+  };
+  const about = (reference: string, contained: JsonObject): JsonObject => ({ ...observation, subject: { reference }, contained: [contained] }); // prettier-ignore
+
+  test('read contained targets, and are unchecked for others', async () => {
+    const patient = { resourceType: 'Patient', id: 'p' };
+    expect(await checkNamed(about('#p', { ...patient, name: [{ text: 'A' }] }))).toEqual([[], []]);
+    expect(await checkNamed(about('#p', patient))).toEqual([['invariant'], []]);
+    expect(await checkNamed({ ...observation, subject: { reference: 'Patient/p' } })).toEqual([
+      ...[[], ['the invariant n-1: it depends on a resource that is not read']],
+    ]);
+  });
+});

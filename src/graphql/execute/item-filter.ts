@@ -1,3 +1,4 @@
+import type { Container } from '../../fhir/container.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { FhirError } from '../../fhir/error.js';
 import { asObject } from '../../fhir/resource.js';
@@ -10,7 +11,7 @@ import { fieldsOf } from '../schema/fields.js';
 import { extensionValues } from './extension-values.js';
 import type { ItemFilter } from './run.js';
 
-type Predicate = (item: unknown, resource: object) => boolean;
+type Predicate = (item: unknown, container: Container) => boolean;
 
 /**
  * Compiles the arguments of a repeating element for one request: equality on sub-elements, then `fhirpath`, then
@@ -39,7 +40,7 @@ export function compileItemFilter(
   const offset = pageNumber('_offset', filter.offset, variables) ?? 0;
   const count = pageNumber('_count', filter.count, variables);
   return {
-    keeps: (item, resource) => predicates.every((keep) => keep(item, resource)),
+    keeps: (item, container) => predicates.every((keep) => keep(item, container)),
     page: (kept) =>
       offset === 0 && count === undefined ? kept : kept.slice(offset, count === undefined ? undefined : offset + count),
   };
@@ -78,5 +79,5 @@ function equality(model: FhirModel, type: string, name: string, values: Readonly
 function fhirpathPredicate(model: FhirModel, expression: string, type: string, meter: StepMeter): Predicate {
   meter.spendExpression(expression);
   const keep = fhirpathFilter(model, expression, type);
-  return (item, resource) => keep(item, { resource, meter });
+  return (item, container) => keep(item, { resource: container.resource, container, meter });
 }

@@ -21,7 +21,7 @@ export function keptItems(
   if (items === null || field.filter === undefined) return shapedItems(field, type, items, out, container, run);
   try {
     const filter = filterOf(field, run);
-    const kept = filter.page(items.filter((item) => filter.keeps(item, container.resource)));
+    const kept = filter.page(items.filter((item) => filter.keeps(item, container)));
     return shapeItems(field, type, kept, out, container.resource, run);
   } catch (error) {
     run.fail(out, field, error);
@@ -71,7 +71,7 @@ async function filterInTurns(
   const kept: unknown[] = [];
   for (const item of items) {
     if (run.pace.isSpent) await run.pace.next();
-    if (filter.keeps(item, container.resource)) kept.push(item);
+    if (filter.keeps(item, container)) kept.push(item);
   }
   return filter.page(kept);
 }

@@ -1,3 +1,4 @@
+import type { Container } from '../../fhir/container.js';
 import { type FhirError, maskError } from '../../fhir/error.js';
 import { type ErrorHook, reportError } from '../../fhir/report-error.js';
 import type { AnyResource } from '../../fhir/resource.js';
@@ -40,7 +41,7 @@ export interface FieldFault {
 
 /** Filters and pages the items of a repeating element; created once per filter and request. */
 export interface ItemFilter {
-  keeps(item: unknown, resource: object): boolean;
+  keeps(item: unknown, container: Container): boolean;
   page(kept: readonly unknown[]): readonly unknown[];
 }
 

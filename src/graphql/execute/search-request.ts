@@ -1,5 +1,6 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { GuardedQuery } from '../../access/contract.js';
+import { Container } from '../../fhir/container.js';
 import { FhirError } from '../../fhir/error.js';
 import { trimBaseUrl } from '../../fhir/reference.js';
 import type { AnyResource } from '../../fhir/resource.js';
@@ -131,5 +132,5 @@ function resourceFilter(
 ): NonNullable<SearchRequest['keep']> {
   compiling?.spendExpression(expression);
   const keep = fhirpathFilter(model, expression, type);
-  return (resource, meter) => keep(resource, { resource, meter });
+  return (resource, meter) => keep(resource, { resource, container: Container.of(resource), meter });
 }
