@@ -23,7 +23,8 @@ import type { AccessRule, AccessRules, Interaction } from './rule.js';
 import { withConcepts } from './terminology/expand-concepts.js';
 import { MAX_FOUND } from './terminology/search-terminology.js';
 import { typeHistoryVisible } from './read/type-history.js';
-import { historyVisible, readVisible } from './read/visible-reads.js';
+import { AUDIT_EVENT, maskEvents, mentionsEvents, restrictEvents, visibleTargets } from './read/audit-names.js';
+import { historyVisible, readVisible, type Reading } from './read/visible-reads.js';
 import { areMaskedAlike, maskFound } from './evaluate/granting-rules.js';
 import { onFirstUse } from '../platform/on-first-use.js';
 
@@ -91,7 +92,9 @@ class Guard {
   }
 
   read(keys: readonly GuardedKey[], options?: CallOptions): Promise<readonly ReadResult[]> {
-    return readVisible({ store: this.store, caller: this.caller, options, origins: this.origins }, keys);
+    const reading = this.#reading(options);
+    const results = readVisible(reading, keys);
+    return keys.some(isEvent) ? results.then((found) => maskEvents(reading, found)) : results;
   }
 
   async search(query: GuardedQuery, options?: CallOptions): Promise<SearchPage> {
@@ -111,23 +114,32 @@ class Guard {
     const restricted = await this.#restrict(query, rules, parameter, options);
     if (rules === null || restricted === null) return targets.map(() => emptyPage(query));
     const pages = await this.store.searchByReference(restricted, parameter, targets, options);
-    return Promise.all(pages.map((page) => this.#mask(query.type, rules, page, options)));
+    const masked = await Promise.all(pages.map((page) => this.#mask(query.type, rules, page, options)));
+    if (!isEvent(query)) return masked;
+    const isVisible = await visibleTargets(targets, this.#reading(options));
+    return masked.map((page, index) => (isVisible(targets[index]!) ? page : emptyPage(query)));
   }
 
-  history(
+  async history(
     key: GuardedKey,
     page: { readonly offset: number; readonly limit: number },
     options?: CallOptions,
   ): Promise<HistoryPage> {
-    return historyVisible({ store: this.store, caller: this.caller, options, origins: this.origins }, key, page);
+    const reading = this.#reading(options);
+    const found = await historyVisible(reading, key, page);
+    return isEvent(key) ? { ...found, entries: await maskEvents(reading, found.entries) } : found;
   }
 
-  typeHistory(query: GuardedTypeHistory, options?: CallOptions): Promise<readonly TypeHistoryEntry[]> {
-    return typeHistoryVisible(
-      { store: this.store, caller: this.caller, options, origins: this.origins },
-      query,
-      (search, rules) => this.#restrict(search, rules, undefined, options),
+  async typeHistory(query: GuardedTypeHistory, options?: CallOptions): Promise<readonly TypeHistoryEntry[]> {
+    const reading = this.#reading(options);
+    const found = await typeHistoryVisible(reading, query, (search, rules) =>
+      this.#restrict(search, rules, undefined, options),
     );
+    return isEvent(query) ? maskEvents(reading, found) : found;
+  }
+
+  #reading(options: CallOptions | undefined): Reading {
+    return { store: this.store, caller: this.caller, options, origins: this.origins };
   }
 
   #rules(type: string, interaction: Interaction): readonly AccessRule[] | null {
@@ -143,7 +155,8 @@ class Guard {
   ): Promise<SearchQuery | null> {
     if (rules === null) return null;
     // PERF: almost no search needs to wait for concepts or members.
-    const expanded = expansionsIn(query.criteria).size === 0 ? query : await this.#expand(query, options);
+    const asked = expansionsIn(query.criteria).size === 0 ? query : await this.#expand(query, options);
+    const expanded = mentionsEvents(asked) ? await restrictEvents(asked, this.#reading(options)) : asked;
     const restricted = restrictQuery(
       this.store.model,
       this.caller,
@@ -168,7 +181,9 @@ class Guard {
     const expanded: GuardedWrite[] = [];
     for (const write of writes) {
       expanded.push(
-        write.kind === 'assert-no-match' ? { ...write, query: await this.#expand(write.query, options) } : write,
+        write.kind === 'assert-no-match'
+          ? { ...write, query: await restrictEvents(await this.#expand(write.query, options), this.#reading(options)) }
+          : write,
       );
     }
     return expanded;
@@ -204,8 +219,13 @@ class Guard {
       options,
       this.origins,
     );
-    return { ...page, matches };
+    if (type !== AUDIT_EVENT) return { ...page, matches };
+    return { ...page, matches: await maskEvents(this.#reading(options), matches) };
   }
+}
+
+function isEvent({ type }: { readonly type: string }): boolean {
+  return type === AUDIT_EVENT;
 }
 
 function emptyPage(query: GuardedQuery): SearchPage {
