@@ -56,7 +56,7 @@ interface EvaluationContext {
   readonly vars: { readonly [RESOLUTION]?: Resolution | undefined };
 }
 
-/** The key under which {@link Resolution} lies among the variables. */
+/** The key of the {@link Resolution} in the variables. */
 export const RESOLUTION = Symbol('resolution');
 
 /** Where the references of one evaluation lead. */
@@ -105,9 +105,9 @@ const TYPE_FUNCTIONS: ReadonlySet<string> = new Set([
  * Called after each node of an expression with `resolve()`.
  *
  * @param isWhole whether functions are refused that depend on the existence of the target
- * @throws FhirError `unsupported` - the node reads an element of a resource that is not at hand
+ * @throws FhirError `unsupported` - the node reads an element of a resource that is not available
  */
-export function assertAtHand(focus: unknown, { type, text = '' }: SyntaxNode, isWhole: boolean): void {
+export function assertAvailable(focus: unknown, { type, text = '' }: SyntaxNode, isWhole: boolean): void {
   const isRead =
     type === 'MemberInvocation'
       ? !KNOWN_ELEMENTS.has(unquote(text))

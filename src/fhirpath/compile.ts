@@ -6,7 +6,7 @@ import type { Container } from '../fhir/container.js';
 import { FhirError } from '../fhir/error.js';
 import { isJsonObject } from '../fhir/resource.js';
 import { checkExpression, type ExpressionNeeds } from './check-expression.js';
-import { assertAtHand, COLLECTION_FUNCTIONS, Resolution, RESOLUTION } from './collection-functions.js';
+import { assertAvailable, COLLECTION_FUNCTIONS, Resolution, RESOLUTION } from './collection-functions.js';
 import { fhirPathLibrary, fhirPathModel } from './library.js';
 import { compileNative } from './native/compile-native.js';
 import { StepBudget, tooCostly, type StepMeter } from './step-budget.js';
@@ -151,7 +151,7 @@ function compileByLibrary(
       return run(input, variables, {
         debugger: (_, focus, result, node) => {
           budget.charge(focus, result, node);
-          if (needs.resolves) assertAtHand(focus, node, container !== undefined);
+          if (needs.resolves) assertAvailable(focus, node, container !== undefined);
         },
       }) as unknown[];
     } catch (error) {

@@ -4,6 +4,8 @@ import type { AnyResource } from '../../src/fhir/resource.js';
 import { ALL, and, NONE, not, or, type Criteria } from '../../src/search/criteria/criteria.js';
 import { localized } from '../../src/search/evaluate/localized.js';
 import { matches } from '../../src/search/evaluate/match.js';
+import { extendDefinitions } from '../../src/search/extend/extend-definitions.js';
+import { indexEntries } from '../../src/search/index/index-resource.js';
 import { createSubject, type SearchSubject } from '../../src/search/evaluate/search-subject.js';
 import { refusal, worldOf } from './harness.js';
 
@@ -149,3 +151,37 @@ describe('references below the base of the service', () => {
     expect(localized(local, BASE)).toBe(local);
   });
 });
+
+describe('own search parameters that lead into entries and parameters', async () => {
+  const parameter = (code: string, base: string, expression: string): object => ({
+    ...{ resourceType: 'SearchParameter', url: `http://x/${code}`, name: code, status: 'active', description: code },
+    ...{ code, base: [base], type: 'reference', target: ['Patient'], expression },
+  });
+  const model = await extendDefinitions(R4, {
+    searchParameters: [
+      parameter('by-path', 'Bundle', 'Bundle.entry.resource.ofType(Observation).subject'),
+      parameter('by-library', 'Bundle', 'Bundle.entry.resource.ofType(Observation).subject.select($this)'),
+      parameter('of-part', 'Parameters', 'Parameters.parameter.resource.ofType(Observation).subject.select($this)'),
+    ] as never,
+  });
+  const valuesOf = (resource: object, code: string): readonly object[] =>
+    indexEntries(model, resource as AnyResource).flatMap(({ parameter: name, value }) => (name === code ? [value] : []));
+  const observation = { resourceType: 'Observation', subject: { reference: 'Patient/1' } };
+  const bundle = (fullUrl: string | undefined): object => ({
+    resourceType: 'Bundle',
+    entry: [{ ...(fullUrl && { fullUrl }), resource: observation }],
+  });
+
+  test.each(['by-path', 'by-library'])('%s finds what the references of entries mean', (code) => {
+    expect(valuesOf(bundle('http://elsewhere/Observation/1'), code)).toEqual([
+      { kind: 'reference', url: 'http://elsewhere/Patient/1' },
+    ]);
+    expect(valuesOf(bundle(undefined), code)).toEqual([]);
+    expect(valuesOf(bundle(undefined), `${code}:present`)).toHaveLength(1);
+  });
+
+  test('references in Parameters are local', () => {
+    const parameters = { resourceType: 'Parameters', parameter: [{ name: 'a', resource: observation }] };
+    expect(valuesOf(parameters, 'of-part')).toEqual([{ kind: 'reference', type: 'Patient', id: '1' }]);
+  });
+}); // prettier-ignore

@@ -95,7 +95,7 @@ export async function visibleTargets(targets: readonly ReferenceTarget[], readin
   return searchesByAll(reading.caller) ? () => true : visibleAmong(targets, reading);
 }
 
-/** Whether the caller may read all AuditEvents, whatever they name. */
+/** Whether the caller may read all AuditEvents. */
 function searchesByAll(caller: Caller): boolean {
   if (caller.kind !== 'member') return true;
   return (decide(caller, AUDIT_EVENT, 'search') ?? []).some(({ criteria }) => criteria.kind === 'all');
@@ -110,7 +110,7 @@ async function visibleAmong(targets: readonly ReferenceTarget[], reading: Readin
   const { caller } = reading;
   const asked = new Map<string, ReferenceTarget>();
   for (const { type, id } of targets) {
-    // The events of the log lie in another project, where nothing is read by its id.
+    // The events of the log are in another project, where nothing is read by its id.
     if (type === AUDIT_EVENT || readsAll(caller, type) || decide(caller, type, 'read') === null) continue;
     asked.set(referenceTo(type, id), { type, id });
   }

@@ -8,7 +8,7 @@ import { compilePath, type Visitor } from './element-path.js';
 /**
  * Adds the ids of the patients with this resource in their compartments: HL7's compartment
  * (https://hl7.org/fhir/R4/compartmentdefinition-patient.html), the Patient itself, and for a Bundle the patients of
- * its entries, as far as they belong to this service. Where nobody states the base of an entry, or none is known here,
+ * its entries, if they belong to this service. Where nobody states the base of an entry, or none is known here,
  * it may belong to this service, and counts.
  *
  * @param baseUrl the service's own base, without a trailing slash: absolute references below it are local
