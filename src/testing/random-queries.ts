@@ -39,6 +39,12 @@ export class RandomQueries {
     return this.#query(oneOf(this.#types, this.#random));
   }
 
+  /** A search whose conditions lead to other resources, mostly to composites there. */
+  nested(): SearchQuery {
+    const type = oneOf(this.#types, this.#random);
+    return this.#query(type, this.#nested(type, 1 + below(3, this.#random)));
+  }
+
   /** Criteria for resources of a type; `ALL` if the data has none of that type. */
   criteriaOf(type: string): Criteria {
     return this.#types.includes(type) ? this.#criteria(type, below(3, this.#random)) : ALL;
@@ -57,12 +63,12 @@ export class RandomQueries {
     return { query, parameter, targets };
   }
 
-  #query(type: string): SearchQuery {
+  #query(type: string, criteria = this.#criteria(type, below(4, this.#random))): SearchQuery {
     const sort = this.#chance(0.6) ? this.#sort(type) : undefined;
     const query = {
       project: this.#project,
       type,
-      criteria: this.#criteria(type, below(4, this.#random)),
+      criteria,
       sort,
       limit: this.#chance(0.5) ? below(8, this.#random) : undefined,
       total: true,
@@ -106,9 +112,9 @@ export class RandomQueries {
       case 'not':
         return { kind, of: this.#criteria(type, depth - 1) };
       case 'chain':
-        return this.#chain(type, depth);
+        return this.#chain(type, (other) => this.#criteria(other, depth - 1));
       case 'has':
-        return this.#has(type, depth);
+        return this.#has(type, (other) => this.#criteria(other, depth - 1));
       case 'composite':
         return this.#composite(type);
       case 'id':
@@ -149,14 +155,33 @@ export class RandomQueries {
     return { kind: 'or', of };
   }
 
-  #chain(type: string, depth: number): Criteria {
+  /** @param depth how many nodes stand between the whole and a leaf. */
+  #nested(type: string, depth: number): Criteria {
+    if (depth === 0) return this.#chance(0.6) ? this.#composite(type) : this.#criteria(type, 0);
+    const inside = (other: string): Criteria => this.#nested(other, depth - 1);
+    const kind = oneOf(NESTING_KINDS, this.#random);
+    switch (kind) {
+      case 'has':
+        return this.#has(type, inside);
+      case 'chain':
+        return this.#chain(type, inside);
+      case 'not':
+        return { kind, of: inside(type) };
+      case 'and':
+      case 'or':
+        return { kind, of: [inside(type), this.#nested(type, below(depth, this.#random))] };
+    }
+  }
+
+  /** @param inside makes the criteria for the other type. */
+  #chain(type: string, inside: (type: string) => Criteria): Criteria {
     const links = this.#links(type);
     if (links.length === 0) return this.#match(type);
     const { parameter, targets } = oneOf(links, this.#random);
-    const inside = this.#inside(type);
-    const intoOne = inside.length > 0 && this.#chance(0.4);
-    const chain = intoOne ? oneOf(inside, this.#random) : { parameter, type: oneOf(targets, this.#random).type };
-    const of = this.#types.includes(chain.type) ? this.#criteria(chain.type, depth - 1) : ALL;
+    const contained = this.#inside(type);
+    const intoOne = contained.length > 0 && this.#chance(0.4);
+    const chain = intoOne ? oneOf(contained, this.#random) : { parameter, type: oneOf(targets, this.#random).type };
+    const of = this.#types.includes(chain.type) ? inside(chain.type) : ALL;
     return {
       kind: 'chain',
       ...chain,
@@ -173,7 +198,8 @@ export class RandomQueries {
     });
   }
 
-  #has(type: string, depth: number): Criteria {
+  /** @param inside as of {@link #chain}. */
+  #has(type: string, inside: (type: string) => Criteria): Criteria {
     const links = this.#types.flatMap((source) =>
       this.#links(source)
         .filter(({ targets }) => targets.some((target) => target.type === type))
@@ -181,7 +207,7 @@ export class RandomQueries {
     );
     if (links.length === 0) return this.#match(type);
     const { source, parameter } = oneOf(links, this.#random);
-    return { kind: 'has', type: source, parameter, of: this.#criteria(source, depth - 1) };
+    return { kind: 'has', type: source, parameter, of: inside(source) };
   }
 
   #composite(type: string): Criteria {
@@ -229,6 +255,7 @@ export class RandomQueries {
 }
 
 const INNER_KINDS = ['and', 'and', 'or', 'not', 'chain', 'has'] as const;
+const NESTING_KINDS = ['has', 'has', 'chain', 'chain', 'not', 'and', 'or'] as const;
 const LEAF_KINDS = [
   'match',
   'match',

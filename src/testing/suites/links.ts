@@ -1,12 +1,39 @@
 import assert from 'node:assert/strict';
 import type { AnyResource } from '../../fhir/resource.js';
 import { ALL, type Criteria } from '../../search/criteria/criteria.js';
+import type { ValueTest } from '../../search/criteria/value-test.js';
 import type { SearchQuery } from '../../store/search-query.js';
 import type { ResourceStore } from '../../store/store.js';
 import { type ConformanceSuite, idsOf, keyOf, put, putAll, queryOf, resourceOf } from '../conformance-case.js';
 
 const MALE: Criteria = { kind: 'match', parameter: 'gender', test: { kind: 'token', code: 'male' } };
 const FINAL: Criteria = { kind: 'match', parameter: 'status', test: { kind: 'token', code: 'final' } };
+
+/** Observations by their ids, and who they are about. */
+const COMPOSED: { readonly [id: string]: { readonly subject: string; readonly [element: string]: unknown } } = {
+  concept: { subject: 'p', valueCodeableConcept: { coding: [{ code: 'b' }] } },
+  date: { subject: 'q', valueDateTime: '2020-02-29' },
+  group: { subject: 'p', component: [{ code: { coding: [{ code: 'a' }] }, valueQuantity: { value: 9 } }] },
+  quantity: { subject: 'q', valueQuantity: { value: 9 } },
+  sampled: { subject: 'p', valueSampledData: { origin: { value: 9 }, period: 1, dimensions: 1, data: '1' } },
+  string: { subject: 'p', valueString: 'low' },
+};
+
+const composite = (parameter: string, value: ValueTest): Criteria => ({
+  kind: 'composite',
+  parameter,
+  tests: [{ kind: 'token', code: 'a' }, value],
+});
+const ABOVE: ValueTest = { kind: 'quantity', prefix: 'gt', low: 8, high: 8 };
+
+/** A composite for each of some Observations that only that one meets. */
+const COMPOSITES: { readonly [id: string]: Criteria } = {
+  concept: composite('code-value-concept', { kind: 'token', code: 'b' }),
+  date: composite('code-value-date', { kind: 'date', prefix: 'ge', low: Date.UTC(2020, 1), high: Date.UTC(2020, 2) }),
+  group: composite('component-code-value-quantity', ABOVE),
+  quantity: composite('code-value-quantity', ABOVE),
+  string: composite('code-value-string', { kind: 'string', comparator: 'equals', text: 'low' }),
+};
 
 /** Chains, `_has` and `searchByReference`. */
 export const linkSuite: ConformanceSuite = {
@@ -46,6 +73,48 @@ export const linkSuite: ConformanceSuite = {
         assert.deepEqual(await idsOf(store, queryOf('Patient', { kind: 'and', of: [has(FINAL), MALE] })), ['a']);
         const nested: Criteria = { kind: 'has', type: 'Patient', parameter: 'organization', of: has(FINAL) };
         assert.deepEqual(await idsOf(store, queryOf('Organization', nested)), ['o']);
+      },
+    },
+    {
+      name: 'a composite of what is linked finds as it does there, in chains, `_has` and their negation',
+      async run(store) {
+        await putAll(
+          store,
+          ...['p', 'q'].map((id) => resourceOf('Patient', id)),
+          ...Object.entries(COMPOSED).map(([id, { subject, ...value }]) =>
+            resourceOf('Observation', id, {
+              code: { coding: [{ code: 'a' }] },
+              subject: { reference: `Patient/${subject}` },
+              ...value,
+            }),
+          ),
+          ...Object.keys(COMPOSED).map((id) =>
+            resourceOf('Observation', `of-${id}`, { hasMember: [{ reference: `Observation/${id}` }] }),
+          ),
+        );
+        for (const [id, composite] of Object.entries(COMPOSITES)) {
+          const ask = async (type: string, criteria: Criteria): Promise<unknown> => {
+            const { matches, total } = await store.search(queryOf(type, criteria, { limit: 10, total: true }));
+            assert.equal(total, matches.length, JSON.stringify(criteria));
+            return matches.map(({ resource }) => resource.id);
+          };
+          const has: Criteria = { kind: 'has', type: 'Observation', parameter: 'subject', of: composite };
+          const chain: Criteria = { kind: 'chain', parameter: 'has-member', type: 'Observation', of: composite };
+          const members: Criteria = { kind: 'missing', parameter: 'has-member', missing: false };
+          assert.deepEqual(await ask('Observation', composite), [id]);
+          assert.deepEqual(await ask('Patient', has), [COMPOSED[id]!.subject], id);
+          assert.deepEqual(
+            await ask('Patient', { kind: 'not', of: has }),
+            [COMPOSED[id]!.subject === 'p' ? 'q' : 'p'],
+            id,
+          );
+          assert.deepEqual(await ask('Observation', chain), [`of-${id}`], id);
+          const others: Criteria = { kind: 'and', of: [members, { kind: 'not', of: chain }] };
+          const expected = Object.keys(COMPOSED)
+            .filter((one) => one !== id)
+            .map((one) => `of-${one}`);
+          assert.deepEqual(await ask('Observation', others), expected.toSorted(), id);
+        }
       },
     },
     {

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import type { AnyResource } from '../../fhir/resource.js';
-import type { SearchPage } from '../../store/search-query.js';
+import type { SearchPage, SearchQuery } from '../../store/search-query.js';
 import type { ResourceStore } from '../../store/store.js';
 import { type ConformanceSuite, keyOf, PROJECT, put } from '../conformance-case.js';
 import { below, oneOf } from '../random.js';
 import { RandomQueries } from '../random-queries.js';
 import { randomResources } from '../random-resources.js';
+import { compositeResources } from '../composite-resources.js';
 import { skewedResources } from '../skewed-resources.js';
 import { type ReferenceAnswer, ReferenceSearch } from '../reference-search.js';
 
@@ -26,9 +27,18 @@ export const randomSuite: ConformanceSuite = {
     {
       name: 'answer so over skewed data: one status for nearly all, repeated and missing values',
       async run(store, random, effort) {
-        const results = await store.commit(skewedResources(60, random).map((resource) => put(resource)));
-        const stored = results.map((result) => (result as unknown as { readonly resource: AnyResource }).resource);
+        const stored = await storeAll(store, skewedResources(60, random));
         await assertSearches(store, PROJECT, stored, random, Math.ceil(100 * effort));
+      },
+    },
+    {
+      name: 'answer conditions within conditions: `_has`, chains, negations, alternatives, and composites of every kind',
+      async run(store, random, effort) {
+        const stored = await storeAll(store, compositeResources(random));
+        const reference = new ReferenceSearch(store.model, stored);
+        const queries = new RandomQueries(PROJECT, reference, random);
+        for (let run = 0; run < Math.ceil(1_000 * effort); run++)
+          await assertSearch(store, queries.nested(), reference);
       },
     },
     {
@@ -68,8 +78,8 @@ export async function assertSearches(
   const reference = new ReferenceSearch(store.model, resources, baseUrl);
   const queries = new RandomQueries(project, reference, random);
   for (let run = 0; run < runs; run++) {
-    const query = queries.search();
-    assert.deepEqual(answerOf(await store.search(query)), reference.search(query), `search ${JSON.stringify(query)}`);
+    const query = run % 3 === 2 ? queries.nested() : queries.search();
+    await assertSearch(store, query, reference);
     const reverse = queries.reverse();
     if (reverse === undefined) continue;
     const { query: inner, parameter, targets } = reverse;
@@ -79,8 +89,18 @@ export async function assertSearches(
   }
 }
 
+async function assertSearch(store: ResourceStore, query: SearchQuery, reference: ReferenceSearch): Promise<void> {
+  assert.deepEqual(answerOf(await store.search(query)), reference.search(query), `search ${JSON.stringify(query)}`);
+}
+
 function answerOf({ matches, total }: SearchPage): ReferenceAnswer {
   return { ids: matches.map(({ resource }) => resource.id!), total: total! };
+}
+
+/** @returns the resources as the store returned them. */
+async function storeAll(store: ResourceStore, resources: readonly AnyResource[]): Promise<readonly AnyResource[]> {
+  const results = await store.commit(resources.map((resource) => put(resource)));
+  return results.flatMap((result) => (result.kind === 'put' ? [result.resource] : []));
 }
 
 /** Writes new resources over some of the old ones and deletes a few. */

@@ -6,7 +6,10 @@ import { type ConditionSet, intersection, sureOf, union } from './condition-set.
 import type { KeySet } from './key-set.js';
 import { type NarrowComponent, narrowWays } from './narrow-components.js';
 
-/** The resources with a value of a parameter or narrow component, by its key; undefined if the skip index does not have them. */
+/**
+ * The resources with a value of a parameter or narrow component, by its key, or with several. Undefined if they are not known: small
+ * types have no such sets.
+ */
 export interface PresenceSets {
   emptySet(): KeySet;
   present(key: SqlValue): KeySet | undefined;
@@ -49,12 +52,11 @@ function narrowed(
 ): ConditionSet | undefined {
   if (found === undefined || narrow === undefined) return found;
   const [component, plain] = [narrow.component, narrow.plain].map((code) => parameterKey(scope, code));
-  const present = component === undefined ? undefined : presence.present(component);
-  // A component without the row had no value in any resource.
-  if (present === undefined || plain === undefined) return { set: presence.emptySet(), exact: true };
+  // A component without a key has never had a value.
+  if (component === undefined) return { set: presence.emptySet(), exact: true };
+  const [present, several] = [presence.present(component), plain === undefined ? undefined : presence.several(plain)];
+  if (present === undefined || several === undefined) return { set: found.set, exact: false };
   const set = found.set.copy().intersect(present);
-  const several = presence.several(plain);
-  const sure = sureOf(found)?.copy().intersect(present);
-  if (several !== undefined) sure?.subtract(several);
+  const sure = sureOf(found)?.copy().intersect(present).subtract(several);
   return found.exact && sure!.count === set.count ? { set, exact: true } : { set, exact: false, sure };
 }

@@ -108,6 +108,8 @@ export interface SkipHeader {
   readonly count: number;
   /** The number of resources when all rows were last built. */
   readonly built: number;
+  /** The units that have a set, by the key of their parameter. Undefined in rows of older versions. */
+  readonly units?: { readonly [parameter: string]: readonly string[] };
 }
 
 export const FORMAT = 9;

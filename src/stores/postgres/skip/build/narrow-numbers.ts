@@ -6,6 +6,8 @@ import { projectKey } from '../../rows/keys.js';
 import type { Runner } from '../../rows/meta.js';
 import { numbers, numbersIn } from '../format/number-texts.js';
 
+const NONE = new Int32Array(0);
+
 /** The numbered resources (see numbered-resources.ts) with a value of each narrow component, by the key of the component. */
 export async function* numbersOfNarrow(
   runner: Runner,
@@ -23,6 +25,6 @@ export async function* numbersOfNarrow(
     const [[data]] = (await runner.run(
       sql`SELECT ${numbers(sql`m.n`)} FROM fhirgraph_number m WHERE ${anyOf(isIn)}`,
     )) as [[string | null]];
-    if (data !== null) yield { component: Number(key), own: numbersIn(data) };
+    yield { component: Number(key), own: data === null ? NONE : numbersIn(data) };
   }
 }

@@ -63,7 +63,8 @@ export class TokenSets {
     const equal = this.#having(subject, excluded);
     const [several, present] = [SEVERAL, PRESENCE].map((name) => this.#index.setOf(subject, name));
     if (equal?.exact !== true || several === undefined || present === undefined) return undefined;
-    const others = this.#otherSystems(subject, excluded).map((one) => this.#having(subject, one)!.set);
+    const others = this.#otherSystems(subject, excluded).map((one) => this.#having(subject, one)?.set);
+    if (!others.every((one) => one !== undefined)) return undefined;
     return setOfOtherTokens(present, equal.set, excluded.code === undefined ? undefined : several, others);
   }
 

@@ -69,6 +69,7 @@ class SkipBuilder {
   readonly #known: KnownRows | undefined;
   /** The id of the header. */
   readonly #id = randomId();
+  readonly #unitNames: { [parameter: string]: readonly string[] } = {};
   #all = new KeySet(0, 0);
 
   constructor(
@@ -102,7 +103,6 @@ class SkipBuilder {
 
   *rows(): Generator<SkipRow> {
     const ids = orderOfIds(this.#collection);
-    yield { sort: SETS, subject: ids, value: HEADER, data: JSON.stringify(this.#header()) };
     // In the form of a set: the form ALL would refer to this row itself.
     const everything = setBytes(this.#all, new KeySet(this.#all.first, this.#all.size));
     yield { sort: SETS, subject: ids, value: EVERYTHING, data: everything };
@@ -116,13 +116,24 @@ class SkipBuilder {
     yield* this.#presence(codes);
     for (const [number, code] of codes) yield* this.#values(number, code);
     yield* this.#groups();
+    yield { sort: SETS, subject: ids, value: HEADER, data: JSON.stringify(this.#header()) };
   }
 
   #header(): SkipHeader {
     const [epoch] = this.#statements.read(READ_EPOCH).get() as [string | null];
     const [lastVersion] = this.#statements.read(LAST_KEY).get() as [number];
     const { first, size, count } = this.#all;
-    return { format: FORMAT, id: this.#id, epoch, lastVersion, first, size, count, built: count };
+    return {
+      format: FORMAT,
+      id: this.#id,
+      epoch,
+      lastVersion,
+      first,
+      size,
+      count,
+      built: count,
+      units: this.#unitNames,
+    };
   }
 
   *#order(parameter: string): Generator<SkipRow> {
@@ -256,7 +267,9 @@ class SkipBuilder {
     const known = this.#known?.values(parameter).map(String);
     const column = (query: Sql): readonly SqlValue[] => this.#column(query);
     const found = resourcesByUnit(rows, column, known === undefined ? keptUnits : () => known);
-    for (const value of known ?? found.keys()) yield this.#set(parameter, value, this.#setOf(found.get(value) ?? []));
+    this.#unitNames[parameter] = known ?? [...found.keys()];
+    for (const value of this.#unitNames[parameter])
+      yield this.#set(parameter, value, this.#setOf(found.get(value) ?? []));
   }
 
   #tableOf(parameter: string): ValueTable | undefined {

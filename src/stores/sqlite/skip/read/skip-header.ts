@@ -27,6 +27,13 @@ export function readSkipData(
 
 const READ_DATA = 'SELECT data FROM skip WHERE sort = ? AND subject = ? AND value = ?';
 
+/** The number of the rows with granules of an order. */
+export function countGranuleRows(statements: Statements, sort: number, subject: number): number {
+  return (statements.read(COUNT_GRANULE_ROWS).get(sort, subject) as [number])[0];
+}
+
+const COUNT_GRANULE_ROWS = 'SELECT count(*) FROM skip WHERE sort = ? AND subject = ? AND value >= 0';
+
 /** Whether some resources of a type have yet to be indexed. */
 export function hasIndexWork(collection: number, statements: Statements): boolean {
   return statements.read(HAS_WORK).get(collection) !== undefined;

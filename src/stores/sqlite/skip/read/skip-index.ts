@@ -10,7 +10,7 @@ import { fewResources, rangeOfKeys, referencesOfFew, type SkipReferences } from 
 import { countRows } from './reference-rows.js';
 import { addSources, addTargets, KEYS_IN_ROW, readReferences, type References } from '../../../sql/skip/references.js';
 import type { SkipCache } from './skip-cache.js';
-import { readHeader, readSkipData, writtenSince } from './skip-header.js';
+import { countGranuleRows, readHeader, readSkipData, writtenSince } from './skip-header.js';
 import { skipOrderOf } from './skip-order.js';
 import {
   BY_END,
@@ -89,7 +89,7 @@ export class SkipIndex {
   }
 
   /**
-   * Opens the skip index of a type. Undefined if the file has no valid one, or too much was written since it was built.
+   * Opens the skip index of a type. Undefined if the file has no valid and whole one, or too much was written since it was built.
    *
    * @param orFew reads the resources of a small type
    */
@@ -99,9 +99,10 @@ export class SkipIndex {
     if (few !== undefined) return new SkipIndex(headerOf(few), [], collection, statements, source, few);
     const pending = header && writtenSince(header.lastVersion, collection, statements);
     if (pending === undefined || pending.length > SKIP_TUNING.maxFresh) source.noteStale?.(collection);
-    return pending === undefined || pending.length > SKIP_TUNING.maxPending
-      ? undefined
-      : new SkipIndex(header!, pending, collection, statements, source, undefined);
+    if (pending === undefined || pending.length > SKIP_TUNING.maxPending) return undefined;
+    const index = new SkipIndex(header!, pending, collection, statements, source, undefined);
+    index.#all = index.#read(SETS, orderOfIds(collection), EVERYTHING);
+    return index.#all && index;
   }
 
   /**
@@ -121,16 +122,18 @@ export class SkipIndex {
 
   /** All resources. */
   get all(): KeySet {
-    this.#all ??=
-      this.#few === undefined
-        ? (this.#read(SETS, orderOfIds(this.#collection), EVERYTHING) ?? this.emptySet())
-        : this.#setOfKeys(this.#few);
-    return this.#all;
+    // A large type has them from the start.
+    return (this.#all ??= this.#setOfKeys(this.#few!));
   }
 
   /** The resources with a value; undefined if the index does not keep that set. Callers share the set and must not change it. */
   setOf(subject: number, value: string | number): KeySet | undefined {
     return this.#read(SETS, subject, value);
+  }
+
+  /** Whether the index keeps the set of a unit: without it, that set is unknown, and not empty. */
+  keepsUnit(parameter: number, unit: string): boolean {
+    return this.header.units?.[parameter]?.includes(unit) === true;
   }
 
   /** The systems of a code, or of all values of a parameter; undefined if the index does not keep their sets. */
@@ -145,10 +148,9 @@ export class SkipIndex {
     return this.#read(parameter, IN_SYSTEM, inSystem(system, code));
   }
 
-  /** The resources with a value of a parameter. Callers must not change the set. */
-  present(parameter: number): KeySet {
-    // A parameter without the row had no value in any resource.
-    if (this.#few === undefined) return this.setOf(parameter, PRESENCE) ?? this.emptySet();
+  /** The resources with a value of a parameter; undefined if the index does not have them. Callers must not change the set. */
+  present(parameter: number): KeySet | undefined {
+    if (this.#few === undefined) return this.setOf(parameter, PRESENCE);
     const scan = shapeScan(this.#collection, parameter, 'some');
     return this.#setOfKeys(this.#statements.column(scan) as readonly number[]);
   }
@@ -237,7 +239,7 @@ export class SkipIndex {
         last = { row, bytes: this.#bytes(sort, subject, row) };
       }
       const lists = Math.min(GRANULES_IN_ROW, count - row * GRANULES_IN_ROW);
-      return last.bytes === undefined ? NOTHING : listAt(last.bytes, granule % GRANULES_IN_ROW, lists);
+      return listAt(last.bytes!, granule % GRANULES_IN_ROW, lists);
     };
   }
 
@@ -250,7 +252,10 @@ export class SkipIndex {
   #readGranules(sort: number, subject: number): SkipOrder | undefined {
     if (this.#few !== undefined) return undefined;
     const text = readSkipData(this.#statements, sort, subject, ORDER) as string | undefined;
-    return text === undefined ? undefined : (JSON.parse(text) as SkipOrder);
+    const order = text === undefined ? undefined : (JSON.parse(text) as SkipOrder);
+    if (order === undefined) return undefined;
+    const rows = Math.ceil((order.starts.length + 1) / GRANULES_IN_ROW);
+    return countGranuleRows(this.#statements, sort, subject) < rows ? undefined : order;
   }
 
   #readSystems(parameter: number, code: string | undefined): SystemsOf | undefined {
@@ -305,5 +310,3 @@ function isLong(bytes: Uint8Array): boolean {
 
 /** The cost of a test of a resource, in sorted rows. */
 const ROWS_PER_TEST = 8;
-
-const NOTHING = new Uint8Array(0);

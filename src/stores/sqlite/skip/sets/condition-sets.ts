@@ -175,6 +175,7 @@ export class ConditionSets implements FindsSets {
     const several = unit === undefined ? undefined : this.index.setOf(key, SEVERAL_UNITS);
     if (unit === undefined || several === undefined) return undefined;
     const [own, others] = [this.index.setOf(key, unit), this.index.setOf(key, OTHER_UNITS)];
+    if (own === undefined && this.index.keepsUnit(key, unit)) return undefined;
     // Indexes of older versions have no set of other units.
     const held = others === undefined ? own && { set: own, exact: true } : setOfUnit(own, others);
     if (held === undefined || (held.exact && held.set.count === 0)) return held;

@@ -36,8 +36,9 @@ export class TokenSets {
     const [several, present] = [SEVERAL, PRESENCE].map((name) => this.#index.setOf(subject, name));
     if (equal?.exact !== true || several === undefined || present === undefined) return undefined;
     const others = this.#otherSystems(subject, excluded).map(
-      (system) => this.#having(subject, { ...excluded, system })!.set,
+      (system) => this.#having(subject, { ...excluded, system })?.set,
     );
+    if (!others.every((one) => one !== undefined)) return undefined;
     return setOfOtherTokens(present, equal.set, excluded.code === undefined ? undefined : several, others);
   }
 
