@@ -111,8 +111,9 @@ export interface ResourceStore {
 
   /**
    * A string that changes with every committed write that may affect access (see `decidesAccess`), including writes of
-   * other processes. It may change more often. Callers in use are checked again when it changes, and sign-ins are kept
-   * until then, so it should cost less than a read.
+   * other processes. It may change more often. Two different states never have the same string, even if one of them was
+   * lost in a restore, so it should be random and not a counter. Callers in use are checked again when it changes, and
+   * sign-ins are kept until then, so it should cost less than a read.
    *
    * Optional: without it, callers are checked again by reading their membership, profile and policies.
    */

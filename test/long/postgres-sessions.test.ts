@@ -36,6 +36,6 @@ describe.skipIf(programs === undefined)('on a real PostgreSQL server', () => {
     await other.change('patient', 'ann');
     expect(await store.accessEpoch()).toBe(before);
     await other.change('deactivate', 'ann');
-    expect(BigInt(await store.accessEpoch())).toBeGreaterThan(BigInt(before));
+    expect(await store.accessEpoch()).not.toBe(before);
   });
 });

@@ -16,7 +16,7 @@ export interface KeptSignIn {
 }
 
 interface Entry extends KeptSignIn {
-  /** The store's epoch before the sign-in was read. */
+  /** The store's epoch while the sign-in was read. */
   readonly epoch: string;
 }
 
@@ -41,7 +41,7 @@ export class KeptSignIns {
     return entry?.epoch === epoch ? entry : undefined;
   }
 
-  /** @param epoch of the store, read before the member was */
+  /** @param epoch of the store, before and after the member was read */
   keep(key: string, epoch: string, signIn: KeptSignIn): void {
     if (isDecidedByEpoch(signIn.member)) this.#entries.set(key, { ...signIn, epoch });
   }

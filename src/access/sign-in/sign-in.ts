@@ -131,7 +131,8 @@ async function signInOnce(
   found(membership);
   const member = await readMember(store, membership, { ...session, now });
   const caller = await callerOf(store, member, { purpose, requestId });
-  if (key !== undefined) kept!.keep(key, epoch!, { member, caller });
+  // What was read in between can be newer than the epoch, which a database that loses its last commits has again.
+  if (key !== undefined && (await store.accessEpoch!()) === epoch) kept!.keep(key, epoch, { member, caller });
   return { member, caller };
 }
 

@@ -7,7 +7,7 @@ import { storeBehind } from '../../store/store-behind.js';
 import { getOrCreate } from '../../platform/maps.js';
 
 interface Entry {
-  /** Of the store, read before the project was. */
+  /** Of the store, before and after the project was read. */
   readonly epoch: string;
   readonly settings: JsonObject;
 }
@@ -31,7 +31,7 @@ export async function readProjectSettings(
   const entry = kept.get(project);
   if (entry?.epoch === epoch) return entry.settings;
   const settings = await read(store, project, options);
-  kept.set(project, { epoch, settings });
+  if ((await store.accessEpoch(options)) === epoch) kept.set(project, { epoch, settings });
   return settings;
 }
 

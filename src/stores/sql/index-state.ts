@@ -17,7 +17,7 @@ import {
 } from './index-changes.js';
 
 /**
- * The state of a database's index, valid while the database keeps its epoch. The epoch rises when a process with other
+ * The state of a database's index, valid while the database keeps its epoch. The epoch changes when a process with other
  * definitions takes the database over, and when a type has been indexed in all projects.
  */
 export interface IndexState {

@@ -105,7 +105,11 @@ export class CallRunner {
     if (this.isClosed) throw storeClosed();
     assertNotAborted(options);
     try {
-      return this.#connection.guard.run(options?.deadline, work);
+      return this.#connection.guard.run(options?.deadline, () => {
+        // The file may have been put back to an earlier copy.
+        this.#connection.status.noteRemovals();
+        return work();
+      });
     } catch (error) {
       throw storeError(error);
     }

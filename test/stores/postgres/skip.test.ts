@@ -531,7 +531,7 @@ describe('skip indexes', () => {
       await SkipIndex.open(scope, { epoch: '1', cache: createSkipCache(), noteStale }, run);
       return noted;
     };
-    const header = { format: FORMAT, epoch: '1', id: 'x', size: 1, project: PROJECT, layers: [], next: 1 };
+    const header = { format: FORMAT, epoch: '1', id: 'x', size: 1, project: PROJECT, layers: [] };
     const type = { project: PROJECT, type: 'Observation' };
     expect(await notes(SKIPS.maxFresh, header)).toEqual([]);
     expect(await notes(SKIPS.maxFresh + 1, header)).toEqual([{ ...type, isUnused: false }]);

@@ -111,7 +111,7 @@ test('wrong groups of a layer are reported by verify', async () => {
     Array.from({ length: 25 }, (_, index) => panel(`later${index}`, [component('sys', 100 + index)])),
   );
   await buildSkips(pool, ['Observation']);
-  const ofLayer = `subject = ${GROUPS} AND value LIKE '+1 %'`;
+  const ofLayer = `subject = ${GROUPS} AND value LIKE '+% %'`;
   const damages = [
     `UPDATE fhirgraph_skip SET data = (data::jsonb || '{"lists":"AQAAAAA="}')::text WHERE ${ofLayer}`,
     `UPDATE fhirgraph_skip SET data = jsonb_set(data::jsonb, '{starts,1}', '1')::text WHERE ${ofLayer}`,

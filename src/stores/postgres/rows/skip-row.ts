@@ -66,20 +66,18 @@ export interface SkipHeader {
   readonly project: string;
   /** The layers above the oldest one. */
   readonly layers: readonly SkipLayer[];
-  /** The number of the next layer; numbers are never reused. */
-  readonly next: number;
 }
 
 /** The resources with numbers from `first` up. */
 export interface SkipLayer {
-  /** The prefix of the names of its rows: '' or '+7 '. */
+  /** The prefix of the names of its rows: '', or '+7 ' with a random UUID instead of the 7. No other layer ever has it. */
   readonly mark: string;
   /** A multiple of {@link KEYS_IN_ROW}. */
   readonly first: number;
   readonly size: number;
 }
 
-export const FORMAT = 12;
+export const FORMAT = 13;
 
 /** The systems of a code or of a parameter, if they are few: keys as the database writes them, in order. */
 export interface SystemsOf {

@@ -11,6 +11,7 @@ import {
   union,
 } from '../../sql/index-changes.js';
 import { definitionEntries, isMadeWith, isOfThisVersion, readFingerprints } from '../../sql/index-state.js';
+import { randomNumber } from '../../sql/random-number.js';
 import { sql } from '../../sql/sql.js';
 import { arrayText } from '../rows/array.js';
 import { readMeta, type Runner, setMeta } from '../rows/meta.js';
@@ -33,22 +34,20 @@ export async function isOurs(runner: Runner, model: FhirModel): Promise<boolean>
  */
 export async function takeOver(runner: Runner, model: FhirModel, isNew: boolean): Promise<void> {
   await runner.run(sql`LOCK TABLE fhirgraph_writer IN ACCESS EXCLUSIVE MODE`);
-  const meta = await readMeta(runner, [
-    ...['index_version', 'index_definitions', 'index_parameters', 'index_epoch', 'index_generation'],
-  ]);
+  const meta = await readMeta(runner, ['index_version', 'index_definitions', 'index_parameters']);
   if (isMadeWith(model, meta.get('index_version'), meta.get('index_definitions'))) return;
   const before = isOfThisVersion(meta.get('index_version'))
     ? readFingerprints(meta.get('index_parameters'))
     : undefined;
   const changes = isNew ? { [EVERY]: [EVERY] } : changedParameters(before, parameterFingerprints(model));
   const isSame = Object.keys(changes).length === 0;
-  const generation = Number(meta.get('index_generation') ?? 0) + 1;
+  const generation = randomGeneration();
   await setMeta(runner, {
     ...definitionEntries(model),
     ...(isSame
       ? {}
       : {
-          index_epoch: String(Number(meta.get('index_epoch') ?? 0) + 1),
+          index_epoch: randomNumber(52),
           index_generation: String(generation),
           index_pending: JSON.stringify(isNew ? {} : await addWork(runner, changes)),
         }),
@@ -97,9 +96,14 @@ export async function endWork(runner: Runner, shard: string, type: string): Prom
   const others = await runner.run(sql`SELECT 1 FROM fhirgraph_index_work WHERE type = ${type} LIMIT 1`);
   if (others.length > 0) return;
   await runner.run(sql`UPDATE fhirgraph_meta SET value = CASE name
-      WHEN 'index_epoch' THEN (value::bigint + 1)::text ELSE (value::jsonb - ${type}::text)::text END
+      WHEN 'index_epoch' THEN ${randomNumber(52)}::text ELSE (value::jsonb - ${type}::text)::text END
     WHERE name IN ('index_epoch', 'index_pending')
       AND EXISTS (SELECT 1 FROM fhirgraph_meta p WHERE p.name = 'index_pending' AND jsonb_exists(p.value::jsonb, ${type}))`);
+}
+
+/** Like {@link randomNumber}, for a column of 32 bits. Older versions of this library add 1. */
+function randomGeneration(): number {
+  return 1 + (Number(randomNumber(52)) % (2 ** 31 - 2 ** 16));
 }
 
 async function pendingOf(runner: Runner): Promise<CodesByType> {

@@ -9,7 +9,7 @@ import { assertErasureReason, erasedForGood } from '../../../store/erasure.js';
 import type { ResourceKey } from '../../../store/resource-key.js';
 import type { Change, DeleteWrite, EraseWrite, NoMatchAssertion, Write, WriteResult } from '../../../store/write.js';
 import { assertExpected, changeOf, type Committed, putResult } from '../../sql/commit-results.js';
-import { raiseAccessEpoch } from '../rows/access-epoch.js';
+import { changeAccessEpoch } from '../rows/access-epoch.js';
 import { nameChecksum } from '../rows/checksum.js';
 import { type Dictionaries, settleAll } from '../rows/dictionary.js';
 import type { SqliteDatabase } from '../database/driver.js';
@@ -136,9 +136,10 @@ export class Commits {
     transaction.run(() => {
       this.#index.flush();
       this.#shapes.flush();
-      if (changes.some(decidesAccess)) raiseAccessEpoch(this.#statements);
+      if (changes.some(decidesAccess)) changeAccessEpoch(this.#statements);
     });
     transaction.commit();
+    this.#status.noteWritten(this.#versions.newest);
   }
 
   #dropIndexes(): void {

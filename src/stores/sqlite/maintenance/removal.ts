@@ -2,7 +2,7 @@ import { purgeBoundsOf } from '../../../store/erasure.js';
 import type { PurgeRequest, PurgeStep, RemovalStep } from '../../../store/removal.js';
 import type { Change } from '../../../store/write.js';
 import { INDEX_TABLES } from '../../sql/index-tables.js';
-import { raiseAccessEpoch } from '../rows/access-epoch.js';
+import { changeAccessEpoch } from '../rows/access-epoch.js';
 import { type Dictionaries, forgetAll } from '../rows/dictionary.js';
 import type { SqliteDatabase } from '../database/driver.js';
 import type { Guard } from '../database/guard.js';
@@ -78,7 +78,7 @@ export class Removal {
   removeProject(project: string): RemovedPart {
     const part = this.#inTransaction(() => {
       keepVersionKeys(this.#statements);
-      raiseAccessEpoch(this.#statements);
+      changeAccessEpoch(this.#statements);
       const changes: Change[] = [];
       let examined = 0;
       let versions = 0;

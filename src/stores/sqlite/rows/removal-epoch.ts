@@ -1,11 +1,12 @@
+import { randomNumber } from '../../sql/random-number.js';
 import type { SqliteDatabase } from '../database/driver.js';
 import type { Statements } from '../database/statements.js';
 
 // The caches of connections (parsed resources by the key of their version, numbers of names) stay valid while resources
-// are written, but not when content is removed. So each removal raises an epoch in the file, and a connection that
+// are written, but not when content is removed. So each removal changes an epoch in the file, and a connection that
 // finds another epoch clears its caches.
 
-/** The entry of `meta` that rises with each removal. */
+/** The entry of `meta` that changes with each removal. */
 export const REMOVAL_EPOCH = 'removal_epoch';
 
 /** The entry of `meta` with the highest key of a version that was ever removed with its project. */
@@ -19,9 +20,8 @@ export const LAST_VERSION_KEY = 'last_version_key';
  */
 export function noteRemoval(database: SqliteDatabase, statements: Statements): void {
   database.pragma('secure_delete = ON');
-  const text = `INSERT INTO meta (name, value) VALUES ('${REMOVAL_EPOCH}', '1')
-    ON CONFLICT (name) DO UPDATE SET value = CAST(value AS INTEGER) + 1`;
-  statements.write(text).run();
+  const text = `INSERT OR REPLACE INTO meta (name, value) VALUES ('${REMOVAL_EPOCH}', ?)`;
+  statements.write(text).run(randomNumber(60));
 }
 
 /** Prevents the keys of all existing versions from being used again. */

@@ -50,6 +50,15 @@ export interface NewVersion extends WrittenVersion {
   readonly collection: number;
 }
 
+/** The columns of a version. They differ between two versions that have the same key in two copies of a file. */
+export type VersionMark = readonly [
+  key: number,
+  resource: number,
+  version: number,
+  updated: number,
+  sum: number | null,
+];
+
 /** Writes the tables `resource` and `version`. Only inside a transaction, which starts with {@link begin}. */
 export class Versions {
   readonly #statements: Statements;
@@ -59,6 +68,7 @@ export class Versions {
   /** {@link #now} as an instant. */
   #instant = '';
   #nextKey = 0;
+  #newest: VersionMark | undefined;
 
   constructor(statements: Statements, dictionaries: Dictionaries, shapes: Shapes) {
     this.#statements = statements;
@@ -70,8 +80,14 @@ export class Versions {
   begin(now: number): void {
     const [last] = this.#statements.read(LAST_KEY).get() as [number];
     this.#nextKey = last + 1;
+    this.#newest = undefined;
     this.#now = now;
     this.#instant = new Date(now).toISOString();
+  }
+
+  /** The newest version written since {@link begin}. */
+  get newest(): VersionMark | undefined {
+    return this.#newest;
   }
 
   /** True if the file never held a version. */
@@ -140,7 +156,9 @@ export class Versions {
 
   #write(owner: number, collection: number, version: number, updated: number, text: string | null): NewVersion {
     const sum = checksum(owner, version, updated, text);
-    this.#statements.write(ADD_VERSION).run(this.#nextKey++, owner, version, updated, text, sum);
+    const key = this.#nextKey++;
+    this.#statements.write(ADD_VERSION).run(key, owner, version, updated, text, sum);
+    this.#newest = [key, owner, version, updated, sum];
     return { owner, collection, versionId: String(version), lastUpdated: this.#instantOf(updated), text };
   }
 

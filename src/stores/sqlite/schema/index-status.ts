@@ -16,6 +16,7 @@ import {
 import { ACCESS_EPOCH } from '../rows/access-epoch.js';
 import { REMOVAL_EPOCH } from '../rows/removal-epoch.js';
 import { assertInPlace, type OpenedFile } from '../database/database-file.js';
+import type { VersionMark } from '../rows/versions.js';
 import type { Statements } from '../database/statements.js';
 
 /**
@@ -30,6 +31,10 @@ export class IndexStatus {
   readonly #file: OpenedFile | undefined;
   readonly #onRemoval: () => void;
   #removals: string | undefined;
+  /** How often content was found to be lost. */
+  #losses = 0;
+  /** The newest known version. It stays in the file unless the file is put back to an earlier copy, or content is removed. */
+  #newest: VersionMark | undefined;
   #known: IndexState | undefined;
   #seen: SeenEpoch | undefined;
 
@@ -46,6 +51,11 @@ export class IndexStatus {
     this.#look();
   }
 
+  /** Notes the newest version of a commit by this connection. */
+  noteWritten(newest: VersionMark | undefined): void {
+    this.#newest = newest ?? this.#newest;
+  }
+
   /** A text that changes with every commit that may decide about access. */
   accessEpoch(): string {
     return this.#look().access;
@@ -58,7 +68,7 @@ export class IndexStatus {
   }
 
   /**
-   * Runs a search with parameters that are searchable before and after it, and so throughout: the epoch only rises, and
+   * Runs a search with parameters that are searchable before and after it, and so throughout: no epoch comes twice, and
    * within one epoch parameters only become searchable.
    *
    * @throws FhirError `unavailable` - a parameter is not searchable
@@ -72,12 +82,12 @@ export class IndexStatus {
       if (!isComplete(this.#state())) this.refresh();
       const state = this.#state();
       if (!isComplete(state)) this.#assertSearchable(state, project, parameters());
-      const removals = this.#removals;
+      const losses = this.#losses;
       const result = search();
       const isSame = this.#look().epoch === state.epoch;
-      if (isSame && (this.#removals === removals || !mayRepeat)) return result;
+      if (isSame && (this.#losses === losses || !mayRepeat)) return result;
       if (!isSame) this.#known = undefined;
-      mayRepeat &&= this.#removals === removals;
+      mayRepeat &&= this.#losses === losses;
     }
     throw indexChanging();
   }
@@ -114,6 +124,8 @@ export class IndexStatus {
    */
   assertOurs(): void {
     if (this.#file !== undefined) assertInPlace(this.#file);
+    // Names that are written as numbers must be those of this copy of the file.
+    this.#look();
     const row = this.#statements.read(READ_VERSION).get();
     const [version, epoch, removals] = row as [string | null, string | null, string | null];
     this.#compareRemovals(removals);
@@ -178,7 +190,24 @@ export class IndexStatus {
     const now = removals ?? '0';
     if (this.#removals === now) return;
     this.#removals = now;
+    // The newest version may be among what was removed.
+    this.#newest = undefined;
+    this.#noteLoss();
+  }
+
+  #noteLoss(): void {
+    this.#losses += 1;
     this.#onRemoval();
+  }
+
+  /**
+   * Keys of versions and numbers of names, by which caches are keyed, are used again after a file was put back to an
+   * earlier copy, for example by SQLite's backup. Then the newest version of before is gone, or another one has its key.
+   */
+  #compareNewest(): void {
+    const before = this.#newest;
+    if (before !== undefined && this.#statements.read(IS_THERE).get(...before) === undefined) this.#noteLoss();
+    this.#newest = this.#statements.read(READ_NEWEST).get() as VersionMark | undefined;
   }
 
   /** PERF: looking up the epochs takes 10 µs, the number of commits 3 µs. Without commits, the epochs are unchanged. */
@@ -188,8 +217,10 @@ export class IndexStatus {
     if (this.#seen?.others !== others || this.#seen.own !== own) {
       const row = this.#statements.read(READ_EPOCH).get();
       const [epoch, removals, access] = row as [string | null, string | null, string | null];
+      const isOfOthers = this.#seen?.others !== others;
       this.#seen = { others, own, epoch: epoch ?? '', access: access ?? '0' };
       this.#compareRemovals(removals);
+      if (isOfOthers) this.#compareNewest();
     }
     return this.#seen;
   }
@@ -213,6 +244,8 @@ interface WorkState {
 
 const ofMeta = (name: string): string => `(SELECT value FROM meta WHERE name = '${name}')`;
 const READ_EPOCH = `SELECT ${ofMeta('index_epoch')}, ${ofMeta(REMOVAL_EPOCH)}, ${ofMeta(ACCESS_EPOCH)}`;
+const READ_NEWEST = 'SELECT key, resource, version, updated, sum FROM version ORDER BY key DESC LIMIT 1';
+const IS_THERE = 'SELECT 1 FROM version WHERE key = ? AND resource = ? AND version = ? AND updated = ? AND sum IS ?';
 const COUNT_COMMITS_OF_OTHERS = 'PRAGMA data_version';
 const COUNT_OWN_CHANGES = 'SELECT total_changes()';
 const READ_VERSION = `SELECT ${ofMeta('index_version')}, ${ofMeta('index_epoch')}, ${ofMeta(REMOVAL_EPOCH)}`;

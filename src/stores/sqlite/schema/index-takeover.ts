@@ -12,6 +12,7 @@ import {
   readCodesByType,
   union,
 } from '../../sql/index-changes.js';
+import { randomNumber } from '../../sql/random-number.js';
 import { definitionEntries, isMadeWith, isOfThisVersion, readFingerprints } from '../../sql/index-state.js';
 import type { SqliteDatabase } from '../database/driver.js';
 import { READ_PARAMETERS } from './index-status.js';
@@ -21,7 +22,7 @@ import { inTransaction } from '../database/transaction.js';
 
 /** Records the definitions for the rows of a new file. */
 export function noteDefinitions(statements: Statements, model: FhirModel): void {
-  setMeta(statements, { ...definitionEntries(model), index_epoch: '1', index_pending: '{}' });
+  setMeta(statements, { ...definitionEntries(model), index_epoch: randomNumber(52), index_pending: '{}' });
 }
 
 /**
@@ -42,12 +43,11 @@ export function takeOver(database: SqliteDatabase, statements: Statements, model
       readFingerprints(isOfThisVersion(readMeta(statements, 'index_version')) ? readParameters(statements) : undefined),
       parameterFingerprints(model),
     );
-    const epoch = Number(readMeta(statements, 'index_epoch') ?? 0);
     setMeta(statements, {
       ...definitionEntries(model),
       ...(Object.keys(changes).length === 0
         ? {}
-        : { index_epoch: String(epoch + 1), index_pending: JSON.stringify(addWork(statements, changes)) }),
+        : { index_epoch: randomNumber(52), index_pending: JSON.stringify(addWork(statements, changes)) }),
     });
   });
 }
@@ -92,8 +92,7 @@ export function addWork(statements: Statements, changes: CodesByType, project?: 
 }
 
 function setPending(statements: Statements, pending: CodesByType): void {
-  const epoch = Number(readMeta(statements, 'index_epoch') ?? 0);
-  setMeta(statements, { index_epoch: String(epoch + 1), index_pending: JSON.stringify(pending) });
+  setMeta(statements, { index_epoch: randomNumber(52), index_pending: JSON.stringify(pending) });
 }
 
 function isOurs(statements: Statements, model: FhirModel): boolean {

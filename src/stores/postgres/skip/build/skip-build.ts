@@ -84,7 +84,7 @@ class SkipBuilder {
     await this.#values(parameters);
     await this.#groups();
     await this.#references(parameters);
-    const header: SkipHeader = { format: FORMAT, id: randomUUID(), epoch, size, project, layers: [], next: 1 };
+    const header: SkipHeader = { format: FORMAT, id: randomUUID(), epoch, size, project, layers: [] };
     await this.#writer.add({ sort: SETS, subject: IDS, value: HEADER, data: JSON.stringify(header) });
     await this.#writer.flush();
   }

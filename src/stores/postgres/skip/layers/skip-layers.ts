@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { FhirModel } from '../../../../fhir/model/fhir-model.js';
 import { isCurrent, type RowScope, rowScope } from '../../../sql/rows.js';
 import { listBytes } from '../../../sql/skip/key-bytes.js';
@@ -51,7 +52,7 @@ export async function addLayer(
   if (kept === undefined) return undefined;
   const below = await SkipIndex.of({ ...header, layers: kept }, 0, scope, run, cache);
   const first = Math.ceil(below.size / KEYS_IN_ROW) * KEYS_IN_ROW;
-  const mark = `+${header.next} `;
+  const mark = `+${randomUUID()} `;
   const absorbed = header.layers.slice(kept.length);
   const replaced = await replacedNumbers(header, absorbed, below, written, { scope, runner, cache });
   const size = await numberResources(runner, resourcesOf(scope, of, first), first);
@@ -65,7 +66,7 @@ export async function addLayer(
     await writer.add(row);
   for await (const row of layerGroupRows(runner, scope)) await writer.add(row);
   await writer.flush();
-  const changed: SkipHeader = { ...header, layers: [...kept, layer], next: header.next + 1 };
+  const changed: SkipHeader = { ...header, layers: [...kept, layer] };
   const whole = new RowWriter(runner, { project, type });
   await whole.add({ sort: SETS, subject: IDS, value: HEADER, data: JSON.stringify(changed) });
   await whole.flush();

@@ -1,0 +1,18 @@
+import { randomId } from '../../platform/node-crypto.js';
+
+/**
+ * A number for a state of a database, as text. Caches are keyed by the states that they have seen.
+ *
+ * A counter would come back to earlier values when a database is put back to an earlier copy, or when a failover loses its last
+ * commits: a process that has lived through that would take another state for the one that it knows.
+ *
+ * @param bits 60, or 52 for numbers that versions of this library before these calculate with in JavaScript
+ */
+export function randomNumber(bits: 52 | 60): string {
+  // The last 15 digits of a random UUID are random.
+  return BigInt(
+    `0x${randomId()
+      .replaceAll('-', '')
+      .slice(-bits / 4)}`,
+  ).toString();
+}
