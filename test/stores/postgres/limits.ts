@@ -230,3 +230,42 @@ test('a resource that a read has just not found is written without another look-
   expect((await store.verify()).problems).toEqual([]);
   await store.close();
 });
+
+test.each(['25P03', '25P04'])(
+  'a session that the server ended is unavailable, and left to no other call (%s)',
+  async (code) => {
+    const pool = await postgresPool();
+    const store = new PostgresStore(pool);
+    await putAll(store, resourceOf('Patient', 'a'));
+    const released: unknown[] = [];
+    const ending: PostgresPool = {
+      ...pool,
+      async connect() {
+        const client = await pool.connect();
+        return {
+          query: (statement) => {
+            if (!/FROM resource|INTO resource/.test(statement.text)) return client.query(statement);
+            return Promise.reject(Object.assign(new Error('ended'), { code, severity: 'FATAL' }));
+          },
+          release: (broken) => {
+            released.push(broken);
+            client.release();
+          },
+        };
+      },
+    };
+    const ended = new PostgresStore(ending);
+    await ended.accessEpoch();
+    released.length = 0;
+    const error = { code: 'unavailable', message: expect.stringContaining('PostgreSQL ended the session') };
+    await expect(ended.read([keyOf('Patient', 'a')])).rejects.toMatchObject(error);
+    // The server has rolled the transaction back, so nothing is in doubt.
+    await expect(ended.commit([put(resourceOf('Patient', 'b'))])).rejects.toMatchObject({
+      ...error,
+      details: undefined,
+    });
+    expect(released).toEqual([true, true]);
+    await ended.close();
+    await store.close();
+  },
+);

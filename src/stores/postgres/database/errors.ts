@@ -42,7 +42,7 @@ export function isRolledBack(error: unknown): boolean {
 export function isBroken(error: unknown): boolean {
   if (error instanceof FhirError) return false;
   const state = sqlState(error);
-  return state === undefined ? !isProgrammingError(error) : /^(?:08|57P|F0)/.test(state);
+  return state === undefined ? !isProgrammingError(error) : /^(?:08|57P|F0)/.test(state) || SESSION_ENDED.test(state);
 }
 
 /**
@@ -52,6 +52,7 @@ export function isBroken(error: unknown): boolean {
 export function isDefinite(error: unknown): boolean {
   if (error instanceof FhirError || isProgrammingError(error)) return true;
   const state = sqlState(error);
+  if (state !== undefined && SESSION_ENDED.test(state)) return true;
   return state !== undefined && !isBroken(error) && state !== STATEMENT_COMPLETION_UNKNOWN;
 }
 
@@ -68,11 +69,15 @@ export function sqlState(error: unknown): string | undefined {
  */
 const RETRYABLE: ReadonlySet<string> = new Set(['40001', '40P01', '23505', '22012']);
 
+/** idle_in_transaction_session_timeout and transaction_timeout: the server rolled the transaction back and ended the session. */
+const SESSION_ENDED = /^25P0[34]$/;
+
 const STATEMENT_COMPLETION_UNKNOWN = '40003';
 
 const INTERNAL = 'Internal error of the PostgreSQL store';
 const OVERTAKEN = 'Other commits kept changing the same resources; try again';
 const TOO_LARGE = 'The search is too large or too deeply nested for PostgreSQL; ask for less at once';
+const ENDED = 'PostgreSQL ended the session, as its transaction was idle or took too long; try again';
 const UNREACHABLE = 'PostgreSQL is not available now';
 
 /** Faults by code prefix; the first match applies. */
@@ -90,6 +95,8 @@ const FAULTS: readonly (readonly [start: string, code: ErrorCode, message: strin
   ['XX001', 'corrupt', 'The database is damaged'],
   ['XX002', 'corrupt', 'The database is damaged'],
   ['08', 'unavailable', UNREACHABLE],
+  ['25P03', 'unavailable', ENDED],
+  ['25P04', 'unavailable', ENDED],
   ['25006', 'unavailable', 'PostgreSQL takes no writes now'],
   ['28', 'unavailable', 'PostgreSQL refused the connection'],
   ['3D', 'unavailable', 'There is no such database'],
