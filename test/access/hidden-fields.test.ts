@@ -98,7 +98,15 @@ describe('a question within rules', () => {
     criteria: { kind: 'id', ids: [id] },
   });
   const ask = (query: string, rules: { readonly [type: string]: readonly AccessRule[] }, type = 'Patient'): Criteria =>
-    restrict(R4, parseSearch(R4, type, query).criteria, type, rules[type]!, (reached) => rules[reached] ?? null);
+    restrict(
+      R4,
+      parseSearch(R4, type, query).criteria,
+      type,
+      rules[type]!,
+      (reached) => rules[reached] ?? null,
+      undefined,
+      undefined,
+    );
 
   test('about hidden fields has the answers of fields without values', () => {
     const rules = { Patient: [hide('birthDate')] };
@@ -159,7 +167,7 @@ describe('a question within rules', () => {
   });
 
   test('finds nothing without a rule', () => {
-    expect(restrict(R4, ALL, 'Patient', [], () => null)).toEqual(NONE);
+    expect(restrict(R4, ALL, 'Patient', [], () => null, undefined, undefined)).toEqual(NONE);
   });
 });
 

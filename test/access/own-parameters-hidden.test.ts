@@ -12,6 +12,9 @@ import { cases, SEED } from '../support/chance.js';
 
 /** Expressions that reach elements without their names. */
 const SLY = [
+  '(Patient as DomainResource).name.family',
+  'Patient.as(DomainResource).name.given',
+  'Patient.ofType(DomainResource).name.text',
   'Patient.children().ofType(HumanName).family',
   'Patient.descendants().ofType(string)',
   "%resource.children().where($this is HumanName).select(descendants()).where($this = 'Meyer')",

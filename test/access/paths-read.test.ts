@@ -1,8 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { fieldPaths, hasFieldNamed, INSIDE, pathsRead } from '../../src/access/fields/field-paths.js';
+import { fieldPaths, hasFieldNamed } from '../../src/access/fields/field-paths.js';
+import { elementsRead, INSIDE } from '../../src/search/index/elements-read.js';
 import type { ElementRow, ParameterRow, TypeRow } from '../../src/fhir/model/definition-texts.js';
+import { extendDefinitions, R4 } from '../../src/definitions.js';
 import { FhirModel } from '../../src/fhir/model/fhir-model.js';
+import { loadFhirPath } from '../../src/fhirpath/library.js';
 import * as R4_TEXTS from '../../src/fhir/r4-definitions.js';
+import { searchParameter } from '../definitions/search-parameters.js';
 
 /** R4 with a parameter that reads resources of one type inside others, as a model without caches. */
 function freshModel(): FhirModel {
@@ -45,9 +49,9 @@ describe('a search parameter reads', () => {
     ],
     ['ActivityDefinition', 'context-type-quantity$1', ['useContext.code', 'useContext.valueQuantity', 'useContext.valueRange']], // prettier-ignore
     ['DocumentReference', 'relationship', ['relatesTo.target', 'relatesTo.code']],
-    ['MolecularSequence', 'chromosome-variant-coordinate', ['variant', 'variant.start', 'variant.end']],
+    ['MolecularSequence', 'chromosome-variant-coordinate', ['referenceSeq.chromosome', 'variant.start', 'variant.end']],
     ['Binary', 'has-security-context', ['securityContext']],
-    ['Bundle', 'composition', ['entry.resource', 'entry.fullUrl']],
+    ['Bundle', 'composition', ['entry', 'entry.resource', 'entry.fullUrl']],
     ['Bundle', 'birthdate', ['entry.resource.birthDate']],
     [
       'Practitioner',
@@ -60,22 +64,49 @@ describe('a search parameter reads', () => {
     ],
   ])('%s?%s: %j', (type, code, paths) => {
     const model = freshModel();
-    expect(pathsRead(model, type, code)).toEqual(paths);
-    expect(pathsRead(model, type, code)).toEqual(paths);
+    expect(elementsRead(model, type, code).paths).toEqual(paths);
+    expect(elementsRead(model, type, code).paths).toEqual(paths);
   });
 
-  test('all elements of an expression that only the FHIRPath library evaluates', () => {
+  test('all elements of an expression that only the FHIRPath library evaluates', async () => {
+    await loadFhirPath();
     const row = { code: 'odd', type: 'string', expression: 'Patient.name.first().given | Patient.gender', short: '' } as const; // prettier-ignore
     const model = new FhirModel({
       ...R4_TEXTS,
       parameters: { ...R4_TEXTS.parameters, Patient: JSON.stringify([row]) },
     });
-    expect(pathsRead(model, 'Patient', 'odd')).toEqual(['name', 'gender']);
+    expect(elementsRead(model, 'Patient', 'odd').paths).toEqual(['name', 'name.given', 'gender']);
   });
 
   test('returns the same list each time', () => {
     const model = freshModel();
-    expect(pathsRead(model, 'Patient', 'email')).toBe(pathsRead(model, 'Patient', 'email'));
+    expect(elementsRead(model, 'Patient', 'email')).toBe(elementsRead(model, 'Patient', 'email'));
+  });
+});
+
+describe('of resources inside, a search parameter reads', () => {
+  const inside = async (base: string, expression: string): Promise<unknown> => {
+    const parameter = searchParameter({ code: 'own', base, type: 'string', expression });
+    const model = await extendDefinitions(R4, { searchParameters: [parameter] });
+    return Object.fromEntries(elementsRead(model, base, 'own').inside);
+  };
+
+  test.each<[string, string, object]>([
+    ['Bundle', 'Bundle.entry.resource.ofType(Patient).gender', { Patient: ['gender'] }],
+    ['Bundle', 'Bundle.entry.resource.gender.first()', { Resource: ['gender'] }],
+    ['Bundle', '(Bundle.entry.resource as Patient).gender.first()', { Patient: ['gender'] }],
+    [
+      'Bundle',
+      'Bundle.entry.resource.ofType(Bundle).entry.resource.ofType(Patient).name.family',
+      { Bundle: ['entry.resource.name.family'], Patient: ['name.family'] },
+    ],
+    ['Parameters', 'Parameters.parameter.part.resource.ofType(Patient).gender', { Patient: ['gender'] }],
+    ['Patient', 'Patient.contained.ofType(Person).gender', { Person: ['gender'] }],
+    ['Patient', 'Patient.descendants().ofType(string)', { Resource: [''] }],
+    ['Patient', 'Patient.name.descendants().ofType(string)', {}],
+    ['Questionnaire', 'Questionnaire.repeat(item).linkId', {}],
+  ])('%s: %s', async (base, expression, read) => {
+    expect(await inside(base, expression)).toEqual(read);
   });
 });
 
@@ -85,6 +116,7 @@ describe('a field', () => {
     ['Patient', 'deceased', ['deceasedBoolean', 'deceasedDateTime']],
     ['Patient', 'contained.birthDate', ['contained.birthDate']],
     ['Bundle', 'entry.resource.name.given', ['entry.resource.name.given']],
+    ['Patient', 'contained.multipleBirth', ['contained.multipleBirthBoolean', 'contained.multipleBirthInteger']],
     ['Patient', 'name.given.more', []],
     ['Patient', 'unknown', []],
     ['Unknown', 'name', []],

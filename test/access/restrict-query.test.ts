@@ -70,7 +70,8 @@ describe('a sort', () => {
 });
 
 describe('a condition', () => {
-  const of = (asked: Criteria, ...rules: AccessRule[]): Criteria => restrict(R4, asked, 'Observation', rules, noRules);
+  const of = (asked: Criteria, ...rules: AccessRule[]): Criteria =>
+    restrict(R4, asked, 'Observation', rules, noRules, undefined, undefined);
 
   test('is unchanged if rules grant the type as a whole', () => {
     for (const asked of [and([code, status]), or([code, not(status)]), not(and([code, status])), code, ALL]) {
@@ -121,15 +122,21 @@ describe('a chain', () => {
   const based: Criteria = { kind: 'chain', parameter: 'based-on', type: 'CarePlan', of: status };
 
   test('that leads to resources without a rule matches nothing', () => {
-    expect(restrict(R4, based, 'Procedure', [rule(ALL)], noRules)).toEqual(NONE);
-    expect(restrict(R4, based, 'Procedure', [rule(ALL)], () => [rule(ALL, 'status')])).toEqual(NONE);
+    expect(restrict(R4, based, 'Procedure', [rule(ALL)], noRules, undefined, undefined)).toEqual(NONE);
+    expect(restrict(R4, based, 'Procedure', [rule(ALL)], () => [rule(ALL, 'status')], undefined, undefined)).toEqual(
+      NONE,
+    );
   });
 
   test('is not removed by a rule that hides a reference of the same name at its end', () => {
-    expect(restrict(R4, based, 'Procedure', [rule(ALL)], () => [rule(ALL, 'basedOn')])).toEqual(based);
+    expect(restrict(R4, based, 'Procedure', [rule(ALL)], () => [rule(ALL, 'basedOn')], undefined, undefined)).toEqual(
+      based,
+    );
     const reverse: Criteria = { kind: 'has', type: 'CarePlan', parameter: 'based-on', of: status };
-    expect(restrict(R4, reverse, 'Procedure', [rule(ALL)], () => [rule(ALL, 'basedOn')])).toEqual(NONE);
-    expect(restrict(R4, reverse, 'Procedure', [rule(ALL)], () => [rule(ALL)])).toEqual(reverse);
+    expect(restrict(R4, reverse, 'Procedure', [rule(ALL)], () => [rule(ALL, 'basedOn')], undefined, undefined)).toEqual(
+      NONE,
+    );
+    expect(restrict(R4, reverse, 'Procedure', [rule(ALL)], () => [rule(ALL)], undefined, undefined)).toEqual(reverse);
   });
 
   test('is evaluated once for all rules before it', () => {
@@ -139,7 +146,7 @@ describe('a chain', () => {
       return [rule(ALL)];
     };
     const rules = [rule(first, 'code'), rule(second, 'status'), rule(third)];
-    restrict(R4, and([or([based, code]), or([based, status])]), 'Procedure', rules, rulesOf);
+    restrict(R4, and([or([based, code]), or([based, status])]), 'Procedure', rules, rulesOf, undefined, undefined);
     expect(asked).toEqual(['CarePlan']);
   });
 });

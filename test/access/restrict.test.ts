@@ -53,7 +53,7 @@ describe('rules that do not hide the elements of a condition share it', () => {
   test.each([3, 12, 100])('%i rules and eight chain steps', (count) => {
     const rulesOf = differing(count);
     const asked = chainOf(8, token('code', 'x'));
-    const restricted = restrict(R4, asked, 'Observation', rulesOf('Observation')!, rulesOf);
+    const restricted = restrict(R4, asked, 'Observation', rulesOf('Observation')!, rulesOf, undefined, undefined);
     // The rules of each of nine resources on the path are used once: they are alternatives for one parameter.
     expect(criteriaCost(restricted)).toBeLessThan(criteriaCost(asked) + 9 * (1 + count / 500));
   });
@@ -62,7 +62,15 @@ describe('rules that do not hide the elements of a condition share it', () => {
     const rules = [rule(token('status', 'a'), ['valueQuantity']), rule(token('status', 'b'), ['code'])];
     const value: Criteria = { kind: 'missing', parameter: 'value-quantity', missing: true };
     const date: Criteria = { kind: 'missing', parameter: 'date', missing: false };
-    const restricted = restrict(R4, and([date, value, chainOf(2, ALL)]), 'Observation', rules, () => [rule(ALL)]);
+    const restricted = restrict(
+      R4,
+      and([date, value, chainOf(2, ALL)]),
+      'Observation',
+      rules,
+      () => [rule(ALL)],
+      undefined,
+      undefined,
+    );
     expect(restricted).toEqual(
       and([date, chainOf(2, ALL), or([token('status', 'a'), and([value, token('status', 'b')])])]),
     );
@@ -75,7 +83,7 @@ describe('rules that do not hide the elements of a condition share it', () => {
       'Observation',
       'encounter.subject:Patient._has:Observation:subject:specimen.type=x&performer.identifier=y&code=z',
     );
-    const restricted = restrict(R4, criteria, 'Observation', rulesOf('Observation')!, rulesOf);
+    const restricted = restrict(R4, criteria, 'Observation', rulesOf('Observation')!, rulesOf, undefined, undefined);
     expect(restricted.kind).toBe('and');
     expect(criteriaCost(restricted)).toBeLessThan(250);
   });
@@ -90,7 +98,7 @@ describe('a rule that hides contained resources', () => {
     ...(reach === undefined ? {} : { reach }),
   });
   const within = (asked: Criteria, ...rules: readonly AccessRule[]): Criteria =>
-    restrict(R4, asked, 'Observation', rules, () => [rule(ALL)]);
+    restrict(R4, asked, 'Observation', rules, () => [rule(ALL)], undefined, undefined);
   const closed = rule(token('status', 'closed'), ['contained']);
   const open = rule(token('status', 'open'));
 
@@ -122,7 +130,7 @@ test('a composite with a hidden element has no match', () => {
     ],
   };
   const hiding = (...fields: readonly string[]): Criteria =>
-    restrict(R4, asked, 'Observation', [rule(ALL, fields)], () => null);
+    restrict(R4, asked, 'Observation', [rule(ALL, fields)], () => null, undefined, undefined);
   expect(hiding('valueCodeableConcept')).toEqual(NONE);
   expect(hiding('code')).toEqual(NONE);
   expect(hiding('status')).toEqual(asked);
@@ -205,7 +213,7 @@ test(`finds the same resources as each rule on its own, on random resources (see
     };
     const rules = rulesOf(type) ?? [];
     const plain = plainRestrict(criteria, type, rules, rulesOf);
-    const restricted = restrict(R4, criteria, type, rules, rulesOf);
+    const restricted = restrict(R4, criteria, type, rules, rulesOf, undefined, undefined);
     const query = { project: 'clinic', type };
     const expected = data.search({ ...query, criteria: plain });
     expect(data.search({ ...query, criteria: restricted }), JSON.stringify(criteria)).toEqual(expected);
@@ -267,7 +275,11 @@ describe('a search that costs too much is refused before the store call', () => 
       ]);
     }
     const small = chainOf(2, or([token('code', 'x'), token('status', 'y'), token('category', 'z')]));
-    expect(criteriaCost(restrict(R4, small, 'Observation', rulesOf('Observation')!, rulesOf))).toBeLessThan(50);
-    expect(() => restrict(R4, asked, 'Observation', rulesOf('Observation')!, rulesOf)).toThrow(refusal);
+    expect(
+      criteriaCost(restrict(R4, small, 'Observation', rulesOf('Observation')!, rulesOf, undefined, undefined)),
+    ).toBeLessThan(50);
+    expect(() => restrict(R4, asked, 'Observation', rulesOf('Observation')!, rulesOf, undefined, undefined)).toThrow(
+      refusal,
+    );
   });
 });

@@ -10,7 +10,8 @@ import {
 } from '../../src/index.js';
 import { checkPolicies } from '../../src/access/explain/check-policies.js';
 import { SqliteStore } from '../../src/sqlite.js';
-import { fieldPaths, pathsRead } from '../../src/access/fields/field-paths.js';
+import { fieldPaths } from '../../src/access/fields/field-paths.js';
+import { elementsRead } from '../../src/search/index/elements-read.js';
 import { validateResource } from '../../src/fhir/validate-resource.js';
 import type { FhirModel } from '../../src/fhir/model/fhir-model.js';
 import { R4 } from '../../src/fhir/r4.js';
@@ -300,7 +301,7 @@ describe('two models in one process', () => {
   });
 
   test('fields that custom search parameters read', () => {
-    const read = (model: FhirModel): unknown => pathsRead(model, 'Binary', 'security-context');
+    const read = (model: FhirModel): unknown => elementsRead(model, 'Binary', 'security-context').paths;
     const asReference = ['securityContext.reference', 'securityContext.identifier', 'securityContext.type'];
     expect(models().map(read)).toEqual([asReference, ['securityContext'], asReference, ['securityContext']]);
     expect(models().map((model) => fieldPaths(model, 'Patient', 'nickname'))).toEqual([

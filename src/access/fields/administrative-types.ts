@@ -1,3 +1,5 @@
+export { secretFields } from '../../fhir/secret-fields.js';
+
 /** Types that a rule for `*` never covers: they decide who may sign in and what each may do. */
 const ADMINISTRATIVE: ReadonlySet<string> = new Set([
   'AccessPolicy',
@@ -21,36 +23,6 @@ const PROTECTED: ReadonlySet<string> = new Set(['DomainConfiguration', 'Enterpri
  */
 const PROGRAMS: ReadonlySet<string> = new Set(['Bot', 'ClientApplication']);
 
-/** The secrets of the data type IdentityProvider. */
-const PROVIDER_SECRETS = ['identityProvider.clientSecret', 'identityProvider.userInfoApiKey'] as const;
-
-/**
- * Element paths never readable through this library, by type. A test walks the definitions and fails if an element with
- * a secret-like name is neither listed here nor reviewed.
- */
-const SECRETS: ReadonlyMap<string, readonly string[]> = new Map<string, readonly string[]>([
-  ['ClientApplication', ['secret', 'retiringSecret', ...PROVIDER_SECRETS]],
-  ['DomainConfiguration', PROVIDER_SECRETS],
-  ['JsonWebKey', ['d', 'p', 'q', 'dp', 'dq', 'qi']],
-  [
-    'Login',
-    [
-      'code',
-      'codeChallenge',
-      'cookie',
-      'emailMfa.codeHash',
-      'nonce',
-      'preAuthorizedCodeHash',
-      'previousRefreshSecret',
-      'refreshSecret',
-    ],
-  ],
-  ['Project', ['secret', 'systemSecret', 'site.googleClientSecret', 'site.recaptchaSecretKey']],
-  ['SmartHealthLink', ['passcodeHash']],
-  ['User', ['passwordHash', 'mfaSecret']],
-  ['UserSecurityRequest', ['secret']],
-]);
-
 export function coveredByWildcard(type: string): boolean {
   return !ADMINISTRATIVE.has(type) && !PROTECTED.has(type);
 }
@@ -66,10 +38,6 @@ export function isProtected(type: string): boolean {
 
 export function isClientType(type: string): boolean {
   return PROGRAMS.has(type);
-}
-
-export function secretFields(type: string): readonly string[] {
-  return SECRETS.get(type) ?? [];
 }
 
 /** Types that live above projects. */

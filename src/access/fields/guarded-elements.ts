@@ -1,6 +1,6 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
-import { INLINE_HEADS, INLINE_INSIDE } from './mask-resource.js';
+import { inlineNames } from '../../fhir/resources-inside.js';
 import { secretFields } from './administrative-types.js';
 import { headOf } from './hidden-fields.js';
 import type { AccessRules } from '../rule.js';
@@ -43,9 +43,8 @@ export function resourcesInside(resource: JsonObject, head: string): readonly Js
   const visit = (value: unknown): void => {
     if (Array.isArray(value)) for (const item of value) visit(item);
     if (!isJsonObject(value)) return;
-    const isResource = typeof value['resourceType'] === 'string';
-    if (isResource) found.push(value);
-    for (const name of isResource ? INLINE_HEADS : INLINE_INSIDE) if (Object.hasOwn(value, name)) visit(value[name]);
+    if (typeof value['resourceType'] === 'string') found.push(value);
+    for (const name of inlineNames(value)) if (Object.hasOwn(value, name)) visit(value[name]);
   };
   if (Object.hasOwn(resource, head)) visit(resource[head]);
   return found;

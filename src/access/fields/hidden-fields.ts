@@ -1,7 +1,8 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { copyElement, deleteElement } from '../../fhir/json/decimal-texts.js';
 import { elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../../fhir/resource.js';
-import { pathsRead } from './field-paths.js';
+import { type ElementsRead, isAnyResource } from '../../fhirpath/reach/places.js';
+import { elementsRead } from '../../search/index/elements-read.js';
 
 /**
  * A copy of a resource without the hidden fields, and their extensions. Other values are shared with the original.
@@ -48,16 +49,44 @@ export function covers(field: string, other: string): boolean {
   return other === field || other.startsWith(`${field}.`);
 }
 
+/** The fields hidden in resources inside others, by their type. */
+export interface HiddenInside {
+  /** Of resources of the type. */
+  of(type: string): readonly string[];
+  /** Of resources of any type. */
+  readonly ofAny: readonly string[];
+}
+
 /**
  * Whether a search parameter reads a hidden field, or an element around or inside it. The search must then ignore all
  * of its values, because the index does not record which of them come from the hidden part.
  *
  * @param code also `code:identifier` and `code$0`, as index entries name them
+ * @param inside the fields hidden in the resources inside, which a parameter may read as well
  */
-export function readsHidden(model: FhirModel, type: string, code: string, hidden: readonly string[]): boolean {
-  if (hidden.length === 0) return false;
-  const paths = pathsRead(model, type, code);
-  return hidden.some((field) => paths.some((path) => covers(field, path) || covers(path, field)));
+export function readsHidden(
+  model: FhirModel,
+  type: string,
+  code: string,
+  hidden: readonly string[],
+  inside?: HiddenInside,
+): boolean {
+  return meetsHidden(elementsRead(model, type, code), hidden, inside);
+}
+
+/** Whether some of the elements are hidden fields, or around or inside them. */
+export function meetsHidden(read: ElementsRead, hidden: readonly string[], inside?: HiddenInside): boolean {
+  if (meets(read.paths, hidden)) return true;
+  if (inside === undefined) return false;
+  for (const [held, paths] of read.inside) {
+    if (meets(paths, isAnyResource(held) ? inside.ofAny : inside.of(held))) return true;
+  }
+  return false;
+}
+
+/** The empty path is the whole resource. */
+function meets(paths: readonly string[], hidden: readonly string[]): boolean {
+  return hidden.some((field) => paths.some((path) => path === '' || covers(field, path) || covers(path, field)));
 }
 
 function withoutPath(source: JsonObject, path: readonly string[], top = false): JsonObject {

@@ -4,7 +4,7 @@ import { sameJson } from '../../fhir/json/same-json.js';
 import { elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../../fhir/resource.js';
 import { formsOf, guardedElements, resourcesInside } from './guarded-elements.js';
 import { withDecimalsOf } from './keep-decimals.js';
-import { INLINE_HEADS } from './mask-resource.js';
+import { INLINE_HEADS } from '../../fhir/resources-inside.js';
 import { hasField, headOf, withElementsOf } from './hidden-fields.js';
 import type { AccessRules } from '../rule.js';
 

@@ -1,5 +1,7 @@
+import { INLINE_HEADS, INLINE_INSIDE } from '../../fhir/resources-inside.js';
 import { elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../../fhir/resource.js';
-import { covers, withoutFields } from './hidden-fields.js';
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
+import { covers, type HiddenInside, withoutFields } from './hidden-fields.js';
 import { getOrCreate } from '../../platform/maps.js';
 import { secretFields } from './administrative-types.js';
 import { READ_INTERACTIONS, type AccessRule, type AccessRules } from '../rule.js';
@@ -61,10 +63,6 @@ function coversField(named: readonly string[], field: string): boolean {
   return named.some((other) => covers(other, field));
 }
 
-/** Elements that hold whole resources, at the first level of a resource and below it. */
-export const INLINE_HEADS = ['contained', 'entry', 'parameter', 'output'] as const;
-export const INLINE_INSIDE = ['resource', 'part', 'response', 'outcome'] as const;
-
 /**
  * Masks the resources inside a resource: contained ones, those of a Bundle's entries, those of Parameters, the output of an
  * AsyncJob.
@@ -86,10 +84,41 @@ function maskHeads(resource: JsonObject, all: AccessRules | undefined): JsonObje
 function maskInline(value: JsonObject, all: AccessRules | undefined): JsonObject {
   const type = value['resourceType'];
   if (typeof type !== 'string') return withChanged(value, INLINE_INSIDE, (inner) => maskInline(inner, all));
-  const rules = all?.rulesFor(type) ?? [];
-  const hidden = rules.length === 0 ? secretFields(type) : getOrCreate(HIDDEN_INSIDE, rules, () => hiddenInside(rules));
-  return maskHeads(elementsOf(withoutFields(value as unknown as AnyResource, hidden)), all);
+  return maskHeads(elementsOf(withoutFields(value as unknown as AnyResource, hiddenOf(type, all))), all);
 }
+
+/** The fields hidden in a resource of the type inside another. */
+function hiddenOf(type: string, all: AccessRules | undefined): readonly string[] {
+  const rules = all?.rulesFor(type) ?? [];
+  return rules.length === 0 ? secretFields(type) : getOrCreate(HIDDEN_INSIDE, rules, () => hiddenInside(rules));
+}
+
+/**
+ * What {@link maskInside} removes, for search parameters that read into resources inside others.
+ *
+ * @param all the caller's rules; undefined for trusted code
+ */
+export function hiddenInResources(model: FhirModel, all: AccessRules | undefined): HiddenInside {
+  return getOrCreate(HIDDEN_IN_RESOURCES, all ?? model, () => {
+    let ofAny: readonly string[] | undefined;
+    return {
+      of: (type) => hiddenOf(type, all),
+      get ofAny() {
+        return (ofAny ??= [
+          ...new Set(model.resourceTypes.flatMap((type) => withoutSecretsOf(type, hiddenOf(type, all)))),
+        ]);
+      },
+    };
+  });
+}
+
+/** Expressions that do not name a type are indexed without the resources inside that can have secrets. */
+function withoutSecretsOf(type: string, hidden: readonly string[]): readonly string[] {
+  const secrets = secretFields(type);
+  return hidden.filter((field) => !secrets.includes(field));
+}
+
+const HIDDEN_IN_RESOURCES = new WeakMap<object, HiddenInside>();
 
 const HIDDEN_INSIDE = new WeakMap<readonly AccessRule[], readonly string[]>();
 

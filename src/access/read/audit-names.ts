@@ -4,13 +4,13 @@ import { elementsOf, isJsonObject, isResourceId, type AnyResource, type JsonObje
 import { type Criteria, type MatchCriteria, NONE } from '../../search/criteria/criteria.js';
 import { childrenOf } from '../../search/criteria/children-of.js';
 import type { ReferenceTest } from '../../search/criteria/value-test.js';
+import { elementsRead } from '../../search/index/elements-read.js';
 import type { ReferenceTarget } from '../../store/resource-key.js';
 import type { StoredResource } from '../../store/stored-resource.js';
 import { baseUrlOf } from '../../store/with-base-url.js';
 import type { Caller } from '../caller.js';
 import type { GuardedQuery } from '../contract.js';
 import { decide, readsAll } from '../decide.js';
-import { pathsRead } from '../fields/field-paths.js';
 import { withMasked } from '../fields/mask-resource.js';
 import { readVisible, type Reading } from './visible-reads.js';
 
@@ -85,7 +85,9 @@ function restrictMatch(match: MatchCriteria, isVisible: IsVisible, reading: Read
   if (test.kind !== 'reference') return NONE;
   const { id, types = reading.store.model.resourceTypes } = test;
   if (id === undefined || test.negated === true) return match;
-  const isOfAgents = pathsRead(reading.store.model, AUDIT_EVENT, parameter).every((path) => path.startsWith('agent.'));
+  const isOfAgents = elementsRead(reading.store.model, AUDIT_EVENT, parameter).paths.every((path) =>
+    path.startsWith('agent.'),
+  );
   const visible = types.filter((type) => (isOfAgents && !UNDER_CARE.has(type)) || isVisible({ type, id }));
   return visible.length === 0 ? NONE : { ...match, test: { ...test, types: visible } };
 }
@@ -250,8 +252,12 @@ function rewrite(type: string, criteria: Criteria, change: (match: MatchCriteria
 const PLAIN = /^entity\.(?:type|role|lifecycle|securityLabel)(?:\.|$)/;
 
 function readsNames(parameter: string, { store }: Reading): boolean {
-  return pathsRead(store.model, AUDIT_EVENT, parameter).some(
-    (path) => path.startsWith('agent.who') || (path.startsWith('entity') && !PLAIN.test(path)),
+  return elementsRead(store.model, AUDIT_EVENT, parameter).paths.some(
+    (path) =>
+      path === '' ||
+      path === 'agent' ||
+      path.startsWith('agent.who') ||
+      (path.startsWith('entity') && !PLAIN.test(path)),
   );
 }
 

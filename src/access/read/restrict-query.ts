@@ -6,6 +6,7 @@ import type { Caller } from '../caller.js';
 import type { GuardedQuery } from '../contract.js';
 import { homeOf } from '../home-of.js';
 import { readsHidden } from '../fields/hidden-fields.js';
+import { hiddenInResources } from '../fields/mask-resource.js';
 import { restrict, type SearchRules } from './restrict.js';
 import type { AccessRule } from '../rule.js';
 
@@ -28,12 +29,14 @@ export function restrictQuery(
 ): SearchQuery {
   const project = homeOf(query.type, caller);
   // Sorting by a hidden field would reveal its order.
+  const all = caller.kind === 'member' ? caller.rules : undefined;
+  const inside = hiddenInResources(model, all);
   const open = query.sort?.map(({ parameter }) =>
-    rules.every(({ hidden }) => !readsHidden(model, query.type, parameter, hidden)),
+    rules.every(({ hidden }) => !readsHidden(model, query.type, parameter, hidden, inside)),
   );
   const isOpen = (_: unknown, index: number): boolean => open?.[index] !== false;
   const place = ({ values, id }: SearchPosition): SearchPosition => ({ values: values.filter(isOpen), id });
-  const criteria = restrict(model, query.criteria, query.type, rules, rulesOf, reference);
+  const criteria = restrict(model, query.criteria, query.type, rules, rulesOf, reference, all);
   const sort = query.sort?.filter(isOpen);
   if (sort !== undefined && sort.length > 0) assertAffordable({ criteria, sort }, MAX_RESTRICTED_COST);
   return {

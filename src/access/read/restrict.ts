@@ -2,9 +2,11 @@ import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { ALL, and, NONE, not, or, type Criteria } from '../../search/criteria/criteria.js';
 import { assertAffordable, MAX_RESTRICTED_COST } from '../../search/parse/criteria-cost.js';
 import { simplifyCriteria } from '../../search/criteria/simplify-criteria.js';
-import { INSIDE } from '../fields/field-paths.js';
-import { readsHidden } from '../fields/hidden-fields.js';
-import type { AccessRule } from '../rule.js';
+import { INSIDE } from '../../search/index/elements-read.js';
+import { type HiddenInside, readsHidden } from '../fields/hidden-fields.js';
+import { hiddenInResources } from '../fields/mask-resource.js';
+import { getOrCreate } from '../../platform/maps.js';
+import type { AccessRule, AccessRules } from '../rule.js';
 
 /** The rules that let a caller search a type; null if no rule does. */
 export type SearchRules = (type: string) => readonly AccessRule[] | null;
@@ -16,6 +18,7 @@ export type SearchRules = (type: string) => readonly AccessRule[] | null;
  * Rules that show everything the criteria read share one copy of them. If rules hide parts, those parts are repeated
  * per distinct set of hidden fields, and multiply through chains; the cost is checked before any store call.
  *
+ * @param all the caller's rules, which mask the resources inside others; undefined for trusted code
  * @throws FhirError `too-costly` - the search itself, or with the rules added; see `assertAffordable`
  */
 export function restrict(
@@ -24,11 +27,17 @@ export function restrict(
   type: string,
   rules: readonly AccessRule[],
   rulesOf: SearchRules,
-  reference?: string,
+  reference: string | undefined,
+  all: AccessRules | undefined,
 ): Criteria {
   const question = simplifyCriteria(asked);
   assertAffordable({ criteria: question });
-  const seen = new Restriction(model, rulesOf).restrict(question, type, rules, reference);
+  const seen = new Restriction(model, rulesOf, hiddenInResources(model, all)).restrict(
+    question,
+    type,
+    rules,
+    reference,
+  );
   // PERF: most rules grant whole types, so the criteria need no rewriting.
   if (seen === question) return seen;
   const restricted = simplifyCriteria(seen);
@@ -54,13 +63,17 @@ class Restriction {
   constructor(
     private readonly model: FhirModel,
     readonly rulesOf: SearchRules,
+    private readonly inside: HiddenInside,
   ) {}
 
   restrict(asked: Criteria, type: string, rules: readonly AccessRule[], reference: string | undefined): Criteria {
     // The reference of a reverse search counts as a criterion too.
-    const open =
-      reference === undefined ? rules : rules.filter(({ hidden }) => !readsHidden(this.model, type, reference, hidden));
-    return this.#through(asked, groupsOf(this.model, asked, type, open));
+    const open = reference === undefined ? rules : rules.filter(({ hidden }) => !this.#hides(hidden, type, reference));
+    return this.#through(asked, this.#groupsOf(asked, type, open));
+  }
+
+  #hides(hidden: readonly string[], type: string, reading: string): boolean {
+    return readsHidden(this.model, type, reading, hidden, this.inside);
   }
 
   /** Criteria shown by all groups are outside the disjunction, once. */
@@ -130,31 +143,26 @@ class Restriction {
     }
     return followed;
   }
-}
 
-/** Rules with the same effect on the search form one group. */
-function groupsOf(model: FhirModel, asked: Criteria, type: string, rules: readonly AccessRule[]): readonly Group[] {
-  if (rules.length > 0 && rules.every(({ hidden }) => hidden.length === 0)) {
-    return [{ hidden: NOTHING, criteria: or(rules.map(({ criteria }) => criteria)) }];
-  }
-  const reads = [...readings(asked)];
-  const hiddenBy = new Map<string, ReadonlySet<string>>();
-  const groups = new Map<string, { readonly hidden: ReadonlySet<string>; readonly criteria: Criteria[] }>();
-  for (const { hidden, criteria } of rules) {
-    const fields = [...hidden].sort().join();
-    let unread = hiddenBy.get(fields);
-    if (unread === undefined) {
-      hiddenBy.set(fields, (unread = new Set(reads.filter((reading) => readsHidden(model, type, reading, hidden)))));
+  /** Rules with the same effect on the search form one group. */
+  #groupsOf(asked: Criteria, type: string, rules: readonly AccessRule[]): readonly Group[] {
+    const reads = [...readings(asked)];
+    const hiddenBy = new Map<string, ReadonlySet<string>>();
+    const groups = new Map<string, { readonly hidden: ReadonlySet<string>; readonly criteria: Criteria[] }>();
+    for (const { hidden, criteria } of rules) {
+      const fields = [...hidden].sort().join();
+      const unread = getOrCreate(
+        hiddenBy,
+        fields,
+        () => new Set(reads.filter((reading) => this.#hides(hidden, type, reading))),
+      );
+      getOrCreate(groups, JSON.stringify([...unread]), () => ({ hidden: unread, criteria: [] })).criteria.push(
+        criteria,
+      );
     }
-    const key = JSON.stringify([...unread]);
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, { hidden: unread, criteria: [criteria] });
-    else group.criteria.push(criteria);
+    return [...groups.values()].map(({ hidden, criteria }) => ({ hidden, criteria: or(criteria) }));
   }
-  return [...groups.values()].map(({ hidden, criteria }) => ({ hidden, criteria: or(criteria) }));
 }
-
-const NOTHING: ReadonlySet<string> = new Set();
 
 function seenAlike(criteria: Criteria, groups: readonly Group[]): boolean {
   if (groups.length < 2) return true;

@@ -3,7 +3,7 @@ import { perModel } from '../../fhir/model/per-model.js';
 import { splitReference } from '../../fhir/reference.js';
 import type { ProjectMembership, User } from '@medplum/fhirtypes';
 import { decide } from '../../access/decide.js';
-import { restrict } from '../../access/read/restrict.js';
+import { restrict, type SearchRules } from '../../access/read/restrict.js';
 import { unrestrictedRule } from '../../access/rule.js';
 import type { AnyResource } from '../../fhir/resource.js';
 import { type Criteria, or } from '../../search/criteria/criteria.js';
@@ -96,9 +96,9 @@ const USER_NAMES = ['firstName', 'lastName'];
 /** Names of profiles as the caller sees them: elements hidden by policies have no search values. */
 function asAsked(model: FhirModel, { caller, view }: ProjectSession, byProfile: Criteria): Criteria {
   if (caller.kind !== 'member' || view === undefined) return byProfile;
-  return restrict(model, byProfile, 'ProjectMembership', [unrestrictedRule('administration of members')], (type) =>
-    decide(caller, type, 'search'),
-  );
+  const rules = [unrestrictedRule('administration of members')];
+  const rulesOf: SearchRules = (type) => decide(caller, type, 'search');
+  return restrict(model, byProfile, 'ProjectMembership', rules, rulesOf, undefined, caller.rules);
 }
 
 async function usersOf(session: ProjectSession, members: readonly ProjectMembership[]): Promise<(User | undefined)[]> {

@@ -1,9 +1,10 @@
 import { FhirError } from '../../fhir/error.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
-import type { SearchParameterType } from '../../fhir/model/definition-types.js';
+import type { PathExpression, SearchParameterType } from '../../fhir/model/definition-types.js';
 import { referenceStub } from '../../fhir/reference-stub.js';
 import { extensionsOf, OWN_EXTENSIONS } from '../../fhir/own-extensions.js';
 import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
+import { withoutSecretHolders } from '../../fhir/resources-inside.js';
 import { compileTypedFhirPath } from '../../fhirpath/compile.js';
 import type { Visitor } from './element-path.js';
 import { valueIndexer } from './index-values.js';
@@ -32,7 +33,14 @@ export function isNative(expression: string): boolean {
   return NATIVE.has(expression);
 }
 
+/** The paths from the resource that a native function reads; undefined for other expressions. */
+export function pathsOfNative(expression: string): PathExpression | undefined {
+  return NATIVE.get(expression)?.reads;
+}
+
 interface NativeExpression {
+  /** Paths from the resource to the elements that decide the result. */
+  readonly reads: PathExpression;
   /** FHIR type of the result. */
   readonly type: string;
   /** @param value the input: the resource, or for a component its composite value */
@@ -41,23 +49,30 @@ interface NativeExpression {
 
 // PERF: Synthea-like data is full of MedicationRequests, and the FHIRPath library is 100 times slower.
 const NATIVE: ReadonlyMap<string, NativeExpression> = new Map([
-  ['Patient.deceased.exists() and Patient.deceased != false', { type: 'boolean', evaluate: isDeceased }],
-  ['Binary.securityContext.exists()', { type: 'boolean', evaluate: hasSecurityContext }],
-  ['Bot.sourceCode.url | Bot.executableCode.url', { type: 'Reference', evaluate: codeBinaries }],
-  ['ProjectMembership.profile.resolve().resourceType', { type: 'code', evaluate: profileType }],
+  [
+    'Patient.deceased.exists() and Patient.deceased != false',
+    { reads: [['deceased']], type: 'boolean', evaluate: isDeceased },
+  ],
+  ['Binary.securityContext.exists()', { reads: [['securityContext']], type: 'boolean', evaluate: hasSecurityContext }],
+  [
+    'Bot.sourceCode.url | Bot.executableCode.url',
+    { reads: ['sourceCode', 'executableCode'].map((name) => [name, 'url']), type: 'Reference', evaluate: codeBinaries },
+  ],
+  ['ProjectMembership.profile.resolve().resourceType', { reads: [['profile']], type: 'code', evaluate: profileType }],
   ...[OWN_EXTENSIONS.invitationExpires, OWN_EXTENSIONS.accessExpires].map((url): [string, NativeExpression] => [
     `ProjectMembership.extension.where(url = '${url}').value`,
-    { type: 'instant', evaluate: (membership) => instantsIn(membership, url) },
+    {
+      reads: [['extension', { path: ['url'], equals: url }, 'value']],
+      type: 'instant',
+      evaluate: (membership) => instantsIn(membership, url),
+    },
   ]),
   [
     "iif(priority = 'stat', 50, iif(priority = 'asap', 40, iif(priority = 'urgent', 30, iif(priority = 'routine', 20, 10))))",
-    { type: 'integer', evaluate: priorityOrder },
+    { reads: [['priority']], type: 'integer', evaluate: priorityOrder },
   ],
-  ['%resource.referenceSeq.chromosome', { type: 'CodeableConcept', evaluate: ofReferenceSequence('chromosome') }],
-  [
-    '%resource.referenceSeq.referenceSeqId',
-    { type: 'CodeableConcept', evaluate: ofReferenceSequence('referenceSeqId') },
-  ],
+  ['%resource.referenceSeq.chromosome', ofReferenceSequence('chromosome')],
+  ['%resource.referenceSeq.referenceSeqId', ofReferenceSequence('referenceSeqId')],
 ]);
 
 function compileNative(
@@ -115,8 +130,12 @@ const PRIORITIES: ReadonlyMap<unknown, number> = new Map([
 ]);
 
 /** Components of MolecularSequence read an element of the resource, not of the variant. */
-function ofReferenceSequence(name: string): NativeExpression['evaluate'] {
-  return (_, { referenceSeq }) => (isJsonObject(referenceSeq) ? referenceSeq[name] : undefined);
+function ofReferenceSequence(name: string): NativeExpression {
+  return {
+    reads: [['referenceSeq', name]],
+    type: 'CodeableConcept',
+    evaluate: (_, { referenceSeq }) => (isJsonObject(referenceSeq) ? referenceSeq[name] : undefined),
+  };
 }
 
 function priorityOrder(request: JsonObject): number {
@@ -131,7 +150,9 @@ function compileByFhirPath(
 ): Visitor<IndexWriter> {
   const evaluate = compileTypedFhirPath(model, expression, type);
   return (value, writer) => {
-    for (const result of resultsOf(() => evaluate(value, { resource: writer.resource }))) {
+    const resource = withoutSecretHolders(writer.resource);
+    const input = value === writer.resource ? resource : isJsonObject(value) ? withoutSecretHolders(value) : value;
+    for (const result of resultsOf(() => evaluate(input, { resource }))) {
       // Contained resources are found only by paths, which access rules can follow.
       if (model.isA(result.type, 'Resource')) continue;
       valueIndexer(model, parameterType, result.type)?.(result.value, writer);

@@ -1,12 +1,9 @@
 import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
+import { inlineNames } from '../../fhir/resources-inside.js';
 import type { IndexWriter } from './index-writer.js';
 
 /** The parameter under which the labels of a resource and of the resources that it contains are indexed. */
 export const SECURITY_LABELS = '_security:labels';
-
-/** Elements that hold whole resources, at the first level of a resource and below it. */
-const HEADS = ['contained', 'entry', 'parameter', 'output'];
-const INSIDE = ['resource', 'part', 'response', 'outcome'];
 
 /**
  * Adds the labels (`meta.security`) of a resource and of all resources that it contains, at any depth: a caller who is
@@ -15,7 +12,7 @@ const INSIDE = ['resource', 'part', 'response', 'outcome'];
 export function addSecurityLabels(writer: IndexWriter): void {
   const { resource } = writer;
   const labels: unknown[] = [];
-  collect(resource, HEADS, labels);
+  collect(resource, labels);
   if (labels.length === 0) return;
   writer.begin('_security', 0);
   for (const label of labels) {
@@ -28,15 +25,16 @@ export function addSecurityLabels(writer: IndexWriter): void {
   }
 }
 
-function collect(value: JsonObject, names: readonly string[], labels: unknown[]): void {
+function collect(value: JsonObject, labels: unknown[]): void {
   const { meta } = value;
-  const security = names === HEADS && isJsonObject(meta) ? meta.security : undefined;
+  const isResource = typeof value['resourceType'] === 'string';
+  const security = isResource && isJsonObject(meta) ? meta.security : undefined;
   if (security !== undefined && security !== null) labels.push(...(Array.isArray(security) ? security : [security]));
-  for (const name of names) {
+  for (const name of inlineNames(value)) {
     const held = Object.hasOwn(value, name) ? value[name] : undefined;
     if (held === undefined) continue;
     for (const one of Array.isArray(held) ? (held as readonly unknown[]) : [held]) {
-      if (isJsonObject(one)) collect(one, typeof one['resourceType'] === 'string' ? HEADS : INSIDE, labels);
+      if (isJsonObject(one)) collect(one, labels);
     }
   }
 }

@@ -39,7 +39,9 @@ function* decideNoMatch(
   const rulesOf: SearchRules = (type) => decide(caller, type, 'search');
   const rules = rulesOf(query.type);
   const restricted =
-    rules === null ? NONE : restrict(state.caller.rules.model, query.criteria, query.type, rules, rulesOf);
+    rules === null
+      ? NONE
+      : restrict(caller.rules.model, query.criteria, query.type, rules, rulesOf, undefined, caller.rules);
   const criteria = settledCriteria(state, restricted);
   const write = {
     kind: 'assert-no-match',
