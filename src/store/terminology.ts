@@ -40,10 +40,12 @@ export type Subsumption = 'equivalent' | 'subsumes' | 'subsumed-by' | 'not-subsu
 export interface TerminologyContext {
   readonly project: string;
   /**
-   * Searches resources of the project: with the rights of the caller, or with the rights of trusted code for an access
-   * policy. It finds at most 100.
+   * Searches resources of the project, with the rights of the caller. For an access policy it finds only versions that
+   * trusted code or an administrator wrote, so that nobody widens a policy by writing a value set. It finds at most 100.
    */
   search(type: string, criteria: Criteria): Promise<readonly AnyResource[]>;
+  /** Set if the answer decides what an access policy grants: definitions of the host come before those of the project. */
+  readonly forPolicy?: true | undefined;
   /** Aborted when the request or its time is over. */
   readonly signal?: AbortSignal | undefined;
 }

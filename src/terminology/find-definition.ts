@@ -15,7 +15,8 @@ export type FindDefinition = (
 ) => Promise<JsonObject | undefined>;
 
 /**
- * Looks in the project first, then among resources of the host.
+ * Looks in the project first, then among resources of the host. The host's come first for an access policy, and where
+ * the canonical names their version: nobody replaces what the host has fixed.
  *
  * Of several versions the active ones come first, then those with the highest version.
  */
@@ -23,14 +24,14 @@ export function definitionFinder(resources: readonly AnyResource[]): FindDefinit
   const given = Map.groupBy(resources.map(elementsOf), ({ url }) => url);
   return async (type, canonical, context) => {
     const [url, version] = splitCanonical(canonical);
-    const found = await context.search(type, criteriaFor(type, url, version));
-    const stored = best(found.map(elementsOf));
-    if (stored !== undefined) return stored;
-    return best(
+    const ofHost = best(
       (given.get(url) ?? []).filter(
         (one) => one['resourceType'] === type && (version === undefined || one['version'] === version),
       ),
     );
+    if (ofHost !== undefined && (context.forPolicy === true || version !== undefined)) return ofHost;
+    const found = await context.search(type, criteriaFor(type, url, version));
+    return best(found.map(elementsOf)) ?? ofHost;
   };
 }
 

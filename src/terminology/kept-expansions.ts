@@ -45,7 +45,7 @@ export class KeptExpansions {
     expand: (find: FindDefinition) => Promise<readonly Concept[]>,
   ): Promise<readonly Concept[]> {
     // A value set of the host is one for all projects, but may refer to definitions of each.
-    const key = `${this.#numberOf(valueSet)} ${context.project}`;
+    const key = `${this.#numberOf(valueSet)} ${context.project}${context.forPolicy === true ? ' policy' : ''}`;
     const known = this.#kept.get(key);
     if (known !== undefined && (await this.#isCurrent(known, context))) return known.concepts;
     const uses = new Map<string, Use>();

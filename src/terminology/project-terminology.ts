@@ -13,8 +13,8 @@ import { KeptExpansions } from './kept-expansions.js';
 /** Options of `projectTerminology`. */
 export interface ProjectTerminologyOptions {
   /**
-   * CodeSystem and ValueSet resources for all projects, such as those of a package. A project's own resources take
-   * precedence.
+   * CodeSystem and ValueSet resources for all projects, such as those of a package. In searches a project's own resources
+   * take precedence, unless the version is named. In access policies these do.
    */
   readonly resources?: readonly AnyResource[] | undefined;
   /** Maximum number of concepts in one expansion. Default 10,000. */

@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, test, vi } from 'vitest';
 import { expandAll, MAX_CONCEPTS, MAX_EXPANSIONS, withConcepts } from '../../src/access/terminology/expand-concepts.js';
-import { searchTrusted } from '../../src/access/terminology/search-terminology.js';
+import { searchForPolicy } from '../../src/access/terminology/search-terminology.js';
 import { FhirError } from '../../src/fhir/error.js';
 import type { Expansions } from '../../src/search/criteria/concept-tests.js';
 import { ALL, type Criteria } from '../../src/search/criteria/criteria.js';
@@ -218,8 +218,8 @@ test('for a policy a terminology searches the project, at most 100 resources at 
       return { kind: 'put', key, resource: { resourceType: 'CodeSystem', id: key.id } as never };
     }),
   );
-  const search = searchTrusted(store, 'clinic');
+  const search = searchForPolicy(store, 'clinic', undefined, new Set());
   expect((await search('CodeSystem', { kind: 'id', ids: ['c7'] })).map(({ id }) => id)).toEqual(['c7']);
   expect(await search('CodeSystem', ALL)).toHaveLength(100);
-  expect(await searchTrusted(store, 'other')('CodeSystem', ALL)).toEqual([]);
+  expect(await searchForPolicy(store, 'other', undefined, new Set())('CodeSystem', ALL)).toEqual([]);
 });

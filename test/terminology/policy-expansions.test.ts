@@ -54,7 +54,7 @@ describe('the criteria of a policy', () => {
   ])('are expanded: %s', async (criteria, request) => {
     const { store, asked, contexts } = open();
     const grant = grantOf(rule(undefined), rule(7), rule(criteria));
-    const expanded = await withPolicyExpansions(store, 'clinic', grant);
+    const expanded = await withPolicyExpansions(store, 'clinic', grant, undefined);
     expect(asked).toEqual([request]);
     expect(contexts[0]!.project).toBe('clinic');
     expect(await contexts[0]!.search('ValueSet', ALL)).toEqual([]);
@@ -63,7 +63,7 @@ describe('the criteria of a policy', () => {
 
   test('of a rule for all types are expanded for each type that can have them, once', async () => {
     const { store, asked } = open();
-    await withPolicyExpansions(store, 'clinic', grantOf(rule('*?gender:in=urn:set', '*')));
+    await withPolicyExpansions(store, 'clinic', grantOf(rule('*?gender:in=urn:set', '*')), undefined);
     expect(asked).toEqual([SET]);
   });
 
@@ -76,7 +76,7 @@ describe('the criteria of a policy', () => {
     });
     for (const resourceType of ['Observation', '*']) {
       const grant = grantOf(rule(undefined, resourceType), rule(`${resourceType}?status=final`, resourceType));
-      expect(await withPolicyExpansions({ ...store, model }, 'clinic', grant)).toBe(grant);
+      expect(await withPolicyExpansions({ ...store, model }, 'clinic', grant, undefined)).toBe(grant);
     }
     expect(asked).toEqual([]);
   });
@@ -88,7 +88,7 @@ describe('the criteria of a policy', () => {
       rule('Patient?code:in=urn:set'),
       rule('*?gender:in=urn:set'),
     );
-    expect(await withPolicyExpansions(store, 'clinic', broken)).toBe(broken);
+    expect(await withPolicyExpansions(store, 'clinic', broken, undefined)).toBe(broken);
     expect(asked).toEqual([]);
   });
 });
@@ -100,7 +100,7 @@ describe('an error of the terminology', () => {
     'that a retry does not change refuses the policy: %s',
     async (code) => {
       const { store } = open(() => Promise.reject(new FhirError(code, 'Their words')));
-      const fault = await faultOf(withPolicyExpansions(store, 'clinic', grantOf(criteria)));
+      const fault = await faultOf(withPolicyExpansions(store, 'clinic', grantOf(criteria), undefined));
       expect([fault.code, fault.message, fault.details, fault.issues]).toEqual([
         'policy-invalid',
         'AccessPolicy/a, resource: Their words',
@@ -113,7 +113,7 @@ describe('an error of the terminology', () => {
   test('of another kind is passed on', async () => {
     for (const error of [new FhirError('unavailable', 'down'), new FhirError('aborted', 'over')]) {
       const { store } = open(() => Promise.reject(error));
-      expect(await faultOf(withPolicyExpansions(store, 'clinic', grantOf(criteria)))).toBe(error);
+      expect(await faultOf(withPolicyExpansions(store, 'clinic', grantOf(criteria), undefined))).toBe(error);
     }
   });
 });

@@ -1,4 +1,5 @@
 import { FhirError } from '../../fhir/error.js';
+import { referenceText } from '../../fhir/reference.js';
 import { elementsOf, type AnyResource } from '../../fhir/resource.js';
 import type { ResourceStore } from '../../store/store.js';
 import type { PolicyGrant } from '../policy/policy-grant.js';
@@ -37,5 +38,6 @@ export async function readMemberPolicies(
   await loadForPolicies(grants.map(({ policy }) => policy));
   const problem = membershipSizeProblem(grants.map(({ policy }) => sizeOf(policy)));
   if (problem !== undefined) assertMembershipUnderstood(membership.id!, { ...policies, problems: [problem] });
-  return Promise.all(grants.map((grant) => withPolicyExpansions(store, project, grant)));
+  const subject = referenceText(elementsOf(membership)['profile']);
+  return Promise.all(grants.map((grant) => withPolicyExpansions(store, project, grant, subject)));
 }

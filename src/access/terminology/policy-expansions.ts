@@ -7,12 +7,13 @@ import { criteriaConditions } from '../policy/policy-criteria.js';
 import { policyError } from '../policy/policy-problem.js';
 import { ruleElements, type PolicyGrant } from '../policy/policy-grant.js';
 import { expandAll } from './expand-concepts.js';
-import { searchTrusted } from './search-terminology.js';
+import { searchForPolicy } from './search-terminology.js';
 
 /**
  * Expands the value sets and hierarchies of codes in a policy's criteria, so that its rules are compiled with codes.
  * Policies without such tests stay as they are.
  *
+ * @param subject the profile of the member that the policy binds
  * @throws FhirError `policy-invalid` - there is no terminology, or a value set is unknown or cannot be expanded
  * @throws FhirError `unavailable` - the terminology cannot be reached
  */
@@ -20,18 +21,27 @@ export async function withPolicyExpansions(
   store: ResourceStore,
   project: string,
   grant: PolicyGrant,
+  subject: string | undefined,
 ): Promise<PolicyGrant> {
   const requests = expansionsIn(
     ...ruleElements(grant.policy).flatMap((rule) => [...conceptCriteria(store.model, grant, rule)]),
   );
   if (requests.size === 0) return grant;
+  const ignored = new Set<string>();
   try {
-    const context = { project, search: searchTrusted(store, project) };
+    const search = searchForPolicy(store, project, subject, ignored);
+    const context = { project, forPolicy: true, search } as const;
     return { ...grant, expansions: await expandAll(requests, store.terminology, context, undefined) };
   } catch (error) {
     if (!(error instanceof FhirError) || !REFUSED.has(error.code)) throw error;
-    throw policyError(grant.reference, [{ path: 'resource', message: error.message }]);
+    throw policyError(grant.reference, [{ path: 'resource', message: `${error.message}${hint(ignored)}` }]);
   }
+}
+
+function hint(ignored: ReadonlySet<string>): string {
+  const [first] = ignored;
+  if (first === undefined) return '';
+  return `; ${first} does not count here, because no administrator other than the member itself wrote its current version`;
 }
 
 /** The error codes for which a retry is useless. */

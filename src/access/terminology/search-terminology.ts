@@ -1,14 +1,64 @@
-import type { AnyResource } from '../../fhir/resource.js';
+import { elementsOf, isJsonObject, type AnyResource } from '../../fhir/resource.js';
+import { referenceText, splitReference } from '../../fhir/reference.js';
+import { refersTo } from '../../search/criteria/criteria.js';
 import type { ResourceStore } from '../../store/store.js';
 import type { TerminologyContext } from '../../store/terminology.js';
 
 /** Most resources that one search of a terminology finds. */
 export const MAX_FOUND = 100;
 
-/** The searches of a terminology with the rights of trusted code. */
-export function searchTrusted(store: ResourceStore, project: string): TerminologyContext['search'] {
+/**
+ * The searches of a terminology for an access policy. They find what trusted code or an administrator of the project
+ * wrote: a policy must not be decided by a resource that its subject can write, or another member for it.
+ *
+ * @param subject the profile of the member that the policy binds; what it wrote never counts
+ * @param ignored receives the references of resources that do not count
+ */
+export function searchForPolicy(
+  store: ResourceStore,
+  project: string,
+  subject: string | undefined,
+  ignored: Set<string>,
+): TerminologyContext['search'] {
+  const administrators = new Map<string, Promise<boolean>>();
+  const counts = async (resource: AnyResource): Promise<boolean> => {
+    const author = authorOf(resource);
+    if (author === undefined) return true;
+    if (author === subject) return false;
+    let known = administrators.get(author);
+    if (known === undefined) administrators.set(author, (known = isAdministrator(store, project, author)));
+    return known;
+  };
   return async (type, criteria): Promise<readonly AnyResource[]> => {
     const { matches } = await store.search({ project, type, criteria, limit: MAX_FOUND });
-    return matches.map(({ resource }) => resource);
+    const found = await Promise.all(
+      matches.map(async ({ resource }) => {
+        if (await counts(resource)) return resource;
+        ignored.add(`${type}/${resource.id ?? ''}`);
+        return [];
+      }),
+    );
+    return found.flat();
   };
+}
+
+/** The profile of the member who wrote the version; undefined for trusted code. */
+function authorOf({ meta }: AnyResource): string | undefined {
+  const author = isJsonObject(meta) ? meta['author'] : undefined;
+  if (author === undefined) return undefined;
+  return referenceText(author) ?? '';
+}
+
+/** Every membership of the profile is active and one of an administrator; another could write without being one. */
+async function isAdministrator(store: ResourceStore, project: string, profile: string): Promise<boolean> {
+  const { type, id } = splitReference(profile);
+  if (type === '' || id === '') return false;
+  const { matches } = await store.search({
+    project,
+    type: 'ProjectMembership',
+    criteria: refersTo('profile', { type, id }),
+    limit: MAX_FOUND,
+  });
+  const memberships = matches.map(({ resource }) => elementsOf(resource));
+  return memberships.length > 0 && memberships.every(({ active, admin }) => active !== false && admin === true);
 }
