@@ -14,7 +14,8 @@ import type { GuardedKey, GuardedWrite } from '../access/contract.js';
 import { expectationOf } from './if-match.js';
 import { withIndex } from '../access/write-error.js';
 import type { WriteRequest } from './write-request.js';
-import { inTurns, Pace } from '../platform/pace.js';
+import { inTurns } from '../platform/pace.js';
+import { CallPace } from '../store/call-pace.js';
 import { onFirstUse } from '../platform/on-first-use.js';
 
 /** A write of the commit, and the meaning of its failure. */
@@ -167,7 +168,7 @@ class Planner {
     const before = made ?? requireFound(this.stored.get(keyText(key)), key);
     const { applyingJsonPatch } = await loadJsonPatch();
     const patch = (resource: AnyResource): Promise<AnyResource> =>
-      inTurns(applyingJsonPatch(resource, operations), new Pace());
+      inTurns(applyingJsonPatch(resource, operations), new CallPace(this.session.options));
     if (!('versionId' in before)) return this.#put(key, await patch(before), stated, from);
     const expect = stated ?? { version: before.versionId };
     const role = stated === undefined ? 'patched' : 'write';

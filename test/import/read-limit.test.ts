@@ -46,4 +46,15 @@ describe.each(ways)('the GET entries of a Bundle, by %s', (way, answer) => {
     const { entry } = await answer(transaction(written, ...pages(10)));
     expect(entry).toHaveLength(11);
   });
+
+  test.each([
+    ['counts', 'Patient?_summary=count'],
+    ['searches that find nothing', 'Patient?_id=nobody'],
+    ['searches that fail', 'Patient?nothing=1'],
+    ['histories', 'Patient/p1/_history?_count=1'],
+  ])('are at most 1,000 %s: an entry is work, whatever it brings', async (_, query) => {
+    const { entry } = await answer(batch(...Array.from({ length: 1_001 }, () => ask('GET', query))));
+    const refused = entry!.map(({ response }) => JSON.stringify(response!.outcome ?? {}).includes('too-costly'));
+    expect([refused.indexOf(true), refused.length]).toEqual([1_000, 1_001]);
+  });
 });

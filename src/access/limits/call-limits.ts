@@ -7,7 +7,7 @@ export interface CallLimits {
   /**
    * Maximum run time in milliseconds, until something is written. A call that exceeds it fails with `too-costly`, and
    * with `details.unknown` if the outcome of a running commit is unknown. Default: none; `limits.timeout` of GraphQL
-   * has a default of its own.
+   * and of FHIR's interactions over HTTP is 30,000 by default.
    */
   readonly timeout?: number | undefined;
   /** How many requests run at the same time, and how many wait. Default: no limit. */

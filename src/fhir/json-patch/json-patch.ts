@@ -2,7 +2,7 @@ import { quote } from '../messages/quote.js';
 import { FhirError } from '../error.js';
 import { copyingFromHost } from '../json/copy-json.js';
 import { findingDecimalText, hasDecimalText } from '../json/stringify-json.js';
-import { sizeOf } from '../json/parts.js';
+import { CHARACTERS_PER_VALUE, sizeOf } from '../json/parts.js';
 import { sameJson } from '../json/same-json.js';
 import { withDecimalTexts, withWrittenDecimals, WrittenDecimal } from '../json/written-decimal.js';
 import { inOneGo } from '../../platform/pace.js';
@@ -22,6 +22,15 @@ export type JsonPatchOperation =
  */
 const MAX_COPIED = 5 * 1024 * 1024;
 
+/**
+ * Maximum of values that all operations of a patch touch together, about 0.1 s of work. The operation that exceeds it is
+ * carried out, so that a single one is never too large.
+ */
+const MAX_TOUCHED = 200_000;
+
+/** Items of a list that move in the time of one value. */
+const ITEMS_PER_VALUE = 1_024;
+
 /** In characters. PERF: copying a value takes as long as copying a string of this length. */
 const PER_VALUE = 100;
 
@@ -36,13 +45,13 @@ const OPERATION_LEVELS = 2;
  *
  * @throws FhirError `invalid` - not a JSON Patch, or it changes `resourceType` or `id`
  * @throws FhirError `unprocessable` - a path does not exist, or a `test` fails
- * @throws FhirError `too-costly` - too many operations, or too much copied
+ * @throws FhirError `too-costly` - too many operations, or too much copied or touched
  */
 export function applyJsonPatch(resource: AnyResource, operations: unknown): AnyResource {
   return inOneGo(applyingJsonPatch(resource, operations));
 }
 
-/** {@link applyJsonPatch}; the resource is copied in steps. */
+/** {@link applyJsonPatch} in steps: the copy of the resource, and each operation. */
 export function* applyingJsonPatch(resource: AnyResource, operations: unknown): Generator<void, AnyResource> {
   // PERF: moving the texts of decimals with their values takes five times as long as a copy.
   const movesTexts =
@@ -51,7 +60,14 @@ export function* applyingJsonPatch(resource: AnyResource, operations: unknown): 
     hasDecimalText(operations);
   const patched = movesTexts ? (withWrittenDecimals(resource) as AnyResource) : yield* copyingFromHost(resource);
   let copied = 0;
+  let touched = 0;
   for (const [index, operation] of readJsonPatch(operations).entries()) {
+    yield;
+    if (touched > MAX_TOUCHED) {
+      const message = `The first ${index} operations of the patch touch more than ${MAX_TOUCHED} values; send an update instead`;
+      throw new FhirError('too-costly', message, { details: { max: MAX_TOUCHED } });
+    }
+    touched += touchedBy(patched, operation);
     if (operation.op === 'copy') copied += costOfCopy(valueAt(patched, operation.from));
     if (copied > MAX_COPIED) {
       const rule = `where each value counts ${PER_VALUE} more`;
@@ -67,6 +83,21 @@ export function* applyingJsonPatch(resource: AnyResource, operations: unknown): 
 
 function costOfCopy(value: unknown): number {
   return JSON.stringify(value ?? null).length + PER_VALUE * sizeOf(value, MAX_COPIED / PER_VALUE);
+}
+
+/** The values that an operation reads or writes, and the items that it shifts. */
+function touchedBy(document: AnyResource, operation: ReadOperation): number {
+  const { op, path } = operation;
+  const parent = parentOf(document, path);
+  const shifted = Array.isArray(parent) && op !== 'test' ? parent.length / ITEMS_PER_VALUE : 0;
+  if (op === 'remove') return 1 + shifted;
+  if (!('from' in operation)) {
+    const size = sizeOf(operation.value, MAX_TOUCHED, CHARACTERS_PER_VALUE);
+    return op === 'test' ? size + sizeOf(valueAt(document, path), MAX_TOUCHED, CHARACTERS_PER_VALUE) : size + shifted;
+  }
+  const from = parentOf(document, operation.from);
+  const left = Array.isArray(from) ? from.length / ITEMS_PER_VALUE : 0;
+  return sizeOf(valueAt(document, operation.from), MAX_TOUCHED, CHARACTERS_PER_VALUE) + shifted + left;
 }
 
 type Step = Exclude<ReadOperation, { op: 'move' | 'copy' }>;

@@ -1,6 +1,7 @@
 import type { AuditHook } from '../../audit/audit.js';
 import { limitsSince, type RequestTime } from '../../access/limits/request-time.js';
 import type { Caller } from '../../access/caller.js';
+import { DEFAULT_LIMITS } from '../../graphql/limits.js';
 import { openRepository, type OpenRepository } from '../../repository/open-repository.js';
 import type { RepositoryContext } from '../../repository/repository-context.js';
 import type { FhirHandlerConfig, RequestStatement, RouteGroup } from './handler-config.js';
@@ -83,6 +84,13 @@ export function contextOf({
 
 type FhirHandlerContext = Pick<FhirHandlerConfig, 'mailer' | 'message' | 'acceptance' | 'clock'>;
 
+/** The context of FHIR's interactions: they end by the default of GraphQL's `limits.timeout` if the host sets none. */
+export function boundedContextOf(exchange: CallerExchange): ReturnType<typeof contextOf> {
+  const { settings, time } = exchange;
+  const timeout = settings.limits?.timeout ?? DEFAULT_LIMITS.timeout;
+  return { ...contextOf(exchange), limits: limitsSince({ ...settings.limits, timeout }, time) };
+}
+
 export function repositoryFor(exchange: CallerExchange): OpenRepository {
-  return openRepository(contextOf(exchange));
+  return openRepository(boundedContextOf(exchange));
 }

@@ -4,7 +4,7 @@ import { repositoryOf } from '../../repository/create-repository.js';
 import { FORMAT_PARAMETERS } from '../../search/parse/parse-search.js';
 import { parseQueryString } from '../../search/parse/search-pairs.js';
 import type { Answer } from '../exchange/answer.js';
-import { type CallerExchange, contextOf, repositoryFor } from '../exchange/exchange.js';
+import { type CallerExchange, boundedContextOf, repositoryFor } from '../exchange/exchange.js';
 import { withBody } from '../exchange/read-request-body.js';
 import type { Route } from '../exchange/route.js';
 import { bodyText, requireMediaType } from '../read-body.js';
@@ -44,7 +44,7 @@ export async function answerMembers(
   parameters: URLSearchParams,
 ): Promise<Answer> {
   const pairs = [...parameters].filter(([name]) => !FORMAT_PARAMETERS.has(name));
-  const found = await searchMembers(project, new URLSearchParams(pairs), contextOf(exchange));
+  const found = await searchMembers(project, new URLSearchParams(pairs), boundedContextOf(exchange));
   const base = trimBaseUrl(exchange.settings.baseUrl);
   const link = found.link?.map(({ relation, url }) => ({ relation, url: `${base}/${url}` }));
   const entry = found.entry?.map((one) =>

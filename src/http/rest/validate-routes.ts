@@ -5,7 +5,7 @@ import { validateInTurns } from '../../profiles/validate-resource.js';
 import { underLimits } from '../../access/turns/under-limits.js';
 import { CallPace } from '../../store/call-pace.js';
 import type { Answer } from '../exchange/answer.js';
-import { type CallerExchange, contextOf } from '../exchange/exchange.js';
+import { type CallerExchange, boundedContextOf } from '../exchange/exchange.js';
 import { readJsonObject } from '../exchange/read-request-body.js';
 import type { Route } from '../exchange/route.js';
 import { answerResource, success } from './answer-resource.js';
@@ -25,7 +25,7 @@ async function validate(exchange: CallerExchange): Promise<Answer> {
   if (resource['resourceType'] !== type)
     throw new FhirError('invalid', `The resource must be a ${type}, as the URL says`);
   const asked = [...exchange.url.searchParams.getAll('profile'), ...profiles];
-  const { valid, outcome } = await underLimits(contextOf(exchange), ({ store, signal }) => {
+  const { valid, outcome } = await underLimits(boundedContextOf(exchange), ({ store, signal }) => {
     const options = {
       definitions: store.model,
       // Without profiles in the request, the profiles in `meta.profile` apply.
