@@ -1,3 +1,4 @@
+import type { Organization } from '@medplum/fhirtypes';
 import { describe, expect, test } from 'vitest';
 import { serverCaller } from '../../src/access/caller.js';
 import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
@@ -46,13 +47,13 @@ const EMPTY = [
 ];
 
 /** The only Organization, which any empty condition would match. */
-const NORTH = {
+const NORTH: Organization = {
   resourceType: 'Organization',
   id: 'north',
   name: 'North',
   active: true,
   address: [{ city: 'Bern' }],
-} as const;
+};
 
 async function versions(store: ResourceStore): Promise<unknown> {
   const { matches } = await store.search({ project: 'clinic', type: 'Organization', criteria: { kind: 'all' } });

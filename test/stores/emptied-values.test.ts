@@ -132,7 +132,7 @@ describe.each<[string, () => ResourceStore | Promise<ResourceStore>]>([
       }
       const found = await idsOf(store, queryOf(type, criteria));
       const possible = [...VALUES].filter(([, stored]) => isWithin(left, essence(stored))).map(([id]) => id);
-      expect([label, found.filter((id) => !possible.includes(id))]).toEqual([label, []]);
+      expect([label, found.filter((id) => !possible.includes(id!))]).toEqual([label, []]);
       expect([label, found]).toEqual([label, await idsOf(memory, queryOf(type, criteria))]);
     }
   });

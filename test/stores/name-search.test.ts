@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { serverCaller } from '../../src/access/caller.js';
+import { type Caller, serverCaller } from '../../src/access/caller.js';
 import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
 import { createRepository } from '../../src/repository/create-repository.js';
 import { extendDefinitions } from '../../src/search/extend/extend-definitions.js';
@@ -52,7 +52,7 @@ describe.each<[string, () => ResourceStore | Promise<ResourceStore>]>([
   ['PostgreSQL', async () => new PostgresStore(await postgresPool())],
 ])('names and addresses on %s', (_, open) => {
   let store: ResourceStore;
-  const find = async (search: string, caller = serverCaller(PROJECT)): Promise<string> => {
+  const find = async (search: string, caller: Caller = serverCaller(PROJECT)): Promise<string> => {
     const [type, query] = search.split(/\?(.*)/s) as ['Patient', string];
     const { entry = [] } = await createRepository({ store, caller }).search(type, query);
     return entry.map(({ resource }) => resource!.id).join(' ');
