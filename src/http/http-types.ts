@@ -36,3 +36,12 @@ export function mediaTypeOf(header: string | undefined): string | undefined {
   const type = header?.split(';', 1)[0]!.trim().toLowerCase();
   return type === '' ? undefined : type;
 }
+
+/**
+ * True for text that means the same to every sender. Bytes beyond ASCII arrive as Latin-1, whatever the client meant; in
+ * URLs and headers they are percent-encoded.
+ */
+export function isAscii(text: string): boolean {
+  // eslint-disable-next-line no-control-regex -- control characters are refused elsewhere
+  return /^[\x00-\x7f]*$/.test(text);
+}

@@ -5,7 +5,8 @@ import type { PersistedDocument } from '../graphql/documents/documents.js';
 import { documentFromRequest } from '../graphql/documents/document-from-request.js';
 import { getOperationType } from '../graphql/get-operation-type.js';
 import { HttpRequestError } from './http-request-error.js';
-import type { HttpRequest } from './http-types.js';
+import { assertReadableQuery } from '../search/parse/search-pairs.js';
+import { type HttpRequest, isAscii } from './http-types.js';
 import { MAX_BODY_BYTES, readBoundedBody } from './read-bounded-body.js';
 import { bodyText, readJsonBody, readJsonBodyInTurns, requireMediaType } from './read-body.js';
 
@@ -73,8 +74,9 @@ function readHttpRequest(request: HttpRequest): GraphqlRequest {
   if (method !== 'POST' && method !== 'GET') {
     throw new HttpRequestError(405, 'GraphQL takes POST and GET', { allow: 'GET, POST' });
   }
-  const url = URL.parse(request.url ?? '', 'http://localhost');
+  const url = isAscii(request.url ?? '') ? URL.parse(request.url ?? '', 'http://localhost') : null;
   if (url === null) throw new FhirError('invalid', 'The URL of the request is malformed');
+  assertReadableQuery(url.search);
   const parameters = method === 'GET' ? fromQuery(url.searchParams) : fromBody(request, url.searchParams);
   assertObject(parameters, 'extensions');
   const query = documentFromRequest(parameters);

@@ -1,7 +1,7 @@
 import { parseReference } from '../../fhir/reference.js';
 import type { AnyResource } from '../../fhir/resource.js';
 import { encodeBase64 } from '../../platform/base64.js';
-import { mediaTypeOf } from '../http-types.js';
+import { isAscii, mediaTypeOf } from '../http-types.js';
 import { HttpRequestError } from '../http-request-error.js';
 import type { Exchange } from './exchange.js';
 import { readBody } from './read-body.js';
@@ -71,5 +71,9 @@ function isOfClient(headers: Headers): boolean {
 
 function isContext(text: string, baseUrl: string): boolean {
   const parsed = parseReference(text, baseUrl);
-  return parsed !== undefined && (parsed.kind === 'local' || (parsed.kind === 'foreign' && URL.canParse(text)));
+  return (
+    parsed !== undefined &&
+    isAscii(text) &&
+    (parsed.kind === 'local' || (parsed.kind === 'foreign' && URL.canParse(text)))
+  );
 }

@@ -1,7 +1,7 @@
 import { FhirError, maskError } from '../../fhir/error.js';
 import { didYouMean, isSameName } from '../../fhir/messages/did-you-mean.js';
 import { eitherSignal } from '../../platform/timers.js';
-import { assertFewInQuery } from '../../search/parse/search-pairs.js';
+import { assertReadableQuery } from '../../search/parse/search-pairs.js';
 import { HttpRequestError } from '../http-request-error.js';
 import { toHttpResponse } from '../to-http-response.js';
 import type { Answer } from '../exchange/answer.js';
@@ -82,7 +82,7 @@ async function answerRequest(sent: SentRequest, settings: HandlerSettings, table
   const route = routeFor(request, matched);
   sent.isGraphql = route.isGraphql === true;
   // PERF: reading 100,000 parameters takes a long turn for every part of the handler that does it.
-  assertFewInQuery(url.search);
+  assertReadableQuery(url.search);
   if (!sent.isGraphql) {
     sent.format = negotiateFormat(url.searchParams, request.headers.get('accept'), route.takesAnyFormat);
   }

@@ -12,6 +12,7 @@ import {
 import { type Exchange, repositoryFor } from '../exchange/exchange.js';
 import { readJson, readResourceBody } from '../exchange/read-request-body.js';
 import type { Route } from '../exchange/route.js';
+import { isAscii } from '../http-types.js';
 import { answerWritten, ifMatchOf } from './answer-resource.js';
 
 /** Older versions of MedplumClient send `application/json`. */
@@ -25,7 +26,7 @@ export const WRITE_ROUTES: readonly Route[] = [
     root: 'fhir',
     path: ':type',
     async answer(exchange) {
-      const ifNoneExist = exchange.request.headers.get('if-none-exist') ?? undefined;
+      const ifNoneExist = ifNoneExistOf(exchange);
       const resource = await readResourceBody(exchange);
       return answerWritten(exchange, await createResource(repositoryFor(exchange), resource, { ifNoneExist }));
     },
@@ -106,6 +107,13 @@ export const WRITE_ROUTES: readonly Route[] = [
 function conditionOf({ url }: Exchange): string {
   const pairs = [...url.searchParams].filter(([name]) => !FORMAT_PARAMETERS.has(name));
   return new URLSearchParams(pairs).toString();
+}
+
+/** The search of a conditional create; its encoding is checked where it is read. */
+function ifNoneExistOf({ request }: Exchange): string | undefined {
+  const search = request.headers.get('if-none-exist') ?? undefined;
+  if (search === undefined || isAscii(search)) return search;
+  throw new FhirError('invalid', 'If-None-Exist must be percent-encoded');
 }
 
 function ifNoneMatchOf({ request }: Exchange): '*' | undefined {

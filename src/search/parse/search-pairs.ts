@@ -11,14 +11,17 @@ export type SearchPair = readonly [name: string, value: string];
  * strings.
  *
  * @param hint completes the message about a non-string value, for parameters with their own form
- * @throws FhirError `invalid` - anything else
+ * @throws FhirError `invalid` - anything else, or percent-encoding that is not UTF-8
  * @throws FhirError `too-costly` - as {@link parseQueryString}
  */
 export function searchPairs(query: unknown, hint: (name: string) => string = () => ''): SearchPair[] {
   if (typeof query === 'string') return [...parseQueryString(query)];
   if (query instanceof URLSearchParams) {
     assertFewParameters(query.size);
-    return [...query];
+    const pairs = [...query];
+    // URLSearchParams has replaced what was not UTF-8, and folding would drop the replacement.
+    if (pairs.some((pair) => pair.some((text) => text.includes('\uFFFD')))) throw malformed();
+    return pairs;
   }
   // A Map has no properties: it would be read as a search without parameters and match everything.
   if (!isJsonObject(query) || Symbol.iterator in query) {
@@ -26,7 +29,10 @@ export function searchPairs(query: unknown, hint: (name: string) => string = () 
   }
   return Object.entries(query).flatMap(([name, value]) =>
     (Array.isArray(value) && value.length > 0 ? value : value === undefined ? [] : [value]).map((one): SearchPair => {
-      if (typeof one === 'string') return [name, one];
+      if (typeof one === 'string') {
+        if (!one.isWellFormed()) throw malformed();
+        return [name, one];
+      }
       // A list without values would leave the parameter out, and find everything.
       throw new FhirError(
         'invalid',
@@ -39,17 +45,34 @@ export function searchPairs(query: unknown, hint: (name: string) => string = () 
 /**
  * Reads a query string whose parameters are counted first: reading them is one turn of the event loop.
  *
- * @throws FhirError `too-costly` - more parameters than a search may have comparisons
+ * @throws FhirError `invalid`, `too-costly` - as {@link assertReadableQuery}
  */
 export function parseQueryString(text: string): URLSearchParams {
-  assertFewInQuery(text);
+  assertReadableQuery(text);
   return new URLSearchParams(text);
 }
 
-/** @throws FhirError `too-costly` - as {@link parseQueryString} */
-export function assertFewInQuery(text: string): void {
+/**
+ * Asserts that a query string can be read as it was meant. URLSearchParams would read the Latin-1 of `%D6zil` as
+ * U+FFFD, which folding drops: another name. See https://url.spec.whatwg.org/#urlencoded-parsing.
+ *
+ * @throws FhirError `invalid` - percent-encoding that is not UTF-8, a bare "%", or half of a surrogate pair
+ * @throws FhirError `too-costly` - more parameters than a search may have comparisons
+ */
+export function assertReadableQuery(text: string): void {
   let count = 1;
   for (let at = text.indexOf('&'); at >= 0; at = text.indexOf('&', at + 1)) assertFewParameters(++count);
+  if (!text.isWellFormed()) throw malformed();
+  if (!text.includes('%')) return;
+  try {
+    decodeURIComponent(text);
+  } catch {
+    throw malformed();
+  }
+}
+
+function malformed(): FhirError {
+  return new FhirError('invalid', 'The query must be percent-encoded UTF-8; a literal "%" is written "%25"');
 }
 
 function assertFewParameters(count: number): void {
