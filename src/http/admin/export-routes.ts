@@ -1,6 +1,6 @@
 import { FhirError } from '../../fhir/error.js';
 import { exportProject } from '../../projects/project/export-project.js';
-import { type CallerExchange, contextOf } from '../exchange/exchange.js';
+import { type CallerExchange, contextOf, parameterOf } from '../exchange/exchange.js';
 import type { Route } from '../exchange/route.js';
 
 /** A project as NDJSON, sent as fast as the client reads. */
@@ -10,9 +10,10 @@ export const EXPORT_ROUTES: readonly Route[] = [
     method: 'GET',
     root: 'admin',
     path: 'projects/:project/export',
+    parameters: ['history'],
     takesAnyFormat: true,
     async answer(exchange) {
-      const history = booleanOf(exchange.url.searchParams.get('history'));
+      const history = booleanOf(parameterOf(exchange, 'history'));
       const lines = exportProject(exchange.path.project, { ...contextOf(exchange), history })[Symbol.asyncIterator]();
       // The first line is read before the response begins, so that a refusal can set its status.
       const first = await lines.next();
@@ -66,8 +67,8 @@ function streamOf(
   );
 }
 
-function booleanOf(value: string | null): boolean {
-  if (value === null || value === 'false') return false;
+function booleanOf(value: string | undefined): boolean {
+  if (value === undefined || value === 'false') return false;
   if (value === 'true') return true;
   throw new FhirError('invalid', 'history must be true or false');
 }

@@ -15,6 +15,7 @@ export const INVITATION_ROUTES: readonly Route[] = [
     method: 'POST',
     root: 'admin',
     path: 'projects/:project/members/:membership/resend-invitation',
+    parameters: [],
     async answer(exchange) {
       const context = contextOf(exchange);
       const { project, membership } = exchange.path;
@@ -31,6 +32,7 @@ export const INVITATION_ROUTES: readonly Route[] = [
     method: 'POST',
     root: 'admin',
     path: 'invitations/accept',
+    parameters: [],
     isAnonymous: true,
     answer: accept,
     answerPublic: accept,

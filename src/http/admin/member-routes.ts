@@ -23,6 +23,7 @@ export const MEMBER_ROUTES: readonly Route[] = [
     method: 'GET',
     root: 'admin',
     path: 'projects/:project/members',
+    parameters: 'checked',
     answer: (exchange) => answerMembers(exchange, exchange.path.project, exchange.url.searchParams),
   },
   {
@@ -30,18 +31,20 @@ export const MEMBER_ROUTES: readonly Route[] = [
     method: 'GET',
     root: 'admin',
     path: MEMBER,
+    parameters: [],
     async answer(exchange) {
       const { project, membership } = exchange.path;
       return answerResource(await readMember(project, membership, contextOf(exchange)));
     },
   },
-  { group: 'admin', method: 'POST', root: 'admin', path: MEMBER, answer: change },
-  { group: 'admin', method: 'PATCH', root: 'admin', path: MEMBER, answer: change },
+  { group: 'admin', method: 'POST', root: 'admin', path: MEMBER, parameters: [], answer: change },
+  { group: 'admin', method: 'PATCH', root: 'admin', path: MEMBER, parameters: [], answer: change },
   {
     group: 'admin',
     method: 'DELETE',
     root: 'admin',
     path: MEMBER,
+    parameters: [],
     async answer(exchange) {
       const context = contextOf(exchange);
       // The project of the URL must be that of the member.

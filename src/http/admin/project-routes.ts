@@ -6,7 +6,7 @@ import { deleteProject } from '../../projects/project/delete-project.js';
 import { listProjects } from '../../projects/project/list-projects.js';
 import { type ProjectChanges, updateProject } from '../../projects/project/update-project.js';
 import { createProject, type ProjectBody } from '../../projects/project/create-project.js';
-import { contextOf } from '../exchange/exchange.js';
+import { contextOf, parameterOf } from '../exchange/exchange.js';
 import { readJsonObject } from '../exchange/read-request-body.js';
 import type { Route } from '../exchange/route.js';
 import { answerResource, answerWritten } from '../rest/answer-resource.js';
@@ -19,6 +19,7 @@ export const PROJECT_ROUTES: readonly Route[] = [
     method: 'GET',
     root: 'admin',
     path: 'projects',
+    parameters: 'checked',
     answer: async (exchange) => ({
       status: 200,
       json: await listProjects(exchange.url.searchParams, contextOf(exchange)),
@@ -29,6 +30,7 @@ export const PROJECT_ROUTES: readonly Route[] = [
     method: 'PATCH',
     root: 'admin',
     path: PROJECT,
+    parameters: [],
     async answer(exchange) {
       const changes = (await readJsonObject(exchange)) as ProjectChanges;
       return answerResource(await updateProject(exchange.path.project, changes, contextOf(exchange)));
@@ -39,8 +41,9 @@ export const PROJECT_ROUTES: readonly Route[] = [
     method: 'DELETE',
     root: 'admin',
     path: PROJECT,
+    parameters: ['name'],
     async answer(exchange) {
-      const name = exchange.url.searchParams.get('name') ?? '';
+      const name = parameterOf(exchange, 'name') ?? '';
       await deleteProject(exchange.path.project, { name }, contextOf(exchange));
       return { status: 204 };
     },
@@ -50,6 +53,7 @@ export const PROJECT_ROUTES: readonly Route[] = [
     method: 'POST',
     root: 'admin',
     path: `${PROJECT}/deactivate`,
+    parameters: [],
     answer: async (exchange) => answerResource(await deactivateProject(exchange.path.project, contextOf(exchange))),
   },
   {
@@ -57,6 +61,7 @@ export const PROJECT_ROUTES: readonly Route[] = [
     method: 'POST',
     root: 'admin',
     path: `${PROJECT}/reactivate`,
+    parameters: [],
     answer: async (exchange) => answerResource(await reactivateProject(exchange.path.project, contextOf(exchange))),
   },
   {
@@ -64,6 +69,7 @@ export const PROJECT_ROUTES: readonly Route[] = [
     method: 'POST',
     root: 'fhir',
     path: 'Project',
+    parameters: [],
     async answer(exchange) {
       const body = (await readJsonObject(exchange)) as unknown as ProjectBody;
       const resource = await createProject(body, contextOf(exchange));
@@ -75,6 +81,7 @@ export const PROJECT_ROUTES: readonly Route[] = [
     method: 'POST',
     root: 'admin',
     path: 'projects/:project/invite',
+    parameters: [],
     async answer(exchange) {
       const body = (await readJsonObject(exchange)) as unknown as InviteBody | InviteTrial;
       const result = await invite(exchange.path.project, body as InviteTrial, contextOf(exchange));

@@ -38,6 +38,7 @@ function removal(
     method: 'POST',
     root: 'admin',
     path: `projects/:project/${name}`,
+    parameters: [],
     async answer(exchange: CallerExchange): Promise<Answer> {
       const body = await readJsonObject(exchange);
       const unknown = Object.keys(body).find((member) => !members.includes(member));

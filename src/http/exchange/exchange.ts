@@ -1,4 +1,5 @@
 import type { AuditHook } from '../../audit/audit.js';
+import { FhirError } from '../../fhir/error.js';
 import { limitsSince, type RequestTime } from '../../access/limits/request-time.js';
 import type { Caller } from '../../access/caller.js';
 import { DEFAULT_LIMITS } from '../../graphql/limits.js';
@@ -83,6 +84,13 @@ export function contextOf({
 }
 
 type FhirHandlerContext = Pick<FhirHandlerConfig, 'mailer' | 'message' | 'acceptance' | 'clock'>;
+
+/** @throws FhirError `invalid` - the query parameter is given twice, so one value would be ignored */
+export function parameterOf({ url }: Pick<Exchange, 'url'>, name: string): string | undefined {
+  const [value, ...others] = url.searchParams.getAll(name);
+  if (others.length > 0) throw new FhirError('invalid', `"${name}" may be given once, not several times`);
+  return value;
+}
 
 /** The context of FHIR's interactions: they end by the default of GraphQL's `limits.timeout` if the host sets none. */
 export function boundedContextOf(exchange: CallerExchange): ReturnType<typeof contextOf> {

@@ -12,6 +12,14 @@ export interface Route {
   readonly root: 'fhir' | 'admin';
   /** `:type/:id/_history`; names after colons are variable. */
   readonly path: string;
+  /**
+   * The query parameters of the route, besides `_format` and `_pretty`; any other is 400. A parameter that is ignored
+   * is a promise without behaviour: `dryRun=true` of a removal would remove.
+   *
+   * - `checked`: the route reads all of them, and refuses unknown ones itself, as searches do
+   * - `any`: a read, whose unknown parameters change nothing and are ignored
+   */
+  readonly parameters: readonly string[] | 'checked' | 'any';
   /** The body of errors: GraphQL's `errors` instead of an OperationOutcome, where the client accepts only that. */
   readonly isGraphql?: true;
   /** The route decides what `Accept` and `_format` mean. Default: JSON, or 406. */

@@ -1,6 +1,8 @@
 import { FhirError, maskError } from '../../fhir/error.js';
 import { didYouMean, isSameName } from '../../fhir/messages/did-you-mean.js';
+import { orList, quote } from '../../fhir/messages/quote.js';
 import { eitherSignal } from '../../platform/timers.js';
+import { FORMAT_PARAMETERS } from '../../search/parse/parse-search.js';
 import { assertReadableQuery } from '../../search/parse/search-pairs.js';
 import { HttpRequestError } from '../http-request-error.js';
 import { toHttpResponse } from '../to-http-response.js';
@@ -83,6 +85,7 @@ async function answerRequest(sent: SentRequest, settings: HandlerSettings, table
   sent.isGraphql = route.isGraphql === true;
   // PERF: reading 100,000 parameters takes a long turn for every part of the handler that does it.
   assertReadableQuery(url.search);
+  assertKnownParameters(route, url);
   if (!sent.isGraphql) {
     sent.format = negotiateFormat(url.searchParams, request.headers.get('accept'), route.takesAnyFormat);
   }
@@ -123,6 +126,15 @@ function assertKnown({ routes, path, first }: MatchedPath, { store }: HandlerSet
   const hint = model.isResourceType(first) ? '' : didYouMean(first, types);
   const text = `There is no such ${routes.length === 0 ? 'route' : 'resource type'}`;
   throw new FhirError('not-found', hint === '' ? text : `${text}.${hint}`);
+}
+
+/** @throws FhirError `invalid` - a query parameter that the route does not take, see {@link Route.parameters} */
+function assertKnownParameters({ parameters }: Route, { searchParams }: URL): void {
+  if (typeof parameters === 'string') return;
+  const unknown = [...searchParams.keys()].find((name) => !parameters.includes(name) && !FORMAT_PARAMETERS.has(name));
+  if (unknown === undefined) return;
+  const known = parameters.length === 0 ? 'no query parameters' : orList(parameters.map((name) => `"${name}"`));
+  throw new FhirError('invalid', `Unknown parameter ${quote(unknown)}; this request takes ${known}`);
 }
 
 /** @throws HttpRequestError 405 */

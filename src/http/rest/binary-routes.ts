@@ -21,6 +21,7 @@ export const BINARY_ROUTES: readonly Route[] = [
     method: 'GET',
     root: 'fhir',
     path: 'Binary/:id',
+    parameters: 'any',
     takesAnyFormat: true,
     async answer(exchange) {
       const subset = await parametersOf(exchange, 'read', () => subsetFor(exchange));
@@ -33,6 +34,7 @@ export const BINARY_ROUTES: readonly Route[] = [
     method: 'GET',
     root: 'fhir',
     path: 'Binary/:id/_history/:version',
+    parameters: 'any',
     takesAnyFormat: true,
     async answer(exchange) {
       const { id, version } = exchange.path;

@@ -12,6 +12,7 @@ export const BUNDLE_ROUTES: readonly Route[] = [
     method: 'POST',
     root: 'fhir',
     path: '',
+    parameters: [],
     async answer(exchange) {
       const bundle = (await readJsonObject(exchange)) as unknown as Bundle;
       const representation = preferredReturn(exchange) === 'representation';

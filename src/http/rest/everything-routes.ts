@@ -10,6 +10,7 @@ export const EVERYTHING_ROUTES: readonly Route[] = [
     method: 'GET',
     root: 'fhir',
     path: 'Patient/:id/$everything',
+    parameters: 'checked',
     answer: async (exchange) =>
       answerResource(await patientEverything(repositoryFor(exchange), exchange.path.id, exchange.url.searchParams)),
   },

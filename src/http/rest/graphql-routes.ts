@@ -12,6 +12,9 @@ import { readJsonBodyInTurns } from '../read-body.js';
 import { type GraphqlRequest, readInTurns } from '../read-graphql-request.js';
 import { graphqlAnswer } from '../to-http-response.js';
 
+/** The members of a GraphQL request, which a POST of `application/graphql` sends as parameters. */
+const GRAPHQL_PARAMETERS = ['query', 'variables', 'operationName', 'extensions', 'documentId', 'id', 'doc_id'];
+
 /** See https://hl7.org/fhir/R4/graphql.html. */
 export const GRAPHQL_ROUTES: readonly Route[] = (['$graphql', ':type/:id/$graphql'] as const).flatMap((path) =>
   (['GET', 'POST'] as const).map((method): Route => ({
@@ -19,6 +22,8 @@ export const GRAPHQL_ROUTES: readonly Route[] = (['$graphql', ':type/:id/$graphq
     method,
     root: 'fhir',
     path,
+    // A POST may write.
+    parameters: method === 'GET' ? 'any' : GRAPHQL_PARAMETERS,
     isGraphql: true,
     answer: answerGraphql,
   })),

@@ -9,6 +9,7 @@ export const METADATA_ROUTES: readonly Route[] = [
     method: 'GET',
     root: 'fhir',
     path: 'metadata',
+    parameters: 'any',
     answer: (exchange) => answerResource(capabilityStatement(exchange.settings, exchange.caller)),
     answerPublic: (exchange) => answerResource(capabilityStatement(exchange.settings, undefined)),
   },

@@ -14,6 +14,7 @@ export const READ_ROUTES: readonly Route[] = [
     method: 'GET',
     root: 'fhir',
     path: ':type/:id',
+    parameters: 'any',
     async answer(exchange) {
       const { type, id } = exchange.path;
       const subset = await parametersOf(exchange, 'read', () => subsetFor(exchange));
@@ -26,6 +27,7 @@ export const READ_ROUTES: readonly Route[] = [
     method: 'GET',
     root: 'fhir',
     path: ':type/:id/_history/:version',
+    parameters: 'any',
     async answer(exchange) {
       const { type, id, version } = exchange.path;
       const repository = repositoryOf(repositoryFor(exchange));
@@ -37,6 +39,7 @@ export const READ_ROUTES: readonly Route[] = [
     method: 'GET',
     root: 'fhir',
     path: ':type/:id/_history',
+    parameters: 'checked',
     async answer(exchange) {
       const { type, id } = exchange.path;
       const page = await parametersOf(exchange, 'history', () => historyParameters(exchange.url.searchParams));
@@ -48,6 +51,7 @@ export const READ_ROUTES: readonly Route[] = [
     method: 'GET',
     root: 'fhir',
     path: ':type/_history',
+    parameters: 'checked',
     async answer(exchange) {
       const { type } = exchange.path;
       const page = await parametersOf(exchange, 'history', () => typeHistoryParameters(exchange.url.searchParams));

@@ -16,6 +16,7 @@ export const SEARCH_ROUTES: readonly Route[] = [
     method: 'GET',
     root: 'fhir',
     path: ':type',
+    parameters: 'checked',
     answer: (exchange) => search(exchange, exchange.url.searchParams),
   },
   {
@@ -23,6 +24,7 @@ export const SEARCH_ROUTES: readonly Route[] = [
     method: 'POST',
     root: 'fhir',
     path: ':type/_search',
+    parameters: 'checked',
     async answer(exchange) {
       requireMediaType(exchange.request, ['application/x-www-form-urlencoded']);
       const body = bodyText(await withBody(exchange)) ?? '';

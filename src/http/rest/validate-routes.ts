@@ -5,7 +5,7 @@ import { validateInTurns } from '../../profiles/validate-resource.js';
 import { underLimits } from '../../access/turns/under-limits.js';
 import { CallPace } from '../../store/call-pace.js';
 import type { Answer } from '../exchange/answer.js';
-import { type CallerExchange, boundedContextOf } from '../exchange/exchange.js';
+import { boundedContextOf, type CallerExchange, parameterOf } from '../exchange/exchange.js';
 import { readJsonObject } from '../exchange/read-request-body.js';
 import type { Route } from '../exchange/route.js';
 import { answerResource, success } from './answer-resource.js';
@@ -16,6 +16,7 @@ export const VALIDATE_ROUTES: readonly Route[] = [':type/$validate', ':type/:id/
   method: 'POST',
   root: 'fhir',
   path,
+  parameters: ['profile', 'mode'],
   answer: validate,
 }));
 
@@ -24,6 +25,8 @@ async function validate(exchange: CallerExchange): Promise<Answer> {
   const { resource, profiles } = validated(await readJsonObject(exchange));
   if (resource['resourceType'] !== type)
     throw new FhirError('invalid', `The resource must be a ${type}, as the URL says`);
+  const mode = parameterOf(exchange, 'mode');
+  if (mode !== undefined) assertMode(mode);
   const asked = [...exchange.url.searchParams.getAll('profile'), ...profiles];
   const { valid, outcome } = await underLimits(boundedContextOf(exchange), ({ store, signal }) => {
     const options = {
@@ -43,9 +46,7 @@ function validated(body: JsonObject): { readonly resource: JsonObject; readonly 
   if (body['resourceType'] !== 'Parameters') return { resource: body, profiles: [] };
   const parameters = Array.isArray(body['parameter']) ? (body['parameter'] as unknown[]).filter(isJsonObject) : [];
   for (const { name, valueCode } of parameters) {
-    if (name === 'mode' && valueCode !== 'create' && valueCode !== 'update') {
-      throw new FhirError('unsupported', '$validate takes the modes create and update');
-    }
+    if (name === 'mode') assertMode(valueCode);
   }
   const profiles = parameters.flatMap(({ name, valueUri, valueCanonical }) => {
     const url = valueUri ?? valueCanonical;
@@ -54,4 +55,9 @@ function validated(body: JsonObject): { readonly resource: JsonObject; readonly 
   const resource = parameters.find(({ name }) => name === 'resource')?.['resource'];
   if (isJsonObject(resource)) return { resource, profiles };
   throw new FhirError('invalid', '$validate needs a resource, as the body or as the parameter "resource"');
+}
+
+function assertMode(mode: unknown): void {
+  if (mode === 'create' || mode === 'update') return;
+  throw new FhirError('unsupported', '$validate takes the modes create and update');
 }

@@ -18,24 +18,30 @@ import { answerWritten, ifMatchOf } from './answer-resource.js';
 /** Older versions of MedplumClient send `application/json`. */
 const PATCH_TYPES = ['application/json-patch+json', 'application/json', 'application/fhir+json'];
 
+const CREATE: Route = {
+  group: 'write',
+  method: 'POST',
+  root: 'fhir',
+  path: ':type',
+  parameters: [],
+  async answer(exchange) {
+    const ifNoneExist = ifNoneExistOf(exchange);
+    const resource = await readResourceBody(exchange);
+    return answerWritten(exchange, await createResource(repositoryFor(exchange), resource, { ifNoneExist }));
+  },
+};
+
 /** See https://hl7.org/fhir/R4/http.html#create, #update, #patch, #delete and the conditional interactions. */
 export const WRITE_ROUTES: readonly Route[] = [
-  {
-    group: 'write',
-    method: 'POST',
-    root: 'fhir',
-    path: ':type',
-    async answer(exchange) {
-      const ifNoneExist = ifNoneExistOf(exchange);
-      const resource = await readResourceBody(exchange);
-      return answerWritten(exchange, await createResource(repositoryFor(exchange), resource, { ifNoneExist }));
-    },
-  },
+  // Medplum's clients name the file of a Binary. FHIR has no element for it, so it is ignored.
+  { ...CREATE, path: 'Binary', parameters: ['_filename'] },
+  CREATE,
   {
     group: 'write',
     method: 'PUT',
     root: 'fhir',
     path: ':type/:id',
+    parameters: [],
     async answer(exchange) {
       const match = { ifMatch: ifMatchOf(exchange), ifNoneMatch: ifNoneMatchOf(exchange) };
       const resource = await readResourceBody(exchange);
@@ -47,6 +53,7 @@ export const WRITE_ROUTES: readonly Route[] = [
     method: 'PUT',
     root: 'fhir',
     path: ':type',
+    parameters: 'checked',
     async answer(exchange) {
       const condition = conditionOf(exchange);
       const match = { ifMatch: ifMatchOf(exchange) };
@@ -59,6 +66,7 @@ export const WRITE_ROUTES: readonly Route[] = [
     method: 'PATCH',
     root: 'fhir',
     path: ':type/:id',
+    parameters: [],
     async answer(exchange) {
       const match = { ifMatch: ifMatchOf(exchange) };
       const operations = await readJson(exchange, PATCH_TYPES);
@@ -71,6 +79,7 @@ export const WRITE_ROUTES: readonly Route[] = [
     method: 'PATCH',
     root: 'fhir',
     path: ':type',
+    parameters: 'checked',
     async answer(exchange) {
       const condition = conditionOf(exchange);
       const match = { ifMatch: ifMatchOf(exchange) };
@@ -85,6 +94,7 @@ export const WRITE_ROUTES: readonly Route[] = [
     method: 'DELETE',
     root: 'fhir',
     path: ':type/:id',
+    parameters: [],
     async answer(exchange) {
       await deleteResource(repositoryFor(exchange), exchange.path, { ifMatch: ifMatchOf(exchange) });
       return { status: 204 };
@@ -95,6 +105,7 @@ export const WRITE_ROUTES: readonly Route[] = [
     method: 'DELETE',
     root: 'fhir',
     path: ':type',
+    parameters: 'checked',
     async answer(exchange) {
       const match = { ifMatch: ifMatchOf(exchange) };
       await deleteMatching(repositoryFor(exchange), exchange.path.type, conditionOf(exchange), match);
