@@ -8,6 +8,7 @@ import { readMember } from '../../projects/members/read-member.js';
 import { removeMember } from '../../projects/members/remove-member.js';
 import { updateMember } from '../../projects/members/update-member.js';
 import type { Answer } from '../exchange/answer.js';
+import { adminUrl } from '../exchange/addresses.js';
 import { type CallerExchange, contextOf } from '../exchange/exchange.js';
 import { readJsonObject } from '../exchange/read-request-body.js';
 import type { Route } from '../exchange/route.js';
@@ -24,7 +25,11 @@ export const MEMBER_ROUTES: readonly Route[] = [
     root: 'admin',
     path: 'projects/:project/members',
     parameters: 'checked',
-    answer: (exchange) => answerMembers(exchange, exchange.path.project, exchange.url.searchParams),
+    answer: (exchange) => {
+      const { project } = exchange.path;
+      const address = adminUrl(exchange.settings.baseUrl, 'projects', project, 'members');
+      return answerMembers(exchange, project, exchange.url.searchParams, address);
+    },
   },
   {
     group: 'admin',

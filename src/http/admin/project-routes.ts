@@ -1,11 +1,13 @@
-import { trimBaseUrl } from '../../fhir/reference.js';
+import type { EmailOutcome } from '../../projects/mail/invitation.js';
 import type { InviteBody, InviteTrial } from '../../projects/body/invite-body.js';
 import { invite } from '../../projects/invite/invite.js';
 import { deactivateProject, reactivateProject } from '../../projects/project/deactivate-project.js';
 import { deleteProject } from '../../projects/project/delete-project.js';
+import { mayReadProjects, readProject } from '../../projects/project/read-project.js';
 import { listProjects } from '../../projects/project/list-projects.js';
 import { type ProjectChanges, updateProject } from '../../projects/project/update-project.js';
 import { createProject, type ProjectBody } from '../../projects/project/create-project.js';
+import { adminUrl, memberUrl, withAddresses } from '../exchange/addresses.js';
 import { contextOf, parameterOf } from '../exchange/exchange.js';
 import { readJsonObject } from '../exchange/read-request-body.js';
 import type { Route } from '../exchange/route.js';
@@ -20,10 +22,20 @@ export const PROJECT_ROUTES: readonly Route[] = [
     root: 'admin',
     path: 'projects',
     parameters: 'checked',
-    answer: async (exchange) => ({
-      status: 200,
-      json: await listProjects(exchange.url.searchParams, contextOf(exchange)),
-    }),
+    async answer(exchange) {
+      const { baseUrl } = exchange.settings;
+      const found = await listProjects(exchange.url.searchParams, contextOf(exchange));
+      const address = adminUrl(baseUrl, 'projects');
+      return answerResource(withAddresses(found, address, (id) => adminUrl(baseUrl, 'projects', id)));
+    },
+  },
+  {
+    group: 'admin',
+    method: 'GET',
+    root: 'admin',
+    path: PROJECT,
+    parameters: [],
+    answer: async (exchange) => answerResource(await readProject(exchange.path.project, contextOf(exchange))),
   },
   {
     group: 'admin',
@@ -73,7 +85,11 @@ export const PROJECT_ROUTES: readonly Route[] = [
     async answer(exchange) {
       const body = (await readJsonObject(exchange)) as unknown as ProjectBody;
       const resource = await createProject(body, contextOf(exchange));
-      return answerWritten(exchange, { status: 'created', resource });
+      // Who may only create projects reads none, so there is no URL to give.
+      const location = mayReadProjects(exchange.caller)
+        ? adminUrl(exchange.settings.baseUrl, 'projects', resource.id)
+        : null;
+      return answerWritten(exchange, { status: 'created', resource }, location);
     },
   },
   {
@@ -88,9 +104,17 @@ export const PROJECT_ROUTES: readonly Route[] = [
       const { membership, email } = result;
       if (email.status === 'failed') exchange.report(email.error.cause ?? email.error);
       if (body.dryRun === true) return { status: 200, json: result, type: 'application/json' };
-      const location = `${trimBaseUrl(exchange.settings.baseUrl)}/ProjectMembership/${membership.id!}`;
       const answer = answerResource(membership);
-      return { ...answer, headers: { ...answer.headers, 'content-location': location } };
+      const location = memberUrl(exchange, exchange.path.project, membership.id!);
+      return { ...answer, headers: { ...answer.headers, 'content-location': location, ...emailHeaders(email) } };
     },
   },
 ];
+
+/** What became of the invitation's e-mail. The body is the membership, which Medplum's clients expect. */
+function emailHeaders(email: EmailOutcome): { readonly [name: string]: string } {
+  const { status } = email;
+  if (status === 'sent') return { 'email-status': status };
+  if (status === 'skipped') return { 'email-status': `skipped; reason=${email.reason}` };
+  return { 'email-status': status, warning: '199 - "The e-mail could not be sent; send the invitation again"' };
+}

@@ -1,5 +1,6 @@
 import { trimBaseUrl } from '../../fhir/reference.js';
 import { HttpRequestError } from '../http-request-error.js';
+import { adminUrl } from '../exchange/addresses.js';
 import type { PathName, PathValues } from '../exchange/exchange.js';
 import type { Route } from '../exchange/route.js';
 
@@ -9,11 +10,10 @@ export interface Roots {
   readonly admin: readonly string[];
 }
 
-/** The roots of a service: `/admin` is next to a base that ends in `/fhir/R4`, otherwise below the base. */
+/** The roots of a service. */
 export function rootsOf(baseUrl: string): Roots {
-  const fhir = segmentsOf(new URL(trimBaseUrl(baseUrl) ?? baseUrl).pathname);
-  const isVersioned = fhir.at(-2) === 'fhir' && fhir.at(-1) === 'R4';
-  return { fhir, admin: [...(isVersioned ? fhir.slice(0, -2) : fhir), 'admin'] };
+  const segments = (url: string): readonly string[] => segmentsOf(new URL(url).pathname);
+  return { fhir: segments(trimBaseUrl(baseUrl) ?? baseUrl), admin: segments(adminUrl(baseUrl)) };
 }
 
 /** The routes of a path, whatever their method, with the values of its variable segments. */

@@ -33,13 +33,21 @@ function isCurrent(sent: Headers, { etag, 'last-modified': modified }: { readonl
 
 const MAX_TAGS = 100;
 
-/** The answer to a write, in the form that `Prefer` requests. See https://hl7.org/fhir/R4/http.html#ops. */
-export function answerWritten(exchange: Exchange, { status, resource }: WrittenResource): Answer {
+/**
+ * The answer to a write, in the form that `Prefer` requests. See https://hl7.org/fhir/R4/http.html#ops.
+ *
+ * @param location where the resource is read; null: nowhere. Default: its version below the FHIR base
+ */
+export function answerWritten(
+  exchange: Exchange,
+  { status, resource }: WrittenResource,
+  location: string | null = locationOf(exchange, resource),
+): Answer {
   const created = status === 'created';
   const warning = status === 'matched' ? undefined : writeWarning(resource.resourceType);
   const headers = {
     ...versionHeaders(resource),
-    ...(created || status === 'matched' ? { location: locationOf(exchange, resource) } : {}),
+    ...((created || status === 'matched') && location !== null ? { location } : {}),
     ...(warning === undefined ? {} : { warning: `199 - ${JSON.stringify(warning)}` }),
   };
   const answer = { status: created ? 201 : 200, headers };

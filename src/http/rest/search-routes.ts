@@ -4,7 +4,8 @@ import { repositoryOf } from '../../repository/create-repository.js';
 import { FORMAT_PARAMETERS } from '../../search/parse/parse-search.js';
 import { parseQueryString } from '../../search/parse/search-pairs.js';
 import type { Answer } from '../exchange/answer.js';
-import { type CallerExchange, boundedContextOf, repositoryFor } from '../exchange/exchange.js';
+import { memberUrl, withAddresses } from '../exchange/addresses.js';
+import { boundedContextOf, type CallerExchange, repositoryFor } from '../exchange/exchange.js';
 import { withBody } from '../exchange/read-request-body.js';
 import type { Route } from '../exchange/route.js';
 import { bodyText, requireMediaType } from '../read-body.js';
@@ -35,24 +36,25 @@ export const SEARCH_ROUTES: readonly Route[] = [
 
 async function search(exchange: CallerExchange, parameters: URLSearchParams): Promise<Answer> {
   const { type } = exchange.path;
-  if (type === 'ProjectMembership') return answerMembers(exchange, exchange.caller.project, parameters);
+  if (type === 'ProjectMembership') {
+    const address = `${trimBaseUrl(exchange.settings.baseUrl)}/ProjectMembership`;
+    return answerMembers(exchange, exchange.caller.project, parameters, address);
+  }
   return answerResource(await repositoryOf(repositoryFor(exchange)).search(type as never, parameters));
 }
 
-/** The members of a project, with links that clients can follow as they are. */
+/**
+ * The members of a project.
+ *
+ * @param address the URL of the search, without parameters
+ */
 export async function answerMembers(
   exchange: CallerExchange,
   project: string,
   parameters: URLSearchParams,
+  address: string,
 ): Promise<Answer> {
   const pairs = [...parameters].filter(([name]) => !FORMAT_PARAMETERS.has(name));
   const found = await searchMembers(project, new URLSearchParams(pairs), boundedContextOf(exchange));
-  const base = trimBaseUrl(exchange.settings.baseUrl);
-  const link = found.link?.map(({ relation, url }) => ({ relation, url: `${base}/${url}` }));
-  const entry = found.entry?.map((one) =>
-    one.resource?.resourceType === 'ProjectMembership'
-      ? { fullUrl: `${base}/ProjectMembership/${one.resource.id}`, ...one }
-      : one,
-  );
-  return answerResource({ ...found, ...(link && { link }), ...(entry && { entry }) });
+  return answerResource(withAddresses(found, address, (id) => memberUrl(exchange, project, id)));
 }

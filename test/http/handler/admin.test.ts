@@ -35,6 +35,7 @@ describe('invitations', () => {
     ]);
     expect(answer.headers.get('content-location')).toBe(`${BASE}/ProjectMembership/${idOf(answer)}`);
     expect(sent.map(({ to }) => to)).toEqual(['cleo@example.org']);
+    expect([answer.headers.get('email-status'), answer.headers.get('warning')]).toEqual(['sent', null]);
     expect((await service.call('POST', `${admin}/invite`, { body: person('Cleo') })).status).toBe(409);
   });
 
@@ -44,7 +45,21 @@ describe('invitations', () => {
     fail = false;
     expect([answer.status, (answer.body as ProjectMembership).resourceType]).toEqual([200, 'ProjectMembership']);
     expect(service.errors.splice(0)).toEqual([new Error('no route to the mail server')]);
+    expect([answer.headers.get('email-status'), answer.headers.get('warning')]).toEqual([
+      'failed',
+      '199 - "The e-mail could not be sent; send the invitation again"',
+    ]);
     expect(answer.text).not.toContain('mail server');
+  });
+
+  test('an invitation without an e-mail says why there was none', async () => {
+    const unsent = async (more: object): Promise<string | null> =>
+      (await service.call('POST', `${admin}/invite`, { body: person('Emma', more) })).headers.get('email-status');
+    expect(await unsent({ sendEmail: false, externalId: 'emma' })).toBe('skipped; reason=not-asked');
+    const other = await openService();
+    const body = person('Emma', { sendEmail: true });
+    const { headers } = await other.call('POST', `/admin/projects/${other.project}/invite`, { body });
+    expect(headers.get('email-status')).toBe('skipped; reason=no-mailer');
   });
 
   test('a dry run reports its effects', async () => {
@@ -136,7 +151,7 @@ describe('projects', () => {
     expect([made.status, strictMode, made.headers.get('location')]).toEqual([
       201,
       true,
-      `${BASE}/Project/${id}/_history/1`,
+      `https://clinic.example/admin/projects/${id}`,
     ]);
     const refused = await service.call('POST', 'Project', { body });
     expect([refused.status, outcomeText(refused)]).toEqual([

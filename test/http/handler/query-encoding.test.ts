@@ -98,7 +98,8 @@ describe('percent-encoding that is not UTF-8', () => {
   });
 
   test('a host that reads GraphQL requests itself refuses it too', () => {
-    const read = (query: string): unknown => readGraphqlRequest({ method: 'GET', url: `/$graphql?query=${query}` });
+    const read = (query: string): unknown =>
+      readGraphqlRequest({ method: 'GET', headers: {}, url: `/$graphql?query=${query}` });
     expect(() => read('{PatientList(family:"%D6"){id}}')).toThrow(new FhirError('invalid', MESSAGE));
     // node:http gives bytes beyond ASCII as Latin-1.
     expect(() => read('{PatientList(family:"\u00D6"){id}}')).toThrow('The URL of the request is malformed');

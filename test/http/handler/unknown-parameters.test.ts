@@ -16,7 +16,9 @@ const READS: ReadonlySet<string> = new Set([
 let service: Service;
 let before: string;
 beforeAll(async () => {
-  service = await openService({ identify: () => ({ email: 'ada@example.org', emailVerified: true }) });
+  service = await openService({
+    identify: () => ({ externalId: 'ada', email: 'ada@example.org', emailVerified: true }),
+  });
   await service.trusted.update(patient({ id: 'p', name: [{ family: 'Lee' }] }) as never);
   before = await contents();
 });

@@ -1,0 +1,31 @@
+import type { Project } from '@medplum/fhirtypes';
+import type { Caller } from '../../access/caller.js';
+import { guardOf, mayOperate, openOperator, requireProjectId } from '../session/operator.js';
+import type { ProjectContext } from '../session/project-context.js';
+import { projectOperation } from '../session/project-operation.js';
+import { copyStored } from '../session/project-session.js';
+import { notFound } from '../../fhir/not-found.js';
+import type { Stored } from '../../fhir/stored.js';
+
+/**
+ * A project of the store, without its secrets, for those who may read or list projects.
+ *
+ * @throws FhirError `forbidden` - the caller may neither read nor list projects
+ * @throws FhirError `not-found` - there is no such project
+ */
+export function readProject(project: string, context: ProjectContext): Promise<Stored<Project>> {
+  return projectOperation(context, 'read', async (facts, bounded) => {
+    const right = mayOperate(bounded.caller, 'Project.read') ? 'Project.read' : 'Project.search';
+    const session = await openOperator(bounded, right, 'read projects');
+    const id = requireProjectId(project);
+    facts.targets = [{ type: 'Project', id }];
+    const [found] = await guardOf(session, id).read([{ type: 'Project', id }], session.options);
+    if (found?.status !== 'found') throw notFound({ type: 'Project', id });
+    return copyStored<Project>(found.resource, session);
+  });
+}
+
+/** Whether {@link readProject} answers the caller. */
+export function mayReadProjects(caller: Caller): boolean {
+  return mayOperate(caller, 'Project.read') || mayOperate(caller, 'Project.search');
+}
