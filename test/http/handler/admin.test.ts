@@ -164,7 +164,7 @@ describe('projects', () => {
     const done = service.audit.filter(({ outcome }) => outcome.success).map(({ interaction }) => interaction);
     const count = (name: string): number => done.filter((one) => one === name).length;
     expect([count('invite'), count('remove-member'), count('update-member'), count('create-project')]).toEqual([
-      7, 1, 3, 1,
+      8, 1, 3, 1,
     ]);
     expect(count('read')).toBe(2);
     const failed = service.audit.filter(({ interaction, outcome }) => interaction === 'read' && !outcome.success);
