@@ -20,7 +20,7 @@ export interface Tokens {
 
 export async function createTokens(): Promise<Tokens> {
   const { publicKey, privateKey } = await generateKeyPair('ES256');
-  const rules = { issuer: ISSUER, audience: AUDIENCE, algorithms: ['ES256'], requiredClaims: ['exp', 'sub'] };
+  const rules = { issuer: ISSUER, audience: AUDIENCE, algorithms: ['ES256'], requiredClaims: ['exp', 'iat', 'sub'] };
   const verify = verifyOnce(async (token) => {
     const { payload } = await jwtVerify<{ project: string }>(token, publicKey, rules);
     return payload;
@@ -32,16 +32,22 @@ export async function createTokens(): Promise<Tokens> {
         .setSubject(sub)
         .setIssuer(ISSUER)
         .setAudience(AUDIENCE)
+        .setIssuedAt()
         .setExpirationTime(lifetime)
         .sign(privateKey),
     async callerOf(authorization, store) {
       const token = /^Bearer (.+)$/i.exec(authorization ?? '')?.[1];
       if (token === undefined) return undefined;
-      const { sub = '', project } = await verify(token).catch((cause: unknown) => {
+      const {
+        sub = '',
+        project,
+        iat = 0,
+      } = await verify(token).catch((cause: unknown) => {
         throw new FhirError('unauthenticated', 'The token is not valid', { cause });
       });
       const isClient = sub.startsWith('ClientApplication/');
-      return signIn(store, isClient ? { project, client: sub } : { project, user: sub });
+      const issuedAt = new Date(iat * 1000);
+      return signIn(store, isClient ? { project, client: sub } : { project, user: sub }, { issuedAt });
     },
   };
 }

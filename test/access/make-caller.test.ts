@@ -17,7 +17,7 @@ function administrator(settings: JsonObject, policies: readonly JsonObject[]) {
     profile: 'Practitioner/p',
     parameters: new Map(),
     end: Infinity,
-    revoked: -Infinity,
+    revoked: { until: -Infinity, mark: '' },
     grants: policies.map((policy) => ({ reference: 'AccessPolicy/x', policy, parameters: new Map() })),
   });
   return inOneGo(making);

@@ -1,7 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { serverCaller, systemCaller } from '../../src/access/caller.js';
 import { guardStore } from '../../src/access/guarded-store.js';
-import { accessEnd, assertNotExpired, assertNotRevoked, revokedUntil } from '../../src/access/sign-in/session-times.js';
+import {
+  accessEnd,
+  assertNotExpired,
+  assertNotRevoked,
+  revocationsIn,
+} from '../../src/access/sign-in/session-times.js';
 import { breakGlass } from '../../src/access/sign-in/break-glass.js';
 import { currentCaller } from '../../src/access/sign-in/current-caller.js';
 import { requireExternalId } from '../../src/access/sign-in/resource-ref.js';
@@ -128,7 +133,7 @@ describe('times', () => {
     expect(accessEnd(resource(OWN_EXTENSIONS.accessExpires, '2030-01-01T00:00:00Z'))).toBe(START);
     for (const instant of ['soon', 1999, undefined]) {
       const member = resource(OWN_EXTENSIONS.sessionsNotBefore, instant);
-      expect(() => assertNotRevoked(revokedUntil([undefined, member]), START)).toThrow(
+      expect(() => assertNotRevoked(revocationsIn([undefined, member]), { issued: START }, START)).toThrow(
         'The sessions of this member were revoked',
       );
     }
@@ -138,8 +143,14 @@ describe('times', () => {
     assertNotExpired(START, START - 1);
     expect(() => assertNotExpired(START, START)).toThrow('The access of this member has ended');
     const revoked = resource(OWN_EXTENSIONS.sessionsNotBefore, '2030-01-01T00:00:00Z');
-    assertNotRevoked(revokedUntil([revoked]), START + 1);
-    expect(() => assertNotRevoked(revokedUntil([revoked]), START)).toThrow('sign in again');
+    const [allowance, at] = [60_000, revocationsIn([revoked])];
+    assertNotRevoked(at, { issued: START + allowance + 1 }, START + allowance);
+    for (const [issued, now] of [
+      [START + allowance, START + allowance],
+      [START + 3 * allowance + 1, START + 2 * allowance],
+    ] as const) {
+      expect(() => assertNotRevoked(at, { issued }, now)).toThrow('sign in again');
+    }
   });
 });
 

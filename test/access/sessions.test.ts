@@ -256,13 +256,71 @@ overStores('a revoked session', (open) => {
     await revokeSessions({ membership }, { store, caller: systemCaller('clinic'), clock });
     expect(await byToken(START - 1)).toBe('session-ended');
     expect(await byToken(START)).toBe('session-ended');
-    expect(await byToken(START + 1)).toBe('signed in');
-    one.time.now += 10;
-    await revokeSessions({ user }, { store, caller: serverCaller(), clock });
-    expect(await byToken(START + 10)).toBe('session-ended');
-    expect(await byToken(START + 11)).toBe('signed in');
+    // The clock of the issuer may be a minute ahead.
+    expect(await byToken(START + 60_000)).toBe('session-ended');
     one.time.now += 1;
+    expect(await byToken(START + 60_001)).toBe('signed in');
+    await revokeSessions({ user }, { store, caller: serverCaller(), clock });
+    expect(await byToken(START + 60_001)).toBe('session-ended');
+    one.time.now += 1;
+    expect(await byToken(START + 60_002)).toBe('signed in');
+  });
+
+  test('is not accepted if nobody knows when its token was issued', async () => {
+    const { store, membership, clock, time } = await session(open());
+    const admin = systemCaller('clinic');
     expect(await signIn(store, { membership }, { clock })).toMatchObject({ membership });
+    await revokeSessions({ membership }, { store, caller: admin, clock });
+    for (const passed of [0, 1, 120_000, 1e12]) {
+      time.now = START + passed;
+      expect(await codeOf(signIn(store, { membership }, { clock }))).toBe('session-ended');
+    }
+    expect(await signIn(store, { membership }, { clock, issuedAt: 'now' })).toMatchObject({ membership });
+  });
+
+  test.each<[string, number]>([
+    ['a second', 1_000],
+    ['a minute', 60_000],
+    ['an hour', 3_600_000],
+  ])('ends although it began while the clock was %s ahead', async (_name, ahead) => {
+    const { store, membership, user } = await session(open());
+    const time = { now: START + ahead };
+    const clock = (): Date => new Date(time.now);
+    const right = (): Date => new Date(START + 5_000);
+    for (const [sessions, by] of [
+      [{ membership }, systemCaller('clinic')],
+      [{ user }, serverCaller()],
+    ] as const) {
+      const issuedAt = new Date(START + ahead + 200_000);
+      time.now = issuedAt.getTime();
+      const callers = [
+        await signIn(store, { membership }, { clock, issuedAt }),
+        await signIn(store, { membership }, { clock, issuedAt: 'now' }),
+      ];
+      await revokeSessions(sessions, { store, caller: by, clock: right });
+      // Neither a clock that stays ahead nor one that was set right keeps the session.
+      time.now += 5_000;
+      for (const caller of callers) expect(await outcomeOf(store, caller)).toBe('session-ended');
+      expect(await codeOf(signIn(store, { membership }, { clock: right, issuedAt }))).toBe('session-ended');
+    }
+  });
+
+  test('stays revoked if a later revocation has an earlier time', async () => {
+    const { store, membership, user, clock, time } = await session(open());
+    const issuedAt = new Date(START);
+    for (const [sessions, by] of [
+      [{ membership }, systemCaller('clinic')],
+      [{ user }, serverCaller()],
+    ] as const) {
+      time.now = START + 3_600_000;
+      await revokeSessions(sessions, { store, caller: by, clock });
+      time.now = START - 3_600_000;
+      const caller = await signIn(store, { membership }, { clock, issuedAt: 'now' });
+      await revokeSessions(sessions, { store, caller: by, clock });
+      time.now = START;
+      expect(await outcomeOf(store, caller)).toBe('session-ended');
+      expect(await codeOf(signIn(store, { membership }, { clock, issuedAt }))).toBe('session-ended');
+    }
   });
 
   test('can be ended by everybody for themselves, and by an administrator for its members', async () => {
@@ -287,12 +345,12 @@ overStores('a revoked session', (open) => {
     expect(await outcomeOf(store, caller)).toBe('works');
     expect(await end({ membership: `ProjectMembership/${membership}` }, admin)).toBe('ended');
     time.now += 1;
-    const again = await signIn(store, { membership }, { clock });
+    const again = await signIn(store, { membership }, { clock, issuedAt: 'now' });
     time.now += 1;
     expect(await end({ user }, again)).toBe('ended');
     expect(await end({ membership }, again)).toBe('session-ended');
     time.now += 1;
-    const third = await signIn(store, { membership }, { clock });
+    const third = await signIn(store, { membership }, { clock, issuedAt: 'now' });
     time.now += 1;
     expect(await end({ membership: { reference: `ProjectMembership/${membership}` } }, third)).toBe('ended');
     expect((await faultOf(signIn(store, { membership }, { clock }))).code).toBe('session-ended');

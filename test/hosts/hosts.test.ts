@@ -104,7 +104,7 @@ describe.each(HOSTS)('%s', (_, start) => {
       token: host.operator,
     });
     expect([project.status, project.body]).toMatchObject([201, { resourceType: 'Project', name: 'Hillside Clinic' }]);
-    expect(project.headers.get('location')).toContain(`${host.url}/fhir/R4/Project/`);
+    expect(project.headers.get('location')).toContain(`${host.url}/admin/projects/`);
     expect((await call('POST', '/fhir/R4/Project', { body: { resourceType: 'Project', name: 'x' } })).status).toBe(403);
 
     const body = { resourceType: 'Patient', firstName: 'Cleo', lastName: 'Brook', email: 'cleo@example.org' };

@@ -9,7 +9,14 @@ import { checkUser, memberReference, readProfile } from './member-people.js';
 import { readMemberPolicies } from './member-policies.js';
 import type { FoundMembership } from './memberships-of.js';
 import { ownParameters } from './own-parameters.js';
-import { accessEnd, assertNotExpired, assertNotRevoked, revokedUntil } from './session-times.js';
+import {
+  accessEnd,
+  assertNotExpired,
+  assertNotRevoked,
+  revocationsIn,
+  type Revocations,
+  type SessionStart,
+} from './session-times.js';
 
 /** The data of a member that sign-in has read and checked. */
 export interface Member {
@@ -24,15 +31,12 @@ export interface Member {
   readonly grants: readonly PolicyGrant[];
   /** When its access ends, in milliseconds since 1970; Infinity: never. */
   readonly end: number;
-  /** Sessions that began until then are revoked. In milliseconds since 1970; -Infinity: none. */
-  readonly revoked: number;
+  readonly revoked: Revocations;
 }
 
 /** The conditions of one session. */
-export interface SessionTerms {
+export interface SessionTerms extends SessionStart {
   readonly requirePolicy: boolean;
-  /** When the session began, in milliseconds since 1970. */
-  readonly issued: number;
   /** In milliseconds since 1970. */
   readonly now: number;
 }
@@ -45,7 +49,7 @@ export interface SessionTerms {
 export async function readMember(
   store: ResourceStore,
   { project, membership }: FoundMembership,
-  { requirePolicy, issued, now }: SessionTerms,
+  { requirePolicy, now, ...start }: SessionTerms,
 ): Promise<Member> {
   const id = membership.id!;
   if (isInactive(membership)) throw new FhirError('membership-inactive', `ProjectMembership/${id} is not active`);
@@ -54,8 +58,8 @@ export async function readMember(
   const settings = await readActiveProject(store, project);
   const user = memberReference(membership, 'user');
   const profile = memberReference(membership, 'profile');
-  const revoked = revokedUntil([membership, await checkUser(store, project, user)]);
-  assertNotRevoked(revoked, issued);
+  const revoked = revocationsIn([membership, await checkUser(store, project, user)]);
+  assertNotRevoked(revoked, start, now);
   const parameters = ownParameters(await readProfile(store, project, profile));
   const grants = await readMemberPolicies(store, project, membership, parameters);
   if (grants.length === 0 && requirePolicy) {

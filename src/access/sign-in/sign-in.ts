@@ -25,10 +25,13 @@ export interface SignInOptions extends AuditOptions {
   /** Reject members without an access policy, instead of applying the default of their profile type. Default false. */
   readonly requirePolicy?: boolean | undefined;
   /**
-   * When the token was issued: `new Date(claims.iat * 1000)`. A session that began before a call of `revokeSessions` is
-   * refused. Default: now.
+   * When the token was issued: `new Date(claims.iat * 1000)`. A token from before a call of `revokeSessions`, or from the
+   * 60 seconds after it, which allow for clocks that differ, is refused.
+   *
+   * Default: unknown. Then a member whose sessions were ever revoked is refused. `now`: no token begins the session, but
+   * this call, for example after a check of a password.
    */
-  readonly issuedAt?: Date | undefined;
+  readonly issuedAt?: Date | 'now' | undefined;
   /**
    * Milliseconds after which a caller in use is checked again. Default 5000. 0: before each store call; Infinity:
    * never.
@@ -56,7 +59,7 @@ export interface SignInOptions extends AuditOptions {
  * project is named
  * @throws FhirError `membership-inactive` - the membership is inactive, or its user is switched off
  * @throws FhirError `membership-expired` - its access has ended
- * @throws FhirError `session-ended` - its sessions were revoked after `issuedAt`
+ * @throws FhirError `session-ended` - its sessions were revoked after `issuedAt`, or `issuedAt` is unknown
  * @throws FhirError `project-missing` - its project is gone or inactive
  * @throws FhirError `user-missing`, `profile-missing` - the User or the profile is gone
  * @throws FhirError `policy-missing` - an access policy that the membership names is gone
@@ -67,7 +70,8 @@ export interface SignInOptions extends AuditOptions {
  * @throws FhirError `unavailable` - the store failed, or the search parameters of the policies are being re-indexed
  *
  * @example
- * const caller = await signIn(store, { project: token.project, externalId: token.sub });
+ * const { project, sub, iat } = await verifyToken(request);
+ * const caller = await signIn(store, { project, externalId: sub }, { issuedAt: new Date(iat * 1000) });
  */
 export function signIn(
   store: ResourceStore,
@@ -123,7 +127,7 @@ async function signInOnce(
     const { member, caller } = last;
     found(member);
     assertNotExpired(member.end, now);
-    assertNotRevoked(member.revoked, session.issued);
+    assertNotRevoked(member.revoked, session, now);
     await assertRulesIndexed(store, member.project, caller.rules);
     return { member, caller: derivedCaller(caller, (facts) => ({ ...facts, purpose, requestId })) };
   }
@@ -154,7 +158,7 @@ export async function signInAgain(
   emergency?: Emergency,
 ): Promise<CurrentMember> {
   const now = Date.now();
-  const terms = termsOf(caller) ?? { requirePolicy: false, issued: now, now };
+  const terms = termsOf(caller) ?? { requirePolicy: false, issued: Infinity, now };
   const { project, membership: id, user } = caller;
   const { member, lastUpdated, isListed } = await readMemberAgain(store, { project, membership: { id }, user }, terms);
   if (emergency !== undefined && !member.grants.some(({ policy }) => isForEmergency(policy))) {
@@ -180,12 +184,18 @@ async function callerOf(
 /** @throws FhirError `invalid` - an option is not a time */
 function sessionOf({ requirePolicy, issuedAt, recheckAfter = RECHECK_AFTER_MS, clock }: SignInOptions): Session {
   const now = clock === undefined ? Date.now : (): number => clock().getTime();
-  const issued = issuedAt === undefined ? now() : issuedAt instanceof Date ? issuedAt.getTime() : Number.NaN;
-  if (Number.isNaN(issued)) throw new FhirError('invalid', 'issuedAt must be a valid Date');
+  const issued = issuedAt instanceof Date ? issuedAt.getTime() : ISSUED.get(issuedAt);
+  if (issued === undefined || Number.isNaN(issued)) throw new FhirError('invalid', 'issuedAt must be a valid Date');
   if (typeof recheckAfter !== 'number' || !(recheckAfter >= 0)) {
     throw new FhirError('invalid', 'recheckAfter must be a number of milliseconds, 0 or more');
   }
   return { requirePolicy: requirePolicy === true, issued, recheckAfter, clock: now };
 }
+
+/** See {@link Session.issued}. */
+const ISSUED: ReadonlyMap<unknown, number> = new Map([
+  [undefined, -Infinity],
+  ['now', Infinity],
+]);
 
 const RECHECK_AFTER_MS = 5_000;

@@ -10,7 +10,7 @@ import { assertNotExpired } from './session-times.js';
 /** The session of a caller, kept while the caller is in use. */
 export interface Session {
   readonly requirePolicy: boolean;
-  /** When it began, in milliseconds since 1970. */
+  /** See {@link SessionStart.issued}. */
   readonly issued: number;
   /** After how many milliseconds it is checked again. */
   readonly recheckAfter: number;
@@ -56,7 +56,11 @@ export function joinSession(caller: MemberCaller, of: MemberCaller): void {
 /** The terms on which the caller signs in again; undefined for a caller that `signIn` did not make. */
 export function termsOf(caller: MemberCaller): SessionTerms | undefined {
   const standing = STANDINGS.get(caller);
-  return standing && { requirePolicy: standing.requirePolicy, issued: standing.issued, now: standing.clock() };
+  return standing && termsAt(standing, standing.clock());
+}
+
+function termsAt({ requirePolicy, issued, member }: Standing, now: number): SessionTerms {
+  return { requirePolicy, issued, accepted: member.revoked.mark, now };
 }
 
 /**
@@ -109,13 +113,13 @@ export const ENDING_CODES: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 ]);
 
 async function check(store: ResourceStore, standing: Standing, now: number): Promise<void> {
-  const { member, requirePolicy, issued } = standing;
+  const { member } = standing;
   assertNotExpired(member.end, now);
   // Read before the rest, so that the next check notices a change in between.
   const epoch = await store.accessEpoch?.();
   const isSame = epoch !== undefined && epoch === standing.epoch;
   if (!isSame || !standing.isSettled) {
-    const again = await readMemberAgain(store, member, { requirePolicy, issued, now });
+    const again = await readMemberAgain(store, member, termsAt(standing, now));
     if (rightsOf(again.member) !== rightsOf(member)) {
       throw new FhirError('session-ended', 'The rights of this caller have changed since it signed in; sign in again');
     }

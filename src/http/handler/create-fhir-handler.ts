@@ -41,8 +41,8 @@ import { fromHttpResponse, toWireAnswer } from './to-response.js';
  *   baseUrl: 'https://clinic.example/fhir/R4',
  *   audit: (record) => trail.write(record),
  *   async signIn(request) {
- *     const { project, sub } = await verifyToken(request.headers.get('authorization'));
- *     return signIn(store, { project, user: sub });
+ *     const { project, sub, iat } = await verifyToken(request.headers.get('authorization'));
+ *     return signIn(store, { project, user: sub }, { issuedAt: new Date(iat * 1000) });
  *   },
  * });
  * createServer(toNodeListener(handler)).listen(8080);

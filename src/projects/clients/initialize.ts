@@ -79,7 +79,7 @@ export async function initialize(store: ResourceStore, options: InitializeOption
     .catch((error: unknown) => {
       throw isInDoubt(error) ? withNames(maskError(error), project, client) : explainConflict(error);
     });
-  const caller = await signIn(store, { membership: membership.id! }).catch((error: unknown) => {
+  const caller = await signIn(store, { membership: membership.id! }, { issuedAt: 'now' }).catch((error: unknown) => {
     throw withNames(inDoubt(maskError(error), 'the store is set up all the same'), project, client);
   });
   return {

@@ -26,7 +26,7 @@ export interface PresentedSecret extends ClientRef {
  *
  * @example
  * if (!(await verifyClientSecret({ project, client, secret }, { store }))) return unauthorized();
- * const caller = await signIn(store, { project, client });
+ * const caller = await signIn(store, { project, client }, { issuedAt: 'now' });
  */
 export async function verifyClientSecret(
   presented: PresentedSecret,

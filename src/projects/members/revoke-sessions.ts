@@ -2,7 +2,8 @@ import { assertCaller, serverCaller } from '../../access/caller.js';
 import type { GuardedStore } from '../../access/contract.js';
 import { guardStore } from '../../access/guarded-store.js';
 import { currentCaller } from '../../access/sign-in/current-caller.js';
-import { revokeUser } from '../../access/sign-in/revoked-users.js';
+import { revokedUserKey, revokeUser } from '../../access/sign-in/revoked-users.js';
+import { revocationTime } from '../../access/sign-in/session-times.js';
 import { requireName } from '../session/require-name.js';
 import { FhirError } from '../../fhir/error.js';
 import { notFound } from '../../fhir/not-found.js';
@@ -18,8 +19,9 @@ export type RevokedSessions = { readonly membership: ResourceRef } | { readonly 
 
 /**
  * Ends all sessions that have begun so far. Callers in use end at their next check, within seconds and in all
- * processes, and `signIn(store, identity, { issuedAt })` refuses tokens that were issued before. The person can sign in
- * again with a new token.
+ * processes, whatever the clocks say. `signIn(store, identity, { issuedAt })` refuses tokens that were issued before, or
+ * in the 60 seconds after, and `signIn` without `issuedAt` refuses the member. The person can sign in again with a
+ * newer token.
  *
  * Members can end their own sessions. Administrators can end the sessions of their project's members. Only
  * `serverCaller()` can end the sessions of a User, who may belong to other projects.
@@ -38,7 +40,7 @@ export function revokeSessions(sessions: RevokedSessions, context: ProjectContex
     const { type, id } = nameOf(sessions);
     facts.targets = [{ type, id }];
     await currentCaller(store, caller, () => true);
-    const now = (bounded.clock?.() ?? new Date()).toISOString();
+    const now = bounded.clock?.() ?? new Date();
     const isOwn =
       caller.kind === 'member' && (type === 'User' ? caller.user === referenceTo(type, id) : caller.membership === id);
     if (type === 'User') {
@@ -47,7 +49,9 @@ export function revokeSessions(sessions: RevokedSessions, context: ProjectContex
       }
       const [user] = await guardStore(store, serverCaller()).read([{ type, id }], { signal });
       if (user?.status !== 'found') throw notFound({ type, id });
-      await store.commit([revokeUser(id, now)], { signal });
+      const [record] = await store.read([revokedUserKey(id)], { signal });
+      const before = record?.status === 'found' ? record.resource : undefined;
+      await store.commit([revokeUser(id, revocationTime(before, now))], { signal });
       return;
     }
     const guard = isOwn
@@ -60,13 +64,14 @@ export function revokeSessions(sessions: RevokedSessions, context: ProjectContex
 async function planRevocation(
   guard: GuardedStore,
   id: string,
-  now: string,
+  now: Date,
   signal: AbortSignal | undefined,
 ): Promise<PlannedWrites> {
   const key = { type: 'ProjectMembership', id };
   const [found] = await guard.read([key], { signal });
   if (found?.status !== 'found') throw notFound(key);
-  const resource = withExtensions(found.resource, OWN_EXTENSIONS.sessionsNotBefore, [{ valueInstant: now }]);
+  const valueInstant = revocationTime(found.resource, now);
+  const resource = withExtensions(found.resource, OWN_EXTENSIONS.sessionsNotBefore, [{ valueInstant }]);
   return { writes: [{ kind: 'put', key, resource, expect: { version: found.versionId } }] };
 }
 

@@ -60,7 +60,7 @@ async function hasOtherAdministrator(session: ProjectSession, except: string): P
 async function canSignIn({ store, options }: ProjectSession, membership: string): Promise<boolean> {
   assertNotAborted(options);
   try {
-    await signIn(store, { membership });
+    await signIn(store, { membership }, { issuedAt: 'now' });
     return true;
   } catch (error) {
     if (error instanceof FhirError && ENDING_CODES.has(error.code)) return false;

@@ -111,7 +111,7 @@ test('a super administrator who may only create projects gets no URL that it can
     const access = [{ policy: { reference: `AccessPolicy/${(await trusted.create(policy)).id}` } }];
     const context = { store: service.store, caller: systemCaller(home) };
     const body = { ...person(`Fay ${interaction.join(' ')}`), membership: { access } };
-    return (await invite(home, body as never, context)).membership.id;
+    return (await invite(home, body as never, context)).membership.id!;
   };
   const answerOf = async (membership: string): Promise<Answer> => {
     const caller = await signIn(service.store, { membership });
