@@ -6,6 +6,10 @@ const WITHOUT_EFFECT: ReadonlyMap<string, string> = new Map([
     'SearchParameter',
     'A SearchParameter in a project has no effect on searches: parameters come from the definitions of the service (extendDefinitions)',
   ],
+  [
+    'Subscription',
+    'A Subscription is stored as it is and has no effect, whatever its status: this service sends no notifications',
+  ],
 ]);
 
 /** What a writer of this resource type should know. */

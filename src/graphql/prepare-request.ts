@@ -14,7 +14,7 @@ import type { FhirGraphqlContext } from './context.js';
 import type { RunOptions } from './execute/run.js';
 import { coerceLongVariables, coerceRequestVariables } from './coerce-variables.js';
 import type { CoercedVariables } from './graphql-js-validation.js';
-import type { OperationDefinitionNode } from './graphql-js.js';
+import { GraphQLError, type OperationDefinitionNode } from './graphql-js.js';
 import { withDefaults, type Limits } from './limits.js';
 import { assertVariablesSize } from './measure-variables.js';
 import type { Variables } from './plan/arguments.js';
@@ -72,7 +72,7 @@ export function prepareRequest(
         : measured.then(() => coerceLongVariables(document, definitions, inputs));
     const request = { source, document, operation, limits, dialect, focus };
     if (coerced instanceof Promise || document.usesFhirPath) return withVariables(request, coerced);
-    return { ...request, variables: valuesOf(coerced) };
+    return { ...request, variables: valuesOf(request, coerced) };
   };
   const found = findDocument(query, context.documents, limits, { signal: context.signal });
   if (found instanceof Promise) {
@@ -96,15 +96,28 @@ async function withVariables(
   request: Omit<PreparedRequest, 'variables'>,
   coerced: CoercedVariables | Promise<CoercedVariables>,
 ): Promise<PreparedRequest> {
-  const variables = valuesOf(await coerced);
+  const variables = valuesOf(request, await coerced);
   if (request.document.usesFhirPath) await loadFhirPath(request.document.model);
   return { ...request, variables };
 }
 
-/** @throws DocumentErrors */
-function valuesOf(variables: CoercedVariables): Variables {
+/**
+ * A variable in `@skip` or `@include` may be nullable if it has a default. Null is an error all the same. See
+ * https://spec.graphql.org/September2025/#sec-Coercing-Field-Arguments.
+ *
+ * @throws DocumentErrors
+ */
+function valuesOf(
+  { document, operation }: Pick<PreparedRequest, 'document' | 'operation'>,
+  variables: CoercedVariables,
+): Variables {
   if (variables.errors !== undefined) throw new DocumentErrors(variables.errors);
-  return variables.values;
+  const { values } = variables;
+  const name = document.conditions.find((one) => values[one] === null);
+  if (name === undefined) return values;
+  const nodes = operation.variableDefinitions?.find(({ variable }) => variable.name.value === name);
+  const message = `Variable "$${name}" decides "@skip" or "@include" and must not be null.`;
+  throw new DocumentErrors([new GraphQLError(message, nodes === undefined ? {} : { nodes })]);
 }
 
 export function runOptionsOf(

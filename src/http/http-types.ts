@@ -37,6 +37,11 @@ export function mediaTypeOf(header: string | undefined): string | undefined {
   return type === '' ? undefined : type;
 }
 
+/** The value of a preference in the header `Prefer` (RFC 7240); undefined if absent. */
+export function preferenceOf({ headers }: Pick<Request, 'headers'>, name: string): string | undefined {
+  return new RegExp(`(?:^|[,;\\s])${name}\\s*=\\s*"?([A-Za-z]+)`, 'i').exec(headers.get('prefer') ?? '')?.[1];
+}
+
 /**
  * True for text that means the same to every sender. Bytes beyond ASCII arrive as Latin-1, whatever the client meant; in
  * URLs and headers they are percent-encoded.

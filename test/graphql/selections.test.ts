@@ -206,6 +206,18 @@ describe('@skip and @include', () => {
     expect(await clinic.data(query, variables)).toEqual({ Patient: { id: '1', ...expected } });
   });
 
+  test('null is an error where a default allows a nullable variable', async () => {
+    for (const variables of [{ a: true, b: null }, { a: false, b: null }]) {
+      const result = await clinic.ask(query, variables);
+      expect(failures(result)).toEqual(['invalid (1:21)']);
+      expect(messages(result)).toEqual(['Variable "$b" decides "@skip" or "@include" and must not be null.']);
+      expect(result).not.toHaveProperty('data');
+    }
+    // Null in another variable stays what it is.
+    const other = 'query($b: Boolean = true, $n: [String]) { PatientList(name: $n, _count: 1) { id @include(if: $b) } }';
+    expect(await clinic.data(other, { n: null })).toEqual({ PatientList: [{ id: '1' }] });
+  });
+
   test('with literals', async () => {
     const text = `{ Patient(id: 1) {
       id @skip(if: false) active @skip(if: true) gender @include(if: false) birthDate @include(if: true)

@@ -8,6 +8,7 @@ import { elementsNamed } from '../../fhirpath/reach/places.js';
  * ```text
  * Patient      name.given       ['name.given']
  * Observation  component.value  ['component.valueQuantity', 'component.valueString', …]
+ * Observation  value[x]         the same as `value`: FHIR's own name of the choice
  * ```
  *
  * @returns an empty list for a field that the type does not have

@@ -104,7 +104,8 @@ export function ofType(model: FhirModel, place: Place, type: string): Place | un
 }
 
 /**
- * The elements that a name means in a type, as JSON names with their types: one element, or the typed forms of a choice.
+ * The elements that a name means in a type, as JSON names with their types: one element, or the typed forms of a choice
+ * (`value` or `value[x]`).
  * A resource of any type has the elements of all types.
  */
 export function elementsNamed(
@@ -116,8 +117,9 @@ export function elementsNamed(
   const elements = model.typeDefinition(type)?.elements;
   const single = elements?.get(name);
   if (single !== undefined) return [[name, single.type]];
+  const base = name.replace(/\[x\]$/, '');
   return [...(elements?.values() ?? [])]
-    .filter(({ choiceOf }) => choiceOf === name)
+    .filter(({ choiceOf }) => choiceOf === base)
     .map((element) => [element.name, element.type]);
 }
 

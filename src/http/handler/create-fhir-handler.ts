@@ -5,6 +5,7 @@ import { eitherSignal } from '../../platform/timers.js';
 import { FORMAT_PARAMETERS } from '../../search/parse/parse-search.js';
 import { assertReadableQuery } from '../../search/parse/search-pairs.js';
 import { HttpRequestError } from '../http-request-error.js';
+import { preferenceOf } from '../http-types.js';
 import { toHttpResponse } from '../to-http-response.js';
 import type { Answer } from '../exchange/answer.js';
 import { authenticate } from './authenticate.js';
@@ -86,6 +87,7 @@ async function answerRequest(sent: SentRequest, settings: HandlerSettings, table
   // PERF: reading 100,000 parameters takes a long turn for every part of the handler that does it.
   assertReadableQuery(url.search);
   assertKnownParameters(route, url);
+  assertStrict(request);
   if (!sent.isGraphql) {
     sent.format = negotiateFormat(url.searchParams, request.headers.get('accept'), route.takesAnyFormat);
   }
@@ -126,6 +128,18 @@ function assertKnown({ routes, path, first }: MatchedPath, { store }: HandlerSet
   const hint = model.isResourceType(first) ? '' : didYouMean(first, types);
   const text = `There is no such ${routes.length === 0 ? 'route' : 'resource type'}`;
   throw new FhirError('not-found', hint === '' ? text : `${text}.${hint}`);
+}
+
+/**
+ * Unknown parameters are always refused, as by `handling=strict`: a search that ignored one would find more than was
+ * asked. See https://hl7.org/fhir/R4/search.html#errors.
+ *
+ * @throws FhirError `unsupported` - `Prefer: handling=lenient`
+ */
+function assertStrict(request: Request): void {
+  const handling = preferenceOf(request, 'handling')?.toLowerCase();
+  if (handling === undefined || handling === 'strict') return;
+  throw new FhirError('unsupported', 'Of "Prefer: handling", only strict is supported: unknown parameters are refused');
 }
 
 /** @throws FhirError `invalid` - a query parameter that the route does not take, see {@link Route.parameters} */

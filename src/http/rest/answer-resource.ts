@@ -7,6 +7,7 @@ import type { Answer } from '../exchange/answer.js';
 import type { Exchange } from '../exchange/exchange.js';
 import { isRawBinary } from '../exchange/raw-binary.js';
 import { HttpRequestError } from '../http-request-error.js';
+import { preferenceOf } from '../http-types.js';
 import { versionHeaders } from '../version-headers.js';
 
 /** A resource or Bundle. */
@@ -76,7 +77,7 @@ type Return = 'minimal' | 'representation' | 'OperationOutcome';
 
 /** The form that `Prefer` requests. Unknown preferences are ignored (RFC 7240). */
 export function preferredReturn({ request }: Exchange): Return | undefined {
-  const asked = /(?:^|[,;\s])return\s*=\s*"?([A-Za-z]+)/.exec(request.headers.get('prefer') ?? '')?.[1];
+  const asked = preferenceOf(request, 'return');
   return RETURNS.find((one) => one === asked);
 }
 
