@@ -43,6 +43,7 @@ function valuesOf(parameters: URLSearchParams, names: readonly string[]): Readon
       throw new FhirError('unsupported', `Parameter "${name}" is not supported here`);
     }
     if (!names.includes(name)) throw new FhirError('invalid', `Unknown parameter ${quote(name)}`);
+    if (value === '') continue;
     if (values.has(name)) throw new FhirError('invalid', `"${name}" may be given once, not several times`);
     values.set(name, value);
   }

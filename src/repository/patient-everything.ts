@@ -69,6 +69,7 @@ interface Position {
 }
 
 const DEFAULT_COUNT = 100;
+const EVERYTHING_PARAMETERS = ['_type', '_since', '_count', '_cursor'];
 
 function readRequest(model: FhirModel, parameters: URLSearchParams): EverythingRequest {
   const given: (readonly [string, string])[] = [];
@@ -79,14 +80,17 @@ function readRequest(model: FhirModel, parameters: URLSearchParams): EverythingR
   let after: Position | undefined;
   for (const [name, value] of parameters) {
     if (FORMAT_PARAMETERS.has(name)) continue;
+    if (!EVERYTHING_PARAMETERS.includes(name)) {
+      throw new FhirError('invalid', `Unknown parameter ${quote(name)} of $everything`);
+    }
+    if (value === '') continue;
     if (parameters.getAll(name).length > 1) throw new FhirError('invalid', `"${name.slice(0, 40)}" may be given once`);
     if (name === '_count') count = readCount(value);
     else if (name === '_cursor') after = readPosition(value, compartment);
     else {
       given.push([name, value]);
       if (name === '_type') asked = readTypes(model, value);
-      else if (name === '_since') since = readSince(value);
-      else throw new FhirError('invalid', `Unknown parameter ${quote(name)} of $everything`);
+      else since = readSince(value);
     }
   }
   // Resources outside the compartment are found by the references to them.

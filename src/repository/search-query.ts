@@ -3,7 +3,7 @@ import { FhirError } from '../fhir/error.js';
 import { isJsonObject } from '../fhir/resource.js';
 import { childrenOf } from '../search/criteria/children-of.js';
 import type { Criteria } from '../search/criteria/criteria.js';
-import { parseSearch, type SearchInput, type SearchRequest } from '../search/parse/parse-search.js';
+import { parseSearch, type SearchInput, type SearchRequest, withoutEmpty } from '../search/parse/parse-search.js';
 import { parameterNames, type SearchPair, searchPairs } from '../search/parse/search-pairs.js';
 
 import type { Include } from './search/include.js';
@@ -61,7 +61,7 @@ export function readSearch(
   baseUrl: string | undefined,
 ): ReadSearch {
   if (isMade(query)) return { request: query, pairs: undefined, includes: [], subset: undefined };
-  const pairs = searchPairs(query, createSearchHint);
+  const pairs = withoutEmpty(model, type, searchPairs(query, createSearchHint));
   const { includes, subset, rest } = readResultParameters(model, type, pairs);
   const request = parseSearch(model, type, new URLSearchParams(rest.map(([...pair]) => pair)), { baseUrl });
   return { request, pairs, includes, subset };

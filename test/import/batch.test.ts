@@ -36,7 +36,7 @@ describe('a batch', () => {
     expect(result.bundle.type).toBe('batch-response');
     expect(statuses(result)).toEqual([
       '201 Created',
-      '400 Bad Request',
+      '404 Not Found',
       '412 Precondition Failed',
       '201 Created',
       '200 OK',
@@ -47,7 +47,7 @@ describe('a batch', () => {
     expect(result).toMatchObject({ created: 2, updated: 0, deleted: 0, failed: 5 });
     expect(result.bundle.entry![1]!.response!.outcome).toMatchObject({
       resourceType: 'OperationOutcome',
-      issue: [{ severity: 'error', code: 'invalid', details: { text: expect.stringContaining('"Pateint"') } }],
+      issue: [{ severity: 'error', code: 'not-found', details: { text: expect.stringContaining('"Pateint"') } }],
     });
     expect(Object.keys(await contents(context.store))).toEqual(['Patient/a', 'Patient/c']);
   });

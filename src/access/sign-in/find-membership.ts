@@ -26,12 +26,23 @@ export type SignInIdentity =
     };
 
 /**
- * Finds the membership of an identity. Inactive ones are considered only if there is no active one.
+ * Finds the membership of an identity. Inactive ones are considered only if there is no active one. An identity may have
+ * more names than it needs, as `listMemberships` and `acceptInvitation` give them; they must be those of one member.
  *
  * @param opened the store as the host opened it
  * @throws FhirError `unauthenticated`, `invalid`, `membership-missing`, `membership-ambiguous`, `project-missing` - see `signIn`
  */
 export async function findMembership(
+  store: ResourceStore,
+  identity: SignInIdentity,
+  opened: ResourceStore,
+): Promise<FoundMembership> {
+  const found = await findNamed(store, identity, opened);
+  assertAgrees(found, identity);
+  return found;
+}
+
+async function findNamed(
   store: ResourceStore,
   identity: SignInIdentity,
   opened: ResourceStore,
@@ -68,6 +79,27 @@ async function membershipInOneProject(
   const candidate = usable[0] ?? found[0];
   if (candidate === undefined) throw new FhirError('membership-missing', 'No such member in any project');
   return candidate;
+}
+
+/**
+ * Asserts that every name in the identity is one of the member that was found by some of them. Of two members the host
+ * would not learn which one signed in.
+ *
+ * @throws FhirError `membership-missing`
+ */
+function assertAgrees(found: FoundMembership, identity: object): void {
+  const { project, user, client, externalId } = identity as { readonly [name: string]: ResourceRef | undefined };
+  const elements = elementsOf(found.membership);
+  const isUser = (types: readonly string[], name: ResourceRef): boolean =>
+    types.some(
+      (type) => nameToId(name, type) !== undefined && nameToId(elements['user'], type) === nameToId(name, type),
+    );
+  const agrees =
+    (project === undefined || nameToId(project, 'Project') === found.project) &&
+    (user === undefined || isUser(['User'], user)) &&
+    (client === undefined || isUser(['ClientApplication', 'Bot'], client)) &&
+    (externalId === undefined || elements['externalId'] === externalId);
+  if (!agrees) throw new FhirError('membership-missing', 'The names of this identity belong to different members');
 }
 
 /** A membership lives in its project; the directory above projects has the project's id. */

@@ -89,7 +89,10 @@ export const PROJECT_ROUTES: readonly Route[] = [
       const location = mayReadProjects(exchange.caller)
         ? adminUrl(exchange.settings.baseUrl, 'projects', resource.id)
         : null;
-      return answerWritten(exchange, { status: 'created', resource }, location);
+      const answer = answerWritten(exchange, { status: 'created', resource }, location);
+      if (!('id' in body) || body.id === resource.id) return answer;
+      const warning = `199 - "The id of the body was not used; the project has the id ${resource.id}"`;
+      return { ...answer, headers: { ...answer.headers, warning } };
     },
   },
   {

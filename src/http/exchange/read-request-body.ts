@@ -26,6 +26,12 @@ export async function readJson(exchange: Exchange, types: readonly string[] = JS
   return readJsonBodyInTurns(await withBody(exchange));
 }
 
+/** {@link readJson} of a body that was read to see whether there is one. */
+export function parseBodyJson(exchange: Exchange, request: HttpRequest): Promise<unknown> {
+  requireMediaType(exchange.request, JSON_TYPES);
+  return readJsonBodyInTurns(request);
+}
+
 /** @throws FhirError `invalid` - not a JSON object */
 export async function readJsonObject(exchange: Exchange): Promise<JsonObject> {
   const body = await readJson(exchange);

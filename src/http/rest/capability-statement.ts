@@ -9,8 +9,10 @@ import type {
 import type { Caller } from '../../access/caller.js';
 import { decide, readsAll } from '../../access/decide.js';
 import type { Interaction } from '../../access/rule.js';
+import type { SearchParameterDefinition } from '../../fhir/model/definition-types.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { trimBaseUrl } from '../../fhir/reference.js';
+import { pushTo } from '../../platform/maps.js';
 import type { ResourceStore } from '../../store/store.js';
 import type { HandlerSettings } from '../exchange/exchange.js';
 import type { RouteGroup } from '../exchange/handler-config.js';
@@ -44,7 +46,7 @@ export function capabilityStatement(settings: HandlerSettings, caller: Caller | 
     kind: 'instance',
     software: { name: 'fhirgraph' },
     implementation: { description: 'FHIR R4 service', url: trimBaseUrl(baseUrl) },
-    fhirVersion: '4.0.1',
+    fhirVersion: store.model.version as CapabilityStatement['fhirVersion'],
     format: ['json', 'application/fhir+json'],
     patchFormat: ['application/json-patch+json'],
     rest: [rest],
@@ -76,6 +78,8 @@ function resourcesOf(
   const codes = model.typeDefinition('CapabilityStatementRestResource')?.elements.get('type')?.codes;
   // Medplum's types are not codes of R4, and the statement would not be valid with them.
   const types = model.resourceTypes.filter((type) => codes?.includes(type) !== false);
+  const searchable = types.filter((type) => decide(caller, type, 'search') !== null);
+  const reverse = reverseIncludes(model, searchable);
   return types.flatMap((type) => {
     const interaction = INTERACTIONS.filter(
       ([group, code, right]) =>
@@ -99,11 +103,15 @@ function resourcesOf(
         conditionalUpdate: may.has('update'),
         conditionalDelete: may.has('delete') ? 'single' : 'not-supported',
         referencePolicy: ['literal', 'logical', 'local'],
-        ...(searchParam.length === 0 ? {} : { searchParam, ...includesOf(model, type) }),
+        ...(searchParam.length === 0 ? {} : { searchParam, ...includesOf(model, type, reverse.get(type)) }),
         ...(operations.length === 0 ? {} : { operation: operations }),
       } satisfies CapabilityStatementRestResource,
     ];
   });
+}
+
+function referencesOf(model: FhirModel, type: string): SearchParameterDefinition[] {
+  return [...model.searchParameters(type).values()].filter(({ type: kind }) => kind === 'reference');
 }
 
 function searchParametersOf(model: FhirModel, type: string): CapabilityStatementRestResourceSearchParam[] {
@@ -116,10 +124,25 @@ function searchParametersOf(model: FhirModel, type: string): CapabilityStatement
     }));
 }
 
-/** Types refer to this one by too many parameters to name them all; `_revinclude` takes any. */
-function includesOf(model: FhirModel, type: string): { searchInclude?: string[] } {
-  const references = [...model.searchParameters(type).values()].filter(({ type: kind }) => kind === 'reference');
-  return references.length === 0 ? {} : { searchInclude: ['*', ...references.map(({ code }) => `${type}:${code}`)] };
+type Includes = Pick<CapabilityStatementRestResource, 'searchInclude' | 'searchRevInclude'>;
+
+function includesOf(model: FhirModel, type: string, reverse: readonly string[] | undefined): Includes {
+  const references = referencesOf(model, type);
+  return {
+    ...(references.length === 0 ? {} : { searchInclude: ['*', ...references.map(({ code }) => `${type}:${code}`)] }),
+    ...(reverse === undefined ? {} : { searchRevInclude: [...reverse] }),
+  };
+}
+
+/** The `_revinclude`s by target. Parameters that lead to every type are left out: each type would name all of them. */
+function reverseIncludes(model: FhirModel, sources: readonly string[]): ReadonlyMap<string, readonly string[]> {
+  const byTarget = new Map<string, string[]>();
+  for (const source of sources) {
+    for (const { code, targets } of referencesOf(model, source)) {
+      for (const target of targets ?? []) pushTo(byTarget, target, `${source}:${code}`);
+    }
+  }
+  return byTarget;
 }
 
 function operationsOf(type: string): { name: string; definition: string }[] {

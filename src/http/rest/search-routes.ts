@@ -27,8 +27,9 @@ export const SEARCH_ROUTES: readonly Route[] = [
     path: ':type/_search',
     parameters: 'checked',
     async answer(exchange) {
-      requireMediaType(exchange.request, ['application/x-www-form-urlencoded']);
       const body = bodyText(await withBody(exchange)) ?? '';
+      // Without a body, all parameters are in the URL.
+      if (body !== '') requireMediaType(exchange.request, ['application/x-www-form-urlencoded']);
       return search(exchange, new URLSearchParams([...exchange.url.searchParams, ...parseQueryString(body)]));
     },
   },

@@ -31,7 +31,7 @@ export interface EntryRequest {
 
 /**
  * @param baseUrl the service's own base; request URLs may carry it
- * @throws FhirError `invalid`, and `unsupported` for PATCH and operations
+ * @throws FhirError `invalid`; `not-found` for an unknown type; `unsupported` for PATCH and operations
  */
 export function parseEntryRequest(
   model: FhirModel,
@@ -52,7 +52,7 @@ export function parseEntryRequest(
   const [type = '', id, keyword, version, ...rest] = history ? segments.slice(0, -1) : segments;
   if (path.includes('$')) throw new FhirError('unsupported', 'Operations inside a Bundle are not supported');
   if (!model.isResourceType(type))
-    throw new FhirError('invalid', `request.url names no known resource type: ${quote(url)}`);
+    throw new FhirError('not-found', `request.url names no known resource type: ${quote(url)}`);
   const query = mark === -1 ? undefined : local.slice(mark + 1);
   const wellFormed =
     rest.length === 0 &&

@@ -4,7 +4,8 @@ import { MAX_COUNT, pageOf } from '../../fhir/page-links.js';
 import { referenceTo, trimBaseUrl } from '../../fhir/reference.js';
 import type { AnyResource } from '../../fhir/resource.js';
 import { requireFound } from '../../interactions/missing.js';
-import { parseSearch } from '../../search/parse/parse-search.js';
+import { parseSearch, withoutEmpty } from '../../search/parse/parse-search.js';
+import { searchPairs } from '../../search/parse/search-pairs.js';
 import type { BundleEntry } from './bundle-entries.js';
 import type { EntryOutcome } from './entry-outcome.js';
 import type { ImportSession } from '../session.js';
@@ -48,7 +49,7 @@ async function search(type: string, query: string, session: ImportSession): Prom
   const request = parseSearch(
     session.store.model,
     type,
-    query,
+    new URLSearchParams(withoutEmpty(session.store.model, type, searchPairs(query)).map(([...pair]) => pair)),
     session.baseUrl === undefined ? {} : { baseUrl: session.baseUrl },
   );
   const { count, offset } = pageOf({ count: request.count ?? MAX_COUNT, offset: request.offset });

@@ -5,7 +5,7 @@ import { FhirError } from '../../fhir/error.js';
 import { MAX_COUNT, pageLinks, pageOf, searchAddress } from '../../fhir/page-links.js';
 import { childrenOf } from '../../search/criteria/children-of.js';
 import { and, type Criteria, or, refersTo } from '../../search/criteria/criteria.js';
-import { parseSearch, type SearchInput } from '../../search/parse/parse-search.js';
+import { parseSearch, type SearchInput, withoutEmpty } from '../../search/parse/parse-search.js';
 import { parameterNames, type SearchPair, searchPairs } from '../../search/parse/search-pairs.js';
 import { plausibleEmail } from '../body/email-address.js';
 import { usersByEmail } from '../people/find-people.js';
@@ -46,7 +46,11 @@ export function searchMembers(
   return projectOperation(context, 'search-members', async (facts, bounded) => {
     const session = await openProject(project, bounded, 'search');
     facts.targets = [{ type: 'ProjectMembership' }];
-    const pairs = query === undefined ? [] : searchPairs(query);
+    const given = query === undefined ? [] : searchPairs(query);
+    // An empty status is a fault, because no status is empty.
+    const isStatus = ([name]: SearchPair): boolean => name.split(':', 1)[0] === 'status';
+    const others = given.filter((pair) => !isStatus(pair));
+    const pairs = [...withoutEmpty(bounded.store.model, 'ProjectMembership', others, isOwn), ...given.filter(isStatus)];
     const names = pairs.map(([name]) => name);
     facts.parameters = parameterNames(bounded.store.model, 'ProjectMembership', names, isOwn);
     await readProject(session);

@@ -14,13 +14,13 @@ import { randomId } from '../../platform/node-crypto.js';
 import { withoutType } from './update-project.js';
 import { projectOperation } from '../session/project-operation.js';
 
-/** A Project to create. Its id is assigned; `superAdmin` cannot be requested. */
+/** A Project to create. An `id` and `meta` in it are not used, because both are assigned; `superAdmin` cannot be requested. */
 export type ProjectBody = { resourceType: 'Project'; name: string } & {
   [Name in keyof Omit<Project, 'resourceType' | 'name' | 'superAdmin'>]?: Project[Name] | undefined;
 };
 
 /**
- * Creates a project. `strictMode` defaults to true: resources are then validated against the R4 definitions.
+ * Creates a project with an id of its own; an id in the body is not used. `strictMode` defaults to true: resources are then validated against the R4 definitions.
  *
  * For super administrators and trusted code. A super administrator whose membership names access policies needs a rule
  * without conditions that grants `create` on Project.

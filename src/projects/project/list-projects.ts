@@ -7,7 +7,7 @@ import type { Stored } from '../../fhir/stored.js';
 import type { Criteria } from '../../search/criteria/criteria.js';
 import { childrenOf } from '../../search/criteria/children-of.js';
 import { isAboveProjects } from '../../access/fields/administrative-types.js';
-import { parseSearch, type SearchInput } from '../../search/parse/parse-search.js';
+import { parseSearch, type SearchInput, withoutEmpty } from '../../search/parse/parse-search.js';
 import { parameterNames, searchPairs } from '../../search/parse/search-pairs.js';
 import { openOperator } from '../session/operator.js';
 import type { ProjectContext } from '../session/project-context.js';
@@ -39,7 +39,7 @@ export function listProjects(
     const session = await openOperator(bounded, 'Project.search', 'list projects');
     facts.targets = [{ type: 'Project' }];
     const { model } = bounded.store;
-    const pairs = query === undefined ? [] : searchPairs(query);
+    const pairs = withoutEmpty(model, 'Project', query === undefined ? [] : searchPairs(query));
     facts.parameters = parameterNames(
       model,
       'Project',

@@ -60,7 +60,7 @@ export function readSubset(model: FhirModel, type: string, parameters: URLSearch
   return readResultParameters(
     model,
     type,
-    [...parameters].filter(([name]) => names.includes(name)),
+    [...parameters].filter(([name, value]) => names.includes(name) && value !== ''),
   ).subset;
 }
 

@@ -1,13 +1,14 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { FhirError } from '../../fhir/error.js';
-import { and, type Criteria, type SortKey } from '../criteria/criteria.js';
+import { ALL, and, type Criteria, type SortKey } from '../criteria/criteria.js';
 import { parseFilterIn } from './filter/parse-filter.js';
 import { createParseContext, type SearchOptions } from './parse-context.js';
 import { parseParameterIn } from './parse-parameter.js';
+import { walkName } from './parameter-name.js';
 import { parseSort } from './parse-sort.js';
 import { orList, quote } from '../../fhir/messages/quote.js';
-import { requireResourceType } from './require-parameter.js';
-import { searchPairs } from './search-pairs.js';
+import { requireParameter, requireResourceType } from './require-parameter.js';
+import { isResultParameter, type SearchPair, searchPairs } from './search-pairs.js';
 
 /** A parsed search request: criteria and result options. Options not given are absent. */
 export interface SearchRequest {
@@ -91,6 +92,32 @@ export function parseSearch(
 }
 
 const RESULT_PARAMETERS: ReadonlySet<string> = new Set(['_count', '_offset', '_total', '_summary']);
+
+/**
+ * The parameters that have a value: a read ignores `name=`, as HAPI FHIR and R5 do, but refuses unknown names even then.
+ *
+ * Only for reads. A conditional write, a reference or a policy that lost a parameter would match more than was meant.
+ *
+ * @param isOwn names that the caller reads itself
+ * @throws FhirError `invalid`, `unsupported` - as {@link parseSearch}
+ */
+export function withoutEmpty(
+  model: FhirModel,
+  type: string,
+  pairs: readonly SearchPair[],
+  isOwn: (name: string) => boolean = () => false,
+): SearchPair[] {
+  return pairs.filter(([name, value]) => {
+    if (value !== '') return true;
+    const isSearch =
+      name.startsWith('_has') || !(isOwn(name) || isResultParameter(name) || FORMAT_PARAMETERS.has(name));
+    if (isSearch) {
+      const last = (at: string, code: string): Criteria => (requireParameter(model, at, code), ALL);
+      walkName(requireResourceType(model, type), name, createParseContext(model), last);
+    }
+    return false;
+  });
+}
 
 /** Parameters that choose the response format. They do not affect the result and are ignored. */
 export const FORMAT_PARAMETERS: ReadonlySet<string> = new Set(['_format', '_pretty']);

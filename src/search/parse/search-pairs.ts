@@ -91,8 +91,13 @@ export function parameterNames(
 ): string[] {
   const plain = names.map((name) => name.split(/[:.]/, 1)[0]!);
   const isKnown = (name: string): boolean =>
-    isOwn(name) || RESULT_PARAMETERS.has(name) || model.searchParameter(type, name) !== undefined;
+    isOwn(name) || isResultParameter(name) || model.searchParameter(type, name) !== undefined;
   return [...new Set(plain)].filter(isKnown);
+}
+
+/** Parameters of the result, and of criteria with their own form. */
+export function isResultParameter(name: string): boolean {
+  return RESULT_PARAMETERS.has(name.split(':', 1)[0]!);
 }
 
 const RESULT_PARAMETERS: ReadonlySet<string> = new Set([

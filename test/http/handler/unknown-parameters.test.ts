@@ -35,6 +35,7 @@ const BODIES: { readonly [path: string]: object } = {
   'projects/:project/erase-resource': { type: 'Patient', id: 'p', reason: 'test' },
   'projects/:project/erase-patient': { id: 'p', reason: 'test' },
   'projects/:project/purge-history': { keep: 1 },
+  'Patient/:id/$everything': { resourceType: 'Parameters' },
   'projects/:project': { name: 'Renamed' },
   'projects/:project/members/:membership': { admin: false },
   'invitations/accept': { token: 'none' },
