@@ -83,7 +83,7 @@ describe.each([
     const fault = await faultOf(mine.update<Binary>({ ...EVIL, id }));
     expect([fault.code, fault.message]).toEqual([
       'forbidden',
-      `Not allowed to write Binary/${id}, which is the code of a Bot; make another Binary and use updateBot`,
+      `Not allowed to write Binary/${id}, which is the code of a Bot; make another Binary and have the Bot name it`,
     ]);
     expect(JSON.stringify(fault.details ?? {})).not.toContain('late');
     expect(await trusted.update<Binary>({ ...EVIL, id })).toMatchObject({ data: EVIL.data });

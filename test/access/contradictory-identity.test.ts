@@ -29,7 +29,7 @@ test('an identity whose names belong to two members is refused, in every combina
     }
   }
   expect(await codeOf(signIn(store, { ...one, project: three.project }))).toBe('membership-missing');
-  expect(await codeOf(signIn(store, { ...one, client: 'ClientApplication/app' } as never))).toBe('membership-missing');
+  expect(await codeOf(signIn(store, { ...one, client: 'ClientApplication/app' }))).toBe('membership-missing');
   const { membership, project, user } = one;
   for (const pair of [
     { membership, user: two.user },

@@ -148,10 +148,14 @@ describe('a write is refused', () => {
   });
 
   test.each<[string, Interaction, string]>([
-    ['Bot', 'create', '; use createBot or updateBot'],
-    ['ClientApplication', 'update', '; use createClient, updateClient or rotateClientSecret'],
-    ['ProjectMembership', 'delete', '; use invite, updateMember or removeMember'],
-    ['Project', 'create', '; use createProject'],
+    ['Bot', 'create', ''],
+    ['ClientApplication', 'update', ''],
+    [
+      'ProjectMembership',
+      'delete',
+      '; use POST /admin/projects/[project]/invite, or PATCH or DELETE of …/members/[membership]',
+    ],
+    ['Project', 'create', '; use POST Project'],
     ['Project', 'update', ''],
     ['Patient', 'create', ''],
   ])('and the error names the operation for it, if there is one: %s, %s', (type, interaction, hint) => {

@@ -57,7 +57,7 @@ async function inBody(exchange: CallerExchange): Promise<Map<string, string>> {
     if (before !== undefined && name !== '_type') {
       throw new FhirError('invalid', `"${name.slice(0, 40)}" may be given once`);
     }
-    values.set(name, before === undefined ? String(value![1]) : `${before},${String(value![1])}`);
+    values.set(name, before === undefined ? String(value[1]) : `${before},${String(value[1])}`);
   }
   return values;
 }

@@ -15,6 +15,6 @@ export function assertMayMakeSystemBot(caller: Caller, ...versions: readonly Any
   if (!versions.some(isSystemBot)) return;
   throw new FhirError(
     'forbidden',
-    'Only unrestricted super administrators and serverCaller() may make or change a system Bot',
+    'Only unrestricted super administrators and trusted code may make or change a system Bot',
   );
 }

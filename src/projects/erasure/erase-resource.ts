@@ -68,7 +68,7 @@ export function eraseResource(type: ResourceType, id: string, context: ErasureCo
 }
 
 async function assertErasable({ store, options }: ErasureSession, { project, type, id }: ResourceKey): Promise<void> {
-  if (type === 'Project') throw new FhirError('forbidden', 'A Project is deleted by deleteProject');
+  if (type === 'Project') throw new FhirError('forbidden', 'A Project is deleted by DELETE /admin/projects/[project]');
   if (type === 'User') {
     const [member] = await membershipsOf(store, { user: id }, store);
     if (member === undefined) return;

@@ -45,7 +45,7 @@ export function revokeSessions(sessions: RevokedSessions, context: ProjectContex
       caller.kind === 'member' && (type === 'User' ? caller.user === referenceTo(type, id) : caller.membership === id);
     if (type === 'User') {
       if (!isOwn && caller.kind !== 'server') {
-        throw new FhirError('forbidden', 'Only the person itself and serverCaller() may end the sessions of a User');
+        throw new FhirError('forbidden', 'Only the person itself and trusted code may end the sessions of a User');
       }
       const [user] = await guardStore(store, serverCaller()).read([{ type, id }], { signal });
       if (user?.status !== 'found') throw notFound({ type, id });

@@ -37,7 +37,7 @@ export function createProject(body: ProjectBody, context: ProjectContext): Promi
     const { store, caller, signal } = bounded;
     assertCaller(caller);
     if (!mayCreateProjects(caller)) {
-      throw new FhirError('forbidden', 'Only super administrators and serverCaller() may create projects');
+      throw new FhirError('forbidden', 'Only super administrators and trusted code may create projects');
     }
     const project = parseProject(bounded.store.model, body);
     const key = { type: 'Project', id: project.id! };
@@ -63,7 +63,11 @@ function parseProject(model: FhirModel, input: unknown): Project {
   const reader = new BodyReader(model);
   if (own(body, 'resourceType') !== 'Project') reader.fault('resourceType', 'resourceType must be Project');
   if (Object.hasOwn(body, 'superAdmin') && body['superAdmin'] !== undefined) {
-    reader.fault('superAdmin', 'superAdmin cannot be set; only initialize creates a super-admin project', 'forbidden');
+    reader.fault(
+      'superAdmin',
+      'superAdmin cannot be set; a super-admin project is made when a store is set up',
+      'forbidden',
+    );
   }
   const name = reader.requiredText(body, 'name', '');
   const { id: _id, meta: _meta, superAdmin: _superAdmin, ...settings } = body;

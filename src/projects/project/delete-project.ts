@@ -89,7 +89,7 @@ async function closeForGood(session: OperatorSession, id: string, name: unknown)
     assertMayChange(session, before);
     assertNotOfOperators(session, before, 'delete');
     if (before.name !== name) {
-      throw new FhirError('precondition-failed', `Project/${id} has another name; deleteProject needs its exact name`);
+      throw new FhirError('precondition-failed', `Project/${id} has another name; its deletion needs its exact name`);
     }
     return isBeingDeleted(before) ? before : markedForDeletion(before);
   });

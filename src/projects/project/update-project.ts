@@ -91,7 +91,7 @@ export async function writeProject(
 export function beingDeleted(id: string): FhirError {
   return new FhirError(
     'conflict',
-    `The deletion of Project/${id} has begun; it can only be finished, by deleteProject`,
+    `The deletion of Project/${id} has begun; it can only be finished, by DELETE /admin/projects/[project]`,
   );
 }
 
@@ -100,8 +100,8 @@ const REFUSED: { readonly [name: string]: string } = {
   resourceType: 'cannot be changed',
   id: 'cannot be changed',
   meta: 'is set by the store',
-  superAdmin: 'cannot be changed; only initialize makes a super-admin project',
-  active: 'is changed by deactivateProject and reactivateProject',
+  superAdmin: 'cannot be changed; a super-admin project is made when a store is set up',
+  active: 'is changed by POST /admin/projects/[project]/deactivate and …/reactivate',
 };
 
 function parseChanges(model: FhirModel, input: unknown): JsonObject {

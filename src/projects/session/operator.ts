@@ -47,7 +47,7 @@ export async function openOperator(
   const may = (now: Caller): boolean => mayOperate(now, right);
   if (!may(caller)) {
     const who = right === 'all' ? 'super administrators without access policies' : 'super administrators';
-    throw new FhirError('forbidden', `Only ${who} and serverCaller() may ${what}`);
+    throw new FhirError('forbidden', `Only ${who} and trusted code may ${what}`);
   }
   const current = await currentCaller(store, caller, may);
   return { caller: current, store: storeWhile(store, caller, may), options: { signal }, extendedMeta };
@@ -106,7 +106,7 @@ export function assertMayChange({ caller }: OperatorSession, project: Project): 
  */
 export function assertNotOfOperators({ caller }: OperatorSession, project: Project, what: string): void {
   if (caller.kind === 'server' || !isSuperAdminProject(project)) return;
-  throw new FhirError('forbidden', `Only serverCaller() may ${what} a super-admin project`);
+  throw new FhirError('forbidden', `Only trusted code may ${what} a super-admin project`);
 }
 
 function isSuperAdminProject(project: Project): boolean {

@@ -156,7 +156,7 @@ describe('projects', () => {
     const refused = await service.call('POST', 'Project', { body });
     expect([refused.status, outcomeText(refused)]).toEqual([
       403,
-      'Only super administrators and serverCaller() may create projects',
+      'Only super administrators and trusted code may create projects',
     ]);
   });
 

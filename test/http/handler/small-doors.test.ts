@@ -106,7 +106,7 @@ describe('POST $everything', () => {
     expect(ids(await ask(both))).toEqual(['a', 'o']);
     const first = await ask([{ name: '_count', valueInteger: 1 }]);
     expect(ids(first)).toEqual(['a']);
-    const next = (first.body as Bundle).link!.find(({ relation }) => relation === 'next')!.url!;
+    const next = (first.body as Bundle).link!.find(({ relation }) => relation === 'next')!.url;
     expect(ids(await service.call('GET', next))).toEqual(['o']);
     expect(ids(await ask([{ name: '_since', valueInstant: '2999-01-01T00:00:00Z' }]))).toEqual([]);
   });

@@ -27,7 +27,7 @@ function isNoCode({ project }: MemberCaller, key: ResourceKey, from: number): Ad
     refusal: () =>
       new FhirError(
         'forbidden',
-        `Not allowed to write Binary/${key.id}, which is the code of a Bot; make another Binary and use updateBot`,
+        `Not allowed to write Binary/${key.id}, which is the code of a Bot; make another Binary and have the Bot name it`,
       ),
   };
 }

@@ -8,10 +8,11 @@ export function forbidden(type: string, interaction: Interaction): FhirError {
   return new FhirError('forbidden', `Not allowed to ${interaction} ${type}${hint}`);
 }
 
-/** The operations for types that the repository and mutations cannot write. */
+/**
+ * The routes for types that the repository and mutations cannot write. Clients and Bots have none: the application makes
+ * them, by `createClient` and `createBot`.
+ */
 const OPERATIONS: ReadonlyMap<string, string> = new Map([
-  ['Bot', 'createBot or updateBot'],
-  ['ClientApplication', 'createClient, updateClient or rotateClientSecret'],
-  ['Project', 'createProject'],
-  ['ProjectMembership', 'invite, updateMember or removeMember'],
+  ['Project', 'POST Project'],
+  ['ProjectMembership', 'POST /admin/projects/[project]/invite, or PATCH or DELETE of …/members/[membership]'],
 ]);
