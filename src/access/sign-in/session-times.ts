@@ -33,7 +33,7 @@ export function revocationsIn(holders: readonly (AnyResource | undefined)[]): Re
   return { until: Math.max(-Infinity, ...times.flat()), mark: times.join(';') };
 }
 
-/** When a session began, as far as its revocation depends on it. */
+/** What decides whether a session is revoked: when it began, and what was revoked then. */
 export interface SessionStart {
   /**
    * When the token was issued, in milliseconds since 1970. -Infinity: unknown, so it may be older than any revocation;

@@ -13,11 +13,11 @@ export interface Route {
   /** `:type/:id/_history`; names after colons are variable. */
   readonly path: string;
   /**
-   * The query parameters of the route, besides `_format` and `_pretty`; any other is 400. A parameter that is ignored
+   * The query parameters of the route, in addition to `_format` and `_pretty`; any other is 400. A parameter that is ignored
    * is a promise without behaviour: `dryRun=true` of a removal would remove.
    *
    * - `checked`: the route reads all of them, and refuses unknown ones itself, as searches do
-   * - `any`: a read, whose unknown parameters change nothing and are ignored
+   * - `any`: a read; unknown parameters change nothing and are ignored
    */
   readonly parameters: readonly string[] | 'checked' | 'any';
   /** The body of errors: GraphQL's `errors` instead of an OperationOutcome, where the client accepts only that. */
