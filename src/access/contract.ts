@@ -1,6 +1,6 @@
 import type { FhirModel } from '../fhir/model/fhir-model.js';
 import type { CallOptions } from '../store/call-options.js';
-import type { HistoryPage, TypeHistoryEntry, TypeHistoryQuery } from '../store/history.js';
+import type { HistoryPage, TypeHistoryEntry, TypeHistoryQuery, VersionRange } from '../store/history.js';
 import type { ReferenceTarget, ResourceKey } from '../store/resource-key.js';
 import type { SearchPage, SearchQuery } from '../store/search-query.js';
 import type { ReadResult } from '../store/stored-resource.js';
@@ -83,11 +83,7 @@ export interface GuardedStore {
    */
   commit(writes: readonly GuardedWrite[], options?: CommitOptions): Promise<readonly GuardedResult[]>;
   /** The versions visible to the caller: none if the current resource is hidden. */
-  history(
-    key: GuardedKey,
-    page: { readonly offset: number; readonly limit: number },
-    options?: CallOptions,
-  ): Promise<HistoryPage>;
+  history(key: GuardedKey, page: VersionRange, options?: CallOptions): Promise<HistoryPage>;
   /**
    * A page of the versions of a type that the caller may see, each decided as in {@link GuardedStore.history}.
    *

@@ -1,6 +1,6 @@
 import { FhirError } from '../fhir/error.js';
 import type { CallOptions } from '../store/call-options.js';
-import type { HistoryPage, TypeHistoryEntry } from '../store/history.js';
+import type { HistoryPage, TypeHistoryEntry, VersionRange } from '../store/history.js';
 import type { ReferenceTarget } from '../store/resource-key.js';
 import type { SearchPage, SearchQuery } from '../store/search-query.js';
 import type { ResourceStore } from '../store/store.js';
@@ -120,11 +120,7 @@ class Guard {
     return masked.map((page, index) => (isVisible(targets[index]!) ? page : emptyPage(query)));
   }
 
-  async history(
-    key: GuardedKey,
-    page: { readonly offset: number; readonly limit: number },
-    options?: CallOptions,
-  ): Promise<HistoryPage> {
+  async history(key: GuardedKey, page: VersionRange, options?: CallOptions): Promise<HistoryPage> {
     const reading = this.#reading(options);
     const found = await historyVisible(reading, key, page);
     return isEvent(key) ? { ...found, entries: await maskEvents(reading, found.entries) } : found;

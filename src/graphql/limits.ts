@@ -5,6 +5,7 @@ import {
   UNLIMITED,
 } from '../access/limits/concurrency.js';
 import { FhirError } from '../fhir/error.js';
+import { DEFAULT_TEXT_BYTES } from '../store/text-budget.js';
 
 /**
  * The limits of one request. Exceeding one is an error `too-costly` with the limit, the value and a remedy; nothing is
@@ -30,6 +31,11 @@ export interface Limits {
   readonly listSize: number;
   /** Maximum number of resources read, once for each time they appear in the answer. Default 100,000. */
   readonly rows: number;
+  /**
+   * Maximum size of the resources read, in bytes of their JSON texts as UTF-8, once for each time they are read. The whole
+   * text counts, however few of its elements are selected. Default 134,217,728 (128 MiB).
+   */
+  readonly bytes: number;
   /**
    * Maximum number of values of an answer: its objects and their fields, including absent ones, and one more for each 100
    * characters of a text of more than 1,000. Default 1,000,000.
@@ -75,6 +81,7 @@ export const DEFAULT_LIMITS: Limits = Object.freeze({
   resolverCalls: 200,
   listSize: 10_000,
   rows: 100_000,
+  bytes: DEFAULT_TEXT_BYTES,
   values: 1_000_000,
   cost: 100_000,
   fhirpathSteps: 2_000_000,

@@ -4,16 +4,17 @@ import type { TypeHistoryPage, VersionsPage } from './repository.js';
 import { FORMAT_PARAMETERS } from '../search/parse/parse-search.js';
 
 /**
- * `_count`, `_offset`, `_since` and `_at` of the history of a resource.
+ * `_count`, `_offset`, `_cursor`, `_since` and `_at` of the history of a resource.
  *
  * @throws FhirError `invalid` - not whole numbers, given twice, or an unknown parameter
  * @throws FhirError `unsupported` - another parameter of FHIR's histories
  */
 export function historyParameters(parameters: URLSearchParams): VersionsPage {
-  const values = valuesOf(parameters, ['_count', '_offset', '_since', '_at']);
+  const values = valuesOf(parameters, ['_count', '_offset', '_cursor', '_since', '_at']);
   return {
     count: wholeNumber(values, '_count'),
     offset: wholeNumber(values, '_offset'),
+    cursor: values.get('_cursor'),
     since: values.get('_since'),
     at: values.get('_at'),
   };

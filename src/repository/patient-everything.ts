@@ -9,8 +9,10 @@ import { indexEntries } from '../search/index/index-resource.js';
 import { requireResourceType } from '../search/parse/require-parameter.js';
 import { assertAffordableAlone, countAffordable, readTargets, targetsOf } from './referenced-resources.js';
 import { isResourceId, type AnyResource } from '../fhir/resource.js';
+import { cursorText, foreignCursor, readCursor } from '../interactions/pages/cursor-text.js';
 import { and, changedSince } from '../search/criteria/criteria.js';
 import { FORMAT_PARAMETERS } from '../search/parse/parse-search.js';
+import { ShortPage } from '../store/text-budget.js';
 import type { OpenRepository } from './open-repository.js';
 import { MAX_COUNT } from '../fhir/page-links.js';
 import { readResource } from './read-resource.js';
@@ -31,7 +33,7 @@ import { readSince } from './since.js';
 export function patientEverything(open: OpenRepository, id: string, parameters: URLSearchParams): Promise<Bundle> {
   const { interact, bundle } = open;
   return interact('search', { type: 'Patient', id }, async (facts, session) => {
-    const request = readRequest(session.store.model, parameters);
+    const request = readRequest(id, session, parameters);
     await readResource({ type: 'Patient', id }, session);
     const found = await collect(id, request, session);
     const entry = [
@@ -71,13 +73,17 @@ interface Position {
 const DEFAULT_COUNT = 100;
 const EVERYTHING_PARAMETERS = ['_type', '_since', '_count', '_cursor'];
 
-function readRequest(model: FhirModel, parameters: URLSearchParams): EverythingRequest {
+function readRequest(
+  id: string,
+  { store: { model, caller } }: RepositorySession,
+  parameters: URLSearchParams,
+): EverythingRequest {
   const given: (readonly [string, string])[] = [];
   let count = DEFAULT_COUNT;
   const compartment = compartmentTypes(model);
   let asked: ReadonlySet<string> | undefined;
   let since: string | undefined;
-  let after: Position | undefined;
+  let cursor: string | undefined;
   for (const [name, value] of parameters) {
     if (FORMAT_PARAMETERS.has(name)) continue;
     if (!EVERYTHING_PARAMETERS.includes(name)) {
@@ -86,7 +92,7 @@ function readRequest(model: FhirModel, parameters: URLSearchParams): EverythingR
     if (value === '') continue;
     if (parameters.getAll(name).length > 1) throw new FhirError('invalid', `"${name.slice(0, 40)}" may be given once`);
     if (name === '_count') count = readCount(value);
-    else if (name === '_cursor') after = readPosition(value, compartment);
+    else if (name === '_cursor') cursor = value;
     else {
       given.push([name, value]);
       if (name === '_type') asked = readTypes(model, value);
@@ -96,6 +102,8 @@ function readRequest(model: FhirModel, parameters: URLSearchParams): EverythingR
   // Resources outside the compartment are found by the references to them.
   const isInside = asked !== undefined && [...asked].every((type) => compartment.includes(type));
   const types = isInside ? compartment.filter((type) => asked!.has(type)) : compartment;
+  const after =
+    cursor === undefined ? undefined : readPosition(readCursor(cursor, caller, questionOf(id, given)), compartment);
   return { count, types, asked, since, after, given };
 }
 
@@ -119,10 +127,16 @@ function readTypes(model: FhirModel, value: string): ReadonlySet<string> {
   return new Set(value.split(',').map((type) => requireResourceType(model, type)));
 }
 
-function readPosition(cursor: string, types: readonly string[]): Position {
-  const [type = '', id, ...rest] = cursor.split('/');
-  if (types.includes(type) && isResourceId(id) && rest.length === 0) return { type, id };
-  throw new FhirError('invalid', 'The "_cursor" is not from a link of this service');
+function readPosition(content: unknown, types: readonly string[]): Position {
+  if (!Array.isArray(content) || content.length !== 2) throw foreignCursor();
+  const [type, id] = content as unknown[];
+  if (typeof type === 'string' && types.includes(type) && isResourceId(id)) return { type, id };
+  throw foreignCursor();
+}
+
+/** What a cursor belongs to. */
+function questionOf(id: string, given: EverythingRequest['given']): string {
+  return JSON.stringify(['Patient', id, '$everything', ...given]);
 }
 
 interface EverythingPage {
@@ -137,7 +151,7 @@ async function collect(
   session: RepositorySession,
 ): Promise<EverythingPage> {
   const { count, asked, since = '' } = request;
-  const found = await compartmentFrom(patient, request, session);
+  const { resources: found, isCut } = await compartmentFrom(patient, request, session);
   const targets = found.slice(0, count).map((resource) => targetsOf(resource, session));
   const affordable = countAffordable(targets);
   if (affordable === 0 && found.length > 0) assertAffordableAlone(found[0]!, targets[0]!);
@@ -152,16 +166,16 @@ async function collect(
       !isInCompartment(one, patient, session),
   );
   const last = page.at(-1);
-  const next = found.length > page.length ? { type: last!.resourceType, id: last!.id! } : undefined;
+  const next = found.length > page.length || isCut ? { type: last!.resourceType, id: last!.id! } : undefined;
   return { resources: page.filter(isAsked), referenced, next };
 }
 
-/** Resources of the compartment from a position on, with one more than the page holds if there are more. */
+/** Resources of the compartment from a position on, with one more than the page holds if there are more; fewer if they are large. */
 async function compartmentFrom(
   patient: string,
   { count, types, since, after }: EverythingRequest,
   session: RepositorySession,
-): Promise<readonly AnyResource[]> {
+): Promise<{ readonly resources: readonly AnyResource[]; readonly isCut: boolean }> {
   const resources: AnyResource[] = [];
   const { model } = session.store;
   // The position may be in a type that `_type` leaves out.
@@ -176,11 +190,12 @@ async function compartmentFrom(
       limit: count - resources.length + 1,
       ...(after?.type === type ? { after: { values: [], id: after.id } } : {}),
     };
-    const { matches } = await session.store.search(query, session.options);
+    const shortens = new ShortPage(resources.length > 0);
+    const { matches } = await session.store.search({ ...query, shortens }, session.options);
     resources.push(...matches.map(({ resource }) => resource));
-    if (resources.length > count) return resources;
+    if (resources.length > count || shortens.isCut) return { resources, isCut: shortens.isCut };
   }
-  return resources;
+  return { resources, isCut: false };
 }
 
 /** True for a resource that is itself a match, on this page or another. */
@@ -204,12 +219,14 @@ function linksOf(
   id: string,
   { count, given, after }: EverythingRequest,
   next: Position | undefined,
-  { baseUrl }: RepositorySession,
+  { baseUrl, store: { caller } }: RepositorySession,
 ): object[] {
   const url = (position: Position | undefined): string => {
     const parameters = new URLSearchParams(given.map(([...pair]) => pair));
     parameters.set('_count', String(count));
-    if (position !== undefined) parameters.set('_cursor', `${position.type}/${position.id}`);
+    if (position !== undefined) {
+      parameters.set('_cursor', cursorText([position.type, position.id], caller, questionOf(id, given)));
+    }
     return `${baseUrl === undefined ? '' : `${baseUrl}/`}Patient/${id}/$everything?${parameters.toString()}`;
   };
   return [{ relation: 'self', url: url(after) }, ...(next === undefined ? [] : [{ relation: 'next', url: url(next) }])];

@@ -118,7 +118,8 @@ export interface Repository {
 
   /**
    * One page of the resources that match: 20 unless `_count` says otherwise, 1000 at most, in the order of their ids
-   * unless `_sort` does. Links lead to the pages before and after. `total` is present with `_total=accurate` (or
+   * unless `_sort` does. Links lead to the pages before and after, which begin or end at a match of this page: writes
+   * in between make them neither skip nor repeat other matches. `total` is present with `_total=accurate` (or
    * `estimate`); with `_summary=count` the page has nothing else.
    *
    * `_include` and `_revinclude`, also with `:iterate`, add related resources as the caller sees them (`search.mode` is
@@ -136,10 +137,11 @@ export interface Repository {
   ): Promise<Bundle<Stored<ExtractResource<Type>>>>;
 
   /**
-   * The versions of a resource, newest first, its deletions included.
+   * The versions of a resource, newest first, its deletions included. Links lead to the pages before and after; later
+   * writes do not shift them.
    *
    * @throws FhirError `not-found`
-   * @throws FhirError `invalid` - `since` or `at` is neither an instant nor a date
+   * @throws FhirError `invalid` - `since` or `at` is neither an instant nor a date, or the cursor is not from a link
    * @throws FhirError `too-costly` - a page of more than 1000
    */
   history<Type extends ResourceType>(
@@ -212,8 +214,10 @@ export interface UpdateOptions extends MatchOptions {
 export interface VersionsPage {
   /** Maximum number of versions on the page. Default 20, at most 1000. */
   readonly count?: number | undefined;
-  /** Number of versions to skip. Default 0. */
+  /** Number of versions to skip. Default 0; not together with `cursor`. */
   readonly offset?: number | undefined;
+  /** `_cursor` of a link of another page. */
+  readonly cursor?: string | undefined;
   /** Only versions written at this instant or later: an instant or date as FHIR writes it. */
   readonly since?: string | undefined;
   /** Only versions that were current at some moment of this instant or date. A deletion counts as a version. */

@@ -1,6 +1,8 @@
-import { pageLinks, pageOf, type PageLink, searchAddress } from '../fhir/page-links.js';
+import type { PageLink } from '../fhir/page-links.js';
 import { referenceTo } from '../fhir/reference.js';
 import type { AnyResource } from '../fhir/resource.js';
+import { SearchPaging } from '../interactions/pages/search-paging.js';
+import { ShortPage } from '../store/text-budget.js';
 import { requireResourceType } from '../search/parse/require-parameter.js';
 import type { RepositorySession } from './repository-context.js';
 import { followIncludes } from './search/follow-includes.js';
@@ -29,24 +31,20 @@ export async function searchBundle(
   requireResourceType(session.store.model, type);
   const { baseUrl, store, options } = session;
   const search = readSearch(session.store.model, type, query, baseUrl);
-  const { criteria, sort, total: totalMode = 'none', summaryCount = false } = search.request;
-  const page = pageOf(search.request);
-  const countOnly = summaryCount || page.count === 0;
+  const { criteria, sort, count, offset, total: totalMode = 'none', summaryCount = false } = search.request;
+  const paging = new SearchPaging(
+    { type, pairs: search.pairs, count, offset, sort, countOnly: summaryCount },
+    store.caller,
+  );
+  const total = paging.isCount || totalMode !== 'none';
+  const shortens = new ShortPage();
   const answer = await store.search(
-    {
-      type,
-      criteria,
-      sort,
-      offset: page.offset,
-      // One extra match shows whether there is a next page.
-      limit: countOnly ? 0 : page.count + 1,
-      total: countOnly || totalMode !== 'none',
-    },
+    // A search without links cannot go on after a shorter page.
+    { type, criteria, sort, ...paging.bounds, total, shortens: search.pairs && shortens },
     options,
   );
-  const more = !countOnly && answer.matches.length > page.count;
-  const matches = answer.matches.slice(0, page.count);
-  const found = matches.map(({ resource }) => resource);
+  const page = paging.cut(answer, shortens);
+  const found = page.matches.map(({ resource }) => resource);
   const included = await followIncludes(search.includes, found, session);
   for (const resource of [...found, ...included]) session.trace?.show(resource);
   const entry = [
@@ -56,8 +54,8 @@ export async function searchBundle(
   return {
     resourceType: 'Bundle',
     type: 'searchset',
-    ...(answer.total === undefined ? {} : { total: answer.total }),
-    ...(search.pairs && { link: pageLinks(searchAddress(type, search.pairs), page, more, baseUrl) }),
+    ...(page.total === undefined ? {} : { total: page.total }),
+    ...(search.pairs && { link: paging.links(page, store.model, baseUrl) }),
     ...(entry.length === 0 ? {} : { entry }),
   };
 }

@@ -1,6 +1,7 @@
 import type { FhirModel } from '../fhir/model/fhir-model.js';
 import { FhirError } from '../fhir/error.js';
 import { isJsonObject } from '../fhir/resource.js';
+import { withoutCursor } from '../interactions/pages/search-paging.js';
 import { childrenOf } from '../search/criteria/children-of.js';
 import type { Criteria } from '../search/criteria/criteria.js';
 import { parseSearch, type SearchInput, type SearchRequest, withoutEmpty } from '../search/parse/parse-search.js';
@@ -62,7 +63,7 @@ export function readSearch(
 ): ReadSearch {
   if (isMade(query)) return { request: query, pairs: undefined, includes: [], subset: undefined };
   const pairs = withoutEmpty(model, type, searchPairs(query, createSearchHint));
-  const { includes, subset, rest } = readResultParameters(model, type, pairs);
+  const { includes, subset, rest } = readResultParameters(model, type, withoutCursor(pairs));
   const request = parseSearch(model, type, new URLSearchParams(rest.map(([...pair]) => pair)), { baseUrl });
   return { request, pairs, includes, subset };
 }

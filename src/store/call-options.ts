@@ -1,3 +1,5 @@
+import type { TextBudget } from './text-budget.js';
+
 /** Options of every store call. */
 export interface CallOptions {
   /** Ends the work early with `aborted`; optional. */
@@ -13,4 +15,10 @@ export interface CallOptions {
    * Default: no limit.
    */
   readonly maxResources?: number | undefined;
+  /**
+   * How much the call, together with the others of its request, may read. A store counts a text before it keeps it in memory,
+   * and rejects with `too-costly` and `details.limit` `bytes` where it exceeds the budget; a page with `shortens` ends before
+   * it. Stores without this bound ignore it. Default: no limit.
+   */
+  readonly budget?: TextBudget | undefined;
 }

@@ -1,4 +1,14 @@
 import type { Deletion, StoredResource } from './stored-resource.js';
+import type { ShortPage } from './text-budget.js';
+
+/** The versions of a resource that a page is asked for, newest first. */
+export interface VersionRange {
+  /** Number of versions to skip. */
+  readonly offset: number;
+  readonly limit: number;
+  /** Given if the page may end early, where its texts exceed half of the budget of the call. Default: it may not. */
+  readonly shortens?: ShortPage | undefined;
+}
 
 /** A page of the history of a resource. */
 export interface HistoryPage {
@@ -23,6 +33,8 @@ export interface TypeHistoryQuery {
   readonly after?: VersionPosition | undefined;
   /** Maximum page size. */
   readonly limit: number;
+  /** Given if the page may end early, where its texts exceed half of the budget of the call. Default: it may not. */
+  readonly shortens?: ShortPage | undefined;
 }
 
 /**

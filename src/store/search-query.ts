@@ -1,6 +1,7 @@
 import type { Criteria, SortKey } from '../search/criteria/criteria.js';
 import type { SearchPosition } from '../search/evaluate/sort.js';
 import type { StoredResource } from './stored-resource.js';
+import type { ShortPage } from './text-budget.js';
 
 /** A search in one project and type. */
 export interface SearchQuery {
@@ -24,6 +25,8 @@ export interface SearchQuery {
   readonly after?: SearchPosition | undefined;
   /** The page ends right before this position: the last `limit` matches before it, in the order of `sort`. */
   readonly before?: SearchPosition | undefined;
+  /** Given if the page may end early, where its texts exceed half of the budget of the call. Default: it may not. */
+  readonly shortens?: ShortPage | undefined;
   /**
    * The elements that are needed, by their names in JSON (`name`, `_birthDate`). A store may leave out other elements,
    * except `resourceType` and `id`. Pass the same array object from call to call, because stores compile it once.

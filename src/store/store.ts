@@ -1,7 +1,7 @@
 import type { FhirModel } from '../fhir/model/fhir-model.js';
 import type { TypeParameter } from '../search/criteria/parameters-of.js';
 import type { CallOptions } from './call-options.js';
-import type { HistoryPage, TypeHistoryEntry, TypeHistoryQuery } from './history.js';
+import type { HistoryPage, TypeHistoryEntry, TypeHistoryQuery, VersionRange } from './history.js';
 import type { StoreRemoval } from './removal.js';
 import type { ReferenceTarget, ResourceKey } from './resource-key.js';
 import type { SearchPage, SearchQuery } from './search-query.js';
@@ -67,11 +67,7 @@ export interface ResourceStore {
   commit(writes: readonly Write[], options?: CallOptions): Promise<readonly WriteResult[]>;
 
   /** Versions of one resource, newest first, deletions included. An unknown key has no versions. */
-  history(
-    key: ResourceKey,
-    page: { readonly offset: number; readonly limit: number },
-    options?: CallOptions,
-  ): Promise<HistoryPage>;
+  history(key: ResourceKey, page: VersionRange, options?: CallOptions): Promise<HistoryPage>;
 
   /**
    * Versions of all resources of a type, newest first, deletions included. Versions of the same instant are in an order

@@ -7,7 +7,8 @@ import type { Terminology } from './terminology.js';
 import { untilCallEnds } from './until-call-ends.js';
 
 /**
- * A view of a store whose calls all have these options too: the earlier of two deadlines holds, and either signal. Calls of
+ * A view of a store whose calls all have these options too: the earlier of two deadlines holds, either signal, and the call's own
+ * budget. Calls of
  * its terminology end by them.
  *
  * @param options called for each call; undefined: only the call's own options
@@ -67,5 +68,6 @@ function merge(given: CallOptions | undefined, added: CallOptions | undefined): 
     ...given,
     signal: eitherSignal(given.signal, added.signal),
     deadline: deadline === Infinity ? undefined : deadline,
+    budget: given.budget ?? added.budget,
   };
 }

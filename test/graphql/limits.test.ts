@@ -62,8 +62,8 @@ const CASES: readonly (readonly [keyof Limits, string, number])[] = [
 ];
 
 describe('each limit accepts the exact value and refuses one more', () => {
-  test('and each limit has a case here, or (time, turns) elsewhere', () => {
-    expect(new Set([...CASES.map(([limit]) => limit), 'timeout', 'concurrency'])).toEqual(
+  test('and each limit has a case here, or (bytes, time, turns) elsewhere', () => {
+    expect(new Set([...CASES.map(([limit]) => limit), 'bytes', 'timeout', 'concurrency'])).toEqual(
       new Set(Object.keys(DEFAULT_LIMITS)),
     );
   });
@@ -166,6 +166,7 @@ describe('each limit accepts the exact value and refuses one more', () => {
       resolverCalls: 200,
       listSize: 10_000,
       rows: 100_000,
+      bytes: 134_217_728,
       values: 1_000_000,
       cost: 100_000,
       fhirpathSteps: 2_000_000,

@@ -8,8 +8,8 @@ import {
   type MatchOrder,
   type PageWindow,
   type WindowedPage,
-} from '../../src/graphql/execute/page-window.js';
-import type { CursorPart } from '../../src/graphql/plan/plan.js';
+  type CursorPart,
+} from '../../src/interactions/pages/page-window.js';
 import { cases, SEED } from '../support/chance.js';
 
 /** Matches are numbers. The position of a number is the number itself. */

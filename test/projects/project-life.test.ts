@@ -76,10 +76,15 @@ describe.each(stores)('projects are created and end, over %s', (_, makeStore) =>
     expect(names(await listProjects('name:contains=west', context))).toEqual(['Northwest']);
     expect(JSON.stringify(await listProjects('name:exact=South', context))).not.toContain('valueString');
     const first = await listProjects('_count=2&_sort=name', context);
-    expect([names(first), first.link?.map(({ relation, url }) => `${relation} ${url}`)]).toEqual([
+    expect([names(first), first.link]).toEqual([
       ['Clinic', 'North'],
-      ['self Project?_sort=name&_count=2', 'next Project?_sort=name&_count=2&_offset=2'],
+      [
+        { relation: 'self', url: 'Project?_sort=name&_count=2' },
+        { relation: 'next', url: expect.stringMatching(/^Project\?_sort=name&_count=2&_cursor=./) },
+      ],
     ]);
+    const [, next] = first.link!;
+    expect(names(await listProjects(next!.url.split('?')[1], context))).toEqual(['Northwest', 'South']);
     expect(await codeOf(listProjects('_count=1001', context))).toBe('too-costly');
     for (const caller of [admin, systemCaller(project)]) {
       expect(await codeOf(listProjects(undefined, { store, caller }))).toBe('forbidden');

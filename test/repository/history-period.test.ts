@@ -101,7 +101,10 @@ describe.each(STORES)('a history of a period over %s', (_, open) => {
     const page = await repository.history('Patient', 'ann', { since: '2024-01-01T02:00:00Z', count: 1 });
     expect(page.link).toEqual([
       { relation: 'self', url: 'Patient/ann/_history?_since=2024-01-01T02%3A00%3A00Z&_count=1' },
-      { relation: 'next', url: 'Patient/ann/_history?_since=2024-01-01T02%3A00%3A00Z&_count=1&_offset=1' },
+      {
+        relation: 'next',
+        url: expect.stringMatching(/^Patient\/ann\/_history\?_since=2024-01-01T02%3A00%3A00Z&_count=1&_cursor=./),
+      },
     ]);
     const rest = await repository.history('Patient', 'ann', { since: '2024-01-01T02:00:00Z', at: '2024-01-01' });
     expect(rest.entry!.map(({ request }) => request?.method)).toEqual(['POST', 'DELETE', 'PUT']);

@@ -74,9 +74,8 @@ overStores('a search', (open) => {
     expect(pages).toHaveLength(4);
     expect(pages.flatMap(ids)).toEqual(ids(whole));
     expect(ids(whole)[0]).toBe('p002');
-    expect(link(pages[1]!, 'self')).toBe(
-      `${BASE}/Patient?_sort=-family%2C_id&name%3Acontains=f&gender=female&gender=female%2Cmale&_count=4&_offset=4`,
-    );
+    const search = `${BASE}/Patient?_sort=-family%2C_id&name%3Acontains=f&gender=female&gender=female%2Cmale&_count=4`;
+    expect(link(pages[1]!, 'self')?.startsWith(`${search}&_cursor=`)).toBe(true);
     expect(link(pages[1]!, 'previous')).not.toContain('_offset');
   });
 

@@ -76,7 +76,9 @@ export async function* accessMatrix(
   const unknown = types.find((type) => !store.model.isResourceType(type));
   if (unknown !== undefined) throw new FhirError('invalid', 'accessMatrix needs names of resource types');
   const query = { project: id, type: 'ProjectMembership', criteria: ALL };
-  for await (const { resource } of everyMatch(PAGE, (page) => store.search({ ...query, ...page }))) {
+  for await (const { resource } of everyMatch(PAGE, (page, budget) =>
+    store.search({ ...query, ...page }, { budget }),
+  )) {
     yield await accessOf(store, resource, types);
   }
 }

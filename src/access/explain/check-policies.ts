@@ -239,5 +239,7 @@ function everyResource(
   type: string,
   options: CallOptions,
 ): AsyncIterable<StoredResource> {
-  return everyMatch(PAGE, (page) => store.search({ project, type, criteria: ALL, ...page }, options));
+  return everyMatch(PAGE, (page, budget) =>
+    store.search({ project, type, criteria: ALL, ...page }, { ...options, budget }),
+  );
 }

@@ -1,5 +1,6 @@
 import { FhirError } from '../../fhir/error.js';
 import type { StoreContext } from '../../store/store-context.js';
+import { TextBudget } from '../../store/text-budget.js';
 import type { ConcurrencyOptions } from './concurrency.js';
 
 /** Limits of one call of the library. */
@@ -10,6 +11,11 @@ export interface CallLimits {
    * and of FHIR's interactions over HTTP is 30,000 by default.
    */
   readonly timeout?: number | undefined;
+  /**
+   * Maximum size of the resources that a call reads, in bytes of their JSON texts as UTF-8. A search or history answers with
+   * a shorter page and its `next` link where it can; other calls fail with `too-costly`. Default 134,217,728 (128 MiB).
+   */
+  readonly bytes?: number | undefined;
   /** How many requests run at the same time, and how many wait. Default: no limit. */
   readonly concurrency?: ConcurrencyOptions | undefined;
 }
@@ -17,6 +23,13 @@ export interface CallLimits {
 /** The context of trusted host code under limits. */
 export interface LimitedStoreContext extends StoreContext {
   readonly limits?: CallLimits | undefined;
+}
+
+/** What a call may read. @throws FhirError `invalid` - the limit is not a number above 0 */
+export function textBudget(limits: CallLimits | undefined): TextBudget {
+  const { bytes } = limits ?? {};
+  if (bytes === undefined || (typeof bytes === 'number' && bytes > 0)) return new TextBudget(bytes);
+  throw new FhirError('invalid', 'Limit "bytes" must be a number above 0');
 }
 
 /** @throws FhirError `invalid` - not a number above 0 */

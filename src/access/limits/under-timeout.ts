@@ -3,7 +3,7 @@ import { eitherSignal, MAX_DELAY_MS } from '../../platform/timers.js';
 import { callAborted, callTimedOut } from '../../store/guards.js';
 import type { ResourceStore } from '../../store/store.js';
 import { withCallOptions } from '../../store/with-call-options.js';
-import { assertTimeout, type CallLimits } from './call-limits.js';
+import { assertTimeout, type CallLimits, textBudget } from './call-limits.js';
 
 /** A context with a store and a limit of time. */
 export interface TimedContext {
@@ -20,9 +20,9 @@ export interface TimeoutOptions {
 }
 
 /**
- * Runs an operation that ends by `limits.timeout`.
+ * Runs an operation that ends by `limits.timeout`, and reads as much as `limits.bytes` allows.
  *
- * @param work receives the context with a store that adds the deadline to each call, and a signal that fires at the
+ * @param work receives the context with a store that adds the deadline and the budget to each call, and a signal that fires at the
  * deadline, for long work between the calls
  * @throws FhirError `too-costly` - with `details.limit` `timeout`, and `details.unknown` as the store says
  */
@@ -33,7 +33,10 @@ export async function underTimeout<Context extends TimedContext, Result>(
 ): Promise<Result> {
   const timeout = context.limits?.timeout;
   assertTimeout(timeout);
-  if (timeout === undefined || timeout > MAX_DELAY_MS) return work(context);
+  const budget = textBudget(context.limits);
+  if (timeout === undefined || timeout > MAX_DELAY_MS) {
+    return work({ ...context, store: withCallOptions(context.store, () => ({ budget })) });
+  }
   // A store that answers in the same turn would finish before the timer fires.
   if (waited > 0 && waited >= timeout) throw tooLong(timeout, callTimedOut());
   const left = timeout - waited;
@@ -42,7 +45,7 @@ export async function underTimeout<Context extends TimedContext, Result>(
   const timer = setTimeout(end, Math.ceil(left));
   // PERF: created once, because every call uses the same signal.
   const signal = eitherSignal(control.signal, context.signal);
-  const options = { deadline: performance.now() + left, signal };
+  const options = { deadline: performance.now() + left, signal, budget };
   let ended = false;
   const bounded = withCallOptions(context.store, () => (ended ? undefined : options));
   const store: ResourceStore = {

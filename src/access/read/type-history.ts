@@ -1,5 +1,7 @@
 import { FhirError } from '../../fhir/error.js';
 import { ALL, and, changedSince } from '../../search/criteria/criteria.js';
+import type { SearchPosition } from '../../search/evaluate/sort.js';
+import { ShortPage, TextBudget } from '../../store/text-budget.js';
 import type { TypeHistoryEntry, TypeHistoryQuery, VersionPosition } from '../../store/history.js';
 import type { SearchQuery } from '../../store/search-query.js';
 import type { ReadResult } from '../../store/stored-resource.js';
@@ -57,7 +59,7 @@ class TypeHistory {
     for (const most of new Set([first, MAX_RESOURCES])) {
       const { ids, from } = await this.#lastChanged(rules, most);
       const page = await this.#ofResources(ids, from, rules);
-      if (page.length === limit || from === undefined) return page;
+      if (page.length === limit || from === undefined || this.query.shortens?.isCut === true) return page;
     }
     throw new FhirError(
       'too-costly',
@@ -77,9 +79,19 @@ class TypeHistory {
     // Versions show their instants even where fields are hidden.
     const criteria = since === undefined ? restricted.criteria : and([restricted.criteria, changedSince(since)]);
     const sort = [{ parameter: '_lastUpdated', descending: true }];
-    const { matches } = await store.search({ ...restricted, criteria, sort, limit: most + 1 }, options);
-    const ids = matches.slice(0, most).map(({ resource }) => resource.id!);
-    const next = matches[most];
+    const changed: { readonly id: string; readonly lastUpdated: string }[] = [];
+    for (let after: SearchPosition | undefined; changed.length <= most;) {
+      const shortens = new ShortPage();
+      const page = { ...restricted, criteria, sort, after, limit: most + 1 - changed.length, shortens };
+      // The resources are dropped, so their texts count for this page alone.
+      const { matches } = await store.search(page, { ...options, budget: new TextBudget(options?.budget?.max) });
+      for (const { resource, lastUpdated } of matches) changed.push({ id: resource.id!, lastUpdated });
+      const last = changed.at(-1);
+      if (!shortens.isCut || last === undefined) break;
+      after = { values: [Date.parse(last.lastUpdated)], id: last.id };
+    }
+    const ids = changed.slice(0, most).map(({ id }) => id);
+    const next = changed[most];
     const from = next && new Date(Date.parse(next.lastUpdated) + 1).toISOString();
     return { ids, from };
   }
@@ -98,7 +110,9 @@ class TypeHistory {
     while (page.length < limit) {
       const batch = await store.typeHistory!({ ...this.query, ids, since: begin, after, limit: size }, options);
       page.push(...(await this.#visible(batch, rules)));
-      if (batch.length < size) break;
+      const isCut = this.query.shortens?.isCut === true;
+      // A page that ended early has an entry, from which the next one goes on.
+      if (batch.length < size && !(isCut && page.length === 0)) break;
       after = batch.at(-1);
     }
     return page.slice(0, limit);

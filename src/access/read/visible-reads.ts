@@ -1,10 +1,11 @@
 import { referenceTo } from '../../fhir/reference.js';
 import { nowOrLater, ready } from '../../platform/ready.js';
 import type { CallOptions } from '../../store/call-options.js';
-import type { HistoryEntry, HistoryPage } from '../../store/history.js';
+import type { HistoryEntry, HistoryPage, VersionRange } from '../../store/history.js';
 import type { ResourceKey } from '../../store/resource-key.js';
 import type { ResourceStore } from '../../store/store.js';
 import type { ReadResult, StoredResource } from '../../store/stored-resource.js';
+import { ShortPage, TextBudget } from '../../store/text-budget.js';
 import { READ_TUNING, readInParts } from '../../store/read-in-parts.js';
 import { ATTEMPTS, Overtaken, withRetries } from '../../store/with-retries.js';
 import type { Caller } from '../caller.js';
@@ -97,11 +98,7 @@ async function readGranted(
  * Behind `GuardedStore.history`: the versions granted by rules that also grant the current resource. An Observation
  * moved to the right patient must not reveal the previous patient.
  */
-export async function historyVisible(
-  reading: Reading,
-  key: GuardedKey,
-  page: { readonly offset: number; readonly limit: number },
-): Promise<HistoryPage> {
+export async function historyVisible(reading: Reading, key: GuardedKey, page: VersionRange): Promise<HistoryPage> {
   const { store, caller, options } = reading;
   const decided = decide(caller, key.type, 'history');
   if (decided === null) return NO_VERSIONS;
@@ -245,7 +242,7 @@ async function readHistory(
   reading: Reading,
   key: ResourceKey,
   decided: DecidedRow,
-  { offset, limit }: { readonly offset: number; readonly limit: number },
+  { offset, limit, shortens }: VersionRange,
   isLastAttempt: boolean,
 ): Promise<HistoryPage | undefined> {
   const entries: HistoryEntry[] = [];
@@ -253,8 +250,14 @@ async function readHistory(
   const seen = new Set<string>();
   let total = 0;
   let isReached = false;
-  for (let read = 0; ; read += VERSIONS_AT_ONCE) {
-    const batch = await reading.store.history(key, { offset: read, limit: VERSIONS_AT_ONCE }, reading.options);
+  const whole = reading.options?.budget;
+  const floor = (whole?.left ?? 0) / 2;
+  for (let read = 0; ;) {
+    // Only what is kept counts: the versions of a batch are dropped before the next one.
+    const budget = new TextBudget(whole?.left);
+    const range = { offset: read, limit: VERSIONS_AT_ONCE, shortens: new ShortPage() };
+    const batch = await reading.store.history(key, range, { ...reading.options, budget });
+    const before = entries.length;
     for (const entry of batch.entries) {
       // Newer versions may have revoked this caller's access, also to the older ones.
       isReached ||= isVersion(entry, decided.row);
@@ -263,10 +266,16 @@ async function readHistory(
       seen.add(entry.versionId);
       const visible = await visibleEntry(reading, entry, decided.rules);
       if (visible === undefined) continue;
-      if (total >= offset && entries.length < limit) entries.push(visible);
+      if (total >= offset && entries.length < limit) {
+        if (shortens !== undefined && entries.length > 0 && (whole?.left ?? 0) < floor) shortens.isCut = true;
+        if (shortens?.isCut !== true) entries.push(visible);
+      }
       total += 1;
     }
-    if (batch.entries.length < VERSIONS_AT_ONCE) return isReached || isLastAttempt ? { entries, total } : undefined;
+    if (entries.length > before) whole?.spend(budget.max - budget.left);
+    read += batch.entries.length;
+    if (batch.entries.length < VERSIONS_AT_ONCE && !range.shortens.isCut)
+      return isReached || isLastAttempt ? { entries, total } : undefined;
   }
 }
 

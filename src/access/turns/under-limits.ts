@@ -16,7 +16,7 @@ export interface LimitedContext {
 /**
  * Runs an operation when it is its turn, within its remaining time.
  *
- * @param work receives the context with a store that adds the deadline to each call
+ * @param work receives the context with a store that adds the deadline and the budget of bytes to each call
  * @throws FhirError `throttled` - too many requests wait, or it waited too long
  * @throws FhirError `too-costly` - by the timeout
  */
@@ -26,7 +26,7 @@ export async function underLimits<Context extends LimitedContext, Result>(
   options: TimeoutOptions = {},
 ): Promise<Result> {
   const { store, caller, signal, limits } = context;
-  if (limits === undefined) return work(context);
+  if (limits === undefined) return underTimeout(context, work, options);
   const concurrency = parseConcurrency(limits.concurrency);
   const before = timeBefore(limits);
   const timeout = limits.timeout === undefined ? undefined : limits.timeout - before;

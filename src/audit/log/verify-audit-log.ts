@@ -65,7 +65,8 @@ export async function verifyAuditLog(context: VerifyAuditLogContext): Promise<Au
   const { store, signal } = context;
   // The order of ids is that of segments and sequences.
   const query = { project: AUDIT_LOG_PROJECT, type: 'AuditEvent', criteria: ALL };
-  for await (const row of everyMatch(PAGE, (page) => store.search({ ...query, ...page }, { signal }))) check.add(row);
+  for await (const row of everyMatch(PAGE, (page, budget) => store.search({ ...query, ...page }, { signal, budget })))
+    check.add(row);
   return check.report();
 }
 

@@ -1,5 +1,6 @@
 import { FhirError } from '../../fhir/error.js';
 import { type NowOrLater, nowOrLater } from '../../platform/ready.js';
+import { tooManyBytes } from './limit-errors.js';
 import type { Run } from './run.js';
 
 /**
@@ -27,5 +28,7 @@ export function call<Result>(run: Run, work: () => Promise<Result>, lookups = 0)
 
 function faultOf(error: unknown, run: Run): unknown {
   const isTooMany = error instanceof FhirError && error.detailsOf('too-costly')?.limit === 'maxResources';
-  return isTooMany ? run.tooManyResources() : run.deadline.faultOf(error);
+  if (isTooMany) return run.tooManyResources();
+  const isTooLong = error instanceof FhirError && error.detailsOf('too-costly')?.limit === 'bytes';
+  return isTooLong ? tooManyBytes(run.options.limits) : run.deadline.faultOf(error);
 }

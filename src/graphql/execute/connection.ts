@@ -1,12 +1,10 @@
-import type { FhirModel } from '../../fhir/model/fhir-model.js';
-import { createSubject } from '../../search/evaluate/search-subject.js';
-import { localized } from '../../search/evaluate/localized.js';
-import { endOf, positionOf, type SearchPosition } from '../../search/evaluate/sort.js';
+import { endOf } from '../../search/evaluate/sort.js';
 import type { ReferenceTarget } from '../../store/resource-key.js';
 import type { StoredResource } from '../../store/stored-resource.js';
-import type { ConnectionEdgeField, ConnectionShape, CursorPart } from '../plan/plan.js';
+import type { ConnectionEdgeField, ConnectionShape } from '../plan/plan.js';
 import { encodeCursor } from './cursor.js';
-import { neighbourOf, type WindowedPage } from './page-window.js';
+import { positionAt } from '../../interactions/pages/cursor-text.js';
+import { type CursorPart, neighbourOf, type WindowedPage } from '../../interactions/pages/page-window.js';
 import { fillList } from './fill-list.js';
 import { projectResource } from './project.js';
 import type { Output } from './holes.js';
@@ -97,18 +95,8 @@ function cursorTo(part: CursorPart, page: ConnectionPage, { options: { store } }
   const { request, target } = page;
   const { type, sort } = request.query;
   const bounds = neighbourOf(part, page, {
-    position: (match) => positionAt(store.model, match, request),
+    position: (match) => positionAt(store.model, match, sort, request.baseUrl),
     end: endOf(sort),
   });
   return bounds === undefined ? null : encodeCursor({ type, search: request.search, target, bounds }, store.caller);
-}
-
-/**
- * The position of a match as visible to the caller: hidden sort values are absent, and the guard removes that sort key
- * and its value.
- */
-function positionAt(model: FhirModel, { resource }: StoredResource, { query, baseUrl }: SearchRequest): SearchPosition {
-  const subject = localized(createSubject(model, resource, resource.meta?.lastUpdated ?? ''), baseUrl);
-  const { values, id } = positionOf(subject, query.sort);
-  return { values: values.map((value) => (Number.isNaN(value) ? null : value)), id };
 }

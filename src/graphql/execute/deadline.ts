@@ -1,6 +1,7 @@
 import { FhirError } from '../../fhir/error.js';
 import { inDoubt, isInDoubt } from '../../fhir/in-doubt.js';
 import type { CallOptions } from '../../store/call-options.js';
+import type { TextBudget } from '../../store/text-budget.js';
 import type { NowOrLater } from '../../platform/ready.js';
 import { LimitError } from '../limits.js';
 import { type Clock, SYSTEM_CLOCK } from './clock.js';
@@ -29,12 +30,14 @@ export class Deadline {
    * @param timeout in milliseconds
    * @param host the host's signal
    * @param waited how much of the time has already passed, in milliseconds
+   * @param budget what the request may read
    */
   constructor(
     private readonly timeout: number,
     private readonly host: AbortSignal | undefined,
     private readonly clock: Clock = SYSTEM_CLOCK,
     waited = 0,
+    private readonly budget?: TextBudget,
   ) {
     this.#started = clock.now() - waited;
     this.pace = new RequestPace(clock, () => this.check());
@@ -44,7 +47,7 @@ export class Deadline {
   /** Passed to the store, so that it can stop too. A custom clock has no deadline meaningful to the store. */
   get options(): CallOptions {
     const deadline = this.clock === SYSTEM_CLOCK ? this.#started + this.timeout : undefined;
-    return { signal: this.#controller.signal, deadline };
+    return { signal: this.#controller.signal, deadline, budget: this.budget };
   }
 
   /**

@@ -8,7 +8,7 @@ import { selectionOf } from '../plan/estimate-cost.js';
 import type { SearchEdge, Selection } from '../plan/plan.js';
 import { call } from './call.js';
 import { answerConnection } from './connection.js';
-import { cutPage } from './page-window.js';
+import { cutPage } from '../../interactions/pages/page-window.js';
 import { fillList, LONG } from './fill-list.js';
 import { searchReferrers } from './find-by-business-key.js';
 import { projectResource } from './project.js';

@@ -5,6 +5,14 @@ export function tooManyRows({ rows }: Limits, value: number): LimitError {
   return new LimitError('rows', rows, message, value);
 }
 
+export function tooManyBytes({ bytes }: Limits): LimitError {
+  return new LimitError(
+    'bytes',
+    bytes,
+    `The answer needs more than ${bytes} bytes of stored resources; page with a smaller _count, narrow the searches, or split the query`,
+  );
+}
+
 export function tooManyValues({ values }: Limits): LimitError {
   return new LimitError(
     'values',

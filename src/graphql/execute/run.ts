@@ -23,6 +23,7 @@ import type {
   Selection,
 } from '../plan/plan.js';
 import type { Observer } from '../../telemetry/observer.js';
+import { TextBudget } from '../../store/text-budget.js';
 import { HostCalls } from './host/host-calls.js';
 import type { Hole, HostHole, HostReferenceHole, Output, ReadHole, ReferenceHole, SearchHole } from './holes.js';
 import { tooManyErrors } from './limit-errors.js';
@@ -112,7 +113,8 @@ export class Run extends Spending {
     readonly options: RunOptions,
     shaped: boolean,
   ) {
-    super(options.limits, new Deadline(options.limits.timeout, options.signal, options.clock, options.waited));
+    const { limits, signal, clock, waited } = options;
+    super(limits, new Deadline(limits.timeout, signal, clock, waited, new TextBudget(limits.bytes)));
     this.selections = shaped ? new WeakMap() : undefined;
   }
 

@@ -16,7 +16,7 @@ import type { ReferenceTarget } from '../../store/resource-key.js';
 import { LimitError, type Limits } from '../limits.js';
 import type { SearchEdge } from '../plan/plan.js';
 import { type Cursor, decodeCursor } from './cursor.js';
-import { boundsOf, openingWindow, type PageWindow } from './page-window.js';
+import { boundsOf, openingWindow, type PageWindow } from '../../interactions/pages/page-window.js';
 import type { RunOptions } from './run.js';
 import { assertSameSearch, cursorArgument, searchArguments, type SearchArguments } from './search-arguments.js';
 

@@ -1,7 +1,8 @@
 import type { SelectionSetNode } from '../graphql-js.js';
 import { selectionSetsOf } from './collect-fields.js';
 import { below, type Planning, type Scope } from './planning.js';
-import type { ConnectionEdgeField, ConnectionField, ConnectionShape, CursorPart } from './plan.js';
+import type { ConnectionEdgeField, ConnectionField, ConnectionShape } from './plan.js';
+import type { CursorPart } from '../../interactions/pages/page-window.js';
 
 /** Plans the selection of an `XConnection`. See https://hl7.org/fhir/R4/graphql.html#paging. */
 export function planConnection(

@@ -1,3 +1,4 @@
+import type { CursorPart } from '../../interactions/pages/page-window.js';
 import type { SelectionSetNode } from '../graphql-js.js';
 import type { WriteInteraction } from '../schema/fields.js';
 import type { HostFieldDefinition } from '../schema/host/host-schema.js';
@@ -169,9 +170,6 @@ export interface ConnectionShape {
   /** Whether a cursor is selected. */
   readonly cursors: boolean;
 }
-
-/** Cursors to other pages. */
-export type CursorPart = 'first' | 'previous' | 'next' | 'last';
 
 export type ConnectionField =
   | { readonly key: string; readonly part: 'typename'; readonly value: string }

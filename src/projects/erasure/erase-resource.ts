@@ -16,6 +16,7 @@ import {
   scopeOf,
   scrubUnless,
 } from './erasure-session.js';
+import { ShortPage, TextBudget } from '../../store/text-budget.js';
 
 /** The result of an erasure. */
 export interface ErasedResource {
@@ -84,9 +85,11 @@ async function assertErasable({ store, options }: ErasureSession, { project, typ
 /** The record names the patients of all versions, because after the erasure they are unknown. */
 async function noteContent({ store, options }: ErasureSession, key: ResourceKey, trace?: AccessTrace): Promise<void> {
   if (trace === undefined) return;
-  for (let offset = 0, total = 1; offset < total; offset += PAGE) {
-    const page = await store.history(key, { offset, limit: PAGE }, options);
-    total = page.total;
+  for (let offset = 0, total = 1; offset < total;) {
+    const range = { offset, limit: PAGE, shortens: new ShortPage() };
+    const page = await store.history(key, range, { ...options, budget: new TextBudget() });
+    total = page.entries.length === 0 ? 0 : page.total;
+    offset += page.entries.length;
     for (const entry of page.entries) if (entry.kind === 'put') trace.touch(entry.resource);
   }
 }

@@ -56,7 +56,7 @@ export class PatientPlan {
     for (const type of compartmentTypes(store)) {
       const criteria = compartmentCriteria(store.model, type, { type: 'Patient', id: this.scope.id });
       const query = { project, type, criteria };
-      const matches = everyMatch(PAGE, (page) => this.#search({ ...query, ...page }, options));
+      const matches = everyMatch(PAGE, (page, budget) => this.#search({ ...query, ...page }, { ...options, budget }));
       for await (const { resource } of matches) this.#add(resource);
     }
   }
@@ -103,7 +103,9 @@ export class PatientPlan {
     /** Resources that some version ties to the patient, with the other patients of all their versions. */
     const tied = new Map<string, Set<string>>();
     const ofType = { project, type, past };
-    for await (const entries of everyHistoryPage(PAGE, (page) => store.typeHistory!({ ...ofType, ...page }, options))) {
+    for await (const entries of everyHistoryPage(PAGE, (page, budget) =>
+      store.typeHistory!({ ...ofType, ...page }, { ...options, budget }),
+    )) {
       for (const entry of entries) {
         if (entry.kind !== 'put' || this.kept.has(referenceTo(type, entry.id))) continue;
         const patients = this.#patientsOf(entry.resource);

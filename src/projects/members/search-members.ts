@@ -2,9 +2,11 @@ import { splitReference } from '../../fhir/reference.js';
 import type { Bundle, OperationOutcome, ProjectMembership } from '@medplum/fhirtypes';
 import { isAdministrative } from '../../access/fields/administrative-types.js';
 import { FhirError } from '../../fhir/error.js';
-import { MAX_COUNT, pageLinks, pageOf, searchAddress } from '../../fhir/page-links.js';
+import { MAX_COUNT } from '../../fhir/page-links.js';
+import { SearchPaging, withoutCursor } from '../../interactions/pages/search-paging.js';
 import { childrenOf } from '../../search/criteria/children-of.js';
 import { and, type Criteria, or, refersTo } from '../../search/criteria/criteria.js';
+import { ShortPage } from '../../store/text-budget.js';
 import { parseSearch, type SearchInput, withoutEmpty } from '../../search/parse/parse-search.js';
 import { parameterNames, type SearchPair, searchPairs } from '../../search/parse/search-pairs.js';
 import { plausibleEmail } from '../body/email-address.js';
@@ -26,8 +28,8 @@ import { projectOperation } from '../session/project-operation.js';
  * | `email` | whose User has this e-mail address, in any spelling of it |
  * | `status` | who are `invited`, `active`, `expired` or `inactive` now, by the clock of the context |
  *
- * `_count` and `_offset` page through the members; without `_count`, a page has up to 1000 members. `total` is always
- * present. A member whose profile was deleted is named in an OperationOutcome at the end of the Bundle (`search.mode`
+ * `_count` sets the size of a page, up to 1000 members, which is also the default. The `next` link leads to the page
+ * after it, and `_offset` to any page. `total` is always present. A member whose profile was deleted is named in an OperationOutcome at the end of the Bundle (`search.mode`
  * is `outcome`).
  *
  * @param query a query string, parameters, or an object; left out: all members
@@ -82,29 +84,23 @@ async function findMembers(
   now: Date,
 ): Promise<Bundle<Stored<ProjectMembership>>> {
   const own = pairs.filter(([name]) => isOwn(name));
-  const others = pairs.filter(([name]) => !isOwn(name));
+  const others = withoutCursor(pairs).filter(([name]) => !isOwn(name));
   const request = parseSearch(
     session.store.model,
     'ProjectMembership',
     new URLSearchParams(others.map(([...pair]) => pair)),
   );
   assertAdministrative(request.criteria);
-  const page = pageOf({ count: request.count ?? MAX_COUNT, offset: request.offset });
-  const criteria = await withOwnParameters(session, request.criteria, own, now);
-  const countOnly = request.summaryCount === true || page.count === 0;
-  const found = await session.guard.search(
-    {
-      type: 'ProjectMembership',
-      criteria,
-      sort: request.sort,
-      offset: page.offset,
-      limit: countOnly ? 0 : page.count,
-      total: true,
-    },
-    session.options,
+  const { sort, count = MAX_COUNT, offset, summaryCount = false } = request;
+  const paging = new SearchPaging(
+    { type: 'ProjectMembership', project: session.project, pairs, count, offset, sort, countOnly: summaryCount },
+    session.caller,
   );
-  const total = found.total ?? 0;
-  const members = found.matches.map(({ resource }) => copyStored<ProjectMembership>(resource, session));
+  const criteria = await withOwnParameters(session, request.criteria, own, now);
+  const shortens = new ShortPage();
+  const query = { type: 'ProjectMembership', criteria, sort, ...paging.bounds, total: true, shortens };
+  const page = paging.cut(await session.guard.search(query, session.options), shortens);
+  const members = page.matches.map(({ resource }) => copyStored<ProjectMembership>(resource, session));
   const lost = await lostProfiles(session, members);
   const entry = [
     ...members.map((resource) => ({ resource, search: { mode: 'match' as const } })),
@@ -114,12 +110,8 @@ async function findMembers(
   return {
     resourceType: 'Bundle',
     type: 'searchset',
-    total,
-    link: pageLinks(
-      searchAddress('ProjectMembership', pairs),
-      page,
-      !countOnly && page.offset + members.length < total,
-    ),
+    total: page.total ?? 0,
+    link: paging.links(page, session.store.model),
     ...(entry.length === 0 ? {} : { entry }),
   };
 }

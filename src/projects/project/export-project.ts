@@ -10,7 +10,8 @@ import { guardStore } from '../../access/guarded-store.js';
 import { isAboveProjects } from '../../access/fields/administrative-types.js';
 import { ALL } from '../../search/criteria/criteria.js';
 import { everyHistoryPage, everyMatch } from '../../store/every-page.js';
-import type { HistoryPage } from '../../store/history.js';
+import type { HistoryPage, VersionRange } from '../../store/history.js';
+import { ShortPage, TextBudget } from '../../store/text-budget.js';
 import { Pace } from '../../platform/pace.js';
 import { openOperator, type OperatorSession, readStoredProject, requireProjectId } from '../session/operator.js';
 import type { ProjectContext, ResourceRef } from '../session/project-context.js';
@@ -135,27 +136,40 @@ class ProjectExport {
 
   async *#currentOf(type: string): AsyncGenerator<AnyResource> {
     const query = { type, criteria: ALL };
-    const matches = everyMatch(PAGE, (page) => this.#guard.search({ ...query, ...page }, this.session.options));
+    const matches = everyMatch(PAGE, (page, budget) =>
+      this.#guard.search({ ...query, ...page }, { ...this.session.options, budget }),
+    );
     for await (const { resource } of matches) yield resource;
   }
 
   /** All versions of a resource, oldest first. Those written during the export are left out. */
   async *#versionsOf(type: string, id: string): AsyncGenerator<object> {
-    const { options } = this.session;
-    const first = await this.#guard.history({ type, id }, { offset: 0, limit: PAGE }, options);
+    const shortens = new ShortPage();
+    const first = await this.#historyOf(type, id, { offset: 0, limit: PAGE, shortens });
     // PERF: almost every history is one page.
-    if (first.total <= PAGE) yield* versionsOf(type, id, first);
+    if (first.total <= PAGE && !shortens.isCut) yield* versionsOf(type, id, first);
     else yield* this.#longHistoryOf(type, id, first.total);
   }
 
+  /** A page, whose texts count by themselves: the export keeps none of them. */
+  #historyOf(type: string, id: string, range: VersionRange): Promise<HistoryPage> {
+    return this.#guard.history({ type, id }, range, { ...this.session.options, budget: new TextBudget() });
+  }
+
   async *#longHistoryOf(type: string, id: string, total: number): AsyncGenerator<object> {
-    const { options } = this.session;
-    for (let left = total; left > 0; left -= PAGE) {
-      const limit = Math.min(PAGE, left);
+    let size = PAGE;
+    for (let left = total; left > 0;) {
+      const limit = Math.min(size, left);
       // New versions shift the others, so positions count from the oldest version.
-      const { total: now } = await this.#guard.history({ type, id }, { offset: 0, limit: 0 }, options);
-      const page = { offset: now - total + left - limit, limit };
-      yield* versionsOf(type, id, await this.#guard.history({ type, id }, page, options));
+      const { total: now } = await this.#historyOf(type, id, { offset: 0, limit: 0 });
+      const shortens = new ShortPage();
+      const page = await this.#historyOf(type, id, { offset: now - total + left - limit, limit, shortens });
+      // A page that ended early lacks its oldest versions, which come first.
+      if (shortens.isCut) size = Math.max(1, page.entries.length);
+      else {
+        yield* versionsOf(type, id, page);
+        left -= limit;
+      }
     }
   }
 
@@ -163,7 +177,9 @@ class ProjectExport {
   async *#deletedOf(type: string): AsyncGenerator<object> {
     const { store, options } = this.session;
     const ofType = { project: this.id, type, past: true };
-    for await (const entries of everyHistoryPage(PAGE, (page) => store.typeHistory!({ ...ofType, ...page }, options))) {
+    for await (const entries of everyHistoryPage(PAGE, (page, budget) =>
+      store.typeHistory!({ ...ofType, ...page }, { ...options, budget }),
+    )) {
       const deletions = entries.filter((entry) => entry.kind === 'delete' && entry.erased === undefined);
       const states = await this.#guard.read(
         deletions.map(({ id }) => ({ type, id })),

@@ -2,11 +2,13 @@ import type { Bundle, Project } from '@medplum/fhirtypes';
 import { serverCaller } from '../../access/caller.js';
 import { guardStore } from '../../access/guarded-store.js';
 import { FhirError } from '../../fhir/error.js';
-import { MAX_COUNT, pageLinks, pageOf, searchAddress } from '../../fhir/page-links.js';
+import { MAX_COUNT } from '../../fhir/page-links.js';
+import { SearchPaging, withoutCursor } from '../../interactions/pages/search-paging.js';
 import type { Stored } from '../../fhir/stored.js';
 import type { Criteria } from '../../search/criteria/criteria.js';
 import { childrenOf } from '../../search/criteria/children-of.js';
 import { isAboveProjects } from '../../access/fields/administrative-types.js';
+import { ShortPage } from '../../store/text-budget.js';
 import { parseSearch, type SearchInput, withoutEmpty } from '../../search/parse/parse-search.js';
 import { parameterNames, searchPairs } from '../../search/parse/search-pairs.js';
 import { openOperator } from '../session/operator.js';
@@ -18,8 +20,8 @@ import { copyStored } from '../session/project-session.js';
  * Lists the projects of the store, inactive ones too: a FHIR search on Project, such as `name=clinic` or
  * `name:contains=north`.
  *
- * `_count` and `_offset` page through them, up to 1000 at once; `total` is always present. Without `_sort`, the order
- * is by id. The answer never contains secrets.
+ * A page has up to 1000 projects (`_count`), and links to the pages beside it; `_offset` leads to any page. `total` is
+ * always present. Without `_sort`, the order is by id. The answer never contains secrets.
  *
  * For super administrators and `serverCaller()`. A super administrator whose membership names access policies needs a rule
  * without conditions that grants `search` on Project.
@@ -45,23 +47,19 @@ export function listProjects(
       'Project',
       pairs.map(([name]) => name),
     );
-    const request = parseSearch(model, 'Project', new URLSearchParams(pairs.map(([...pair]) => pair)));
+    const asked = withoutCursor(pairs).map(([...pair]) => pair);
+    const request = parseSearch(model, 'Project', new URLSearchParams(asked));
     assertAboveProjects(request.criteria);
-    const page = pageOf({ count: request.count ?? MAX_COUNT, offset: request.offset });
-    const isCount = request.summaryCount === true || page.count === 0;
-    const found = await guardStore(session.store, serverCaller()).search(
-      {
-        type: 'Project',
-        criteria: request.criteria,
-        sort: request.sort,
-        offset: page.offset,
-        limit: isCount ? 0 : page.count,
-        total: true,
-      },
-      session.options,
+    const { criteria, sort, count = MAX_COUNT, offset, summaryCount = false } = request;
+    const guard = guardStore(session.store, serverCaller());
+    const paging = new SearchPaging(
+      { type: 'Project', pairs, count, offset, sort, countOnly: summaryCount },
+      session.caller,
     );
-    const total = found.total ?? 0;
-    const entry = found.matches.map(({ resource }) => ({
+    const shortens = new ShortPage();
+    const search = { type: 'Project', criteria, sort, ...paging.bounds, total: true, shortens };
+    const page = paging.cut(await guard.search(search, session.options), shortens);
+    const entry = page.matches.map(({ resource }) => ({
       resource: copyStored<Project>(resource, session),
       search: { mode: 'match' as const },
     }));
@@ -69,8 +67,8 @@ export function listProjects(
     return {
       resourceType: 'Bundle',
       type: 'searchset',
-      total,
-      link: pageLinks(searchAddress('Project', pairs), page, !isCount && page.offset + entry.length < total),
+      total: page.total ?? 0,
+      link: paging.links(page, model),
       ...(entry.length === 0 ? {} : { entry }),
     };
   });

@@ -43,12 +43,16 @@ async function* memberVersions(
   const ofType = { project, type: 'ProjectMembership' };
   if (store.typeHistory === undefined) {
     const search = { ...ofType, criteria: ALL };
-    for await (const { resource } of everyMatch(PAGE, (page) => store.search({ ...search, ...page }, options))) {
+    for await (const { resource } of everyMatch(PAGE, (page, budget) =>
+      store.search({ ...search, ...page }, { ...options, budget }),
+    )) {
       yield [versionOf(resource.id!, resource)];
     }
     return;
   }
-  for await (const entries of everyHistoryPage(PAGE, (page) => store.typeHistory!({ ...ofType, ...page }, options))) {
+  for await (const entries of everyHistoryPage(PAGE, (page, budget) =>
+    store.typeHistory!({ ...ofType, ...page }, { ...options, budget }),
+  )) {
     yield entries.map((entry) => versionOf(entry.id, entry.kind === 'put' ? entry.resource : undefined));
   }
 }

@@ -1,3 +1,4 @@
+import { byteLength } from '../../platform/byte-length.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { AnyResource } from '../../fhir/resource.js';
 import { referenceTo } from '../../fhir/reference.js';
@@ -124,7 +125,7 @@ class Commit {
     const created = found?.subject === undefined;
     const holding = found ?? this.#addHolding(data, key);
     const prepared = this.#prepared.get(write);
-    const version = this.#addVersion(data, holding, key, prepared?.resource ?? resource, 'put', prepared !== undefined);
+    const version = this.#addVersion(data, holding, key, prepared?.resource ?? resource, 'put', prepared?.bytes);
     this.#setSubject(data, holding, version, prepared?.entries);
     this.#setUnique(data, holding, [...new Set(unique)], index);
     return { kind: 'put', created, ...storedVersion(version) };
@@ -173,13 +174,14 @@ class Commit {
     { project, type, id }: ResourceKey,
     resource: AnyResource | undefined,
     kind: Change['kind'] = 'delete',
-    isOwn = false,
+    ownBytes?: number,
   ): HeldVersion {
     const { versions } = holding;
     const versionId = String(Number(versions.at(-1)?.versionId ?? 0) + 1);
     const updated = nextInstant(this.#now, versions.at(-1)?.updated);
-    const frozen = resource && frozenVersion(resource, versionId, updated, isOwn);
-    const version = data.addVersion(holding, { versionId, updated, resource: frozen });
+    const frozen = resource && frozenVersion(resource, versionId, updated, ownBytes);
+    const { resource: kept, bytes = 0 } = frozen ?? {};
+    const version = data.addVersion(holding, { versionId, updated, resource: kept, bytes });
     this.#undo.push(() => data.removeVersion(holding));
     this.changes.push({ kind, key: { project, type, id }, versionId });
     return version;
@@ -224,11 +226,18 @@ export function deletionOf({ versionId, updated }: HeldVersion, erased: string |
   return { versionId, lastUpdated: new Date(updated).toISOString(), ...erasureOf(erased) };
 }
 
-/** @param isOwn the resource is a frozen copy already */
-function frozenVersion(resource: AnyResource, versionId: string, updated: number, isOwn: boolean): AnyResource {
+/** @param ownBytes the resource is a frozen copy already, with a text of this length */
+function frozenVersion(
+  resource: AnyResource,
+  versionId: string,
+  updated: number,
+  ownBytes: number | undefined,
+): { readonly resource: AnyResource; readonly bytes: number } {
   const version = withVersion(resource, versionId, new Date(updated).toISOString());
+  if (ownBytes !== undefined) return { resource: deepFreeze(version), bytes: ownBytes };
   // A copy through JSON keeps exactly what a store on disk would.
-  return deepFreeze(isOwn ? version : parseJsonText(jsonText(version)));
+  const text = jsonText(version);
+  return { resource: deepFreeze(parseJsonText(text)), bytes: byteLength(text) };
 }
 
 function assertExpected(

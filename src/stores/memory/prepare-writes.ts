@@ -3,6 +3,7 @@ import { isLong, PARTS, sizeOf } from '../../fhir/json/parts.js';
 import { writingJson } from '../../fhir/json/stringify-in-turns.js';
 import { parseInTurns } from '../../fhir/json/parse-in-turns.js';
 import type { AnyResource } from '../../fhir/resource.js';
+import { byteLength } from '../../platform/byte-length.js';
 import { inTurns } from '../../platform/pace.js';
 import { groupingEntries } from '../../search/evaluate/group-entries.js';
 import type { SearchSubject } from '../../search/evaluate/search-subject.js';
@@ -17,6 +18,8 @@ import type { Write } from '../../store/write.js';
 export interface PreparedPut {
   /** The frozen copy that is kept, except for its version. */
   readonly resource: AnyResource;
+  /** Of its JSON text in UTF-8, without its version. */
+  readonly bytes: number;
   readonly entries: SearchSubject['entries'];
 }
 
@@ -63,7 +66,7 @@ export async function preparePuts(
     const resource = (await parseInTurns(text)) as AnyResource;
     await inTurns(freezing(resource), pace);
     const entries = await indexEntriesInTurns(model, resource, pace);
-    prepared.set(write, { resource, entries: await inTurns(groupingEntries(entries), pace) });
+    prepared.set(write, { resource, bytes: byteLength(text), entries: await inTurns(groupingEntries(entries), pace) });
   }
   return prepared;
 }

@@ -33,6 +33,8 @@ export interface HeldVersion {
   readonly sequence: number;
   /** Deeply frozen; undefined: the version is a deletion. */
   readonly resource: AnyResource | undefined;
+  /** Of its JSON text in UTF-8; 0 for a deletion. */
+  readonly bytes: number;
 }
 
 /** A version with its resource. */

@@ -5,12 +5,19 @@ import { ChangeFeed } from '../../store/change-feed.js';
 import { assertFewResources, assertNotAborted, pageOf, storeClosed } from '../../store/guards.js';
 import type { CallOptions } from '../../store/call-options.js';
 import { CallPace } from '../../store/call-pace.js';
-import type { HistoryEntry, HistoryPage, TypeHistoryEntry, TypeHistoryQuery } from '../../store/history.js';
+import type {
+  HistoryEntry,
+  HistoryPage,
+  TypeHistoryEntry,
+  TypeHistoryQuery,
+  VersionRange,
+} from '../../store/history.js';
 import type { StoreRemoval } from '../../store/removal.js';
 import type { ReferenceTarget, ResourceKey } from '../../store/resource-key.js';
 import type { SearchPage, SearchQuery } from '../../store/search-query.js';
 import type { ResourceStore } from '../../store/store.js';
 import type { ReadResult, StoredResource } from '../../store/stored-resource.js';
+import { CallTexts } from '../../store/text-budget.js';
 import type { Change, Write, WriteResult } from '../../store/write.js';
 import { untilCallEnds } from '../../store/until-call-ends.js';
 import { isLongCommit, preparePuts, type PreparedPuts } from './prepare-writes.js';
@@ -71,14 +78,22 @@ export class MemoryStore implements ResourceStore {
   }
 
   read(keys: readonly ResourceKey[], options?: CallOptions): Promise<readonly ReadResult[]> {
-    return this.#whenWhole(options, () => keys.map((key) => this.#readOne(key)));
+    return this.#whenWhole(options, () => {
+      const texts = new CallTexts(options);
+      return keys.map((key) => this.#readOne(key, texts));
+    });
   }
 
   search(query: SearchQuery, options?: CallOptions): Promise<SearchPage> {
     const { model } = this;
     return this.#inSteps(options, query, function* (world, data, time) {
       const cut = cutOf(model, query);
-      return yield* toPage(data, yield* searching(world, query, cut, time), query);
+      return yield* toPage(
+        data,
+        yield* searching(world, query, cut, time),
+        query,
+        new CallTexts(options, query.shortens),
+      );
     });
   }
 
@@ -92,9 +107,10 @@ export class MemoryStore implements ResourceStore {
     return this.#inSteps(options, query, function* (world, data, time) {
       const pages: SearchPage[] = [];
       const cut = cutOf(model, query);
+      const texts = new CallTexts(options);
       for (const target of targets) {
         const found = yield* searchingReferring(world, query, parameter, target, cut, time);
-        pages.push(yield* toPage(data, found, query));
+        pages.push(yield* toPage(data, found, query, texts));
         yield;
       }
       const resources = pages.reduce((sum, { matches }) => sum + matches.length, 0);
@@ -119,24 +135,21 @@ export class MemoryStore implements ResourceStore {
     return String(this.#accessEpoch);
   }
 
-  history(
-    key: ResourceKey,
-    page: { readonly offset: number; readonly limit: number },
-    options?: CallOptions,
-  ): Promise<HistoryPage> {
+  history(key: ResourceKey, page: VersionRange, options?: CallOptions): Promise<HistoryPage> {
     return this.#whenWhole(options, () => {
       const { offset, limit = 0 } = pageOf(page);
       const { versions, erased } = this.#dataOf(key.project).holding(key.type, key.id) ?? NEVER_WRITTEN;
-      const entries = versions
-        .toReversed()
-        .slice(offset, offset + limit)
-        .map((version) => historyEntry(version, erased));
+      const asked = versions.toReversed().slice(offset, offset + limit);
+      const fitting = new CallTexts(options, page.shortens).fitting(asked.map(({ bytes }) => bytes));
+      const entries = asked.slice(0, fitting).map((version) => historyEntry(version, erased));
       return { entries, total: versions.length };
     });
   }
 
   typeHistory(query: TypeHistoryQuery, options?: CallOptions): Promise<readonly TypeHistoryEntry[]> {
-    return this.#whenWhole(options, () => typeHistory(this.#dataOf(query.project), query));
+    return this.#whenWhole(options, () =>
+      typeHistory(this.#dataOf(query.project), query, new CallTexts(options, query.shortens)),
+    );
   }
 
   subscribe(listener: (changes: readonly Change[]) => void): () => void {
@@ -194,10 +207,11 @@ export class MemoryStore implements ResourceStore {
     this.#feed.publish(changes);
   }
 
-  #readOne({ project, type, id, version }: ResourceKey): ReadResult {
+  #readOne({ project, type, id, version }: ResourceKey, texts: CallTexts): ReadResult {
     const { versions, erased } = this.#dataOf(project).holding(type, id) ?? NEVER_WRITTEN;
     const held = version === undefined ? versions.at(-1) : versions.find(({ versionId }) => versionId === version);
     if (held === undefined) return { status: 'missing' };
+    texts.takes(held.bytes);
     if (held.resource !== undefined) return { status: 'found', ...storedVersion(held) };
     return { status: 'gone', ...deletionOf(held, erased) };
   }
@@ -212,12 +226,22 @@ export class MemoryStore implements ResourceStore {
   }
 }
 
-function* toPage(data: ProjectData, { subjects, total }: FoundPage, query: SearchQuery): Generator<void, SearchPage> {
+function* toPage(
+  data: ProjectData,
+  { subjects, total }: FoundPage,
+  query: SearchQuery,
+  texts: CallTexts,
+): Generator<void, SearchPage> {
   const matches: StoredResource[] = [];
-  for (const { type, id } of subjects) {
-    matches.push(storedVersion(data.holding(type, id)!.versions.at(-1)!));
+  const isBackwards = query.before !== undefined;
+  // A shorter page keeps what is next to the position that bounds it.
+  for (const { type, id } of isBackwards ? subjects.toReversed() : subjects) {
+    const held = data.holding(type, id)!.versions.at(-1)!;
+    if (!texts.takes(held.bytes)) break;
+    matches.push(storedVersion(held));
     if (matches.length % STEP === 0) yield;
   }
+  if (isBackwards) matches.reverse();
   return query.total === true ? { matches, total } : { matches };
 }
 

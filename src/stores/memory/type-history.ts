@@ -1,11 +1,12 @@
 import { timeWindowOf } from '../../store/guards.js';
 import type { TypeHistoryEntry, TypeHistoryQuery } from '../../store/history.js';
+import type { CallTexts } from '../../store/text-budget.js';
 import { deletionOf, storedVersion } from './commit.js';
 import { firstPlace } from './first-place.js';
 import type { ProjectData, TimelineEntry } from './project-data.js';
 
 /** A page of the versions of a type, newest first: by instant, then by the order in which they were written. */
-export function typeHistory(data: ProjectData, query: TypeHistoryQuery): readonly TypeHistoryEntry[] {
+export function typeHistory(data: ProjectData, query: TypeHistoryQuery, texts: CallTexts): readonly TypeHistoryEntry[] {
   const { type, ids, after, past = false } = query;
   const { since, until, limit } = timeWindowOf(query);
   const timeline = ids === undefined ? data.timeline(type) : timelineOf(data, type, ids);
@@ -20,6 +21,7 @@ export function typeHistory(data: ProjectData, query: TypeHistoryQuery): readonl
     if (version.updated < since) break;
     if (version.updated === until && version.sequence >= sequence) continue;
     if (past && isCurrent(timeline[index]!)) continue;
+    if (!texts.takes(version.bytes)) break;
     page.push(toEntry({ holding, version }));
   }
   return page;

@@ -6,12 +6,13 @@ import { isIndexTakenOver } from '../../store/index-state.js';
 import { assertNotAborted, storeClosed } from '../../store/guards.js';
 import { untilCallEnds } from '../../store/until-call-ends.js';
 import type { CallOptions } from '../../store/call-options.js';
-import type { HistoryPage, TypeHistoryEntry, TypeHistoryQuery } from '../../store/history.js';
+import type { HistoryPage, TypeHistoryEntry, TypeHistoryQuery, VersionRange } from '../../store/history.js';
 import type { StoreRemoval } from '../../store/removal.js';
 import { SERVER_SCOPE, type ReferenceTarget, type ResourceKey } from '../../store/resource-key.js';
 import type { SearchPage, SearchQuery } from '../../store/search-query.js';
 import type { ResourceStore, StatementPlan, StoreCall } from '../../store/store.js';
 import type { ReadResult } from '../../store/stored-resource.js';
+import { CallTexts } from '../../store/text-budget.js';
 import type { Change, Write, WriteResult } from '../../store/write.js';
 import { readonlyStore } from '../sql/opening.js';
 import { BackgroundWork, type StepResult } from '../sql/background-work.js';
@@ -74,8 +75,8 @@ export class PostgresStore implements ResourceStore {
   readonly #routes: Routes;
   readonly #commits: Commits;
   readonly #smallCommits = new SmallCommits((writes, signal) => this.#commits.commit(writes, signal));
-  readonly #smallReads = new SmallReads((keys, signal) =>
-    readProjects(keys, (project) => this.#routes.readerOf(project, { signal }).run),
+  readonly #smallReads = new SmallReads((keys, signal, texts) =>
+    readProjects(keys, (project) => this.#routes.readerOf(project, { signal }).run, texts),
   );
   readonly #status: IndexStatus;
   readonly #work: IndexWork;
@@ -118,14 +119,19 @@ export class PostgresStore implements ResourceStore {
   }
 
   async read(keys: readonly ResourceKey[], options?: CallOptions): Promise<readonly ReadResult[]> {
-    const results = await this.#answer(options, (bounded) => this.#smallReads.run(keys, bounded?.signal));
+    const texts = new CallTexts(options);
+    const sized = await this.#answer(options, (bounded) => this.#smallReads.run(keys, bounded?.signal, texts));
+    for (const { bytes } of sized) texts.takes(bytes);
+    const results = sized.map(({ result }) => result);
     this.#commits.missing.note(keys, results);
     return results;
   }
 
   async search(query: SearchQuery, options?: CallOptions): Promise<SearchPage> {
     return this.#answer(options, (bounded) =>
-      this.#searched(query, [], bounded, (local, index) => search(this.model, local, index)),
+      this.#searched(query, [], bounded, (local, index) =>
+        search(this.model, local, { ...index, texts: new CallTexts(options, query.shortens) }),
+      ),
     );
   }
 
@@ -137,7 +143,7 @@ export class PostgresStore implements ResourceStore {
   ): Promise<readonly SearchPage[]> {
     return this.#answer(options, (bounded) =>
       this.#searched(query, [parameter], bounded, (local, index) =>
-        searchByReference(this.model, local, parameter, targets, index, options),
+        searchByReference(this.model, local, parameter, targets, { ...index, texts: new CallTexts(options) }, options),
       ),
     );
   }
@@ -172,16 +178,16 @@ export class PostgresStore implements ResourceStore {
     }
   }
 
-  async history(
-    key: ResourceKey,
-    page: { readonly offset: number; readonly limit: number },
-    options?: CallOptions,
-  ): Promise<HistoryPage> {
-    return this.#answer(options, (bounded) => history(key, page, this.#routes.readerOf(key.project, bounded).run));
+  async history(key: ResourceKey, page: VersionRange, options?: CallOptions): Promise<HistoryPage> {
+    return this.#answer(options, (bounded) =>
+      history(key, page, this.#routes.readerOf(key.project, bounded).run, new CallTexts(options, page.shortens)),
+    );
   }
 
   async typeHistory(query: TypeHistoryQuery, options?: CallOptions): Promise<readonly TypeHistoryEntry[]> {
-    return this.#answer(options, (bounded) => typeHistory(query, this.#routes.readerOf(query.project, bounded).run));
+    return this.#answer(options, (bounded) =>
+      typeHistory(query, this.#routes.readerOf(query.project, bounded).run, new CallTexts(options, query.shortens)),
+    );
   }
 
   /**

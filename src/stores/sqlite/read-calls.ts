@@ -1,11 +1,12 @@
 import type { CallOptions } from '../../store/call-options.js';
 import type { ReferenceTarget, ResourceKey } from '../../store/resource-key.js';
-import type { HistoryPage, TypeHistoryEntry, TypeHistoryQuery } from '../../store/history.js';
+import type { HistoryPage, TypeHistoryEntry, TypeHistoryQuery, VersionRange } from '../../store/history.js';
 import type { SearchPage, SearchQuery } from '../../store/search-query.js';
 import type { ReadResult, StoredResource } from '../../store/stored-resource.js';
 import { ready } from '../../platform/ready.js';
 import { assertFewResources } from '../../store/guards.js';
 import { LONG_TEXT, unlessLong, whenParsed } from '../../store/long-texts.js';
+import { CallTexts } from '../../store/text-budget.js';
 import { ATTEMPTS } from '../../store/with-retries.js';
 import type { CallRunner } from './call-runner.js';
 import type { Connection } from './connection.js';
@@ -35,7 +36,8 @@ export class ReadCalls {
   }
 
   read(keys: readonly ResourceKey[], options?: CallOptions): Promise<readonly ReadResult[]> {
-    return this.#readNow(keys, options) ?? this.#whileKept(() => this.#read(keys, options));
+    const counts = new CallTexts(options);
+    return this.#readNow(keys, counts, options) ?? this.#whileKept(() => this.#read(keys, counts, options));
   }
 
   search(query: SearchQuery, options?: CallOptions): Promise<SearchPage> {
@@ -51,11 +53,7 @@ export class ReadCalls {
     return this.#whileKept(() => this.#searchByReference(query, parameter, targets, options));
   }
 
-  history(
-    key: ResourceKey,
-    page: { readonly offset: number; readonly limit: number },
-    options?: CallOptions,
-  ): Promise<HistoryPage> {
+  history(key: ResourceKey, page: VersionRange, options?: CallOptions): Promise<HistoryPage> {
     return this.#whileKept(() => this.#history(key, page, options));
   }
 
@@ -68,10 +66,14 @@ export class ReadCalls {
    *
    * @returns undefined for a long read, and for one that meets a long text or a removal
    */
-  #readNow(keys: readonly ResourceKey[], options?: CallOptions): Promise<readonly ReadResult[]> | undefined {
+  #readNow(
+    keys: readonly ResourceKey[],
+    counts: CallTexts,
+    options?: CallOptions,
+  ): Promise<readonly ReadResult[]> | undefined {
     if (keys.length > this.#slice || this.#calls.isTurnSpent) return undefined;
     try {
-      const results = unlessLong(() => this.#calls.run(options, () => this.#connection.reads.read(keys)));
+      const results = unlessLong(() => this.#calls.run(options, () => this.#readCounted(keys, counts)));
       return results === LONG_TEXT ? undefined : ready(results);
     } catch (error) {
       if (isTextLost(error) || isIndexDropped(error)) return undefined;
@@ -80,12 +82,28 @@ export class ReadCalls {
     }
   }
 
-  async #read(keys: readonly ResourceKey[], options?: CallOptions): Promise<readonly ReadResult[]> {
+  /** PERF: a few texts are counted when they are there, which takes no statement. */
+  #readCounted(keys: readonly ResourceKey[], counts: CallTexts): readonly ReadResult[] {
+    const { reads, contents } = this.#connection;
+    if (counts.isDone || keys.length > FEW) {
+      counts.once(() => reads.count(keys, counts));
+      return reads.read(keys);
+    }
+    const before = contents.read;
+    const results = reads.read(keys);
+    counts.once(() => counts.takes(contents.read - before));
+    return results;
+  }
+
+  async #read(keys: readonly ResourceKey[], counts: CallTexts, options?: CallOptions): Promise<readonly ReadResult[]> {
     const { reads } = this.#connection;
     if (this.#calls.isTurnSpent) await this.#calls.nextTurn();
     const isShort = !this.#calls.hasThreads || keys.length <= this.#slice;
-    const results = isShort ? unlessLong(() => this.#calls.run(options, () => reads.read(keys))) : LONG_TEXT;
+    const results = isShort
+      ? unlessLong(() => this.#calls.run(options, () => this.#readCounted(keys, counts)))
+      : LONG_TEXT;
     if (results !== LONG_TEXT) return results;
+    this.#calls.run(options, () => counts.once(() => reads.count(keys, counts)));
     if (keys.length <= this.#connection.contents.textsAtOnce && reads.readsTextsOf(keys)) {
       const texts = this.#calls.run(options, () => reads.textsOf(keys));
       return this.#inSlices(keys.length, options, (start, end) =>
@@ -102,18 +120,30 @@ export class ReadCalls {
     await this.#indexes.ready(options);
     const find = (): KeyPage => this.#connection.search(query);
     const elements = (): typeof query.elements => query.elements;
-    const load = (keys: readonly number[]): StoredResource[] => this.#connection.contents.load(keys, elements);
+    const { contents } = this.#connection;
+    const load = (keys: readonly number[]): StoredResource[] => contents.load(keys, elements);
+    // A long text has the search begin again; its texts count once.
+    let counted: KeyPage | undefined;
+    const cut = (page: KeyPage): KeyPage => (counted ??= cutOnce(page));
+    const cutOnce = (page: KeyPage): KeyPage => {
+      const texts = new CallTexts(options, query.shortens);
+      if (query.before === undefined) return { ...page, keys: page.keys.slice(0, contents.fitting(page.keys, texts)) };
+      // A shorter page keeps what is next to the position that bounds it.
+      const fitting = contents.fitting(page.keys.toReversed(), texts);
+      return { ...page, keys: page.keys.slice(page.keys.length - fitting) };
+    };
     if (!this.#calls.hasThreads) {
       const result = unlessLong(() =>
         this.#calls.run(options, () => {
-          const page = find();
+          const page = cut(find());
           return filled(page, load(page.keys));
         }),
       );
       if (result !== LONG_TEXT) return result;
     }
-    const page = await this.#calls.read({ kind: 'search', query }, options, find);
+    const found = await this.#calls.read({ kind: 'search', query }, options, find);
     this.#skips.begin();
+    const page = this.#calls.run(options, () => cut(found));
     return filled(page, await this.#load(page.keys, elements, options));
   }
 
@@ -128,17 +158,19 @@ export class ReadCalls {
     const find = (): readonly KeyPage[] =>
       this.#connection.searchByReference(query, parameter, targets, contents.textsWithPage);
     const elements = (): typeof query.elements => query.elements;
+    const counts = new CallTexts(options);
     const load = ({ keys, texts }: KeyPage): StoredResource[] =>
       texts === undefined ? contents.load(keys, elements) : contents.parse(texts, elements);
     if (!this.#calls.hasThreads) {
       const results = unlessLong(() =>
-        this.#calls.run(options, () => fewEnough(find(), options).map((page) => filled(page, load(page)))),
+        this.#calls.run(options, () => this.#counted(find(), counts, options).map((page) => filled(page, load(page)))),
       );
       if (results !== LONG_TEXT) return results;
     }
     const call = { kind: 'search-by-reference', query, parameter, targets } as const;
-    const pages = fewEnough(await this.#calls.read(call, options, find), options);
+    const found = await this.#calls.read(call, options, find);
     this.#skips.begin();
+    const pages = this.#calls.run(options, () => this.#counted(found, counts, options));
     const [first] = pages;
     if (first?.texts !== undefined) {
       return whenParsed(() => this.#calls.run(options, () => [filled(first, load(first))]));
@@ -152,16 +184,28 @@ export class ReadCalls {
     return pages.map((page) => filled(page, resources.slice(start, (start += page.keys.length))));
   }
 
+  /** @throws FhirError `too-costly` */
+  #counted(pages: readonly KeyPage[], counts: CallTexts, options: CallOptions | undefined): readonly KeyPage[] {
+    const keys = pages.flatMap((page) => page.keys);
+    assertFewResources(keys.length, options);
+    const [first] = pages;
+    counts.once(() =>
+      first?.texts === undefined
+        ? this.#connection.contents.fitting(keys, counts)
+        : counts.takes(first.texts.reduce((sum, kept) => sum + (kept?.[3]?.length ?? 0), 0)),
+    );
+    return pages;
+  }
+
   /** PERF: the texts are read a few at a time. A page of versions may have gigabytes of them. */
-  async #history(
-    key: ResourceKey,
-    page: { readonly offset: number; readonly limit: number },
-    options?: CallOptions,
-  ): Promise<HistoryPage> {
+  async #history(key: ResourceKey, page: VersionRange, options?: CallOptions): Promise<HistoryPage> {
     if (this.#calls.isTurnSpent) await this.#calls.nextTurn();
     const { database, statements, dictionaries, contents } = this.#connection;
     const find = (): VersionPage => findVersions(statements, dictionaries, key, page);
-    const found = this.#calls.run(options, () => asOfNow(database, find));
+    const all = this.#calls.run(options, () => asOfNow(database, find));
+    const sizes = all.versions.map(([, , , octets]) => octets ?? 0);
+    const fitting = new CallTexts(options, page.shortens).fitting(sizes);
+    const found = { ...all, versions: all.versions.slice(0, fitting) };
     const { versions, total } = found;
     const entries = await this.#inSlices(versions.length, options, (start, end) =>
       entriesOf(found, contents, start, end),
@@ -174,7 +218,10 @@ export class ReadCalls {
     if (this.#calls.isTurnSpent) await this.#calls.nextTurn();
     const { database, statements, dictionaries, contents } = this.#connection;
     const find = (): readonly number[] => typeHistoryKeys(statements, dictionaries, query);
-    const keys = this.#calls.run(options, () => asOfNow(database, find));
+    const keys = this.#calls.run(options, () => {
+      const all = asOfNow(database, find);
+      return all.slice(0, contents.fitting(all, new CallTexts(options, query.shortens)));
+    });
     return this.#inSlices(keys.length, options, (start, end) =>
       versionsOf(statements, contents, keys.slice(start, end)),
     );
@@ -254,14 +301,8 @@ export class ReadCalls {
   }
 }
 
-/** @throws FhirError `too-costly` */
-function fewEnough(pages: readonly KeyPage[], options: CallOptions | undefined): readonly KeyPage[] {
-  assertFewResources(
-    pages.reduce((sum, { keys }) => sum + keys.length, 0),
-    options,
-  );
-  return pages;
-}
+/** How many keys a read counts by their texts, after it has read them. */
+const FEW = 4;
 
 function filled({ total }: KeyPage, matches: readonly StoredResource[]): SearchPage {
   return total === undefined ? { matches } : { matches, total };

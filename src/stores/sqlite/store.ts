@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { CallOptions } from '../../store/call-options.js';
-import type { HistoryPage, TypeHistoryEntry, TypeHistoryQuery } from '../../store/history.js';
+import type { HistoryPage, TypeHistoryEntry, TypeHistoryQuery, VersionRange } from '../../store/history.js';
 import type { StoreRemoval } from '../../store/removal.js';
 import type { ReferenceTarget, ResourceKey } from '../../store/resource-key.js';
 import type { SearchPage, SearchQuery } from '../../store/search-query.js';
@@ -186,11 +186,7 @@ export class SqliteStore implements ResourceStore {
     return this.#calls.run(options, () => this.#connection.status.accessEpoch());
   }
 
-  history(
-    key: ResourceKey,
-    page: { readonly offset: number; readonly limit: number },
-    options?: CallOptions,
-  ): Promise<HistoryPage> {
+  history(key: ResourceKey, page: VersionRange, options?: CallOptions): Promise<HistoryPage> {
     return this.#reads.history(key, page, options);
   }
 

@@ -91,7 +91,7 @@ describe('members', () => {
     const page = await found('ProjectMembership?_count=1&_format=json');
     expect(page.entry![0]!.fullUrl).toBe(`${BASE}/ProjectMembership/${page.entry![0]!.resource!.id}`);
     const next = page.link!.find(({ relation }) => relation === 'next')!;
-    expect(next.url).toBe(`${BASE}/ProjectMembership?_count=1&_offset=1`);
+    expect(next.url).toMatch(/\/ProjectMembership\?_count=1&_cursor=./);
     expect((await found(next.url)).entry).toHaveLength(1);
     expect((await service.call('GET', `${admin}/members`, { as: 'nurse' })).status).toBe(403);
     expect(await service.call('GET', 'ProjectMembership', { as: 'nurse' })).toMatchObject({ status: 403 });

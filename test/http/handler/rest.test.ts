@@ -47,7 +47,7 @@ describe('reading', () => {
     expect([second.status, (second.body as Patient).gender]).toEqual([200, 'male']);
     const page = (await call('GET', `Patient/${id}/_history?_count=2`)).body as Bundle;
     expect(page.entry?.map(({ response }) => response?.etag)).toEqual(['W/"3"', 'W/"2"']);
-    expect(page.link).toContainEqual({ relation: 'next', url: `${BASE}/Patient/${id}/_history?_count=2&_offset=2` });
+    expect(page.link).toContainEqual({ relation: 'next', url: expect.stringMatching(/_history\?_count=2&_cursor=./) });
     const next = (await call('GET', `${page.link!.find(({ relation }) => relation === 'next')!.url}`)).body as Bundle;
     expect(next.entry?.map(({ response }) => response?.etag)).toEqual(['W/"1"']);
     expect((await call('GET', `Patient/${id}/_history?_count=2000`)).status).toBe(422);
@@ -80,7 +80,7 @@ describe('reading', () => {
     const { entry, link, total, type } = page.body as Bundle;
     expect([page.status, type, total, entry?.length]).toEqual([200, 'history', undefined, 2]);
     const next = link!.find(({ relation }) => relation === 'next')!.url;
-    expect(next).toMatch(/^https:\/\/clinic\.example\/fhir\/R4\/Slot\/_history\?_count=2&_cursor=\d{4}-/);
+    expect(next).toMatch(/^https:\/\/clinic\.example\/fhir\/R4\/Slot\/_history\?_count=2&_cursor=[\w-]+\.[\w-]+$/);
     const rest = (await call('GET', next)).body as Bundle;
     const told = [...entry!, ...rest.entry!].map(({ fullUrl, request, response }) => [
       fullUrl?.split('/').pop(),

@@ -11,7 +11,12 @@ function filled(random: () => number): { data: ProjectData; holdings: readonly H
   for (let n = 0; n < count; n += 1) {
     const holding = n < 6 ? holdings[n]! : oneOf(holdings, random);
     const updated = Math.max(holding.versions.at(-1)?.updated ?? 0, below(10, random));
-    data.addVersion(holding, { versionId: String(holding.versions.length + 1), updated, resource: undefined });
+    data.addVersion(holding, {
+      versionId: String(holding.versions.length + 1),
+      updated,
+      resource: undefined,
+      bytes: 0,
+    });
   }
   return { data, holdings };
 }
@@ -47,7 +52,8 @@ test(`removed versions leave the timeline, and come back to their places (seed $
 test('an erasure among many resources keeps the timeline that the store has', () => {
   const data = new ProjectData();
   const holdings = Array.from({ length: 200 }, (_, n) => data.addHolding('Patient', `p${n}`));
-  for (const holding of holdings) data.addVersion(holding, { versionId: '1', updated: 5, resource: undefined });
+  for (const holding of holdings)
+    data.addVersion(holding, { versionId: '1', updated: 5, resource: undefined, bytes: 0 });
   const timeline = data.timeline('Patient');
   data.removeOldest([[holdings[70]!, 1]]);
   // Not a copy for each of the thousands of resources of a patient.

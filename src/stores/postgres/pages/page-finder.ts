@@ -1,6 +1,7 @@
 import type { SortKey } from '../../../search/criteria/criteria.js';
 import type { SearchPosition } from '../../../search/evaluate/sort.js';
 import { type Condition, isOnReferrers, testsOf } from '../../sql/pages/condition.js';
+import type { CallTexts } from '../../../store/text-budget.js';
 import { DecidingKeys } from '../../sql/pages/deciding-keys.js';
 import type { RowScope } from '../../sql/rows.js';
 import { FALSE, type Sql, sql, type SqlValue } from '../../sql/sql.js';
@@ -40,6 +41,8 @@ export interface PageRequest {
   readonly holds: Sql;
   /** Undefined: without skip indexes. */
   readonly skips: SkipSource | undefined;
+  /** Counts the texts of the page. */
+  readonly texts: CallTexts | undefined;
 }
 
 /**
@@ -66,10 +69,18 @@ export class PageFinder {
   #skipWalker: Promise<SkipWalker | undefined> | undefined;
   #states: SkipStates | undefined;
 
-  constructor({ scope, sort, backwards, position, need, offset, holds, skips }: PageRequest) {
+  constructor({ scope, sort, backwards, position, need, offset, holds, skips, texts }: PageRequest) {
     const keys = new DecidingKeys(sort, position, scope);
     const place = keys.placeOf(position);
-    this.#asked = { order: { scope, keys: keys.keys, backwards }, level: 0, need, shown: need - offset, place, holds };
+    this.#asked = {
+      order: { scope, keys: keys.keys, backwards },
+      level: 0,
+      need,
+      shown: need - offset,
+      place,
+      holds,
+      texts,
+    };
     this.#skips = skips;
     this.#range = new RangeWalk({
       group: (...of) => this.#group(...of),
@@ -222,7 +233,7 @@ export class PageFinder {
     if (scans.length === 0 && this.#outlook.isLongerThan(look)) return undefined;
     const testOf = await this.#range.testOf(reach, conditions, run);
     const rows = await run(prepared(this.#collected(asked, conditions, scans, reach, testOf)));
-    return rows[0]![0] === null ? undefined : foundTexts(rows, 1);
+    return rows[0]![0] === null ? undefined : foundTexts(rows, 1, asked.texts);
   }
 
   #collected(
@@ -262,7 +273,7 @@ export class PageFinder {
   async *#outside(asked: Asked, outside: Condition, conditions: readonly Condition[], run: Run): Finding {
     yield 0;
     const rows = await run(collection(asked, [outside], [...testsOf(conditions), outside.test], Infinity));
-    return foundTexts(rows, 1);
+    return foundTexts(rows, 1, asked.texts);
   }
 
   /** The resources with one value, in the order of the next key. */

@@ -151,7 +151,7 @@ export class SkipWalker {
     if (scans.length === 0) return [];
     const start = { scan: unionAll(scans), test: TRUE };
     const all = [...tests, sql`r0.content IS NOT NULL`];
-    return foundTexts(await this.#run(collection({ ...asked, need }, [start], all, Infinity)), 1);
+    return foundTexts(await this.#run(collection({ ...asked, need }, [start], all, Infinity)), 1, asked.texts);
   }
 
   /** The matches among many resources of a granule, in order. */
@@ -167,7 +167,7 @@ export class SkipWalker {
     const dense = index && (await this.#dense.partOf(part.order, granule, numbers));
     if (index !== undefined && dense !== undefined) {
       const rows = await this.#run(pageOfGranule(asked, index, this.#index, part.order, dense, tests));
-      if (Number(rows[0]![0]) === dense.size) return foundTexts(rows, 1);
+      if (Number(rows[0]![0]) === dense.size) return foundTexts(rows, 1, asked.texts);
     }
     return this.#collected(part, tests, { numbers, keys: [] }, need);
   }

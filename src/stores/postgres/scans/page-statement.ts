@@ -2,6 +2,8 @@ import { beyond, orderBy, type OrderTerm, orderTerms } from '../../sql/order.js'
 import type { PageOrder, PagePosition } from '../../sql/pages/page-order.js';
 import { allOf, list, Sql, sql, TRUE } from '../../sql/sql.js';
 import type { RowScope } from '../../sql/rows.js';
+import type { CallTexts } from '../../../store/text-budget.js';
+import { boundedText } from '../rows/bounded-texts.js';
 import { projectKey } from '../rows/keys.js';
 import { TUNING } from './tuning.js';
 
@@ -15,6 +17,8 @@ export interface Asked {
   readonly shown: number;
   /** The position where the page begins. Its values begin with the key of `level`. */
   readonly place: PagePosition | undefined;
+  /** Counts the texts of the page. */
+  readonly texts?: CallTexts | undefined;
   /** Ends the statement if the index has changed; see {@link epochHolds}. */
   readonly holds: Sql;
 }
@@ -36,11 +40,12 @@ export function pageOf(asked: Asked, found: Sql, isCut: boolean): Sql {
   const ofRow = [sql`y.project = ${projectKey(order.scope.project)}`, sql`y.key = s.key`];
   const content = (where: readonly Sql[]): Sql => sql`SELECT y.content FROM resource y WHERE ${allOf(where)} OFFSET 0`;
   const passed = passedIn(asked);
+  const text = boundedText(sql`c.content`, asked.texts, asked.need);
   if (passed === 0) {
-    return sql`(SELECT c.content, s.n FROM (${sorted}) s CROSS JOIN LATERAL (${content(ofRow)}) c) p`;
+    return sql`(SELECT ${text} AS content, s.n FROM (${sorted}) s CROSS JOIN LATERAL (${content(ofRow)}) c) p`;
   }
   const shown = content([...ofRow, sql`s.n > ${passed}`]);
-  return sql`(SELECT coalesce(c.content, '') AS content, s.n FROM (${sorted}) s LEFT JOIN LATERAL (${shown}) c ON TRUE) p`;
+  return sql`(SELECT coalesce(${text}, '') AS content, s.n FROM (${sorted}) s LEFT JOIN LATERAL (${shown}) c ON TRUE) p`;
 }
 
 /** How many of the needed matches come before the page. */

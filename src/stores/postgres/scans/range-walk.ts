@@ -8,6 +8,8 @@ import type { OrderIndex } from './order-index.js';
 import type { Asked } from './page-statement.js';
 import { Sizes } from './sizes.js';
 import { isListed, type Stretch, walked } from './stretch.js';
+import type { CallTexts } from '../../../store/text-budget.js';
+import { OMITTED, takesText } from '../rows/bounded-texts.js';
 import { TUNING } from './tuning.js';
 import type { Bounds } from '../../sql/pages/walk-bounds.js';
 
@@ -41,7 +43,7 @@ export class RangeWalk {
       const testOf = await this.testOf(size, conditions, run);
       const rows = await run(walked(left, index, stretch, conditions.map(testOf), Math.max(2, Math.ceil(size))));
       const [end, first] = rows[0] as readonly [string | null, string | null];
-      append(found, foundTexts(rows, 2));
+      append(found, foundTexts(rows, 2, left.texts));
       if (end === null || found.length >= need) break;
       // PERF: the next rows probably fill the page, where the walk ends. The same number of rows is likely to be
       // enough.
@@ -84,8 +86,9 @@ export function append(found: string[], more: readonly string[]): void {
 }
 
 /** The texts in a column; a page without matches has a row without a text. */
-export function foundTexts(rows: readonly Row[], column: number): readonly string[] {
-  return rows.map((row) => row[column] as string | null).filter((text) => text !== null);
+export function foundTexts(rows: readonly Row[], column: number, texts: CallTexts | undefined): readonly string[] {
+  const found = rows.map((row) => row[column] as string | null).filter((text) => text !== null);
+  return found.map((text) => (text === '' || takesText(text, texts) ? text : OMITTED));
 }
 
 /** The range to walk. */

@@ -2,13 +2,15 @@ import { Pace } from '../../../platform/pace.js';
 import { pageOf } from '../../../store/guards.js';
 import { whenParsed } from '../../../store/long-texts.js';
 import { erasureOf } from '../../../store/erasure.js';
-import type { HistoryEntry, HistoryPage } from '../../../store/history.js';
+import type { HistoryEntry, HistoryPage, VersionRange } from '../../../store/history.js';
 import type { ResourceKey } from '../../../store/resource-key.js';
 import type { Deletion, ReadResult } from '../../../store/stored-resource.js';
 import { parseStored, parseStoredPart } from '../../sql/parse-stored.js';
 import { type Sql, sql } from '../../sql/sql.js';
 import { arrayText, rowsOf } from '../rows/array.js';
 import { byKey } from '../rows/by-key.js';
+import type { CallTexts } from '../../../store/text-budget.js';
+import { boundedText, sizeOf, takesText } from '../rows/bounded-texts.js';
 import { projectKey, resourceKey } from '../rows/keys.js';
 import type { Run } from '../database/run.js';
 import { prepared } from '../database/statements.js';
@@ -17,13 +19,15 @@ import { prepared } from '../database/statements.js';
 export async function readProjects(
   keys: readonly ResourceKey[],
   runOn: (project: string) => Run,
-): Promise<readonly ReadResult[]> {
-  const results: ReadResult[] = [];
+  texts?: CallTexts,
+): Promise<readonly SizedResult[]> {
+  const results: SizedResult[] = [];
   await Promise.all(
     [...Map.groupBy(keys.entries(), ([, { project }]) => project)].map(async ([project, ofProject]) => {
       const answers = await read(
         ofProject.map(([, key]) => key),
         runOn(project),
+        texts,
       );
       ofProject.forEach(([index], position) => (results[index] = answers[position]!));
     }),
@@ -32,8 +36,8 @@ export async function readProjects(
 }
 
 /** Reads the current state, or the given version, of each key. All keys are of one project. */
-async function read(keys: readonly ResourceKey[], run: Run): Promise<readonly ReadResult[]> {
-  const results: ReadResult[] = keys.map(() => ({ status: 'missing' }));
+async function read(keys: readonly ResourceKey[], run: Run, texts?: CallTexts): Promise<readonly SizedResult[]> {
+  const results: SizedResult[] = keys.map(() => NOT_THERE);
   const current = keys.flatMap(({ version }, index) => (version === undefined ? [index] : []));
   const versioned = keys.flatMap(({ version }, index) => (isVersion(version) ? [index] : []));
   const answers = await Promise.all(
@@ -42,17 +46,40 @@ async function read(keys: readonly ResourceKey[], run: Run): Promise<readonly Re
       { at: versioned, statement: versionStatement },
     ].map(async ({ at, statement }) => {
       if (at.length === 0) return;
-      const rows = await run(statement(at.map((index) => keys[index]!)));
+      const rows = await run(bounded(statement(at.map((index) => keys[index]!)), texts, at.length));
       const pace = new Pace();
       for (const [position, ...version] of rows) {
         if (pace.isSpent) await pace.next();
         const index = at[Number(position) - 1]!;
-        const result = whenParsed(() => readResult(version as unknown as VersionRow, keys[index]!.elements));
-        results[index] = result instanceof Promise ? await result : result;
+        const row = version as unknown as VersionRow;
+        const bytes = sizeOf(row[2]);
+        if (bytes === Infinity) {
+          results[index] = { ...NOT_THERE, bytes };
+          continue;
+        }
+        const result = whenParsed(() => readResult(row, keys[index]!.elements));
+        results[index] = { result: result instanceof Promise ? await result : result, bytes };
       }
     }),
   );
   return answers.length === 0 ? [] : results;
+}
+
+/** A result, and the length of its text in bytes: Infinity for a text that was not read. */
+export interface SizedResult {
+  readonly result: ReadResult;
+  readonly bytes: number;
+}
+
+const NOT_THERE: SizedResult = { result: { status: 'missing' }, bytes: 0 };
+
+/** The statement without the texts that its call may not read. */
+function bounded(statement: Sql, texts: CallTexts | undefined, keys: number): Sql {
+  if (texts?.isBounded !== true) return statement;
+  const text = boundedText(sql`w.content`, texts, keys);
+  return prepared(
+    sql`SELECT w.position, w.version, w.updated, ${text}, w.erased FROM (${statement}) w (position, version, updated, content, erased)`,
+  );
 }
 
 /** The statement for current versions: the position of the key from 1 up, then a {@link VersionRow}. */
@@ -71,14 +98,11 @@ function versionStatement(keys: readonly ResourceKey[]): Sql {
 }
 
 /** Versions of a resource, newest first. Their numbers have no gaps; the oldest may have been purged. */
-export async function history(
-  key: ResourceKey,
-  page: { readonly offset: number; readonly limit: number },
-  run: Run,
-): Promise<HistoryPage> {
+export async function history(key: ResourceKey, page: VersionRange, run: Run, texts: CallTexts): Promise<HistoryPage> {
   const { offset, limit = 0 } = pageOf(page);
   const shard = projectKey(key.project);
-  const rows = await run(sql`SELECT r.version - r.purged, v.version, v.updated, v.content, v.erased
+  const text = boundedText(sql`v.content`, texts, limit);
+  const rows = await run(sql`SELECT r.version - r.purged, v.version, v.updated, ${text}, v.erased
     FROM resource r LEFT JOIN LATERAL (${oneVersion(shard, sql`r.key`, sql`<= r.version - ${offset}::int`)}
       ORDER BY version DESC LIMIT ${limit}) AS v ON TRUE
     WHERE r.project = ${shard} AND r.key = ${keyOf(key)} ORDER BY v.version DESC`);
@@ -86,6 +110,7 @@ export async function history(
   const pace = new Pace();
   for (const [, ...one] of rows.filter(([, version]) => version !== null)) {
     if (pace.isSpent) await pace.next();
+    if (!takesText((one as unknown as VersionRow)[2], texts)) break;
     entries.push(await whenParsed(() => historyEntry(one as unknown as VersionRow)));
   }
   return { entries, total: (rows[0]?.[0] as number | undefined) ?? 0 };

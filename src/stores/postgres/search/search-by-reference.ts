@@ -10,6 +10,8 @@ import { parseStoredParts } from '../../sql/parse-stored.js';
 import { isFound, ofParameter, parameterKey, valuesOf } from '../../sql/rows.js';
 import { allOf, exists, FALSE, list, Sql, sql } from '../../sql/sql.js';
 import { arrayText, rowsOf } from '../rows/array.js';
+import type { CallTexts } from '../../../store/text-budget.js';
+import { boundedText, takesText } from '../rows/bounded-texts.js';
 import { resourceKey, uuidText } from '../rows/keys.js';
 import type { Row } from '../database/lent-connection.js';
 import { areLinked, isBrief } from '../scans/far.js';
@@ -31,7 +33,8 @@ export async function searchByReference(
   const byName = new Map(targets.map((target, index) => [keys[index]!, target]));
   const wanted = [...byName.keys()];
   const statement = byReferenceStatement(model, query, parameter, [...byName.values()], index);
-  const select = (run: Run): Promise<readonly Row[]> => run(prepared(cutRows(statement!, wanted, options)));
+  const select = (run: Run): Promise<readonly Row[]> =>
+    run(prepared(bounded(cutRows(statement!, wanted, options), index.texts)));
   const isSlow = looksCostly(query, conditionsOf(query.criteria, scopeOf(model, query)));
   const isEmpty = wanted.length === 0 || statement === undefined;
   const rows = isEmpty ? [] : await (isSlow ? index.snapshot(select) : select(index.run));
@@ -41,6 +44,7 @@ export async function searchByReference(
   );
   const texts = new Map<string, TargetPage>();
   for (const [position, content, total, isBroad] of rows) {
+    takesText(content as string | null, index.texts);
     const target = wanted[Number(position) - 1]!;
     if (isBroad === true) {
       texts.set(target, await ofBroadTarget(model, query, parameter, byName.get(target)!, index));
@@ -104,6 +108,13 @@ async function ofBroadTarget(
     query.total === true ? countOf(model, query, [refers], index) : undefined,
   ]);
   return { contents: [...contents], total: counted ?? 0 };
+}
+
+/** The statement without the texts that its call may not read. */
+function bounded(statement: Sql, texts: CallTexts | undefined): Sql {
+  if (texts?.isBounded !== true) return statement;
+  const text = boundedText(sql`w.content`, texts, Infinity);
+  return sql`SELECT w.position, ${text}, w.total, w.broad FROM (${statement}) w (position, content, total, broad)`;
 }
 
 /** One row more than the call may return shows that there are too many. A target without matches has a row too. */

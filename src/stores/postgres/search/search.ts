@@ -8,6 +8,9 @@ import { planRows } from '../../sql/plan.js';
 import { inPlan, rowScope, type RowScope } from '../../sql/rows.js';
 import { allOf, type Sql, sql, TRUE } from '../../sql/sql.js';
 import { ConjunctionCount } from './count-conjunction.js';
+import type { CallTexts } from '../../../store/text-budget.js';
+import { boundedText, OMITTED } from '../rows/bounded-texts.js';
+import { foundTexts } from '../scans/range-walk.js';
 import { postgresDialect } from '../rows/dialect.js';
 import { rollbackUnless } from '../database/errors.js';
 import { withOwnScan } from '../scans/own-scans.js';
@@ -31,6 +34,8 @@ export interface SearchIndex extends Reader, Validity {
   readonly noteStale?: NoteStale | undefined;
   /** Undefined: without skip indexes. */
   readonly skips?: SkipCache | undefined;
+  /** Counts the texts of the page. Undefined: they are not counted. */
+  readonly texts?: CallTexts | undefined;
 }
 
 /** One page of the matches. The count does not wait for the page. */
@@ -61,12 +66,18 @@ export async function pageTexts(
   const { offset } = pageOf(query);
   const conditions = [...among, ...conditionsIn(query, scope)];
   if (isPlain(query, conditions)) {
-    return (await run(plainPage(query, scope, index))).map(([content]) => content as string);
+    return shown(foundTexts(await run(plainPage(query, scope, index)), 0, index.texts));
   }
-  const finder = finderOf(query, model, scope, index, skipsOf(index));
+  const finder = finderOf(query, model, scope, index, skipsOf(index), index.texts);
   const found =
     (await finder.few(conditions, run)) ?? (await snapshot((inSnapshot) => finder.find(conditions, inSnapshot)));
-  return found.slice(offset);
+  return shown(found.slice(offset));
+}
+
+/** The texts of the page, which ends before the first that its call may not read. */
+function shown(texts: readonly string[]): readonly string[] {
+  const end = texts.indexOf(OMITTED);
+  return end < 0 ? texts : texts.slice(0, end);
 }
 
 export function conditionsIn({ criteria }: SearchQuery, scope: RowScope): readonly Condition[] {
@@ -79,13 +90,14 @@ function finderOf(
   scope: RowScope,
   validity: Validity,
   skips: SkipSource | undefined,
+  texts?: CallTexts,
 ): PageFinder {
   const { sort = [], before } = query;
   const { offset, limit } = pageOf(query);
   const position = pageEdgeOf(model, query)?.position;
   const holds = epochHolds(validity, SERIALLY);
   const need = offset + limit!;
-  return new PageFinder({ scope, sort, backwards: before !== undefined, position, need, offset, holds, skips });
+  return new PageFinder({ scope, sort, backwards: before !== undefined, position, need, offset, holds, skips, texts });
 }
 
 /** One statement reads all matches, or walks the index by id. */
@@ -94,8 +106,15 @@ function isPlain(query: SearchQuery, conditions: readonly Condition[]): boolean 
   return limit === undefined || (conditions.length === 0 && (query.sort ?? []).length === 0 && offset <= TUNING.deep);
 }
 
-function plainPage(query: SearchQuery, scope: RowScope, validity: Validity): Sql {
-  return pageOfMatches(query, sql`FROM resource r0 WHERE ${whereOf(query, scope)} AND ${epochHolds(validity)}`, scope);
+function plainPage(query: SearchQuery, scope: RowScope, validity: Validity & Pick<SearchIndex, 'texts'>): Sql {
+  const { texts } = validity;
+  const page = pageOfMatches(
+    query,
+    sql`FROM resource r0 WHERE ${whereOf(query, scope)} AND ${epochHolds(validity)}`,
+    scope,
+  );
+  const text = boundedText(sql`q.content`, texts, pageOf(query).limit ?? Infinity);
+  return texts?.isBounded === true ? sql`SELECT ${text} AS content FROM (${page}) q` : page;
 }
 
 /**

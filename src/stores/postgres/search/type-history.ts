@@ -6,11 +6,17 @@ import type { TypeHistoryEntry, TypeHistoryQuery } from '../../../store/history.
 import { parseStored } from '../../sql/parse-stored.js';
 import { type Sql, sql } from '../../sql/sql.js';
 import { arrayText } from '../rows/array.js';
+import type { CallTexts } from '../../../store/text-budget.js';
+import { boundedText, takesText } from '../rows/bounded-texts.js';
 import { projectKey, resourceKey } from '../rows/keys.js';
 import type { Run } from '../database/run.js';
 
 /** A page of the versions of a type, newest first: by instant, then by the key of the resource and the version. */
-export async function typeHistory(query: TypeHistoryQuery, run: Run): Promise<readonly TypeHistoryEntry[]> {
+export async function typeHistory(
+  query: TypeHistoryQuery,
+  run: Run,
+  texts: CallTexts,
+): Promise<readonly TypeHistoryEntry[]> {
   const { limit } = timeWindowOf(query);
   const shard = projectKey(query.project);
   const versions = query.ids === undefined ? ofType(query, shard) : ofResources(query, query.ids, shard);
@@ -18,7 +24,8 @@ export async function typeHistory(query: TypeHistoryQuery, run: Run): Promise<re
   const rows =
     await run(sql`SELECT r.id, h.version = 1 OR (b.version IS NOT NULL AND b.content IS NULL), h.version, h.updated,
       h.content, r.erased
-    FROM (SELECT * FROM (${versions}) AS parts ORDER BY updated DESC, key DESC, version DESC LIMIT ${limit}::int) AS h
+    FROM (SELECT p.key, p.version, p.updated, ${boundedText(sql`p.content`, texts, limit)} AS content
+      FROM (SELECT * FROM (${versions}) AS parts ORDER BY updated DESC, key DESC, version DESC LIMIT ${limit}::int) p) AS h
     JOIN resource r ON r.project = ${shard} AND r.key = h.key
     LEFT JOIN version b ON b.project = ${shard} AND b.resource = h.key AND b.version = h.version - 1
     ORDER BY h.updated DESC, h.key DESC, h.version DESC`);
@@ -26,6 +33,7 @@ export async function typeHistory(query: TypeHistoryQuery, run: Run): Promise<re
   const pace = new Pace();
   for (const row of rows) {
     if (pace.isSpent) await pace.next();
+    if (!takesText((row as unknown as VersionRow)[4], texts)) break;
     entries.push(await whenParsed(() => toEntry(row as unknown as VersionRow)));
   }
   return entries;

@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { PARSED_PARTS } from '../../../fhir/json/parse-in-turns.js';
 import { deepFreeze } from '../../../store/deep-freeze.js';
 import type { StoredResource } from '../../../store/stored-resource.js';
+import type { CallTexts } from '../../../store/text-budget.js';
 import type { Guard } from '../database/guard.js';
 import { type KeptText, parseKept, textLost } from './kept-text.js';
 import { type Statements } from '../database/statements.js';
@@ -17,12 +18,14 @@ import { THREAD_TUNING } from '../database/tuning.js';
 export class Contents {
   readonly #statements: Statements;
   readonly #guard: Guard;
-  readonly #shared: LRUCache<number, StoredResource> | undefined;
+  readonly #shared: LRUCache<number, SharedResource> | undefined;
   readonly #seen = new RecentKeys();
   /** Estimated length of a text, learned from the texts read so far. */
   #textLength = FIRST_LENGTH;
   /** The last long text, until it is parsed. PERF: a read that meets one runs again, and reading 12 MB takes 30 ms. */
   #long: { readonly key: number; readonly kept: KeptText } | undefined;
+  /** How much was read so far, from texts and from the cache, in UTF-16 code units. */
+  read = 0;
   /** Called when the first object is cached. */
   onFilled: (() => void) | undefined;
 
@@ -71,7 +74,7 @@ export class Contents {
   load(keys: readonly number[], elements: ElementsAt = ALL_ELEMENTS): StoredResource[] {
     const shared = this.#shared;
     if (shared === undefined) return this.parse(this.textsOf(keys), elements);
-    const results = keys.map((key) => shared.get(key));
+    const results = keys.map((key) => this.#sharedOf(shared.get(key)));
     const missing = keys.filter((_, index) => results[index] === undefined);
     if (missing.length === 0) return results as StoredResource[];
     const texts = this.textsOf(missing);
@@ -107,14 +110,38 @@ export class Contents {
     this.#seen.add(key);
     if (isToBeShared) {
       if (shared.size === 0) this.onFilled?.();
-      shared.set(key, deepFreeze(stored), { size: kept[3]!.length });
+      const { length } = kept[3]!;
+      shared.set(key, { stored: deepFreeze(stored), length }, { size: length });
     }
     return stored;
   }
 
+  #sharedOf(shared: SharedResource | undefined): StoredResource | undefined {
+    if (shared === undefined) return undefined;
+    this.read += shared.length;
+    return shared.stored;
+  }
+
   /** A long text raises the estimate at once; shorter texts lower it bit by bit. */
   #noteLength(text: string | null): void {
+    this.read += text?.length ?? 0;
     this.#textLength = Math.max(text?.length ?? 0, this.#textLength * 0.9, 1);
+  }
+
+  /**
+   * How many of the first versions have texts that a call may read together.
+   *
+   * PERF: SQLite knows the length of a text without reading it. Usually their sum is enough.
+   *
+   * @throws FhirError `too-costly`
+   */
+  fitting(keys: readonly number[], texts: CallTexts): number {
+    if (!texts.isBounded || keys.length === 0) return keys.length;
+    const list = JSON.stringify(keys);
+    const [sum] = this.#statements.read(SUM_OF_OCTETS).get(list) as [number];
+    if (sum <= texts.room && texts.takes(sum)) return keys.length;
+    const rows = this.#statements.read(OCTETS).all(list) as readonly [number][];
+    return texts.fitting(rows.map(([octets]) => octets));
   }
 
   /** PERF: one statement for all, because each statement takes and releases SQLite's read lock, which takes 2 µs. */
@@ -135,6 +162,13 @@ export class Contents {
   }
 }
 
+/** A frozen resource, with the length of its text. */
+interface SharedResource {
+  readonly stored: StoredResource;
+  /** In UTF-16 code units. */
+  readonly length: number;
+}
+
 /** The elements that are needed of the resource at a position; undefined: all. */
 export type ElementsAt = (position: number) => readonly string[] | undefined;
 
@@ -150,6 +184,10 @@ const TEXTS_PER_PARSED = 8;
 export const TEXTS = `SELECT v.resource, v.version, v.updated, v.text, v.sum, j.key
   FROM json_each(?) j CROSS JOIN version v
   WHERE v.key = j.value AND v.text IS NOT NULL`;
+
+const ofKeys = (value: string): string => `SELECT ${value} FROM json_each(?) j LEFT JOIN version v ON v.key = j.value`;
+const SUM_OF_OCTETS = ofKeys('coalesce(sum(octet_length(v.text)), 0)');
+const OCTETS = `${ofKeys('coalesce(octet_length(v.text), 0)')} ORDER BY j.key`;
 
 /** PERF: one text takes half the time without the list. */
 export const ONE_TEXT = 'SELECT resource, version, updated, text, sum FROM version WHERE key = ? AND text IS NOT NULL';

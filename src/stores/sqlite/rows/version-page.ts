@@ -1,7 +1,7 @@
 import { PARSED_PARTS } from '../../../fhir/json/parse-in-turns.js';
 import { erasureOf } from '../../../store/erasure.js';
 import { pageOf } from '../../../store/guards.js';
-import type { HistoryEntry } from '../../../store/history.js';
+import type { HistoryEntry, VersionRange } from '../../../store/history.js';
 import type { ResourceKey } from '../../../store/resource-key.js';
 import type { Statements } from '../database/statements.js';
 import type { Contents } from './contents.js';
@@ -34,7 +34,7 @@ export function findVersions(
   statements: Statements,
   dictionaries: Dictionaries,
   { project, type, id }: ResourceKey,
-  page: { readonly offset: number; readonly limit: number },
+  page: VersionRange,
 ): VersionPage {
   const { offset, limit = 0 } = pageOf(page);
   const collection = dictionaries.collections.find(project, type);

@@ -2,6 +2,7 @@ import { FhirError } from '../../../fhir/error.js';
 import type { AnyResource } from '../../../fhir/resource.js';
 import { erasureOf } from '../../../store/erasure.js';
 import type { ResourceKey } from '../../../store/resource-key.js';
+import type { CallTexts } from '../../../store/text-budget.js';
 import type { Deletion, ReadResult, StoredResource } from '../../../store/stored-resource.js';
 import { type KeptText, textLost } from '../rows/kept-text.js';
 import { Sql } from '../../sql/sql.js';
@@ -38,6 +39,20 @@ export class Reads {
   /** Whether one statement reads the states of the keys with their texts: all are current, and none is cached. */
   readsTextsOf(keys: readonly ResourceKey[]): boolean {
     return !this.#contents.isCaching && keys.every(({ version }) => version === undefined);
+  }
+
+  /** Counts the texts of many keys before they are read, current or not. @throws FhirError `too-costly` */
+  count(keys: readonly ResourceKey[], texts: CallTexts): void {
+    if (!texts.isBounded) return;
+    if (keys.some(({ version }) => version !== undefined)) {
+      const { contents } = this.contentsOf(keys, this.statesOf(keys));
+      this.#contents.fitting(contents, texts);
+      return;
+    }
+    const collections = keys.map(({ project, type }) => this.#dictionaries.collections.find(project, type));
+    const { text, values } = ofKeys(SIZES, keys, collections);
+    const [sum] = this.#statements.read(text).get(...values) as [number];
+    texts.takes(sum);
   }
 
   /** The current state of each key with its text; undefined if it never existed. */
@@ -207,6 +222,7 @@ const WITH_TEXTS = {
   columns: 'r.key, r.version, r.updated, v.text, v.sum, j.key, r.content, r.erased',
   texts: 'LEFT JOIN version v ON v.key = r.content',
 };
+const SIZES = { ...WITH_TEXTS, columns: 'coalesce(sum(octet_length(v.text)), 0)' };
 const VERSION_STATE = `SELECT v.version, v.updated, CASE WHEN v.text IS NULL THEN NULL ELSE v.key END, r.erased
   FROM resource r CROSS JOIN version v ON v.resource = r.key WHERE r.collection = ? AND r.id = ? AND v.version = ?`;
 /**

@@ -38,7 +38,7 @@ export class ReverseStatements {
   }
 
   /**
-   * The page of one target with its texts: per match its text, the columns around the text, and its key. It has no rows if so
+   * The page of one target with its texts: per match its text (null if it is long), the columns around the text, and its key. It has no rows if so
    * many resources refer to the target that its page should be a search of its own.
    *
    * PERF: 50 matches take 83 µs; a list of keys and a second statement take 109 µs.
@@ -48,7 +48,7 @@ export class ReverseStatements {
     const found = this.#referringTo(sql`${targetKey}`, query, parameter, scope);
     if (found === undefined) return undefined;
     const page = pageOfMatches(query, sql`${found.referring} AND ${found.isNarrow}`, scope);
-    return sql`SELECT v.resource, v.version, v.updated, v.text, v.sum, p.content
+    return sql`SELECT v.resource, v.version, v.updated, CASE WHEN octet_length(v.text) <= ${MAX_WITH_PAGE} THEN v.text END, v.sum, p.content
       FROM (${page}) p LEFT JOIN version v ON v.key = p.content`;
   }
 
@@ -118,6 +118,9 @@ interface Targets {
   readonly name: Sql;
   readonly list: readonly unknown[];
 }
+
+/** Longest text that is read with its page, in bytes. */
+const MAX_WITH_PAGE = 64 * 1024;
 
 /** Minimum number of references to a target for searching its page separately. */
 const BROAD = 1_000;

@@ -194,8 +194,9 @@ export class Searches {
     const rows = (statement === undefined ? [] : this.#statements.all(statement)) as readonly PageRow[];
     if (rows.length === 0) return undefined;
     const inOrder = pageEdgeOf(this.#dialect.model, query)?.before === true ? rows.toReversed() : rows;
-    const texts = inOrder.map((row) => (row[3] === null ? undefined : (row as KeptText)));
-    return { keys: inOrder.map((row) => row[5]), texts };
+    const keys = inOrder.map((row) => row[5]);
+    // Texts that are long, or lost, are read by themselves.
+    return inOrder.some((row) => row[3] === null) ? { keys } : { keys, texts: inOrder as readonly KeptText[] };
   }
 
   /** The pages of a statement, by the keys or positions of targets; undefined for a target with a separate search. */

@@ -1,5 +1,7 @@
 import type { SearchPosition } from '../../search/evaluate/sort.js';
-import type { CursorPart } from '../plan/plan.js';
+
+/** A page beside the one that a search returned. */
+export type CursorPart = 'first' | 'previous' | 'next' | 'last';
 
 /**
  * The part of all matches on a page: a number of matches from an offset, after a position or before one.
