@@ -3,7 +3,7 @@ import type { StringTest } from '../../search/criteria/value-test.js';
 import { localized } from '../../search/evaluate/localized.js';
 import type { SearchSubject, SearchWorld } from '../../search/evaluate/search-subject.js';
 import type { ReferenceTarget } from '../../store/resource-key.js';
-import { firstPlace } from './first-place.js';
+import { firstPlace } from '../first-place.js';
 import type { ProjectData } from './project-data.js';
 
 /** A project as a service with that base sees it, or with none. */

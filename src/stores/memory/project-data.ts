@@ -6,7 +6,7 @@ import type { StringTest } from '../../search/criteria/value-test.js';
 import { sorting } from '../../platform/sorting.js';
 import type { ReferenceTarget } from '../../store/resource-key.js';
 import { getOrCreate } from '../../platform/maps.js';
-import { firstPlace } from './first-place.js';
+import { firstPlace } from '../first-place.js';
 import { SharedSteps } from '../../platform/shared-steps.js';
 import { STEP } from './step.js';
 import { ValueIndexes } from './value-indexes.js';

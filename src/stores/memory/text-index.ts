@@ -3,7 +3,7 @@ import { type StringTest, wordParts } from '../../search/criteria/value-test.js'
 import type { SearchSubject } from '../../search/evaluate/search-subject.js';
 import { compareIds } from '../../search/evaluate/sort.js';
 import { fold } from '../../search/index/fold.js';
-import { firstPlace } from './first-place.js';
+import { firstPlace } from '../first-place.js';
 import { STEP } from './step.js';
 import type { ValueIndex } from './value-index.js';
 

@@ -2,7 +2,7 @@ import { timeWindowOf } from '../../store/guards.js';
 import type { TypeHistoryEntry, TypeHistoryQuery } from '../../store/history.js';
 import type { CallTexts } from '../../store/text-budget.js';
 import { deletionOf, storedVersion } from './commit.js';
-import { firstPlace } from './first-place.js';
+import { firstPlace } from '../first-place.js';
 import type { ProjectData, TimelineEntry } from './project-data.js';
 
 /** A page of the versions of a type, newest first: by instant, then by the order in which they were written. */

@@ -1,0 +1,262 @@
+import { randomSecret } from '../../platform/random-secret.js';
+import { type Ask, ask } from '../ask.js';
+import {
+  buildSegment,
+  type BuiltSegment,
+  type KnownParameters,
+  MAX_SIZE,
+  READ_TOGETHER,
+  SegmentWriter,
+} from './build-segment.js';
+import { setBytes } from './bytes.js';
+import { type FingerprintsOf, forAll } from './evaluation.js';
+import { mergeSegments } from './merge-segments.js';
+import {
+  FORMAT,
+  type ListedSegment,
+  type SegmentChange,
+  type SegmentList,
+  type SegmentPort,
+  type StoredState,
+  type WrittenResource,
+} from './port.js';
+import { PositionSet } from './position-set.js';
+import type { Segment } from './segment.js';
+import { LoadedRows, SegmentCache, withRows } from './segment-rows.js';
+import { type LiveSegment, openAll, segmentsOf, withoutIds } from './type-state.js';
+
+/**
+ * Keeps the stored segments of a project up to date. Each step ends with one change, which another process may have
+ * made impossible: then it returns false, and the caller may try again later. A step that is abandoned leaves nothing.
+ */
+export class SegmentUpkeep {
+  /** @param cache may be the one of searches */
+  constructor(
+    readonly fingerprints: FingerprintsOf,
+    readonly cache: SegmentCache,
+  ) {}
+
+  /**
+   * Builds the list of a type that has none, or continues it: one segment per call.
+   *
+   * @returns whether the list is complete
+   */
+  *build(type: string, size = MAX_SIZE): Ask<SegmentPort, boolean> {
+    const { list: stored, written } = yield* stateOf(type);
+    const list = stored?.format === FORMAT ? stored : undefined;
+    if (list !== undefined && list.builtTo === undefined) return true;
+    const writer = new SegmentWriter(size, this.fingerprints(type));
+    let last = list?.builtTo;
+    let isLast = false;
+    while (!isLast && writer.ids.length < size) {
+      const [after, count] = [last, Math.min(READ_TOGETHER, size - writer.ids.length)];
+      const resources = yield* ask((port: SegmentPort) => port.resourcesAfter(type, after, count));
+      for (const one of resources) writer.add(one);
+      last = resources.at(-1)?.id ?? last;
+      isLast = resources.length < count;
+    }
+    const built = writer.ids.length === 0 ? [] : [yield* writer.finish()];
+    const next: SegmentList = {
+      ...newList([...(list?.segments ?? []), ...built.map(listedOf)]),
+      ...(!isLast && { builtTo: last }),
+    };
+    const old = list === undefined ? (stored?.segments ?? []).map(({ id }) => id) : [];
+    // The first segment is as of all writes before it. Later ones may be older than a write to an earlier resource.
+    const covered = list === undefined ? written : [];
+    return (yield* write(type, stored, next, built, old, covered)) && isLast;
+  }
+
+  /**
+   * Makes a stored segment of the writes since the list was made.
+   *
+   * @returns whether there are none left
+   */
+  *flush(type: string): Ask<SegmentPort, boolean> {
+    const { list, written } = yield* stateOf(type);
+    if (list?.format !== FORMAT || list.builtTo !== undefined) return false;
+    if (written.length === 0) return true;
+    const some = written.slice(0, MAX_SIZE);
+    const ids = some.map(({ id }) => id);
+    const built = yield* buildSegment(type, ids, this.fingerprints(type));
+    const alive = yield* withoutIds(segmentsOf(list), ids, this.cache);
+    const next = newList([...alive, ...listOf(built)].map(listedOf));
+    const isWritten = yield* write(type, list, next, listOf(built), [], some);
+    return isWritten && some.length === written.length;
+  }
+
+  /**
+   * Merges two segments, or rewrites one that is mostly dead. Each resource is rewritten a few times in all, because
+   * segments are merged with those of about their size.
+   *
+   * @returns whether something was merged
+   */
+  *merge(type: string): Ask<SegmentPort, boolean> {
+    const { list } = yield* stateOf(type);
+    if (list?.format !== FORMAT || list.builtTo !== undefined) return false;
+    const chosen = toMerge(segmentsOf(list));
+    if (chosen.length === 0) return false;
+    const ids = chosen.map(({ id }) => id);
+    return (yield* this.#replace(type, list, ids, chosen)) !== undefined;
+  }
+
+  /**
+   * Removes all traces of resources: rewrites the segments that hold any version of them. The store has removed the
+   * resources before, in the same transaction or an earlier one.
+   *
+   * @returns false if another process changed the list in between
+   */
+  *erase(type: string, ids: readonly string[]): Ask<SegmentPort, boolean> {
+    const { list } = yield* stateOf(type);
+    if (list === undefined) return true;
+    if (list.format !== FORMAT) {
+      // Built again from the beginning.
+      const dropped = list.segments.map(({ id }) => id);
+      return yield* write(type, list, { ...newList([]), builtTo: '' }, [], dropped, []);
+    }
+    const before = segmentsOf(list);
+    const rows = new LoadedRows(this.cache);
+    const opened = openAll(before, rows);
+    const holding = yield* withRows(rows, () =>
+      forAll(opened, (segment) => forAll(ids, (id) => segment.positionOf(id) !== undefined).some(Boolean)),
+    );
+    // A new id, so that no other process stores a segment that it builds of earlier reads.
+    let current = { ...list, id: randomSecret() };
+    if (!(yield* write(type, list, current, [], [], []))) return false;
+    for (const [index, segment] of before.entries()) {
+      if (!holding[index]) continue;
+      const without = yield* withoutIds([segment], ids, this.cache);
+      const replaced = yield* this.#replace(type, current, [segment.id], without);
+      if (replaced === undefined) return false;
+      current = replaced;
+    }
+    return true;
+  }
+
+  /**
+   * Builds a segment again that was built with other definitions of search parameters. Until then, searches by these
+   * parameters test each of its resources.
+   *
+   * @returns whether there was one
+   */
+  *refresh(type: string): Ask<SegmentPort, boolean> {
+    const { list } = yield* stateOf(type);
+    if (list?.format !== FORMAT) return false;
+    const knows = this.fingerprints(type);
+    const stored = segmentsOf(list);
+    const rows = new LoadedRows(this.cache);
+    const opened = openAll(stored, rows);
+    const headers = yield* withRows(rows, () => forAll(opened, (segment) => segment.header));
+    const index = headers.findIndex((one) => !isEqual(one.knows, knows));
+    if (index < 0) return false;
+    const { id } = stored[index]!;
+    const built = listOf(yield* buildSegment(type, yield* liveIds(opened[index]!), knows));
+    const kept = list.segments.filter((one) => one.id !== id);
+    const next = { ...list, id: randomSecret(), segments: [...kept, ...built.map(listedOf)] };
+    return yield* write(type, list, next, built, [id], []);
+  }
+
+  /**
+   * Builds the segments of a type again and compares them.
+   *
+   * @returns the ids of segments whose rows differ
+   */
+  *verify(type: string): Ask<SegmentPort, readonly string[]> {
+    const { list, written } = yield* stateOf(type);
+    if (list?.format !== FORMAT) return [];
+    const differing: string[] = [];
+    const ids = written.map(({ id }) => id);
+    for (const stored of yield* withoutIds(segmentsOf(list), ids, this.cache)) {
+      if (stored.live.isEmpty) continue;
+      const [segment] = openAll([stored], new LoadedRows(new SegmentCache(0))) as [Segment];
+      const merged = yield* mergeSegments([segment]);
+      const { knows } = yield* withRows(segment.rows, () => segment.header);
+      const built = yield* buildSegment(type, yield* liveIds(segment), knows);
+      if (built === undefined || !isSame(merged, built)) differing.push(stored.id);
+    }
+    return differing;
+  }
+
+  /** Replaces segments by one of the live resources of some. @returns the new list; undefined if it was not written */
+  *#replace(
+    type: string,
+    list: SegmentList,
+    dropped: readonly string[],
+    sources: readonly LiveSegment[],
+  ): Ask<SegmentPort, SegmentList | undefined> {
+    const some = sources.filter(({ live }) => !live.isEmpty);
+    const rows = new LoadedRows(new SegmentCache(0));
+    const built = some.length === 0 ? [] : [yield* mergeSegments(openAll(some, rows))];
+    const kept = list.segments.filter(({ id }) => !dropped.includes(id));
+    const next = { ...list, id: randomSecret(), segments: [...kept, ...built.map(listedOf)] };
+    return (yield* write(type, list, next, built, dropped, [])) ? next : undefined;
+  }
+}
+
+function* stateOf(type: string): Ask<SegmentPort, StoredState> {
+  return (yield* ask((port: SegmentPort) => port.states([type])))[0]!;
+}
+
+/** @param before the list that the other one replaces */
+function* write(
+  type: string,
+  before: SegmentList | undefined,
+  list: SegmentList,
+  built: readonly BuiltSegment[],
+  dropped: readonly string[],
+  covered: readonly WrittenResource[],
+): Ask<SegmentPort, boolean> {
+  const added = new Map(built.map(({ id, rows }) => [id, rows]));
+  const change: SegmentChange = { expected: before?.id, list, added, dropped, covered };
+  return yield* ask((port: SegmentPort) => port.write(type, change));
+}
+
+function listedOf({ id, size, live }: Omit<BuiltSegment, 'rows'> & { readonly live?: PositionSet }): ListedSegment {
+  const dead = new PositionSet(size);
+  if (live !== undefined) dead.fill().subtract(live);
+  return { id, size, dead: setBytes(dead) };
+}
+
+/**
+ * The segments to merge next: two of similar size, the smallest first, or one that is mostly dead; none if there are
+ * none.
+ */
+function toMerge(segments: readonly LiveSegment[]): readonly LiveSegment[] {
+  const sorted = segments.map((segment) => ({ segment, count: segment.live.count })).sort((a, b) => a.count - b.count);
+  for (const [index, { segment, count }] of sorted.entries()) {
+    if (2 * count < segment.size) return [segment];
+    const next = sorted[index + 1];
+    if (next !== undefined && next.count <= SIMILAR * Math.max(1, count) && count + next.count <= MAX_SIZE) {
+      return [segment, next.segment];
+    }
+  }
+  return [];
+}
+
+/** A segment is merged with one of at most so many times its size. */
+const SIMILAR = 4;
+
+function* liveIds(segment: Segment): Ask<SegmentPort, readonly string[]> {
+  const ids = yield* withRows(segment.rows, () => segment.ids());
+  return segment.live.positions().map((position) => ids[position]!);
+}
+
+function listOf<One>(one: One | undefined): readonly One[] {
+  return one === undefined ? [] : [one];
+}
+
+function newList(segments: readonly ListedSegment[]): SegmentList {
+  return { id: randomSecret(), format: FORMAT, segments };
+}
+
+function isEqual(one: KnownParameters, other: KnownParameters): boolean {
+  const codes = Object.keys(one);
+  return codes.length === Object.keys(other).length && codes.every((code) => one[code] === other[code]);
+}
+
+function isSame(one: BuiltSegment, other: BuiltSegment): boolean {
+  if (one.rows.size !== other.rows.size) return false;
+  return [...one.rows].every(([name, bytes]) => {
+    const same = other.rows.get(name);
+    return same !== undefined && Buffer.compare(bytes, same) === 0;
+  });
+}
