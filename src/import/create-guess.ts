@@ -1,4 +1,6 @@
+import { getOrCreate } from '../platform/maps.js';
 import type { ResourceStore } from '../store/store.js';
+import { storeBehind } from '../store/store-behind.js';
 import type { ReadResult } from '../store/stored-resource.js';
 import { failedIndex } from '../access/write-error.js';
 import type { GuardedKey, GuardedWrite } from '../access/contract.js';
@@ -59,9 +61,7 @@ export const GUESS_TUNING = {
 
 /** The guess of a store, shared by successive imports into it. */
 export function createGuessOf(store: ResourceStore): CreateGuess {
-  let guess = GUESSES.get(store);
-  if (guess === undefined) GUESSES.set(store, (guess = new CreateGuess()));
-  return guess;
+  return getOrCreate(GUESSES, storeBehind(store), () => new CreateGuess());
 }
 
 const GUESSES = new WeakMap<ResourceStore, CreateGuess>();

@@ -7,9 +7,8 @@ import type { Terminology } from './terminology.js';
 import { untilCallEnds } from './until-call-ends.js';
 
 /**
- * A view of a store whose calls all have these options too: the earlier of two deadlines holds, either signal, and the call's own
- * budget. Calls of
- * its terminology end by them.
+ * A view of a store whose calls all have these options too: the earlier of two deadlines holds, either signal, and the
+ * call's own budget. Calls of its terminology end by them.
  *
  * @param options called for each call; undefined: only the call's own options
  */
