@@ -1,4 +1,4 @@
-import { randomId } from '../../platform/node-crypto.js';
+import { randomBytes } from 'node:crypto';
 
 /**
  * A number for a state of a database, as text. Caches are keyed by the states that they have seen.
@@ -9,10 +9,5 @@ import { randomId } from '../../platform/node-crypto.js';
  * @param bits 60, or 52 for numbers that versions of this library before these calculate with in JavaScript
  */
 export function randomNumber(bits: 52 | 60): string {
-  // The last 15 digits of a random UUID are random.
-  return BigInt(
-    `0x${randomId()
-      .replaceAll('-', '')
-      .slice(-bits / 4)}`,
-  ).toString();
+  return (randomBytes(8).readBigUInt64BE() >> BigInt(64 - bits)).toString();
 }
