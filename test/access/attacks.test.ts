@@ -177,7 +177,6 @@ overStores('hidden fields', (open) => {
       `{ resource: PatientList(fhirpath: "%resource.birthDate.exists()") { id }
          root: PatientList(fhirpath: "%rootResource.name.given.exists()") { id }
          item: PatientList { name(fhirpath: "%resource.birthDate.exists()") { given } }
-         resolved: ObservationList(fhirpath: "subject.resolve().birthDate.exists()") { id }
          sorted: PatientList(_sort: "birthdate") { id }
          urgent: TaskList(_sort: "-priority-order") { id }
          paged: PatientList(_sort: "-birthdate", _count: 1) { id } }`,
@@ -188,11 +187,14 @@ overStores('hidden fields', (open) => {
       resource: [],
       root: [],
       item: [{ name: null }, { name: null }],
-      resolved: [],
       sorted: both,
       urgent: both,
       paged: [{ id: 'a' }],
     });
+    const resolving = '{ ObservationList(fhirpath: "subject.resolve().birthDate.exists()") { id } }';
+    const refused = await ask(store, caller, resolving);
+    expect(refused.data).toEqual({ ObservationList: null });
+    expect(refused.errors?.map(({ extensions }) => extensions['code'])).toEqual(['unsupported']);
     const mine = repositoryOf(store, caller);
     const made = await mine.create<Patient>({ resourceType: 'Patient' }, { ifNoneExist: 'birthdate=1990-01-01' });
     expect(['a', 'b']).not.toContain(made.id);

@@ -54,9 +54,9 @@ describe.each([undefined, 'https://clinic.example/api'])(
       for (const query of ['?_count=1', '?_count=2&_sort=-_lastUpdated&_format=json', '?name=gina', '']) {
         expect(await follow(service, 'admin', await service.call('GET', members + query))).toBeGreaterThan(1);
       }
-      // Three members, each on a page of its own.
+      // Three members, each on a page of its own, and two pages on the way back.
       const pages = await service.call('GET', `${fhir}/ProjectMembership?_count=1`);
-      expect(await follow(service, 'admin', pages)).toBe(6);
+      expect(await follow(service, 'admin', pages)).toBe(8);
       const found = pages.body as Bundle<ProjectMembership>;
       expect(found.entry![0]!.fullUrl).toBe(`${fhir}/ProjectMembership/${found.entry![0]!.resource!.id}`);
     });
@@ -82,9 +82,9 @@ describe.each([undefined, 'https://clinic.example/api'])(
       );
       expect(await follow(service, 'operator', invited)).toBe(1);
 
-      // Operations, Clinic and Hillside: three pages and three projects.
+      // Operations, Clinic and Hillside: three pages, two on the way back, and three projects.
       const projects = await service.call('GET', `${root}/admin/projects?_count=1`, { as: 'operator' });
-      expect(await follow(service, 'operator', projects)).toBe(6);
+      expect(await follow(service, 'operator', projects)).toBe(8);
       const own = await service.call('GET', `${fhir}/ProjectMembership`, { as: 'operator' });
       const { project } = (own.body as Bundle<ProjectMembership>).entry![0]!.resource!;
       for (const one of [service.project, id!, project.reference!.split('/')[1]!]) {
