@@ -1,6 +1,12 @@
 import { compareTexts } from '../../platform/compare-texts.js';
 import { codesOf } from '../../search/criteria/codes-of.js';
-import type { DateTest, NumberTest, QuantityTest, ValueTest } from '../../search/criteria/value-test.js';
+import {
+  type DateTest,
+  type NumberTest,
+  type QuantityTest,
+  type ValueTest,
+  wordParts,
+} from '../../search/criteria/value-test.js';
 import { fitsDate, narrowerTypes, testValue } from '../../search/evaluate/test-value.js';
 import { fold } from '../../search/index/fold.js';
 import { firstPlace } from '../first-place.js';
@@ -38,10 +44,10 @@ export function addRunMatches(run: Run, given: RunTest, into: Matches): void {
   }
 }
 
-/** Texts are stored folded, so a literal comparison is left to a test per resource. */
+/** Texts are stored folded, so a literal comparison is left to a test per resource. Words of names end with a blank. */
 function weaker(test: ValueTest): ValueTest {
   if (test.kind !== 'string' || test.comparator !== 'exact') return test;
-  return { kind: 'string', comparator: 'equals', text: fold(test.text) };
+  return { kind: 'string', comparator: 'starts-with', text: fold(test.text) };
 }
 
 /** Undefined: values with the qualifier cannot pass. */
@@ -179,8 +185,17 @@ function rangesOf({ test, base }: RunTest): readonly TextRange[] {
       return distinct([...codes.map(only), ...narrower.map(startingWith)]);
     }
     case 'string':
-      if (test.comparator === 'equals') return [only(test.text)];
-      return test.comparator === 'starts-with' ? [startingWith(test.text)] : EVERY;
+      switch (test.comparator) {
+        case 'equals':
+          return [only(test.text)];
+        case 'starts-with':
+          return [startingWith(test.text)];
+        case 'words-start-with':
+        case 'words-equal':
+          return [startingWith(wordParts(test).start)];
+        default:
+          return EVERY;
+      }
     case 'uri':
       switch (test.comparator) {
         case 'equals':

