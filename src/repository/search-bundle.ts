@@ -39,7 +39,7 @@ export async function searchBundle(
   const total = paging.isCount || totalMode !== 'none';
   const shortens = new ShortPage();
   const answer = await store.search(
-    // A search without links cannot go on after a shorter page.
+    // A search without links cannot continue after a shorter page.
     { type, criteria, sort, ...paging.bounds, total, shortens: search.pairs && shortens },
     options,
   );

@@ -24,7 +24,7 @@ export class TextBudget {
   }
 }
 
-/** A page that may end early, if its caller can go on after its last entry. */
+/** A page that may end early, if its caller can continue after its last entry. */
 export class ShortPage {
   /** @param mayBeEmpty true if the page continues another; otherwise it has at least one entry, or the call rejects */
   constructor(readonly mayBeEmpty = false) {}

@@ -207,14 +207,18 @@ describe('@skip and @include', () => {
   });
 
   test('null is an error where a default allows a nullable variable', async () => {
-    for (const variables of [{ a: true, b: null }, { a: false, b: null }]) {
+    for (const variables of [
+      { a: true, b: null },
+      { a: false, b: null },
+    ]) {
       const result = await clinic.ask(query, variables);
       expect(failures(result)).toEqual(['invalid (1:21)']);
       expect(messages(result)).toEqual(['Variable "$b" decides "@skip" or "@include" and must not be null.']);
       expect(result).not.toHaveProperty('data');
     }
     // Null in another variable stays what it is.
-    const other = 'query($b: Boolean = true, $n: [String]) { PatientList(name: $n, _count: 1) { id @include(if: $b) } }';
+    const other =
+      'query($b: Boolean = true, $n: [String]) { PatientList(name: $n, _count: 1) { id @include(if: $b) } }';
     expect(await clinic.data(other, { n: null })).toEqual({ PatientList: [{ id: '1' }] });
   });
 

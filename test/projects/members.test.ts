@@ -376,7 +376,9 @@ describe.each(stores)('members on %s', (_name, makeStore) => {
     ]) {
       const error = await rejection(call());
       expect(error.code).toBe('forbidden');
-      expect(error.message).toContain('use POST /admin/projects/[project]/invite, or PATCH or DELETE of …/members/[membership]');
+      expect(error.message).toContain(
+        'use POST /admin/projects/[project]/invite, or PATCH or DELETE of …/members/[membership]',
+      );
     }
   });
 });

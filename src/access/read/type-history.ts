@@ -111,7 +111,7 @@ class TypeHistory {
       const batch = await store.typeHistory!({ ...this.query, ids, since: begin, after, limit: size }, options);
       page.push(...(await this.#visible(batch, rules)));
       const isCut = this.query.shortens?.isCut === true;
-      // A page that ended early has an entry, from which the next one goes on.
+      // A page that ended early has an entry, from which the next one continues.
       if (batch.length < size && !(isCut && page.length === 0)) break;
       after = batch.at(-1);
     }

@@ -151,7 +151,7 @@ class ProjectExport {
     else yield* this.#longHistoryOf(type, id, first.total);
   }
 
-  /** A page, whose texts count by themselves: the export keeps none of them. */
+  /** A page. Each page has a budget of its own, because the export keeps none of its texts. */
   #historyOf(type: string, id: string, range: VersionRange): Promise<HistoryPage> {
     return this.#guard.history({ type, id }, range, { ...this.session.options, budget: new TextBudget() });
   }
