@@ -18,7 +18,7 @@ import { below, createRandom, oneOf } from '../../src/testing/random.js';
 import { skewedResources } from '../../src/testing/skewed-resources.js';
 import { assertSearches } from '../../src/testing/suites/random-searches.js';
 import { repositoryOf, signedIn, system } from '../repository/harness.js';
-import { write } from '../stores/skip-cases.js';
+import { write } from '../stores/queries.js';
 import { buildSkips } from '../stores/postgres/skip-build.js';
 import { cases, SEED } from '../support/chance.js';
 import { tallyOf } from '../support/long-report.js';

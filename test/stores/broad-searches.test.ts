@@ -23,10 +23,7 @@ import { Statements } from '../../src/stores/sqlite/database/statements.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { PROJECT, put } from '../../src/testing/conformance-case.js';
 import { createRandom } from '../../src/testing/random.js';
-import { randomResources } from '../../src/testing/random-resources.js';
 import { skewedResources } from '../../src/testing/skewed-resources.js';
-import { assertSearches } from '../../src/testing/suites/random-searches.js';
-import { cases } from '../support/chance.js';
 
 const DEFAULTS = { ...TUNING };
 afterEach(() => void Object.assign(TUNING, DEFAULTS));
@@ -36,32 +33,6 @@ async function storeOf(resources: readonly AnyResource[], database = new Databas
   const results = await store.commit(resources.map((resource) => put(resource)));
   return results.map((result) => (result as unknown as { readonly resource: AnyResource }).resource);
 }
-
-describe('every way to a page gives the same page', () => {
-  const WAYS = {
-    'as the data say': {},
-    collected: { looks: [1e9, Infinity] },
-    walked: { looks: [Infinity] },
-    'walked in short stretches': { looks: [Infinity], firstChunk: 1, maxChunk: 3 },
-    'walked without collecting what is outside of a range': { looks: [Infinity], firstChunk: 2, maxOutside: 0 },
-    'collected by the parameters of several conditions': {
-      looks: [1, 1e9, Infinity],
-      walkedPerScanned: 1e-9,
-      indirectFrom: 0,
-      readPerScanned: 1e9,
-    },
-    'walked a little, then collected': { looks: [2, 20, Infinity], firstChunk: 1, maxChunk: 4, indirectFrom: 20 },
-  };
-
-  test.each(Object.entries(WAYS))('%s', async (_, tuning) => {
-    const random = createRandom(5);
-    const database = new Database(':memory:');
-    const stored = await storeOf([...skewedResources(70, random), ...randomResources(random)], database);
-    Object.assign(TUNING, tuning);
-    const current = [...new Map(stored.map((one) => [`${one.resourceType}/${one.id}`, one])).values()];
-    await assertSearches(new SqliteStore(database), PROJECT, current, random, cases(250, 25));
-  });
-});
 
 describe('a page costs only its rows', () => {
   const COUNT = 3_000;

@@ -7,7 +7,7 @@ import { PostgresStore } from '../../src/stores/postgres/store.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { idsOf, keyOf, putAll, queryOf, resourceOf } from '../../src/testing/conformance-case.js';
 import { postgresPool } from './postgres/pool.js';
-import { by } from './skip-cases.js';
+import { by } from './queries.js';
 
 const BEGINNING = 'é'.repeat(65_535);
 const NAMES = { a: `${BEGINNING}b inside`, b: `${BEGINNING}a beyond`, c: 'end' };

@@ -26,7 +26,7 @@ import { buildSkips as buildPostgresSkips, rowsOf } from './postgres/skip-build.
 import { pglitePool } from '../../src/stores/postgres/database/pglite-pool.js';
 import { modelWith } from './models.js';
 import { buildSkips as buildSqliteSkips } from './sqlite/skip-build.js';
-import { write } from './skip-cases.js';
+import { write } from './queries.js';
 import { temporaryFolder } from './temporary-folder.js';
 
 /** A database that processes have open while it is put back to an earlier copy. */

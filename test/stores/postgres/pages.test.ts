@@ -1,64 +1,12 @@
-import { afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { AnyResource } from '../../../src/fhir/resource.js';
+import { afterEach, expect, test } from 'vitest';
 import type { Criteria } from '../../../src/search/criteria/criteria.js';
 import { TUNING } from '../../../src/stores/postgres/scans/tuning.js';
 import { PostgresStore } from '../../../src/stores/postgres/store.js';
-import { PROJECT, put, queryOf, resourceOf } from '../../../src/testing/conformance-case.js';
-import { createRandom } from '../../../src/testing/random.js';
-import { randomResources } from '../../../src/testing/random-resources.js';
-import { skewedResources } from '../../../src/testing/skewed-resources.js';
-import { assertSearches } from '../../../src/testing/suites/random-searches.js';
-import { cases, SEED } from '../../support/chance.js';
+import { put, queryOf, resourceOf } from '../../../src/testing/conformance-case.js';
 import { noting, postgresPool } from './pool.js';
 
 const DEFAULTS = { ...TUNING };
 afterEach(() => void Object.assign(TUNING, DEFAULTS));
-
-describe('every way to a page and a count gives the same result', () => {
-  const WAYS = {
-    'as the data say': {},
-    collected: { looks: [1e9, Infinity], maxCollected: 1e9, maxHashed: 0 },
-    walked: { looks: [Infinity], broadTarget: 2 },
-    'walked in short stretches': { looks: [Infinity], stretch: 3, growth: 2, broadTarget: 1 },
-    'walked, with short hash tables': { looks: [Infinity], maxHashed: 4 },
-    'walked without collecting what is outside of a range': { looks: [Infinity], stretch: 5, growth: 2, maxOutside: 0 },
-    'walked with lists': { looks: [Infinity], stretch: 5, growth: 2, listedFrom: 1, indirectFrom: 1 },
-    'walked with short lists': {
-      looks: [Infinity],
-      stretch: 5,
-      growth: 2,
-      listedFrom: 1,
-      indirectFrom: 1,
-      maxListed: 5,
-    },
-    'walked a little, then collected': { looks: [2, 20, Infinity], stretch: 4, growth: 2, indirectFrom: 20 },
-    'counted by lists': { looks: [1, Infinity], maxCollected: 0, countLook: 5 },
-    'counted row by row, as lists would be too long': {
-      looks: [1, Infinity],
-      maxCollected: 0,
-      countLook: 5,
-      maxCountList: 20,
-    },
-  };
-
-  let store: PostgresStore;
-  let current: readonly AnyResource[];
-  beforeAll(async () => {
-    const random = createRandom(5);
-    store = new PostgresStore(await postgresPool());
-    const results = await store.commit(
-      [...skewedResources(70, random), ...randomResources(random)].map((one) => put(one)),
-    );
-    const stored = results.map((result) => (result as unknown as { readonly resource: AnyResource }).resource);
-    current = [...new Map(stored.map((one) => [`${one.resourceType}/${one.id}`, one])).values()];
-    return () => store.close();
-  });
-
-  test.each(Object.entries(WAYS))('%s', async (_, tuning) => {
-    Object.assign(TUNING, tuning);
-    await assertSearches(store, PROJECT, current, createRandom(SEED), cases(120, 8));
-  });
-});
 
 test('a count finds nothing for an alternative without alternatives', async () => {
   const store = new PostgresStore(await postgresPool());

@@ -13,7 +13,6 @@ import { bareDatabase, noting } from './pool.js';
 import { explaining, nodesOf } from './explaining.js';
 import type { PlanNode } from '../plan-node.js';
 import { someOf } from '../../support/chance.js';
-import { buildSkips } from './skip-build.js';
 
 /** Rows of tables and indexes that were read. */
 function examined(plans: readonly PlanNode[]): number {
@@ -45,7 +44,7 @@ const by = (parameter: string, descending = false): SortKey => ({ parameter, des
 
 const DEFAULTS = { ...TUNING };
 // With so few resources, the store itself builds no skip index while other types are tested.
-const SKIPS = { ...Object.assign(SKIP_TUNING, { minGranules: 16 }) };
+Object.assign(SKIP_TUNING, { minGranules: 16 });
 afterEach(() => void Object.assign(TUNING, DEFAULTS));
 
 describe('a page costs only its rows', () => {
@@ -270,53 +269,6 @@ describe('a page costs only its rows', () => {
       expect(nodes.map((node) => node['Node Type'])).not.toContain('Seq Scan');
       expect(nodes.map((node) => node['Node Type'])).not.toContain('Bitmap Heap Scan');
       expect(examined(plans)).toBeLessThan(COUNT + 500);
-    });
-  });
-
-  // After the tests without a skip index, because the index stays.
-  describe.each(TIMES)('by a skip index, %s', (when) => {
-    beforeAll(async () => {
-      const client = await pool.connect();
-      const clear = async (text: string): Promise<unknown> => client.query({ text, values: [], rowMode: 'array' });
-      if (when === 'with statistics') await clear('VACUUM (ANALYZE)');
-      else await clear('DELETE FROM pg_statistic');
-      client.release();
-      if (when === 'with statistics') return;
-      Object.assign(SKIP_TUNING, { granule: 32, minHolders: 20 });
-      await buildSkips(pool, ['Observation']);
-      Object.assign(SKIP_TUNING, SKIPS);
-    });
-
-    test.each<[string, Criteria]>([
-      ['a frequent status', status('final')],
-      ['a negated rare status', { kind: 'not', of: status('amended') }],
-      ['a frequent status, with a code', and(status('final'), CATEGORY)],
-      ['a frequent status, since a date', and(status('final'), SINCE)],
-      ['one of two conditions', or(status('amended'), CATEGORY)],
-    ])('the number of %s is counted by sets, and by few rows', async (_, criteria) => {
-      expect(await count(criteria)).toBeGreaterThan(500);
-      const nodes = plans.flatMap(nodesOf).filter((node) => node['Actual Loops'] > 0);
-      expect(nodes.map((node) => node['Node Type'])).not.toContain('Seq Scan');
-      expect(examined(plans)).toBeLessThan(1_000);
-    });
-
-    test.each<[string, Criteria, readonly SortKey[], number]>([
-      ['the earliest of a status that only new resources have', status('preliminary'), [by('date')], 400],
-      ['of a frequent status and a code', and(status('final'), CATEGORY), [by('value-quantity', true)], 400],
-      ['a frequent status, by a code', status('final'), [by('category')], 400],
-      ['not a frequent status, by id', { kind: 'not', of: status('final') }, [], 400],
-      ['since a date, by value', SINCE, [by('value-quantity')], 1_200],
-      ['one of two conditions', or(status('preliminary'), CATEGORY), [by('date', true)], 400],
-      ['a code, by two keys', CATEGORY, [by('status'), by('date', true)], 400],
-    ])('%s', async (_, criteria, sort, rows) => {
-      Object.assign(TUNING, { looks: [Infinity], fewTogether: 8, firstBatch: 2 });
-      await ask(criteria, sort);
-      const nodes = plans.flatMap(nodesOf).filter((node) => node['Actual Loops'] > 0);
-      const ofSkips = nodes.filter((node) => node['Relation Name']?.startsWith('fhirgraph_skip') === true);
-      expect(ofSkips.length).toBeGreaterThan(0);
-      expect(ofSkips.map((node) => node['Node Type'])).not.toContain('Seq Scan');
-      expect(examined(plans)).toBeLessThan(rows);
-      expect(sorted(plans)).toBeLessThan(100);
     });
   });
 });

@@ -5,10 +5,10 @@ import { SkipIndexes } from '../../../src/stores/postgres/skip/skip-indexes.js';
 import { PROJECT } from '../../../src/testing/conformance-case.js';
 
 /** Updates the skip indexes of some types. */
-export async function buildSkips(pool: PostgresPool, types: Iterable<string>): Promise<void> {
+export async function buildSkips(pool: PostgresPool, types: Iterable<string>, project = PROJECT): Promise<void> {
   const connections = new Connections(pool, { connectionWait: 600_000, cancelWait: 2_000 });
   const skips = new SkipIndexes(connections, R4);
-  await skips.make([...types].map((type) => ({ project: PROJECT, type, isUnused: true })));
+  await skips.make([...types].map((type) => ({ project, type, isUnused: true })));
   connections.close();
 }
 

@@ -3,13 +3,10 @@ import type { PostgresPool } from '../../../src/stores/postgres/database/driver.
 import { TUNING } from '../../../src/stores/postgres/scans/tuning.js';
 import { SKIP_TUNING, type SkipHeader } from '../../../src/stores/postgres/rows/skip-row.js';
 import { PostgresStore } from '../../../src/stores/postgres/store.js';
-import { PROJECT } from '../../../src/testing/conformance-case.js';
-import { createRandom, oneOf } from '../../../src/testing/random.js';
-import { randomResources } from '../../../src/testing/random-resources.js';
+import { createRandom } from '../../../src/testing/random.js';
 import { skewedResources } from '../../../src/testing/skewed-resources.js';
-import { assertSearches } from '../../../src/testing/suites/random-searches.js';
-import { cases, IS_WHOLE, SEED, someOf } from '../../support/chance.js';
-import { noting, postgresPool, through } from './pool.js';
+import { SEED } from '../../support/chance.js';
+import { postgresPool, through } from './pool.js';
 import { buildSkips, rowsOf } from './skip-build.js';
 import { World } from './skip-world.js';
 
@@ -30,59 +27,6 @@ async function layersOf(pool: PostgresPool): Promise<SkipHeader['layers']> {
   );
   return rows.flatMap(([data]) => (JSON.parse(data as string) as SkipHeader).layers);
 }
-
-const WAYS = {
-  'part by part, some matches at a time': {
-    walkedFirst: 0,
-    mostShare: 2,
-    looks: [Infinity],
-    fewTogether: 4,
-    firstBatch: 4,
-  },
-  'sorted at once': { walkedFirst: 0, mostShare: 2, looks: [Infinity], fewTogether: Infinity },
-} as const;
-
-const GROWTHS: readonly (readonly [string, number])[] = [
-  ['each with as many layers as writes', 0],
-  ['with layers that take in others', 2],
-  ['with one layer for all', Infinity],
-];
-const ROUNDS = IS_WHOLE ? 3 : 2;
-
-test.each(someOf(GROWTHS, 1))('with layers every way to a page gives the same page, %s', async (_, layerGrowth) => {
-  const random = createRandom(SEED);
-  const pool = await postgresPool();
-  const store = new PostgresStore(pool);
-  const world = new World(store, random);
-  await world.write([...skewedResources(IS_WHOLE ? 100 : 60, random), ...randomResources(random)]);
-  const types = IS_WHOLE ? new Set(world.all.map(({ resourceType }) => resourceType)) : ['Observation'];
-  await buildSkips(pool, types);
-  Object.assign(SKIP_TUNING, { layerGrowth });
-  const sizes: (readonly number[])[] = [];
-  for (let round = 0; round < ROUNDS; round++) {
-    await world.change(oneOf([3, 8, 30], random));
-    if (round > 0) await world.write(randomResources(random));
-    await buildSkips(pool, types);
-    sizes.push((await layersOf(pool)).map(({ size }) => size));
-    expect((await store.verify()).problems).toEqual([]);
-    if (round === 1) await world.change(4);
-    // Layers take longer to build than pages to find, so the ways share them.
-    for (const [way, tuning] of Object.entries(WAYS)) {
-      Object.assign(TUNING, DEFAULTS, tuning);
-      expect((await rowsOf(pool, 'SELECT * FROM fhirgraph_skip_written')).length > 0).toBe(round === 1);
-      expect((await layersOf(pool)).map(({ size }) => size)).toEqual(sizes[round]);
-      const asked = new PostgresStore(pool);
-      await assertSearches(asked, PROJECT, world.all, random, cases(12, 10)).catch((cause: unknown) => {
-        throw new Error(`${way}, round ${round}`, { cause });
-      });
-    }
-    Object.assign(TUNING, DEFAULTS);
-  }
-  expect(sizes.map(({ length }) => length)).toEqual(
-    layerGrowth === 0 ? [1, 2, 3].slice(0, ROUNDS) : layerGrowth === Infinity ? [1, 1, 1] : expect.anything(),
-  );
-  await store.close();
-});
 
 describe('layers', () => {
   async function filled(
@@ -126,28 +70,6 @@ describe('layers', () => {
       await rowsOf(pool, 'DROP TABLE kept');
     }
     expect(await wrong()).toBe(0);
-    await store.close();
-  });
-
-  test('are rebuilt together once they are large compared with the oldest', async () => {
-    const { pool, store, world } = await filled(2);
-    expect((await layersOf(pool)).length).toBe(2);
-    Object.assign(SKIP_TUNING, { maxLayered: SKIPS.maxLayered });
-    await world.change(30);
-    await buildSkips(pool, ['Observation']);
-    expect(await layersOf(pool)).toEqual([]);
-    expect((await store.verify()).problems).toEqual([]);
-    await store.close();
-  });
-
-  test('take time by the number of writes: a layer reads no rows of other resources', async () => {
-    const { pool, store, world } = await filled(1);
-    const statements: string[] = [];
-    await world.change(3);
-    await buildSkips(noting(pool, statements), ['Observation']);
-    const read = statements.filter((text) => /\b(?:token|string|date|quantity|reference|uri) w\b/.test(text));
-    expect(read.length).toBeGreaterThan(6);
-    for (const text of read) expect(text).toMatch(/fhirgraph_number m[^]*w\.resource = m\.resource/);
     await store.close();
   });
 

@@ -3,7 +3,7 @@ import type { PostgresStore } from '../../../src/stores/postgres/store.js';
 import { keyOf } from '../../../src/testing/conformance-case.js';
 import { below, oneOf } from '../../../src/testing/random.js';
 import { skewedResources } from '../../../src/testing/skewed-resources.js';
-import { write } from '../skip-cases.js';
+import { write } from '../queries.js';
 
 /** The contents of a project, and random changes of them. */
 export class World {

@@ -11,7 +11,7 @@ import { createRandom } from '../../../src/testing/random.js';
 import { skewedResources } from '../../../src/testing/skewed-resources.js';
 import { assertSearches } from '../../../src/testing/suites/random-searches.js';
 import { cases, SEED } from '../../support/chance.js';
-import { write } from '../skip-cases.js';
+import { write } from '../queries.js';
 import { buildSkips } from './skip-build.js';
 
 const DEFAULTS = [SKIP_TUNING, COUNTING_SETS, TUNING].map((tuning) => [tuning, { ...tuning }] as const);

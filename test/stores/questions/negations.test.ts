@@ -1,10 +1,14 @@
-import type { AnyResource } from '../../src/fhir/resource.js';
-import type { Criteria } from '../../src/search/criteria/criteria.js';
-import type { ValueTest } from '../../src/search/criteria/value-test.js';
-import { oneOf } from '../../src/testing/random.js';
+import { describe } from 'vitest';
+import type { AnyResource } from '../../../src/fhir/resource.js';
+import type { Criteria } from '../../../src/search/criteria/criteria.js';
+import type { ValueTest } from '../../../src/search/criteria/value-test.js';
+import { queryOf, resourceOf } from '../../../src/testing/conformance-case.js';
+import { oneOf } from '../../../src/testing/random.js';
+import { by, match } from '../queries.js';
+import { answerEverywhere, askEverywhere } from './ask-everywhere.js';
 
 /** Values with and without codes and systems, absolute references, and no, one or several values of each parameter. */
-export function serviceRequests(count: number, random: () => number): AnyResource[] {
+function serviceRequests(count: number, random: () => number): AnyResource[] {
   const several = <Value>(make: () => Value): readonly Value[] =>
     Array.from({ length: oneOf([0, 1, 1, 1, 1, 2, 3], random) }, make);
   const concept = (): object =>
@@ -40,7 +44,7 @@ export function serviceRequests(count: number, random: () => number): AnyResourc
 }
 
 /** Tests for another value. */
-export function randomOther(random: () => number): Criteria {
+function randomOther(random: () => number): Criteria {
   const [parameter, make] = oneOf<readonly [string, () => ValueTest]>(
     [
       ['status', () => ({ kind: 'token', code: oneOf(['active', 'draft', 'x'], random), negated: true })],
@@ -69,8 +73,61 @@ export function randomOther(random: () => number): Criteria {
 }
 
 /** Tests for another target, or another type of target. */
-export function to(type: string, id?: string): ValueTest {
+function to(type: string, id?: string): ValueTest {
   return { kind: 'reference', types: [type], negated: true, ...(id === undefined ? {} : { id }) };
 }
 
 const URL = { kind: 'reference', url: 'https://other.example/Patient/p1', negated: true } as const;
+
+/** Criteria for the value that the test excludes. */
+function equalTo(criteria: Criteria): Criteria {
+  if (criteria.kind !== 'match' || !('negated' in criteria.test)) return criteria;
+  const { negated: _, ...test } = criteria.test;
+  return { ...criteria, test };
+}
+
+describe('other values than one', () => {
+  askEverywhere({
+    make: serviceRequests,
+    count: 250,
+    ask: (random) => {
+      const [one, other] = [randomOther(random), randomOther(random)];
+      const of: readonly Criteria[] = [one, random() < 0.5 ? other : match('status', 'active')];
+      const inSystem: Criteria = { kind: 'match', parameter: 'code', test: { kind: 'token', system: 'urn:1' } };
+      const criteria = oneOf<Criteria>(
+        [
+          one,
+          equalTo(one),
+          { kind: 'not', of: one },
+          { kind: 'not', of: equalTo(one) },
+          { kind: 'and', of },
+          { kind: 'and', of: [equalTo(one), other] },
+          { kind: 'and', of: [inSystem, other] },
+          { kind: 'or', of },
+          { kind: 'not', of: { kind: 'or', of } },
+        ],
+        random,
+      );
+      const sort = random() < 0.5 ? undefined : [by('code', random() < 0.5)];
+      return queryOf('ServiceRequest', criteria, { sort, limit: oneOf([0, 10], random), total: true });
+    },
+  });
+});
+
+const PRESENT: Criteria = { kind: 'missing', parameter: 'category', missing: false };
+answerEverywhere(
+  'codes that equal internal numbers of an index',
+  Array.from({ length: 400 }, (_, index) =>
+    resourceOf('ServiceRequest', `s${index}`, { category: [{ coding: [{ code: index % 4 === 0 ? '0' : '-1' }] }] }),
+  ),
+  (
+    [
+      [{ kind: 'not', of: match('category', '-1') }, 100],
+      [match('category', '0'), 100],
+      [match('category', '-1'), 300],
+    ] as const
+  ).map(([one, total]) => [
+    queryOf('ServiceRequest', { kind: 'and', of: [PRESENT, one] }, { limit: 0, total: true }),
+    { total },
+  ]),
+);
