@@ -1,0 +1,78 @@
+import Database from 'better-sqlite3';
+import { importNdjson, type ResourceStore, systemCaller } from 'fhirgraph';
+import { Readable } from 'node:stream';
+import { afterAll, expect, test } from 'vitest';
+import { checkRandom } from '../../bench/scale/random/check-random.js';
+import { randomQuestions } from '../../bench/scale/random/questions.js';
+import { PROJECT, randomContents, randomDataOf } from '../../bench/scale/random/random-contents.js';
+import { PostgresStore } from '../../src/stores/postgres/store.js';
+import { SqliteStore } from '../../src/stores/sqlite/store.js';
+import { indexPostgres, indexSqlite, useSmallIndexes, useUsualWay } from '../stores/questions/index-work.js';
+import { postgresPool } from '../stores/postgres/pool.js';
+import { temporaryFolder } from '../stores/temporary-folder.js';
+import { createRandom } from '../../src/testing/random.js';
+import { cases, SEED } from '../support/chance.js';
+
+// As `npm run bench:scale -- --part random --size 20000 --check` does, over stores with an index of broad questions.
+
+const SIZE = 20_000;
+const fileNamed = temporaryFolder();
+afterAll(useUsualWay);
+
+interface Judged {
+  readonly store: ResourceStore;
+  readonly index: (types: readonly string[]) => unknown;
+}
+
+const STORES: readonly (readonly [name: string, open: () => Promise<Judged>])[] = [
+  [
+    'SQLite',
+    async () => {
+      const file = fileNamed('judged.db');
+      const index = (): void => {
+        const database = new Database(file);
+        indexSqlite(database);
+        database.close();
+      };
+      return { store: new SqliteStore(file), index };
+    },
+  ],
+  [
+    'PostgreSQL',
+    async () => {
+      const pool = await postgresPool();
+      return {
+        store: new PostgresStore(pool, { connectionWait: 60_000 }),
+        index: (types) => indexPostgres(pool, types, PROJECT),
+      };
+    },
+  ],
+];
+
+test.each(STORES)(
+  `%s answers random questions about ${SIZE} resources like a search that reads everything, seed ${SEED}`,
+  async (_, open) => {
+    const source = { seed: SEED, sparse: SEED % 2 === 0 };
+    const data = randomDataOf(source, SIZE);
+    const questions = randomQuestions(data, SEED, cases(100, 20));
+    const half = questions.length / 2;
+    const { store, index } = await open();
+    useSmallIndexes(createRandom(SEED), 64);
+    await randomContents(source).fill(store, SIZE);
+    await store.search({ project: PROJECT, type: data.types[0]!.type, criteria: { kind: 'all' }, limit: 1 });
+    await index(data.types.map(({ type }) => type));
+    expect(await checkRandom(store, source, SIZE, questions.slice(0, half), 2)).toEqual([]);
+    // The index does not include what is written now.
+    const changed = Readable.from(data.lines(0, undefined, 2, 97));
+    expect(await importNdjson(changed, { store, caller: systemCaller(PROJECT) })).toMatchObject({ failed: 0 });
+    const erased = data.types.filter(({ count }) => count > LAST);
+    const keys = erased.map(({ type }) => ({ project: PROJECT, type, id: data.idOf(type, LAST) }));
+    await store.commit(keys.map((key) => ({ kind: 'erase', key, reason: 'request' })));
+    expect(await checkRandom(store, source, SIZE, questions.slice(half), 2)).toEqual([]);
+    await store.close();
+  },
+  600_000,
+);
+
+/** The number of the resource of each type that is erased. Members refer to the first one. */
+const LAST = 7;
