@@ -250,6 +250,6 @@ const COUNT_COMMITS_OF_OTHERS = 'PRAGMA data_version';
 const COUNT_OWN_CHANGES = 'SELECT total_changes()';
 const READ_VERSION = `SELECT ${ofMeta('index_version')}, ${ofMeta('index_epoch')}, ${ofMeta(REMOVAL_EPOCH)}`;
 const READ_STATE = `SELECT ${['index_epoch', 'index_version', 'index_definitions', 'index_pending'].map(ofMeta).join(', ')}`;
-export const READ_PARAMETERS = "SELECT value FROM meta WHERE name = 'index_parameters'";
+const READ_PARAMETERS = "SELECT value FROM meta WHERE name = 'index_parameters'";
 const READ_WORK = `SELECT w.parameters, w.done, w.total FROM collection c CROSS JOIN index_work w ON w.collection = c.key
   WHERE c.project = ? AND c.type = ?`;
