@@ -9,6 +9,7 @@ import { parseFhirPath, unquote, type SyntaxNode } from '../../fhirpath/syntax-t
 import { elementsNamed, type Position, reachedFrom } from '../index/element-path.js';
 import { type Alternative, alternativesOf, leadingName } from './alternatives.js';
 import { pathSteps } from './path-steps.js';
+import { assertNoTargetRead } from './resolved-targets.js';
 
 /** An expression of a search parameter for one resource type, or of a component for the values of its composite. */
 export interface CompiledExpression {
@@ -26,8 +27,8 @@ const EVERY_RESOURCE: ReadonlySet<string> = new Set(['Resource', 'DomainResource
 /**
  * Compiles the expression of a search parameter for one of its base types.
  *
- * @throws FhirError `invalid`, `unsupported`, `too-costly` - not a FHIRPath expression, or one that finds nothing in any
- * resource of the type.
+ * @throws FhirError `invalid`, `unsupported`, `too-costly` - not a FHIRPath expression, one that finds nothing in any
+ * resource of the type, or one that reads the target of a reference.
  */
 export function compileForType(model: FhirModel, type: string, text: string): CompiledExpression {
   const isTypeName = (name: string): boolean => name === type || (EVERY_RESOURCE.has(name) && model.isA(type, name));
@@ -57,7 +58,10 @@ function compile(
     return { expression, path, reached: reachedFrom(model, types, path) };
   }
   assertFhirPath(model, expression, []);
-  for (const { tree } of alternatives) assertNamesExist(model, types, tree);
+  for (const { tree } of alternatives) {
+    assertNoTargetRead(tree);
+    assertNamesExist(model, types, tree);
+  }
   for (const type of types) compileTypedFhirPath(model, expression, type);
   return { expression };
 }
