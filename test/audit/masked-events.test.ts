@@ -126,4 +126,48 @@ describe('AuditEvents of a project', () => {
       expect(text).not.toMatch(/bob/i);
     }
   }); // prettier-ignore
+
+  test('hide people under care as observers, in searches, and where they are named without a reference', async () => {
+    const trusted = await system(store);
+    const entity = [
+      { what: ref('Patient/ann') },
+      { query: 'UGF0aWVudD9uYW1lPWJvYg==' },
+      { what: { identifier: { value: 'MRN-bob' } } },
+      { what: { display: 'bob' } },
+      { name: 'bob' },
+      { what: { display: 'Printer' }, type: { code: '2' } },
+    ];
+    const source = { observer: ref('Patient/bob'), site: 'ward' };
+    const agent = [{ requestor: true, who: { type: 'Patient', display: 'bob' }, altId: 'bob-user' }];
+    await trusted.update(event({ id: 'f', source, agent, entity }) as never);
+    const shown = await createRepository({ store, caller: ann }).read('AuditEvent', 'f');
+    expect(shown).toMatchObject({
+      ...{ source: { site: 'ward' }, agent: [{ requestor: true }] },
+      entity: [{ what: ref('Patient/ann') }, { what: { display: 'Printer' }, type: { code: '2' } }],
+    });
+    expect(JSON.stringify(shown)).not.toMatch(/bob/i);
+  });
+
+  test('are not found by the names of people who are hidden', async () => {
+    const trusted = await system(store);
+    const nurse = [{ requestor: true, who: ref('Practitioner/nurse'), altId: 'nurse-user', name: 'Nurse' }];
+    await trusted.update(event({ id: 'n', agent: nurse, entity: [{ what: ref('Patient/ann') }] }) as never);
+    await trusted.update(event({ id: 'o', source: { observer: ref('Patient/bob') }, agent: nurse, entity: [{ what: ref('Patient/ann') }] }) as never);
+    const repository = createRepository({ store, caller: ann });
+    const found = async (query: string): Promise<unknown> =>
+      (await repository.search('AuditEvent', `${query}&_id=e,n,o&_sort=_id`)).entry?.map(({ resource }) => resource?.id) ?? [];
+    for (const query of ['altid=bob-user', 'agent-name=bob', 'agent-name:contains=ob', '_filter=agent-name eq "bob"', 'source=Patient/bob']) {
+      expect(await found(query), query).toEqual([]);
+    }
+    // What would find others finds all of them.
+    for (const query of ['altid:not=bob-user', '_filter=agent ne Patient/bob', '_filter=not (agent-name eq "bob")', '_filter=source ne Patient/nobody']) {
+      expect(await found(query), query).toEqual(query.includes('source') ? ['o'] : ['e', 'n', 'o']);
+    }
+    expect(await found('altid=nurse-user')).toEqual(['n', 'o']);
+    expect(await found('agent-name=nurse')).toEqual(['n', 'o']);
+    const { data } = await executeFhirGraphql('{ Patient(id: "ann") { AuditEventList(_reference: patient, _id: "e", altid: "bob-user") { id } } }', { store, caller: ann });
+    expect(data).toEqual({ Patient: { AuditEventList: [] } });
+    const all = createRepository({ store, caller: systemCaller('clinic') });
+    expect((await all.search('AuditEvent', 'altid=bob-user&_id=e')).entry).toHaveLength(1);
+  }); // prettier-ignore
 });

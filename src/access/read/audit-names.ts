@@ -1,7 +1,7 @@
 import { FhirError } from '../../fhir/error.js';
 import { parseReference, referenceText, referenceTo } from '../../fhir/reference.js';
 import { elementsOf, isJsonObject, isResourceId, type AnyResource, type JsonObject } from '../../fhir/resource.js';
-import { type Criteria, type MatchCriteria, NONE } from '../../search/criteria/criteria.js';
+import { and, type Criteria, type MatchCriteria, NONE, not } from '../../search/criteria/criteria.js';
 import { childrenOf } from '../../search/criteria/children-of.js';
 import type { ReferenceTest } from '../../search/criteria/value-test.js';
 import { elementsRead } from '../../search/index/elements-read.js';
@@ -82,14 +82,27 @@ export async function restrictEvents(query: GuardedQuery, reading: Reading): Pro
 function restrictMatch(match: MatchCriteria, isVisible: IsVisible, reading: Reading): Criteria {
   const { parameter, test } = match;
   if (!readsNames(parameter, reading)) return match;
-  if (test.kind !== 'reference') return NONE;
+  const { paths } = elementsRead(reading.store.model, AUDIT_EVENT, parameter);
+  const isOf = (party: string): boolean => paths.every((path) => path.startsWith(`${party}.`));
+  if (test.kind !== 'reference') {
+    if (paths.every((path) => LABEL_OF_AGENT.test(path))) return and([match, not(isUnderCare('agent'))]);
+    return isOf('source') ? and([match, not(isUnderCare('source'))]) : NONE;
+  }
   const { id, types = reading.store.model.resourceTypes } = test;
-  if (id === undefined || test.negated === true) return match;
-  const isOfAgents = elementsRead(reading.store.model, AUDIT_EVENT, parameter).paths.every((path) =>
-    path.startsWith('agent.'),
-  );
-  const visible = types.filter((type) => (isOfAgents && !UNDER_CARE.has(type)) || isVisible({ type, id }));
-  return visible.length === 0 ? NONE : { ...match, test: { ...test, types: visible } };
+  if (id === undefined) return match;
+  const isOfActors = isOf('agent') || isOf('source');
+  const visible = types.filter((type) => (isOfActors && !UNDER_CARE.has(type)) || isVisible({ type, id }));
+  if (visible.length > 0) return { ...match, test: { ...test, types: visible } };
+  // Every reference differs from one that is not shown.
+  return test.negated === true ? { kind: 'missing', parameter, missing: false } : NONE;
+}
+
+/** The names of an agent beside the reference to it. */
+const LABEL_OF_AGENT = /^agent\.(?:altId|name)$/;
+
+/** Whether a person under care acted: its names may be hidden. */
+function isUnderCare(parameter: 'agent' | 'source'): Criteria {
+  return { kind: 'match', parameter, test: { kind: 'reference', types: [...UNDER_CARE] } };
 }
 
 /** The targets by which the caller may search AuditEvents: a cursor may name any. */
@@ -136,6 +149,7 @@ function namesIn(event: JsonObject, reading: Reading): readonly ReferenceTarget[
     if (target !== undefined) named.push(target);
   };
   for (const { who } of objectsIn(event['agent'])) add(who);
+  for (const { observer } of objectsIn(event['source'])) add(observer);
   for (const entity of objectsIn(event['entity'])) {
     add(entity['what']);
     for (const detail of objectsIn(entity['detail'])) {
@@ -146,23 +160,37 @@ function namesIn(event: JsonObject, reading: Reading): readonly ReferenceTarget[
 }
 
 function maskEvent(event: JsonObject, isVisible: IsVisible, reading: Reading): JsonObject {
-  const { agent, entity, contained } = event;
+  const { agent, source, entity, contained } = event;
   const agents = changed(agent, (one) => maskAgent(one, isVisible, reading));
+  const observed = changed(source, (one) => maskSource(one, isVisible, reading));
   const entities = changed(entity, (one) => maskEntity(one, isVisible, reading));
   const inner = changed(contained, (one) =>
     typeof one['resourceType'] === 'string' && readsAll(reading.caller, one['resourceType']) ? one : undefined,
   );
-  if (agents === agent && entities === entity && inner === contained) return event;
+  if (agents === agent && observed === source && entities === entity && inner === contained) return event;
   // A narrative may repeat the names.
   const { text: _, ...rest } = event;
-  return { ...rest, ...present({ contained: inner, agent: agents, entity: entities }) };
+  return { ...rest, ...present({ contained: inner, agent: agents, source: observed, entity: entities }) };
 }
 
 function maskAgent(agent: JsonObject, isVisible: IsVisible, reading: Reading): JsonObject {
-  const target = targetOf(agent['who'], reading);
-  if (target === undefined || !UNDER_CARE.has(target.type) || isVisible(target)) return agent;
+  if (!isHiddenActor(agent['who'], isVisible, reading)) return agent;
   const { who: _, name: __, altId: ___, ...rest } = agent;
   return rest;
+}
+
+function maskSource(source: JsonObject, isVisible: IsVisible, reading: Reading): JsonObject {
+  if (!isHiddenActor(source['observer'], isVisible, reading)) return source;
+  const { observer: _, ...rest } = source;
+  return rest;
+}
+
+/** Whether a reference to who acted means a person under care whom the caller may not see. */
+function isHiddenActor(actor: unknown, isVisible: IsVisible, reading: Reading): boolean {
+  const target = targetOf(actor, reading);
+  if (target !== undefined) return UNDER_CARE.has(target.type) && !isVisible(target);
+  const type = isJsonObject(actor) ? actor['type'] : undefined;
+  return typeof type === 'string' && UNDER_CARE.has(type) && !readsAll(reading.caller, type);
 }
 
 /** @returns undefined for an entity about a resource that the caller may not see */
@@ -181,13 +209,16 @@ function maskEntity(entity: JsonObject, isVisible: IsVisible, reading: Reading):
   return { ...rest, ...present({ detail: details }) };
 }
 
-/** A person that is named by an identifier, a display or a contained resource alone. */
-function isUndecided({ what, role, type }: JsonObject, { caller }: Reading): boolean {
-  if (referenceText(what)?.startsWith('#') === true) return true;
+/** What may be a person that is named by an identifier, a display, a contained resource or the text of a search alone. */
+function isUndecided({ what, name, role, type, query }: JsonObject, { caller }: Reading): boolean {
+  const reference = referenceText(what);
+  if (reference?.startsWith('#') === true) return true;
   const named = isJsonObject(what) ? what['type'] : undefined;
-  const isPerson = [role, type].some((one) => isJsonObject(one) && one['code'] === '1');
-  if (typeof named !== 'string' && !isPerson) return false;
-  return !readsAll(caller, typeof named === 'string' ? named : 'Patient');
+  if (typeof named === 'string') return !readsAll(caller, named);
+  const codes = [role, type].flatMap((one) => (isJsonObject(one) ? [one['code']] : []));
+  const isNamed = reference === undefined && (what !== undefined || name !== undefined);
+  const mayBePerson = codes.includes('1') || query !== undefined || (isNamed && codes.length === 0);
+  return mayBePerson && !readsAll(caller, 'Patient');
 }
 
 interface Returned extends ReferenceTarget {
@@ -256,7 +287,10 @@ function readsNames(parameter: string, { store }: Reading): boolean {
     (path) =>
       path === '' ||
       path === 'agent' ||
+      path === 'source' ||
       path.startsWith('agent.who') ||
+      path.startsWith('source.observer') ||
+      LABEL_OF_AGENT.test(path) ||
       (path.startsWith('entity') && !PLAIN.test(path)),
   );
 }
