@@ -40,8 +40,9 @@ export type Subsumption = 'equivalent' | 'subsumes' | 'subsumed-by' | 'not-subsu
 export interface TerminologyContext {
   readonly project: string;
   /**
-   * Searches resources of the project, with the rights of the caller. For an access policy it finds only versions that
-   * trusted code or an administrator wrote, so that nobody widens a policy by writing a value set. It finds at most 100.
+   * Searches resources of the project, with the rights of the caller, and finds at most 100. For an access policy it finds
+   * all versions that trusted code or an administrator wrote, and no others, so that nobody widens a policy by writing a
+   * value set.
    */
   search(type: string, criteria: Criteria): Promise<readonly AnyResource[]>;
   /** Set if the answer decides what an access policy grants: definitions of the host come before those of the project. */

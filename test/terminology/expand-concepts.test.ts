@@ -210,16 +210,20 @@ describe('a wait for a terminology', () => {
     }));
 });
 
-test('for a policy a terminology searches the project, at most 100 resources at a time', async () => {
+test('for a policy a terminology searches the project, all of it up to 1,000 resources', async () => {
   const store = new MemoryStore();
-  await store.commit(
-    Array.from({ length: 101 }, (_, index) => {
-      const key = { project: 'clinic', type: 'CodeSystem', id: `c${index}` };
-      return { kind: 'put', key, resource: { resourceType: 'CodeSystem', id: key.id } as never };
-    }),
-  );
+  const write = (count: number): Promise<unknown> =>
+    store.commit(
+      Array.from({ length: count }, (_, index) => {
+        const key = { project: 'clinic', type: 'CodeSystem', id: `c${index}` };
+        return { kind: 'put', key, resource: { resourceType: 'CodeSystem', id: key.id } as never };
+      }),
+    );
+  await write(1_000);
   const search = searchForPolicy(store, 'clinic', undefined, new Set());
   expect((await search('CodeSystem', { kind: 'id', ids: ['c7'] })).map(({ id }) => id)).toEqual(['c7']);
-  expect(await search('CodeSystem', ALL)).toHaveLength(100);
+  expect(await search('CodeSystem', ALL)).toHaveLength(1_000);
   expect(await searchForPolicy(store, 'other', undefined, new Set())('CodeSystem', ALL)).toEqual([]);
+  await write(1_001);
+  await expect(search('CodeSystem', ALL)).rejects.toMatchObject({ code: 'too-costly' });
 });

@@ -81,6 +81,19 @@ describe('a policy is expanded from what its subject cannot write', () => {
     expect(await seenBy(store, caller)).toEqual(['b', 'c']);
   });
 
+  test('a member who writes hundreds of value sets of the same url does not displace those that count', async () => {
+    const { store, trusted } = await clinic();
+    await put(trusted, valueSet('m-old', ['a', 'b'], { version: '1' }));
+    await put(trusted, valueSet('z-new', ['a'], { version: '2' }));
+    const caller = await signedIn(store, { rules: rulesOf(`code:in=${URL}`) });
+    const mine = repositoryOf(store, caller);
+    for (let count = 0; count < 120; count++) {
+      await put(mine, valueSet(`n${count}`, ['c'], { version: '9' }));
+      await put(mine, valueSet(`a${count}`, ['c'], { version: '9' }));
+    }
+    expect(await seenBy(store, caller)).toEqual(['a']);
+  });
+
   test.each<[string, string, readonly AnyResource[], AnyResource]>([
     ['the value set', `code:in=${URL}`, [valueSet('own', ['a'])], valueSet('own', ['a', 'b'])],
     ['the value set by its id', 'code:in=ValueSet/own', [valueSet('own', ['a'])], valueSet('own', ['a', 'b'])],

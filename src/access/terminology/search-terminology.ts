@@ -1,6 +1,8 @@
+import { FhirError } from '../../fhir/error.js';
 import { elementsOf, isJsonObject, type AnyResource } from '../../fhir/resource.js';
 import { referenceText, splitReference } from '../../fhir/reference.js';
 import { refersTo } from '../../search/criteria/criteria.js';
+import { everyMatch } from '../../store/every-page.js';
 import type { ResourceStore } from '../../store/store.js';
 import type { TerminologyContext } from '../../store/terminology.js';
 
@@ -30,16 +32,27 @@ export function searchForPolicy(
     return known;
   };
   return async (type, criteria): Promise<readonly AnyResource[]> => {
-    const { matches } = await store.search({ project, type, criteria, limit: MAX_FOUND });
-    const found = await Promise.all(
-      matches.map(async ({ resource }) => {
-        if (await counts(resource)) return resource;
-        ignored.add(`${type}/${resource.id ?? ''}`);
-        return [];
-      }),
-    );
-    return found.flat();
+    const found: AnyResource[] = [];
+    let read = 0;
+    const query = { project, type, criteria };
+    for await (const { resource } of everyMatch(MAX_FOUND, (page, budget) =>
+      store.search({ ...query, ...page }, { budget }),
+    )) {
+      // What does not count must not take the place of what does.
+      if (++read > MAX_READ) throw tooMany(type);
+      if (await counts(resource)) found.push(resource);
+      else ignored.add(`${type}/${resource.id ?? ''}`);
+    }
+    return found;
   };
+}
+
+/** The maximum number of resources of one url that a policy's expansion reads. */
+const MAX_READ = 1_000;
+
+function tooMany(type: string): FhirError {
+  const message = `The project has more than ${MAX_READ} resources of type ${type} with one url, which decide an access policy; delete some`;
+  return new FhirError('too-costly', message, { details: { max: MAX_READ } });
 }
 
 /** The profile of the member who wrote the version; undefined for trusted code. */
