@@ -253,6 +253,27 @@ describe('values that leave nothing', () => {
   );
 });
 
+describe('words of names and addresses', () => {
+  const testsOf = (criteria: Criteria): readonly unknown[] =>
+    criteria.kind === 'or' ? criteria.of.flatMap(testsOf) : criteria.kind === 'match' ? [criteria.test] : [];
+
+  it.each([
+    ['main springfield', 'springfield main'],
+    ['main 12', '12 main'],
+    ['alice zoe smith', 'alice smith zoe'],
+  ])('begin with the one that the fewest may have: %s', (text, words) => {
+    const tests = testsOf(parseParameter(R4, 'Patient', 'address', [text]));
+    expect(tests).toContainEqual({ kind: 'string', comparator: 'words-start-with', text: words });
+    // A name of too many words has its parts as they are.
+    expect(tests).toContainEqual({ kind: 'string', comparator: 'starts-with', text });
+  });
+
+  it('can repeat', () => {
+    const criteria = parseSearch(R4, 'Patient', { _filter: 'name eq "Alice Alice"' }).criteria;
+    expect(testsOf(criteria)).toContainEqual({ kind: 'string', comparator: 'words-equal', text: 'alice' });
+  });
+});
+
 describe('chains', () => {
   const name = (text: string, parameter: string): Criteria => ({
     kind: 'match',

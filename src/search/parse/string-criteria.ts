@@ -1,5 +1,5 @@
 import { FhirError } from '../../fhir/error.js';
-import { and, or, type Criteria } from '../criteria/criteria.js';
+import { and, or, type Criteria, type MatchCriteria } from '../criteria/criteria.js';
 import type { StringTest } from '../criteria/value-test.js';
 import { fold } from '../index/fold.js';
 import { MAX_NAME_WORDS } from '../index/name-words.js';
@@ -47,16 +47,17 @@ export function stringCriteria(
   spend(context, words.length - 1);
   switch (comparator) {
     case 'starts-with': {
-      // A part that begins with the text has its words, too.
-      const inWords = match(`${code}:words`, 'words-start-with', words.join(' '));
-      return names === 'all' ? inWords : or([inPart, inWords]);
+      const inWords = match(`${code}:words`, 'words-start-with', byLikelyRarity(words).join(' '));
+      // A part that begins with the text has its words, too. Those of a name of many words are in its own order.
+      const isInOrder = inWords.test.text === words.join(' ');
+      return names === 'all' && isInOrder ? inWords : or([inPart, inWords]);
     }
     case 'contains':
-      if (words.length === 1) return inPart;
-      return or([inPart, match(`${code}:words`, 'words-start-with', words.join(' '))]);
+      if (!folded.includes(' ')) return inPart;
+      return or([inPart, match(`${code}:words`, 'words-start-with', byLikelyRarity(words).join(' '))]);
     case 'equals':
-      if (words.length === 1) return inPart;
-      return or([inPart, match(`${code}:words`, 'words-equal', words.join(' '))]);
+      if (!folded.includes(' ')) return inPart;
+      return or([inPart, match(`${code}:words`, 'words-equal', byLikelyRarity(words).join(' '))]);
     default:
       return inPart;
   }
@@ -69,11 +70,26 @@ export function wordCriteria(code: string, text: string, context: ParseContext):
   return and(words.map((word) => match(`${code}:words`, 'starts-with', word)));
 }
 
+/**
+ * PERF: the index finds values by the first word, and the order has no other meaning. Long words are in few names, and so
+ * are numbers of houses: `main springfield` and `main 12` took a test of every address with a Main Street.
+ */
+function byLikelyRarity(words: readonly string[]): readonly string[] {
+  const weightOf = (word: string): number => word.length + (/\d/.test(word) ? WEIGHT_OF_DIGITS : 0);
+  return words.toSorted((one, other) => weightOf(other) - weightOf(one));
+}
+
+const WEIGHT_OF_DIGITS = 3;
+
 /** The distinct words. */
 function wordsOf(folded: string): readonly string[] {
   return [...new Set(folded.split(' '))];
 }
 
-function match(parameter: string, comparator: StringTest['comparator'], text: string): Criteria {
+function match(
+  parameter: string,
+  comparator: StringTest['comparator'],
+  text: string,
+): MatchCriteria & { readonly test: StringTest } {
   return { kind: 'match', parameter, test: { kind: 'string', comparator, text } };
 }
