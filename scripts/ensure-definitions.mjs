@@ -18,7 +18,7 @@ if (thread === undefined || [...sources()].some((name) => changed(name) > thread
 /** What the program of a thread is made from, and some more. */
 function* sources() {
   yield 'generate-thread.mjs';
-  for (const folder of ['fhir', 'fhirpath', 'search', 'store', 'stores']) {
+  for (const folder of ['fhir', 'fhirpath', 'platform', 'search', 'store', 'stores']) {
     for (const name of readdirSync(at(`../src/${folder}`), { recursive: true })) {
       if (name.endsWith('.ts')) yield `../src/${folder}/${name}`;
     }
