@@ -171,6 +171,8 @@ overStores('the memberships of a person', (open) => {
         searched.push(`${query.project}/${query.type}`);
         return store.search(query, options);
       },
+      accessEpoch: (options) => store.accessEpoch!(options),
+      readsAreCurrent: true,
     });
     for (let time = 0; time < 3; time += 1) await listMemberships({ user: 'ann' }, { store: counted });
     // The first time, it also searches for entries that name nobody.

@@ -1,6 +1,7 @@
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { serverCaller, systemCaller, type MemberCaller } from '../../src/access/caller.js';
+import { listMemberships } from '../../src/access/sign-in/list-memberships.js';
 import { signIn } from '../../src/access/sign-in/sign-in.js';
 import type { FhirModel } from '../../src/fhir/model/fhir-model.js';
 import { R4 } from '../../src/fhir/r4.js';
@@ -9,6 +10,7 @@ import { updateMember } from '../../src/projects/members/update-member.js';
 import type { PostgresPool } from '../../src/stores/postgres/database/driver.js';
 import { SKIP_TUNING as POSTGRES_SKIPS } from '../../src/stores/postgres/rows/skip-row.js';
 import { TUNING as POSTGRES_TUNING } from '../../src/stores/postgres/scans/tuning.js';
+import { SERVER_SCOPE } from '../../src/store/resource-key.js';
 import { PostgresStore } from '../../src/stores/postgres/store.js';
 import { COUNTING_SETS } from '../../src/stores/sqlite/search/count-sets.js';
 import { SKIP_TUNING as SQLITE_SKIPS } from '../../src/stores/sqlite/rows/skip-row.js';
@@ -31,6 +33,7 @@ import { temporaryFolder } from './temporary-folder.js';
 
 /** A database that processes have open while it is put back to an earlier copy. */
 interface Restorable {
+  /** With definitions other than those of R4, the database takes them. */
   open(model?: FhirModel): PostgresStore | SqliteStore;
   keep(): Promise<void>;
   putBack(): Promise<void>;
@@ -47,7 +50,7 @@ async function onPostgres(): Promise<Restorable> {
     for (const name of await tables()) await rowsOf(pool, `DROP TABLE IF EXISTS kept_${name}`);
   });
   return {
-    open: (model = R4) => new PostgresStore(pool, { model }),
+    open: (model = R4) => new PostgresStore(pool, { model, takeOver: model !== R4 }),
     async keep() {
       for (const name of await tables()) await rowsOf(pool, `CREATE TABLE kept_${name} AS SELECT * FROM ${name}`);
     },
@@ -73,7 +76,7 @@ function onSqlite(): Restorable {
     database.close();
   };
   return {
-    open: (model = R4) => new SqliteStore(file, { model, synchronous: 'off' }),
+    open: (model = R4) => new SqliteStore(file, { model, synchronous: 'off', takeOver: model !== R4 }),
     keep: async () => withFile((database) => void database.prepare('VACUUM INTO ?').run(copy)),
     // Like SQLite's backup into a file that is in use: other connections see one commit.
     putBack: async () =>
@@ -186,6 +189,22 @@ describe.each([
       await database.putBack();
       await use(await signIn(living, identity));
     }
+  });
+
+  test('finds memberships whose entries in the directory are again those of an older version', async () => {
+    const { database, living, other } = await opened();
+    await system(other);
+    const { membership, user } = await signedIn(other);
+    const entry = resourceOf('ProjectMembership', membership, { project: { reference: `Project/${PROJECT}` } });
+    // Older versions did not name the person.
+    await other.commit([{ kind: 'put', key: keyOf('ProjectMembership', membership, SERVER_SCOPE), resource: entry }]);
+    await database.keep();
+    await updateMember(membership, { admin: true }, { store: other, caller: systemCaller(PROJECT) });
+    const listed = async (): Promise<unknown> =>
+      (await listMemberships({ user }, { store: living })).map((one) => one.membership);
+    expect(await listed()).toEqual([`ProjectMembership/${membership}`]);
+    await database.putBack();
+    expect(await listed()).toEqual([`ProjectMembership/${membership}`]);
   });
 
   test('writes and searches nothing with definitions that another process has replaced since', async () => {

@@ -19,7 +19,7 @@ export type PersonIdentity = { readonly user: ResourceRef } | { readonly externa
  *
  * Entries that older versions wrote do not name the person. While such entries exist, each project is searched.
  *
- * @param opened the store as the host opened it, for which a complete directory is remembered
+ * @param opened the store as the host opened it, whose complete directory is remembered until access may have changed
  * @throws FhirError `unauthenticated`, `invalid` - the identity is empty
  */
 export async function membershipsOf(
@@ -58,14 +58,21 @@ async function searchEachProject(store: ResourceStore, criteria: Criteria): Prom
   return found;
 }
 
-/** PERF: looking for an entry without a person visits all of them, so the answer is kept. New entries are complete. */
-const COMPLETE = new WeakSet<ResourceStore>();
-
+/**
+ * Whether every entry of the directory names its person.
+ *
+ * PERF: looking for an entry without a person visits all of them, so the answer is kept. New entries are complete, but a
+ * database that is put back to an earlier copy may have old entries again, and then it has another epoch.
+ */
 async function isComplete(store: ResourceStore, opened: ResourceStore): Promise<boolean> {
-  if (COMPLETE.has(opened)) return true;
+  const epoch = opened.readsAreCurrent === true ? await store.accessEpoch?.() : undefined;
+  if (epoch !== undefined && COMPLETE.get(opened) === epoch) return true;
   const nobody: Criteria = { kind: 'missing', parameter: 'user', missing: true };
   const query = { project: SERVER_SCOPE, type: 'ProjectMembership', criteria: nobody, limit: 1 };
   if ((await store.search(query)).matches.length > 0) return false;
-  COMPLETE.add(opened);
+  if (epoch !== undefined && (await store.accessEpoch?.()) === epoch) COMPLETE.set(opened, epoch);
   return true;
 }
+
+/** The epoch in which the directory of a store was complete. */
+const COMPLETE = new WeakMap<ResourceStore, string>();
