@@ -60,18 +60,17 @@ export const READ_ROUTES: readonly Route[] = [
   },
 ];
 
-/** Reads the parameters of an interaction. A refusal of them has an audit record, like each other of the interaction. */
+/** Reads what a request states. A refusal of it has an audit record, like each other one of its interaction. */
 export async function parametersOf<Parameters>(
   exchange: CallerExchange,
   interaction: RestInteraction,
-  read: () => Parameters,
+  read: () => Parameters | Promise<Parameters>,
 ): Promise<Parameters> {
   try {
-    return read();
+    return await read();
   } catch (error) {
-    const { type, id } = exchange.path as { readonly type: string; readonly id?: string };
-    const target = { type, ...(id === undefined ? {} : { id }) };
-    return repositoryFor(exchange).interact(interaction, target, () => {
+    const { type, id } = exchange.path;
+    return repositoryFor(exchange).interact(interaction, id === '' ? { type } : { type, id }, () => {
       throw error;
     });
   }

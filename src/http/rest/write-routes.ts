@@ -14,6 +14,7 @@ import { readJson, readResourceBody } from '../exchange/read-request-body.js';
 import type { Route } from '../exchange/route.js';
 import { isAscii } from '../http-types.js';
 import { answerWritten, ifMatchOf } from './answer-resource.js';
+import { parametersOf } from './read-routes.js';
 
 /** Older versions of MedplumClient send `application/json`. */
 const PATCH_TYPES = ['application/json-patch+json', 'application/json', 'application/fhir+json'];
@@ -25,8 +26,10 @@ const CREATE: Route = {
   path: ':type',
   parameters: [],
   async answer(exchange) {
-    const ifNoneExist = ifNoneExistOf(exchange);
-    const resource = await readResourceBody(exchange);
+    const { ifNoneExist, resource } = await parametersOf(exchange, 'create', async () => ({
+      ifNoneExist: ifNoneExistOf(exchange),
+      resource: await readResourceBody(exchange),
+    }));
     return answerWritten(exchange, await createResource(repositoryFor(exchange), resource, { ifNoneExist }));
   },
 };
@@ -43,8 +46,10 @@ export const WRITE_ROUTES: readonly Route[] = [
     path: ':type/:id',
     parameters: [],
     async answer(exchange) {
-      const match = { ifMatch: ifMatchOf(exchange), ifNoneMatch: ifNoneMatchOf(exchange) };
-      const resource = await readResourceBody(exchange);
+      const { match, resource } = await parametersOf(exchange, 'update', async () => ({
+        match: { ifMatch: ifMatchOf(exchange), ifNoneMatch: ifNoneMatchOf(exchange) },
+        resource: await readResourceBody(exchange),
+      }));
       return answerWritten(exchange, await updateResource(repositoryFor(exchange), resource, match));
     },
   },
@@ -56,8 +61,10 @@ export const WRITE_ROUTES: readonly Route[] = [
     parameters: 'checked',
     async answer(exchange) {
       const condition = conditionOf(exchange);
-      const match = { ifMatch: ifMatchOf(exchange) };
-      const resource = await readResourceBody(exchange);
+      const { match, resource } = await parametersOf(exchange, 'update', async () => ({
+        match: { ifMatch: ifMatchOf(exchange) },
+        resource: await readResourceBody(exchange),
+      }));
       return answerWritten(exchange, await updateMatching(repositoryFor(exchange), resource, condition, match));
     },
   },
@@ -68,8 +75,10 @@ export const WRITE_ROUTES: readonly Route[] = [
     path: ':type/:id',
     parameters: [],
     async answer(exchange) {
-      const match = { ifMatch: ifMatchOf(exchange) };
-      const operations = await readJson(exchange, PATCH_TYPES);
+      const { match, operations } = await parametersOf(exchange, 'patch', async () => ({
+        match: { ifMatch: ifMatchOf(exchange) },
+        operations: await readJson(exchange, PATCH_TYPES),
+      }));
       const written = await patchResource(repositoryFor(exchange), exchange.path, operations, match);
       return answerWritten(exchange, written);
     },
@@ -82,8 +91,10 @@ export const WRITE_ROUTES: readonly Route[] = [
     parameters: 'checked',
     async answer(exchange) {
       const condition = conditionOf(exchange);
-      const match = { ifMatch: ifMatchOf(exchange) };
-      const operations = await readJson(exchange, PATCH_TYPES);
+      const { match, operations } = await parametersOf(exchange, 'patch', async () => ({
+        match: { ifMatch: ifMatchOf(exchange) },
+        operations: await readJson(exchange, PATCH_TYPES),
+      }));
       const { type } = exchange.path;
       const written = await patchMatching(repositoryFor(exchange), type, condition, operations, match);
       return answerWritten(exchange, written);
@@ -96,7 +107,8 @@ export const WRITE_ROUTES: readonly Route[] = [
     path: ':type/:id',
     parameters: [],
     async answer(exchange) {
-      await deleteResource(repositoryFor(exchange), exchange.path, { ifMatch: ifMatchOf(exchange) });
+      const ifMatch = await parametersOf(exchange, 'delete', () => ifMatchOf(exchange));
+      await deleteResource(repositoryFor(exchange), exchange.path, { ifMatch });
       return { status: 204 };
     },
   },
@@ -107,8 +119,8 @@ export const WRITE_ROUTES: readonly Route[] = [
     path: ':type',
     parameters: 'checked',
     async answer(exchange) {
-      const match = { ifMatch: ifMatchOf(exchange) };
-      await deleteMatching(repositoryFor(exchange), exchange.path.type, conditionOf(exchange), match);
+      const ifMatch = await parametersOf(exchange, 'delete', () => ifMatchOf(exchange));
+      await deleteMatching(repositoryFor(exchange), exchange.path.type, conditionOf(exchange), { ifMatch });
       return { status: 204 };
     },
   },
