@@ -9,14 +9,16 @@ const FAULTS: ReadonlySet<string> = new Set(['internal', 'corrupt', 'unavailable
 /**
  * Reports an error to the host that is not the client's: for `internal` it reports the cause, which answers hide.
  *
- * @returns false if the hook itself failed; nothing of that reaches the client
+ * @param failed called if the hook fails, at once or in the promise of an async function; clients learn nothing of it
  */
-export function reportError(error: unknown, hook: ErrorHook | undefined): boolean {
-  if (error instanceof FhirError && !FAULTS.has(error.code)) return true;
+export function reportError(error: unknown, hook: ErrorHook | undefined, failed: () => void = () => undefined): void {
+  if (error instanceof FhirError && !FAULTS.has(error.code)) return;
   try {
-    hook?.(error instanceof FhirError && error.code === 'internal' ? (error.cause ?? error) : error);
-    return true;
+    const taken: unknown = hook?.(
+      error instanceof FhirError && error.code === 'internal' ? (error.cause ?? error) : error,
+    );
+    Promise.resolve(taken).catch(failed);
   } catch {
-    return false;
+    failed();
   }
 }

@@ -15,19 +15,21 @@ export class ChangeFeed {
   /**
    * Notifies all listeners in the order of subscription. Commits without changes are not published.
    *
-   * A listener that throws is reported as a process warning: the commit is done, and the other listeners are still
-   * notified.
+   * A listener that fails, at once or in its promise, is reported as a process warning: the commit is done, and the other
+   * listeners are still notified.
    */
   publish(changes: readonly Change[]): void {
     if (changes.length === 0 || this.#listeners.size === 0) return;
     const frozen = Object.freeze(
       changes.map((change) => Object.freeze({ ...change, key: Object.freeze({ ...change.key }) })),
     );
+    const failed = (error: unknown): void => warn(error, 'FHIRGRAPH_LISTENER');
     for (const { notify } of [...this.#listeners]) {
       try {
-        notify(frozen);
+        const taken: unknown = notify(frozen);
+        if (taken !== undefined) Promise.resolve(taken).catch(failed);
       } catch (error) {
-        warn(error, 'FHIRGRAPH_LISTENER');
+        failed(error);
       }
     }
   }

@@ -77,7 +77,12 @@ export interface ResourceStore {
    */
   typeHistory?(query: TypeHistoryQuery, options?: CallOptions): Promise<readonly TypeHistoryEntry[]>;
 
-  /** Calls the listener with the changes after each commit and removal. @returns a function that stops it. */
+  /**
+   * Calls the listener with the changes after each commit and removal. One that fails, or whose promise rejects, does not
+   * fail the commit.
+   *
+   * @returns a function that stops it
+   */
   subscribe(listener: (changes: readonly Change[]) => void): () => void;
 
   /**

@@ -9,8 +9,8 @@ export function reporterOf(
   request: Request,
 ): (error: unknown) => void {
   return (error) => {
-    if (!reportError(error, (reported) => onError(reported, request)))
-      warn('onError of createFhirHandler threw an error', WARNING);
+    const failed = (): void => warn('onError of createFhirHandler threw an error', WARNING);
+    reportError(error, (reported) => onError(reported, request), failed);
   };
 }
 

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { describe, expect, test } from 'vitest';
 import { systemCaller } from '../../../src/access/caller.js';
 import { createFhirHandler } from '../../../src/http/handler/create-fhir-handler.js';
@@ -123,16 +124,24 @@ describe('errors', () => {
     Object.assign(store, { search, read });
   });
 
-  test('a hook that throws does not change the answer', async () => {
-    const { call, store } = await openService({
-      onError() {
+  test.each<[string, () => void]>([
+    [
+      'throws',
+      () => {
         throw new Error('down');
       },
-    });
+    ],
+    ['returns a promise that rejects', () => Promise.reject(new Error('down'))],
+  ])('a hook that %s does not change the answer, and is reported without its cause', async (_, onError) => {
+    const warned = once(process, 'warning');
+    const { call, store } = await openService({ onError });
     store.history = () => Promise.reject(new Error('x'));
     const made = await call('PUT', 'Patient/p', { body: { resourceType: 'Patient', id: 'p' } });
     expect(made.status).toBe(201);
     expect((await call('GET', 'Patient/p/_history')).status).toBe(500);
+    expect(await warned).toMatchObject([
+      { code: 'FHIRGRAPH_HANDLER', message: 'onError of createFhirHandler threw an error' },
+    ]);
   });
 
   test('the work ends with the signals of the request and of the host', async () => {
