@@ -9,6 +9,7 @@ import { doneBeforeEnd, type ReindexProgress } from '../../sql/reindex.js';
 import { Sql, sql } from '../../sql/sql.js';
 import { arrayText } from '../rows/array.js';
 import type { Connections } from '../database/connections.js';
+import { boundedBatch } from '../rows/bounded-texts.js';
 import { ALL_INDEX_TABLES, IndexRows } from '../rows/index-rows.js';
 import type { IndexStatus } from './index-status.js';
 import { addWork, endWork } from '../schema/index-takeover.js';
@@ -73,7 +74,7 @@ export class IndexWork {
     const [shardKey, type, codes, cursor, done, counted] = row as WorkRow;
     const shard = plainKey(shardKey);
     const total = counted ?? (await countResources(transaction, shard, type));
-    const resources = await readBatch(transaction, shard, type, cursor);
+    const { resources, isLast } = await readBatch(transaction, shard, type, cursor);
     const held = await transaction.run(
       sql`SELECT 1 FROM fhirgraph_inside WHERE project = ${shard} AND type = ${type} LIMIT 1`,
     );
@@ -81,7 +82,7 @@ export class IndexWork {
     const scope: Codes = held.length > 0 ? [EVERY] : readCodes(codes);
     const keys = await this.#replaceRows(transaction, shard, type, scope, resources);
     const progress = { project: nameOf(shard, resources) ?? project ?? shard, type, total };
-    if (resources.length < BATCH) {
+    if (isLast) {
       await endWork(transaction, shard, type);
       return { resources: keys, progress: { ...progress, done: total } };
     }
@@ -176,18 +177,19 @@ async function readBatch(
   shard: string,
   type: string,
   after: string,
-): Promise<readonly BatchResource[]> {
-  const rows = await transaction.run(sql`WITH next AS MATERIALIZED (
-      SELECT n.key FROM resource n WHERE n.project = ${shard} AND n.type = ${type} AND n.content IS NOT NULL AND n.id > ${after}
-      ORDER BY n.id LIMIT ${BATCH})
-    SELECT r.key, r.id, r.content FROM resource r WHERE r.project = ${shard} AND r.key IN (SELECT key FROM next)
-    ORDER BY r.key FOR UPDATE OF r`);
-  return rows
+): Promise<{ readonly resources: readonly BatchResource[]; readonly isLast: boolean }> {
+  const next = boundedBatch(sql`SELECT n.key, n.id AS place, n.content FROM resource n
+    WHERE n.project = ${shard} AND n.type = ${type} AND n.content IS NOT NULL AND n.id > ${after} ORDER BY n.id LIMIT ${BATCH}`);
+  const rows = await transaction.run(sql`WITH next AS MATERIALIZED (${next})
+    SELECT r.key, r.id, r.content, (SELECT max(ahead) FROM next) FROM resource r
+    WHERE r.project = ${shard} AND r.key IN (SELECT key FROM next) ORDER BY r.key FOR UPDATE OF r`);
+  const resources = rows
     .map((row) => {
       const [key, id, content] = row as readonly [string, string, string | null];
       return { key: plainKey(key), id, content };
     })
     .sort((one, other) => Buffer.compare(Buffer.from(one.id), Buffer.from(other.id)));
+  return { resources, isLast: rows.length < BATCH && Number(rows[0]?.[3] ?? 0) === rows.length };
 }
 
 /** Keys of every form in which older definitions may have indexed these parameters. See index-entry.ts. */

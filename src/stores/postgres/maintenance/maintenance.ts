@@ -7,6 +7,7 @@ import { parseStored } from '../../sql/parse-stored.js';
 import { sql } from '../../sql/sql.js';
 import { arrayText } from '../rows/array.js';
 import type { Connections } from '../database/connections.js';
+import { boundedBatch } from '../rows/bounded-texts.js';
 import { ALL_INDEX_TABLES, IndexRows } from '../rows/index-rows.js';
 import { plainKey, resourceKeyIn } from '../rows/keys.js';
 import type { Connection } from '../database/lent-connection.js';
@@ -58,7 +59,9 @@ async function* parts(connections: Connections, signal: AbortSignal | undefined)
     let after = NOWHERE;
     for (;;) {
       const rows = await connections.run(
-        sql`SELECT key FROM resource WHERE project = ${shard} AND key > ${after} ORDER BY key LIMIT ${PART}`,
+        boundedBatch(
+          sql`SELECT key, key AS place, content FROM resource WHERE project = ${shard} AND key > ${after} ORDER BY key LIMIT ${PART}`,
+        ),
         signal,
       );
       const keys = rows.map(([key]) => key as string);
@@ -202,6 +205,6 @@ async function indexRowsOf(
 }
 
 const NOWHERE = '00000000-0000-0000-0000-000000000000';
-/** Resources per batch. */
+/** Resources per batch, at most. */
 const PART = 300;
 const MAX_PROBLEMS = 100;

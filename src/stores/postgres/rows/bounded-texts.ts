@@ -32,3 +32,19 @@ export function takesText(content: string | null, texts: CallTexts | undefined):
 export function sizeOf(content: string | null): number {
   return content === null ? 0 : content === OMITTED ? Infinity : byteLength(content);
 }
+
+/** How much text a batch of maintenance reads, besides its first text, in bytes. */
+export const BATCH_TEXTS = { bytes: 16 * 1024 * 1024 };
+
+/**
+ * The keys of a batch: the first rows in an order, as long as their texts fit in {@link BATCH_TEXTS}.
+ *
+ * @param rows `key`, `place` and `content`, in the order of `place`, at most as many as a batch has
+ * @returns statement of `key`, and of how many rows there were before the cut, in the order of `place`
+ */
+export function boundedBatch(rows: Sql): Sql {
+  return sql`SELECT key, ahead FROM (SELECT key, place, count(*) OVER ()::int AS ahead,
+      sum(size) OVER (ORDER BY place ROWS UNBOUNDED PRECEDING) - size AS before
+    FROM (SELECT key, place, coalesce(octet_length(content), 0) AS size FROM (${rows}) AS one) AS sized) AS summed
+    WHERE before <= ${BATCH_TEXTS.bytes}::bigint ORDER BY place`;
+}

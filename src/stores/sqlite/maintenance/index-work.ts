@@ -8,6 +8,7 @@ import type { SqliteDatabase } from '../database/driver.js';
 import type { IndexStatus } from '../schema/index-status.js';
 import { addWork, endWork } from '../schema/index-takeover.js';
 import { IndexWriter } from '../rows/index-writer.js';
+import { textAt } from '../rows/current-resources.js';
 import { parseKept } from '../rows/kept-text.js';
 import { assertNotOvertaken } from '../schema/prepare-schema.js';
 import { Shapes } from '../rows/shapes.js';
@@ -127,9 +128,9 @@ export class IndexWork {
   #indexAgain(
     { project, collection, parameters }: Work,
     parameterKeys: readonly number[],
-    [key, , version, updated, text, sum, shape]: ResourceRow,
+    [key, , version, updated, content, shape]: ResourceRow,
   ): void {
-    const { resource } = parseKept([key, version, updated, text, sum]);
+    const { resource } = parseKept([key, version, updated, ...textAt(this.#statements, content)]);
     const marked = markEntries(indexEntries(this.model, resource));
     this.#shapes.set(key, shape, this.#shapes.of(collection, marked));
     if (isWhole(parameters)) {
@@ -179,15 +180,7 @@ interface Work {
 
 type WorkRow = readonly [number, string, string, string, string, number, number | null];
 
-type ResourceRow = readonly [
-  key: number,
-  id: string,
-  version: number,
-  updated: number,
-  text: string | null,
-  sum: number | null,
-  shape: number,
-];
+type ResourceRow = readonly [key: number, id: string, version: number, updated: number, content: number, shape: number];
 
 const AT_ONCE = 50;
 
@@ -197,8 +190,7 @@ const NEXT_WORK = nextWork('index_work w CROSS JOIN collection c ON c.key = w.co
 const NEXT_WORK_OF_PROJECT = nextWork(
   'collection c CROSS JOIN index_work w ON w.collection = c.key WHERE c.project = ?',
 );
-const NEXT_RESOURCES = `SELECT r.key, r.id, r.version, r.updated, v.text, v.sum, r.shape
-  FROM resource r LEFT JOIN version v ON v.key = r.content
+const NEXT_RESOURCES = `SELECT r.key, r.id, r.version, r.updated, r.content, r.shape FROM resource r
   WHERE r.collection = ? AND r.id > ? AND r.content IS NOT NULL ORDER BY r.id LIMIT ${AT_ONCE}`;
 const SET_PLACE = 'UPDATE index_work SET cursor = ?, done = ?, total = ? WHERE collection = ?';
 /** Number and code of the parameters of a collection. */

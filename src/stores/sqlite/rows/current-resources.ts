@@ -13,22 +13,28 @@ export interface CurrentResource {
   readonly kept: KeptText;
 }
 
-/** Every current resource in the order of keys, a few hundred in memory at a time. */
+/** Every current resource in the order of keys. One text is in memory at a time: a few hundred may be gigabytes. */
 export function* currentResources(statements: Statements): Iterable<CurrentResource> {
   let last = 0;
   for (;;) {
     const rows = statements.read(NEXT_RESOURCES).all(last) as readonly CurrentRow[];
     if (rows.length === 0) return;
-    for (const [key, collection, id, version, updated, project, type, text, sum] of rows) {
-      const kept: KeptText = [key, version, updated, text, sum];
+    for (const [key, collection, id, version, updated, project, type, content] of rows) {
+      const kept: KeptText = [key, version, updated, ...textAt(statements, content)];
       yield { key, collection, id, version, project, type, kept };
       last = key;
     }
   }
 }
 
-type CurrentRow = readonly [number, number, string, number, number, string, string, string | null, number | null];
+/** The text and the checksum of a version; null if they are lost. */
+export function textAt(statements: Statements, version: number): readonly [string | null, number | null] {
+  return (statements.read(TEXT_AT).get(version) ?? [null, null]) as [string | null, number | null];
+}
 
-const NEXT_RESOURCES = `SELECT r.key, r.collection, r.id, r.version, r.updated, c.project, c.type, v.text, v.sum
-  FROM resource r CROSS JOIN collection c ON c.key = r.collection LEFT JOIN version v ON v.key = r.content
+type CurrentRow = readonly [number, number, string, number, number, string, string, number];
+
+const NEXT_RESOURCES = `SELECT r.key, r.collection, r.id, r.version, r.updated, c.project, c.type, r.content
+  FROM resource r CROSS JOIN collection c ON c.key = r.collection
   WHERE r.key > ? AND r.content IS NOT NULL ORDER BY r.key LIMIT 500`;
+const TEXT_AT = 'SELECT text, sum FROM version WHERE key = ?';
