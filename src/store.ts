@@ -47,6 +47,7 @@ export {
   type TimeWindow,
 } from './store/guards.js';
 export { jsonText, MAX_RESOURCE_BYTES, parseJsonText } from './store/json-text.js';
+export { CallTexts, ShortPage, TextBudget } from './store/text-budget.js';
 export { nextInstant, withVersion } from './store/versioned.js';
 export { cutPage } from './stores/cut-page.js';
 export type {

@@ -2,6 +2,7 @@ import type { ResourceStore } from '../store/store.js';
 import type { ConformanceCase, ConformanceSuite } from './conformance-case.js';
 import { createRandom } from './random.js';
 import { accessEpochSuite } from './suites/access-epoch.js';
+import { budgetSuite } from './suites/budgets.js';
 import { conditionSuite } from './suites/conditions.js';
 import { criteriaSuite } from './suites/criteria.js';
 import { decimalSuite } from './suites/decimals.js';
@@ -86,6 +87,7 @@ const SUITES: readonly ConformanceSuite[] = [
   criteriaSuite,
   orderSuite,
   positionSuite,
+  budgetSuite,
   linkSuite,
   insideSuite,
   privacySuite,
