@@ -47,7 +47,7 @@ export function whoAmI(caller: Caller, context: WhoAmIContext): Promise<WhoAmI> 
     return underTimeout(context, async ({ store, signal, extendedMeta }) => {
       assertCaller(caller);
       if (caller.kind !== 'member')
-        throw new FhirError('invalid', 'Trusted code has no membership; pass a caller of signIn');
+        throw new FhirError('invalid', 'Trusted code has no membership; sign in as a member');
       const { project, membership, user, profile } = caller;
       const names = [
         { type: 'ProjectMembership', id: membership },

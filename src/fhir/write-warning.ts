@@ -4,7 +4,7 @@ import type { OperationOutcome } from './operation-outcome.js';
 const WITHOUT_EFFECT: ReadonlyMap<string, string> = new Map([
   [
     'SearchParameter',
-    'A SearchParameter in a project has no effect on searches: parameters come from the definitions of the service (extendDefinitions)',
+    'A SearchParameter in a project has no effect on searches: parameters come from the definitions of the service',
   ],
   [
     'Subscription',

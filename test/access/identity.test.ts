@@ -271,7 +271,7 @@ describe('who am I', () => {
   test('is answered to members only', async () => {
     const store = new MemoryStore();
     const fault = await faultOf(whoAmI(systemCaller('clinic'), { store }));
-    expect([fault.code, fault.message]).toEqual(['invalid', 'Trusted code has no membership; pass a caller of signIn']);
+    expect([fault.code, fault.message]).toEqual(['invalid', 'Trusted code has no membership; sign in as a member']);
     expect(await codeOf(whoAmI(serverCaller(), { store }))).toBe('invalid');
     expect(await codeOf(whoAmI(undefined as never, { store }))).toBe('unauthenticated');
   });

@@ -6,7 +6,7 @@ import type { AnyResource } from '../../src/fhir/resource.js';
 const project = (more: object = {}): AnyResource => ({ resourceType: 'Project', id: 'p', ...more });
 
 function refused(field: string): unknown {
-  const message = `Project.${field} is out of reach of systemCaller(project); use serverCaller() for what is above projects`;
+  const message = `Project.${field} is out of reach of trusted code of one project; that takes trusted code above projects`;
   return expect.objectContaining({
     code: 'forbidden',
     message,

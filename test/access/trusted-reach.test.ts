@@ -36,9 +36,9 @@ function refusal(work: () => unknown): unknown {
 }
 
 describe('the reach of trusted code', () => {
-  const OUT = 'out of reach of systemCaller(project); use serverCaller() for what is above projects';
+  const OUT = 'out of reach of trusted code of one project; that takes trusted code above projects';
   const above = (type: string): string =>
-    `serverCaller() without a project reaches Users and Projects only, not ${type}`;
+    `Trusted code above projects reaches Users and Projects only, not ${type}; it must name a project`;
   test.each<[string, GuardedWrite, string]>([
     ['a User', put('User', 'u'), `Users are ${OUT}`],
     ['a User of the id of its project', put('User', 'clinic'), `Users are ${OUT}`],
@@ -106,7 +106,7 @@ describe('a write by trusted code over a stored resource', () => {
     const system = { system: true };
     const error = [
       'forbidden',
-      'A Bot with "system": true is out of reach of systemCaller(project); use serverCaller() for what is above projects',
+      'A Bot with "system": true is out of reach of trusted code of one project; that takes trusted code above projects',
       undefined,
     ];
     const bot = put('Bot', 'x');
@@ -121,7 +121,7 @@ describe('a write by trusted code over a stored resource', () => {
     const gone: ReadResult = { status: 'gone', versionId: '2', lastUpdated: '2024-01-01T00:00:00Z' };
     expect(refusal(() => withWhatStays(clinic, put('Project', 'clinic'), gone))).toEqual([
       'forbidden',
-      'Bringing back a deleted Project is out of reach of systemCaller(project); use serverCaller() for what is above projects',
+      'Bringing back a deleted Project is out of reach of trusted code of one project; that takes trusted code above projects',
       undefined,
     ]);
     expect(withWhatStays(serverCaller('clinic'), put('Project', 'clinic'), gone).expect).toBeUndefined();

@@ -4,7 +4,7 @@ import { openService, patient, type Service } from '../http/handler/open-service
 import { searchParameter } from './search-parameters.js';
 
 const TEXT =
-  'A SearchParameter in a project has no effect on searches: parameters come from the definitions of the service (extendDefinitions)';
+  'A SearchParameter in a project has no effect on searches: parameters come from the definitions of the service';
 const RESOURCE = searchParameter({ code: 'own', base: 'Patient', type: 'token', expression: 'Patient.active' });
 const WARNING = { severity: 'warning', code: 'informational', details: { text: TEXT } };
 const GRAPHQL = { 'content-type': 'application/json' };

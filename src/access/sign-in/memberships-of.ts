@@ -19,7 +19,7 @@ export type PersonIdentity = { readonly user: ResourceRef } | { readonly externa
  *
  * Entries that older versions wrote do not name the person. While such entries exist, each project is searched.
  *
- * @param opened the store as the host opened it, whose complete directory is remembered until access may have changed
+ * @param opened the store as the host opened it. A complete directory of it is remembered until access may have changed
  * @throws FhirError `unauthenticated`, `invalid` - the identity is empty
  */
 export async function membershipsOf(

@@ -70,7 +70,7 @@ export async function openErasure(context: RemovalContext, what: string): Promis
   if (!may(caller)) throw new FhirError('forbidden', `Only ${who} may ${what}`);
   const project = context.project === undefined ? caller.project : requireProjectId(context.project);
   if (caller.kind === 'system' && project !== caller.project) {
-    throw new FhirError('forbidden', 'systemCaller(project) removes nothing of other projects');
+    throw new FhirError('forbidden', 'Trusted code of one project removes nothing of other projects');
   }
   assertNotAuditLog(project);
   await currentCaller(store, caller, may);
@@ -82,7 +82,7 @@ export async function openErasure(context: RemovalContext, what: string): Promis
 export function scopeOf(session: ErasureSession, caller: Caller, type: string): string {
   if (isAboveProjects(type)) {
     if (caller.kind !== 'system') return SERVER_SCOPE;
-    throw new FhirError('forbidden', 'systemCaller(project) removes nothing above projects');
+    throw new FhirError('forbidden', 'Trusted code of one project removes nothing above projects');
   }
   if (session.project === SERVER_SCOPE) throw new FhirError('invalid', 'The context must name the project');
   return homeOf(type, serverCaller(session.project));

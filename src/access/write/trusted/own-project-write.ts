@@ -34,7 +34,7 @@ function formsOf(field: string): readonly string[] {
 }
 
 function refusal(field: string): FhirError {
-  const message = `Project.${field} is out of reach of systemCaller(project); use serverCaller() for what is above projects`;
+  const message = `Project.${field} is out of reach of trusted code of one project; that takes trusted code above projects`;
   return new FhirError('forbidden', message, {
     issues: [{ code: 'forbidden', diagnostics: message, expression: [`Project.${field}`] }],
   });

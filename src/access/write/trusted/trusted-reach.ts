@@ -16,7 +16,7 @@ export function assertWithinReach(caller: SystemCaller | ServerCaller, write: Gu
   const { type, id } = write.key;
   if (caller.kind === 'server') {
     if (decide(caller, type, 'update') !== null) return;
-    const message = `serverCaller() without a project reaches Users and Projects only, not ${type}`;
+    const message = `Trusted code above projects reaches Users and Projects only, not ${type}; it must name a project`;
     throw withIndex(new FhirError('forbidden', message), from);
   }
   if (!isAboveProjects(type) || (type === 'Project' && id === caller.project && write.kind === 'put')) return;
@@ -26,6 +26,6 @@ export function assertWithinReach(caller: SystemCaller | ServerCaller, write: Gu
 
 /** @param what the subject and its verb: `Users are` */
 export function outOfReach(what: string): FhirError {
-  const message = `${what} out of reach of systemCaller(project); use serverCaller() for what is above projects`;
+  const message = `${what} out of reach of trusted code of one project; that takes trusted code above projects`;
   return new FhirError('forbidden', message);
 }

@@ -33,7 +33,7 @@ export function sizeOf(content: string | null): number {
   return content === null ? 0 : content === OMITTED ? Infinity : byteLength(content);
 }
 
-/** How much text a batch of maintenance reads, besides its first text, in bytes. */
+/** How much text a batch of maintenance reads after its first text, in bytes. */
 export const BATCH_TEXTS = { bytes: 16 * 1024 * 1024 };
 
 /**
