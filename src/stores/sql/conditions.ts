@@ -12,6 +12,7 @@ import {
   inTime,
   isCurrent,
   isFound,
+  joinByKey,
   ofParameter,
   parameterKey,
   type RowScope,
@@ -124,7 +125,7 @@ function outsideCondition({ parameter, type, of, reach }: ChainCriteria, scope: 
     return exists(from, allOf([where, isCurrent(target), rowCondition(of, target)]));
   }
   const { from, where } = valuesOf('reference', X, sql`${scope.row}.key`, key, scope);
-  const joined = sql`${from} ${scope.dialect.join} resource ${target.row} ON ${target.row}.key = x.target`;
+  const joined = sql`${from} ${joinByKey(target.row, sql`x.target`, scope)}`;
   return exists(joined, allOf([where, isCurrent(target), rowCondition(of, target)]));
 }
 
@@ -139,7 +140,7 @@ function hasCondition({ parameter, type, of }: HasCriteria, scope: RowScope): Sq
       allOf([where, isFound(source), inTime(sql`${source.row}.key`, scope), rowCondition(of, source)]),
     );
   }
-  return sql`EXISTS (SELECT 1 FROM reference x ${scope.dialect.join} resource ${source.row} ON ${source.row}.key = x.resource
+  return sql`EXISTS (SELECT 1 FROM reference x ${joinByKey(source.row, sql`x.resource`, scope)}
     WHERE ${ofParameter(X, key, source)} AND x.target = ${scope.row}.key
       AND ${allOf([isFound(source), inTime(sql`x.resource`, scope), rowCondition(of, source)])})`;
 }

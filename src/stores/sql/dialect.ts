@@ -62,6 +62,13 @@ export interface SqlDialect {
    * whatever the database believes about their numbers.
    */
   byKeys(row: Sql, keys: Sql, project: string): FromWhere;
+  /**
+   * Selects the keys of the resources that refer to selected targets, by the rows `x` of `reference` that meet a condition: one
+   * look-up for each target. Undefined: the database chooses that itself.
+   */
+  readonly referrers?: (targets: Sql, where: Sql) => Sql;
+  /** A join to the row of `resource` with a key from an earlier row in FROM, by one look-up each. Undefined: as {@link join} has it. */
+  readonly joinByKey?: (row: Sql, key: Sql, project: string) => Sql;
   /** A join to the rows of `resource` with an id from an earlier row in FROM: one look-up for each earlier row. */
   joinById(row: Sql, id: Sql, project: string, collection: SqlValue): Sql;
   /** The condition that the row of an index table holds a value of the parameter. */

@@ -18,6 +18,7 @@ import {
   innerScope,
   isCurrent,
   isFound,
+  joinByKey,
   ofParameter,
   parameterKey,
   type RowPlan,
@@ -169,7 +170,7 @@ function chainPlan(criteria: ChainCriteria, scope: RowScope, choose?: ChooseScan
   if (link === undefined) return outside;
   const { row, project, dialect } = scope;
   const { k, key, target } = link;
-  const scan = sql`SELECT ${row}.key FROM quantity ${k} ${dialect.join} resource ${row} ON ${row}.key = ${k}.resource
+  const scan = sql`SELECT ${row}.key FROM quantity ${k} ${joinByKey(row, sql`${k}.resource`, scope)}
     WHERE ${dialect.ofParameter(k, project, key)} AND ${k}.grp = 0 AND ${allOf([isFound(scope), rowCondition(criteria.of, target)])}`;
   return { scan: outside.scan === undefined ? scan : unionAll([outside.scan, scan]), residual: TRUE };
 }
@@ -181,8 +182,11 @@ function outsidePlan(criteria: ChainCriteria, scope: RowScope, choose?: ChooseSc
   if (key === undefined || target.collection === undefined) return { residual: FALSE };
   const targets = planRows(criteria.of, target, choose);
   if (targets.residual === FALSE) return { residual: FALSE };
-  const scan = sql`SELECT x.resource FROM reference x WHERE ${ofParameter(X, key, scope)}
-    AND x.target IN (${keysOf(targets, target)}) AND ${inTime(sql`x.resource`, scope)}`;
+  const where = allOf([ofParameter(X, key, scope), inTime(sql`x.resource`, scope)]);
+  const keys = keysOf(targets, target);
+  const scan =
+    scope.dialect.referrers?.(keys, where) ??
+    sql`SELECT x.resource FROM reference x WHERE ${where} AND x.target IN (${keys})`;
   if (scope.baseUrl === undefined) return { scan, residual: TRUE };
   const id = idInUrl(X, target.type, scope);
   const byUrl = sql`SELECT x.resource FROM uri x ${scope.dialect.joinById(target.row, id, scope.project, target.collection)}

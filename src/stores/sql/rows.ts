@@ -54,6 +54,11 @@ export function parameterKey({ collection, dialect, inside, type }: RowScope, co
   return dialect.parameter(collection, inside === undefined ? code : insideParameter(type, code));
 }
 
+/** A join to the row of `resource` with a key from an earlier row in FROM. */
+export function joinByKey(row: Sql, key: Sql, { dialect, project }: SearchScope): Sql {
+  return dialect.joinByKey?.(row, key, project) ?? sql`${dialect.join} resource ${row} ON ${row}.key = ${key}`;
+}
+
 /** The condition that the row of an index table holds a value of the parameter. */
 export function ofParameter(x: Sql, key: SqlValue, scope: RowScope): Sql {
   return allOf([scope.dialect.ofParameter(x, scope.project, key), isInside(x, scope)]);

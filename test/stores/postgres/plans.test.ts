@@ -7,12 +7,12 @@ import { SKIP_TUNING } from '../../../src/stores/postgres/rows/skip-row.js';
 import { pglitePool } from '../../../src/stores/postgres/database/pglite-pool.js';
 import { PostgresStore } from '../../../src/stores/postgres/store.js';
 import { put, queryOf, resourceOf } from '../../../src/testing/conformance-case.js';
-import { createRandom } from '../../../src/testing/random.js';
+import { below, createRandom } from '../../../src/testing/random.js';
 import { skewedResources } from '../../../src/testing/skewed-resources.js';
 import { bareDatabase, noting } from './pool.js';
 import { explaining, nodesOf } from './explaining.js';
 import type { PlanNode } from '../plan-node.js';
-import { someOf } from '../../support/chance.js';
+import { SEED, someOf } from '../../support/chance.js';
 
 /** Rows of tables and indexes that were read. */
 function examined(plans: readonly PlanNode[]): number {
@@ -269,6 +269,77 @@ describe('a page costs only its rows', () => {
       expect(nodes.map((node) => node['Node Type'])).not.toContain('Seq Scan');
       expect(nodes.map((node) => node['Node Type'])).not.toContain('Bitmap Heap Scan');
       expect(examined(plans)).toBeLessThan(COUNT + 500);
+    });
+  });
+});
+
+describe('a page under a chain costs the resources at its ends', () => {
+  const plans: PlanNode[] = [];
+  let pool: PostgresPool;
+  let store: PostgresStore;
+
+  beforeAll(async () => {
+    pool = pglitePool(await bareDatabase());
+    store = new PostgresStore(explaining(pool, plans));
+    const random = createRandom(SEED);
+    const coding = (code: string): object => ({ coding: [{ code }] });
+    const patients = Array.from({ length: 200 }, (_, index) =>
+      resourceOf('Patient', `p${index}`, {
+        gender: index % 2 === 0 ? 'female' : 'male',
+        generalPractitioner: [{ reference: `Practitioner/d${index % 40}` }],
+      }),
+    );
+    const results = Array.from({ length: 2_000 }, (_, index) =>
+      resourceOf('Observation', `o${index}`, {
+        status: 'final',
+        category: [coding('laboratory')],
+        code: coding(below(10, random) === 0 ? 'weight' : 'other'),
+        subject: { reference: `Patient/p${below(200, random)}` },
+        effectiveDateTime: new Date(Date.UTC(2026, 0, 1) + below(1e6, random) * 1_000).toISOString(),
+      }),
+    );
+    const writes = [...patients, ...results].map((one) => put(one));
+    for (let start = 0; start < writes.length; start += 200) await store.commit(writes.slice(start, start + 200));
+    return () => store.close();
+  });
+
+  const ofDoctor: Criteria = {
+    kind: 'chain',
+    parameter: 'patient',
+    type: 'Patient',
+    of: {
+      kind: 'match',
+      parameter: 'general-practitioner',
+      test: { kind: 'reference', types: ['Practitioner'], id: 'd7' },
+    },
+  };
+  const ofWomen: Criteria = {
+    kind: 'chain',
+    parameter: 'patient',
+    type: 'Patient',
+    of: { kind: 'match', parameter: 'gender', test: { kind: 'token', code: 'female' } },
+  };
+  const code = (text: string): Criteria => ({ kind: 'match', parameter: 'code', test: { kind: 'token', code: text } });
+
+  describe.each(['without statistics', 'with statistics'])('%s', (when) => {
+    beforeAll(async () => {
+      const client = await pool.connect();
+      const text = when === 'with statistics' ? 'VACUUM (ANALYZE)' : 'DELETE FROM pg_statistic';
+      await client.query({ text, values: [], rowMode: 'array' });
+      client.release();
+    });
+
+    test.each<[string, Criteria, number]>([
+      ['results of one doctor', ofDoctor, 700],
+      ['results of one doctor with a frequent code', and(code('other'), ofDoctor), 1_000],
+      ['results of one doctor or of one status', or(ofDoctor, status('amended')), 1_000],
+      ['weights of women', and(code('weight'), ofWomen), 1_800],
+    ])('%s, latest', async (_, criteria, rows) => {
+      Object.assign(TUNING, { looks: [20, 100, Infinity], stretch: 64 });
+      plans.length = 0;
+      const { matches } = await store.search(queryOf('Observation', criteria, { sort: [by('date', true)], limit: 5 }));
+      expect(matches).toHaveLength(5);
+      expect(examined(plans)).toBeLessThan(rows);
     });
   });
 });

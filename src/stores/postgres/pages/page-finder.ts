@@ -11,7 +11,7 @@ import { referenceKeyOf } from '../skip/build/reference-order.js';
 import { type SkipSource, SkipStates } from '../skip/read/skip-state.js';
 import { prepared } from '../database/statements.js';
 import { collection } from './collection.js';
-import { areLinked, areSparse, haveLongSets, lackScans } from '../scans/far.js';
+import { areSparse, haveLongSets, lackScans } from '../scans/far.js';
 import { type OrderIndex, orderIndexOf } from '../scans/order-index.js';
 import { Outlook } from './outlook.js';
 import { allOfType, scansFor } from '../scans/own-scans.js';
@@ -195,7 +195,7 @@ export class PageFinder {
         const collected = await this.#few(asked, conditions, look, run);
         if (collected !== undefined) return collected;
       }
-      const found = yield* until(isLast ? Infinity : before + look * TUNING.walkedPerScanned, walk);
+      const found = yield* until(isLast ? Infinity : before + look, walk);
       if (found !== undefined) return found;
     }
     throw new Error('A walk ends');
@@ -225,14 +225,13 @@ export class PageFinder {
     look: number,
     run: Run,
   ): Promise<readonly string[] | undefined> {
-    const reach = areLinked(conditions) ? Math.ceil(look / TUNING.rowsPerFar) : look;
     const short = this.#outlook.maybeShort(look, conditions);
     const scans = await scansWithin(look, short, this.#skips !== undefined, asked.order.scope, (known) =>
       this.#range.shortest(look, known, run),
     );
     if (scans.length === 0 && this.#outlook.isLongerThan(look)) return undefined;
-    const testOf = await this.#range.testOf(reach, conditions, run);
-    const rows = await run(prepared(this.#collected(asked, conditions, scans, reach, testOf)));
+    const testOf = await this.#range.testOf(look, conditions, run);
+    const rows = await run(prepared(this.#collected(asked, conditions, scans, look, testOf)));
     return rows[0]![0] === null ? undefined : foundTexts(rows, 1, asked.texts);
   }
 

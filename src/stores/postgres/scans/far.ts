@@ -4,7 +4,7 @@ import { rangeOf } from '../../sql/pages/value-range.js';
 import { isDirect, planRows } from '../../sql/plan.js';
 import { chainScope, innerScope, type RowScope } from '../../sql/rows.js';
 import { asksForUnit, isRange } from '../../sql/skip/range-tests.js';
-import { type Sql, TRUE } from '../../sql/sql.js';
+import { type Sql, TRUE, unionAll } from '../../sql/sql.js';
 import { TUNING } from './tuning.js';
 
 export function areLinked(conditions: readonly Condition[]): boolean {
@@ -74,8 +74,24 @@ function isSparseIn(criteria: Criteria): boolean {
 
 /** Selects the resources at the other end of a chain or a `_has`. Undefined if no index range does, or it is sparse. */
 export function otherEnd({ criteria }: Condition, scope: RowScope): Sql | undefined {
-  if ((criteria?.kind !== 'chain' && criteria?.kind !== 'has') || isSparseIn(criteria.of)) return undefined;
+  return criteria && endOf(criteria, scope);
+}
+
+function endOf(criteria: Criteria, scope: RowScope): Sql | undefined {
+  if (criteria.kind === 'or') return endsOf(criteria.of, scope);
+  if ((criteria.kind !== 'chain' && criteria.kind !== 'has') || isSparseIn(criteria.of)) return undefined;
   const inner = criteria.kind === 'has' ? innerScope(scope, criteria.type) : chainScope(scope, criteria.type);
   const { scan, residual } = planRows(criteria.of, inner);
-  return isDirect(criteria.of) && residual === TRUE ? scan : undefined;
+  if (scan === undefined || residual !== TRUE) return undefined;
+  if (isDirect(criteria.of)) return scan;
+  // The ends before the last one are read by it, one look-up for each of its resources.
+  const further = endOf(criteria.of, inner);
+  return further && unionAll([further, scan]);
+}
+
+/** The other ends of alternatives, some of which may be index ranges of the resource itself. */
+function endsOf(alternatives: readonly Criteria[], scope: RowScope): Sql | undefined {
+  const linked = alternatives.filter((one) => !isDirect(one));
+  const ends = linked.map((one) => endOf(one, scope)).filter((end) => end !== undefined);
+  return ends.length === 0 || ends.length < linked.length ? undefined : unionAll(ends);
 }

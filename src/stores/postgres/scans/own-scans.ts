@@ -3,7 +3,7 @@ import { rowCondition } from '../../sql/conditions.js';
 import { TABLE_NAMES } from '../../sql/index-tables.js';
 import type { IndexTable } from '../../sql/lookup.js';
 import { codeRows } from '../../sql/pages/code-scan.js';
-import { type Condition, isOfOneTarget } from '../../sql/pages/condition.js';
+import { type Condition, isLinked, isOfOneTarget } from '../../sql/pages/condition.js';
 import { neededPresence, neededPresences } from '../../sql/pages/presence.js';
 import { ScannedCondition } from '../../sql/pages/scanned-condition.js';
 import { sweepOf } from '../../sql/pages/sweep.js';
@@ -98,11 +98,11 @@ export function presenceScan(conditions: readonly Condition[], scope: RowScope):
   return scan && { scan, test: TRUE, direct: true, unique: true };
 }
 
-/** The scans that return their first rows at once, if there are any; all scans if many rows are read. */
+/** The scans of index ranges and of other ends, if there are any; all scans if many rows are read. */
 export function scansFor(look: number, conditions: readonly Condition[]): readonly Condition[] {
   const scans = conditions.filter(({ scan }) => scan !== undefined);
-  const direct = scans.filter((one) => one.direct === true);
-  return direct.length === 0 || look >= TUNING.indirectFrom ? scans : direct;
+  const quick = scans.filter((one) => one.direct === true || isLinked(one));
+  return quick.length === 0 || look >= TUNING.indirectFrom ? scans : quick;
 }
 
 /** All resources of the type: for conditions without a scan. */

@@ -3,7 +3,7 @@ import { isBefore } from '../../sql/pages/value-range.js';
 import { sql, type Sql, type SqlValue, TRUE } from '../../sql/sql.js';
 import type { Row } from '../database/lent-connection.js';
 import type { Run } from '../database/run.js';
-import { areLinked, firstRows } from './far.js';
+import { firstRows, isBrief } from './far.js';
 import type { OrderIndex } from './order-index.js';
 import type { Asked } from './page-statement.js';
 import { Sizes } from './sizes.js';
@@ -36,7 +36,6 @@ export class RangeWalk {
     if (place?.values[0] === null && !order.backwards) return [];
     const found: string[] = [];
     let stretch = stretchOf(asked, index, bounds);
-    const growth = areLinked(conditions) ? TUNING.farGrowth : TUNING.growth;
     let size = firstRows(conditions, order.keys[asked.level]!.parameter);
     for (let wasNear = false; ;) {
       const left: Asked = { ...asked, need: need - found.length };
@@ -49,7 +48,7 @@ export class RangeWalk {
       // enough.
       const isNear = found.length * TUNING.nearPage >= need;
       if (!isNear) yield size;
-      if (!isNear || wasNear) size *= growth;
+      if (!isNear || wasNear) size *= TUNING.growth;
       wasNear = isNear;
       if (end === first) {
         // All of the stretch had this value, and there is more.
@@ -74,7 +73,7 @@ export class RangeWalk {
   async testOf(size: number, conditions: readonly Condition[], run: Run): Promise<(one: Condition) => Sql> {
     if (size < TUNING.listedFrom) return ({ test }) => test;
     const length = Math.min(size * TUNING.listedPerWalked, TUNING.maxListed);
-    const scans = conditions.filter((one) => one.direct === true || size >= TUNING.indirectFrom);
+    const scans = conditions.filter((one) => isBrief(one) || size >= TUNING.indirectFrom);
     const listed = await this.#sizes.upTo(length, scans, run);
     return (one) => (listed.includes(one) ? isListed(one, length) : one.test);
   }

@@ -4,21 +4,17 @@
  */
 export const TUNING = {
   /** How far scans are read before each stretch of the walk. Each look is a round trip. */
-  looks: [400, 1_200, 4_000, 40_000, 400_000, Infinity] as readonly number[],
+  looks: [400, 4_000, 40_000, 400_000, Infinity] as readonly number[],
   /** This many times as many likely matches as a look has rows are surely more: matches are estimated by granules. */
   surelyLonger: 4,
   /** The number of rows from which scans without immediate first rows are read too. */
-  indirectFrom: 4_000,
-  /** Rows that may be walked for each row that a scan would give: by how much testing and sorting takes longer. */
-  walkedPerScanned: 1,
+  indirectFrom: 40_000,
   /** Maximum rows that are collected if an index has the order: a walk with lists takes no longer. */
   maxCollected: 4_000,
   /** Rows of the first stretch of a walk. */
   stretch: 400,
   /** The cost of a test of a chain or a `_has`, in rows. */
   rowsPerFar: 8,
-  /** The factor by which a stretch with such tests is longer than the one before. */
-  farGrowth: 2,
   /** Rows from which a walk gives way to sets that take long to find. */
   walkedFirst: 1,
   /** How often such a walk is skipped after one in vain; each search skips it once or twice. */
