@@ -63,10 +63,10 @@ export interface SqlDialect {
    */
   byKeys(row: Sql, keys: Sql, project: string): FromWhere;
   /**
-   * Selects the keys of the resources that refer to selected targets, by the rows `x` of `reference` that meet a condition: one
-   * look-up for each target. Undefined: the database chooses that itself.
+   * The rows `x` of a table with one of the selected keys in a column, by one look-up for each key. Undefined: the database chooses
+   * how to find them.
    */
-  readonly referrers?: (targets: Sql, where: Sql) => Sql;
+  readonly byEachKey?: (keys: Sql, rows: (key: Sql) => Sql) => Sql;
   /** A join to the row of `resource` with a key from an earlier row in FROM, by one look-up each. Undefined: as {@link join} has it. */
   readonly joinByKey?: (row: Sql, key: Sql, project: string) => Sql;
   /** A join to the rows of `resource` with an id from an earlier row in FROM: one look-up for each earlier row. */

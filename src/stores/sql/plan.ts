@@ -24,7 +24,7 @@ import {
   type RowPlan,
   type RowScope,
 } from './rows.js';
-import { allOf, anyOf, FALSE, type Sql, sql, TRUE, unionAll } from './sql.js';
+import { allOf, anyOf, FALSE, type Sql, sql, type SqlValue, TRUE, unionAll } from './sql.js';
 
 /** Picks the most selective of two or more scans, by position. */
 export type ChooseScan = (scans: readonly PlannedScan[]) => number;
@@ -182,11 +182,8 @@ function outsidePlan(criteria: ChainCriteria, scope: RowScope, choose?: ChooseSc
   if (key === undefined || target.collection === undefined) return { residual: FALSE };
   const targets = planRows(criteria.of, target, choose);
   if (targets.residual === FALSE) return { residual: FALSE };
-  const where = allOf([ofParameter(X, key, scope), inTime(sql`x.resource`, scope)]);
-  const keys = keysOf(targets, target);
-  const scan =
-    scope.dialect.referrers?.(keys, where) ??
-    sql`SELECT x.resource FROM reference x WHERE ${where} AND x.target IN (${keys})`;
+  const references = referencesBy(sql`x.target`, keysOf(targets, target), key, scope);
+  const scan = sql`SELECT x.resource FROM ${references}`;
   if (scope.baseUrl === undefined) return { scan, residual: TRUE };
   const id = idInUrl(X, target.type, scope);
   const byUrl = sql`SELECT x.resource FROM uri x ${scope.dialect.joinById(target.row, id, scope.project, target.collection)}
@@ -206,10 +203,10 @@ function hasPlan(criteria: HasCriteria, scope: RowScope, choose?: ChooseScan): R
     sources.scan === undefined
       ? sql`SELECT x.target FROM reference x ${scope.dialect.join} resource ${source.row} ON ${source.row}.key = x.resource
           WHERE ${ofParameter(X, key, source)} AND ${allOf([isFound(source), inTime(sql`x.resource`, scope), sources.residual])}`
-      : sql`SELECT x.target FROM reference x WHERE x.resource IN (${keysOf(sources, source)})
-          AND ${ofParameter(X, key, source)} AND ${inTime(sql`x.resource`, scope)}`;
+      : sql`SELECT x.target FROM ${referencesBy(sql`x.resource`, keysOf(sources, source), key, source)}`;
   // The target may be of another type, deleted or missing.
-  const scan = sql`SELECT ${row}.key FROM resource ${row} WHERE ${row}.key IN (${targets}) AND ${isCurrent(scope)}`;
+  const { from, where } = scope.dialect.byKeys(row, targets, scope.project);
+  const scan = sql`SELECT ${row}.key FROM ${from} WHERE ${allOf([where, isCurrent(scope)])}`;
   if (scope.baseUrl === undefined) return { scan, wide: targets, residual: TRUE };
   const { join, joinById } = scope.dialect;
   const id = idInUrl(X, scope.type, scope);
@@ -218,6 +215,15 @@ function hasPlan(criteria: HasCriteria, scope: RowScope, choose?: ChooseScan): R
     WHERE ${ofParameter(X, key, source)} AND x.grp = 0
       AND ${allOf([isOwnUrl(X, scope.type, scope), isFound(source), rowCondition(criteria.of, source), isCurrent(scope)])}`;
   return { scan: unionAll([scan, byUrl]), residual: TRUE };
+}
+
+/** The references `x` of a parameter with one of the selected keys in a column: what follows FROM. */
+function referencesBy(column: Sql, keys: Sql, parameter: SqlValue, scope: RowScope): Sql {
+  const where = allOf([ofParameter(X, parameter, scope), inTime(sql`x.resource`, scope)]);
+  return (
+    scope.dialect.byEachKey?.(keys, (key) => sql`SELECT * FROM reference x WHERE ${column} = ${key} AND ${where}`) ??
+    sql`reference x WHERE ${column} IN (${keys}) AND ${where}`
+  );
 }
 
 function keysOf(plan: RowPlan, scope: RowScope): Sql {

@@ -293,7 +293,7 @@ describe('a page under a chain costs the resources at its ends', () => {
       resourceOf('Observation', `o${index}`, {
         status: 'final',
         category: [coding('laboratory')],
-        code: coding(below(10, random) === 0 ? 'weight' : 'other'),
+        code: coding(index % 100 === 0 ? 'rare' : below(10, random) === 0 ? 'weight' : 'other'),
         subject: { reference: `Patient/p${below(200, random)}` },
         effectiveDateTime: new Date(Date.UTC(2026, 0, 1) + below(1e6, random) * 1_000).toISOString(),
       }),
@@ -340,6 +340,15 @@ describe('a page under a chain costs the resources at its ends', () => {
       const { matches } = await store.search(queryOf('Observation', criteria, { sort: [by('date', true)], limit: 5 }));
       expect(matches).toHaveLength(5);
       expect(examined(plans)).toBeLessThan(rows);
+    });
+
+    test('and patients with a rare result are found by it, and counted', async () => {
+      const criteria: Criteria = { kind: 'has', type: 'Observation', parameter: 'subject', of: code('rare') };
+      plans.length = 0;
+      const { matches, total } = await store.search(queryOf('Patient', criteria, { limit: 2, total: true }));
+      expect(matches).toHaveLength(2);
+      expect(total).toBeGreaterThan(10);
+      expect(examined(plans)).toBeLessThan(600);
     });
   });
 });

@@ -38,11 +38,9 @@ export const postgresDialect: (model: FhirModel) => SqlDialect = perModel((model
   }),
   // PERF: a plain join is left to the planner, which joins all resources of the type until it has statistics.
   joinByKey: (row, key, project) => sql`CROSS JOIN LATERAL (${byKey(projectKey(project), key)}) ${row}`,
-  // PERF: the planner would read all references of the parameter, since it expects many targets. The first rows come at once
-  // if those of the targets do.
-  referrers: (targets, where) =>
-    sql`SELECT x.resource FROM (${targets}) t (key)
-      CROSS JOIN LATERAL (SELECT * FROM reference x WHERE x.target = t.key AND ${where} OFFSET 0) x`,
+  // PERF: the planner would read all references of a parameter, since it expects many keys. The first rows come at once if the
+  // first keys do.
+  byEachKey: (keys, rows) => sql`(${keys}) t (key) CROSS JOIN LATERAL (${rows(sql`t.key`)} OFFSET 0) x`,
   joinById: (row, id, project, type) =>
     sql`CROSS JOIN LATERAL (SELECT * FROM resource y WHERE ${isCurrentRow(sql`y`, project, type)} AND y.id = ${id} OFFSET 0) ${row}`,
   ofParameter: (x, project, parameter) => sql`${x}.project = ${projectKey(project)} AND ${x}.parameter = ${parameter}`,
