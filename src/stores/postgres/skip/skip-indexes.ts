@@ -232,7 +232,7 @@ const MAX_NOTED = 1_000;
  * @param duration the duration of the last attempt
  * @param isUnused true if searches do not use the index, or will stop before it is rebuilt
  */
-export function pauseAfter(duration: number, isUnused: boolean): number {
+function pauseAfter(duration: number, isUnused: boolean): number {
   return Math.max(MIN_PAUSE_MS, duration * (isUnused ? 1 : 4));
 }
 
