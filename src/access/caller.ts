@@ -74,6 +74,9 @@ const GENUINE = new WeakSet<object>();
  * The caller for trusted code that works inside one project: imports, jobs, tests. It has no access to other projects,
  * and above projects only the access that {@link SystemCaller} lists. Use {@link serverCaller} for more.
  *
+ * The project need not exist. In a store with Projects that is likely a mistake: the first write into a missing one
+ * causes the process warning `FHIRGRAPH_PROJECT`, if this process has written into another one before.
+ *
  * @param project the id of the project, its `Project/id`, or a Reference to it
  * @throws FhirError `invalid` - the project is not named by an id
  *

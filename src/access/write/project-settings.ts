@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { elementsOf, type JsonObject } from '../../fhir/resource.js';
+import { warn } from '../../platform/warn.js';
 import type { CallOptions } from '../../store/call-options.js';
 import { SERVER_SCOPE } from '../../store/resource-key.js';
 import type { ResourceStore } from '../../store/store.js';
@@ -37,8 +38,37 @@ export async function readProjectSettings(
 
 async function read(store: ResourceStore, project: string, options: CallOptions | undefined): Promise<JsonObject> {
   const [found] = await store.read([{ project: SERVER_SCOPE, type: 'Project', id: project }], options);
-  return found?.status === 'found' ? elementsOf(found.resource) : {};
+  if (found?.status !== 'found') return MISSING;
+  WITH_PROJECTS.add(storeBehind(store));
+  return elementsOf(found.resource);
 }
+
+/** The elements of a Project that is not there. */
+const MISSING: JsonObject = Object.freeze({});
+
+/** The stores in which this process has read a Project. */
+const WITH_PROJECTS = new WeakSet<ResourceStore>();
+
+/**
+ * Warns the host once that trusted code writes into a project that does not exist, where nobody can sign in: the id is
+ * likely a mistake. A store without Projects is used for resources alone, which is right.
+ *
+ * PERF: what this process has read decides whether there are Projects. A search would create the indexes of a new file
+ * before its first import.
+ *
+ * @param settings of the project, from {@link readProjectSettings}
+ */
+export function warnIfMissing(store: ResourceStore, project: string, settings: JsonObject): void {
+  const opened = storeBehind(store);
+  if (settings !== MISSING || !WITH_PROJECTS.has(opened)) return;
+  const warned = getOrCreate(WARNED, opened, () => new LRUCache<string, true>({ max: MAX_ENTRIES }));
+  if (warned.has(project)) return;
+  warned.set(project, true);
+  warn(`systemCaller("${project}") writes into a project that does not exist`, 'FHIRGRAPH_PROJECT');
+}
+
+/** The missing projects of a store that the host was warned of. */
+const WARNED = new WeakMap<ResourceStore, LRUCache<string, true>>();
 
 /** Projects of a store. */
 const MAX_ENTRIES = 500;
