@@ -105,6 +105,7 @@ export type { CallOptions } from './store/call-options.js';
 export type {
   HistoryEntry,
   HistoryPage,
+  VersionRange,
   TypeHistoryEntry,
   TypeHistoryQuery,
   VersionPosition,
