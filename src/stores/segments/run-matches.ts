@@ -210,8 +210,9 @@ function rangesOf({ test, base }: RunTest): readonly TextRange[] {
           return EVERY;
       }
     case 'reference': {
-      const { types, id, url, negated } = test;
+      const { types, id, url, version, negated } = test;
       if (negated === true) return EVERY;
+      if (url !== undefined && version === 'below') return [only(url), startingWith(`${url}.`)];
       if (url !== undefined) return canonicalRanges(url);
       if (types === undefined) return EVERY;
       const starts = base === undefined ? [''] : ['', `${base}/`];

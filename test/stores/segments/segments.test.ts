@@ -69,6 +69,19 @@ describe('segments', () => {
     expect(project.search(FINAL)).toEqual({ ids: ['a', 'b', 'c', 'd', 'e', 'f'] });
   });
 
+  test.each([
+    ['below', 'http://a/x|1', ['a', 'b']],
+    ['exact', 'http://a/x|1', ['a']],
+    [undefined, 'http://a/x', ['a', 'b', 'c', 'd']],
+  ] as const)('find canonicals by version %s', (version, url, ids) => {
+    const urls = ['http://a/x|1', 'http://a/x|1.2', 'http://a/x|12', 'http://a/x'];
+    const project = new Project(
+      ...urls.map((reference, n) => observation('abcd'.charAt(n), { subject: { reference } })),
+    );
+    const test = { kind: 'reference', url, ...(version && { version }) } as const;
+    expect(project.search({ kind: 'match', parameter: 'subject', test })).toEqual({ ids });
+  });
+
   test('are those of the database at hand, also after it was replaced', () => {
     const project = new Project(...FIVE);
     project.port.put(observation('f'));
