@@ -1,6 +1,9 @@
 import { dirname, relative, resolve, sep } from 'node:path';
 import { importChain, importedFile, importGraph } from './import-graph.mjs';
 
+/** Folders of src/stores that several stores use. */
+const SHARED = new Set(['sql', 'segments']);
+
 /**
  * ESLint rule: the folders of src are layers, everything is imported downwards, and no imports form a circle. Types count
  * like values: a file that needs a type from above gets it carved out below.
@@ -65,7 +68,13 @@ export const importLayers = {
       if (to === undefined) return { messageId: 'facade', data: { to: target.file } };
       if (from !== to && !(layers[from] ?? []).includes(to)) return { messageId: 'upward', data: { from, to } };
       const [fromStore, toStore] = [own.folders[1], target.folders[1]];
-      if (from === 'stores' && to === 'stores' && toStore !== undefined && fromStore !== toStore && toStore !== 'sql') {
+      if (
+        from === 'stores' &&
+        to === 'stores' &&
+        toStore !== undefined &&
+        fromStore !== toStore &&
+        !SHARED.has(toStore)
+      ) {
         return { messageId: 'sibling', data: { from: fromStore, to: toStore } };
       }
       const [here, there] = [heightOf(own), heightOf(target)];

@@ -65,7 +65,7 @@ export class LoadedRows {
       throw NOT_LOADED;
     }
     if (used instanceof StoredRow) {
-      const content = decode(used.bytes);
+      const content = decoded(used.bytes, decode);
       this.cache.set(key, content, used.bytes.length + ROW_OVERHEAD);
       this.#used.set(key, content);
       return content;
@@ -113,9 +113,17 @@ const ROW_OVERHEAD = 100;
 /** Thrown where a row is needed that is not loaded. */
 export const NOT_LOADED = new Error('A row of a segment is not loaded');
 
-/** Every row that a segment names exists. */
-function damaged(): FhirError {
-  return new FhirError('internal', 'The index is damaged: a row of a segment is missing');
+function decoded<Content>(bytes: Uint8Array, decode: (bytes: Uint8Array) => Content): Content {
+  try {
+    return decode(bytes);
+  } catch (cause) {
+    throw damaged(cause);
+  }
+}
+
+/** Every row that a segment names exists, and is as it was written. */
+function damaged(cause?: unknown): FhirError {
+  return new FhirError('internal', 'The index is damaged: a row of a segment is missing or cannot be read', { cause });
 }
 
 /** The result of an evaluation; undefined if a row is not loaded. */

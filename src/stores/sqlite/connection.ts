@@ -3,6 +3,7 @@ import { parametersOf } from '../../search/criteria/parameters-of.js';
 import type { ReferenceTarget } from '../../store/resource-key.js';
 import type { SearchQuery } from '../../store/search-query.js';
 import { registerChecksums } from './rows/checksum.js';
+import { sqliteDialect } from './rows/dialect.js';
 import { Commits } from './commit/commit.js';
 import { Contents } from './rows/contents.js';
 import { createDictionaries, type Dictionaries, forgetAll } from './rows/dictionary.js';
@@ -15,6 +16,7 @@ import { Reads } from './search/reads.js';
 import { Removal } from './maintenance/removal.js';
 import { scrub } from './maintenance/scrub.js';
 import { type KeyPage, Searches } from './search/search.js';
+import { ConnectionSegments } from './segments/connection-segments.js';
 import { SkipIndexes } from './skip/skip-indexes.js';
 import { Statements } from './database/statements.js';
 import { registerTextTest } from './rows/text-test.js';
@@ -36,6 +38,7 @@ export class Connection {
   readonly removal: Removal;
   readonly valueIndexes: ValueIndexes;
   readonly skipIndexes: SkipIndexes;
+  readonly segments: ConnectionSegments;
 
   constructor(
     model: FhirModel,
@@ -60,11 +63,14 @@ export class Connection {
     this.reads = new Reads(statements, dictionaries, this.contents);
     const snapshot = <Result>(work: () => Result): Result => asOfNow(database, work);
     const noteStale = (collection: number): void => this.skipIndexes.noteStale(collection);
-    this.searches = new Searches(model, statements, dictionaries, guard, snapshot, noteStale);
-    this.status = new IndexStatus(statements, model, opened, () => {
+    const status = (this.status = new IndexStatus(statements, model, opened, () => {
       forgetAll(dictionaries);
       this.contents.forget();
-    });
+      this.segments.forget();
+    }));
+    const dialect = sqliteDialect(model, dictionaries);
+    const segments = (this.segments = new ConnectionSegments({ model, database, statements, dialect, status }, guard));
+    this.searches = new Searches(model, statements, dictionaries, guard, snapshot, noteStale, segments);
     this.skipIndexes = new SkipIndexes(model, database, statements, dictionaries, this.status, guard);
     const valueIndexes = (this.valueIndexes = new ValueIndexes(database, statements, ownsFile));
     this.commits = new Commits(
@@ -77,9 +83,10 @@ export class Connection {
       guard,
       clock,
       valueIndexes,
+      segments,
     );
     this.removal = new Removal(database, statements, dictionaries, this.status, guard);
-    this.maintenance = new Maintenance(model, database, statements, dictionaries, this.status);
+    this.maintenance = new Maintenance(model, database, statements, dictionaries, this.status, segments);
   }
 
   /** Registers the SQL functions that our statements use. */
@@ -113,6 +120,7 @@ export class Connection {
   forget(): void {
     forgetAll(this.dictionaries);
     this.contents.forget();
+    this.segments.forget();
     this.status.forget();
   }
 

@@ -39,6 +39,8 @@ import type { ReindexOptions } from '../sql/reindex.js';
 import { ReadCalls } from './read-calls.js';
 import { Reindexing } from './maintenance/reindexing.js';
 import { SKIP_TUNING } from './rows/skip-row.js';
+import { SegmentRefresh } from './segment-refresh.js';
+import { SEGMENT_TABLES, SEGMENT_TUNING } from './rows/segment-tables.js';
 import { SkipRefresh } from './skip-refresh.js';
 import { RemovalWatch } from './removal-watch.js';
 import { storeRemoval } from './store-removal.js';
@@ -69,6 +71,7 @@ export class SqliteStore implements ResourceStore {
   readonly #watch: RemovalWatch;
   readonly #indexes: IndexesOnDemand;
   readonly #skips: SkipRefresh;
+  readonly #segments: SegmentRefresh;
   readonly #reads: ReadCalls;
   #written = 0;
 
@@ -125,6 +128,7 @@ export class SqliteStore implements ResourceStore {
     connection.contents.onFilled = () => this.#watch.start();
     this.#indexes = new IndexesOnDemand(connection, calls);
     this.#skips = new SkipRefresh(connection, calls);
+    this.#segments = new SegmentRefresh(connection, calls);
     this.#reads = new ReadCalls(connection, calls, this.#indexes, this.#skips);
     const { statements, dictionaries, status } = connection;
     const work = new IndexWork(model, this.#database, statements, dictionaries, status);
@@ -138,6 +142,7 @@ export class SqliteStore implements ResourceStore {
       assertNotNewer(statements);
       if (!isReader) takeOver(this.#database, statements, model, opening === 'user');
       const { isOurs } = status;
+      if (SEGMENT_TUNING.shadow && !isReader && isOurs) this.#database.exec(SEGMENT_TABLES);
       if (opening === 'user' && !isOurs) warnOfOtherDefinitions();
       status.noteRemovals();
       if (ownsFile && hasLog && readers > 0) {
@@ -156,6 +161,7 @@ export class SqliteStore implements ResourceStore {
   }
 
   search(query: SearchQuery, options?: CallOptions): Promise<SearchPage> {
+    if (SEGMENT_TUNING.shadow) return this.#segments.finish().then(() => this.#reads.search(query, options));
     return this.#reads.search(query, options);
   }
 
@@ -178,6 +184,7 @@ export class SqliteStore implements ResourceStore {
     });
     if (changes.some(({ kind }) => kind === 'erase')) this.#connection.status.noteRemovals();
     this.#feed.publish(changes);
+    if (SEGMENT_TUNING.shadow) this.#segments.begin();
     return results;
   }
 
@@ -205,6 +212,7 @@ export class SqliteStore implements ResourceStore {
     }
     if (!this.#calls.close()) return;
     this.#watch.stop();
+    await this.#segments.stop();
     await this.#reindexing.stop();
     await this.#calls.closeThreads();
     if (this.#ownsDatabase) this.#database.close();

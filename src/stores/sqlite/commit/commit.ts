@@ -20,6 +20,8 @@ import { assertNotOvertaken } from '../schema/prepare-schema.js';
 import type { PreparedPut, PreparedWrite } from '../rows/prepared-write.js';
 import { noteRemoval } from '../rows/removal-epoch.js';
 import type { Searches } from '../search/search.js';
+import { type ConnectionSegments } from '../segments/connection-segments.js';
+import { noteWritten, removeSegments } from '../rows/segment-tables.js';
 import { Shapes } from '../rows/shapes.js';
 import { removeSkipRows } from '../rows/skip-row.js';
 import type { Statements } from '../database/statements.js';
@@ -48,6 +50,7 @@ export class Commits {
   readonly #guard: Guard;
   readonly #clock: () => Date;
   readonly #valueIndexes: ValueIndexes;
+  readonly #segments: ConnectionSegments;
   #erases = false;
 
   constructor(
@@ -60,6 +63,7 @@ export class Commits {
     guard: Guard,
     clock: () => Date,
     valueIndexes: ValueIndexes,
+    segments: ConnectionSegments,
   ) {
     this.#database = database;
     this.#statements = statements;
@@ -72,6 +76,7 @@ export class Commits {
     this.#guard = guard;
     this.#clock = clock;
     this.#valueIndexes = valueIndexes;
+    this.#segments = segments;
   }
 
   commit(writes: readonly Write[]): Committed {
@@ -198,6 +203,7 @@ export class Commits {
     const first = mayBeFirst ? this.#versions.addFirst(write) : undefined;
     const { version, isNew } = first === undefined ? this.#addNext(write, index) : { version: first, isNew: true };
     this.#index.add({ project: key.project, collection: version.collection, resource: version.owner }, marked);
+    this.#noteWritten(version);
     if (unique !== undefined) for (const text of new Set(unique)) this.#holdUnique(key, text, version.owner, index);
     changes.push(changeOf('put', key, version));
     return putResult(isNew, version);
@@ -224,6 +230,7 @@ export class Commits {
     this.#expectTakingOut(before);
     const version = this.#versions.add(key, before, null, NO_ENTRIES);
     this.#takeOut(version.owner);
+    this.#noteWritten(version);
     changes.push(changeOf('delete', key, version));
     return { kind: 'delete', versionId: version.versionId };
   }
@@ -241,8 +248,13 @@ export class Commits {
     const left = this.#versions.erase(key, before, reason);
     this.#takeOut(left.owner);
     removeSkipRows(this.#statements, left.collection);
+    removeSegments(this.#statements, left.collection);
     changes.push(changeOf('erase', key, left));
     return { kind: 'erase', versionId: left.versionId, versions: before.version - before.purged };
+  }
+
+  #noteWritten({ collection, owner }: NewVersion): void {
+    if (this.#segments.exist) noteWritten(this.#statements, collection, owner);
   }
 
   #check({ query }: NoMatchAssertion, index: number): WriteResult {

@@ -14,6 +14,8 @@ import { endAllWork } from '../schema/index-takeover.js';
 import { assertNotOvertaken } from '../schema/prepare-schema.js';
 import { FILL_PAST } from '../schema/migrations.js';
 import { Shapes } from '../rows/shapes.js';
+import type { ConnectionSegments } from '../segments/connection-segments.js';
+import { removeAllSegments } from '../rows/segment-tables.js';
 import type { Statements } from '../database/statements.js';
 import { inTransaction } from '../database/transaction.js';
 import { type Verification, verifyDatabase } from './verify.js';
@@ -24,6 +26,7 @@ export class Maintenance {
   readonly #statements: Statements;
   readonly #dictionaries: Dictionaries;
   readonly #status: IndexStatus;
+  readonly #segments: ConnectionSegments;
 
   constructor(
     private readonly model: FhirModel,
@@ -31,11 +34,13 @@ export class Maintenance {
     statements: Statements,
     dictionaries: Dictionaries,
     status: IndexStatus,
+    segments: ConnectionSegments,
   ) {
     this.#database = database;
     this.#statements = statements;
     this.#dictionaries = dictionaries;
     this.#status = status;
+    this.#segments = segments;
   }
 
   /** Rebuilds all index rows and SQLite's indexes, in one transaction. @returns the progress by project and type */
@@ -49,7 +54,7 @@ export class Maintenance {
   }
 
   verify(): Verification {
-    return verifyDatabase(this.model, this.#database, this.#statements, this.#status);
+    return verifyDatabase(this.model, this.#database, this.#statements, this.#status, this.#segments);
   }
 
   #reindex(counts: Map<string, ReindexProgress>): void {
@@ -57,6 +62,7 @@ export class Maintenance {
     const indexes = this.#dropIndexes();
     // Without a condition SQLite drops the pages of a table and of its indexes without reading them.
     for (const table of [...INDEX_TABLES, 'shape', 'past', 'skip']) this.#database.exec(`DELETE FROM ${table}`);
+    removeAllSegments(this.#statements);
     this.#remakeIndexes();
     this.#database.exec(FILL_PAST);
     const dictionaries = createDictionaries(this.#database, this.#statements);

@@ -12,6 +12,7 @@ import { assertNotOvertaken } from '../schema/prepare-schema.js';
 import { keepVersionKeys, noteRemoval } from '../rows/removal-epoch.js';
 import { removeVersions } from '../rows/remove-versions.js';
 import { removeSkipRows } from '../rows/skip-row.js';
+import { removeSegments } from '../rows/segment-tables.js';
 import type { Statements } from '../database/statements.js';
 import { inTransaction } from '../database/transaction.js';
 
@@ -50,7 +51,10 @@ export class Removal {
       let versions = 0;
       let examined = 0;
       const note = (removed: number, from: number): void => {
-        if (removed > 0) removeSkipRows(this.#statements, from);
+        if (removed > 0) {
+          removeSkipRows(this.#statements, from);
+          removeSegments(this.#statements, from);
+        }
         versions += removed;
       };
       let place = { collection, id };
@@ -84,6 +88,7 @@ export class Removal {
       let versions = 0;
       for (const [collection, type] of this.#collections(project, 0, undefined)) {
         removeSkipRows(this.#statements, collection);
+        removeSegments(this.#statements, collection);
         for (;;) {
           const rows = this.#nextOf(collection);
           for (const row of rows) {

@@ -19,6 +19,7 @@ import type { IndexStatus } from '../schema/index-status.js';
 import { LIST_PARAMETERS } from './index-work.js';
 import { parseKept } from '../rows/kept-text.js';
 import { shapeText } from '../../sql/shape-text.js';
+import type { ConnectionSegments } from '../segments/connection-segments.js';
 import type { Statements } from '../database/statements.js';
 import { inSnapshot } from '../database/transaction.js';
 
@@ -42,8 +43,9 @@ export function verifyDatabase(
   database: SqliteDatabase,
   statements: Statements,
   status: IndexStatus,
+  segments: ConnectionSegments,
 ): Verification {
-  return inSnapshot(database, () => new Verifier(model, database, statements, status).run());
+  return inSnapshot(database, () => new Verifier(model, database, statements, status, segments).run());
 }
 
 class Verifier {
@@ -61,6 +63,7 @@ class Verifier {
     database: SqliteDatabase,
     statements: Statements,
     status: IndexStatus,
+    private readonly segments: ConnectionSegments,
   ) {
     this.#statements = statements;
     this.#status = status;
@@ -77,6 +80,10 @@ class Verifier {
       if (!this.#status.isOurs) return;
       const wrong = countWrongSkipRows(this.#dialect, this.#statements);
       if (wrong > 0) this.#report(`skip: rows that are wrong: ${wrong}`);
+    });
+    this.#try('segments', () => {
+      if (!this.segments.exist) return;
+      for (const type of this.segments.wrongTypes()) this.#report(`segments: those of ${type} are not what it says`);
     });
     this.#try('resources', () => {
       for (const resource of currentResources(this.#statements)) this.#checkResource(resource);

@@ -21,6 +21,8 @@ import { shortPage } from '../pages/short-page.js';
 import { withNeededBase, withUsableBase } from './needed-base.js';
 import { readsTogether, ReverseStatements } from './reverse-statements.js';
 import { countOfShapes } from '../rows/shapes.js';
+import type { ConnectionSegments } from '../segments/connection-segments.js';
+import { assertSame } from '../segments/shadow.js';
 import { SkipCache } from '../skip/read/skip-cache.js';
 import type { SkipSource } from '../skip/read/skip-index.js';
 import type { Statements } from '../database/statements.js';
@@ -41,6 +43,7 @@ export class Searches {
   readonly #snapshot: <Result>(work: () => Result) => Result;
   readonly #dialect: SqlDialect;
   readonly #skipSource: SkipSource;
+  readonly #segments: ConnectionSegments;
 
   /**
    * @param snapshot runs several statements on one consistent state
@@ -53,7 +56,9 @@ export class Searches {
     guard: Guard,
     snapshot: <Result>(work: () => Result) => Result,
     noteStale: (collection: number) => void,
+    segments: ConnectionSegments,
   ) {
+    this.#segments = segments;
     this.#snapshot = snapshot;
     this.#skipSource = { cache: new SkipCache(), guard, noteStale };
     this.#statements = statements;
@@ -63,7 +68,16 @@ export class Searches {
   }
 
   /** One page of the matches. */
-  search(given: SearchQuery): KeyPage {
+  search(query: SearchQuery): KeyPage {
+    if (!this.#segments.exist) return this.#answer(query);
+    return this.#snapshot(() => {
+      const page = this.#answer(query);
+      assertSame(page, this.#segments.search(query), query, this.#scope(query).collection as number, this.#statements);
+      return page;
+    });
+  }
+
+  #answer(given: SearchQuery): KeyPage {
     const query = withUsableBase(given, this.#dialect.model);
     if (query.baseUrl !== undefined) return this.#snapshot(() => this.#searchLocally(this.localized(query)));
     if (query.total === true) return this.#snapshot(() => this.#search(this.#prepare(query)));

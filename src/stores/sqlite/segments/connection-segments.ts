@@ -1,0 +1,161 @@
+import { LRUCache } from 'lru-cache';
+import { FhirError } from '../../../fhir/error.js';
+import { parameterFingerprints } from '../../../search/index/parameter-fingerprints.js';
+import { randomSecret } from '../../../platform/random-secret.js';
+import { pageEdgeOf, pageOf } from '../../../store/guards.js';
+import type { SearchQuery } from '../../../store/search-query.js';
+import { runNow } from '../../ask.js';
+import type { FingerprintsOf } from '../../segments/evaluation.js';
+import { FORMAT } from '../../segments/port.js';
+import { SegmentCache } from '../../segments/segment-rows.js';
+import { SegmentIndex, type SegmentPage } from '../../segments/segment-search.js';
+import { SegmentUpkeep } from '../../segments/upkeep.js';
+import type { Guard } from '../database/guard.js';
+import { countOfCollection } from '../rows/shapes.js';
+import { listIdOf, type SegmentSource, SqliteSegmentPort } from './segment-port.js';
+import { hasSegments, SEGMENT_TUNING } from '../rows/segment-tables.js';
+
+/** The next work on the segments of a type of a project. */
+export interface SegmentWork {
+  readonly kind: 'begin' | 'build' | 'flush' | 'merge';
+  readonly project: string;
+  readonly type: string;
+  /** The id of the list that it changes. */
+  readonly list: string | undefined;
+}
+
+/** The segments of a file, as a connection sees them. */
+export class ConnectionSegments {
+  readonly fingerprints: FingerprintsOf;
+  readonly #source: SegmentSource;
+  readonly #guard: Guard;
+  readonly #projects = new LRUCache<string, ProjectSegments>({ max: MAX_PROJECTS });
+  #cache = new SegmentCache(CACHE_BYTES);
+  #exist: boolean | undefined;
+  /** The lists after whose last change nothing could be merged, by their collections. */
+  readonly #merged = new Map<number, string>();
+
+  constructor(source: SegmentSource, guard: Guard) {
+    this.#source = source;
+    this.#guard = guard;
+    this.fingerprints = (type) => parameterFingerprints(source.model)[type] ?? {};
+  }
+
+  /** Whether the file has segments at all. */
+  get exist(): boolean {
+    return (this.#exist ??= hasSegments(this.#source.statements));
+  }
+
+  /** Drops what was read, because it may be removed from the file. */
+  forget(): void {
+    this.#projects.clear();
+    this.#cache = new SegmentCache(CACHE_BYTES);
+  }
+
+  /**
+   * Answers a search from one snapshot.
+   *
+   * @returns undefined if segments do not answer it
+   */
+  search(query: SearchQuery): SegmentPage | undefined {
+    const { project, type, criteria, sort, total, baseUrl } = query;
+    const { index, port } = this.#of(project);
+    const { offset, limit } = pageOf(query);
+    const edge = pageEdgeOf(this.#source.model, query);
+    const asked = { type, criteria, sort, offset, limit, total, baseUrl, edge };
+    return runNow(index.search(asked), port, () => this.#guard.check());
+  }
+
+  #of(project: string): ProjectSegments {
+    let known = this.#projects.get(project);
+    if (known === undefined) {
+      const port = new SqliteSegmentPort(project, this.#source, SEGMENT_TUNING.maxWritten);
+      known = { port, index: new SegmentIndex(this.fingerprints, this.#cache) };
+      this.#projects.set(project, known);
+    }
+    return known;
+  }
+
+  /** The port and the steps that change the segments of a project. */
+  upkeepOf(project: string): { readonly port: SqliteSegmentPort; readonly upkeep: SegmentUpkeep } {
+    return {
+      port: new SqliteSegmentPort(project, this.#source),
+      upkeep: new SegmentUpkeep(this.fingerprints, this.#cache),
+    };
+  }
+
+  /** @returns undefined if the segments are up to date */
+  nextWork(): SegmentWork | undefined {
+    const { statements, status } = this.#source;
+    const { minResources, flushFrom } = SEGMENT_TUNING;
+    for (const row of statements.read(LIST_TYPES).all() as readonly TypeRow[]) {
+      const [collection, project, type, list, isBuilt] = row;
+      if (status.unknownCodes(project, type).length > 0) continue;
+      if (list === null) {
+        const [count] = statements.get(countOfCollection(collection)) as [number];
+        if (count >= minResources) return { kind: 'begin', project, type, list: undefined };
+      } else if (isBuilt === 0) return { kind: 'build', project, type, list };
+      else {
+        const [written] = statements.read(COUNT_WRITTEN).get(collection, flushFrom) as [number];
+        if (written >= flushFrom) return { kind: 'flush', project, type, list };
+        if (this.#merged.get(collection) !== list) return { kind: 'merge', project, type, list };
+      }
+    }
+    return undefined;
+  }
+
+  /** The id of the list of a type; undefined if it has none. */
+  listId(project: string, type: string): string | undefined {
+    const { dialect, statements } = this.#source;
+    const collection = dialect.collection(project, type) as number | undefined;
+    return collection === undefined ? undefined : listIdOf(statements, collection);
+  }
+
+  /** Notes that the segments of a list need no merging. */
+  noteMerged({ project, type, list }: SegmentWork): void {
+    this.#merged.set(this.#source.dialect.collection(project, type) as number, list!);
+  }
+
+  /** Makes the list of a type, from which on its writes are noted. */
+  begin(project: string, type: string): boolean {
+    const list = { format: FORMAT, id: randomSecret(), segments: [], builtTo: '' };
+    const change = { expected: undefined, list, added: new Map(), dropped: [], covered: [] };
+    return this.upkeepOf(project).port.write(type, change);
+  }
+
+  /** Builds the segments of a file again and compares them. @returns the types of which some segment is wrong */
+  wrongTypes(): readonly string[] {
+    const rows = this.#source.statements.read(LIST_TYPES).all() as readonly TypeRow[];
+    return rows
+      .filter(([, project, type, list]) => list !== null && this.#isWrong(project, type))
+      .map(([, , type]) => type);
+  }
+
+  #isWrong(project: string, type: string): boolean {
+    const { upkeep, port } = this.upkeepOf(project);
+    try {
+      return runNow(upkeep.verify(type), port, () => this.#guard.check()).length > 0;
+    } catch (error) {
+      // A row is missing.
+      if (error instanceof FhirError && error.code === 'internal') return true;
+      throw error;
+    }
+  }
+}
+
+interface ProjectSegments {
+  readonly port: SqliteSegmentPort;
+  readonly index: SegmentIndex;
+}
+
+/** Projects of which the latest state is kept. */
+const MAX_PROJECTS = 256;
+
+/** Bytes of rows as stored. */
+const CACHE_BYTES = 64 * 1024 * 1024;
+
+type TypeRow = readonly [collection: number, project: string, type: string, list: string | null, isBuilt: number];
+
+const LIST_TYPES = `SELECT c.key, c.project, c.type, l.id, (l.list ->> 'builtTo') IS NULL
+  FROM collection c LEFT JOIN segment_list l ON l.collection = c.key ORDER BY c.key`;
+const COUNT_WRITTEN = 'SELECT count(*) FROM (SELECT 1 FROM segment_written WHERE collection = ? LIMIT ?)';

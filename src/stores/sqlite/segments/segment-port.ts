@@ -1,0 +1,185 @@
+import type { FhirModel } from '../../../fhir/model/fhir-model.js';
+import type { Criteria } from '../../../search/criteria/criteria.js';
+import { indexEntries } from '../../../search/index/index-resource.js';
+import type { SyncPort } from '../../ask.js';
+import type {
+  IndexedResource,
+  ListedSegment,
+  RowKey,
+  SegmentChange,
+  SegmentList,
+  SegmentPort,
+  StoredState,
+  WrittenResource,
+} from '../../segments/port.js';
+import { rowCondition } from '../../sql/conditions.js';
+import type { SqlDialect } from '../../sql/dialect.js';
+import { isCurrent, rowScope } from '../../sql/rows.js';
+import { allOf, sql } from '../../sql/sql.js';
+import type { SqliteDatabase } from '../database/driver.js';
+import type { Statements } from '../database/statements.js';
+import { inTransaction } from '../database/transaction.js';
+import { type KeptText, parseKept } from '../rows/kept-text.js';
+import type { IndexStatus } from '../schema/index-status.js';
+import { assertNotOvertaken } from '../schema/prepare-schema.js';
+
+/** What the ports of all projects share. */
+export interface SegmentSource {
+  readonly model: FhirModel;
+  readonly database: SqliteDatabase;
+  readonly statements: Statements;
+  readonly dialect: SqlDialect;
+  readonly status: IndexStatus;
+}
+
+/** The segments of a project in the file. */
+export class SqliteSegmentPort implements SyncPort<SegmentPort> {
+  readonly #project: string;
+  readonly #source: SegmentSource;
+  readonly #maxWritten: number;
+  /** The list of each type that was read last. */
+  readonly #lists = new Map<number, SegmentList>();
+
+  /** @param maxWritten with more writes since its list was made, a type has no list */
+  constructor(project: string, source: SegmentSource, maxWritten = Infinity) {
+    this.#project = project;
+    this.#source = source;
+    this.#maxWritten = maxWritten;
+  }
+
+  states(types: readonly string[]): readonly StoredState[] {
+    return types.map((type) => {
+      const collection = this.#collection(type);
+      const list = collection === undefined ? undefined : this.#list(collection);
+      // While rows are indexed again, they are mixed.
+      if (list === undefined || !this.#isComplete(type)) return NO_STATE;
+      const written = this.#written(collection!);
+      return written.length > this.#maxWritten ? NO_STATE : { list, written };
+    });
+  }
+
+  rows(keys: readonly RowKey[]): readonly (Uint8Array | undefined)[] {
+    const statement = this.#source.statements.read(READ_ROW);
+    return keys.map(({ segment, name }) => (statement.get(segment, name) as [Uint8Array] | undefined)?.[0]);
+  }
+
+  resources(type: string, ids: readonly string[]): readonly IndexedResource[] {
+    return this.#indexed(this.#source.statements.read(READ_RESOURCES).all(JSON.stringify(ids), this.#key(type)));
+  }
+
+  resourcesAfter(type: string, id: string | undefined, limit: number): readonly IndexedResource[] {
+    return this.#indexed(this.#source.statements.read(NEXT_RESOURCES).all(this.#key(type), id ?? '', limit));
+  }
+
+  /** PERF: texts take as long to index as their index rows take to read, and are in fewer pages. */
+  #indexed(rows: readonly unknown[]): readonly IndexedResource[] {
+    return (rows as readonly ResourceRow[]).map((row) => {
+      const { resource } = parseKept(row);
+      return { id: row[5], lastUpdated: row[2], entries: indexEntries(this.#source.model, resource) };
+    });
+  }
+
+  matching(type: string, criteria: Criteria, ids: readonly string[], baseUrl: string | undefined): readonly string[] {
+    const { dialect, statements } = this.#source;
+    const scope = rowScope({ project: this.#project, dialect, baseUrl }, type);
+    const test = allOf([isCurrent(scope), rowCondition(criteria, scope)]);
+    const statement = sql`SELECT r0.id FROM json_each(${JSON.stringify(ids)}) j
+      CROSS JOIN resource r0 ON r0.collection = ${this.#key(type)} AND r0.id = j.value WHERE ${test}`;
+    return statements.column(statement) as readonly string[];
+  }
+
+  write(type: string, { expected, list, added, dropped, covered }: SegmentChange): boolean {
+    const { database, statements, status } = this.#source;
+    return inTransaction(database, () => {
+      assertNotOvertaken(statements, status);
+      const collection = this.#collection(type);
+      if (
+        collection === undefined ||
+        !this.#isComplete(type) ||
+        listIdOf(this.#source.statements, collection) !== expected
+      )
+        return false;
+      const drop = statements.write('DELETE FROM segment_row WHERE segment = ?');
+      for (const segment of dropped) drop.run(segment);
+      const add = statements.write('INSERT INTO segment_row (segment, name, data) VALUES (?, ?, ?)');
+      for (const [segment, rows] of added) {
+        for (const [name, data] of rows) add.run(segment, name, data as never);
+      }
+      const set = statements.write('INSERT OR REPLACE INTO segment_list (collection, id, list) VALUES (?, ?, ?)');
+      set.run(collection, list.id, listText(list));
+      const cover = statements.write(COVER);
+      for (const { id, stamp } of covered) cover.run(collection, collection, id, stamp);
+      return true;
+    });
+  }
+
+  #list(collection: number): SegmentList | undefined {
+    const id = listIdOf(this.#source.statements, collection);
+    if (id === undefined) return undefined;
+    const known = this.#lists.get(collection);
+    if (known?.id === id) return known;
+    const [text] = this.#source.statements.read(READ_LIST).get(collection) as [string];
+    const list = listOf(text);
+    this.#lists.set(collection, list);
+    return list;
+  }
+
+  #written(collection: number): readonly WrittenResource[] {
+    const most = this.#maxWritten === Infinity ? -1 : this.#maxWritten + 1;
+    const rows = this.#source.statements.read(LIST_WRITTEN).all(collection, most) as readonly [string, number][];
+    return rows.map(([id, stamp]) => ({ id, stamp }));
+  }
+
+  /** Whether the index rows of a type are complete, and made with the definitions of this process. */
+  #isComplete(type: string): boolean {
+    const { status } = this.#source;
+    return status.isOurs && status.unknownCodes(this.#project, type).length === 0;
+  }
+
+  #collection(type: string): number | undefined {
+    return this.#source.dialect.collection(this.#project, type) as number | undefined;
+  }
+
+  #key(type: string): number {
+    return this.#collection(type) ?? 0;
+  }
+}
+
+/** The id of the list of a type; undefined if it has none. */
+export function listIdOf(statements: Statements, collection: number): string | undefined {
+  return (statements.read(READ_LIST_ID).get(collection) as [string] | undefined)?.[0];
+}
+
+const NO_STATE: StoredState = { list: undefined, written: [] };
+
+type ResourceRow = KeptText & readonly [number, number, number, string | null, number | null, id: string];
+
+/** A list as it is stored: the sets of dead positions as base64. */
+function listText({ segments, ...list }: SegmentList): string {
+  return JSON.stringify({
+    ...list,
+    segments: segments.map((one) => ({ ...one, dead: Buffer.from(one.dead).toString('base64') })),
+  });
+}
+
+function listOf(text: string): SegmentList {
+  const list = JSON.parse(text) as SegmentList;
+  const segments = list.segments as readonly (Omit<ListedSegment, 'dead'> & { readonly dead: unknown })[];
+  return {
+    ...list,
+    segments: segments.map((one) => ({ ...one, dead: new Uint8Array(Buffer.from(one.dead as string, 'base64')) })),
+  };
+}
+
+const READ_ROW = 'SELECT data FROM segment_row WHERE segment = ? AND name = ?';
+const READ_LIST_ID = 'SELECT id FROM segment_list WHERE collection = ?';
+const READ_LIST = 'SELECT list FROM segment_list WHERE collection = ?';
+const LIST_WRITTEN = `SELECT r.id, w.stamp FROM segment_written w CROSS JOIN resource r ON r.key = w.resource
+  WHERE w.collection = ? LIMIT ?`;
+const READ_RESOURCES = `SELECT r.key, r.version, r.updated, v.text, v.sum, r.id FROM json_each(?) j
+  CROSS JOIN resource r ON r.collection = ? AND r.id = j.value CROSS JOIN version v ON v.key = r.content`;
+const NEXT_RESOURCES = `SELECT r.key, r.version, r.updated, v.text, v.sum, r.id
+  FROM resource r CROSS JOIN version v ON v.key = r.content
+  WHERE r.collection = ? AND r.id > ? AND r.content IS NOT NULL ORDER BY r.id LIMIT ?`;
+const COVER = `DELETE FROM segment_written
+  WHERE collection = ? AND resource = (SELECT key FROM resource WHERE collection = ? AND id = ?) AND stamp = ?`;

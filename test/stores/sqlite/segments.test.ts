@@ -1,0 +1,226 @@
+import Database from 'better-sqlite3';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { AnyResource } from '../../../src/fhir/resource.js';
+import { SIZES } from '../../../src/stores/segments/run-format.js';
+import { SEGMENT_TUNING } from '../../../src/stores/sqlite/rows/segment-tables.js';
+import { SHADOWED } from '../../../src/stores/sqlite/segments/shadow.js';
+import { SqliteStore } from '../../../src/stores/sqlite/store.js';
+import { keyOf, PROJECT, put, queryOf } from '../../../src/testing/conformance-case.js';
+import { RandomQueries } from '../../../src/testing/random-queries.js';
+import { randomResources } from '../../../src/testing/random-resources.js';
+import { below, createRandom, oneOf } from '../../../src/testing/random.js';
+import { ReferenceSearch } from '../../../src/testing/reference-search.js';
+import { skewedResources } from '../../../src/testing/skewed-resources.js';
+import { cases, SEED } from '../../support/chance.js';
+import { temporaryFolder } from '../temporary-folder.js';
+
+const file = temporaryFolder();
+const [TUNING, USUAL] = [{ ...SEGMENT_TUNING }, { ...SIZES }];
+
+beforeEach(() => {
+  Object.assign(SEGMENT_TUNING, { shadow: true, minResources: 1, size: 40, flushFrom: 8, maxWritten: 60 });
+  Object.assign(SHADOWED, { compared: 0, unanswered: 0 });
+});
+afterEach(() => {
+  Object.assign(SEGMENT_TUNING, TUNING);
+  Object.assign(SIZES, USUAL);
+});
+
+/** Blocks that are full, and rows of several blocks. Threads do not know these sizes. */
+const SMALL = { block: 8, row: 32, frequent: 16, ids: 16 };
+
+/** A file over time, with two stores of one process, as two processes would have it. */
+class Life {
+  readonly current = new Map<string, AnyResource>();
+  readonly erased = new Set<string>();
+  stores: readonly SqliteStore[];
+
+  constructor(
+    readonly name: string,
+    readonly random: () => number,
+    readonly readers: number,
+  ) {
+    this.stores = this.open();
+  }
+
+  open(): readonly SqliteStore[] {
+    return [this.readers, 0].map((readers) => new SqliteStore(this.name, { readers }));
+  }
+
+  get store(): SqliteStore {
+    return oneOf(this.stores, this.random);
+  }
+
+  async restart(): Promise<void> {
+    for (const one of this.stores) await one.close();
+    this.stores = this.open();
+  }
+
+  async write(): Promise<void> {
+    const made = this.random() < 0.5 ? randomResources(this.random) : skewedResources(60, this.random);
+    const some = made.filter(() => this.random() < 0.5);
+    const all = [...some, ...some.map((one) => ({ ...one, id: `${one.id!}x${below(9, this.random)}` }))];
+    await this.commit([...new Map(all.map((one) => [nameOf(one), one])).values()]);
+  }
+
+  /** Ids of erased resources are never used again. */
+  async commit(resources: readonly AnyResource[]): Promise<void> {
+    const writes = resources.filter((one) => !this.erased.has(nameOf(one))).map((one) => put(one));
+    for (const result of await this.store.commit(writes)) {
+      if (result.kind === 'put') this.current.set(nameOf(result.resource), result.resource);
+    }
+  }
+
+  async removeSome(kind: 'delete' | 'erase'): Promise<void> {
+    const names = [...this.current.keys()].filter(() => this.random() < 0.05);
+    const keyed = names.map((name) => keyOf(...(name.split('/') as [string, string])));
+    await this.store.commit(keyed.map((key) => (kind === 'delete' ? { kind, key } : { kind, key, reason: 'request' })));
+    for (const name of names) {
+      this.current.delete(name);
+      if (kind === 'erase') this.erased.add(name);
+    }
+  }
+
+  async change(): Promise<void> {
+    const way = below(9, this.random);
+    if (way < 3) await this.write();
+    else if (way === 3) await this.removeSome('delete');
+    else if (way === 4) await this.removeSome('erase');
+    else if (way === 5) await this.restart();
+    else if (way === 6) {
+      const request = { project: PROJECT, replacedBefore: new Date().toISOString(), keep: 1 };
+      for (let after; ;) {
+        const { next } = await this.store.removal.purgeHistory({ ...request, after });
+        if (next === undefined) break;
+        after = next;
+      }
+    } else if (way === 7) await this.store.reindex(this.random() < 0.5 ? { project: PROJECT } : {});
+    // One write stays pending.
+    else await this.commit([...this.current.values()].slice(0, 1));
+  }
+}
+
+function nameOf({ resourceType, id }: AnyResource): string {
+  return `${resourceType}/${id!}`;
+}
+
+test(`segments answer as the tables and the reference search do, at every moment (seed ${SEED})`, async () => {
+  const random = createRandom(SEED);
+  for (let life = 0; life < cases(40, 2); life++) {
+    Object.assign(SIZES, life % 2 === 0 ? SMALL : USUAL);
+    const one = new Life(file(`life-${life}.db`), random, life % 2 === 0 ? 0 : 2);
+    await one.write();
+    await one.write();
+    for (let round = 0; round < 6; round++) {
+      for (let left = below(3, random); left >= 0; left--) await one.change();
+      for (const base of [undefined, 'https://own.base/fhir']) {
+        const reference = new ReferenceSearch(one.store.model, [...one.current.values()], base);
+        const queries = new RandomQueries(PROJECT, reference, random);
+        for (let run = 0; run < 6; run++) {
+          const query = run % 3 === 2 ? queries.nested() : queries.search();
+          const { matches, total } = await one.store.search(query);
+          const answer = { ids: matches.map(({ resource }) => resource.id!), total };
+          expect(answer, JSON.stringify(query)).toEqual(reference.search(query));
+        }
+      }
+    }
+    expect((await one.store.verify()).problems).toEqual([]);
+    for (const store of one.stores) await store.close();
+  }
+  expect(SHADOWED.compared).toBeGreaterThan(3 * SHADOWED.unanswered);
+}, 600_000);
+
+const FINAL = { kind: 'match', parameter: 'status', test: { kind: 'token', code: 'final' } } as const;
+
+function observation(id: string, status = 'final'): AnyResource {
+  const family = 'Secretfamily';
+  return {
+    resourceType: 'Observation',
+    id,
+    status,
+    code: { text: family },
+    method: { coding: [{ code: family }] },
+  } as never;
+}
+
+async function idsOf(store: SqliteStore): Promise<readonly string[]> {
+  const { matches, total } = await store.search(queryOf('Observation', FINAL, { total: true }));
+  expect(total).toBe(matches.length);
+  return matches.map(({ resource }) => resource.id!);
+}
+
+const FIVE = ['a', 'b', 'c', 'd', 'e'].map((id) => put(observation(id)));
+
+test('a write of the host that is rolled back leaves nothing in segments', async () => {
+  const database = new Database(':memory:');
+  const store = new SqliteStore(database);
+  await store.commit(FIVE);
+  expect(await idsOf(store)).toEqual(['a', 'b', 'c', 'd', 'e']);
+  await store.commit([put(observation('f'))]);
+  database.exec('BEGIN');
+  database.exec("DELETE FROM segment_written; UPDATE resource SET content = NULL WHERE id = 'a'");
+  database.exec('ROLLBACK');
+  expect(await idsOf(store)).toEqual(['a', 'b', 'c', 'd', 'e', 'f']);
+  expect(SHADOWED).toEqual({ compared: 2, unanswered: 0 });
+  await store.close();
+});
+
+test('after a file was put back to an earlier copy, a living store has the segments of the copy', async () => {
+  // Threads compare, too, but count for themselves.
+  const store = new SqliteStore(file('living.db'), { readers: 0 });
+  await store.commit(FIVE);
+  expect(await idsOf(store)).toEqual(['a', 'b', 'c', 'd', 'e']);
+  const database = new Database(file('living.db'));
+  database.prepare('VACUUM INTO ?').run(file('copy.db'));
+  await store.commit([put(observation('f')), put(observation('a', 'amended'))]);
+  expect(await idsOf(store)).toEqual(['b', 'c', 'd', 'e', 'f']);
+  database.prepare('ATTACH ? AS kept').run(file('copy.db'));
+  const tables = database.prepare("SELECT name FROM kept.sqlite_schema WHERE type = 'table'").pluck().all() as string[];
+  database.transaction(() => {
+    for (const name of tables.filter((one) => !one.startsWith('sqlite_'))) {
+      database.exec(`DELETE FROM main.${name}; INSERT INTO main.${name} SELECT * FROM kept.${name}`);
+    }
+  })();
+  expect(await idsOf(store)).toEqual(['a', 'b', 'c', 'd', 'e']);
+  await store.commit([put(observation('g')), put(observation('b', 'amended'))]);
+  expect(await idsOf(store)).toEqual(['a', 'c', 'd', 'e', 'g']);
+  expect(SHADOWED).toEqual({ compared: 4, unanswered: 0 });
+  database.close();
+  await store.close();
+});
+
+test('an erased value is in no row of a segment', async () => {
+  const database = new Database(':memory:');
+  const store = new SqliteStore(database);
+  await store.commit([put(observation('a')), put(observation('b')), put({ ...observation('c'), method: {} } as never)]);
+  await idsOf(store);
+  const holders = (): unknown =>
+    database
+      .prepare("SELECT count(*) FROM segment_row WHERE instr(data, CAST('Secretfamily' AS BLOB)) > 0")
+      .pluck()
+      .get();
+  expect(holders()).toBeGreaterThan(0);
+  for (const id of ['a', 'b'])
+    await store.commit([{ kind: 'erase', key: keyOf('Observation', id), reason: 'request' }]);
+  expect(holders()).toBe(0);
+  expect(await idsOf(store)).toEqual(['c']);
+  expect(holders()).toBe(0);
+  await store.close();
+});
+
+test.each([
+  ['a row that is missing', 'DELETE FROM segment_row'],
+  ['a row of another content', "UPDATE segment_row SET data = (SELECT data FROM segment_row WHERE name = 'segment')"],
+])('verification finds %s', async (_, damage) => {
+  const database = new Database(':memory:');
+  const store = new SqliteStore(database);
+  await store.commit(FIVE);
+  await idsOf(store);
+  expect((await store.verify()).problems).toEqual([]);
+  database.exec(damage);
+  expect((await store.verify()).problems).toEqual(['segments: those of Observation are not what it says']);
+  await store.reindex();
+  expect(await idsOf(store)).toEqual(['a', 'b', 'c', 'd', 'e']);
+  expect((await store.verify()).problems).toEqual([]);
+  await store.close();
+});
