@@ -1,3 +1,4 @@
+import { FhirError } from '../../fhir/error.js';
 import { LOOP_TURN } from '../../platform/loop-turn.js';
 import { runAwaiting } from '../ask.js';
 import type { SegmentPort } from '../segments/port.js';
@@ -48,7 +49,6 @@ export class SegmentRefresh {
   async #step(): Promise<StepResult> {
     const { database, segments } = this.#connection;
     if (this.#calls.isClosed) return 'done';
-    // Of the host; it may be rolled back.
     if (database.inTransaction) return 'later';
     const work = this.#calls.run(undefined, () => segments.nextWork());
     if (work === undefined) return 'done';
@@ -56,7 +56,7 @@ export class SegmentRefresh {
       const isMerged = await this.#do(work);
       if (work.kind === 'merge' && !isMerged) segments.noteMerged(work);
     } catch (error) {
-      if (error instanceof HostTransaction || isBusy(error)) return 'later';
+      if (error instanceof HostTransaction || isBusy((error as FhirError).cause ?? error)) return 'later';
       // Another process has merged the segments that this one was reading.
       const list = this.#calls.run(undefined, () => segments.listId(work.project, work.type));
       if (list === work.list) throw error;
@@ -66,20 +66,32 @@ export class SegmentRefresh {
 
   async #do({ kind, project, type }: SegmentWork): Promise<boolean> {
     const { database, segments } = this.#connection;
-    if (kind === 'begin') return this.#calls.whenUnlocked(undefined, () => segments.begin(project, type));
-    const { upkeep, port } = segments.upkeepOf(project);
-    const now = <Result>(read: () => Result): Result =>
+    // Of the host; it may be rolled back.
+    const now = <Result>(work: () => Result): Result =>
       this.#calls.run(undefined, () => {
-        if (database.inTransaction) throw new HostTransaction('The transaction of the host may be rolled back');
-        return read();
+        if (database.inTransaction) throw new HostTransaction('unavailable', 'The host has a transaction open');
+        return work();
       });
+    // Never waits for another process's lock, because the wait would block everything else in this process.
+    const write = (work: () => boolean): boolean =>
+      now(() => {
+        const timeout = Number(database.pragma('busy_timeout', { simple: true }));
+        database.pragma('busy_timeout = 0');
+        try {
+          return work();
+        } finally {
+          database.pragma(`busy_timeout = ${timeout}`);
+        }
+      });
+    if (kind === 'begin') return write(() => segments.begin(project, type));
+    const { upkeep, port } = segments.upkeepOf(project);
     const paced: SegmentPort = {
       states: (types) => now(() => port.states(types)),
       rows: (keys) => now(() => port.rows(keys)),
       resources: (of, ids) => now(() => port.resources(of, ids)),
       resourcesAfter: (of, id, limit) => now(() => port.resourcesAfter(of, id, limit)),
       matching: (...given) => now(() => port.matching(...given)),
-      write: (of, change) => this.#calls.whenUnlocked(undefined, () => port.write(of, change)),
+      write: (of, change) => write(() => port.write(of, change)),
     };
     const steps =
       kind === 'build'
@@ -97,4 +109,4 @@ export class SegmentRefresh {
   }
 }
 
-class HostTransaction extends Error {}
+class HostTransaction extends FhirError {}

@@ -1,5 +1,6 @@
 import { parametersOf } from '../../../search/criteria/parameters-of.js';
 import type { FhirModel } from '../../../fhir/model/fhir-model.js';
+import { getOrCreate } from '../../../platform/maps.js';
 import { indexEntries } from '../../../search/index/index-resource.js';
 import { type MarkedEntries, markEntries } from '../../sql/extremes.js';
 import { uniqueKeyTaken, matchFound } from '../../../store/conflicts.js';
@@ -21,7 +22,7 @@ import type { PreparedPut, PreparedWrite } from '../rows/prepared-write.js';
 import { noteRemoval } from '../rows/removal-epoch.js';
 import type { Searches } from '../search/search.js';
 import { type ConnectionSegments } from '../segments/connection-segments.js';
-import { noteWritten, removeSegments } from '../rows/segment-tables.js';
+import { noteWritten } from '../rows/segment-tables.js';
 import { Shapes } from '../rows/shapes.js';
 import { removeSkipRows } from '../rows/skip-row.js';
 import type { Statements } from '../database/statements.js';
@@ -52,6 +53,8 @@ export class Commits {
   readonly #valueIndexes: ValueIndexes;
   readonly #segments: ConnectionSegments;
   #erases = false;
+  /** What the transaction has erased, by its type. */
+  readonly #erased = new Map<number, ResourceKey[]>();
 
   constructor(
     readonly model: FhirModel,
@@ -141,6 +144,7 @@ export class Commits {
     transaction.run(() => {
       this.#index.flush();
       this.#shapes.flush();
+      for (const [collection, keys] of this.#erased) this.#segments.erase(collection, keys);
       if (changes.some(decidesAccess)) changeAccessEpoch(this.#statements);
     });
     transaction.commit();
@@ -178,6 +182,7 @@ export class Commits {
     settleAll(this.#dictionaries, committed);
     if (this.#erases) this.#status.forgetRemovals();
     this.#erases = false;
+    this.#erased.clear();
     if (committed) return;
     this.#index.clear();
     this.#shapes.clear();
@@ -248,7 +253,7 @@ export class Commits {
     const left = this.#versions.erase(key, before, reason);
     this.#takeOut(left.owner);
     removeSkipRows(this.#statements, left.collection);
-    removeSegments(this.#statements, left.collection);
+    if (this.#segments.exist) getOrCreate(this.#erased, left.collection, (): ResourceKey[] => []).push(key);
     changes.push(changeOf('erase', key, left));
     return { kind: 'erase', versionId: left.versionId, versions: before.version - before.purged };
   }

@@ -3,6 +3,7 @@ import { FhirError } from '../../../fhir/error.js';
 import { parameterFingerprints } from '../../../search/index/parameter-fingerprints.js';
 import { randomSecret } from '../../../platform/random-secret.js';
 import { pageEdgeOf, pageOf } from '../../../store/guards.js';
+import type { ResourceKey } from '../../../store/resource-key.js';
 import type { SearchQuery } from '../../../store/search-query.js';
 import { runNow } from '../../ask.js';
 import type { FingerprintsOf } from '../../segments/evaluation.js';
@@ -13,7 +14,7 @@ import { SegmentUpkeep } from '../../segments/upkeep.js';
 import type { Guard } from '../database/guard.js';
 import { countOfCollection } from '../rows/shapes.js';
 import { listIdOf, type SegmentSource, SqliteSegmentPort } from './segment-port.js';
-import { hasSegments, SEGMENT_TUNING } from '../rows/segment-tables.js';
+import { hasSegments, removeSegments, SEGMENT_TUNING } from '../rows/segment-tables.js';
 
 /** The next work on the segments of a type of a project. */
 export interface SegmentWork {
@@ -121,6 +122,18 @@ export class ConnectionSegments {
     const list = { format: FORMAT, id: randomSecret(), segments: [], builtTo: '' };
     const change = { expected: undefined, list, added: new Map(), dropped: [], covered: [] };
     return this.upkeepOf(project).port.write(type, change);
+  }
+
+  /** Rewrites the segments that hold erased resources of a type, in the transaction that erases them. */
+  erase(collection: number, keys: readonly ResourceKey[]): void {
+    const [{ project, type }] = keys as readonly [ResourceKey];
+    const { upkeep, port } = this.upkeepOf(project);
+    const steps = upkeep.erase(
+      type,
+      keys.map(({ id }) => id),
+    );
+    const isErased = port.isComplete(type) && runNow(steps, port, () => this.#guard.check());
+    if (!isErased) removeSegments(this.#source.statements, collection);
   }
 
   /** Builds the segments of a file again and compares them. @returns the types of which some segment is wrong */

@@ -52,7 +52,7 @@ export class SqliteSegmentPort implements SyncPort<SegmentPort> {
       const collection = this.#collection(type);
       const list = collection === undefined ? undefined : this.#list(collection);
       // While rows are indexed again, they are mixed.
-      if (list === undefined || !this.#isComplete(type)) return NO_STATE;
+      if (list === undefined || !this.isComplete(type)) return NO_STATE;
       const written = this.#written(collection!);
       return written.length > this.#maxWritten ? NO_STATE : { list, written };
     });
@@ -88,29 +88,32 @@ export class SqliteSegmentPort implements SyncPort<SegmentPort> {
     return statements.column(statement) as readonly string[];
   }
 
-  write(type: string, { expected, list, added, dropped, covered }: SegmentChange): boolean {
+  /** Within the transaction that erases, or else in one of its own. */
+  write(type: string, change: SegmentChange): boolean {
     const { database, statements, status } = this.#source;
+    if (database.inTransaction) return this.#write(type, change);
     return inTransaction(database, () => {
       assertNotOvertaken(statements, status);
-      const collection = this.#collection(type);
-      if (
-        collection === undefined ||
-        !this.#isComplete(type) ||
-        listIdOf(this.#source.statements, collection) !== expected
-      )
-        return false;
-      const drop = statements.write('DELETE FROM segment_row WHERE segment = ?');
-      for (const segment of dropped) drop.run(segment);
-      const add = statements.write('INSERT INTO segment_row (segment, name, data) VALUES (?, ?, ?)');
-      for (const [segment, rows] of added) {
-        for (const [name, data] of rows) add.run(segment, name, data as never);
-      }
-      const set = statements.write('INSERT OR REPLACE INTO segment_list (collection, id, list) VALUES (?, ?, ?)');
-      set.run(collection, list.id, listText(list));
-      const cover = statements.write(COVER);
-      for (const { id, stamp } of covered) cover.run(collection, collection, id, stamp);
-      return true;
+      return this.#write(type, change);
     });
+  }
+
+  #write(type: string, { expected, list, added, dropped, covered }: SegmentChange): boolean {
+    const { statements } = this.#source;
+    const collection = this.#collection(type);
+    if (collection === undefined || !this.isComplete(type)) return false;
+    if (listIdOf(statements, collection) !== expected) return false;
+    const drop = statements.write('DELETE FROM segment_row WHERE segment = ?');
+    for (const segment of dropped) drop.run(segment);
+    const add = statements.write('INSERT INTO segment_row (segment, name, data) VALUES (?, ?, ?)');
+    for (const [segment, rows] of added) {
+      for (const [name, data] of rows) add.run(segment, name, data as never);
+    }
+    const set = statements.write('INSERT OR REPLACE INTO segment_list (collection, id, list) VALUES (?, ?, ?)');
+    set.run(collection, list.id, listText(list));
+    const cover = statements.write(COVER);
+    for (const { id, stamp } of covered) cover.run(collection, collection, id, stamp);
+    return true;
   }
 
   #list(collection: number): SegmentList | undefined {
@@ -131,7 +134,7 @@ export class SqliteSegmentPort implements SyncPort<SegmentPort> {
   }
 
   /** Whether the index rows of a type are complete, and made with the definitions of this process. */
-  #isComplete(type: string): boolean {
+  isComplete(type: string): boolean {
     const { status } = this.#source;
     return status.isOurs && status.unknownCodes(this.#project, type).length === 0;
   }
