@@ -56,7 +56,7 @@ export class RunBuilder {
   }
 
   /** Writes the run under a name. @param size positions of the segment */
-  finish(run: string, size: number, rows: RowSink): void {
+  *finish(run: string, size: number, rows: RowSink): Generator<undefined, void> {
     const { kind, isPair } = this;
     const [present, ordered, partial] = [this.present, this.ordered, this.partial].map((set) => set.first(size));
     const all = [...this.#byQualifier].sort(([a], [b]) => compareTexts(a, b));
@@ -68,10 +68,12 @@ export class RunBuilder {
     const unordered = present!.copy().subtract(ordered!);
     const hasCut = all.some(([, { texts }]) => [...texts.keys()].some(isCut));
     const qualifiers = rare.map(([qualifier]) => qualifier);
-    const written = parts.map(([qualifier, entries], part) => {
-      const sorted = isInterval(kind) ? sortedIntervals(entries) : sortedTexts(entries);
-      return writePart(run, kind, { part, qualifier, size }, sorted, rows);
-    });
+    const written: RunPart[] = [];
+    for (const [part, [qualifier, entries]] of parts.entries()) {
+      yield;
+      const sorted = yield* isInterval(kind) ? sortedIntervals(entries) : sortedTexts(entries);
+      written.push(yield* writePart(run, kind, { part, qualifier, size }, sorted, rows));
+    }
     const directory = {
       kind,
       isPair,
@@ -87,16 +89,17 @@ export class RunBuilder {
 }
 
 /** @param size positions of the segment */
-function writePart(
+function* writePart(
   run: string,
   kind: RunKind,
   { part, qualifier, size }: { readonly part: number; readonly qualifier: string | undefined; readonly size: number },
   entries: PartEntries,
   rows: RowSink,
-): RunPart {
+): Generator<undefined, RunPart> {
   const { positions, texts, ends } = entries;
   const isMixed = qualifier === undefined;
   for (let from = 0; from < positions.length; from += SIZES.row) {
+    yield;
     const to = Math.min(positions.length, from + SIZES.row);
     rows.set(rowName(run, part, from / SIZES.row, false), positionsBytes(entries, from, to));
     rows.set(rowName(run, part, from / SIZES.row, true), valuesBytes(entries, kind, isMixed, from, to));
@@ -105,6 +108,7 @@ function writePart(
   for (const [index, text] of texts.entries()) {
     const from = index === 0 ? 0 : ends[index - 1]!;
     if (isMixed || ends[index]! - from < SIZES.frequent) continue;
+    yield;
     const set = new PositionSet(size);
     set.addAll(positions, from, ends[index]);
     rows.set(setName(run, qualifier, text), setBytes(set));
@@ -123,12 +127,15 @@ interface Entries {
 const MARKS = 4;
 
 /** @param parts the entries of each qualifier, by the number that it has in the part */
-function sortedIntervals(parts: readonly Entries[]): PartEntries {
-  const all: { readonly low: number; readonly high: number; readonly tag: number; readonly qualifier: number }[] = [];
+function* sortedIntervals(parts: readonly Entries[]): Generator<undefined, PartEntries> {
+  const given: { readonly low: number; readonly high: number; readonly tag: number; readonly qualifier: number }[] = [];
   for (const [qualifier, { intervals }] of parts.entries()) {
-    for (const { low, high, tag } of intervals) all.push({ low, high, tag, qualifier });
+    for (const { low, high, tag } of intervals) given.push({ low, high, tag, qualifier });
   }
-  all.sort((a, b) => a.low - b.low || a.tag - b.tag || a.high - b.high || a.qualifier - b.qualifier);
+  const all = yield* sortInTurns(
+    given,
+    (a, b) => a.low - b.low || a.tag - b.tag || a.high - b.high || a.qualifier - b.qualifier,
+  );
   const sorted = emptyEntries(all.length, all.length);
   for (let index = 0; index < all.length; index++) {
     const { low, high, tag, qualifier } = all[index]!;
@@ -139,22 +146,24 @@ function sortedIntervals(parts: readonly Entries[]): PartEntries {
   return sorted;
 }
 
-function sortedTexts(parts: readonly Entries[]): PartEntries {
+function* sortedTexts(parts: readonly Entries[]): Generator<undefined, PartEntries> {
   // A tag and the number of a qualifier are one number, so that they are sorted together.
   const found = new Map<string, number[]>();
   let size = 0;
   for (const [qualifier, { texts }] of parts.entries()) {
     for (const [text, tags] of texts) {
+      if (found.size % IN_TURN === 0) yield;
       const list = getOrCreate(found, text, (): number[] => []);
       for (const tag of tags) list.push(tag * QUALIFIERS + qualifier);
       size += tags.length;
     }
   }
-  const texts = [...found.keys()].sort(compareTexts);
+  const texts = yield* sortInTurns([...found.keys()], compareTexts);
   const ends: number[] = [];
   const sorted = { ...emptyEntries(size, 0), texts, ends };
   let index = 0;
   for (const text of texts) {
+    if (ends.length % IN_TURN === 0) yield;
     for (const one of found.get(text)!.sort((a, b) => a - b)) {
       setTag(sorted, index++, Math.floor(one / QUALIFIERS), one % QUALIFIERS);
     }
@@ -162,6 +171,19 @@ function sortedTexts(parts: readonly Entries[]): PartEntries {
   }
   return sorted;
 }
+
+/** Sorts with pauses. The last sort finds sorted runs, which it only merges. */
+function* sortInTurns<One>(all: readonly One[], compare: (a: One, b: One) => number): Generator<undefined, One[]> {
+  const runs: One[] = [];
+  for (let from = 0; from < all.length; from += IN_TURN) {
+    yield;
+    for (const one of all.slice(from, from + IN_TURN).sort(compare)) runs.push(one);
+  }
+  return runs.sort(compare);
+}
+
+/** How many entries are worked on between two pauses: a few milliseconds. */
+const IN_TURN = 4_096;
 
 /** More than a segment has qualifiers. */
 const QUALIFIERS = 2 ** 32;
