@@ -7,8 +7,11 @@ export const SEGMENT_TUNING = {
    * them is in the file, and nothing uses them.
    */
   shadow: false,
-  /** Types with fewer resources have no segments. */
-  minResources: 4_096,
+  /**
+   * Types with fewer resources have no segments. A chain into such a type is tested per resource: of 60,000 resources,
+   * counting the Observations of 1,200 women took 330 ms, and 1 ms with segments of Patients.
+   */
+  minResources: 256,
   /** Most resources of a new segment. */
   size: 65_536,
   /** With so many writes since the list was made, they become a segment. */
