@@ -133,7 +133,7 @@ test(`segments answer as the tables and the reference search do, at every moment
 const FINAL = { kind: 'match', parameter: 'status', test: { kind: 'token', code: 'final' } } as const;
 
 function observation(id: string, status = 'final'): AnyResource {
-  const family = 'Secretfamily';
+  const family = 'Secret family';
   return {
     resourceType: 'Observation',
     id,
@@ -196,7 +196,7 @@ test('an erased value is in no row of a segment', async () => {
   await idsOf(store);
   const holders = (): unknown =>
     database
-      .prepare("SELECT count(*) FROM segment_row WHERE instr(data, CAST('Secretfamily' AS BLOB)) > 0")
+      .prepare("SELECT count(*) FROM segment_row WHERE instr(data, CAST('Secret family' AS BLOB)) > 0")
       .pluck()
       .get();
   expect(holders()).toBeGreaterThan(0);
