@@ -11,6 +11,7 @@ import { parseKept } from '../rows/kept-text.js';
 import type { ReindexProgress } from '../../sql/reindex.js';
 import type { IndexStatus } from '../schema/index-status.js';
 import { endAllWork } from '../schema/index-takeover.js';
+import { changeRemovalEpoch } from '../rows/removal-epoch.js';
 import { assertNotOvertaken } from '../schema/prepare-schema.js';
 import { FILL_PAST } from '../schema/migrations.js';
 import { Shapes } from '../rows/shapes.js';
@@ -59,6 +60,8 @@ export class Maintenance {
 
   #reindex(counts: Map<string, ReindexProgress>): void {
     assertNotOvertaken(this.#statements, this.#status);
+    // Shapes get other numbers, which other processes have cached.
+    changeRemovalEpoch(this.#statements);
     const indexes = this.#dropIndexes();
     // Without a condition SQLite drops the pages of a table and of its indexes without reading them.
     for (const table of [...INDEX_TABLES, 'shape', 'past', 'skip']) this.#database.exec(`DELETE FROM ${table}`);
