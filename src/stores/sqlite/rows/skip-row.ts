@@ -120,7 +120,10 @@ export const GRANULES_IN_ROW = 32;
 /** The granules of an order. */
 export interface SkipOrder {
   readonly parameter: string;
-  /** The first value of each granule except the last, which has the resources without a value. */
+  /**
+   * The first value of each granule except the last, which has the resources without a value. The first granule also has smaller
+   * values that were written since the index was built, unless it is one of {@link ties}.
+   */
   readonly starts: readonly SqlValue[];
   /** Granules of one value that many resources have. */
   readonly ties: readonly number[];

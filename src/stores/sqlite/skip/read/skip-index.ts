@@ -255,7 +255,9 @@ export class SkipIndex {
     const order = text === undefined ? undefined : (JSON.parse(text) as SkipOrder);
     if (order === undefined) return undefined;
     const rows = Math.ceil((order.starts.length + 1) / GRANULES_IN_ROW);
-    return countGranuleRows(this.#statements, sort, subject) < rows ? undefined : order;
+    if (countGranuleRows(this.#statements, sort, subject) < rows) return undefined;
+    // An update adds smaller values to the first granule, and leaves its start as it was.
+    return order.ties.includes(0) ? order : { ...order, starts: order.starts.with(0, -Infinity) };
   }
 
   #readSystems(parameter: number, code: string | undefined): SystemsOf | undefined {
