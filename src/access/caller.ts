@@ -75,7 +75,7 @@ const GENUINE = new WeakSet<object>();
  * and above projects only the access that {@link SystemCaller} lists. Use {@link serverCaller} for more.
  *
  * The project need not exist. In a store with Projects that is likely a mistake: the first write into a missing one
- * causes the process warning `FHIRGRAPH_PROJECT`, if this process has written into another one before.
+ * causes the process warning `FHIRGRAPH_PROJECT`, if this process has written a Project, or into one, before.
  *
  * @param project the id of the project, its `Project/id`, or a Reference to it
  * @throws FhirError `invalid` - the project is not named by an id

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { serverCaller, systemCaller } from '../../src/access/caller.js';
+import { initialize } from '../../src/projects/clients/initialize.js';
 import { createRepository } from '../../src/repository/create-repository.js';
 import type { ResourceStore } from '../../src/store/store.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
@@ -34,4 +35,13 @@ test('a write into a missing project warns once per store and project, where the
     'systemCaller("clinc") writes into a project that does not exist',
     'systemCaller("other") writes into a project that does not exist',
   ]);
+});
+
+test('a process that has made a Project knows that there are some', async () => {
+  const heard = warnings();
+  const store = new MemoryStore();
+  await initialize(store, { name: 'Clinic' });
+  await write(store, 'clinc');
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(heard).toHaveLength(1);
 });

@@ -39,21 +39,26 @@ export async function readProjectSettings(
 async function read(store: ResourceStore, project: string, options: CallOptions | undefined): Promise<JsonObject> {
   const [found] = await store.read([{ project: SERVER_SCOPE, type: 'Project', id: project }], options);
   if (found?.status !== 'found') return MISSING;
-  WITH_PROJECTS.add(storeBehind(store));
+  noteProjects(store);
   return elementsOf(found.resource);
 }
 
 /** The elements of a Project that is not there. */
 const MISSING: JsonObject = Object.freeze({});
 
-/** The stores in which this process has read a Project. */
+/** Notes that there are Projects in the store. */
+export function noteProjects(store: ResourceStore): void {
+  WITH_PROJECTS.add(storeBehind(store));
+}
+
+/** The stores in which this process has read or written a Project. */
 const WITH_PROJECTS = new WeakSet<ResourceStore>();
 
 /**
  * Warns the host once that trusted code writes into a project that does not exist, where nobody can sign in: the id is
  * likely a mistake. A store without Projects is used for resources alone, which is right.
  *
- * PERF: what this process has read decides whether there are Projects. A search would create the indexes of a new file
+ * PERF: what this process has read or written decides whether there are Projects. A search would create the indexes of a new file
  * before its first import.
  *
  * @param settings of the project, from {@link readProjectSettings}

@@ -12,7 +12,7 @@ import type { GuardedWrite } from '../contract.js';
 import { loadFhirPath } from '../../fhirpath/library.js';
 import type { ProfileChoice } from '../../profiles/validate-profiles.js';
 import { isAboveProjects } from '../fields/administrative-types.js';
-import { readProjectSettings, warnIfMissing } from './project-settings.js';
+import { noteProjects, readProjectSettings, warnIfMissing } from './project-settings.js';
 import { assertingProfiles, NO_PROFILES, requiredProfiles, type RequiredProfiles } from './required-profiles.js';
 import { withIndex } from '../write-error.js';
 
@@ -43,6 +43,7 @@ export async function validationFor(
   asked: ProfileChoice | undefined,
   options: CallOptions | undefined,
 ): Promise<WriteValidation> {
+  if (writes.some((write) => write.kind === 'put' && write.key.type === 'Project')) noteProjects(store);
   if (caller.project === SERVER_SCOPE || !writes.some(({ kind }) => kind === 'put')) return ABOVE_PROJECTS;
   const settings = await readProjectSettings(store, caller.project, options);
   if (caller.kind === 'system') warnIfMissing(store, caller.project, settings);
