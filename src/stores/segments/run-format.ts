@@ -1,5 +1,5 @@
+import { nodeCrypto } from '../../platform/node-crypto.js';
 import { cutsCharacter } from '../../platform/surrogates.js';
-import { hash } from 'node:crypto';
 import { firstPlace } from '../first-place.js';
 import { ByteReader, bytesOf, ByteWriter, readSet, setBytes } from './bytes.js';
 import type { PositionSet } from './position-set.js';
@@ -80,7 +80,7 @@ const MAX_NAME = 128;
 function bounded(name: string): string {
   return name.length <= MAX_NAME
     ? name
-    : `${name.slice(0, MAX_NAME).toWellFormed()}#${hash('sha256', name, 'base64url')}`;
+    : `${name.slice(0, MAX_NAME).toWellFormed()}#${nodeCrypto()!.hash('sha256', name, 'base64url')}`;
 }
 
 function escapeRun(run: string): string {

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { nodeCrypto } from '../../platform/node-crypto.js';
 
 /**
  * A number for a state of a database, as text. Caches are keyed by the states that they have seen.
@@ -9,5 +9,5 @@ import { randomBytes } from 'node:crypto';
  * @param bits 60, or 52 for numbers that versions of this library before these calculate with in JavaScript
  */
 export function randomNumber(bits: 52 | 60): string {
-  return (randomBytes(8).readBigUInt64BE() >> BigInt(64 - bits)).toString();
+  return (nodeCrypto()!.randomBytes(8).readBigUInt64BE() >> BigInt(64 - bits)).toString();
 }

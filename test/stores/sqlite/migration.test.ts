@@ -47,7 +47,7 @@ function contentOf(file: string): unknown {
         .prepare((tables.includes('shape') ? ROWS[table] : undefined) ?? `SELECT * FROM ${table}`)
         .raw()
         .all()
-        .filter((row) => !['access_epoch', 'index_epoch'].includes((row as readonly string[])[0]!)),
+        .filter((row) => !['access_epoch', 'index_epoch', 'removal_epoch'].includes((row as readonly string[])[0]!)),
     ]),
   };
   database.close();
