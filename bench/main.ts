@@ -25,7 +25,7 @@ import { QUERIES, type Variables, type Variant } from './queries.js';
 import { readsDuringImport } from './reads-during-import.js';
 import { benchScreens } from './screens.js';
 import { isBuilt, measureStarts } from './start.js';
-import { duration, judged, table } from './table.js';
+import { duration, judged, ratiosTable, table } from './table.js';
 import { graphqlWithDataLoader } from './variants/dataloader.js';
 import { fhirgraph } from './variants/fhirgraph.js';
 import { floor } from './variants/floor.js';
@@ -122,21 +122,8 @@ async function benchQueries(
   for (const query of queries) {
     const subjects = variants.map((variant) => ({ name: variant.name, run: variant.prepare(query, variables) }));
     const timings = await compare(subjects, rounds);
-    const base = timings[0]!.median;
-    const targets: Record<string, number> = { 'SQLite, cold cache': TARGETS.cold, 'SQLite, warm cache': TARGETS.warm };
-    const rows = timings.map(({ name, median, spread }) => {
-      const target = targets[name];
-      const ratio = median / base;
-      return [
-        name,
-        duration(median),
-        `± ${duration(spread)}`,
-        target === undefined ? ratio.toFixed(2) : judged(ratio, target),
-      ];
-    });
-    console.log(
-      `\n${table([[`${query.what}, ${kilobytes(answers.get(query.name)!)}`, 'median', 'spread', '×'], ...rows])}`,
-    );
+    const targets = { 'SQLite, cold cache': TARGETS.cold, 'SQLite, warm cache': TARGETS.warm };
+    console.log(`\n${ratiosTable(`${query.what}, ${kilobytes(answers.get(query.name)!)}`, timings, targets)}`);
   }
   database.close();
   await log.close();

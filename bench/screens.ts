@@ -8,7 +8,7 @@ import type { Variables, Variant } from './queries.js';
 import { screensFloor } from './screens/floor.js';
 import { hospital, PATIENT } from './screens/hospital.js';
 import { SCREENS } from './screens/queries.js';
-import { duration, judged, table } from './table.js';
+import { ratiosTable } from './table.js';
 import { fhirgraph } from './variants/fhirgraph.js';
 
 const PROJECT = 'hospital';
@@ -25,18 +25,8 @@ export async function benchScreens(folder: string, patients: number, rounds: num
         run: variant.prepare(screen, VARIABLES),
       }));
       const timings = await compare(subjects, rounds);
-      const rows = timings.map(({ name, median, spread }) => {
-        const ratio = median / timings[0]!.median;
-        const target = TARGETS[name];
-        return [
-          name,
-          duration(median),
-          `± ${duration(spread)}`,
-          target === undefined ? ratio.toFixed(2) : judged(ratio, target),
-        ];
-      });
       const title = `${screen.what}, ${(bytes / 1000).toFixed(1)} kB of JSON`;
-      console.log(`\n${table([[title, 'median', 'spread', '×'], ...rows])}`);
+      console.log(`\n${ratiosTable(title, timings, TARGETS)}`);
     }
   } finally {
     await opened.close();
