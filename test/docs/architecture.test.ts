@@ -1,21 +1,17 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { ROOT } from '../support/compile.js';
 import { readPage } from '../support/pages.js';
 
-const { drawArchitecture } = (await script('draw-architecture')) as { drawArchitecture: () => string };
-const { LAYERS } = (await script('lint/layers')) as { LAYERS: Record<string, readonly string[]> };
+const layers: string = join(ROOT, 'scripts/lint/layers.mjs');
+const { LAYERS } = (await import(layers)) as { LAYERS: Record<string, readonly string[]> };
 const entries = readdirSync(join(ROOT, 'src'), { withFileTypes: true });
 const folders = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
 const files = entries.filter((entry) => entry.name.endsWith('.ts')).map(({ name }) => name);
 
 test('the layers are the folders of src', () => {
   expect(Object.keys(LAYERS).sort()).toEqual(folders.sort());
-});
-
-test('the picture is drawn from the layers; npm run docs:architecture draws it again', () => {
-  expect(readFileSync(join(ROOT, 'docs/images/architecture.svg'), 'utf8')).toBe(drawArchitecture());
 });
 
 test('the map of the code names every folder and every entry of src, and nothing else', () => {
@@ -25,8 +21,3 @@ test('the map of the code names every folder and every entry of src, and nothing
   expect(tree.filter((name) => !named.includes(name))).toEqual([]);
   expect(named.filter((name) => /^[\w-]+(\.ts)?$/.test(name) && !tree.includes(name))).toEqual([]);
 });
-
-/** A module of scripts, which has no declarations. */
-function script(name: string): Promise<unknown> {
-  return import(join(ROOT, 'scripts', `${name}.mjs`)) as Promise<unknown>;
-}
