@@ -1,5 +1,6 @@
 // Builds the static site of the documents into `site`: `npm run docs:site`. FHIRGRAPH_SITE_BASE is its path, default /.
 import './assert-node.mjs';
+import './load-typescript.mjs';
 import { build as bundle } from 'esbuild';
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -15,7 +16,8 @@ const OUTPUT = join(ROOT, 'site');
 /** Pages whose queries run in place: those of GraphQL with data of their own. */
 const RUNNABLE = ['reference/queries', 'how-to/mutations'];
 
-writePages(ROOT, SOURCE);
+const { searchParametersPage } = await import('./site/search-parameters.js');
+writePages(ROOT, SOURCE, { 'reference/search-parameters.md': searchParametersPage() });
 writeExamples();
 await writeEngine();
 cpSync(join(ROOT, 'scripts/site/vitepress'), join(SOURCE, '.vitepress'), { recursive: true });

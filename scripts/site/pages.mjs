@@ -1,5 +1,5 @@
 // The pages of the site: the Markdown of the project, with links that lead to places on the site.
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { appendFileSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path/posix';
 
 /** Pages outside of docs, by the place that they get on the site. */
@@ -18,8 +18,9 @@ const OTHER_PAGES = {
  *
  * @param root the project's folder
  * @param target the folder to write; what it holds is removed
+ * @param generated texts of further pages by their places
  */
-export function writePages(root, target) {
+export function writePages(root, target, generated) {
   rmSync(target, { recursive: true, force: true });
   const places = new Map(Object.entries(OTHER_PAGES));
   for (const name of readdirSync(join(root, 'docs'), { recursive: true })) {
@@ -30,6 +31,9 @@ export function writePages(root, target) {
     write(join(target, place), withLinks(text, source, place, { root, target, places }));
   }
   write(join(target, 'playground.md'), PLAYGROUND);
+  for (const [place, text] of Object.entries(generated)) write(join(target, place), text);
+  const links = Object.entries(generated).map(([place, text]) => `- [${/^# (.*)/.exec(text)[1]}](./${place})\n`);
+  appendFileSync(join(target, 'contents.md'), `\n## Generated\n\n${links.join('')}`);
   cpSync(join(root, 'docs/images'), join(target, 'images'), { recursive: true });
 }
 
