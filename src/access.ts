@@ -20,7 +20,7 @@ export {
 export type { PolicyProblem } from './access/policy/policy-problem.js';
 export type { SuperAdminPower } from './access/policy/super-admin-powers.js';
 export type { Interaction } from './access/rule.js';
-export type { ResourceRef } from './access/sign-in/resource-ref.js';
+export type { ResourceRef } from './access/sign-in/find-membership.js';
 export type { StoreContext } from './store/store-context.js';
 export type { CallLimits } from './access/limits/call-limits.js';
 export type { ConcurrencyOptions, Concurrency } from './access/limits/concurrency.js';

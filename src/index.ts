@@ -40,14 +40,14 @@ export {
 export type { Interaction } from './access/rule.js';
 export type { SuperAdminPower } from './access/policy/super-admin-powers.js';
 export { breakGlass, type BreakGlassOptions, type EmergencyNotice } from './access/sign-in/break-glass.js';
-export { narrowCaller } from './access/sign-in/narrow-caller.js';
+export { narrowCaller } from './access/sign-in/session.js';
 export type { Clearance } from './access/clearance.js';
 export type { Narrowing } from './access/narrowing.js';
 export { signIn, type SignInOptions } from './access/sign-in/sign-in.js';
 export type { SignInIdentity } from './access/sign-in/find-membership.js';
 export { listMemberships, type MembershipSummary } from './access/sign-in/list-memberships.js';
-export type { PersonIdentity } from './access/sign-in/memberships-of.js';
-export type { ResourceRef } from './access/sign-in/resource-ref.js';
+export type { PersonIdentity } from './access/sign-in/find-membership.js';
+export type { ResourceRef } from './access/sign-in/find-membership.js';
 export { whoAmI, type WhoAmI, type WhoAmIContext } from './access/who-am-i.js';
 export { type DetailsOf, ERROR_CODES, FhirError, type ErrorCode, type FhirErrorOptions } from './fhir/error.js';
 export type { ErrorDetails, WriteDetails } from './fhir/error-details.js';

@@ -17,7 +17,7 @@ import { mentionsMemberUsers, resolveMemberUsers } from './evaluate/member-users
 import type { AccessTrace } from './access-trace.js';
 import type { Origins } from './fields/mask-resource.js';
 import type { ProfileChoice } from '../profiles/validate-profiles.js';
-import { assertSession } from './sign-in/standing.js';
+import { assertSession } from './sign-in/session.js';
 import { restrictQuery } from './read/restrict-query.js';
 import type { AccessRule, AccessRules, Interaction } from './rule.js';
 import { withConcepts } from './terminology/expand-concepts.js';

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { assertRulesIndexed } from '../../src/access/sign-in/assert-indexed.js';
+import { assertRulesIndexed } from '../../src/access/sign-in/sign-in.js';
 import { R4 } from '../../src/fhir/r4.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { faultOf } from '../repository/harness.js';

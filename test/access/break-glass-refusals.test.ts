@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { serverCaller, systemCaller, type MemberCaller } from '../../src/access/caller.js';
 import { breakGlass, type BreakGlassOptions } from '../../src/access/sign-in/break-glass.js';
-import { narrowCaller } from '../../src/access/sign-in/narrow-caller.js';
+import { narrowCaller } from '../../src/access/sign-in/session.js';
 import type { AuditRecord } from '../../src/audit/audit-record.js';
 import { OWN_EXTENSIONS } from '../../src/fhir/own-extensions.js';
 import type { CallOptions } from '../../src/store/call-options.js';

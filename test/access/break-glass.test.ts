@@ -3,7 +3,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { systemCaller, type MemberCaller } from '../../src/access/caller.js';
 import { explainAccess } from '../../src/access/explain/explain-access.js';
 import { breakGlass, type BreakGlassOptions } from '../../src/access/sign-in/break-glass.js';
-import { narrowCaller } from '../../src/access/sign-in/narrow-caller.js';
+import { narrowCaller } from '../../src/access/sign-in/session.js';
 import { signIn } from '../../src/access/sign-in/sign-in.js';
 import { toAuditEvent } from '../../src/audit/audit-event.js';
 import type { AuditRecord } from '../../src/audit/audit-record.js';

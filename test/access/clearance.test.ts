@@ -5,7 +5,7 @@ import { serverCaller, systemCaller } from '../../src/access/caller.js';
 import type { Clearance } from '../../src/access/clearance.js';
 import { explainAccess } from '../../src/access/explain/explain-access.js';
 import { guardStore } from '../../src/access/guarded-store.js';
-import { narrowCaller } from '../../src/access/sign-in/narrow-caller.js';
+import { narrowCaller } from '../../src/access/sign-in/session.js';
 import { signIn } from '../../src/access/sign-in/sign-in.js';
 import { R4 } from '../../src/fhir/r4.js';
 import type { AnyResource } from '../../src/fhir/resource.js';

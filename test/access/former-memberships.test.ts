@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ownParameters } from '../../src/access/sign-in/own-parameters.js';
+import { ownParameters } from '../../src/access/sign-in/member.js';
 import { formerMembershipWrite, formerProfiles } from '../../src/access/write/checks/former-memberships.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';

@@ -6,7 +6,7 @@ import { parseScope } from '../../src/access/narrow/scope.js';
 import type { Narrowing } from '../../src/access/narrowing.js';
 import { ALL_INTERACTIONS } from '../../src/access/rule.js';
 import { currentCaller } from '../../src/access/sign-in/current-caller.js';
-import { narrowCaller } from '../../src/access/sign-in/narrow-caller.js';
+import { narrowCaller } from '../../src/access/sign-in/session.js';
 import { signIn } from '../../src/access/sign-in/sign-in.js';
 import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
 import { invite } from '../../src/projects/invite/invite.js';

@@ -4,7 +4,7 @@ import { explainAccess } from '../../src/access/explain/explain-access.js';
 import { maskResource } from '../../src/access/fields/mask-resource.js';
 import { clearanceLimits, patientLimits, scopeLimits } from '../../src/access/narrow/limits.js';
 import { narrowRules } from '../../src/access/narrow/narrow-rules.js';
-import { narrowCaller } from '../../src/access/sign-in/narrow-caller.js';
+import { narrowCaller } from '../../src/access/sign-in/session.js';
 import { ALL_INTERACTIONS, type AccessRule, type Interaction, unrestrictedRule } from '../../src/access/rule.js';
 import { FhirError } from '../../src/fhir/error.js';
 import { R4 } from '../../src/fhir/r4.js';

@@ -5,7 +5,7 @@ import { guardStore } from '../../src/access/guarded-store.js';
 import type { Narrowing } from '../../src/access/narrowing.js';
 import { ALL_INTERACTIONS } from '../../src/access/rule.js';
 import { explainAccess } from '../../src/access/explain/explain-access.js';
-import { narrowCaller } from '../../src/access/sign-in/narrow-caller.js';
+import { narrowCaller } from '../../src/access/sign-in/session.js';
 import { FhirError } from '../../src/fhir/error.js';
 import { R4 } from '../../src/fhir/r4.js';
 import { isJsonObject, type AnyResource } from '../../src/fhir/resource.js';

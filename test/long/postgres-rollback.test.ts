@@ -6,7 +6,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { serverCaller, systemCaller, type MemberCaller } from '../../src/access/caller.js';
 import { signIn } from '../../src/access/sign-in/sign-in.js';
-import { ENDING_CODES } from '../../src/access/sign-in/standing.js';
+import { ENDING_CODES } from '../../src/access/sign-in/session.js';
 import { FhirError } from '../../src/fhir/error.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import { updateMember } from '../../src/projects/members/update-member.js';

@@ -10,7 +10,7 @@ import type { MemberCaller } from '../caller.js';
 import { decide } from '../decide.js';
 import { hiddenByAll } from '../fields/mask-resource.js';
 import { ALL_INTERACTIONS, type Interaction } from '../rule.js';
-import type { ResourceRef } from '../sign-in/resource-ref.js';
+import type { ResourceRef } from '../sign-in/find-membership.js';
 import { signIn, signInAgain } from '../sign-in/sign-in.js';
 
 /** The access of one member. */

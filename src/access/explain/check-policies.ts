@@ -19,8 +19,8 @@ import { parametersUsed, policyProblems } from '../policy/assert-policy-write.js
 import type { PolicyParameters } from '../policy/parameters.js';
 import type { PolicyProblem } from '../policy/policy-problem.js';
 import { membershipSizeProblem, sizeOf, type PolicySize } from '../policy/policy-size.js';
-import { ownParameters } from '../sign-in/own-parameters.js';
-import type { ResourceRef } from '../sign-in/resource-ref.js';
+import { ownParameters } from '../sign-in/member.js';
+import type { ResourceRef } from '../sign-in/find-membership.js';
 
 /** The problems of one AccessPolicy, or of the policies of one ProjectMembership. */
 export interface PolicyFinding {

@@ -1,14 +1,14 @@
+import type { AuditedCaller, AuditTarget } from '../../audit/audit-record.js';
 import { FhirError } from '../../fhir/error.js';
 import { nameToId, referenceText, referenceTo } from '../../fhir/reference.js';
 import { elementsOf, isJsonObject, type AnyResource } from '../../fhir/resource.js';
-import { or, refersTo, type Criteria } from '../../search/criteria/criteria.js';
+import { or, refersTo, type Criteria, ALL } from '../../search/criteria/criteria.js';
 import { SERVER_SCOPE } from '../../store/resource-key.js';
 import type { ResourceStore } from '../../store/store.js';
 import type { StoredResource } from '../../store/stored-resource.js';
-import { isInactive, readActiveProject } from './active-project.js';
-import { membershipsOf, personCriteria, type FoundMembership, type PersonIdentity } from './memberships-of.js';
-import { requireId, unnamed, type ResourceRef } from './resource-ref.js';
-import { usableMemberships } from './usable-memberships.js';
+import { isInactive, readActiveProject, membershipMissing, type FoundMembership } from './member.js';
+
+// Which memberships an identity of the host's verified token names.
 
 /** The identity in the host's verified token. */
 export type SignInIdentity =
@@ -115,10 +115,6 @@ async function membershipById(store: ResourceStore, id: string): Promise<FoundMe
   throw membershipMissing(id);
 }
 
-export function membershipMissing(id: string): FhirError {
-  return new FhirError('membership-missing', `ProjectMembership/${id} was not found`);
-}
-
 function chooseMembership(found: readonly StoredResource[], project: string): AnyResource {
   const active = found.filter(({ resource }) => !isInactive(resource));
   const [candidate] = active.length > 0 ? active : found;
@@ -145,4 +141,131 @@ function clientCriteria(client: ResourceRef): Criteria {
   });
   if (named.length > 0) return or(named);
   throw unnamed(client, 'ClientApplication or Bot', 'Type/id');
+}
+
+/** A person's identity in the host's verified token. */
+export type PersonIdentity = { readonly user: ResourceRef } | { readonly externalId: string };
+
+/**
+ * The memberships of a person in all projects, inactive ones included, by the directory above the projects.
+ *
+ * Entries that older versions wrote do not name the person. While such entries exist, each project is searched.
+ *
+ * @param opened the store as the host opened it. A complete directory of it is remembered until access may have changed
+ * @throws FhirError `unauthenticated`, `invalid` - the identity is empty
+ */
+export async function membershipsOf(
+  store: ResourceStore,
+  identity: PersonIdentity,
+  opened: ResourceStore,
+): Promise<readonly FoundMembership[]> {
+  const criteria = personCriteria(identity);
+  if (!(await isComplete(store, opened))) return searchEachProject(store, criteria);
+  const { matches } = await store.search({ project: SERVER_SCOPE, type: 'ProjectMembership', criteria });
+  const keys = matches.flatMap(({ resource }) => {
+    const project = nameToId(elementsOf(resource)['project'], 'Project');
+    return project === undefined ? [] : [{ project, type: 'ProjectMembership', id: resource.id! }];
+  });
+  const found = await store.read(keys);
+  return found.flatMap((one, index) =>
+    one.status === 'found' ? [{ project: keys[index]!.project, membership: one.resource }] : [],
+  );
+}
+
+/** Finds a person's memberships, in a project or in the directory. @throws FhirError `unauthenticated`, `invalid` */
+function personCriteria(identity: PersonIdentity): Criteria {
+  if ('user' in identity) return refersTo('user', { type: 'User', id: requireId(identity.user, 'User') });
+  const text = requireExternalId(identity.externalId);
+  return { kind: 'match', parameter: 'external-id', test: { kind: 'string', comparator: 'exact', text } };
+}
+
+async function searchEachProject(store: ResourceStore, criteria: Criteria): Promise<readonly FoundMembership[]> {
+  const { matches: projects } = await store.search({ project: SERVER_SCOPE, type: 'Project', criteria: ALL });
+  const found: FoundMembership[] = [];
+  for (const { resource } of projects) {
+    const project = resource.id!;
+    const { matches } = await store.search({ project, type: 'ProjectMembership', criteria });
+    found.push(...matches.map(({ resource: membership }) => ({ project, membership })));
+  }
+  return found;
+}
+
+/**
+ * Whether every entry of the directory names its person.
+ *
+ * PERF: looking for an entry without a person visits all of them, so the answer is kept. New entries are complete, but a
+ * database that is put back to an earlier copy may have old entries again, and then it has another epoch.
+ */
+async function isComplete(store: ResourceStore, opened: ResourceStore): Promise<boolean> {
+  const epoch = opened.readsAreCurrent === true ? await store.accessEpoch?.() : undefined;
+  if (epoch !== undefined && COMPLETE.get(opened) === epoch) return true;
+  const nobody: Criteria = { kind: 'missing', parameter: 'user', missing: true };
+  const query = { project: SERVER_SCOPE, type: 'ProjectMembership', criteria: nobody, limit: 1 };
+  if ((await store.search(query)).matches.length > 0) return false;
+  if (epoch !== undefined && (await store.accessEpoch?.()) === epoch) COMPLETE.set(opened, epoch);
+  return true;
+}
+
+/** The epoch in which the directory of a store was complete. */
+const COMPLETE = new WeakMap<ResourceStore, string>();
+
+/** Those of the memberships that are active, in active projects. */
+export async function usableMemberships<Found extends FoundMembership>(
+  store: ResourceStore,
+  found: readonly Found[],
+): Promise<readonly Found[]> {
+  const active = found.filter(({ membership }) => !isInactive(membership));
+  const projects = await store.read(active.map(({ project: id }) => ({ project: SERVER_SCOPE, type: 'Project', id })));
+  return active.filter((_, index) => {
+    const project = projects[index]!;
+    return project.status === 'found' && !isInactive(project.resource);
+  });
+}
+
+/** An id, a `Type/id`, or a Reference. */
+export type ResourceRef = string | { readonly reference?: string | undefined };
+
+/** The id in a name given to sign-in. @throws FhirError `unauthenticated` - missing; `invalid` - malformed */
+function requireId(name: ResourceRef, type: string): string {
+  const id = nameToId(name, type);
+  if (id !== undefined) return id;
+  throw unnamed(name, type, `${type}/id`);
+}
+
+/** A token without the claim does not identify anybody. */
+function unnamed(name: unknown, type: string, form: string): FhirError {
+  return new FhirError(codeFor(name), `Sign-in needs the id of a ${type}, as id, ${form} or Reference`);
+}
+
+/** The text of an external id given to sign-in. @throws FhirError `unauthenticated` - missing; `invalid` - no text */
+export function requireExternalId(externalId: unknown): string {
+  if (typeof externalId === 'string' && externalId !== '') return externalId;
+  throw new FhirError(codeFor(externalId), 'Sign-in needs the externalId as a string');
+}
+
+function codeFor(name: unknown): 'unauthenticated' | 'invalid' {
+  return name === undefined || name === null || name === '' ? 'unauthenticated' : 'invalid';
+}
+
+const NAMED = [
+  ['project', 'Project'],
+  ['membership', 'ProjectMembership'],
+  ['user', 'User'],
+  ['client', 'ClientApplication'],
+  ['client', 'Bot'],
+] as const;
+
+/** The resources that an identity names, for audit records; external ids are left out. */
+export function namedBy(identity: unknown): readonly AuditTarget[] {
+  if (!isJsonObject(identity)) return [];
+  return NAMED.flatMap(([name, type]) => {
+    const id = nameToId(identity[name], type);
+    return id === undefined ? [] : [{ type, id }];
+  });
+}
+
+/** Nobody yet, with the project that the identity names. */
+export function strangerOf(targets: readonly AuditTarget[]): AuditedCaller {
+  const project = targets.find(({ type }) => type === 'Project')?.id;
+  return { kind: 'unknown', project };
 }

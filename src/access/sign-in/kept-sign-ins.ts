@@ -5,7 +5,7 @@ import { decidesAccess } from '../../store/access-epoch.js';
 import type { ResourceStore } from '../../store/store.js';
 import type { MemberCaller } from '../caller.js';
 import type { SignInIdentity } from './find-membership.js';
-import type { Member } from './read-member.js';
+import type { Member } from './member.js';
 import { getOrCreate } from '../../platform/maps.js';
 
 /** A sign-in as it was found: the conditions that depend on the time are checked again each time. */

@@ -4,10 +4,8 @@ import { elementsOf, isJsonObject } from '../../fhir/resource.js';
 import type { LimitedStoreContext } from '../limits/call-limits.js';
 import { underTimeout } from '../limits/under-timeout.js';
 import { audited } from '../audited.js';
-import { namedBy } from './named-by.js';
+import { namedBy, membershipsOf, type PersonIdentity, usableMemberships } from './find-membership.js';
 import { SERVER_SCOPE } from '../../store/resource-key.js';
-import { membershipsOf, type PersonIdentity } from './memberships-of.js';
-import { usableMemberships } from './usable-memberships.js';
 
 /** A membership that a person can sign in with. */
 export interface MembershipSummary {

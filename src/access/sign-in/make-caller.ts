@@ -14,7 +14,7 @@ import type { PolicyParameters } from '../policy/parameters.js';
 import { ruleElements, type PolicyGrant } from '../policy/policy-grant.js';
 import { superAdminPowers } from '../policy/super-admin-powers.js';
 import type { AccessRules } from '../rule.js';
-import type { Member } from './read-member.js';
+import type { Member } from './member.js';
 
 /** Emergency access, by its own clock if there is one. */
 export interface Emergency extends AuditedEmergency {

@@ -1,24 +1,30 @@
 import type { AuditOptions } from '../../audit/audit.js';
 import { FhirError } from '../../fhir/error.js';
 import { inTurns, Pace } from '../../platform/pace.js';
+import { parametersOf } from '../../search/criteria/parameters-of.js';
+import { SERVER_SCOPE } from '../../store/resource-key.js';
 import type { ResourceStore } from '../../store/store.js';
 import { withCallOptions } from '../../store/with-call-options.js';
 import { audited, auditedCaller, type AuditedContext } from '../audited.js';
 import { derivedCaller, type MemberCaller } from '../caller.js';
-import { isForEmergency } from '../policy/emergency-grants.js';
 import type { CallLimits } from '../limits/call-limits.js';
-import { narrowedLike } from '../narrow/narrowed-caller.js';
 import { underTimeout } from '../limits/under-timeout.js';
-import { assertRulesIndexed } from './assert-indexed.js';
-import { findMembership, type SignInIdentity } from './find-membership.js';
+import { narrowedLike } from '../narrow/narrowed-caller.js';
+import { isForEmergency } from '../policy/emergency-grants.js';
+import type { AccessRules } from '../rule.js';
+import { findMembership, namedBy, strangerOf, type SignInIdentity } from './find-membership.js';
 import { type KeptSignIn, KeptSignIns, signInKey } from './kept-sign-ins.js';
-import type { FoundMembership } from './memberships-of.js';
 import { makingCaller, type CallerRequest, type Emergency } from './make-caller.js';
-import { namedBy, strangerOf } from './named-by.js';
-import { readMemberAgain, type CurrentState } from './read-member-again.js';
-import { readMember, type Member } from './read-member.js';
-import { assertNotExpired, assertNotRevoked } from './session-times.js';
-import { beginSession, joinSession, termsOf, type Session } from './standing.js';
+import {
+  assertNotExpired,
+  assertNotRevoked,
+  readMember,
+  readMemberAgain,
+  type CurrentState,
+  type FoundMembership,
+  type Member,
+} from './member.js';
+import { beginSession, joinSession, termsOf, type Session } from './session.js';
 
 /** Options of `signIn`. */
 export interface SignInOptions extends AuditOptions {
@@ -199,3 +205,29 @@ const ISSUED: ReadonlyMap<unknown, number> = new Map([
 ]);
 
 const RECHECK_AFTER_MS = 5_000;
+
+/**
+ * Rejects a member whose rules use search parameters that are being re-indexed: their resources could not be found.
+ * Costs nothing in the usual case without re-indexing.
+ *
+ * Callers who signed in before are safe too: the store rejects every search with such criteria.
+ *
+ * @throws FhirError `unavailable`
+ */
+export async function assertRulesIndexed(store: ResourceStore, project: string, rules: AccessRules): Promise<void> {
+  if (store.pendingParameters === undefined) return;
+  const pending = [...(await store.pendingParameters(project)), ...(await store.pendingParameters(SERVER_SCOPE))];
+  if (pending.length === 0) return;
+  const names = new Set(pending.map(({ type, parameter }) => `${type}.${parameter}`));
+  for (const type of store.model.resourceTypes) {
+    for (const { criteria } of rules.rulesFor(type)) {
+      const used = parametersOf(type, criteria).find(({ type: of, parameter }) => names.has(`${of}.${parameter}`));
+      if (used === undefined) continue;
+      throw new FhirError(
+        'unavailable',
+        `The access policy of this member uses ${used.type}.${used.parameter}. The index of this parameter is being rebuilt; sign in again later`,
+        { details: { type: used.type, parameter: used.parameter } },
+      );
+    }
+  }
+}

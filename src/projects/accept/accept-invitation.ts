@@ -5,7 +5,7 @@ import type { GuardedStore, GuardedWrite } from '../../access/contract.js';
 import { guardStore } from '../../access/guarded-store.js';
 import type { LimitedStoreContext } from '../../access/limits/call-limits.js';
 import { underTimeout } from '../../access/limits/under-timeout.js';
-import { isInactive } from '../../access/sign-in/active-project.js';
+import { isInactive } from '../../access/sign-in/member.js';
 import { normalizeEmail } from '../../access/write/unique-keys.js';
 import {
   endInvitation,

@@ -2,7 +2,7 @@ import type { Bot, ClientApplication } from '@medplum/fhirtypes';
 import type { GuardedWrite } from '../../access/contract.js';
 import { hasField, headOf, withoutFields } from '../../access/fields/hidden-fields.js';
 import { secretFields } from '../../access/fields/administrative-types.js';
-import { isSwitchedOff } from '../../access/sign-in/member-people.js';
+import { isSwitchedOff } from '../../access/sign-in/member.js';
 import { FhirError } from '../../fhir/error.js';
 import { withoutNulls } from '../../fhir/json/decimal-texts.js';
 import { sameJson } from '../../fhir/json/same-json.js';

@@ -1,8 +1,7 @@
 import type { ClientApplication } from '@medplum/fhirtypes';
-import type { ResourceRef } from '../../access/sign-in/resource-ref.js';
+import { type ResourceRef, namedBy, strangerOf } from '../../access/sign-in/find-membership.js';
 import type { AuditOptions } from '../../audit/audit.js';
 import { recorded } from '../../access/audited.js';
-import { namedBy, strangerOf } from '../../access/sign-in/named-by.js';
 import { FhirError } from '../../fhir/error.js';
 import { idOf } from '../../fhir/reference.js';
 import type { LimitedStoreContext } from '../../access/limits/call-limits.js';

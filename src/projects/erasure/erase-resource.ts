@@ -1,6 +1,6 @@
 import type { ResourceType } from '@medplum/fhirtypes';
 import { type AccessTrace, tracedBy } from '../../access/access-trace.js';
-import { membershipsOf } from '../../access/sign-in/memberships-of.js';
+import { membershipsOf } from '../../access/sign-in/find-membership.js';
 import { FhirError } from '../../fhir/error.js';
 import { notFound } from '../../fhir/not-found.js';
 import { referenceTo } from '../../fhir/reference.js';

@@ -1,8 +1,8 @@
 import type { ProjectMembership } from '@medplum/fhirtypes';
 import type { GuardedWrite } from '../../access/contract.js';
-import { accessEnd } from '../../access/sign-in/session-times.js';
+import { accessEnd } from '../../access/sign-in/member.js';
 import { signIn } from '../../access/sign-in/sign-in.js';
-import { ENDING_CODES } from '../../access/sign-in/standing.js';
+import { ENDING_CODES } from '../../access/sign-in/session.js';
 import { FhirError } from '../../fhir/error.js';
 import { and, type Criteria, not } from '../../search/criteria/criteria.js';
 import { assertNotAborted } from '../../store/guards.js';

@@ -5,7 +5,7 @@ import { type Criteria, refersTo } from '../../search/criteria/criteria.js';
 import { requireRemoval } from '../../store/erasure.js';
 import { SERVER_SCOPE } from '../../store/resource-key.js';
 import type { EraseWrite, Write } from '../../store/write.js';
-import { revokedUserKey } from '../../access/sign-in/revoked-users.js';
+import { revokedUserKey } from '../../access/sign-in/member.js';
 import { FORMER_MEMBERSHIPS } from '../../access/write/checks/former-memberships.js';
 import { assertMayChange, assertNotOfOperators, openOperator, type OperatorSession } from '../session/operator.js';
 import { readStoredProject, requireProjectId } from '../session/operator.js';

@@ -1,6 +1,6 @@
 import { nameToId } from '../../fhir/reference.js';
 import { elementsOf } from '../../fhir/resource.js';
-import { revokedUserKey } from '../../access/sign-in/revoked-users.js';
+import { revokedUserKey } from '../../access/sign-in/member.js';
 import { invitationKey } from '../../access/write/checks/open-invitations.js';
 import { ALL } from '../../search/criteria/criteria.js';
 import { everyHistoryPage, everyMatch } from '../../store/every-page.js';

@@ -1,7 +1,7 @@
 import type { AuditOptions } from '../../audit/audit.js';
 import type { Caller } from '../../access/caller.js';
 import type { CallLimits } from '../../access/limits/call-limits.js';
-import type { ResourceRef } from '../../access/sign-in/resource-ref.js';
+import type { ResourceRef } from '../../access/sign-in/find-membership.js';
 import type { ResourceStore } from '../../store/store.js';
 
 export type { ResourceRef };

@@ -10,7 +10,7 @@ import { maskResource } from '../../fields/mask-resource.js';
 import { homeOf } from '../../home-of.js';
 import { assertPolicyWrite } from '../../policy/assert-policy-write.js';
 import { unrestrictedRule, type AccessRule } from '../../rule.js';
-import { assertPatientLink } from '../../sign-in/related-patient.js';
+import { assertPatientLink } from '../patient-link.js';
 import { currentResource, expectationOf, unexpected, withWritten, type CommitState } from './commit-state.js';
 import { confirmGrants } from './confirm-grants.js';
 import type { DecidedWrite } from '../decided-write.js';

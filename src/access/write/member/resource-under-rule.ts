@@ -8,7 +8,7 @@ import type { Deciding } from '../../evaluate/deciding.js';
 import { keepFields, type KeptFields } from '../../fields/keep-fields.js';
 import { withoutSecrets } from '../../fields/mask-resource.js';
 import type { AccessRule } from '../../rule.js';
-import { fixedLink } from '../../sign-in/related-patient.js';
+import { fixedLink } from '../patient-link.js';
 import type { CommitState } from './commit-state.js';
 import { grants, subjectIn } from './granting.js';
 import { stamp, withoutVersion } from '../stamp.js';

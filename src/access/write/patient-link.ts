@@ -1,31 +1,9 @@
-import { parseDate } from '../../fhir/date.js';
 import { FhirError } from '../../fhir/error.js';
 import { sameJson } from '../../fhir/json/same-json.js';
-import { parseReference, referenceText, referenceTo } from '../../fhir/reference.js';
-import { elementsOf, isJsonObject, type AnyResource } from '../../fhir/resource.js';
+import { referenceTo } from '../../fhir/reference.js';
+import { elementsOf, type AnyResource } from '../../fhir/resource.js';
 import type { MemberCaller } from '../caller.js';
 import { readsAll } from '../decide.js';
-
-/**
- * The id of the Patient whose compartment a RelatedPerson sees: `RelatedPerson.patient` while the record is active and
- * its period holds. A malformed link gives no Patient.
- *
- * `Patient.link` is not followed: after a merge, staff change `RelatedPerson.patient`.
- *
- * @param now milliseconds since 1970
- */
-export function relatedPatient(related: AnyResource, now: number): string | undefined {
-  const { patient, active = true, period = {} } = elementsOf(related);
-  if (active !== true || !isJsonObject(period) || !holds(period, now)) return undefined;
-  const reference = parseReference(referenceText(patient) ?? '');
-  return reference?.kind === 'local' && reference.type === 'Patient' ? reference.id : undefined;
-}
-
-function holds({ start, end }: { readonly start?: unknown; readonly end?: unknown }, now: number): boolean {
-  const from = start === undefined ? -Infinity : typeof start === 'string' ? parseDate(start)?.low : undefined;
-  const until = end === undefined ? Infinity : typeof end === 'string' ? parseDate(end)?.high : undefined;
-  return from !== undefined && until !== undefined && from <= now && now < until;
-}
 
 const LINK = ['patient', 'active', 'period'] as const;
 

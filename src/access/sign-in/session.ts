@@ -2,10 +2,10 @@ import { FhirError, type ErrorCode } from '../../fhir/error.js';
 import type { CallOptions } from '../../store/call-options.js';
 import type { ResourceStore } from '../../store/store.js';
 import { withCallOptions } from '../../store/with-call-options.js';
-import type { Caller, MemberCaller } from '../caller.js';
-import { readMemberAgain } from './read-member-again.js';
-import { rightsOf, type Member, type SessionTerms } from './read-member.js';
-import { assertNotExpired } from './session-times.js';
+import { type Caller, type MemberCaller, assertCaller } from '../caller.js';
+import { narrowedCaller } from '../narrow/narrowed-caller.js';
+import type { Narrowing } from '../narrowing.js';
+import { readMemberAgain, rightsOf, type Member, type SessionTerms, assertNotExpired } from './member.js';
 
 /** The session of a caller, kept while the caller is in use. */
 export interface Session {
@@ -127,4 +127,28 @@ async function check(store: ResourceStore, standing: Standing, now: number): Pro
   standing.isSettled = isSame;
   standing.epoch = epoch;
   standing.checked = now;
+}
+
+/**
+ * Creates a caller with fewer rights: it can do only what the original caller's rules grant and the scopes, the patient
+ * or the clearances also allow. It never has more rights than the original caller, and ends with it.
+ *
+ * Narrowing again narrows further. `explainAccess` names the scope in each rule, and the rights that the scopes remove.
+ *
+ * @throws FhirError `unauthenticated` - no caller
+ * @throws FhirError `invalid` - trusted code, which has no rules to narrow; neither scopes nor a patient; scopes that begin
+ * with `patient/` without a patient
+ * @throws FhirError `too-costly` - more than 500 scopes
+ *
+ * @example
+ * const app = narrowCaller(caller, { scopes: token.scope, patient: token.patient });
+ */
+export function narrowCaller(caller: Caller, narrowing: Narrowing): MemberCaller {
+  assertCaller(caller);
+  if (caller.kind !== 'member') {
+    throw new FhirError('invalid', 'Only callers of signIn can be narrowed; trusted code has no rules');
+  }
+  const narrowed = narrowedCaller(caller, narrowing);
+  joinSession(narrowed, caller);
+  return narrowed;
 }
