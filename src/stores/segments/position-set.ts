@@ -67,6 +67,13 @@ export class PositionSet {
     return new PositionSet(size, this.words.slice(0, (size + 31) >>> 5));
   }
 
+  /** The places of the members among those of a larger set. */
+  placesIn(all: PositionSet): PositionSet {
+    const places = new PositionSet(all.count);
+    for (const [place, position] of all.positions().entries()) if (this.has(position)) places.add(place);
+    return places;
+  }
+
   get isEmpty(): boolean {
     const { words } = this;
     for (let index = 0; index < words.length; index++) if (words[index] !== 0) return false;

@@ -82,19 +82,39 @@ export function* withoutIds(
   ids: readonly string[],
   cache: SegmentCache,
 ): Ask<SegmentPort, readonly LiveSegment[]> {
-  const opened = openAll(segments, new LoadedRows(cache, builtRows(segments)));
-  if (opened.length === 0) return segments;
-  const found = yield* withRows(opened[0]!.rows, () =>
-    forAll(opened, (segment) => forAll(ids, (id) => segment.positionOf(id) ?? -1)),
-  );
-  return segments.map((segment, index) => {
-    const dead = found[index]!.filter((position) => position >= 0 && segment.live.has(position));
-    if (dead.length === 0) return segment;
-    const live = segment.live.copy();
-    for (const position of dead) live.delete(position);
-    return { ...segment, live };
-  });
+  const positions = yield* positionsOf(segments, ids, cache);
+  return segments.map((segment, index) => without(segment, positions[index]!));
 }
+
+/** A segment with some positions dead. */
+export function without(segment: LiveSegment, positions: readonly number[]): LiveSegment {
+  if (!positions.some((position) => segment.live.has(position))) return segment;
+  const live = segment.live.copy();
+  for (const position of positions) live.delete(position);
+  return { ...segment, live };
+}
+
+/** The positions of some ids in each segment, dead ones included. */
+export function* positionsOf(
+  segments: readonly LiveSegment[],
+  ids: readonly string[],
+  cache: SegmentCache,
+): Ask<SegmentPort, readonly (readonly number[])[]> {
+  const rows = new LoadedRows(cache, builtRows(segments));
+  const opened = openAll(segments, rows);
+  const found = opened.map((): number[] => []);
+  for (let from = 0; from < ids.length; from += IDS_TOGETHER) {
+    const some = ids.slice(from, from + IDS_TOGETHER);
+    const positions = yield* withRows(rows, () =>
+      forAll(opened, (segment) => forAll(some, (id) => segment.positionOf(id) ?? -1)),
+    );
+    for (const [index, own] of found.entries()) own.push(...positions[index]!.filter((position) => position >= 0));
+  }
+  return found;
+}
+
+/** Ids that are looked for between two pauses. */
+const IDS_TOGETHER = 1_024;
 
 /** The segments with one more in memory, which is merged with earlier ones in memory that are not much larger. */
 function* withSegment(

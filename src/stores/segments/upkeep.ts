@@ -23,7 +23,7 @@ import {
 import { PositionSet } from './position-set.js';
 import type { Segment } from './segment.js';
 import { LoadedRows, SegmentCache, withRows } from './segment-rows.js';
-import { type LiveSegment, openAll, segmentsOf, withoutIds } from './type-state.js';
+import { type LiveSegment, openAll, positionsOf, segmentsOf, without, withoutIds } from './type-state.js';
 
 /**
  * Keeps the stored segments of a project up to date. Each step ends with one change, which another process may have
@@ -96,16 +96,37 @@ export class SegmentUpkeep {
     const chosen = toMerge(segmentsOf(list));
     if (chosen.length === 0) return false;
     const ids = chosen.map(({ id }) => id);
-    return (yield* this.#replace(type, list, ids, chosen)) !== undefined;
+    const built = listOf(yield* merged(chosen));
+    const kept = list.segments.filter(({ id }) => !ids.includes(id));
+    const next = { ...list, id: randomSecret(), segments: [...kept, ...built.map(listedOf)] };
+    return yield* write(type, list, next, built, ids, []);
   }
 
   /**
-   * Removes all traces of resources: rewrites the segments that hold any version of them. The store has removed the
-   * resources before, in the same transaction or an earlier one.
+   * Makes the segments that {@link erase} needs, before the transaction that erases. It takes long, with pauses. Writes
+   * and changes of the list in between do no harm.
+   */
+  *prepareErase(type: string, ids: readonly string[]): Ask<SegmentPort, PreparedErasure> {
+    const { list } = yield* stateOf(type);
+    const prepared = new Map<string, Remainder>();
+    if (list?.format !== FORMAT) return prepared;
+    const segments = segmentsOf(list);
+    const erased = yield* positionsOf(segments, ids, this.cache);
+    for (const [index, segment] of segments.entries()) {
+      if (erased[index]!.length > 0) prepared.set(segment.id, yield* remainderOf(without(segment, erased[index]!)));
+    }
+    return prepared;
+  }
+
+  /**
+   * Removes all traces of resources: replaces the segments that hold any version of them. It belongs into the
+   * transaction that removes the resources, after them. If a resource is to stay, without its earlier versions, the
+   * store notes it as written.
    *
+   * @param prepared for the same ids. A segment that is missing there is made now
    * @returns false if another process changed the list in between
    */
-  *erase(type: string, ids: readonly string[]): Ask<SegmentPort, boolean> {
+  *erase(type: string, ids: readonly string[], prepared: PreparedErasure = new Map()): Ask<SegmentPort, boolean> {
     const { list } = yield* stateOf(type);
     if (list === undefined) return true;
     if (list.format !== FORMAT) {
@@ -113,23 +134,25 @@ export class SegmentUpkeep {
       const dropped = list.segments.map(({ id }) => id);
       return yield* write(type, list, { ...newList([]), builtTo: '' }, [], dropped, []);
     }
-    const before = segmentsOf(list);
-    const rows = new LoadedRows(this.cache);
-    const opened = openAll(before, rows);
-    const holding = yield* withRows(rows, () =>
-      forAll(opened, (segment) => forAll(ids, (id) => segment.positionOf(id) !== undefined).some(Boolean)),
-    );
-    // A new id, so that no other process stores a segment that it builds of earlier reads.
-    let current = { ...list, id: randomSecret() };
-    if (!(yield* write(type, list, current, [], [], []))) return false;
-    for (const [index, segment] of before.entries()) {
-      if (!holding[index]) continue;
-      const without = yield* withoutIds([segment], ids, this.cache);
-      const replaced = yield* this.#replace(type, current, [segment.id], without);
-      if (replaced === undefined) return false;
-      current = replaced;
+    const segments = segmentsOf(list);
+    const erased = yield* positionsOf(segments, ids, this.cache);
+    const next: ListedSegment[] = [];
+    const added: BuiltSegment[] = [];
+    const dropped: string[] = [];
+    for (const [index, segment] of segments.entries()) {
+      if (erased[index]!.length === 0) {
+        next.push(list.segments[index]!);
+        continue;
+      }
+      dropped.push(segment.id);
+      const left = without(segment, erased[index]!);
+      const { of, built } = prepared.get(segment.id) ?? (yield* remainderOf(left));
+      if (built === undefined) continue;
+      added.push(built);
+      next.push(listedOf({ ...built, live: left.live.placesIn(of) }));
     }
-    return true;
+    // A new id in any case, so that no other process stores a segment that it builds of earlier reads.
+    return yield* write(type, list, { ...list, id: randomSecret(), segments: next }, added, dropped, []);
   }
 
   /**
@@ -175,21 +198,28 @@ export class SegmentUpkeep {
     }
     return differing;
   }
+}
 
-  /** Replaces segments by one of the live resources of some. @returns the new list; undefined if it was not written */
-  *#replace(
-    type: string,
-    list: SegmentList,
-    dropped: readonly string[],
-    sources: readonly LiveSegment[],
-  ): Ask<SegmentPort, SegmentList | undefined> {
-    const some = sources.filter(({ live }) => !live.isEmpty);
-    const rows = new LoadedRows(new SegmentCache(0));
-    const built = some.length === 0 ? [] : [yield* mergeSegments(openAll(some, rows))];
-    const kept = list.segments.filter(({ id }) => !dropped.includes(id));
-    const next = { ...list, id: randomSecret(), segments: [...kept, ...built.map(listedOf)] };
-    return (yield* write(type, list, next, built, dropped, [])) ? next : undefined;
-  }
+/** New segments in place of those that hold resources to be erased, by the ids of these. */
+export type PreparedErasure = ReadonlyMap<string, Remainder>;
+
+/** A segment of some resources of another one. */
+interface Remainder {
+  /** Their positions in the other one. */
+  readonly of: PositionSet;
+  /** Undefined if there are none. */
+  readonly built: BuiltSegment | undefined;
+}
+
+/** A segment of the live resources of one. */
+function* remainderOf(segment: LiveSegment): Ask<SegmentPort, Remainder> {
+  return { of: segment.live, built: yield* merged([segment]) };
+}
+
+/** A segment of the live resources of some; undefined if there are none. */
+function* merged(sources: readonly LiveSegment[]): Ask<SegmentPort, BuiltSegment | undefined> {
+  const some = sources.filter(({ live }) => !live.isEmpty);
+  return some.length === 0 ? undefined : yield* mergeSegments(openAll(some, new LoadedRows(new SegmentCache(0))));
 }
 
 function* stateOf(type: string): Ask<SegmentPort, StoredState> {

@@ -63,8 +63,10 @@ class Life {
     else if (way === 3) runNow(this.upkeep.merge(type), this.port);
     else if (way === 4 && ids.length > 3) {
       const erased = ids.filter(() => this.random() < 0.1);
+      const prepared = this.random() < 0.5 ? runNow(this.upkeep.prepareErase(type, erased), this.port) : undefined;
+      if (this.random() < 0.5) this.change();
       for (const id of erased) this.port.delete(type, id);
-      expect(runNow(this.upkeep.erase(type, erased), this.port)).toBe(true);
+      expect(runNow(this.upkeep.erase(type, erased, prepared), this.port)).toBe(true);
     }
     // Types that came later.
     this.build(20);

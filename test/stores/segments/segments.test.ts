@@ -144,6 +144,37 @@ describe('segments', () => {
     expect(project.search(FINAL)).toEqual({ ids: ['b'] });
   });
 
+  test('are prepared for an erasure before its transaction, whatever is written in between', () => {
+    const project = new Project(...FIVE);
+    const prepared = project.run(project.upkeep.prepareErase('Observation', ['a', 'c']));
+    // Now the segment of c and d has a dead resource, and there is a segment with another version of a.
+    project.port.put(observation('d', { status: 'amended' }));
+    project.port.put(observation('a', { code: { coding: [{ code: 'secret' }] } }));
+    project.run(project.upkeep.flush('Observation'));
+    for (const id of ['a', 'c']) project.port.delete('Observation', id);
+    expect(project.run(project.upkeep.erase('Observation', ['a', 'c'], prepared))).toBe(true);
+    const { segments } = project.port.list('Observation')!;
+    expect(segments.map(({ size }) => size)).toEqual([1, 1, 1, 1]);
+    for (const id of prepared.keys()) expect(project.port.stored.has(id)).toBe(false);
+    // What was prepared is used as it is.
+    const made = [...prepared.values()].map(({ built }) => built!.id);
+    expect(segments.map(({ id }) => id)).toEqual(expect.arrayContaining(made));
+    expect(project.text).not.toContain('secret');
+    expect(project.search(FINAL)).toEqual({ ids: ['b', 'e'] });
+    expect(project.run(project.upkeep.verify('Observation'))).toEqual([]);
+  });
+
+  test('keep a resource whose earlier versions are erased, if it is noted as written', () => {
+    const note = (text: string): object => ({ code: { coding: [{ code: text }] } });
+    const project = new Project(observation('a', note('secret')), observation('b', note('other')));
+    project.port.put(observation('a', note('current')));
+    project.run(project.upkeep.flush('Observation'));
+    project.port.put(observation('a', note('current')));
+    expect(project.run(project.upkeep.erase('Observation', ['a']))).toBe(true);
+    expect(project.text).not.toContain('secret');
+    expect(project.search(FINAL)).toEqual({ ids: ['a', 'b'] });
+  });
+
   test('are not written with values that were erased while they were built', () => {
     const project = new Project(...FIVE);
     project.port.put(observation('f', { code: { coding: [{ code: 'secret' }] } }));
