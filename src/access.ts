@@ -18,7 +18,7 @@ export {
   type InteractionExplanation,
 } from './access/explain/explain-access.js';
 export type { PolicyProblem } from './access/policy/policy-problem.js';
-export type { SuperAdminPower } from './access/policy/super-admin-powers.js';
+export type { SuperAdminPower } from './access/policy/policy-grant.js';
 export type { Interaction } from './access/rule.js';
 export type { ResourceRef } from './access/sign-in/find-membership.js';
 export type { StoreContext } from './store/store-context.js';

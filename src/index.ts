@@ -38,7 +38,7 @@ export {
   type SystemCaller,
 } from './access/caller.js';
 export type { Interaction } from './access/rule.js';
-export type { SuperAdminPower } from './access/policy/super-admin-powers.js';
+export type { SuperAdminPower } from './access/policy/policy-grant.js';
 export { breakGlass, type BreakGlassOptions, type EmergencyNotice } from './access/sign-in/break-glass.js';
 export { narrowCaller } from './access/sign-in/session.js';
 export type { Clearance } from './access/clearance.js';

@@ -2,10 +2,10 @@ import type { AuditedEmergency } from '../audit/audit-record.js';
 import { FhirError } from '../fhir/error.js';
 import { idOf } from '../fhir/reference.js';
 import { SERVER_SCOPE } from '../store/resource-key.js';
-import { withinContexts } from './policy/binary-context.js';
-import type { AccessRules } from './rule.js';
 import type { Narrowing } from './narrowing.js';
-import type { SuperAdminPower } from './policy/super-admin-powers.js';
+import { withinContexts } from './policy/binary-context.js';
+import type { SuperAdminPower } from './policy/policy-grant.js';
+import type { AccessRules } from './rule.js';
 
 /**
  * The caller of an operation. Only this library creates callers, so that host code cannot forge a caller by accident.

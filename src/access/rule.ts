@@ -16,7 +16,7 @@ export const ALL_INTERACTIONS: readonly Interaction[] = [
 export const READ_INTERACTIONS: readonly Interaction[] = ['read', 'vread', 'search', 'history'];
 
 /** Where a rule comes from, for explanations. */
-export interface RuleOrigin {
+interface RuleOrigin {
   /** `AccessPolicy/1`; undefined for built-in rules. */
   readonly policy: string | undefined;
   /** The rule in one line, such as `AccessPolicy/1, rule 2: Observation?status=final`. */
@@ -74,5 +74,27 @@ export function unrestrictedRule(text: string, hidden: readonly string[] = []): 
     hidden,
     readonlyFields: [],
     writeConstraints: [],
+  };
+}
+
+/**
+ * Creates the rules of each type at first use, and caches them. Names that are not resource types have no rules.
+ *
+ * @param cache may have the rules of some types already
+ */
+export function rulesByType(
+  model: FhirModel,
+  make: (type: string) => readonly AccessRule[],
+  cache = new Map<string, readonly AccessRule[]>(),
+): AccessRules {
+  return {
+    model,
+    rulesFor(type) {
+      // Only known types are cached, so the cache is bounded for any names.
+      if (!model.isResourceType(type)) return [];
+      let rules = cache.get(type);
+      if (rules === undefined) cache.set(type, (rules = make(type)));
+      return rules;
+    },
   };
 }

@@ -1,21 +1,21 @@
 import type { Bundle } from '@medplum/fhirtypes';
 import type { GuardedQuery } from '../access/contract.js';
-import { compartmentCriteria } from '../access/policy/compartment.js';
-import { quote } from '../fhir/messages/quote.js';
+import { compartmentCriteria } from '../access/policy/policy-criteria.js';
 import { FhirError } from '../fhir/error.js';
+import { quote } from '../fhir/messages/quote.js';
 import type { FhirModel } from '../fhir/model/fhir-model.js';
+import { MAX_COUNT } from '../fhir/page-links.js';
 import { parseReference, referenceTo } from '../fhir/reference.js';
-import { indexEntries } from '../search/index/index-resource.js';
-import { requireResourceType } from '../search/parse/require-parameter.js';
-import { assertAffordableAlone, countAffordable, readTargets, targetsOf } from './referenced-resources.js';
 import { isResourceId, type AnyResource } from '../fhir/resource.js';
 import { cursorText, foreignCursor, readCursor } from '../interactions/pages/cursor-text.js';
 import { and, changedSince } from '../search/criteria/criteria.js';
+import { indexEntries } from '../search/index/index-resource.js';
 import { FORMAT_PARAMETERS } from '../search/parse/parse-search.js';
+import { requireResourceType } from '../search/parse/require-parameter.js';
 import { ShortPage } from '../store/text-budget.js';
 import type { OpenRepository } from './open-repository.js';
-import { MAX_COUNT } from '../fhir/page-links.js';
 import { readResource } from './read-resource.js';
+import { assertAffordableAlone, countAffordable, readTargets, targetsOf } from './referenced-resources.js';
 import type { RepositorySession } from './repository-context.js';
 import { readSince } from './since.js';
 

@@ -1,9 +1,9 @@
-import { loadFhirPath } from '../../src/fhirpath/library.js';
-import { R4 } from '../../src/fhir/r4.js';
 import { describe, expect, test } from 'vitest';
-import { assertPolicyWrite, parametersUsed } from '../../src/access/policy/assert-policy-write.js';
+import { assertPolicyWrite, parametersUsed } from '../../src/access/policy/validate-policy.js';
 import { FhirError } from '../../src/fhir/error.js';
+import { R4 } from '../../src/fhir/r4.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
+import { loadFhirPath } from '../../src/fhirpath/library.js';
 
 await loadFhirPath();
 

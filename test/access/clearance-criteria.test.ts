@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { clearanceCriteria, clearanceOf, readClearance } from '../../src/access/policy/clearance-criteria.js';
-import { isForEmergency, isMarkedForEmergency } from '../../src/access/policy/emergency-grants.js';
+import { isForEmergency, isMarkedForEmergency } from '../../src/access/policy/policy-grant.js';
 import { OWN_EXTENSIONS } from '../../src/fhir/own-extensions.js';
 
 const CONFIDENTIALITY = 'http://terminology.hl7.org/CodeSystem/v3-Confidentiality';

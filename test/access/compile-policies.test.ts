@@ -1,11 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { policyProblems } from '../../src/access/policy/assert-policy-write.js';
 import { compilePolicies } from '../../src/access/policy/compile-policies.js';
-import type { PolicyParameters } from '../../src/access/policy/parameters.js';
-import { atPath, located, messageOf, problemOf } from '../../src/access/policy/policy-fault.js';
+import type { PolicyParameters } from '../../src/access/policy/policy-criteria.js';
 import { ruleElements, ruleFields } from '../../src/access/policy/policy-grant.js';
-import { membershipSizeProblem } from '../../src/access/policy/policy-size.js';
-import { constraintWarnings } from '../../src/access/policy/rule-problems.js';
+import { atPath, located, messageOf, problemOf } from '../../src/access/policy/policy-problem.js';
+import { membershipSizeProblem } from '../../src/access/policy/policy-shape.js';
+import { policyProblems, constraintWarnings } from '../../src/access/policy/validate-policy.js';
 import type { AccessRule } from '../../src/access/rule.js';
 import { FhirError } from '../../src/fhir/error.js';
 import { R4 } from '../../src/fhir/r4.js';

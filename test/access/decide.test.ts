@@ -9,7 +9,7 @@ import {
   secretFields,
 } from '../../src/access/fields/administrative-types.js';
 import { OPERATORS_FIELDS } from '../../src/access/policy/default-rules.js';
-import { ruleInteractions } from '../../src/access/policy/rule-interactions.js';
+import { ruleInteractions } from '../../src/access/policy/policy-grant.js';
 import {
   ALL_INTERACTIONS,
   READ_INTERACTIONS,

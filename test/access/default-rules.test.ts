@@ -1,4 +1,3 @@
-import { R4 } from '../../src/fhir/r4.js';
 import { describe, expect, test } from 'vitest';
 import {
   administratorRules,
@@ -7,9 +6,10 @@ import {
   OPERATORS_FIELDS,
   ownPlaceRules,
   ownUserRules,
+  MEMBER_USERS,
 } from '../../src/access/policy/default-rules.js';
-import { MEMBER_USERS } from '../../src/access/policy/member-users.js';
 import { ALL_INTERACTIONS, READ_INTERACTIONS, unrestrictedRule, type AccessRules } from '../../src/access/rule.js';
+import { R4 } from '../../src/fhir/r4.js';
 import { ALL } from '../../src/search/criteria/criteria.js';
 
 /** The rules of a type, without empty parts for explanations. */

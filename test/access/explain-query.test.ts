@@ -1,9 +1,9 @@
-import { R4 } from '../../src/fhir/r4.js';
 import { describe, expect, test } from 'vitest';
 import { systemCaller } from '../../src/access/caller.js';
 import { explainQuery, rulesAskedAfterRead, rulesAskedAfterSearch } from '../../src/access/explain/explain-query.js';
-import { MEMBER_USERS } from '../../src/access/policy/member-users.js';
+import { MEMBER_USERS } from '../../src/access/policy/default-rules.js';
 import { unrestrictedRule, type AccessRule } from '../../src/access/rule.js';
+import { R4 } from '../../src/fhir/r4.js';
 import { ALL, and, NONE, not, or, type Criteria } from '../../src/search/criteria/criteria.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { signedIn, system } from '../repository/harness.js';

@@ -1,9 +1,9 @@
-import { R4 } from '../../src/fhir/r4.js';
 import { describe, expect, test } from 'vitest';
 import { hasField, withElementsOf, withoutFields } from '../../src/access/fields/hidden-fields.js';
 import { hiddenByAll, maskResource, withMasked } from '../../src/access/fields/mask-resource.js';
-import { compartmentCriteria } from '../../src/access/policy/compartment.js';
+import { compartmentCriteria } from '../../src/access/policy/policy-criteria.js';
 import { unrestrictedRule, type AccessRule } from '../../src/access/rule.js';
+import { R4 } from '../../src/fhir/r4.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 
 const patient = {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { MemberCaller } from '../../src/access/caller.js';
 import { grantedBefore } from '../../src/access/evaluate/granted-before.js';
-import { MEMBER_USERS } from '../../src/access/policy/member-users.js';
+import { MEMBER_USERS } from '../../src/access/policy/default-rules.js';
 import { unrestrictedRule, type AccessRule } from '../../src/access/rule.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import type { Criteria } from '../../src/search/criteria/criteria.js';

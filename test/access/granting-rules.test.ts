@@ -1,10 +1,10 @@
-import { R4 } from '../../src/fhir/r4.js';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { systemCaller } from '../../src/access/caller.js';
 import { grantsOf, joinedByFields, maskFound } from '../../src/access/evaluate/granting-rules.js';
 import { resolveMemberUsers } from '../../src/access/evaluate/member-users.js';
-import { MEMBER_USERS } from '../../src/access/policy/member-users.js';
+import { MEMBER_USERS } from '../../src/access/policy/default-rules.js';
 import { unrestrictedRule, type AccessRule } from '../../src/access/rule.js';
+import { R4 } from '../../src/fhir/r4.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import { ALL, and, not, or, type Criteria } from '../../src/search/criteria/criteria.js';
 import type { ResourceStore } from '../../src/store/store.js';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { GuardedWrite } from '../../src/access/contract.js';
-import { MEMBER_USERS } from '../../src/access/policy/member-users.js';
+import { MEMBER_USERS } from '../../src/access/policy/default-rules.js';
 import { settledCriteria } from '../../src/access/write/member/granting.js';
 import { loadStored } from '../../src/access/write/member/load-stored.js';
 import { ALL, and, NONE } from '../../src/search/criteria/criteria.js';

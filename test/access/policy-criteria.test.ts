@@ -1,10 +1,14 @@
-import { loadFhirPath } from '../../src/fhirpath/library.js';
-import { R4 } from '../../src/fhir/r4.js';
 import { describe, expect, test } from 'vitest';
-import { assertPolicyWrite } from '../../src/access/policy/assert-policy-write.js';
-import type { PolicyValue } from '../../src/access/policy/parameters.js';
-import { criteriaConditions, criteriaParameters, policyCriteria } from '../../src/access/policy/policy-criteria.js';
+import {
+  type PolicyValue,
+  criteriaConditions,
+  criteriaParameters,
+  policyCriteria,
+} from '../../src/access/policy/policy-criteria.js';
+import { assertPolicyWrite } from '../../src/access/policy/validate-policy.js';
 import { FhirError } from '../../src/fhir/error.js';
+import { R4 } from '../../src/fhir/r4.js';
+import { loadFhirPath } from '../../src/fhirpath/library.js';
 import type { Criteria } from '../../src/search/criteria/criteria.js';
 import { fold } from '../../src/search/index/fold.js';
 

@@ -1,18 +1,18 @@
-import { loadFhirPath } from '../../src/fhirpath/library.js';
-import { R4 } from '../../src/fhir/r4.js';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { assertPolicyWrite } from '../../src/access/policy/assert-policy-write.js';
-import { compilePolicies } from '../../src/access/policy/compile-policies.js';
 import { withoutFields } from '../../src/access/fields/hidden-fields.js';
-import type { PolicyValue } from '../../src/access/policy/parameters.js';
+import { compilePolicies } from '../../src/access/policy/compile-policies.js';
+import type { PolicyValue } from '../../src/access/policy/policy-criteria.js';
+import { assertPolicyWrite } from '../../src/access/policy/validate-policy.js';
 import type { AccessRules } from '../../src/access/rule.js';
 import { FhirError } from '../../src/fhir/error.js';
+import { R4 } from '../../src/fhir/r4.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import { compileFhirPath } from '../../src/fhirpath/compile.js';
+import { loadFhirPath } from '../../src/fhirpath/library.js';
 import { matches } from '../../src/search/evaluate/match.js';
-import { cases, SEED } from '../support/chance.js';
 import { createSubject, EMPTY_WORLD } from '../../src/search/evaluate/search-subject.js';
+import { cases, SEED } from '../support/chance.js';
 
 await loadFhirPath();
 

@@ -4,7 +4,7 @@ import type { GuardedWrite } from '../../src/access/contract.js';
 import { checkPolicies } from '../../src/access/explain/check-policies.js';
 import { guardStore } from '../../src/access/guarded-store.js';
 import { compilePolicies } from '../../src/access/policy/compile-policies.js';
-import { assertPolicyWrite, policyProblems } from '../../src/access/policy/assert-policy-write.js';
+import { assertPolicyWrite, policyProblems } from '../../src/access/policy/validate-policy.js';
 import { OWN_EXTENSIONS } from '../../src/fhir/own-extensions.js';
 import { R4 } from '../../src/fhir/r4.js';
 import { elementsOf, type AnyResource } from '../../src/fhir/resource.js';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { superAdminPowers } from '../../src/access/policy/super-admin-powers.js';
+import { superAdminPowers } from '../../src/access/policy/policy-grant.js';
 import { ALL_INTERACTIONS } from '../../src/access/rule.js';
 
 /** The powers that policies leave. */

@@ -36,9 +36,9 @@ test('a type may not be imported from a higher layer either, in both spellings',
 
 test('a part of a folder may not import from a part above it', async () => {
   const upward = `import type { Caller } from '../caller.js';\nexport type One = Caller;\n`;
-  expect(await brokenRules('src/access/policy/parameters.ts', upward)).toEqual(['local/import-layers']);
+  expect(await brokenRules('src/access/policy/policy-criteria.ts', upward)).toEqual(['local/import-layers']);
   const downward = `import type { AccessRule } from '../rule.js';\nexport type One = AccessRule;\n`;
-  expect(await brokenRules('src/access/policy/parameters.ts', downward)).toEqual([]);
+  expect(await brokenRules('src/access/policy/policy-criteria.ts', downward)).toEqual([]);
 });
 
 test('the parts of a store have an order of their own, and so have their parts', async () => {

@@ -4,7 +4,7 @@ import { ALL, type Criteria } from '../../search/criteria/criteria.js';
 import type { CallOptions } from '../../store/call-options.js';
 import type { ResourceStore } from '../../store/store.js';
 import type { Caller } from '../caller.js';
-import { MEMBER_USERS } from '../policy/member-users.js';
+import { MEMBER_USERS } from '../policy/default-rules.js';
 
 /**
  * Replaces {@link MEMBER_USERS} by the Users' ids: Users live above projects and memberships inside them, and no store

@@ -1,26 +1,25 @@
 import { LRUCache } from 'lru-cache';
 import { FhirError } from '../../fhir/error.js';
+import { didYouMean } from '../../fhir/messages/did-you-mean.js';
 import { idOf, parseReference, referenceTo } from '../../fhir/reference.js';
 import { elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../../fhir/resource.js';
-import { ALL, refersTo } from '../../search/criteria/criteria.js';
 import { SAMPLE_EXPANSIONS } from '../../search/criteria/concept-tests.js';
-import { didYouMean } from '../../fhir/messages/did-you-mean.js';
-import type { StoreContext } from '../../store/store-context.js';
-import { everyMatch } from '../../store/every-page.js';
+import { ALL, refersTo } from '../../search/criteria/criteria.js';
 import type { CallOptions } from '../../store/call-options.js';
+import { everyMatch } from '../../store/every-page.js';
 import { SERVER_SCOPE } from '../../store/resource-key.js';
+import type { StoreContext } from '../../store/store-context.js';
 import type { ResourceStore } from '../../store/store.js';
 import type { StoredResource } from '../../store/stored-resource.js';
-import { distinctPolicies, readMembershipPolicies, type ChosenPolicy } from '../policy/membership-policies.js';
-import { constraintWarnings, ruleProblems } from '../policy/rule-problems.js';
 import { coveredByWildcard } from '../fields/administrative-types.js';
-import { loadForPolicies } from '../policy/write-constraint.js';
-import { parametersUsed, policyProblems } from '../policy/assert-policy-write.js';
-import type { PolicyParameters } from '../policy/parameters.js';
+import { distinctPolicies, readMembershipPolicies, type ChosenPolicy } from '../policy/membership-policies.js';
+import type { PolicyParameters } from '../policy/policy-criteria.js';
 import type { PolicyProblem } from '../policy/policy-problem.js';
-import { membershipSizeProblem, sizeOf, type PolicySize } from '../policy/policy-size.js';
-import { ownParameters } from '../sign-in/member.js';
+import { membershipSizeProblem, sizeOf, type PolicySize } from '../policy/policy-shape.js';
+import { constraintWarnings, ruleProblems, parametersUsed, policyProblems } from '../policy/validate-policy.js';
+import { loadForPolicies } from '../policy/write-constraint.js';
 import type { ResourceRef } from '../sign-in/find-membership.js';
+import { ownParameters } from '../sign-in/member.js';
 
 /** The problems of one AccessPolicy, or of the policies of one ProjectMembership. */
 export interface PolicyFinding {

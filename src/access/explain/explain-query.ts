@@ -2,12 +2,12 @@ import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { Criteria } from '../../search/criteria/criteria.js';
 import type { SearchQuery } from '../../store/search-query.js';
 import type { Caller } from '../caller.js';
+import type { GuardedQuery } from '../contract.js';
 import { decide } from '../decide.js';
 import { isLocal } from '../evaluate/evaluate-criteria.js';
-import type { GuardedQuery } from '../contract.js';
-import { MEMBER_USERS } from '../policy/member-users.js';
-import type { AccessRule } from '../rule.js';
+import { MEMBER_USERS } from '../policy/default-rules.js';
 import { restrictQuery } from '../read/restrict-query.js';
+import type { AccessRule } from '../rule.js';
 
 /** A caller's search as sent to the store, with the parts that come from the caller's rules. */
 export interface ExplainedQuery {

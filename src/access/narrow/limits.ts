@@ -3,8 +3,7 @@ import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { assertExpanded } from '../../search/criteria/concept-tests.js';
 import { ALL, and, NONE, type Criteria } from '../../search/criteria/criteria.js';
 import { coveredByWildcard } from '../fields/administrative-types.js';
-import { compartmentCriteria } from '../policy/compartment.js';
-import { policyCriteria } from '../policy/policy-criteria.js';
+import { compartmentCriteria, policyCriteria } from '../policy/policy-criteria.js';
 import { ALL_INTERACTIONS, type Interaction } from '../rule.js';
 import { parseScope, type Scope } from './scope.js';
 

@@ -1,8 +1,7 @@
 import { and } from '../../search/criteria/criteria.js';
 import { simplifyCriteria } from '../../search/criteria/simplify-criteria.js';
 import { assertAffordable } from '../../search/parse/criteria-cost.js';
-import { rulesByType } from '../policy/rules-by-type.js';
-import type { AccessRule, AccessRules, Interaction } from '../rule.js';
+import { rulesByType, type AccessRule, type AccessRules, type Interaction } from '../rule.js';
 import type { Limit, Limits } from './limits.js';
 
 /**

@@ -1,11 +1,16 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { splitReference } from '../../fhir/reference.js';
 import { ALL, type Criteria } from '../../search/criteria/criteria.js';
-import { MEMBER_USERS } from './member-users.js';
 import { coveredByWildcard, secretFields } from '../fields/administrative-types.js';
-import { compartmentCriteria } from './compartment.js';
-import { rulesByType } from './rules-by-type.js';
-import { ALL_INTERACTIONS, READ_INTERACTIONS, type AccessRule, type AccessRules, type Interaction } from '../rule.js';
+import {
+  ALL_INTERACTIONS,
+  READ_INTERACTIONS,
+  type AccessRule,
+  type AccessRules,
+  type Interaction,
+  rulesByType,
+} from '../rule.js';
+import { compartmentCriteria } from './policy-criteria.js';
 
 /**
  * The rules of a member without policies, by the type of its profile.
@@ -189,3 +194,11 @@ function rule(
     writeConstraints: [],
   };
 }
+
+/** Criteria that represent "Users who are members of the caller's project"; see `resolveMemberUsers`. */
+export const MEMBER_USERS: Criteria = Object.freeze({
+  kind: 'has',
+  type: 'ProjectMembership',
+  parameter: 'user',
+  of: ALL,
+});

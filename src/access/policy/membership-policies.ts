@@ -1,10 +1,10 @@
-import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { FhirError } from '../../fhir/error.js';
+import { didYouMean } from '../../fhir/messages/did-you-mean.js';
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { idOf, parseReference, referenceText, referenceTo } from '../../fhir/reference.js';
 import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
 import { kindOf, namedStep } from '../../fhir/validation/findings.js';
-import { didYouMean } from '../../fhir/messages/did-you-mean.js';
-import type { PolicyValue } from './parameters.js';
+import type { PolicyValue } from './policy-criteria.js';
 import type { PolicyProblem } from './policy-problem.js';
 
 /** A policy that a membership names, with the values of its parameters. */

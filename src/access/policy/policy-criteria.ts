@@ -1,12 +1,11 @@
-import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { FhirError } from '../../fhir/error.js';
-import { parseReference } from '../../fhir/reference.js';
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
+import { parseReference, referenceTo } from '../../fhir/reference.js';
+import { isResourceId } from '../../fhir/resource.js';
 import { childrenOf } from '../../search/criteria/children-of.js';
-import { and, NONE, or, type Criteria } from '../../search/criteria/criteria.js';
+import { and, NONE, or, type Criteria, refersTo } from '../../search/criteria/criteria.js';
 import type { ValueTest } from '../../search/criteria/value-test.js';
 import { FORMAT_PARAMETERS, parseSearch } from '../../search/parse/parse-search.js';
-import { compartmentCriteria } from './compartment.js';
-import { mentionsParameter, placeholderName, placeholderValues, type PolicyParameters } from './parameters.js';
 import type { RuleCondition } from '../rule.js';
 
 /**
@@ -204,4 +203,71 @@ function decode(text: string): string {
       'Each "%" must begin an escape such as %20, or a parameter that is a whole value and, in _filter, has a value',
     );
   }
+}
+
+/**
+ * The parameters of one membership's policy: name → values. A repeated name means any of its values. References are
+ * stored as `Type/id`, strings unchanged.
+ */
+export type PolicyParameters = ReadonlyMap<string, readonly PolicyValue[]>;
+
+export type PolicyValue =
+  | { readonly kind: 'reference'; readonly type: string; readonly id: string }
+  | { readonly kind: 'string'; readonly text: string };
+
+/**
+ * `%name`, `%name.id` or `Type/%name.id` as a whole value.
+ *
+ * @returns undefined for text that is not a placeholder; an empty list for one without a value
+ */
+export function placeholderValues(text: string, parameters: PolicyParameters): readonly string[] | undefined {
+  const match = PLACEHOLDER.exec(text);
+  if (match === null) return undefined;
+  const [, type, name, id] = match as unknown as [string, string | undefined, string, string | undefined];
+  const values = parameters.get(name) ?? [];
+  if (id === undefined && type === undefined) {
+    return values.map((value) => (value.kind === 'string' ? value.text : referenceTo(value.type, value.id)));
+  }
+  const ids = values.map((value) => (value.kind === 'reference' ? value.id : value.text));
+  // Only an id is allowed in place of an id; anything else could name a resource that the policy does not mean. All or
+  // none: under `:not`, leaving out one of several values would grant what it excludes.
+  if (!ids.every(isResourceId)) return [];
+  return type === undefined ? ids : ids.map((found) => referenceTo(type, found));
+}
+
+/** The name of the parameter that a text is a placeholder for. */
+export function placeholderName(text: string): string | undefined {
+  return PLACEHOLDER.exec(text)?.[2];
+}
+
+const PLACEHOLDER = /^(?:([A-Z][A-Za-z]*)\/)?%([A-Za-z_][A-Za-z0-9_-]*)(\.id)?$/;
+
+/** True if text contains a placeholder of these parameters, as a whole value or inside other text. */
+function mentionsParameter(text: string, parameters: PolicyParameters): boolean {
+  return [...text.matchAll(/%([A-Za-z_][A-Za-z0-9_-]*)/g)].some(([, name]) => parameters.has(name!));
+}
+
+/**
+ * The resources of a type that belong to the compartment of another resource.
+ *
+ * For a Patient this is HL7's compartment (https://hl7.org/fhir/R4/compartmentdefinition-patient.html) and the Patient
+ * itself. HL7 defines no compartment of an Organization or a CareTeam, for example. There it is the resource itself and
+ * every resource that refers to it through any reference parameter.
+ */
+export function compartmentCriteria(
+  model: FhirModel,
+  type: string,
+  owner: { readonly type: string; readonly id: string },
+): Criteria {
+  const codes = owner.type === 'Patient' ? model.patientCompartment(type) : referenceCodes(model, type, owner.type);
+  const references = codes.map((parameter) => refersTo(parameter, owner));
+  const itself: Criteria = type === owner.type ? { kind: 'id', ids: [owner.id] } : NONE;
+  // A Patient's links to others do not bring those others into its compartment.
+  return type === 'Patient' && owner.type === 'Patient' ? itself : or([itself, ...references]);
+}
+
+function referenceCodes(model: FhirModel, type: string, target: string): string[] {
+  return [...model.searchParameters(type).values()]
+    .filter(({ type, targets }) => type === 'reference' && (targets === undefined || targets.includes(target)))
+    .map(({ code }) => code);
 }

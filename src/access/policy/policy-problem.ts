@@ -1,5 +1,6 @@
-import { andMore } from '../../fhir/messages/quote.js';
 import { FhirError } from '../../fhir/error.js';
+import { andMore } from '../../fhir/messages/quote.js';
+import type { PolicyGrant } from './policy-grant.js';
 
 /** Something in an AccessPolicy that this library does not understand, or that has no effect. */
 export interface PolicyProblem {
@@ -32,4 +33,45 @@ export function policyError(
     })),
     cause,
   });
+}
+
+/** A fault at a path of the policy, until it is reported for the whole policy. */
+class PolicyFault extends Error {
+  constructor(
+    readonly problem: PolicyProblem,
+    cause?: unknown,
+  ) {
+    super(problem.message, { cause });
+  }
+}
+
+/** @param path where in the policy: `resource[2].criteria` */
+export function located(path: string, message: string, cause?: unknown): PolicyFault {
+  return new PolicyFault({ path, message, severity: 'error' }, cause);
+}
+
+/** Locates a rejection at a path; other errors are bugs and pass unchanged. */
+export function atPath(path: string, error: unknown): unknown {
+  return error instanceof FhirError ? located(path, error.message, error) : error;
+}
+
+/** The message of a rejection. @throws any other error */
+export function messageOf(error: unknown): string {
+  if (error instanceof FhirError) return error.message;
+  throw error;
+}
+
+/** The problem of a policy fault. @throws any other error */
+export function problemOf(error: unknown): PolicyProblem {
+  if (error instanceof PolicyFault) return error.problem;
+  throw error;
+}
+
+/** Runs work on a grant; a policy fault becomes the error of that policy. */
+export function reported<Result>(grant: PolicyGrant, work: () => Result): Result {
+  try {
+    return work();
+  } catch (error) {
+    throw policyError(grant.reference, [problemOf(error)], error);
+  }
 }

@@ -9,10 +9,8 @@ import { narrowRules } from '../narrow/narrow-rules.js';
 import { clearanceOf } from '../policy/clearance-criteria.js';
 import { compilePolicies } from '../policy/compile-policies.js';
 import { administratorRules, defaultRules, joinRules, ownPlaceRules, ownUserRules } from '../policy/default-rules.js';
-import { grantsThatHold } from '../policy/emergency-grants.js';
-import type { PolicyParameters } from '../policy/parameters.js';
-import { ruleElements, type PolicyGrant } from '../policy/policy-grant.js';
-import { superAdminPowers } from '../policy/super-admin-powers.js';
+import type { PolicyParameters } from '../policy/policy-criteria.js';
+import { grantsThatHold, ruleElements, type PolicyGrant, superAdminPowers } from '../policy/policy-grant.js';
 import type { AccessRules } from '../rule.js';
 import type { Member } from './member.js';
 

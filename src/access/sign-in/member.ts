@@ -7,9 +7,9 @@ import { SERVER_SCOPE, type ResourceKey } from '../../store/resource-key.js';
 import type { ResourceStore } from '../../store/store.js';
 import type { PutWrite } from '../../store/write.js';
 import { assertMembershipUnderstood, distinctPolicies, readMembershipPolicies } from '../policy/membership-policies.js';
-import type { PolicyParameters, PolicyValue } from '../policy/parameters.js';
+import type { PolicyParameters, PolicyValue } from '../policy/policy-criteria.js';
 import type { PolicyGrant } from '../policy/policy-grant.js';
-import { membershipSizeProblem, sizeOf } from '../policy/policy-size.js';
+import { membershipSizeProblem, sizeOf } from '../policy/policy-shape.js';
 import { loadForPolicies } from '../policy/write-constraint.js';
 import { withPolicyExpansions } from '../terminology/policy-expansions.js';
 

@@ -10,7 +10,7 @@ import { derivedCaller, type MemberCaller } from '../caller.js';
 import type { CallLimits } from '../limits/call-limits.js';
 import { underTimeout } from '../limits/under-timeout.js';
 import { narrowedLike } from '../narrow/narrowed-caller.js';
-import { isForEmergency } from '../policy/emergency-grants.js';
+import { isForEmergency } from '../policy/policy-grant.js';
 import type { AccessRules } from '../rule.js';
 import { findMembership, namedBy, strangerOf, type SignInIdentity } from './find-membership.js';
 import { type KeptSignIn, KeptSignIns, signInKey } from './kept-sign-ins.js';

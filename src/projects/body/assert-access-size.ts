@@ -1,10 +1,10 @@
-import { splitReference } from '../../fhir/reference.js';
-import { membershipSizeProblem, sizeOf } from '../../access/policy/policy-size.js';
+import { membershipSizeProblem, sizeOf } from '../../access/policy/policy-shape.js';
 import { FhirError } from '../../fhir/error.js';
+import { splitReference } from '../../fhir/reference.js';
 import { elementsOf } from '../../fhir/resource.js';
 import { join } from '../session/body-reader.js';
-import type { MembershipSettings } from './membership-settings.js';
 import { type ProjectSession } from '../session/project-session.js';
+import type { MembershipSettings } from './membership-settings.js';
 
 /**
  * Rejects policies that are too large in total: sign-in would reject them every time.

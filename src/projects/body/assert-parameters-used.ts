@@ -1,13 +1,13 @@
-import { andMore } from '../../fhir/messages/quote.js';
-import { splitReference } from '../../fhir/reference.js';
-import { parametersUsed } from '../../access/policy/assert-policy-write.js';
+import { parametersUsed } from '../../access/policy/validate-policy.js';
 import { FhirError } from '../../fhir/error.js';
-import type { OutcomeIssue } from '../../fhir/operation-outcome.js';
-import { elementsOf } from '../../fhir/resource.js';
 import { didYouMean } from '../../fhir/messages/did-you-mean.js';
+import { andMore } from '../../fhir/messages/quote.js';
+import type { OutcomeIssue } from '../../fhir/operation-outcome.js';
+import { splitReference } from '../../fhir/reference.js';
+import { elementsOf } from '../../fhir/resource.js';
 import { join } from '../session/body-reader.js';
-import type { MembershipSettings } from './membership-settings.js';
 import { type ProjectSession } from '../session/project-session.js';
+import type { MembershipSettings } from './membership-settings.js';
 
 /**
  * Rejects parameters that the policy does not use: a misspelled name would leave the policy without its value, and under

@@ -1,14 +1,14 @@
-import { compartmentCriteria } from '../../access/policy/compartment.js';
+import { compartmentCriteria } from '../../access/policy/policy-criteria.js';
 import { Container } from '../../fhir/container.js';
 import { FhirError } from '../../fhir/error.js';
 import { referenceTo, referenceText } from '../../fhir/reference.js';
 import { type AnyResource, elementsOf } from '../../fhir/resource.js';
 import { addPatientsOf } from '../../search/index/patients-of.js';
 import { walkPlaces } from '../../search/index/places.js';
-import { withBaseUrl } from '../../store/with-base-url.js';
 import { everyHistoryPage, everyMatch } from '../../store/every-page.js';
 import type { ResourceKey } from '../../store/resource-key.js';
 import type { ResourceStore } from '../../store/store.js';
+import { withBaseUrl } from '../../store/with-base-url.js';
 import type { ErasureSession } from './erasure-session.js';
 
 /**

@@ -8,18 +8,18 @@ import { type Deciding, STEP } from '../../evaluate/deciding.js';
 import { assertGuarded, type KeptFields } from '../../fields/keep-fields.js';
 import { maskResource } from '../../fields/mask-resource.js';
 import { homeOf } from '../../home-of.js';
-import { assertPolicyWrite } from '../../policy/assert-policy-write.js';
+import { assertPolicyWrite } from '../../policy/validate-policy.js';
 import { unrestrictedRule, type AccessRule } from '../../rule.js';
-import { assertPatientLink } from '../patient-link.js';
-import { currentResource, expectationOf, unexpected, withWritten, type CommitState } from './commit-state.js';
-import { confirmGrants } from './confirm-grants.js';
 import type { DecidedWrite } from '../decided-write.js';
-import { forbidden } from './forbidden.js';
-import { canRead, grantingRules, grantingRulesBefore } from './granting.js';
-import { resourceUnderRule, StoredForms } from './resource-under-rule.js';
+import { assertPatientLink } from '../patient-link.js';
 import { stamp } from '../stamp.js';
 import { uniqueKeysOf } from '../unique-keys.js';
 import { validatingWrite } from '../validate-writes.js';
+import { currentResource, expectationOf, unexpected, withWritten, type CommitState } from './commit-state.js';
+import { confirmGrants } from './confirm-grants.js';
+import { forbidden } from './forbidden.js';
+import { canRead, grantingRules, grantingRulesBefore } from './granting.js';
+import { resourceUnderRule, StoredForms } from './resource-under-rule.js';
 
 type GuardedPut = GuardedWrite & { kind: 'put' };
 
