@@ -41,7 +41,7 @@ export type { Interaction } from './access/rule.js';
 export type { SuperAdminPower } from './access/policy/policy-grant.js';
 export { breakGlass, type BreakGlassOptions, type EmergencyNotice } from './access/sign-in/break-glass.js';
 export { narrowCaller } from './access/sign-in/session.js';
-export type { Clearance } from './access/clearance.js';
+export type { Clearance } from './access/narrowing.js';
 export type { Narrowing } from './access/narrowing.js';
 export { signIn, type SignInOptions } from './access/sign-in/sign-in.js';
 export type { SignInIdentity } from './access/sign-in/find-membership.js';

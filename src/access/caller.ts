@@ -2,6 +2,7 @@ import type { AuditedEmergency } from '../audit/audit-record.js';
 import { FhirError } from '../fhir/error.js';
 import { idOf } from '../fhir/reference.js';
 import { SERVER_SCOPE } from '../store/resource-key.js';
+import { isAboveProjects } from './fields/administrative-types.js';
 import type { Narrowing } from './narrowing.js';
 import { withinContexts } from './policy/binary-context.js';
 import type { SuperAdminPower } from './policy/policy-grant.js';
@@ -161,4 +162,12 @@ export function isCaller(value: unknown): value is Caller {
 function genuine<Made extends Caller>(caller: Made): Made {
   GENUINE.add(Object.freeze(caller));
   return caller;
+}
+
+/**
+ * The project in which resources of a type live for a caller: Users and Projects above projects, all others in the
+ * caller's project.
+ */
+export function homeOf(type: string, caller: Caller): string {
+  return isAboveProjects(type) ? SERVER_SCOPE : caller.project;
 }

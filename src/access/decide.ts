@@ -1,9 +1,10 @@
+import { secretFields } from '../fhir/secret-fields.js';
+import { getOrCreate } from '../platform/maps.js';
 import { SERVER_SCOPE } from '../store/resource-key.js';
 import { assertNotEnded, type Caller, type ServerCaller, type SystemCaller } from './caller.js';
-import { isAboveProjects, isClientType, isProtected, secretFields } from './fields/administrative-types.js';
+import { isAboveProjects, isClientType, isProtected } from './fields/administrative-types.js';
 import { administratorRulesFor } from './policy/default-rules.js';
 import { READ_INTERACTIONS, unrestrictedRule, type AccessRule, type Interaction } from './rule.js';
-import { getOrCreate } from '../platform/maps.js';
 
 /**
  * The one decision about access: the rules by which a caller may do something with resources of a type. Every path

@@ -1,32 +1,31 @@
 import { FhirError } from '../fhir/error.js';
+import type { AnyResource } from '../fhir/resource.js';
+import { onFirstUse } from '../platform/on-first-use.js';
+import type { ProfileChoice } from '../profiles/validate-profiles.js';
+import { expansionsIn } from '../search/criteria/concept-tests.js';
+import type { Criteria } from '../search/criteria/criteria.js';
 import type { CallOptions } from '../store/call-options.js';
 import type { HistoryPage, TypeHistoryEntry, VersionRange } from '../store/history.js';
 import type { ReferenceTarget } from '../store/resource-key.js';
 import type { SearchPage, SearchQuery } from '../store/search-query.js';
 import type { ResourceStore } from '../store/store.js';
 import type { ReadResult } from '../store/stored-resource.js';
-import type { AnyResource } from '../fhir/resource.js';
-import { expansionsIn } from '../search/criteria/concept-tests.js';
-import type { Criteria } from '../search/criteria/criteria.js';
 import { withBaseUrl } from '../store/with-base-url.js';
-import { assertCaller, type Caller } from './caller.js';
-import { decide } from './decide.js';
-import type { GuardedKey, GuardedQuery, GuardedStore, GuardedTypeHistory, GuardedWrite } from './contract.js';
-import { homeOf } from './home-of.js';
-import { mentionsMemberUsers, resolveMemberUsers } from './evaluate/member-users.js';
 import type { AccessTrace } from './access-trace.js';
+import { assertCaller, type Caller, homeOf } from './caller.js';
+import type { GuardedKey, GuardedQuery, GuardedStore, GuardedTypeHistory, GuardedWrite } from './contract.js';
+import { decide } from './decide.js';
+import { areMaskedAlike, maskFound } from './evaluate/granting-rules.js';
+import { mentionsMemberUsers, resolveMemberUsers } from './evaluate/member-users.js';
 import type { Origins } from './fields/mask-resource.js';
-import type { ProfileChoice } from '../profiles/validate-profiles.js';
-import { assertSession } from './sign-in/session.js';
+import { AUDIT_EVENT, maskEvents, mentionsEvents, restrictEvents, visibleTargets } from './read/audit-names.js';
 import { restrictQuery } from './read/restrict-query.js';
+import { typeHistoryVisible } from './read/type-history.js';
+import { historyVisible, readVisible, type Reading } from './read/visible-reads.js';
 import type { AccessRule, AccessRules, Interaction } from './rule.js';
+import { assertSession } from './sign-in/session.js';
 import { withConcepts } from './terminology/expand-concepts.js';
 import { MAX_FOUND } from './terminology/search-terminology.js';
-import { typeHistoryVisible } from './read/type-history.js';
-import { AUDIT_EVENT, maskEvents, mentionsEvents, restrictEvents, visibleTargets } from './read/audit-names.js';
-import { historyVisible, readVisible, type Reading } from './read/visible-reads.js';
-import { areMaskedAlike, maskFound } from './evaluate/granting-rules.js';
-import { onFirstUse } from '../platform/on-first-use.js';
 
 /**
  * Wraps a store with a caller's rights.

@@ -1,5 +1,3 @@
-import type { Clearance } from './clearance.js';
-
 /** The limits that `narrowCaller` adds to a caller. */
 export type Narrowing =
   | {
@@ -19,3 +17,18 @@ export type Narrowing =
       /** Allows only resources in the compartment of this Patient. */
       readonly patient: string | { readonly reference?: string | undefined };
     };
+
+/**
+ * The labels (`meta.security`) of one code system that a caller is cleared for. A resource with any other label of that
+ * system is invisible to the caller, and so is a resource that contains such a resource. Labels of other systems have
+ * no effect.
+ *
+ * Codes of HL7's Confidentiality (http://terminology.hl7.org/CodeSystem/v3-Confidentiality) also clear the lower codes:
+ * `N` clears for `U`, `L`, `M` and `N`.
+ */
+export interface Clearance {
+  /** The system of the labels: an absolute URI. */
+  readonly system: string;
+  /** An empty list clears no label of the system. */
+  readonly codes: readonly string[];
+}

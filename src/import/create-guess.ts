@@ -1,10 +1,9 @@
+import { failedIndex, type GuardedKey, type GuardedWrite } from '../access/contract.js';
 import { getOrCreate } from '../platform/maps.js';
-import type { ResourceStore } from '../store/store.js';
-import { storeBehind } from '../store/store-behind.js';
-import type { ReadResult } from '../store/stored-resource.js';
-import { failedIndex } from '../access/write-error.js';
-import type { GuardedKey, GuardedWrite } from '../access/contract.js';
 import { isConflict } from '../store/conflicts.js';
+import { storeBehind } from '../store/store-behind.js';
+import type { ResourceStore } from '../store/store.js';
+import type { ReadResult } from '../store/stored-resource.js';
 
 /**
  * Guesses which resources of an import are new: it expects a type's next resources to be new if its last ones all were.

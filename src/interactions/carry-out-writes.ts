@@ -1,14 +1,13 @@
+import { type GuardedKey, type GuardedResult, failedIndex, withIndex } from '../access/contract.js';
 import { FhirError } from '../fhir/error.js';
 import { keyText, parseReference } from '../fhir/reference.js';
+import { randomId } from '../platform/node-crypto.js';
 import { Pace } from '../platform/pace.js';
 import { whenParsed } from '../store/long-texts.js';
 import { ATTEMPTS, Overtaken, withRetries } from '../store/with-retries.js';
 import { severalMatches } from './condition.js';
 import type { GuardedSession } from './interaction-session.js';
-import type { GuardedKey, GuardedResult } from '../access/contract.js';
 import { planWrites, type PlannedWrite, type Settled, type WritePlan } from './plan-writes.js';
-import { failedIndex, withIndex } from '../access/write-error.js';
-import { randomId } from '../platform/node-crypto.js';
 import type { WriteOutcome, WriteRequest } from './write-request.js';
 
 /**

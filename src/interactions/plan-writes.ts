@@ -1,22 +1,21 @@
-import { keyText } from '../fhir/reference.js';
+import { type GuardedKey, type GuardedWrite, withIndex } from '../access/contract.js';
 import { FhirError } from '../fhir/error.js';
 import { keepDecimalTexts } from '../fhir/json/decimal-texts.js';
+import { gone } from '../fhir/not-found.js';
+import { keyText } from '../fhir/reference.js';
 import { isResourceId, type AnyResource } from '../fhir/resource.js';
+import { onFirstUse } from '../platform/on-first-use.js';
+import { inTurns } from '../platform/pace.js';
 import { and, not, type Criteria } from '../search/criteria/criteria.js';
+import { CallPace } from '../store/call-pace.js';
 import type { ReadResult } from '../store/stored-resource.js';
 import type { Expectation } from '../store/write.js';
-import { gone } from '../fhir/not-found.js';
-import { assertReadable, requireFound } from './missing.js';
 import { assertResource } from './assert-resource.js';
 import { findMatch, parseCondition } from './condition.js';
-import type { GuardedSession } from './interaction-session.js';
-import type { GuardedKey, GuardedWrite } from '../access/contract.js';
 import { expectationOf } from './if-match.js';
-import { withIndex } from '../access/write-error.js';
+import type { GuardedSession } from './interaction-session.js';
+import { assertReadable, requireFound } from './missing.js';
 import type { WriteRequest } from './write-request.js';
-import { inTurns } from '../platform/pace.js';
-import { CallPace } from '../store/call-pace.js';
-import { onFirstUse } from '../platform/on-first-use.js';
 
 /** A write of the commit, and the meaning of its failure. */
 export interface PlannedWrite {

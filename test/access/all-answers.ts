@@ -1,8 +1,8 @@
-import { R4 } from '../../src/fhir/r4.js';
 import type { MemberCaller } from '../../src/access/caller.js';
+import type { GuardedWrite } from '../../src/access/contract.js';
 import { guardStore } from '../../src/access/guarded-store.js';
-import { type GuardedWrite } from '../../src/access/contract.js';
 import { FhirError } from '../../src/fhir/error.js';
+import { R4 } from '../../src/fhir/r4.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
 import { createRepository } from '../../src/repository/create-repository.js';

@@ -1,10 +1,10 @@
-import fc from 'fast-check';
 import type { AccessPolicy, Bundle, Observation } from '@medplum/fhirtypes';
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { serverCaller, systemCaller } from '../../src/access/caller.js';
-import type { Clearance } from '../../src/access/clearance.js';
 import { explainAccess } from '../../src/access/explain/explain-access.js';
 import { guardStore } from '../../src/access/guarded-store.js';
+import type { Clearance } from '../../src/access/narrowing.js';
 import { narrowCaller } from '../../src/access/sign-in/session.js';
 import { signIn } from '../../src/access/sign-in/sign-in.js';
 import { R4 } from '../../src/fhir/r4.js';

@@ -6,7 +6,6 @@ import {
   isAdministrative,
   isClientType,
   isProtected,
-  secretFields,
 } from '../../src/access/fields/administrative-types.js';
 import { OPERATORS_FIELDS } from '../../src/access/policy/default-rules.js';
 import { ruleInteractions } from '../../src/access/policy/policy-grant.js';
@@ -17,6 +16,7 @@ import {
   type AccessRule,
   type Interaction,
 } from '../../src/access/rule.js';
+import { secretFields } from '../../src/fhir/secret-fields.js';
 import type { Criteria } from '../../src/search/criteria/criteria.js';
 
 const SOME: Criteria = { kind: 'id', ids: ['a'] };

@@ -1,21 +1,27 @@
-import { R4 } from '../../src/fhir/r4.js';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { evaluateCriteria, isLocal, subjectOnUse } from '../../src/access/evaluate/evaluate-criteria.js';
 import { answeredBy } from '../../src/access/evaluate/deciding.js';
-import { NO_OVERLAY, overlaidWith, type Overlay } from '../../src/access/evaluate/overlay.js';
+import {
+  evaluateCriteria,
+  isLocal,
+  subjectOnUse,
+  NO_OVERLAY,
+  overlaidWith,
+  type Overlay,
+} from '../../src/access/evaluate/evaluate-criteria.js';
 import { WrittenResources } from '../../src/access/evaluate/written-resources.js';
+import { R4 } from '../../src/fhir/r4.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import { ALL, and, NONE, not, or, type Criteria } from '../../src/search/criteria/criteria.js';
 import { matches } from '../../src/search/evaluate/match.js';
+import { MemoryStore } from '../../src/stores/memory/store.js';
 import { putAll } from '../../src/testing/conformance-case.js';
-import { createRandom } from '../../src/testing/random.js';
 import { RandomQueries } from '../../src/testing/random-queries.js';
 import { randomResources } from '../../src/testing/random-resources.js';
+import { createRandom } from '../../src/testing/random.js';
 import { ReferenceSearch } from '../../src/testing/reference-search.js';
-import { SEED } from '../support/chance.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
-import { storeWith } from '../support/store-with.js';
 import { countCalls, type CountingStore } from '../graphql/counting-store.js';
+import { SEED } from '../support/chance.js';
+import { storeWith } from '../support/store-with.js';
 
 const token = (parameter: string, code: string): Criteria => ({
   kind: 'match',

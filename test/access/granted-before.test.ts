@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { MemberCaller } from '../../src/access/caller.js';
-import { grantedBefore } from '../../src/access/evaluate/granted-before.js';
+import { grantedBefore } from '../../src/access/evaluate/granting-rules.js';
 import { MEMBER_USERS } from '../../src/access/policy/default-rules.js';
 import { unrestrictedRule, type AccessRule } from '../../src/access/rule.js';
 import type { AnyResource } from '../../src/fhir/resource.js';

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { withDecimalsOf } from '../../src/access/fields/keep-decimals.js';
-import { keepFields } from '../../src/access/fields/keep-fields.js';
+import { withDecimalsOf, keepFields } from '../../src/access/fields/keep-fields.js';
 import { parseJson } from '../../src/fhir/json/parse-json.js';
 import { stringifyJson } from '../../src/fhir/json/stringify-json.js';
 import { R4 } from '../../src/fhir/r4.js';

@@ -1,9 +1,14 @@
-import { R4 } from '../../src/fhir/r4.js';
 import { describe, expect, test } from 'vitest';
-import { guardedElements, resourcesInside } from '../../src/access/fields/guarded-elements.js';
-import { assertGuarded, keepFields, type FixedFields } from '../../src/access/fields/keep-fields.js';
+import {
+  guardedElements,
+  resourcesInside,
+  assertGuarded,
+  keepFields,
+  type FixedFields,
+} from '../../src/access/fields/keep-fields.js';
 import { unrestrictedRule, type AccessRules } from '../../src/access/rule.js';
 import { FhirError } from '../../src/fhir/error.js';
+import { R4 } from '../../src/fhir/r4.js';
 import type { AnyResource, JsonObject } from '../../src/fhir/resource.js';
 
 function resource(resourceType: string, more: object = {}): AnyResource {

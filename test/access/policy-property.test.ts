@@ -1,29 +1,29 @@
-import { R4 } from '../../src/fhir/r4.js';
 import type { ResourceType } from '@medplum/fhirtypes';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { MemberCaller } from '../../src/access/caller.js';
+import type { GuardedStore } from '../../src/access/contract.js';
 import { guardStore } from '../../src/access/guarded-store.js';
-import { type GuardedStore } from '../../src/access/contract.js';
 import { FhirError } from '../../src/fhir/error.js';
+import { R4 } from '../../src/fhir/r4.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
-import { parseSearch } from '../../src/search/parse/parse-search.js';
 import { createRepository } from '../../src/repository/create-repository.js';
+import { parseSearch } from '../../src/search/parse/parse-search.js';
 import type { ResourceStore } from '../../src/store/store.js';
 import type { ReadResult, StoredResource } from '../../src/store/stored-resource.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
-import { sparingStore } from '../support/sparing-store.js';
 import { PostgresStore } from '../../src/stores/postgres/store.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
+import { postgresPool } from '../stores/postgres/pool.js';
+import { cases, IS_LONG, IS_WHOLE, SEED } from '../support/chance.js';
+import { tallyOf } from '../support/long-report.js';
+import { sparingStore } from '../support/sparing-store.js';
 import { answerOf, FRAGMENTS } from './expected-answers.js';
 import { Oracle } from './oracle.js';
 import { enrol, member, type MemberSetup } from './policies.js';
 import { QUESTIONS, SORTS, type Question } from './questions.js';
 import { ALL_KEYS, fill, projectContent, SAMPLE_TYPES, type Json, type SampleType } from './world.js';
-import { postgresPool } from '../stores/postgres/pool.js';
-import { cases, IS_LONG, IS_WHOLE, SEED } from '../support/chance.js';
-import { tallyOf } from '../support/long-report.js';
 
 const tally = tallyOf('Policies, by every path against an oracle');
 

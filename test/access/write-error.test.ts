@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { failedIndex, withIndex, withoutIndex } from '../../src/access/write-error.js';
+import { failedIndex, withIndex, withoutIndex } from '../../src/access/contract.js';
 import { FhirError } from '../../src/fhir/error.js';
 
 test('the position of a write is added to the details of an error, and removed from them', () => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { GuardedStore } from '../../src/access/contract.js';
 import { guardStore } from '../../src/access/guarded-store.js';
-import { type GuardedStore } from '../../src/access/contract.js';
 import { FhirError } from '../../src/fhir/error.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import type { ResourceStore } from '../../src/store/store.js';
@@ -9,13 +9,13 @@ import type { WriteResult } from '../../src/store/write.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { PostgresStore } from '../../src/stores/postgres/store.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
+import { postgresPool } from '../stores/postgres/pool.js';
+import { cases, IS_LONG, IS_WHOLE, SEED } from '../support/chance.js';
+import { tallyOf } from '../support/long-report.js';
 import { Oracle } from './oracle.js';
 import { enrol, member } from './policies.js';
 import { ALL_KEYS, fill, plain, projectContent, resourceOf, snapshot, type Json } from './world.js';
 import { outcomeOfPut, resultOfPut, type Writer } from './write-oracle.js';
-import { postgresPool } from '../stores/postgres/pool.js';
-import { cases, IS_LONG, IS_WHOLE, SEED } from '../support/chance.js';
-import { tallyOf } from '../support/long-report.js';
 
 const tally = tallyOf('Writes under policies, against an oracle');
 

@@ -1,6 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { Caller } from '../../src/access/caller.js';
-import { serverCaller, systemCaller } from '../../src/access/caller.js';
+import { type Caller, serverCaller, systemCaller } from '../../src/access/caller.js';
 import { AUDIT_LOG_PROJECT } from '../../src/audit/log/audit-project.js';
 import { createAuditLog } from '../../src/audit/log/create-audit-log.js';
 import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';

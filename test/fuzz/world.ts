@@ -1,6 +1,5 @@
-import { serverCaller, systemCaller } from '../../src/access/caller.js';
+import { serverCaller, systemCaller, type Caller } from '../../src/access/caller.js';
 import { guardStore } from '../../src/access/guarded-store.js';
-import type { Caller } from '../../src/access/caller.js';
 import { createRepository } from '../../src/repository/create-repository.js';
 import type { Repository } from '../../src/repository/repository.js';
 import type { ResourceStore } from '../../src/store/store.js';

@@ -1,16 +1,15 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
-import { createSubject, type SearchSubject, EMPTY_WORLD } from '../../search/evaluate/search-subject.js';
+import type { AnyResource } from '../../fhir/resource.js';
 import { childrenOf } from '../../search/criteria/children-of.js';
 import { and, NONE, refersTo, type ChainCriteria, type Criteria } from '../../search/criteria/criteria.js';
 import { insideSubjects } from '../../search/evaluate/inside-subject.js';
 import { localized } from '../../search/evaluate/localized.js';
 import { matches } from '../../search/evaluate/match.js';
-import type { AnyResource } from '../../fhir/resource.js';
+import { createSubject, type SearchSubject, EMPTY_WORLD } from '../../search/evaluate/search-subject.js';
 import type { Deciding } from './deciding.js';
-import type { Overlay } from './overlay.js';
 
 /** The targets of chains in criteria. */
-export interface ChainScope {
+interface ChainScope {
   readonly model: FhirModel;
   /** The project of the stored targets. */
   readonly project: string;
@@ -133,4 +132,32 @@ function pointsTo(
   return (source.entries.get(parameter) ?? []).some(
     ({ value }) => value.kind === 'reference' && 'id' in value && value.type === target.type && value.id === target.id,
   );
+}
+
+/** The writes of a commit over the stored resources: later writes of the commit see them as stored. */
+export interface Overlay {
+  /** Undefined if the commit does not write it, null if it deletes it. */
+  find(type: string, id: string): SearchSubject | null | undefined;
+  /** The resources of a type that the commit writes. */
+  subjects(type: string): Iterable<SearchSubject>;
+  /** Ids of resources of a type whose stored versions are outdated. */
+  replaced(type: string): readonly string[];
+}
+
+/** No commit: only stored resources count. */
+export const NO_OVERLAY: Overlay = { find: () => undefined, subjects: () => [], replaced: () => [] };
+
+/** Adds one resource to the overlay, with precedence over the commit and the store. */
+export function overlaidWith(model: FhirModel, overlay: Overlay, resource: AnyResource, now: number): Overlay {
+  const { resourceType: type, id = '' } = resource;
+  let subject: SearchSubject | undefined;
+  const own = (): SearchSubject => (subject ??= createSubject(model, resource, now));
+  return {
+    find: (otherType, otherId) => (otherType === type && otherId === id ? own() : overlay.find(otherType, otherId)),
+    *subjects(otherType) {
+      for (const other of overlay.subjects(otherType)) if (otherType !== type || other.id !== id) yield other;
+      if (otherType === type) yield own();
+    },
+    replaced: (otherType) => (otherType === type ? [...overlay.replaced(type), id] : overlay.replaced(otherType)),
+  };
 }

@@ -1,23 +1,27 @@
-import { createSubject, EMPTY_WORLD, type SearchSubject } from '../../search/evaluate/search-subject.js';
-import { and, or } from '../../search/criteria/criteria.js';
+import { referenceTo } from '../../fhir/reference.js';
+import { getOrCreate } from '../../platform/maps.js';
+import { mapInTurns } from '../../platform/pace.js';
+import { and, or, type Criteria } from '../../search/criteria/criteria.js';
 import { simplifyCriteria } from '../../search/criteria/simplify-criteria.js';
 import { localized } from '../../search/evaluate/localized.js';
 import { matches } from '../../search/evaluate/match.js';
-import { getOrCreate } from '../../platform/maps.js';
-import { mapInTurns } from '../../platform/pace.js';
+import { createSubject, EMPTY_WORLD, type SearchSubject } from '../../search/evaluate/search-subject.js';
 import type { CallOptions } from '../../store/call-options.js';
 import { CallPace } from '../../store/call-pace.js';
+import type { ResourceKey } from '../../store/resource-key.js';
 import type { ResourceStore } from '../../store/store.js';
-import type { StoredResource } from '../../store/stored-resource.js';
+import type { StoredResource, ReadResult } from '../../store/stored-resource.js';
 import { baseUrlOf } from '../../store/with-base-url.js';
 import { ATTEMPTS, Overtaken, withRetries } from '../../store/with-retries.js';
-import { isUnrestricted } from '../decide.js';
-import { isLocal } from './evaluate-criteria.js';
+import type { MemberCaller } from '../caller.js';
+import { isUnrestricted, decide } from '../decide.js';
 import { hiddenByAll, maskResource, type Origins, withMasked } from '../fields/mask-resource.js';
 import { unrestrictedRule, type AccessRule, type AccessRules } from '../rule.js';
+import { isLocal } from './evaluate-criteria.js';
+import { withMemberUsers } from './member-users.js';
 
 /** A version of a resource with the rules that grant this version. */
-export interface GrantedRow<Row extends StoredResource = StoredResource> {
+interface GrantedRow<Row extends StoredResource = StoredResource> {
   /** The requested row, or a newer version found by a search for a rule. */
   readonly row: Row;
   readonly rules: readonly AccessRule[];
@@ -157,4 +161,52 @@ export async function maskFound(
     // are hidden.
     return mask(found, row === found && rules.length > 0 ? rules : [unknown]);
   });
+}
+
+/** A resource to be written, before the write, with the rules that grant that version. */
+export interface GrantedBefore {
+  readonly row: StoredResource;
+  readonly rules: ReadonlySet<AccessRule>;
+}
+
+/**
+ * Finds the rules that grant the existing resources to be written, before the write, by `Type/id`.
+ *
+ * The store is queried for every key, whether or not the resource exists. Otherwise timing would reveal the existence
+ * of hidden resources.
+ *
+ * @param found the results of reading the keys, one per key
+ * @param memberUsers see {@link withMemberUsers}; undefined if no rule needs them
+ */
+export async function grantedBefore(
+  { store, caller }: { readonly store: ResourceStore; readonly caller: MemberCaller },
+  keys: readonly ResourceKey[],
+  found: readonly ReadResult[],
+  memberUsers: Criteria | undefined,
+  options: CallOptions | undefined,
+): Promise<ReadonlyMap<string, GrantedBefore>> {
+  const granted = new Map<string, GrantedBefore>();
+  for (const [type, group] of Map.groupBy(keys.keys(), (index) => keys[index]!.type)) {
+    const rules = rulesFor(type, caller);
+    const resolved = rules.map((rule) =>
+      memberUsers === undefined ? rule : { ...rule, criteria: withMemberUsers(rule.criteria, memberUsers) },
+    );
+    const rows = group.map((index) => found[index]!).filter((one) => one.status === 'found');
+    const original = new Map(resolved.map((rule, index) => [rule, rules[index]!]));
+    const ids = [...new Set(group.map((index) => keys[index]!.id))];
+    const decided = await grantsOf(store, keys[group[0]!]!.project, type, resolved, rows, options, ids);
+    for (const { row, rules: granting } of decided) {
+      const own = granting.map((rule) => original.get(rule)!);
+      granted.set(referenceTo(type, row.resource.id!), { row, rules: new Set(own) });
+    }
+  }
+  return granted;
+}
+
+/** The rules that decide whether a resource exists for a writer. */
+function rulesFor(type: string, caller: MemberCaller): readonly AccessRule[] {
+  const rules = (['read', 'update', 'delete'] as const).flatMap(
+    (interaction) => decide(caller, type, interaction) ?? [],
+  );
+  return [...new Set(rules)];
 }

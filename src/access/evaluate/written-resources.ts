@@ -1,8 +1,8 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { AnyResource } from '../../fhir/resource.js';
-import { createSubject, type SearchSubject } from '../../search/evaluate/search-subject.js';
-import type { Overlay } from './overlay.js';
 import { getOrCreate } from '../../platform/maps.js';
+import { createSubject, type SearchSubject } from '../../search/evaluate/search-subject.js';
+import type { Overlay } from './evaluate-criteria.js';
 
 /**
  * The resources as left by the writes of a commit so far. Immutable: {@link WrittenResources.with} returns a new value.

@@ -3,15 +3,14 @@ import { referenceTo } from '../../fhir/reference.js';
 import { and, refersTo } from '../../search/criteria/criteria.js';
 import type { ResourceStore } from '../../store/store.js';
 import type { StoredResource } from '../../store/stored-resource.js';
-import type { CallLimits } from '../limits/call-limits.js';
-import { underTimeout } from '../limits/under-timeout.js';
-import { assertCaller, type Caller, type MemberCaller } from '../caller.js';
+import { assertCaller, type Caller, type MemberCaller, homeOf } from '../caller.js';
 import { decide } from '../decide.js';
-import { denialReasons } from './explain-denial.js';
-import { homeOf } from '../home-of.js';
-import { ALL_INTERACTIONS, type AccessRule, type Interaction } from '../rule.js';
 import { grantsOf } from '../evaluate/granting-rules.js';
 import { resolveMemberUsers } from '../evaluate/member-users.js';
+import type { CallLimits } from '../limits/call-limits.js';
+import { underTimeout } from '../limits/under-timeout.js';
+import { ALL_INTERACTIONS, type AccessRule, type Interaction } from '../rule.js';
+import { denialReasons } from './explain-denial.js';
 
 /** Why a caller may or may not do something with resources of a type. */
 export interface AccessExplanation {

@@ -1,5 +1,3 @@
-export { secretFields } from '../../fhir/secret-fields.js';
-
 /** Types that a rule for `*` never covers: they decide who may sign in and what each may do. */
 const ADMINISTRATIVE: ReadonlySet<string> = new Set([
   'AccessPolicy',

@@ -1,12 +1,14 @@
-import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { FhirError } from '../../fhir/error.js';
+import { copyElement, copyObject } from '../../fhir/json/decimal-texts.js';
 import { sameJson } from '../../fhir/json/same-json.js';
+import { hasDecimalText } from '../../fhir/json/stringify-json.js';
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../../fhir/resource.js';
-import { formsOf, guardedElements, resourcesInside } from './guarded-elements.js';
-import { withDecimalsOf } from './keep-decimals.js';
-import { INLINE_HEADS } from '../../fhir/resources-inside.js';
-import { hasField, headOf, withElementsOf } from './hidden-fields.js';
+import { INLINE_HEADS, inlineNames } from '../../fhir/resources-inside.js';
+import { secretFields } from '../../fhir/secret-fields.js';
+import { getOrCreate } from '../../platform/maps.js';
 import type { AccessRules } from '../rule.js';
+import { hasField, headOf, withElementsOf } from './hidden-fields.js';
 
 /**
  * Rejects changes to guarded elements: on creation they must be absent, otherwise as shown to the writer. Stored values
@@ -140,4 +142,76 @@ function refusal(resource: AnyResource, path: string): FhirError {
   return new FhirError('forbidden', `Not allowed to write the field ${path} of ${resourceType}`, {
     issues: [{ code: 'forbidden', diagnostics: 'This field cannot be written', expression }],
   });
+}
+
+/**
+ * The top-level elements of a type that some rule of a caller hides, whole or in part, and the secrets of the type. A
+ * caller cannot change them, no matter which rule allows the write.
+ *
+ * They depend on the rules only, so that a rejection reveals nothing about stored data. If one typed form of a choice
+ * is guarded, all are.
+ */
+export function guardedElements(type: string, rules: AccessRules): ReadonlySet<string> {
+  const byType = getOrCreate(GUARDED, rules, () => new Map<string, ReadonlySet<string>>());
+  let guarded = byType.get(type);
+  if (guarded === undefined) {
+    const hidden = [...rules.rulesFor(type).flatMap((rule) => rule.hidden), ...secretFields(type)];
+    guarded = new Set(hidden.flatMap((path) => formsOf(rules.model, type, headOf(path))));
+    // Unknown names have no rules and are not cached, so the map is bounded.
+    if (rules.model.typeDefinition(type) !== undefined) byType.set(type, guarded);
+  }
+  return guarded;
+}
+
+/** Rules live as long as their caller. */
+const GUARDED = new WeakMap<AccessRules, Map<string, ReadonlySet<string>>>();
+
+/** The element itself, or every typed form of its choice. */
+function formsOf(model: FhirModel, type: string, name: string): readonly string[] {
+  if (name === 'resourceType' || name === 'id') return [];
+  const elements = model.typeDefinition(type)?.elements;
+  const choice = elements?.get(name)?.choiceOf;
+  if (choice === undefined) return [name];
+  return [...elements!.values()].filter(({ choiceOf }) => choiceOf === choice).map((form) => form.name);
+}
+
+/** The resources inside a resource: contained ones, those of a Bundle's entries, those of Parameters. */
+export function resourcesInside(resource: JsonObject, head: string): readonly JsonObject[] {
+  const found: JsonObject[] = [];
+  const visit = (value: unknown): void => {
+    if (Array.isArray(value)) for (const item of value) visit(item);
+    if (!isJsonObject(value)) return;
+    if (typeof value['resourceType'] === 'string') found.push(value);
+    for (const name of inlineNames(value)) if (Object.hasOwn(value, name)) visit(value[name]);
+  };
+  if (Object.hasOwn(resource, head)) visit(resource[head]);
+  return found;
+}
+
+/**
+ * Copies the digits of decimals at some paths from another resource: a caller who may not change a value may not change
+ * its precision either. Clients that parse JSON into numbers send `1` back for `1.00`, so a different precision is no
+ * reason to refuse.
+ *
+ * @param shown equals the resource at these paths, apart from how decimals are written
+ */
+export function withDecimalsOf(shown: AnyResource, asked: AnyResource, paths: readonly string[]): AnyResource {
+  if (paths.length === 0 || !(hasDecimalText(shown) || hasDecimalText(asked))) return asked;
+  const after = paths.reduce((one, path) => rewritten(elementsOf(shown), one, path.split('.')), elementsOf(asked));
+  return after as unknown as AnyResource;
+}
+
+function rewritten(shown: JsonObject, asked: JsonObject, [head, ...rest]: readonly string[]): JsonObject {
+  const copy: { [name: string]: unknown } = copyObject(asked);
+  for (const name of [head!, `_${head!}`]) {
+    if (!Object.hasOwn(shown, name) || !Object.hasOwn(asked, name)) continue;
+    if (rest.length === 0) copyElement(copy, name, shown);
+    else copy[name] = inside(shown[name], asked[name], rest);
+  }
+  return copy;
+}
+
+function inside(shown: unknown, asked: unknown, path: readonly string[]): unknown {
+  if (Array.isArray(shown) && Array.isArray(asked)) return asked.map((item, at) => inside(shown[at], item, path));
+  return isJsonObject(shown) && isJsonObject(asked) ? rewritten(shown, asked, path) : asked;
 }

@@ -1,10 +1,10 @@
-import { INLINE_HEADS, INLINE_INSIDE } from '../../fhir/resources-inside.js';
-import { elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../../fhir/resource.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
-import { covers, type HiddenInside, withoutFields } from './hidden-fields.js';
+import { elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../../fhir/resource.js';
+import { INLINE_HEADS, INLINE_INSIDE } from '../../fhir/resources-inside.js';
+import { secretFields } from '../../fhir/secret-fields.js';
 import { getOrCreate } from '../../platform/maps.js';
-import { secretFields } from './administrative-types.js';
 import { READ_INTERACTIONS, type AccessRule, type AccessRules } from '../rule.js';
+import { covers, type HiddenInside, withoutFields } from './hidden-fields.js';
 
 /**
  * A resource as a caller sees it through the rules that grant it: without the fields that all of them hide.

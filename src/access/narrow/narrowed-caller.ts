@@ -2,12 +2,10 @@ import { FhirError } from '../../fhir/error.js';
 import { nameToId } from '../../fhir/reference.js';
 import { isJsonObject } from '../../fhir/resource.js';
 import { derivedCaller, type Caller, type MemberCaller } from '../caller.js';
-import type { Interaction } from '../rule.js';
-import type { Clearance } from '../clearance.js';
+import type { Clearance, Narrowing } from '../narrowing.js';
 import { clearanceCriteria } from '../policy/clearance-criteria.js';
-import type { Narrowing } from '../narrowing.js';
-import { clearanceLimits, type Limits, patientLimits, scopeLimits } from './limits.js';
-import { narrowRules } from './narrow-rules.js';
+import type { Interaction } from '../rule.js';
+import { clearanceLimits, type Limits, patientLimits, scopeLimits, narrowRules } from './limits.js';
 
 /**
  * The caller within a narrowing.

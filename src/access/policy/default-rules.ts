@@ -1,7 +1,8 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { splitReference } from '../../fhir/reference.js';
+import { secretFields } from '../../fhir/secret-fields.js';
 import { ALL, type Criteria } from '../../search/criteria/criteria.js';
-import { coveredByWildcard, secretFields } from '../fields/administrative-types.js';
+import { coveredByWildcard } from '../fields/administrative-types.js';
 import {
   ALL_INTERACTIONS,
   READ_INTERACTIONS,

@@ -1,14 +1,13 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
-import { assertAffordable, MAX_RESTRICTED_COST } from '../../search/parse/criteria-cost.js';
 import type { SearchPosition } from '../../search/evaluate/sort.js';
+import { assertAffordable, MAX_RESTRICTED_COST } from '../../search/parse/criteria-cost.js';
 import type { SearchQuery } from '../../store/search-query.js';
-import type { Caller } from '../caller.js';
+import { type Caller, homeOf } from '../caller.js';
 import type { GuardedQuery } from '../contract.js';
-import { homeOf } from '../home-of.js';
 import { readsHidden } from '../fields/hidden-fields.js';
 import { hiddenInResources } from '../fields/mask-resource.js';
-import { restrict, type SearchRules } from './restrict.js';
 import type { AccessRule } from '../rule.js';
+import { restrict, type SearchRules } from './restrict.js';
 
 /**
  * Restricts a caller's search to resources that the rules grant, without any use of hidden fields.

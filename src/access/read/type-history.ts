@@ -1,13 +1,13 @@
 import { FhirError } from '../../fhir/error.js';
 import { ALL, and, changedSince } from '../../search/criteria/criteria.js';
 import type { SearchPosition } from '../../search/evaluate/sort.js';
-import { ShortPage, TextBudget } from '../../store/text-budget.js';
 import type { TypeHistoryEntry, TypeHistoryQuery, VersionPosition } from '../../store/history.js';
 import type { SearchQuery } from '../../store/search-query.js';
 import type { ReadResult } from '../../store/stored-resource.js';
+import { ShortPage, TextBudget } from '../../store/text-budget.js';
+import { homeOf } from '../caller.js';
 import type { GuardedQuery, GuardedTypeHistory } from '../contract.js';
 import { decide } from '../decide.js';
-import { homeOf } from '../home-of.js';
 import type { AccessRule } from '../rule.js';
 import { grantsNow, openRules, type Reading, resolved, visibleEntry } from './visible-reads.js';
 

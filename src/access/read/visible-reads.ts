@@ -2,24 +2,22 @@ import { referenceTo } from '../../fhir/reference.js';
 import { nowOrLater, ready } from '../../platform/ready.js';
 import type { CallOptions } from '../../store/call-options.js';
 import type { HistoryEntry, HistoryPage, VersionRange } from '../../store/history.js';
+import { READ_TUNING, readInParts } from '../../store/read-in-parts.js';
 import type { ResourceKey } from '../../store/resource-key.js';
 import type { ResourceStore } from '../../store/store.js';
 import type { ReadResult, StoredResource } from '../../store/stored-resource.js';
 import { ShortPage, TextBudget } from '../../store/text-budget.js';
-import { READ_TUNING, readInParts } from '../../store/read-in-parts.js';
+import { baseUrlOf } from '../../store/with-base-url.js';
 import { ATTEMPTS, Overtaken, withRetries } from '../../store/with-retries.js';
-import type { Caller } from '../caller.js';
+import { type Caller, homeOf } from '../caller.js';
+import type { GuardedKey } from '../contract.js';
 import { decide, isUnrestricted } from '../decide.js';
 import { answeredBy } from '../evaluate/deciding.js';
-import { baseUrlOf } from '../../store/with-base-url.js';
-import { evaluateCriteria, subjectOnUse } from '../evaluate/evaluate-criteria.js';
-import type { GuardedKey } from '../contract.js';
-import { homeOf } from '../home-of.js';
-import { maskInside, maskResource, type Origins, withMasked } from '../fields/mask-resource.js';
-import { loadMemberUsers, mentionsMemberUsers, withMemberUsers } from '../evaluate/member-users.js';
-import type { AccessRule } from '../rule.js';
-import { NO_OVERLAY } from '../evaluate/overlay.js';
+import { evaluateCriteria, subjectOnUse, NO_OVERLAY } from '../evaluate/evaluate-criteria.js';
 import { grantsOf, joinedByFields } from '../evaluate/granting-rules.js';
+import { loadMemberUsers, mentionsMemberUsers, withMemberUsers } from '../evaluate/member-users.js';
+import { maskInside, maskResource, type Origins, withMasked } from '../fields/mask-resource.js';
+import type { AccessRule } from '../rule.js';
 
 /** The context of a read. */
 export interface Reading {

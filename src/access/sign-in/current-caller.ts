@@ -6,11 +6,11 @@ import type { StoreRemoval } from '../../store/removal.js';
 import { SERVER_SCOPE } from '../../store/resource-key.js';
 import type { ResourceStore } from '../../store/store.js';
 import { viewOf } from '../../store/view-of.js';
-import type { Write, WriteResult } from '../../store/write.js';
 import { withCallOptions } from '../../store/with-call-options.js';
 import { ATTEMPTS, Overtaken, withRetries } from '../../store/with-retries.js';
+import type { Write, WriteResult } from '../../store/write.js';
 import type { Caller, MemberCaller } from '../caller.js';
-import { failedIndex, withIndex } from '../write-error.js';
+import { failedIndex, withIndex } from '../contract.js';
 import { type CurrentMember, signInAgain } from './sign-in.js';
 
 /** Whether a caller in its current state is still allowed to proceed. */

@@ -1,8 +1,7 @@
 import { FhirError } from '../../fhir/error.js';
 import { referenceTo } from '../../fhir/reference.js';
 import type { Caller } from '../caller.js';
-import type { GuardedWrite } from '../contract.js';
-import { failedIndex, withIndex } from '../write-error.js';
+import { type GuardedWrite, failedIndex, withIndex } from '../contract.js';
 import type { AddedWrite, OwnWrite } from './ready-write.js';
 
 /** The reason why a store rejected a commit. */

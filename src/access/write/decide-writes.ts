@@ -1,19 +1,18 @@
 import { FhirError } from '../../fhir/error.js';
-import { CallPace } from '../../store/call-pace.js';
 import type { CallOptions } from '../../store/call-options.js';
+import { CallPace } from '../../store/call-pace.js';
 import type { ResourceStore } from '../../store/store.js';
 import type { ServerCaller, SystemCaller } from '../caller.js';
-import type { GuardedWrite } from '../contract.js';
+import { type GuardedWrite, withIndex } from '../contract.js';
 import { answeredBy } from '../evaluate/deciding.js';
 import { WrittenResources } from '../evaluate/written-resources.js';
-import { withIndex } from '../write-error.js';
-import type { CommitState } from './member/commit-state.js';
-import { decideTrusted, type TrustedState } from './trusted/decide-trusted.js';
-import { decideWrite } from './member/decide-write.js';
 import type { DecidedWrite } from './decided-write.js';
+import type { CommitState } from './member/commit-state.js';
+import { decideWrite } from './member/decide-write.js';
 import { loadStored } from './member/load-stored.js';
-import { loadTrusted } from './trusted/load-trusted.js';
 import type { ReadyWrite } from './ready-write.js';
+import { decideTrusted, type TrustedState } from './trusted/decide-trusted.js';
+import { loadTrusted } from './trusted/load-trusted.js';
 import { assertWithinReach } from './trusted/trusted-reach.js';
 
 /** Loads the data for a member's writes, and decides them. */

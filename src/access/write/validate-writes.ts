@@ -1,20 +1,19 @@
-import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { assertingValidResource } from '../../fhir/assert-valid.js';
 import { FhirError } from '../../fhir/error.js';
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { OutcomeIssue } from '../../fhir/operation-outcome.js';
 import { elementsOf } from '../../fhir/resource.js';
+import { loadFhirPath } from '../../fhirpath/library.js';
+import type { ProfileChoice } from '../../profiles/validate-profiles.js';
 import type { CallOptions } from '../../store/call-options.js';
 import { SERVER_SCOPE } from '../../store/resource-key.js';
 import type { ResourceStore } from '../../store/store.js';
 import type { PutWrite } from '../../store/write.js';
 import type { Caller } from '../caller.js';
-import type { GuardedWrite } from '../contract.js';
-import { loadFhirPath } from '../../fhirpath/library.js';
-import type { ProfileChoice } from '../../profiles/validate-profiles.js';
+import { type GuardedWrite, withIndex } from '../contract.js';
 import { isAboveProjects } from '../fields/administrative-types.js';
 import { noteProjects, readProjectSettings, warnIfMissing } from './project-settings.js';
 import { assertingProfiles, NO_PROFILES, requiredProfiles, type RequiredProfiles } from './required-profiles.js';
-import { withIndex } from '../write-error.js';
 
 /** The validation of the resources in a commit. */
 export interface WriteValidation {

@@ -1,20 +1,20 @@
-import { carryOutWrites } from '../../interactions/carry-out-writes.js';
+import { failedIndex, withoutIndex } from '../../access/contract.js';
 import type { AuditTarget } from '../../audit/audit-record.js';
-import { failedIndex, withoutIndex } from '../../access/write-error.js';
-import type { WriteOutcome, WriteRequest } from '../../interactions/write-request.js';
 import { FhirError } from '../../fhir/error.js';
 import { inDoubt } from '../../fhir/in-doubt.js';
 import { elementsOf, isJsonObject } from '../../fhir/resource.js';
+import { carryOutWrites } from '../../interactions/carry-out-writes.js';
+import type { WriteOutcome, WriteRequest } from '../../interactions/write-request.js';
 import { inTurns } from '../../platform/pace.js';
 import { LimitError, type Limits } from '../limits.js';
 import type { HostEdge, HostWriteField, Selection, WriteField } from '../plan/plan.js';
 import { boundedStore } from './bounded-store.js';
+import type { Output } from './holes.js';
 import { coerceHostArguments } from './host/coerce-host-input.js';
 import { completeHostValue, NO_CONTAINER } from './host/complete-host-value.js';
 import { callRoot } from './host/fill-host-fields.js';
 import { answerHostWrites, hostWrites, type HostWrites } from './host/host-writes.js';
 import { projectContained, projectResource } from './project.js';
-import type { Output } from './holes.js';
 import type { Run } from './run.js';
 import { writeRequest } from './write-requests.js';
 

@@ -1,9 +1,7 @@
-import { broadWarnings } from './broad-warnings.js';
-import { openRangeWarnings } from './open-range-warnings.js';
+import { homeOf } from '../../access/caller.js';
+import type { GuardedQuery } from '../../access/contract.js';
 import { decide } from '../../access/decide.js';
 import { explainQuery, rulesAskedAfterRead, rulesAskedAfterSearch } from '../../access/explain/explain-query.js';
-import type { GuardedQuery } from '../../access/contract.js';
-import { homeOf } from '../../access/home-of.js';
 import type { AccessRule } from '../../access/rule.js';
 import { maskError } from '../../fhir/error.js';
 import type { Criteria } from '../../search/criteria/criteria.js';
@@ -12,13 +10,15 @@ import type { CallOptions } from '../../store/call-options.js';
 import type { ReferenceTarget } from '../../store/resource-key.js';
 import type { SearchQuery } from '../../store/search-query.js';
 import type { ResourceStore, StoreCall } from '../../store/store.js';
-import type { RunOptions } from '../execute/run.js';
 import { readId } from '../execute/read-id.js';
+import type { RunOptions } from '../execute/run.js';
 import { cursorOf, searchRequest } from '../execute/search-request.js';
 import type { HostEdge, HostReferenceEdge, ReadEdge, ReferenceEdge, SearchEdge } from '../plan/plan.js';
 import { fieldName } from '../schema/host/host-schema.js';
+import { broadWarnings } from './broad-warnings.js';
 import { explainCriteria } from './explain-criteria.js';
 import type { ExplainedCall, ExplainedRule } from './explained-plan.js';
+import { openRangeWarnings } from './open-range-warnings.js';
 import { typesOf, type PlacedEdge } from './walk-plan.js';
 
 /** The context of an explanation. The store is only called for its plans. */

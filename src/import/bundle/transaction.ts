@@ -1,20 +1,19 @@
-import { keyText } from '../../fhir/reference.js';
-import type { GuardedWrite } from '../../access/contract.js';
-import { failedIndex } from '../../access/write-error.js';
+import { type GuardedWrite, failedIndex } from '../../access/contract.js';
 import { FhirError } from '../../fhir/error.js';
+import { keyText } from '../../fhir/reference.js';
 import { Pace } from '../../platform/pace.js';
 import { CallPace } from '../../store/call-pace.js';
 import { isConflict } from '../../store/conflicts.js';
 import { assertNotAborted } from '../../store/guards.js';
-import type { WriteResult } from '../../store/write.js';
 import { ATTEMPTS, Overtaken, withRetries } from '../../store/with-retries.js';
+import type { WriteResult } from '../../store/write.js';
 import type { BundleContent } from '../entries/bundle-entries.js';
 import { BundleReads } from '../entries/bundle-reads.js';
 import { EntryFaults } from '../entries/entry-faults.js';
 import { type EntryOutcome, type ImportResult, toImportResult } from '../entries/entry-outcome.js';
 import type { Identified } from '../entries/identify.js';
-import { type EntryPlan, isOptimistic, outcomeOf, planEntries } from './plan-entries.js';
 import type { ImportSession } from '../session.js';
+import { type EntryPlan, isOptimistic, outcomeOf, planEntries } from './plan-entries.js';
 
 /**
  * All entries or none, in one commit.

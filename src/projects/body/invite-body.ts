@@ -1,11 +1,11 @@
-import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { Reference } from '@medplum/fhirtypes';
-import type { Clearance } from '../../access/clearance.js';
+import type { Clearance } from '../../access/narrowing.js';
+import { sameJson } from '../../fhir/json/same-json.js';
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
 import { assertBody, BodyReader, type LocalReference, own } from '../session/body-reader.js';
 import { plausibleEmail } from './email-address.js';
 import { MEMBERSHIP_FIELDS, type MembershipSettings, readMembershipSettings } from './membership-settings.js';
-import { sameJson } from '../../fhir/json/same-json.js';
 
 /** The types of people's profiles. */
 export type PersonType = 'Patient' | 'Practitioner' | 'RelatedPerson';

@@ -1,7 +1,7 @@
 import type { Identifier } from '@medplum/fhirtypes';
-import { withoutNulls } from '../../fhir/json/decimal-texts.js';
-import type { Clearance } from '../../access/clearance.js';
+import type { Clearance } from '../../access/narrowing.js';
 import { clearanceExtension } from '../../access/policy/clearance-criteria.js';
+import { withoutNulls } from '../../fhir/json/decimal-texts.js';
 import { OWN_EXTENSIONS, withExtensions } from '../../fhir/own-extensions.js';
 import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
 import { type BodyReader, join, type LocalReference, own } from '../session/body-reader.js';

@@ -1,24 +1,24 @@
 import type { Bot, ClientApplication } from '@medplum/fhirtypes';
 import type { GuardedWrite } from '../../access/contract.js';
 import { hasField, headOf, withoutFields } from '../../access/fields/hidden-fields.js';
-import { secretFields } from '../../access/fields/administrative-types.js';
 import { isSwitchedOff } from '../../access/sign-in/member.js';
 import { FhirError } from '../../fhir/error.js';
 import { withoutNulls } from '../../fhir/json/decimal-texts.js';
 import { sameJson } from '../../fhir/json/same-json.js';
-import { nameToId, referenceTo } from '../../fhir/reference.js';
 import { notFound } from '../../fhir/not-found.js';
+import { nameToId, referenceTo } from '../../fhir/reference.js';
 import { elementsOf, type AnyResource, type JsonObject } from '../../fhir/resource.js';
+import { secretFields } from '../../fhir/secret-fields.js';
+import type { Stored } from '../../fhir/stored.js';
 import { keepAnAdministrator } from '../people/administrators.js';
 import { membershipsWithProfiles } from '../people/find-people.js';
 import { assertBody, BodyReader } from '../session/body-reader.js';
-import { checkClient, clientFields, type ClientType, readClientSettings } from './client-settings.js';
-import type { ProjectContext, ResourceRef } from '../session/project-context.js';
-import { authored, copyStored, openProject, type ProjectSession, targetOf } from '../session/project-session.js';
 import { commitPlanned, type PlannedWrites } from '../session/commit-planned.js';
-import { assertMayMakeSystemBot } from './system-bots.js';
-import type { Stored } from '../../fhir/stored.js';
+import type { ProjectContext, ResourceRef } from '../session/project-context.js';
 import { projectOperation } from '../session/project-operation.js';
+import { authored, copyStored, openProject, type ProjectSession, targetOf } from '../session/project-session.js';
+import { checkClient, clientFields, type ClientType, readClientSettings } from './client-settings.js';
+import { assertMayMakeSystemBot } from './system-bots.js';
 
 /** A ClientApplication of a project. */
 export interface ClientRef {

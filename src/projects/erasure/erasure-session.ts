@@ -1,11 +1,10 @@
-import { assertNotAuditLog } from '../../audit/log/audit-project.js';
-import { assertCaller, type Caller, serverCaller } from '../../access/caller.js';
+import { assertCaller, type Caller, serverCaller, homeOf } from '../../access/caller.js';
 import { isAboveProjects } from '../../access/fields/administrative-types.js';
-import { homeOf } from '../../access/home-of.js';
 import { currentCaller, storeWhile } from '../../access/sign-in/current-caller.js';
+import { assertNotAuditLog } from '../../audit/log/audit-project.js';
 import { FhirError } from '../../fhir/error.js';
-import { requireRemoval } from '../../store/erasure.js';
 import type { CallOptions } from '../../store/call-options.js';
+import { requireRemoval } from '../../store/erasure.js';
 import { SERVER_SCOPE } from '../../store/resource-key.js';
 import type { ResourceStore } from '../../store/store.js';
 import { mayOperate, requireProjectId } from '../session/operator.js';

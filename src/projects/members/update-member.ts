@@ -1,14 +1,12 @@
-import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { ProjectMembership, Reference } from '@medplum/fhirtypes';
-import type { Clearance } from '../../access/clearance.js';
+import type { Clearance } from '../../access/narrowing.js';
+import { endInvitation } from '../../access/write/checks/open-invitations.js';
 import { FhirError } from '../../fhir/error.js';
-import { keepAnAdministrator } from '../people/administrators.js';
+import { sameJson } from '../../fhir/json/same-json.js';
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
+import type { Stored } from '../../fhir/stored.js';
 import { assertAccessSize } from '../body/assert-access-size.js';
 import { assertParametersUsed } from '../body/assert-parameters-used.js';
-import { assertBody, BodyReader } from '../session/body-reader.js';
-import { endInvitation } from '../../access/write/checks/open-invitations.js';
-import { withoutInvitation } from '../invitation/new-invitation.js';
-import { membershipByExternalId } from '../people/find-people.js';
 import type { AccessChoice, MembershipIdentifier } from '../body/invite-body.js';
 import {
   MEMBERSHIP_FIELDS,
@@ -18,7 +16,13 @@ import {
   withSettings,
 } from '../body/membership-settings.js';
 import { assertNamedExist, policyExistenceChecks } from '../body/named-resources.js';
+import { withoutInvitation } from '../invitation/new-invitation.js';
+import { keepAnAdministrator } from '../people/administrators.js';
+import { membershipByExternalId } from '../people/find-people.js';
+import { assertBody, BodyReader } from '../session/body-reader.js';
+import { commitPlanned, type PlannedWrites } from '../session/commit-planned.js';
 import type { ProjectContext, ResourceRef } from '../session/project-context.js';
+import { projectOperation } from '../session/project-operation.js';
 import {
   authored,
   copyStored,
@@ -27,10 +31,6 @@ import {
   readMembership,
   targetOf,
 } from '../session/project-session.js';
-import { commitPlanned, type PlannedWrites } from '../session/commit-planned.js';
-import { sameJson } from '../../fhir/json/same-json.js';
-import type { Stored } from '../../fhir/stored.js';
-import { projectOperation } from '../session/project-operation.js';
 
 /** The changes of a membership. Absent: unchanged. Null, or an empty list: removed. */
 export interface MemberChanges {

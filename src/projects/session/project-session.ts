@@ -1,24 +1,24 @@
 import type { Project, ProjectMembership, Resource } from '@medplum/fhirtypes';
-import type { AuditTarget } from '../../audit/audit-record.js';
 import { type Caller, assertCaller, serverCaller } from '../../access/caller.js';
-import { currentCaller, storeWhile } from '../../access/sign-in/current-caller.js';
-import { leavesOffice } from '../../access/narrow/narrowed-caller.js';
+import type { GuardedStore } from '../../access/contract.js';
 import { guardStore } from '../../access/guarded-store.js';
-import { type GuardedStore } from '../../access/contract.js';
+import { leavesOffice } from '../../access/narrow/narrowed-caller.js';
 import type { Interaction } from '../../access/rule.js';
+import { currentCaller, storeWhile } from '../../access/sign-in/current-caller.js';
+import type { AuditTarget } from '../../audit/audit-record.js';
 import { FhirError } from '../../fhir/error.js';
 import { copyForHost } from '../../fhir/json/copy-json.js';
-import { type MetaChoice, withChosenMeta } from '../../fhir/own-meta.js';
 import { notFound } from '../../fhir/not-found.js';
+import { type MetaChoice, withChosenMeta } from '../../fhir/own-meta.js';
 import { nameToId } from '../../fhir/reference.js';
 import type { AnyResource } from '../../fhir/resource.js';
+import type { Stored } from '../../fhir/stored.js';
 import type { CallOptions } from '../../store/call-options.js';
 import { SERVER_SCOPE } from '../../store/resource-key.js';
 import type { ResourceStore } from '../../store/store.js';
 import type { WriteResult } from '../../store/write.js';
 import type { ProjectContext, ResourceRef } from './project-context.js';
 import { assertMayTouchMembers } from './super-admin-projects.js';
-import type { Stored } from '../../fhir/stored.js';
 
 /** A project opened by a caller who may administer its members. */
 export interface ProjectSession {

@@ -7,7 +7,7 @@ import { SERVER_SCOPE, type ResourceKey } from '../../../store/resource-key.js';
 import type { ResourceStore } from '../../../store/store.js';
 import type { ReadResult } from '../../../store/stored-resource.js';
 import type { Caller, MemberCaller } from '../../caller.js';
-import { withIndex } from '../../write-error.js';
+import { withIndex } from '../../contract.js';
 import { writtenKey, type AddedWrite, type ReadyWrite } from '../ready-write.js';
 
 /** Loads the Project, which {@link withPolicyChecks} needs if the writes delete a policy. */

@@ -6,7 +6,7 @@ import { expectationFailed } from '../../../store/conflicts.js';
 import type { Expectation } from '../../../store/write.js';
 import type { MemberCaller } from '../../caller.js';
 import type { GuardedKey, GuardedWrite } from '../../contract.js';
-import type { GrantedBefore } from '../../evaluate/granted-before.js';
+import type { GrantedBefore } from '../../evaluate/granting-rules.js';
 import type { WrittenResources } from '../../evaluate/written-resources.js';
 import type { WriteValidation } from '../validate-writes.js';
 

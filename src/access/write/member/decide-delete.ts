@@ -1,15 +1,15 @@
 import { notFound } from '../../../fhir/not-found.js';
 import { referenceTo } from '../../../fhir/reference.js';
+import { homeOf } from '../../caller.js';
 import type { GuardedKey, GuardedWrite } from '../../contract.js';
 import { decide, readsAll } from '../../decide.js';
 import type { Deciding } from '../../evaluate/deciding.js';
-import { homeOf } from '../../home-of.js';
+import { sideWritesOfDelete } from '../checks/side-writes.js';
+import type { DecidedWrite } from '../decided-write.js';
 import { currentResource, expectationOf, unexpected, withWritten, type CommitState } from './commit-state.js';
 import { confirmGrants } from './confirm-grants.js';
-import type { DecidedWrite } from '../decided-write.js';
 import { forbidden } from './forbidden.js';
 import { canRead, grantingRulesBefore } from './granting.js';
-import { sideWritesOfDelete } from '../checks/side-writes.js';
 
 /** Decides the deletion of a resource; see `decideWrite`. */
 export function* decideDelete(

@@ -1,13 +1,13 @@
 import { NONE } from '../../../search/criteria/criteria.js';
+import { homeOf } from '../../caller.js';
 import type { GuardedWrite } from '../../contract.js';
 import { decide } from '../../decide.js';
 import type { Deciding } from '../../evaluate/deciding.js';
-import { homeOf } from '../../home-of.js';
 import { restrict, type SearchRules } from '../../read/restrict.js';
+import type { DecidedWrite } from '../decided-write.js';
 import type { CommitState } from './commit-state.js';
 import { decideDelete } from './decide-delete.js';
 import { decidePut } from './decide-put.js';
-import type { DecidedWrite } from '../decided-write.js';
 import { settledCriteria } from './granting.js';
 
 /**

@@ -2,12 +2,11 @@ import { referenceTo } from '../../../fhir/reference.js';
 import type { AnyResource } from '../../../fhir/resource.js';
 import type { Criteria } from '../../../search/criteria/criteria.js';
 import type { SearchSubject } from '../../../search/evaluate/search-subject.js';
+import { homeOf } from '../../caller.js';
 import { decide } from '../../decide.js';
 import type { Deciding } from '../../evaluate/deciding.js';
-import { evaluateCriteria, isLocal, subjectOnUse } from '../../evaluate/evaluate-criteria.js';
+import { evaluateCriteria, isLocal, subjectOnUse, overlaidWith } from '../../evaluate/evaluate-criteria.js';
 import { withMemberUsers } from '../../evaluate/member-users.js';
-import { overlaidWith } from '../../evaluate/overlay.js';
-import { homeOf } from '../../home-of.js';
 import type { AccessRule, Interaction } from '../../rule.js';
 import type { CommitState } from './commit-state.js';
 

@@ -1,13 +1,12 @@
-import { baseUrlOf } from '../../../store/with-base-url.js';
 import { referenceTo } from '../../../fhir/reference.js';
 import type { CallOptions } from '../../../store/call-options.js';
 import { readInParts } from '../../../store/read-in-parts.js';
 import type { ResourceStore } from '../../../store/store.js';
-import type { MemberCaller } from '../../caller.js';
+import { baseUrlOf } from '../../../store/with-base-url.js';
+import { type MemberCaller, homeOf } from '../../caller.js';
 import type { GuardedWrite } from '../../contract.js';
-import { grantedBefore } from '../../evaluate/granted-before.js';
+import { grantedBefore } from '../../evaluate/granting-rules.js';
 import { loadMemberUsers, mentionsMemberUsers } from '../../evaluate/member-users.js';
-import { homeOf } from '../../home-of.js';
 import type { StoredState } from './commit-state.js';
 
 /**

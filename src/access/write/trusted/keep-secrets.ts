@@ -1,6 +1,6 @@
 import { copyObject } from '../../../fhir/json/decimal-texts.js';
 import { elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../../../fhir/resource.js';
-import { secretFields } from '../../fields/administrative-types.js';
+import { secretFields } from '../../../fhir/secret-fields.js';
 
 /**
  * Restores the secrets that a resource lacks from the replaced version, since reads do not return them. For trusted

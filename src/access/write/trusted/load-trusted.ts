@@ -4,11 +4,10 @@ import { CallPace } from '../../../store/call-pace.js';
 import { readInParts } from '../../../store/read-in-parts.js';
 import type { ResourceKey } from '../../../store/resource-key.js';
 import type { ResourceStore } from '../../../store/store.js';
-import type { ServerCaller, SystemCaller } from '../../caller.js';
+import { type ServerCaller, type SystemCaller, homeOf } from '../../caller.js';
 import type { GuardedWrite } from '../../contract.js';
 import { decide } from '../../decide.js';
 import { loadMemberUsers, mentionsMemberUsers } from '../../evaluate/member-users.js';
-import { homeOf } from '../../home-of.js';
 import type { TrustedState } from './decide-trusted.js';
 import { restsOnStored } from './what-stays.js';
 

@@ -1,9 +1,8 @@
 import { FhirError } from '../../../fhir/error.js';
 import type { ServerCaller, SystemCaller } from '../../caller.js';
-import type { GuardedWrite } from '../../contract.js';
+import { type GuardedWrite, withIndex } from '../../contract.js';
 import { decide } from '../../decide.js';
 import { isAboveProjects } from '../../fields/administrative-types.js';
-import { withIndex } from '../../write-error.js';
 
 /**
  * Asserts the scope of trusted code, to which no policy applies: one project, or the resources above projects.

@@ -1,10 +1,10 @@
 import { FhirError } from '../../../fhir/error.js';
 import type { AnyResource } from '../../../fhir/resource.js';
+import { secretFields } from '../../../fhir/secret-fields.js';
 import type { ReadResult } from '../../../store/stored-resource.js';
 import type { Expectation } from '../../../store/write.js';
 import type { ServerCaller, SystemCaller } from '../../caller.js';
 import type { GuardedWrite } from '../../contract.js';
-import { secretFields } from '../../fields/administrative-types.js';
 import { keepSecrets } from './keep-secrets.js';
 import { ownProjectWrite } from './own-project-write.js';
 import { isSystemBot } from './system-bot.js';
