@@ -4,10 +4,12 @@ import { createTestService, type TestService } from '../../src/test-service.js';
 import { readPage } from '../support/pages.js';
 import { HOSTS, openHost, type OpenHost } from './open-host.js';
 
-/** ``| `22EB` | SHOULD accept … | ok | ok |`` */
-const documented = [
-  ...readPage('graphql-over-http-audits').matchAll(/^\| `(\w{4})` \| (.+?) +\| (\w+) +\| (\w+) +\|$/gm),
-].map(([, id, name, result, inDraft]) => ({ id, name, result, inDraft }));
+/** ``| `warn` (a SHOULD) | `47DE` `80D8` |``: the audits that the draft of 2026-08-06 does not pass, with their results. */
+const differing = new Map(
+  [...readPage('graphql-over-http').matchAll(/^\| `(warn|notice)` .*? \| (.+) \|$/gm)].flatMap(([, result, ids]) =>
+    [...ids!.matchAll(/\w{4}/g)].map(([id]) => [id, result!]),
+  ),
+);
 
 let host: OpenHost;
 let draft: TestService;
@@ -31,18 +33,17 @@ const auditsInDraft = serverAudits({
 });
 
 describe('the audits of graphql-http', () => {
-  test('are listed in graphql-over-http-audits.md', () => {
-    expect(documented.map(({ id, name }) => [id, name])).toEqual(audits.map(({ id, name }) => [id, name]));
+  test('are as many as graphql-over-http.md says', () => {
+    expect(readPage('graphql-over-http')).toContain(`passes all ${audits.length} audits`);
   });
 
-  test.each(audits)('$id: $name', async ({ id, fn }) => {
-    const result = await fn();
-    expect(result).toMatchObject({ status: documented.find((one) => one.id === id)?.result });
+  test.each(audits)('$id: $name', async ({ fn }) => {
+    expect(await fn()).toMatchObject({ status: 'ok' });
   });
 
   test('of the draft of 2026-08-06 differ only where that draft does, and never in a MUST', async () => {
     const results = await Promise.all(auditsInDraft.map(async ({ id, fn }) => [id, (await fn()).status]));
-    expect(results).toEqual(documented.map(({ id, inDraft }) => [id, inDraft]));
-    expect(documented.filter(({ name, inDraft }) => name!.startsWith('MUST') && inDraft !== 'ok')).toEqual([]);
+    expect(results).toEqual(audits.map(({ id }) => [id, differing.get(id) ?? 'ok']));
+    expect(audits.filter(({ id, name }) => name.startsWith('MUST') && differing.has(id))).toEqual([]);
   });
 });
