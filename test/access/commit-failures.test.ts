@@ -6,7 +6,7 @@ import {
   explainFailure,
   isOvertaken,
   type CommitFailure,
-} from '../../src/access/write/commit-failures.js';
+} from '../../src/access/write/commit-guarded.js';
 import type { AddedWrite, OwnWrite } from '../../src/access/write/ready-write.js';
 import { FhirError } from '../../src/fhir/error.js';
 import { ALL } from '../../src/search/criteria/criteria.js';

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { GuardedWrite } from '../../src/access/contract.js';
 import type { AccessRule, Interaction } from '../../src/access/rule.js';
-import type { CommitState } from '../../src/access/write/member/commit-state.js';
-import { forbidden } from '../../src/access/write/member/forbidden.js';
+import type { CommitState } from '../../src/access/write/commit-state.js';
+import { forbidden } from '../../src/access/write/decide-member.js';
 import { FhirError } from '../../src/fhir/error.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import { loadFhirPath } from '../../src/fhirpath/library.js';

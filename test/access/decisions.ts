@@ -1,15 +1,15 @@
-import { LENIENT } from '../../src/access/write/validate-writes.js';
-import type { FhirModel } from '../../src/fhir/model/fhir-model.js';
-import { R4 } from '../../src/fhir/r4.js';
 import { memberCaller, type MemberCaller } from '../../src/access/caller.js';
 import type { GuardedWrite } from '../../src/access/contract.js';
+import { STEP } from '../../src/access/evaluate/deciding.js';
 import { WrittenResources } from '../../src/access/evaluate/written-resources.js';
 import { unrestrictedRule, type AccessRule, type Interaction } from '../../src/access/rule.js';
-import type { CommitState } from '../../src/access/write/member/commit-state.js';
-import { decideWrite } from '../../src/access/write/member/decide-write.js';
-import { STEP } from '../../src/access/evaluate/deciding.js';
-import type { DecidedWrite } from '../../src/access/write/decided-write.js';
+import type { CommitState } from '../../src/access/write/commit-state.js';
+import { decideWrite } from '../../src/access/write/decide-member.js';
+import type { DecidedWrite } from '../../src/access/write/ready-write.js';
+import { LENIENT } from '../../src/access/write/validate-writes.js';
 import { FhirError } from '../../src/fhir/error.js';
+import type { FhirModel } from '../../src/fhir/model/fhir-model.js';
+import { R4 } from '../../src/fhir/r4.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import { ALL, type Criteria } from '../../src/search/criteria/criteria.js';
 import type { SearchQuery } from '../../src/store/search-query.js';
@@ -78,7 +78,7 @@ export function decided(
   state: CommitState,
   write: GuardedWrite,
   answers: readonly boolean[] = [],
-): { readonly decision: DecidedWrite | FhirError; readonly queries: readonly SearchQuery[] } {
+): { readonly decision: DecidedWrite<CommitState> | FhirError; readonly queries: readonly SearchQuery[] } {
   const queries: SearchQuery[] = [];
   const deciding = decideWrite(state, write, 0);
   try {
@@ -98,7 +98,7 @@ export function decided(
   }
 }
 
-export const expectDecided = (decision: DecidedWrite | FhirError): DecidedWrite => {
+export const expectDecided = (decision: DecidedWrite<CommitState> | FhirError): DecidedWrite<CommitState> => {
   if (decision instanceof FhirError) throw decision;
   return decision;
 };

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { ownParameters } from '../../src/access/sign-in/member.js';
-import { formerMembershipWrite, formerProfiles } from '../../src/access/write/checks/former-memberships.js';
+import { formerMembershipWrite, formerProfiles } from '../../src/access/write/membership-records.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 import type { GuardedWrite } from '../../src/access/contract.js';
 import { MEMBER_USERS } from '../../src/access/policy/default-rules.js';
-import { settledCriteria } from '../../src/access/write/member/granting.js';
-import { loadStored } from '../../src/access/write/member/load-stored.js';
+import { settledCriteria, loadStored } from '../../src/access/write/commit-state.js';
 import { ALL, and, NONE } from '../../src/search/criteria/criteria.js';
 import type { ResourceKey } from '../../src/store/resource-key.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { directoryEntry } from '../../src/access/write/checks/membership-directory.js';
+import { directoryEntry } from '../../src/access/write/membership-records.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 
 const KEY = { project: 'clinic', type: 'ProjectMembership', id: 'm' };

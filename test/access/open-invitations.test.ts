@@ -4,7 +4,7 @@ import {
   invitationIn,
   invitationKey,
   putInvitation,
-} from '../../src/access/write/checks/open-invitations.js';
+} from '../../src/access/write/membership-records.js';
 
 const INVITATION = { project: 'clinic', hash: 'abc', expires: '2030-01-08T00:00:00.000Z', failures: 3 };
 const KEY = { project: '/invitations', type: 'UserSecurityRequest', id: 'm' };

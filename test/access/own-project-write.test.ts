@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { keepSecrets } from '../../src/access/write/trusted/keep-secrets.js';
-import { ownProjectWrite } from '../../src/access/write/trusted/own-project-write.js';
+import { keepSecrets, ownProjectWrite } from '../../src/access/write/decide-trusted.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 
 const project = (more: object = {}): AnyResource => ({ resourceType: 'Project', id: 'p', ...more });

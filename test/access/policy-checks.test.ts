@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { systemCaller, type MemberCaller } from '../../src/access/caller.js';
-import { loadPolicyUser, withPolicyChecks } from '../../src/access/write/checks/policy-checks.js';
+import { loadPolicyUser, withPolicyChecks } from '../../src/access/write/checks.js';
 import type { OwnWrite, ReadyWrite } from '../../src/access/write/ready-write.js';
 import type { FhirError } from '../../src/fhir/error.js';
 import { and, notLastUpdatedAt, or, refersTo, type Criteria } from '../../src/search/criteria/criteria.js';

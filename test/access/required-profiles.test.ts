@@ -4,16 +4,16 @@ import {
   NO_PROFILES,
   requiredProfiles,
   type RequiredProfiles,
-} from '../../src/access/write/required-profiles.js';
+} from '../../src/access/write/validate-writes.js';
 import type { FhirModel } from '../../src/fhir/model/fhir-model.js';
 import type { OutcomeIssue } from '../../src/fhir/operation-outcome.js';
 import { R4 } from '../../src/fhir/r4.js';
 import type { JsonObject } from '../../src/fhir/resource.js';
-import { inOneGo } from '../../src/platform/pace.js';
 import { loadFhirPath } from '../../src/fhirpath/library.js';
+import { inOneGo } from '../../src/platform/pace.js';
 import { extendDefinitions } from '../../src/search/extend/extend-definitions.js';
-import { faultOf } from '../repository/harness.js';
 import { amy, birthsex, definition, usCore, usCorePatient } from '../profiles/us-core.js';
+import { faultOf } from '../repository/harness.js';
 
 const URL_SETTING = { name: 'validateProfiles', valueString: 'urn:a' };
 const CLAIMED = { name: 'validateProfiles', valueBoolean: true };

@@ -1,10 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { serverCaller, systemCaller } from '../../src/access/caller.js';
 import type { GuardedWrite } from '../../src/access/contract.js';
-import { isSystemBot } from '../../src/access/write/trusted/system-bot.js';
-import { loadTrusted } from '../../src/access/write/trusted/load-trusted.js';
-import { assertWithinReach } from '../../src/access/write/trusted/trusted-reach.js';
-import { restsOnStored, withWhatStays } from '../../src/access/write/trusted/what-stays.js';
+import {
+  isSystemBot,
+  loadTrusted,
+  assertWithinReach,
+  restsOnStored,
+  withWhatStays,
+} from '../../src/access/write/decide-trusted.js';
 import { FhirError } from '../../src/fhir/error.js';
 import { ALL } from '../../src/search/criteria/criteria.js';
 import type { ResourceKey } from '../../src/store/resource-key.js';

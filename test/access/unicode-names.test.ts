@@ -1,8 +1,8 @@
 import type { Bundle, Patient } from '@medplum/fhirtypes';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { normalizeEmail } from '../../src/access/write/unique-keys.js';
 import { systemCaller } from '../../src/access/caller.js';
 import { signIn } from '../../src/access/sign-in/sign-in.js';
+import { normalizeEmail } from '../../src/access/write/stamp.js';
 import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
 import { importBundle } from '../../src/import/bundle/import-bundle.js';
 import { importNdjson } from '../../src/import/ndjson/import-ndjson.js';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { normalizeEmail, uniqueKeysOf, userEmailKey } from '../../src/access/write/unique-keys.js';
+import { normalizeEmail, uniqueKeysOf, userEmailKey } from '../../src/access/write/stamp.js';
 
 const keys = (resourceType: string, elements: object): readonly string[] =>
   uniqueKeysOf({ resourceType, id: '1', ...elements });

@@ -1,9 +1,11 @@
 import { isOfAuditLog } from '../../audit/log/audit-project.js';
 import { FhirError } from '../../fhir/error.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
+import { referenceTo } from '../../fhir/reference.js';
 import { elementsOf } from '../../fhir/resource.js';
 import { inTurns, mapInTurns, Pace } from '../../platform/pace.js';
 import type { ProfileChoice } from '../../profiles/validate-profiles.js';
+import type { CallOptions } from '../../store/call-options.js';
 import { CallPace } from '../../store/call-pace.js';
 import { assertNotAborted } from '../../store/guards.js';
 import { putResultOf } from '../../store/put-result.js';
@@ -13,17 +15,19 @@ import type { ReadResult } from '../../store/stored-resource.js';
 import { ATTEMPTS, Overtaken, withRetries } from '../../store/with-retries.js';
 import type { Write, WriteResult } from '../../store/write.js';
 import type { AccessTrace } from '../access-trace.js';
-import { homeOf, assertNotEnded, type Caller } from '../caller.js';
-import { withIndex, type CommitOptions, type GuardedResult, type GuardedWrite } from '../contract.js';
+import { homeOf, assertNotEnded, type Caller, type ServerCaller, type SystemCaller } from '../caller.js';
+import { withIndex, type CommitOptions, type GuardedResult, type GuardedWrite, failedIndex } from '../contract.js';
+import { answeredBy } from '../evaluate/deciding.js';
+import { WrittenResources } from '../evaluate/written-resources.js';
 import { coveredByWildcard } from '../fields/administrative-types.js';
 import { maskResource } from '../fields/mask-resource.js';
 import { loadForPolicies } from '../policy/write-constraint.js';
 import { storeWhile } from '../sign-in/current-caller.js';
-import { withCodeChecks } from './checks/code-checks.js';
-import { loadPolicyUser, withPolicyChecks } from './checks/policy-checks.js';
-import { commitFailure, explainFailure, isOvertaken } from './commit-failures.js';
-import { decideMemberWrites, decideTrustedWrites } from './decide-writes.js';
-import type { OwnWrite, ReadyWrite } from './ready-write.js';
+import { withCodeChecks, loadPolicyUser, withPolicyChecks } from './checks.js';
+import { type CommitState, loadStored } from './commit-state.js';
+import { decideWrite } from './decide-member.js';
+import { decideTrusted, type TrustedState, loadTrusted, assertWithinReach } from './decide-trusted.js';
+import type { OwnWrite, ReadyWrite, DecidedWrite, AddedWrite } from './ready-write.js';
 import { LENIENT, validatingWrite, validationFor } from './validate-writes.js';
 
 /**
@@ -177,4 +181,120 @@ function traceWrites(
 /** True for writes that require an administrator. */
 function isForAdministrators(write: GuardedWrite): boolean {
   return write.kind !== 'assert-no-match' && write.key.type !== 'User' && !coveredByWildcard(write.key.type);
+}
+
+/** Loads the data for a member's writes, and decides them. */
+async function decideMemberWrites(
+  store: ResourceStore,
+  who: Pick<CommitState, 'caller' | 'validation'>,
+  writes: readonly GuardedWrite[],
+  options: CallOptions | undefined,
+): Promise<readonly ReadyWrite[]> {
+  const stored = await loadStored(store, who.caller, writes, options);
+  const hasTerminology = store.terminology !== undefined;
+  const state: CommitState = {
+    ...who,
+    hasTerminology,
+    stored,
+    written: WrittenResources.none(store.model, stored.now),
+  };
+  return decideInOrder(state, writes, options, (now, write, from) =>
+    answeredBy(store, decideWrite(now, write, from), options),
+  );
+}
+
+/** Loads the data for the writes of trusted code, and decides them. */
+async function decideTrustedWrites(
+  store: ResourceStore,
+  caller: SystemCaller | ServerCaller,
+  writes: readonly GuardedWrite[],
+  options: CallOptions | undefined,
+): Promise<readonly ReadyWrite[]> {
+  writes.forEach((write, from) => assertWithinReach(caller, write, from));
+  const loaded = await loadTrusted(store, caller, writes, options);
+  const state: TrustedState = {
+    model: store.model,
+    hasTerminology: store.terminology !== undefined,
+    caller,
+    ...loaded,
+    written: WrittenResources.none(store.model, Date.now()),
+  };
+  return decideInOrder(state, writes, options, decideTrusted);
+}
+
+async function decideInOrder<State>(
+  first: State,
+  writes: readonly GuardedWrite[],
+  options: CallOptions | undefined,
+  decide: (state: State, write: GuardedWrite, from: number) => DecidedWrite<State> | Promise<DecidedWrite<State>>,
+): Promise<readonly ReadyWrite[]> {
+  const ready: ReadyWrite[] = [];
+  let state = first;
+  const pace = new CallPace(options);
+  for (let from = 0; from < writes.length; from++) {
+    if (pace.isSpent) await pace.next();
+    try {
+      const deciding = decide(state, writes[from]!, from);
+      // PERF: a synchronous decision does not wait for a promise.
+      const decided = deciding instanceof Promise ? await deciding : deciding;
+      ready.push(...decided.ready);
+      state = decided.state;
+    } catch (error) {
+      throw error instanceof FhirError ? withIndex(error, from) : error;
+    }
+  }
+  return ready;
+}
+
+/** The reason why a store rejected a commit. */
+export interface CommitFailure {
+  readonly error: FhirError;
+  /** The rejected step. */
+  readonly step: OwnWrite | AddedWrite;
+  /** The caller's write of that step. */
+  readonly asked: GuardedWrite;
+}
+
+/** @returns undefined for an error without a step */
+export function commitFailure(
+  error: unknown,
+  steps: readonly (OwnWrite | AddedWrite)[],
+  writes: readonly GuardedWrite[],
+): CommitFailure | undefined {
+  const step = steps[failedIndex(error) ?? -1];
+  return step && { error: error as FhirError, step, asked: writes[step.from]! };
+}
+
+/** True if the decision was based on outdated data, and the caller itself required no version. */
+export function isOvertaken({ error, step, asked }: CommitFailure): boolean {
+  if (step.role === 'added' && step.refusal === 'decide again') return true;
+  return (
+    error.code === 'precondition-failed' &&
+    step.write.kind !== 'assert-no-match' &&
+    asked.kind !== 'assert-no-match' &&
+    asked.expect === undefined
+  );
+}
+
+/** Translates the store's error to the caller's write. */
+export function explainFailure({ error, step, asked }: CommitFailure, caller: Caller): FhirError {
+  const { from } = step;
+  const refusal = step.role === 'added' ? step.refusal : undefined;
+  if (refusal === 'decide again') {
+    const name = asked.kind === 'assert-no-match' ? asked.query.type : referenceTo(asked.key.type, asked.key.id);
+    return new FhirError('conflict', `The resources that decide access to ${name} keep changing; try again`, {
+      details: { index: from },
+      cause: error,
+    });
+  }
+  if (refusal !== undefined) return withIndex(refusal(String(error.details!['holder'])), from);
+  if (error.code === 'conflict' && step.write.kind === 'put' && caller.kind === 'member') {
+    // The unique key may be held in another project.
+    const { type, id } = step.write.key;
+    return new FhirError('conflict', `${referenceTo(type, id)} must be unique, but another resource has the same key`, {
+      details: { index: from },
+      cause: error,
+    });
+  }
+  return withIndex(error, from);
 }

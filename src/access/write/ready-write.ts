@@ -37,7 +37,7 @@ export interface AddedWrite extends Step {
 }
 
 /** The caller's write has nothing to change. */
-export interface Unchanged extends Step {
+interface Unchanged extends Step {
   readonly role: 'unchanged';
   readonly answer: GuardedResult;
 }
@@ -45,4 +45,11 @@ export interface Unchanged extends Step {
 /** The key of the resource that a step writes or deletes; undefined for checks. */
 export function writtenKey(ready: ReadyWrite): ResourceKey | undefined {
   return ready.role === 'unchanged' || ready.write.kind === 'assert-no-match' ? undefined : ready.write.key;
+}
+
+/** A write, decided. */
+export interface DecidedWrite<State> {
+  readonly ready: readonly ReadyWrite[];
+  /** The state for the next write. */
+  readonly state: State;
 }

@@ -1,19 +1,28 @@
+import { LRUCache } from 'lru-cache';
 import { assertingValidResource } from '../../fhir/assert-valid.js';
 import { FhirError } from '../../fhir/error.js';
+import { andMore } from '../../fhir/messages/quote.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { OutcomeIssue } from '../../fhir/operation-outcome.js';
-import { elementsOf } from '../../fhir/resource.js';
+import { elementsOf, type JsonObject } from '../../fhir/resource.js';
 import { loadFhirPath } from '../../fhirpath/library.js';
-import type { ProfileChoice } from '../../profiles/validate-profiles.js';
+import { getOrCreate } from '../../platform/maps.js';
+import { warn } from '../../platform/warn.js';
+import {
+  type ProfileChoice,
+  claimedProfiles,
+  profilesFor,
+  validatingProfiles,
+} from '../../profiles/validate-profiles.js';
+import { objectsOf } from '../../profiles/value-set-codes.js';
 import type { CallOptions } from '../../store/call-options.js';
 import { SERVER_SCOPE } from '../../store/resource-key.js';
+import { storeBehind } from '../../store/store-behind.js';
 import type { ResourceStore } from '../../store/store.js';
 import type { PutWrite } from '../../store/write.js';
 import type { Caller } from '../caller.js';
 import { type GuardedWrite, withIndex } from '../contract.js';
 import { isAboveProjects } from '../fields/administrative-types.js';
-import { noteProjects, readProjectSettings, warnIfMissing } from './project-settings.js';
-import { assertingProfiles, NO_PROFILES, requiredProfiles, type RequiredProfiles } from './required-profiles.js';
 
 /** The validation of the resources in a commit. */
 export interface WriteValidation {
@@ -21,6 +30,8 @@ export interface WriteValidation {
   isStrict(type: string): boolean;
   readonly profiles: RequiredProfiles;
 }
+
+export const NO_PROFILES: RequiredProfiles = { claimed: false, listed: [] };
 
 /** No validation against definitions: only unstorable resources are rejected. */
 export const LENIENT: WriteValidation = { isStrict: () => false, profiles: NO_PROFILES };
@@ -101,3 +112,130 @@ function concerns(
   const { elements } = model.typeDefinition(type)!;
   return [...names].some((name) => name === head || elements.get(name)?.choiceOf === head);
 }
+
+/** The profiles that resources must conform to. */
+export interface RequiredProfiles {
+  /** The profiles in `meta.profile` that the definitions have. */
+  readonly claimed: boolean;
+  /** Canonical URLs; each holds for resources of its type. */
+  readonly listed: readonly string[];
+}
+
+/** The name of the setting of a Project: `valueBoolean` for the profiles in `meta.profile`, `valueString` for one by URL. */
+const PROFILES_SETTING = 'validateProfiles';
+
+/** The profiles that a Project's settings and the host require together. */
+export function requiredProfiles(project: JsonObject, asked: ProfileChoice | undefined): RequiredProfiles {
+  const settings = [...objectsOf(project['systemSetting']), ...objectsOf(project['setting'])].filter(
+    ({ name }) => name === PROFILES_SETTING,
+  );
+  const listed = settings.flatMap(({ valueString }) => (typeof valueString === 'string' ? [valueString] : []));
+  const claimed = asked === true || settings.some(({ valueBoolean }) => valueBoolean === true);
+  return { claimed, listed: [...new Set([...listed, ...(asked === undefined || asked === true ? [] : asked)])] };
+}
+
+/**
+ * @param except findings that do not cause a rejection
+ * @throws FhirError `unprocessable` - the resource does not conform; `issues` has every finding
+ */
+export function* assertingProfiles(
+  model: FhirModel,
+  resource: JsonObject,
+  { claimed, listed }: RequiredProfiles,
+  except: ((issue: OutcomeIssue) => boolean) | undefined,
+): Generator<void> {
+  if (!claimed && listed.length === 0) return;
+  const options = { maxIssues: except === undefined ? 100 : 10_000, readsTargets: except === undefined };
+  const required = yield* validatingProfiles(model, resource, profilesFor(model, resource, listed), options);
+  const found = [...required.issues];
+  if (claimed) {
+    const asked = { ...options, isOptional: true };
+    found.push(...(yield* validatingProfiles(model, resource, claimedProfiles(resource), asked)).issues);
+  }
+  const issues = [...new Map(found.map((issue) => [JSON.stringify(issue), issue])).values()].filter(
+    (issue) => except?.(issue) !== true,
+  );
+  const errors = issues.filter(({ severity }) => severity === undefined);
+  const [first] = errors;
+  if (first === undefined) return;
+  // Profiles are checked from the root of the resource, so each finding has a location.
+  const [place] = first.expression!;
+  throw new FhirError(
+    'unprocessable',
+    `The resource does not conform to its profiles: ${first.diagnostics} at ${place}${andMore(errors)}`,
+    { issues },
+  );
+}
+
+interface Entry {
+  /** Of the store, before and after the project was read. */
+  readonly epoch: string;
+  readonly settings: JsonObject;
+}
+
+/**
+ * The elements of a Project as it is now; none if it is gone.
+ *
+ * PERF: writes of a Project change the store's epoch, which concurrent requests read together. So a Project is read
+ * again only when the epoch has changed. Over replicas it is read each time, because one replica may show the new epoch
+ * before another shows the changed Project.
+ */
+async function readProjectSettings(
+  store: ResourceStore,
+  project: string,
+  options: CallOptions | undefined,
+): Promise<JsonObject> {
+  const opened = storeBehind(store);
+  if (store.accessEpoch === undefined || opened.readsAreCurrent !== true) return read(store, project, options);
+  const epoch = await store.accessEpoch(options);
+  const kept = getOrCreate(BY_STORE, opened, () => new LRUCache({ max: MAX_ENTRIES }));
+  const entry = kept.get(project);
+  if (entry?.epoch === epoch) return entry.settings;
+  const settings = await read(store, project, options);
+  if ((await store.accessEpoch(options)) === epoch) kept.set(project, { epoch, settings });
+  return settings;
+}
+
+async function read(store: ResourceStore, project: string, options: CallOptions | undefined): Promise<JsonObject> {
+  const [found] = await store.read([{ project: SERVER_SCOPE, type: 'Project', id: project }], options);
+  if (found?.status !== 'found') return MISSING;
+  noteProjects(store);
+  return elementsOf(found.resource);
+}
+
+/** The elements of a Project that is not there. */
+const MISSING: JsonObject = Object.freeze({});
+
+/** Notes that there are Projects in the store. */
+function noteProjects(store: ResourceStore): void {
+  WITH_PROJECTS.add(storeBehind(store));
+}
+
+/** The stores in which this process has read or written a Project. */
+const WITH_PROJECTS = new WeakSet<ResourceStore>();
+
+/**
+ * Warns the host once that trusted code writes into a project that does not exist, where nobody can sign in: the id is
+ * likely a mistake. A store without Projects is used for resources alone, which is right.
+ *
+ * PERF: what this process has read or written decides whether there are Projects. A search would create the indexes of a new file
+ * before its first import.
+ *
+ * @param settings of the project, from {@link readProjectSettings}
+ */
+function warnIfMissing(store: ResourceStore, project: string, settings: JsonObject): void {
+  const opened = storeBehind(store);
+  if (settings !== MISSING || !WITH_PROJECTS.has(opened)) return;
+  const warned = getOrCreate(WARNED, opened, () => new LRUCache<string, true>({ max: MAX_ENTRIES }));
+  if (warned.has(project)) return;
+  warned.set(project, true);
+  warn(`systemCaller("${project}") writes into a project that does not exist`, 'FHIRGRAPH_PROJECT');
+}
+
+/** The missing projects of a store that the host was warned of. */
+const WARNED = new WeakMap<ResourceStore, LRUCache<string, true>>();
+
+/** Projects of a store. */
+const MAX_ENTRIES = 500;
+
+const BY_STORE = new WeakMap<ResourceStore, LRUCache<string, Entry>>();

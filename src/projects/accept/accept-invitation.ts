@@ -6,17 +6,17 @@ import { guardStore } from '../../access/guarded-store.js';
 import type { LimitedStoreContext } from '../../access/limits/call-limits.js';
 import { underTimeout } from '../../access/limits/under-timeout.js';
 import { isInactive } from '../../access/sign-in/member.js';
-import { normalizeEmail } from '../../access/write/unique-keys.js';
 import {
   endInvitation,
   invitationIn,
   invitationKey,
   type OpenInvitation,
   putInvitation,
-} from '../../access/write/checks/open-invitations.js';
+} from '../../access/write/membership-records.js';
+import { normalizeEmail } from '../../access/write/stamp.js';
 import type { AuditFacts, AuditOptions } from '../../audit/audit.js';
-import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { FhirError } from '../../fhir/error.js';
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { referenceTo, splitReference } from '../../fhir/reference.js';
 import { isConflict } from '../../store/conflicts.js';
 import type { ResourceStore } from '../../store/store.js';

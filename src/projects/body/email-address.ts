@@ -1,4 +1,4 @@
-import { normalizeEmail } from '../../access/write/unique-keys.js';
+import { normalizeEmail } from '../../access/write/stamp.js';
 
 /** Longest address, in UTF-16 code units. See https://www.rfc-editor.org/rfc/rfc5321#section-4.5.3.1. */
 const MAX_LENGTH = 254;

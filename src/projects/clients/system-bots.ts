@@ -1,6 +1,6 @@
 import type { Caller } from '../../access/caller.js';
+import { isSystemBot } from '../../access/write/decide-trusted.js';
 import { FhirError } from '../../fhir/error.js';
-import { isSystemBot } from '../../access/write/trusted/system-bot.js';
 import type { AnyResource } from '../../fhir/resource.js';
 
 /**

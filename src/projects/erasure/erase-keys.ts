@@ -1,5 +1,5 @@
 import { failedIndex } from '../../access/contract.js';
-import { PROFILE_TYPES } from '../../access/write/checks/profiles-in-use.js';
+import { PROFILE_TYPES } from '../../access/write/checks.js';
 import { FhirError } from '../../fhir/error.js';
 import { referenceTo } from '../../fhir/reference.js';
 import { refersTo } from '../../search/criteria/criteria.js';

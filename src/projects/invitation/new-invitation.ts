@@ -1,9 +1,9 @@
 import type { ProjectMembership } from '@medplum/fhirtypes';
-import { putInvitation } from '../../access/write/checks/open-invitations.js';
+import { putInvitation } from '../../access/write/membership-records.js';
 import { OWN_EXTENSIONS, withExtensions } from '../../fhir/own-extensions.js';
+import { randomSecret } from '../../platform/random-secret.js';
 import type { PutWrite } from '../../store/write.js';
 import { type AcceptanceOptions, readAcceptance } from './acceptance-options.js';
-import { randomSecret } from '../../platform/random-secret.js';
 import { hashOfSecret, writeToken } from './invitation-token.js';
 
 /** An invitation that the person must accept, before it is stored and sent. */

@@ -1,6 +1,6 @@
 import type { ProjectMembership, Reference } from '@medplum/fhirtypes';
 import type { Clearance } from '../../access/narrowing.js';
-import { endInvitation } from '../../access/write/checks/open-invitations.js';
+import { endInvitation } from '../../access/write/membership-records.js';
 import { FhirError } from '../../fhir/error.js';
 import { sameJson } from '../../fhir/json/same-json.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';

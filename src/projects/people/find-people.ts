@@ -1,16 +1,16 @@
+import type { Patient, Practitioner, ProjectMembership, RelatedPerson, User } from '@medplum/fhirtypes';
+import type { GuardedQuery } from '../../access/contract.js';
+import { decide } from '../../access/decide.js';
+import { restrictQuery } from '../../access/read/restrict-query.js';
+import { formerProfiles } from '../../access/write/membership-records.js';
+import { normalizeEmail } from '../../access/write/stamp.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { referenceOf, referenceTo, splitReference } from '../../fhir/reference.js';
-import type { Patient, Practitioner, ProjectMembership, RelatedPerson, User } from '@medplum/fhirtypes';
-import { decide } from '../../access/decide.js';
-import { formerProfiles } from '../../access/write/checks/former-memberships.js';
-import type { GuardedQuery } from '../../access/contract.js';
-import { restrictQuery } from '../../access/read/restrict-query.js';
-import { normalizeEmail } from '../../access/write/unique-keys.js';
+import type { Stored } from '../../fhir/stored.js';
 import { and, type Criteria, not, or, refersTo } from '../../search/criteria/criteria.js';
 import { fold } from '../../search/index/fold.js';
 import type { InviteRequest } from '../body/invite-body.js';
 import { type ProjectSession } from '../session/project-session.js';
-import type { Stored } from '../../fhir/stored.js';
 
 /** The resource that represents a person in a project. */
 export type PersonProfile = Patient | Practitioner | RelatedPerson;

@@ -1,3 +1,5 @@
+import { revokedUserKey } from '../../access/sign-in/member.js';
+import { FORMER_MEMBERSHIPS } from '../../access/write/membership-records.js';
 import { assertNotAuditLog } from '../../audit/log/audit-project.js';
 import { FhirError } from '../../fhir/error.js';
 import { referenceTo } from '../../fhir/reference.js';
@@ -5,14 +7,12 @@ import { type Criteria, refersTo } from '../../search/criteria/criteria.js';
 import { requireRemoval } from '../../store/erasure.js';
 import { SERVER_SCOPE } from '../../store/resource-key.js';
 import type { EraseWrite, Write } from '../../store/write.js';
-import { revokedUserKey } from '../../access/sign-in/member.js';
-import { FORMER_MEMBERSHIPS } from '../../access/write/checks/former-memberships.js';
 import { assertMayChange, assertNotOfOperators, openOperator, type OperatorSession } from '../session/operator.js';
 import { readStoredProject, requireProjectId } from '../session/operator.js';
 import type { ProjectContext, ResourceRef } from '../session/project-context.js';
 import { projectOperation } from '../session/project-operation.js';
-import { memberTraces } from './member-traces.js';
 import { isBeingDeleted, markedForDeletion } from './deletion-mark.js';
+import { memberTraces } from './member-traces.js';
 import { writeProject } from './update-project.js';
 
 /** The options of a deletion. */

@@ -1,10 +1,10 @@
+import { revokedUserKey } from '../../access/sign-in/member.js';
+import { invitationKey } from '../../access/write/membership-records.js';
 import { nameToId } from '../../fhir/reference.js';
 import { elementsOf } from '../../fhir/resource.js';
-import { revokedUserKey } from '../../access/sign-in/member.js';
-import { invitationKey } from '../../access/write/checks/open-invitations.js';
 import { ALL } from '../../search/criteria/criteria.js';
-import { everyHistoryPage, everyMatch } from '../../store/every-page.js';
 import type { CallOptions } from '../../store/call-options.js';
+import { everyHistoryPage, everyMatch } from '../../store/every-page.js';
 import { type ResourceKey, SERVER_SCOPE } from '../../store/resource-key.js';
 import type { ResourceStore } from '../../store/store.js';
 

@@ -1,6 +1,6 @@
 import type { ProjectMembership, User } from '@medplum/fhirtypes';
 import type { MemberCaller } from '../../access/caller.js';
-import { normalizeEmail } from '../../access/write/unique-keys.js';
+import { normalizeEmail } from '../../access/write/stamp.js';
 import { FhirError } from '../../fhir/error.js';
 import { sameJson } from '../../fhir/json/same-json.js';
 import { referenceTo, splitReference } from '../../fhir/reference.js';

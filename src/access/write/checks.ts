@@ -1,14 +1,63 @@
-import { FhirError } from '../../../fhir/error.js';
-import { referenceText, referenceTo, splitReference } from '../../../fhir/reference.js';
-import { elementsOf, isJsonObject } from '../../../fhir/resource.js';
-import { and, notLastUpdatedAt, or, refersTo, type Criteria } from '../../../search/criteria/criteria.js';
-import type { CallOptions } from '../../../store/call-options.js';
-import { SERVER_SCOPE, type ResourceKey } from '../../../store/resource-key.js';
-import type { ResourceStore } from '../../../store/store.js';
-import type { ReadResult } from '../../../store/stored-resource.js';
-import type { Caller, MemberCaller } from '../../caller.js';
-import { withIndex } from '../../contract.js';
-import { writtenKey, type AddedWrite, type ReadyWrite } from '../ready-write.js';
+import { FhirError } from '../../fhir/error.js';
+import { referenceText, referenceTo, splitReference } from '../../fhir/reference.js';
+import { type AnyResource, elementsOf, isJsonObject } from '../../fhir/resource.js';
+import { refersTo, and, notLastUpdatedAt, or, type Criteria } from '../../search/criteria/criteria.js';
+import type { CallOptions } from '../../store/call-options.js';
+import { type ResourceKey, SERVER_SCOPE } from '../../store/resource-key.js';
+import type { ResourceStore } from '../../store/store.js';
+import type { ReadResult } from '../../store/stored-resource.js';
+import type { Caller, MemberCaller } from '../caller.js';
+import { withIndex } from '../contract.js';
+import { readsAll } from '../decide.js';
+import { directoryEntry, directoryRemoval } from './membership-records.js';
+import { type AddedWrite, writtenKey, type ReadyWrite } from './ready-write.js';
+
+/** The writes that precede the write of a resource in its commit, for every caller. */
+export function sideWritesOfPut(key: ResourceKey, from: number, resource: AnyResource): readonly AddedWrite[] {
+  return key.type === 'ProjectMembership' ? directoryEntry(key, from, resource) : [];
+}
+
+/**
+ * The writes that precede a deletion in its commit, for every caller.
+ *
+ * @param before the resource; null if it does not exist
+ */
+export function sideWritesOfDelete(
+  key: ResourceKey,
+  caller: Caller,
+  from: number,
+  before: AnyResource | null,
+): readonly AddedWrite[] {
+  return key.type === 'ProjectMembership' ? directoryRemoval(key, from, before) : notInUseAsProfile(key, caller, from);
+}
+
+/**
+ * Adds a check before each write of a Binary: no member may write the code of a Bot. Bots have their own rights and are
+ * changed through administrators' operations only: new code is a new Binary, to which an administrator points the Bot.
+ *
+ * The check runs inside the commit, so that concurrent changes of Bots count.
+ */
+export function withCodeChecks(caller: Caller, writes: readonly ReadyWrite[]): readonly ReadyWrite[] {
+  if (caller.kind !== 'member') return writes;
+  return writes.flatMap((ready) => {
+    const key = writtenKey(ready);
+    return key?.type === 'Binary' ? [isNoCode(caller, key, ready.from), ready] : [ready];
+  });
+}
+
+function isNoCode({ project }: MemberCaller, key: ResourceKey, from: number): AddedWrite {
+  return {
+    role: 'added',
+    write: { kind: 'assert-no-match', query: { project, type: 'Bot', criteria: refersTo('code-binary', key) } },
+    from,
+    // The message does not name the Bot, because not every caller may see it.
+    refusal: () =>
+      new FhirError(
+        'forbidden',
+        `Not allowed to write Binary/${key.id}, which is the code of a Bot; make another Binary and have the Bot name it`,
+      ),
+  };
+}
 
 /** Loads the Project, which {@link withPolicyChecks} needs if the writes delete a policy. */
 export async function loadPolicyUser(
@@ -106,4 +155,28 @@ function inUse(key: ResourceKey, user: string): FhirError {
 
 function nameOf({ type, id }: ResourceKey): string {
   return referenceTo(type, id);
+}
+
+/** Types that a membership may have as its profile. */
+export const PROFILE_TYPES: ReadonlySet<string> = new Set([
+  'Patient',
+  'Practitioner',
+  'RelatedPerson',
+  'ClientApplication',
+  'Bot',
+]);
+
+/** A profile that a membership references is not deleted: without it the member could not sign in. */
+export function notInUseAsProfile(key: ResourceKey, caller: Caller, from: number): readonly AddedWrite[] {
+  if (!PROFILE_TYPES.has(key.type)) return [];
+  const query = { project: caller.project, type: 'ProjectMembership', criteria: refersTo('profile', key) };
+  // Only callers who read memberships learn which one it is.
+  const mayName = readsAll(caller, 'ProjectMembership');
+  const refusal = (holder: string): FhirError =>
+    new FhirError(
+      'conflict',
+      `${referenceTo(key.type, key.id)} is the profile of ${mayName ? holder : 'a member'} and cannot be deleted; remove the member first`,
+      mayName ? { details: { membership: holder } } : {},
+    );
+  return [{ role: 'added', write: { kind: 'assert-no-match', query }, from, refusal }];
 }
