@@ -3,7 +3,7 @@ import { FhirError } from '../../fhir/error.js';
 import { splitReference } from '../../fhir/reference.js';
 import { elementsOf } from '../../fhir/resource.js';
 import { join } from '../session/body-reader.js';
-import { type ProjectSession } from '../session/project-session.js';
+import type { ProjectSession } from '../session/project-session.js';
 import type { MembershipSettings } from './membership-settings.js';
 
 /**

@@ -6,7 +6,7 @@ import type { OutcomeIssue } from '../../fhir/operation-outcome.js';
 import { splitReference } from '../../fhir/reference.js';
 import { elementsOf } from '../../fhir/resource.js';
 import { join } from '../session/body-reader.js';
-import { type ProjectSession } from '../session/project-session.js';
+import type { ProjectSession } from '../session/project-session.js';
 import type { MembershipSettings } from './membership-settings.js';
 
 /**

@@ -1,9 +1,9 @@
+import type { GuardedWrite } from '../../access/contract.js';
 import { FhirError } from '../../fhir/error.js';
 import { referenceTo, splitReference } from '../../fhir/reference.js';
-import type { GuardedWrite } from '../../access/contract.js';
+import { referenceExists } from '../session/commit-planned.js';
+import type { ProjectSession } from '../session/project-session.js';
 import { type MembershipSettings, policiesOf } from './membership-settings.js';
-import { type ProjectSession } from '../session/project-session.js';
-import { referenceExists } from '../session/reference-exists.js';
 
 /** A resource that a body names, `Type/id`, and the field that does. */
 export interface NamedResource {

@@ -1,15 +1,15 @@
-import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { Bot, ClientApplication, ProjectMembership, Reference } from '@medplum/fhirtypes';
 import type { GuardedWrite } from '../../access/contract.js';
+import type { ResourceRef } from '../../access/sign-in/find-membership.js';
 import { FhirError } from '../../fhir/error.js';
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { referenceOf, referenceTo } from '../../fhir/reference.js';
+import type { Stored } from '../../fhir/stored.js';
+import { randomId } from '../../platform/node-crypto.js';
+import { randomSecret } from '../../platform/random-secret.js';
 import { assertAccessSize } from '../body/assert-access-size.js';
 import { assertParametersUsed } from '../body/assert-parameters-used.js';
-import { assertBody, BodyReader, own } from '../session/body-reader.js';
-import { randomSecret } from '../../platform/random-secret.js';
-import { hashSecret } from './client-secret.js';
 import type { AccessChoice } from '../body/invite-body.js';
-import { inviterReference } from '../session/inviter.js';
 import {
   type MembershipSettings,
   policiesOf,
@@ -17,9 +17,11 @@ import {
   withSettings,
 } from '../body/membership-settings.js';
 import { assertNamedExist, policyExistenceChecks } from '../body/named-resources.js';
-import { checkClient, clientFields, readClientSettings } from './client-settings.js';
-import type { ProjectContext, ResourceRef } from '../session/project-context.js';
+import { assertBody, BodyReader, own } from '../session/body-reader.js';
+import { commitPlanned } from '../session/commit-planned.js';
+import { type ProjectContext, projectOperation } from '../session/project-context.js';
 import {
+  inviterReference,
   authored,
   copyWritten,
   openProject,
@@ -27,12 +29,10 @@ import {
   readProject,
   targetOf,
 } from '../session/project-session.js';
-import { commitPlanned } from '../session/commit-planned.js';
+import { hashSecret } from './client-secret.js';
+import { checkClient, clientFields, readClientSettings } from './client-settings.js';
 import { assertMayMakeSystemBot } from './system-bots.js';
 import type { BotChanges, ClientChanges } from './update-client.js';
-import type { Stored } from '../../fhir/stored.js';
-import { randomId } from '../../platform/node-crypto.js';
-import { projectOperation } from '../session/project-operation.js';
 
 /** A client or Bot to create as a member. */
 export interface ClientOrBotBody {

@@ -1,14 +1,13 @@
 import type { ClientApplication } from '@medplum/fhirtypes';
 import { FhirError } from '../../fhir/error.js';
 import { notFound } from '../../fhir/not-found.js';
+import { nameToId } from '../../fhir/reference.js';
 import { randomSecret } from '../../platform/random-secret.js';
+import { commitPlanned, type PlannedWrites } from '../session/commit-planned.js';
+import { type ProjectContext, projectOperation } from '../session/project-context.js';
+import { authored, openProject, type ProjectSession } from '../session/project-session.js';
 import { hashSecret, type SecretHash, validUntil } from './client-secret.js';
 import type { ClientRef } from './update-client.js';
-import type { ProjectContext } from '../session/project-context.js';
-import { nameToId } from '../../fhir/reference.js';
-import { authored, openProject, type ProjectSession } from '../session/project-session.js';
-import { commitPlanned, type PlannedWrites } from '../session/commit-planned.js';
-import { projectOperation } from '../session/project-operation.js';
 
 /** The client, and how to replace its secret. */
 export interface SecretRotation extends ClientRef {

@@ -3,7 +3,7 @@ import { notFound } from '../../fhir/not-found.js';
 import { referenceTo, trimBaseUrl } from '../../fhir/reference.js';
 import { isResourceId } from '../../fhir/resource.js';
 import type { ResourceKey } from '../../store/resource-key.js';
-import { projectOperation } from '../session/project-operation.js';
+import { projectOperation } from '../session/project-context.js';
 import { assertNoProfiles, eraseKeys } from './erase-keys.js';
 import {
   assertReason,

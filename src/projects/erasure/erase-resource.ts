@@ -6,7 +6,8 @@ import { notFound } from '../../fhir/not-found.js';
 import { referenceTo } from '../../fhir/reference.js';
 import { isResourceId } from '../../fhir/resource.js';
 import { SERVER_SCOPE, type ResourceKey } from '../../store/resource-key.js';
-import { projectOperation } from '../session/project-operation.js';
+import { ShortPage, TextBudget } from '../../store/text-budget.js';
+import { projectOperation } from '../session/project-context.js';
 import { eraseKeys } from './erase-keys.js';
 import {
   assertReason,
@@ -16,7 +17,6 @@ import {
   scopeOf,
   scrubUnless,
 } from './erasure-session.js';
-import { ShortPage, TextBudget } from '../../store/text-budget.js';
 
 /** The result of an erasure. */
 export interface ErasedResource {

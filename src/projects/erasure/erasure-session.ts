@@ -1,6 +1,7 @@
 import { assertCaller, type Caller, serverCaller, homeOf } from '../../access/caller.js';
 import { isAboveProjects } from '../../access/fields/administrative-types.js';
 import { currentCaller, storeWhile } from '../../access/sign-in/current-caller.js';
+import type { ResourceRef } from '../../access/sign-in/find-membership.js';
 import { assertNotAuditLog } from '../../audit/log/audit-project.js';
 import { FhirError } from '../../fhir/error.js';
 import type { CallOptions } from '../../store/call-options.js';
@@ -8,7 +9,7 @@ import { requireRemoval } from '../../store/erasure.js';
 import { SERVER_SCOPE } from '../../store/resource-key.js';
 import type { ResourceStore } from '../../store/store.js';
 import { mayOperate, requireProjectId } from '../session/operator.js';
-import type { ProjectContext, ResourceRef } from '../session/project-context.js';
+import type { ProjectContext } from '../session/project-context.js';
 
 /**
  * The reasons for an erasure. The list is closed, so that a tombstone can never repeat erased content. Use `requestId`

@@ -1,7 +1,7 @@
 import { FhirError } from '../../fhir/error.js';
 import { assertWholeNumber } from '../../fhir/whole-number.js';
 import { requireRemoval } from '../../store/erasure.js';
-import { projectOperation } from '../session/project-operation.js';
+import { projectOperation } from '../session/project-context.js';
 import { openErasure, type RemovalContext, scrubUnless } from './erasure-session.js';
 
 /** The earlier versions to remove. */

@@ -6,8 +6,8 @@ import type { InviteRequest } from '../body/invite-body.js';
 import type { MembershipSettings } from '../body/membership-settings.js';
 import { policyExistenceChecks } from '../body/named-resources.js';
 import { emailProfilesQuery, otherUsersLikeEmail, type PersonProfile } from '../people/find-people.js';
+import { referenceExists } from '../session/commit-planned.js';
 import type { ProjectSession } from '../session/project-session.js';
-import { referenceExists } from '../session/reference-exists.js';
 import type { Invited } from './find-invited.js';
 import { patientOf } from './own-profiles.js';
 

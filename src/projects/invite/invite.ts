@@ -1,18 +1,18 @@
 import type { ProjectMembership, User } from '@medplum/fhirtypes';
+import type { ResourceRef } from '../../access/sign-in/find-membership.js';
+import type { Stored } from '../../fhir/stored.js';
 import type { WriteResult } from '../../store/write.js';
-import { type PersonProfile, profileInView } from '../people/find-people.js';
-import { invitationFacts } from '../mail/invitation-facts.js';
 import { type InviteBody, type InviteRequest, type InviteTrial, parseInviteBody } from '../body/invite-body.js';
 import { readAcceptance } from '../invitation/acceptance-options.js';
 import { newInvitation, type NewInvitation } from '../invitation/new-invitation.js';
-import { sendInvitation } from '../mail/mailer.js';
+import { invitationFacts } from '../mail/invitation-facts.js';
 import { type EmailOutcome, type MailContext } from '../mail/invitation.js';
-import { type InvitePlan, type Planned, planInvite } from './plan-invite.js';
-import type { ProjectContext, ResourceRef } from '../session/project-context.js';
-import { copyStored, copyWritten, openProject, type ProjectSession, targetOf } from '../session/project-session.js';
+import { sendInvitation } from '../mail/mailer.js';
+import { type PersonProfile, profileInView } from '../people/find-people.js';
 import { commitPlanned, planSteadily } from '../session/commit-planned.js';
-import type { Stored } from '../../fhir/stored.js';
-import { projectOperation } from '../session/project-operation.js';
+import { type ProjectContext, projectOperation } from '../session/project-context.js';
+import { copyStored, copyWritten, openProject, type ProjectSession, targetOf } from '../session/project-session.js';
+import { type InvitePlan, type Planned, planInvite } from './plan-invite.js';
 
 /** {@link ProjectContext} with the host's way to send e-mail. */
 export interface InviteContext extends ProjectContext, MailContext {}

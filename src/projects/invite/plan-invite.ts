@@ -1,28 +1,26 @@
 import type { Project, ProjectMembership, User } from '@medplum/fhirtypes';
 import type { GuardedWrite } from '../../access/contract.js';
 import { FhirError } from '../../fhir/error.js';
+import { sameJson } from '../../fhir/json/same-json.js';
 import { referenceOf, splitReference } from '../../fhir/reference.js';
+import type { PutWrite } from '../../store/write.js';
 import { assertAccessSize } from '../body/assert-access-size.js';
 import { assertParametersUsed } from '../body/assert-parameters-used.js';
-import { keepAnAdministrator } from '../people/administrators.js';
+import type { InviteRequest } from '../body/invite-body.js';
+import { type MembershipSettings, policiesOf, withSettings } from '../body/membership-settings.js';
+import { assertNamedExist, type NamedResource } from '../body/named-resources.js';
+import { invitationRecord, type NewInvitation, withInvitation } from '../invitation/new-invitation.js';
+import type { PersonProfile } from '../people/find-people.js';
+import { newMembership, newProfile, newUser } from '../people/new-people.js';
+import { keepAnAdministrator, assertNoWayAround } from '../session/administrators.js';
+import type { PlannedWrites } from '../session/commit-planned.js';
+import { inviterReference, authored, type ProjectSession, readProject } from '../session/project-session.js';
 import { chooseMembership } from './choose-membership.js';
 import { chooseProfile } from './choose-profile.js';
+import { defaultPolicies } from './default-policies.js';
 import { findInvited } from './find-invited.js';
 import { nobodyElseHas, noCandidateYet, noOtherMembership, referenceExistenceChecks } from './invite-checks.js';
 import { patientOf } from './own-profiles.js';
-import { defaultPolicies } from './default-policies.js';
-import type { PersonProfile } from '../people/find-people.js';
-import type { InviteRequest } from '../body/invite-body.js';
-import { inviterReference } from '../session/inviter.js';
-import { type MembershipSettings, policiesOf, withSettings } from '../body/membership-settings.js';
-import { assertNoWayAround } from '../session/own-membership.js';
-import { assertNamedExist, type NamedResource } from '../body/named-resources.js';
-import { newMembership, newProfile, newUser } from '../people/new-people.js';
-import { authored, type ProjectSession, readProject } from '../session/project-session.js';
-import type { PlannedWrites } from '../session/commit-planned.js';
-import type { PutWrite } from '../../store/write.js';
-import { invitationRecord, type NewInvitation, withInvitation } from '../invitation/new-invitation.js';
-import { sameJson } from '../../fhir/json/same-json.js';
 
 /** A resource of an invite with the position of its write; undefined if it is unchanged. */
 export interface Planned<Resource> {

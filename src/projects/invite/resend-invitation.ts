@@ -1,17 +1,17 @@
+import type { GuardedWrite } from '../../access/contract.js';
+import type { ResourceRef } from '../../access/sign-in/find-membership.js';
 import { FhirError } from '../../fhir/error.js';
 import { plausibleEmail } from '../body/email-address.js';
-import { readProfile, readUser } from '../people/find-people.js';
-import { invitationFacts } from '../mail/invitation-facts.js';
-import type { InviteContext } from './invite.js';
-import { sendInvitation } from '../mail/mailer.js';
-import { type EmailOutcome } from '../mail/invitation.js';
-import type { ResourceRef } from '../session/project-context.js';
-import type { GuardedWrite } from '../../access/contract.js';
 import { readAcceptance } from '../invitation/acceptance-options.js';
 import { invitationRecord, newInvitation, type NewInvitation, withInvitation } from '../invitation/new-invitation.js';
+import { invitationFacts } from '../mail/invitation-facts.js';
+import { type EmailOutcome } from '../mail/invitation.js';
+import { sendInvitation } from '../mail/mailer.js';
+import { readProfile, readUser } from '../people/find-people.js';
 import { commitPlanned, type PlannedWrites } from '../session/commit-planned.js';
+import { projectOperation } from '../session/project-context.js';
 import { authored, openProjectOfMember, type ProjectSession, readMembership } from '../session/project-session.js';
-import { projectOperation } from '../session/project-operation.js';
+import type { InviteContext } from './invite.js';
 
 /**
  * Sends a member's invitation again. For the message, the User counts as new until its e-mail is verified. With

@@ -1,12 +1,11 @@
 import type { Project, ProjectMembership, Reference, User } from '@medplum/fhirtypes';
-import { withChosenMeta } from '../../fhir/own-meta.js';
 import { notFound } from '../../fhir/not-found.js';
-import { type PersonProfile, readUser } from '../people/find-people.js';
-import { inviterReference } from '../session/inviter.js';
-import type { NewInvitation } from '../invitation/new-invitation.js';
-import type { InvitationFacts } from './invitation.js';
-import type { ProjectSession } from '../session/project-session.js';
+import { withChosenMeta } from '../../fhir/own-meta.js';
 import type { Stored } from '../../fhir/stored.js';
+import type { NewInvitation } from '../invitation/new-invitation.js';
+import { type PersonProfile, readUser } from '../people/find-people.js';
+import { inviterReference, type ProjectSession } from '../session/project-session.js';
+import type { InvitationFacts } from './invitation.js';
 
 /** Who was invited. */
 export interface InvitedPerson {

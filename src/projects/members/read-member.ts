@@ -1,10 +1,9 @@
 import type { ProjectMembership } from '@medplum/fhirtypes';
 import { notFound } from '../../fhir/not-found.js';
-import type { Stored } from '../../fhir/stored.js';
-import type { ProjectContext } from '../session/project-context.js';
 import { nameToId } from '../../fhir/reference.js';
+import type { Stored } from '../../fhir/stored.js';
+import { type ProjectContext, projectOperation } from '../session/project-context.js';
 import { copyStored, openProject, readMembership } from '../session/project-session.js';
-import { projectOperation } from '../session/project-operation.js';
 
 /**
  * A member of a project, for those who may administer it.

@@ -1,8 +1,8 @@
-import { keepAnAdministrator } from '../people/administrators.js';
-import type { ProjectContext, ResourceRef } from '../session/project-context.js';
-import { openProjectOfMember, type ProjectSession, readMembership } from '../session/project-session.js';
+import type { ResourceRef } from '../../access/sign-in/find-membership.js';
+import { keepAnAdministrator } from '../session/administrators.js';
 import { commitPlanned, type PlannedWrites } from '../session/commit-planned.js';
-import { projectOperation } from '../session/project-operation.js';
+import { type ProjectContext, projectOperation } from '../session/project-context.js';
+import { openProjectOfMember, type ProjectSession, readMembership } from '../session/project-session.js';
 
 /**
  * Removes a member from its project. The profile and the User stay; a new invitation of the person finds both.

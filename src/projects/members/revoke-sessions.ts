@@ -2,15 +2,14 @@ import { assertCaller, serverCaller } from '../../access/caller.js';
 import type { GuardedStore } from '../../access/contract.js';
 import { guardStore } from '../../access/guarded-store.js';
 import { currentCaller } from '../../access/sign-in/current-caller.js';
+import type { ResourceRef } from '../../access/sign-in/find-membership.js';
 import { revokedUserKey, revokeUser, revocationTime } from '../../access/sign-in/member.js';
-import { requireName } from '../session/require-name.js';
 import { FhirError } from '../../fhir/error.js';
 import { notFound } from '../../fhir/not-found.js';
 import { OWN_EXTENSIONS, withExtensions } from '../../fhir/own-extensions.js';
 import { referenceTo } from '../../fhir/reference.js';
 import { commitPlanned, type PlannedWrites } from '../session/commit-planned.js';
-import type { ProjectContext, ResourceRef } from '../session/project-context.js';
-import { projectOperation } from '../session/project-operation.js';
+import { requireName, type ProjectContext, projectOperation } from '../session/project-context.js';
 import { openProjectOfMember } from '../session/project-session.js';
 
 /** The sessions to end: those of one membership, or those of a User in all projects. */

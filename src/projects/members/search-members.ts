@@ -1,23 +1,23 @@
-import { splitReference } from '../../fhir/reference.js';
 import type { Bundle, OperationOutcome, ProjectMembership } from '@medplum/fhirtypes';
 import { isAdministrative } from '../../access/fields/administrative-types.js';
+import type { ResourceRef } from '../../access/sign-in/find-membership.js';
 import { FhirError } from '../../fhir/error.js';
 import { MAX_COUNT } from '../../fhir/page-links.js';
+import { splitReference } from '../../fhir/reference.js';
+import type { Stored } from '../../fhir/stored.js';
 import { SearchPaging, withoutCursor } from '../../interactions/pages/search-paging.js';
+import { randomId } from '../../platform/node-crypto.js';
 import { childrenOf } from '../../search/criteria/children-of.js';
 import { and, type Criteria, or, refersTo } from '../../search/criteria/criteria.js';
-import { ShortPage } from '../../store/text-budget.js';
 import { parseSearch, type SearchInput, withoutEmpty } from '../../search/parse/parse-search.js';
 import { parameterNames, type SearchPair, searchPairs } from '../../search/parse/search-pairs.js';
+import { ShortPage } from '../../store/text-budget.js';
 import { plausibleEmail } from '../body/email-address.js';
 import { usersByEmail } from '../people/find-people.js';
+import { type ProjectContext, projectOperation } from '../session/project-context.js';
+import { copyStored, openProject, type ProjectSession, readProject } from '../session/project-session.js';
 import { nameCriteria } from './member-names.js';
 import { statusCriteria } from './member-status.js';
-import type { ProjectContext, ResourceRef } from '../session/project-context.js';
-import { copyStored, openProject, type ProjectSession, readProject } from '../session/project-session.js';
-import type { Stored } from '../../fhir/stored.js';
-import { randomId } from '../../platform/node-crypto.js';
-import { projectOperation } from '../session/project-operation.js';
 
 /**
  * Finds members of a project: a FHIR search on ProjectMembership, with all its parameters and modifiers, and three more:

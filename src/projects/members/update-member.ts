@@ -1,5 +1,6 @@
 import type { ProjectMembership, Reference } from '@medplum/fhirtypes';
 import type { Clearance } from '../../access/narrowing.js';
+import type { ResourceRef } from '../../access/sign-in/find-membership.js';
 import { endInvitation } from '../../access/write/membership-records.js';
 import { FhirError } from '../../fhir/error.js';
 import { sameJson } from '../../fhir/json/same-json.js';
@@ -17,12 +18,11 @@ import {
 } from '../body/membership-settings.js';
 import { assertNamedExist, policyExistenceChecks } from '../body/named-resources.js';
 import { withoutInvitation } from '../invitation/new-invitation.js';
-import { keepAnAdministrator } from '../people/administrators.js';
 import { membershipByExternalId } from '../people/find-people.js';
+import { keepAnAdministrator } from '../session/administrators.js';
 import { assertBody, BodyReader } from '../session/body-reader.js';
 import { commitPlanned, type PlannedWrites } from '../session/commit-planned.js';
-import type { ProjectContext, ResourceRef } from '../session/project-context.js';
-import { projectOperation } from '../session/project-operation.js';
+import { type ProjectContext, projectOperation } from '../session/project-context.js';
 import {
   authored,
   copyStored,

@@ -10,7 +10,7 @@ import type { Stored } from '../../fhir/stored.js';
 import { and, type Criteria, not, or, refersTo } from '../../search/criteria/criteria.js';
 import { fold } from '../../search/index/fold.js';
 import type { InviteRequest } from '../body/invite-body.js';
-import { type ProjectSession } from '../session/project-session.js';
+import type { ProjectSession } from '../session/project-session.js';
 
 /** The resource that represents a person in a project. */
 export type PersonProfile = Patient | Practitioner | RelatedPerson;

@@ -1,18 +1,17 @@
-import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { Project } from '@medplum/fhirtypes';
 import { assertCaller, type Caller, serverCaller } from '../../access/caller.js';
-import { leavesOffice } from '../../access/narrow/narrowed-caller.js';
 import { guardStore } from '../../access/guarded-store.js';
+import { leavesOffice } from '../../access/narrow/narrowed-caller.js';
 import { storeWhile } from '../../access/sign-in/current-caller.js';
 import { FhirError } from '../../fhir/error.js';
-import { validateResource } from '../../fhir/validate-resource.js';
-import { assertBody, BodyReader, own } from '../session/body-reader.js';
-import type { ProjectContext } from '../session/project-context.js';
-import { copyWritten, targetOf } from '../session/project-session.js';
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { Stored } from '../../fhir/stored.js';
+import { validateResource } from '../../fhir/validate-resource.js';
 import { randomId } from '../../platform/node-crypto.js';
+import { assertBody, BodyReader, own } from '../session/body-reader.js';
+import { type ProjectContext, projectOperation } from '../session/project-context.js';
+import { copyWritten, targetOf } from '../session/project-session.js';
 import { withoutType } from './update-project.js';
-import { projectOperation } from '../session/project-operation.js';
 
 /** A Project to create. An `id` and `meta` in it are not used, because both are assigned; `superAdmin` cannot be requested. */
 export type ProjectBody = { resourceType: 'Project'; name: string } & {

@@ -1,8 +1,8 @@
 import type { Project } from '@medplum/fhirtypes';
+import type { ResourceRef } from '../../access/sign-in/find-membership.js';
 import type { Stored } from '../../fhir/stored.js';
 import { assertMayChange, assertNotOfOperators, openOperator, requireProjectId } from '../session/operator.js';
-import type { ProjectContext, ResourceRef } from '../session/project-context.js';
-import { projectOperation } from '../session/project-operation.js';
+import { type ProjectContext, projectOperation } from '../session/project-context.js';
 import { targetOf } from '../session/project-session.js';
 import { isBeingDeleted } from './deletion-mark.js';
 import { beingDeleted, writeProject } from './update-project.js';

@@ -1,3 +1,4 @@
+import type { ResourceRef } from '../../access/sign-in/find-membership.js';
 import { revokedUserKey } from '../../access/sign-in/member.js';
 import { FORMER_MEMBERSHIPS } from '../../access/write/membership-records.js';
 import { assertNotAuditLog } from '../../audit/log/audit-project.js';
@@ -9,8 +10,7 @@ import { SERVER_SCOPE } from '../../store/resource-key.js';
 import type { EraseWrite, Write } from '../../store/write.js';
 import { assertMayChange, assertNotOfOperators, openOperator, type OperatorSession } from '../session/operator.js';
 import { readStoredProject, requireProjectId } from '../session/operator.js';
-import type { ProjectContext, ResourceRef } from '../session/project-context.js';
-import { projectOperation } from '../session/project-operation.js';
+import { type ProjectContext, projectOperation } from '../session/project-context.js';
 import { isBeingDeleted, markedForDeletion } from './deletion-mark.js';
 import { memberTraces } from './member-traces.js';
 import { writeProject } from './update-project.js';

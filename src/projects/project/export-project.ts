@@ -1,20 +1,21 @@
-import type { AuditFacts } from '../../audit/audit.js';
-import { referenceText, splitReference } from '../../fhir/reference.js';
-import { elementsOf, type AnyResource } from '../../fhir/resource.js';
-import { stringifyJson } from '../../fhir/json/stringify-json.js';
-import { FhirError } from '../../fhir/error.js';
 import { audited } from '../../access/audited.js';
 import { serverCaller } from '../../access/caller.js';
 import type { GuardedStore } from '../../access/contract.js';
-import { guardStore } from '../../access/guarded-store.js';
 import { isAboveProjects } from '../../access/fields/administrative-types.js';
+import { guardStore } from '../../access/guarded-store.js';
+import type { ResourceRef } from '../../access/sign-in/find-membership.js';
+import type { AuditFacts } from '../../audit/audit.js';
+import { FhirError } from '../../fhir/error.js';
+import { stringifyJson } from '../../fhir/json/stringify-json.js';
+import { referenceText, splitReference } from '../../fhir/reference.js';
+import { elementsOf, type AnyResource } from '../../fhir/resource.js';
+import { Pace } from '../../platform/pace.js';
 import { ALL } from '../../search/criteria/criteria.js';
 import { everyHistoryPage, everyMatch } from '../../store/every-page.js';
 import type { HistoryPage, VersionRange } from '../../store/history.js';
 import { ShortPage, TextBudget } from '../../store/text-budget.js';
-import { Pace } from '../../platform/pace.js';
 import { openOperator, type OperatorSession, readStoredProject, requireProjectId } from '../session/operator.js';
-import type { ProjectContext, ResourceRef } from '../session/project-context.js';
+import type { ProjectContext } from '../session/project-context.js';
 
 /** The context of an export. */
 export interface ExportContext extends ProjectContext {

@@ -1,19 +1,18 @@
 import type { Bundle, Project } from '@medplum/fhirtypes';
 import { serverCaller } from '../../access/caller.js';
+import { isAboveProjects } from '../../access/fields/administrative-types.js';
 import { guardStore } from '../../access/guarded-store.js';
 import { FhirError } from '../../fhir/error.js';
 import { MAX_COUNT } from '../../fhir/page-links.js';
-import { SearchPaging, withoutCursor } from '../../interactions/pages/search-paging.js';
 import type { Stored } from '../../fhir/stored.js';
-import type { Criteria } from '../../search/criteria/criteria.js';
+import { SearchPaging, withoutCursor } from '../../interactions/pages/search-paging.js';
 import { childrenOf } from '../../search/criteria/children-of.js';
-import { isAboveProjects } from '../../access/fields/administrative-types.js';
-import { ShortPage } from '../../store/text-budget.js';
+import type { Criteria } from '../../search/criteria/criteria.js';
 import { parseSearch, type SearchInput, withoutEmpty } from '../../search/parse/parse-search.js';
 import { parameterNames, searchPairs } from '../../search/parse/search-pairs.js';
+import { ShortPage } from '../../store/text-budget.js';
 import { openOperator } from '../session/operator.js';
-import type { ProjectContext } from '../session/project-context.js';
-import { projectOperation } from '../session/project-operation.js';
+import { type ProjectContext, projectOperation } from '../session/project-context.js';
 import { copyStored } from '../session/project-session.js';
 
 /**

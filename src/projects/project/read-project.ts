@@ -1,11 +1,10 @@
 import type { Project } from '@medplum/fhirtypes';
 import type { Caller } from '../../access/caller.js';
-import { guardOf, mayOperate, openOperator, requireProjectId } from '../session/operator.js';
-import type { ProjectContext } from '../session/project-context.js';
-import { projectOperation } from '../session/project-operation.js';
-import { copyStored } from '../session/project-session.js';
 import { notFound } from '../../fhir/not-found.js';
 import type { Stored } from '../../fhir/stored.js';
+import { guardOf, mayOperate, openOperator, requireProjectId } from '../session/operator.js';
+import { type ProjectContext, projectOperation } from '../session/project-context.js';
+import { copyStored } from '../session/project-session.js';
 
 /**
  * A project of the store, without its secrets, for those who may read or list projects.

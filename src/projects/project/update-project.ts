@@ -1,7 +1,8 @@
 import type { Project } from '@medplum/fhirtypes';
-import type { FhirModel } from '../../fhir/model/fhir-model.js';
+import type { ResourceRef } from '../../access/sign-in/find-membership.js';
 import { FhirError } from '../../fhir/error.js';
 import { sameJson } from '../../fhir/json/same-json.js';
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { OutcomeIssue } from '../../fhir/operation-outcome.js';
 import { elementsOf, type AnyResource, type JsonObject } from '../../fhir/resource.js';
 import type { Stored } from '../../fhir/stored.js';
@@ -16,8 +17,7 @@ import {
   readStoredProject,
   requireProjectId,
 } from '../session/operator.js';
-import type { ProjectContext, ResourceRef } from '../session/project-context.js';
-import { projectOperation } from '../session/project-operation.js';
+import { type ProjectContext, projectOperation } from '../session/project-context.js';
 import { copyStored, copyWritten, targetOf } from '../session/project-session.js';
 import { isBeingDeleted } from './deletion-mark.js';
 

@@ -6,6 +6,7 @@ import { leavesOffice } from '../../access/narrow/narrowed-caller.js';
 import type { SuperAdminPower } from '../../access/policy/policy-grant.js';
 import { ALL_INTERACTIONS, type Interaction } from '../../access/rule.js';
 import { currentCaller, storeWhile } from '../../access/sign-in/current-caller.js';
+import type { ResourceRef } from '../../access/sign-in/find-membership.js';
 import { FhirError } from '../../fhir/error.js';
 import { notFound } from '../../fhir/not-found.js';
 import { nameToId } from '../../fhir/reference.js';
@@ -13,7 +14,7 @@ import { elementsOf } from '../../fhir/resource.js';
 import type { CallOptions } from '../../store/call-options.js';
 import { SERVER_SCOPE } from '../../store/resource-key.js';
 import type { ResourceStore } from '../../store/store.js';
-import type { ProjectContext, ResourceRef } from './project-context.js';
+import type { ProjectContext } from './project-context.js';
 
 /**
  * A right over projects as a whole. `all`: only trusted code above projects and super administrators without access

@@ -1,10 +1,12 @@
-import type { AuditOptions } from '../../audit/audit.js';
+import { audited } from '../../access/audited.js';
 import type { Caller } from '../../access/caller.js';
 import type { CallLimits } from '../../access/limits/call-limits.js';
-import type { ResourceRef } from '../../access/sign-in/find-membership.js';
+import { underLimits } from '../../access/turns/under-limits.js';
+import type { AuditInteraction } from '../../audit/audit-record.js';
+import type { AuditOptions, AuditFacts } from '../../audit/audit.js';
+import { FhirError } from '../../fhir/error.js';
+import { nameToId } from '../../fhir/reference.js';
 import type { ResourceStore } from '../../store/store.js';
-
-export type { ResourceRef };
 
 /** The context of project administration. */
 export interface ProjectContext extends AuditOptions {
@@ -22,4 +24,26 @@ export interface ProjectContext extends AuditOptions {
    * Written resources are always stamped with them.
    */
   readonly extendedMeta?: boolean | undefined;
+}
+
+/**
+ * Runs an operation on a project under the limits of its context, and audits it.
+ *
+ * @param work receives the context to use
+ */
+export function projectOperation<Context extends ProjectContext, Result>(
+  context: Context,
+  interaction: AuditInteraction,
+  work: (facts: AuditFacts, context: Context) => Promise<Result>,
+): Promise<Result> {
+  return audited(context, interaction, (facts) =>
+    underLimits(context, (bounded) => work(facts, bounded), { untilWritten: true }),
+  );
+}
+
+/** The id in a name from a host, which may pass on client input. @throws FhirError `invalid` - it has another form */
+export function requireName(name: unknown, type: string): string {
+  const id = nameToId(name, type);
+  if (id !== undefined) return id;
+  throw new FhirError('invalid', `The ${type} must be named by its id, ${type}/id or a Reference`);
 }

@@ -5,20 +5,20 @@ import { guardStore } from '../../access/guarded-store.js';
 import { leavesOffice } from '../../access/narrow/narrowed-caller.js';
 import type { Interaction } from '../../access/rule.js';
 import { currentCaller, storeWhile } from '../../access/sign-in/current-caller.js';
+import type { ResourceRef } from '../../access/sign-in/find-membership.js';
 import type { AuditTarget } from '../../audit/audit-record.js';
 import { FhirError } from '../../fhir/error.js';
 import { copyForHost } from '../../fhir/json/copy-json.js';
 import { notFound } from '../../fhir/not-found.js';
 import { type MetaChoice, withChosenMeta } from '../../fhir/own-meta.js';
 import { nameToId } from '../../fhir/reference.js';
-import type { AnyResource } from '../../fhir/resource.js';
+import { type AnyResource, elementsOf } from '../../fhir/resource.js';
 import type { Stored } from '../../fhir/stored.js';
 import type { CallOptions } from '../../store/call-options.js';
 import { SERVER_SCOPE } from '../../store/resource-key.js';
 import type { ResourceStore } from '../../store/store.js';
 import type { WriteResult } from '../../store/write.js';
-import type { ProjectContext, ResourceRef } from './project-context.js';
-import { assertMayTouchMembers } from './super-admin-projects.js';
+import type { ProjectContext } from './project-context.js';
 
 /** A project opened by a caller who may administer its members. */
 export interface ProjectSession {
@@ -161,4 +161,43 @@ async function projectOf(
   const [entry] = await store.read([{ project: SERVER_SCOPE, type: 'ProjectMembership', id }], { signal });
   if (entry?.status !== 'found') return undefined;
   return nameToId((entry.resource as ProjectMembership).project, 'Project');
+}
+
+/**
+ * Keeps super administrators who are bound by access policies away from those who have super-admin powers: a caller who could
+ * make a member, client or Bot of a super-admin project, or change one, could act without any bounds.
+ *
+ * Searching stays possible, because it grants no rights.
+ *
+ * @throws FhirError `forbidden` - the project is a super-admin project, and the caller is bound by policies
+ */
+async function assertMayTouchMembers(
+  store: ResourceStore,
+  caller: Caller,
+  project: string,
+  interaction: Interaction,
+  options: CallOptions,
+): Promise<void> {
+  // Other callers only reach their own project, and sign-in verified that it is not a super-admin project.
+  if (caller.kind !== 'member' || !caller.superAdmin || caller.powers === undefined || interaction === 'search') return;
+  const [found] = await store.read([{ project: SERVER_SCOPE, type: 'Project', id: project }], options);
+  if (found?.status !== 'found' || elementsOf(found.resource)['superAdmin'] !== true) return;
+  throw new FhirError(
+    'forbidden',
+    'Only super administrators without access policies may change the members, clients and Bots of a super-admin project',
+  );
+}
+
+/**
+ * Who invites, for `ProjectMembership.invitedBy`; undefined for trusted code.
+ *
+ * A client of another project is named by its display text only: its reference would lead astray here.
+ */
+export function inviterReference({ caller, project }: ProjectSession): ProjectMembership['invitedBy'] {
+  if (caller.kind !== 'member') return undefined;
+  if (caller.project === project || caller.user.startsWith('User/')) {
+    return { reference: caller.user };
+  }
+  const type = caller.user.startsWith('Bot/') ? 'Bot' : 'ClientApplication';
+  return { type, display: `${caller.user} of Project/${caller.project}` };
 }
