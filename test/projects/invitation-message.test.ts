@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { plausibleEmail } from '../../src/projects/body/email-address.js';
+import { plausibleEmail } from '../../src/projects/body/invite-body.js';
 import { buildInvitationMessage } from '../../src/projects/mail/invitation-message.js';
 import type { InvitationFacts } from '../../src/projects/mail/invitation.js';
 import { cases } from '../support/chance.js';

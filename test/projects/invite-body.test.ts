@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { plausibleEmail } from '../../src/projects/body/email-address.js';
-import { parseInviteBody, type InviteRequest } from '../../src/projects/body/invite-body.js';
+import { plausibleEmail, parseInviteBody, type InviteRequest } from '../../src/projects/body/invite-body.js';
 import { policiesOf, readMembershipSettings, withSettings } from '../../src/projects/body/membership-settings.js';
-import { BodyReader } from '../../src/projects/session/body-reader.js';
+import { BodyReader } from '../../src/projects/body/body-reader.js';
 import { FhirError } from '../../src/fhir/error.js';
 import { R4 } from '../../src/fhir/r4.js';
 

@@ -4,7 +4,7 @@ import { clearanceExtension } from '../../access/policy/clearance-criteria.js';
 import { withoutNulls } from '../../fhir/json/decimal-texts.js';
 import { OWN_EXTENSIONS, withExtensions } from '../../fhir/own-extensions.js';
 import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
-import { type BodyReader, join, type LocalReference, own } from '../session/body-reader.js';
+import { type BodyReader, join, type LocalReference, own } from './body-reader.js';
 
 /** One item of `ProjectMembership.access`: a policy with the values of its parameters. */
 export interface MembershipAccess {

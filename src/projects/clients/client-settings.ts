@@ -1,7 +1,7 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { JsonObject } from '../../fhir/resource.js';
 import { validateResource } from '../../fhir/validate-resource.js';
-import { type BodyReader, own } from '../session/body-reader.js';
+import { type BodyReader, own } from '../body/body-reader.js';
 
 /** The types of members that are not people. */
 export type ClientType = 'ClientApplication' | 'Bot';

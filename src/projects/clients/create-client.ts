@@ -7,8 +7,13 @@ import { referenceOf, referenceTo } from '../../fhir/reference.js';
 import type { Stored } from '../../fhir/stored.js';
 import { randomId } from '../../platform/node-crypto.js';
 import { randomSecret } from '../../platform/random-secret.js';
-import { assertAccessSize } from '../body/assert-access-size.js';
-import { assertParametersUsed } from '../body/assert-parameters-used.js';
+import {
+  assertAccessSize,
+  assertParametersUsed,
+  assertNamedExist,
+  policyExistenceChecks,
+} from '../body/assert-settings.js';
+import { assertBody, BodyReader, own } from '../body/body-reader.js';
 import type { AccessChoice } from '../body/invite-body.js';
 import {
   type MembershipSettings,
@@ -16,8 +21,6 @@ import {
   readMembershipSettings,
   withSettings,
 } from '../body/membership-settings.js';
-import { assertNamedExist, policyExistenceChecks } from '../body/named-resources.js';
-import { assertBody, BodyReader, own } from '../session/body-reader.js';
 import { commitPlanned } from '../session/commit-planned.js';
 import { type ProjectContext, projectOperation } from '../session/project-context.js';
 import {

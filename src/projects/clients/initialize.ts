@@ -1,21 +1,21 @@
-import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { ClientApplication, Project, ProjectMembership } from '@medplum/fhirtypes';
 import { type MemberCaller, serverCaller } from '../../access/caller.js';
 import { guardStore } from '../../access/guarded-store.js';
 import { signIn } from '../../access/sign-in/sign-in.js';
-import { FhirError, maskError } from '../../fhir/error.js';
-import { referenceOf } from '../../fhir/reference.js';
-import { inDoubt, isInDoubt } from '../../fhir/in-doubt.js';
 import { AUDIT_LOG_PROJECT } from '../../audit/log/audit-project.js';
-import { not } from '../../search/criteria/criteria.js';
-import type { ResourceStore } from '../../store/store.js';
-import { BodyReader } from '../session/body-reader.js';
-import { randomSecret } from '../../platform/random-secret.js';
-import { hashSecret } from './client-secret.js';
-import { clientMembership } from './create-client.js';
-import { copyWritten } from '../session/project-session.js';
+import { FhirError, maskError } from '../../fhir/error.js';
+import { inDoubt, isInDoubt } from '../../fhir/in-doubt.js';
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
+import { referenceOf } from '../../fhir/reference.js';
 import type { Stored } from '../../fhir/stored.js';
 import { randomId } from '../../platform/node-crypto.js';
+import { randomSecret } from '../../platform/random-secret.js';
+import { not } from '../../search/criteria/criteria.js';
+import type { ResourceStore } from '../../store/store.js';
+import { BodyReader } from '../body/body-reader.js';
+import { copyWritten } from '../session/project-session.js';
+import { hashSecret } from './client-secret.js';
+import { clientMembership } from './create-client.js';
 
 /** An audit log may have begun before: it has a project of its own. */
 const OTHER_THAN_AUDIT_LOG = not({ kind: 'id', ids: [AUDIT_LOG_PROJECT] });

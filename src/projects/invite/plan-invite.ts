@@ -4,11 +4,14 @@ import { FhirError } from '../../fhir/error.js';
 import { sameJson } from '../../fhir/json/same-json.js';
 import { referenceOf, splitReference } from '../../fhir/reference.js';
 import type { PutWrite } from '../../store/write.js';
-import { assertAccessSize } from '../body/assert-access-size.js';
-import { assertParametersUsed } from '../body/assert-parameters-used.js';
+import {
+  assertAccessSize,
+  assertParametersUsed,
+  assertNamedExist,
+  type NamedResource,
+} from '../body/assert-settings.js';
 import type { InviteRequest } from '../body/invite-body.js';
 import { type MembershipSettings, policiesOf, withSettings } from '../body/membership-settings.js';
-import { assertNamedExist, type NamedResource } from '../body/named-resources.js';
 import { invitationRecord, type NewInvitation, withInvitation } from '../invitation/new-invitation.js';
 import type { PersonProfile } from '../people/find-people.js';
 import { newMembership, newProfile, newUser } from '../people/new-people.js';

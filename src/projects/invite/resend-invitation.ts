@@ -1,7 +1,7 @@
 import type { GuardedWrite } from '../../access/contract.js';
 import type { ResourceRef } from '../../access/sign-in/find-membership.js';
 import { FhirError } from '../../fhir/error.js';
-import { plausibleEmail } from '../body/email-address.js';
+import { plausibleEmail } from '../body/invite-body.js';
 import { readAcceptance } from '../invitation/acceptance-options.js';
 import { invitationRecord, newInvitation, type NewInvitation, withInvitation } from '../invitation/new-invitation.js';
 import { invitationFacts } from '../mail/invitation-facts.js';

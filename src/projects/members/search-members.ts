@@ -12,7 +12,7 @@ import { and, type Criteria, or, refersTo } from '../../search/criteria/criteria
 import { parseSearch, type SearchInput, withoutEmpty } from '../../search/parse/parse-search.js';
 import { parameterNames, type SearchPair, searchPairs } from '../../search/parse/search-pairs.js';
 import { ShortPage } from '../../store/text-budget.js';
-import { plausibleEmail } from '../body/email-address.js';
+import { plausibleEmail } from '../body/invite-body.js';
 import { usersByEmail } from '../people/find-people.js';
 import { type ProjectContext, projectOperation } from '../session/project-context.js';
 import { copyStored, openProject, type ProjectSession, readProject } from '../session/project-session.js';

@@ -6,8 +6,13 @@ import { FhirError } from '../../fhir/error.js';
 import { sameJson } from '../../fhir/json/same-json.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { Stored } from '../../fhir/stored.js';
-import { assertAccessSize } from '../body/assert-access-size.js';
-import { assertParametersUsed } from '../body/assert-parameters-used.js';
+import {
+  assertAccessSize,
+  assertParametersUsed,
+  assertNamedExist,
+  policyExistenceChecks,
+} from '../body/assert-settings.js';
+import { assertBody, BodyReader } from '../body/body-reader.js';
 import type { AccessChoice, MembershipIdentifier } from '../body/invite-body.js';
 import {
   MEMBERSHIP_FIELDS,
@@ -16,11 +21,9 @@ import {
   readMembershipSettings,
   withSettings,
 } from '../body/membership-settings.js';
-import { assertNamedExist, policyExistenceChecks } from '../body/named-resources.js';
 import { withoutInvitation } from '../invitation/new-invitation.js';
 import { membershipByExternalId } from '../people/find-people.js';
 import { keepAnAdministrator } from '../session/administrators.js';
-import { assertBody, BodyReader } from '../session/body-reader.js';
 import { commitPlanned, type PlannedWrites } from '../session/commit-planned.js';
 import { type ProjectContext, projectOperation } from '../session/project-context.js';
 import {

@@ -8,7 +8,7 @@ import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { Stored } from '../../fhir/stored.js';
 import { validateResource } from '../../fhir/validate-resource.js';
 import { randomId } from '../../platform/node-crypto.js';
-import { assertBody, BodyReader, own } from '../session/body-reader.js';
+import { assertBody, BodyReader, own } from '../body/body-reader.js';
 import { type ProjectContext, projectOperation } from '../session/project-context.js';
 import { copyWritten, targetOf } from '../session/project-session.js';
 import { withoutType } from './update-project.js';

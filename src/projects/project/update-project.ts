@@ -7,7 +7,7 @@ import type { OutcomeIssue } from '../../fhir/operation-outcome.js';
 import { elementsOf, type AnyResource, type JsonObject } from '../../fhir/resource.js';
 import type { Stored } from '../../fhir/stored.js';
 import { validateResource } from '../../fhir/validate-resource.js';
-import { assertBody, BodyReader, own } from '../session/body-reader.js';
+import { assertBody, BodyReader, own } from '../body/body-reader.js';
 import { commitPlanned } from '../session/commit-planned.js';
 import {
   assertMayChange,

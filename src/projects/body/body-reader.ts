@@ -1,6 +1,6 @@
-import type { FhirModel } from '../../fhir/model/fhir-model.js';
-import { andMore } from '../../fhir/messages/quote.js';
 import { FhirError } from '../../fhir/error.js';
+import { andMore } from '../../fhir/messages/quote.js';
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { OutcomeIssue } from '../../fhir/operation-outcome.js';
 import { parseReference, referenceTo } from '../../fhir/reference.js';
 import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
