@@ -12,7 +12,7 @@ export type {
   SignInContext,
 } from './http/exchange/handler-config.js';
 export type { VerifiedIdentity } from './projects/accept/accept-invitation.js';
-export type { AcceptanceOptions } from './projects/invitation/acceptance-options.js';
+export type { AcceptanceOptions } from './projects/invitation.js';
 export { toFetch } from './http/to-fetch.js';
 export { type NodeRequest, type NodeResponse, toNodeListener } from './http/to-node-listener.js';
 export { parseJson } from './fhir/json/parse-json.js';

@@ -218,7 +218,7 @@ export {
   type AcceptedInvitation,
   type VerifiedIdentity,
 } from './projects/accept/accept-invitation.js';
-export type { AcceptanceOptions } from './projects/invitation/acceptance-options.js';
+export type { AcceptanceOptions } from './projects/invitation.js';
 export type {
   EmailOutcome,
   Invitation,

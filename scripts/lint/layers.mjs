@@ -70,7 +70,7 @@ export const ROOMS = {
       'session/',
       'body/',
       'people/',
-      'invitation/',
+      'invitation.ts',
       'mail/',
       'clients/',
       'invite/',

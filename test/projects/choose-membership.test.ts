@@ -3,8 +3,7 @@ import { expect, test } from 'vitest';
 import { FhirError } from '../../src/fhir/error.js';
 import type { Stored } from '../../src/fhir/stored.js';
 import type { InviteRequest } from '../../src/projects/body/invite-body.js';
-import { chooseMembership } from '../../src/projects/invite/choose-membership.js';
-import type { Invited } from '../../src/projects/invite/find-invited.js';
+import { chooseMembership, type Invited } from '../../src/projects/people/find-invited.js';
 
 const membership = (id: string, more: Partial<ProjectMembership> = {}): Stored<ProjectMembership> =>
   ({

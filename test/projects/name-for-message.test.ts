@@ -1,8 +1,7 @@
 import { domainToASCII } from 'node:url';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { buildInvitationMessage } from '../../src/projects/mail/invitation-message.js';
-import type { InvitationFacts } from '../../src/projects/mail/invitation.js';
+import { buildInvitationMessage, type InvitationFacts } from '../../src/projects/mail/invitation.js';
 import { nameForMessage } from '../../src/projects/mail/name-for-message.js';
 import { cases, SEED } from '../support/chance.js';
 

@@ -2,12 +2,12 @@ import { FhirError } from '../../fhir/error.js';
 import { didYouMean } from '../../fhir/messages/did-you-mean.js';
 import { orList } from '../../fhir/messages/quote.js';
 import { configOf, type FhirGraphqlConfig } from '../../graphql/context.js';
-import { type AcceptanceOptions, readAcceptance } from '../../projects/invitation/acceptance-options.js';
-import { serviceStore } from '../../graphql/service-store.js';
 import { createFhirGraphql } from '../../graphql/create-fhir-graphql.js';
-import { MAX_BODY_BYTES } from '../read-bounded-body.js';
+import { serviceStore } from '../../graphql/service-store.js';
+import { type AcceptanceOptions, readAcceptance } from '../../projects/invitation.js';
 import type { HandlerSettings } from '../exchange/exchange.js';
 import { type FhirHandlerConfig, ROUTE_GROUPS } from '../exchange/handler-config.js';
+import { MAX_BODY_BYTES } from '../read-bounded-body.js';
 
 /**
  * Checks the configuration of a handler once, so that a mistake is an error when the process starts.

@@ -22,8 +22,7 @@ import { isConflict } from '../../store/conflicts.js';
 import type { ResourceStore } from '../../store/store.js';
 import { ATTEMPTS, Overtaken, withRetries } from '../../store/with-retries.js';
 import { assertBody, BodyReader } from '../body/body-reader.js';
-import { hashOfSecret, readToken, sameHash } from '../invitation/invitation-token.js';
-import { withoutInvitation } from '../invitation/new-invitation.js';
+import { hashOfSecret, readToken, sameHash, withoutInvitation } from '../invitation.js';
 
 /** The identity of the person who accepts, as the host's identity provider verified it. */
 export interface VerifiedIdentity {

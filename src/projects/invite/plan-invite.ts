@@ -1,29 +1,26 @@
-import type { Project, ProjectMembership, User } from '@medplum/fhirtypes';
+import type { Project, ProjectMembership, User, ContactPoint } from '@medplum/fhirtypes';
 import type { GuardedWrite } from '../../access/contract.js';
 import { FhirError } from '../../fhir/error.js';
 import { sameJson } from '../../fhir/json/same-json.js';
-import { referenceOf, splitReference } from '../../fhir/reference.js';
+import { referenceOf, splitReference, referenceTo } from '../../fhir/reference.js';
+import { randomId } from '../../platform/node-crypto.js';
+import { and, not, refersTo } from '../../search/criteria/criteria.js';
 import type { PutWrite } from '../../store/write.js';
 import {
   assertAccessSize,
   assertParametersUsed,
   assertNamedExist,
   type NamedResource,
+  policyExistenceChecks,
 } from '../body/assert-settings.js';
-import type { InviteRequest } from '../body/invite-body.js';
+import type { InviteRequest, PersonType } from '../body/invite-body.js';
 import { type MembershipSettings, policiesOf, withSettings } from '../body/membership-settings.js';
-import { invitationRecord, type NewInvitation, withInvitation } from '../invitation/new-invitation.js';
-import type { PersonProfile } from '../people/find-people.js';
-import { newMembership, newProfile, newUser } from '../people/new-people.js';
+import { invitationRecord, type NewInvitation, withInvitation } from '../invitation.js';
+import { chooseMembership, chooseProfile, findInvited, type Invited, patientOf } from '../people/find-invited.js';
+import { type PersonProfile, emailProfilesQuery, otherUsersLikeEmail } from '../people/find-people.js';
 import { keepAnAdministrator, assertNoWayAround } from '../session/administrators.js';
-import type { PlannedWrites } from '../session/commit-planned.js';
+import { type PlannedWrites, referenceExists } from '../session/commit-planned.js';
 import { inviterReference, authored, type ProjectSession, readProject } from '../session/project-session.js';
-import { chooseMembership } from './choose-membership.js';
-import { chooseProfile } from './choose-profile.js';
-import { defaultPolicies } from './default-policies.js';
-import { findInvited } from './find-invited.js';
-import { nobodyElseHas, noCandidateYet, noOtherMembership, referenceExistenceChecks } from './invite-checks.js';
-import { patientOf } from './own-profiles.js';
 
 /** A resource of an invite with the position of its write; undefined if it is unchanged. */
 export interface Planned<Resource> {
@@ -169,4 +166,154 @@ async function writeMembership(
     expect: { version: before.meta!.versionId! },
     records,
   });
+}
+
+/**
+ * The policies that a project gives to new members for whom none was chosen: `Project.defaultAccessPolicies`, and for
+ * Patients the older `Project.defaultPatientAccessPolicy`. A RelatedPerson's comes with its patient as parameter.
+ *
+ * | member | `profileType` looked for |
+ * |---|---|
+ * | Practitioner who is administrator | `Admin`, then `Practitioner` |
+ * | others | the type of the profile |
+ *
+ * @param patient `Patient/1`: the RelatedPerson's
+ */
+function defaultPolicies(
+  project: Project,
+  type: PersonType,
+  admin: boolean,
+  patient: string | undefined,
+): MembershipSettings {
+  const wanted = type === 'Practitioner' && admin ? ['Admin', 'Practitioner'] : [type];
+  const listed = wanted.flatMap(
+    (one) => project.defaultAccessPolicies?.filter((entry) => entry.profileType === one) ?? [],
+  );
+  const reference =
+    listed[0]?.accessPolicy.reference ??
+    (type === 'Patient' ? project.defaultPatientAccessPolicy?.reference : undefined);
+  if (reference === undefined) return {};
+  if (type !== 'RelatedPerson' || patient === undefined) return { accessPolicy: { reference } };
+  const parameter = [{ name: 'patient', valueReference: { reference: patient } }];
+  return { access: [{ policy: { reference }, parameter }] };
+}
+
+// The commit verifies the facts on which an invite was decided.
+
+/** Checks that the inviter still sees no profile with the e-mail address, if that was the reason to create one. */
+function noCandidateYet(session: ProjectSession, request: InviteRequest): GuardedWrite[] {
+  const query = emailProfilesQuery(session.store.model, session, request);
+  return query === undefined ? [] : [{ kind: 'assert-no-match', query }];
+}
+
+/**
+ * Checks that the new member has no other memberships: through this User, the User of the other scope, or a new User
+ * created there by a concurrent invite. E-mail addresses are unique per scope only. If another membership is wanted,
+ * only the User's own memberships count, since they determine its profile.
+ */
+function noOtherMembership(
+  session: ProjectSession,
+  { email, mode }: InviteRequest,
+  user: User,
+  { memberships, otherScopeUser, foundUsers }: Invited,
+): GuardedWrite[] {
+  const ofUser = refersTo('user', { type: 'User', id: user.id! });
+  const known = not({ kind: 'id', ids: memberships.map(({ id }) => id) });
+  const own: GuardedWrite = {
+    kind: 'assert-no-match',
+    query: { type: 'ProjectMembership', criteria: memberships.length === 0 ? ofUser : and([ofUser, known]) },
+  };
+  if (mode === 'another') return [own];
+  const ofOtherScope: GuardedWrite[] =
+    otherScopeUser === undefined
+      ? []
+      : [
+          {
+            kind: 'assert-no-match',
+            query: { type: 'ProjectMembership', criteria: refersTo('user', { type: 'User', id: otherScopeUser.id }) },
+          },
+        ];
+  if (email === undefined) return [own, ...ofOtherScope];
+  const criteria = otherUsersLikeEmail(session, email, [...foundUsers, user.id!]);
+  return [own, ...ofOtherScope, { kind: 'assert-no-match', query: { type: 'User', criteria } }];
+}
+
+/** Checks that an existing profile has not been linked to another User. */
+function nobodyElseHas(profile: PersonProfile, user: User): GuardedWrite {
+  const ofUser = refersTo('user', { type: 'User', id: user.id! });
+  const withProfile = refersTo('profile', { type: profile.resourceType, id: profile.id! });
+  return { kind: 'assert-no-match', query: { type: 'ProjectMembership', criteria: and([withProfile, not(ofUser)]) } };
+}
+
+/** Checked on lookup, and again in the commit. */
+function referenceExistenceChecks(
+  membership: ProjectMembership,
+  settings: MembershipSettings,
+  profile: PersonProfile,
+): GuardedWrite[] {
+  const profileName = referenceOf(profile);
+  const patient = patientOf(profile);
+  return [
+    referenceExists(referenceTo('ProjectMembership', membership.id!), 'profile', profileName),
+    ...policyExistenceChecks(membership.id!, settings),
+    ...(patient === undefined ? [] : [referenceExists(profileName, 'patient', patient)]),
+  ];
+}
+
+function newUser(session: ProjectSession, request: InviteRequest): User {
+  const { firstName, lastName, email, externalId, scope, mfaRequired } = request;
+  return {
+    resourceType: 'User',
+    id: randomId(),
+    ...(scope === 'project' ? { project: { reference: referenceTo('Project', session.project) } } : {}),
+    firstName,
+    lastName,
+    ...(email === undefined ? {} : { email }),
+    ...(externalId === undefined ? {} : { externalId }),
+    ...(mfaRequired ? { mfaRequired } : {}),
+  };
+}
+
+/** @throws FhirError `invalid` - a RelatedPerson without a patient */
+function newProfile(session: ProjectSession, request: InviteRequest): PersonProfile {
+  const { resourceType, firstName, lastName, patient } = request;
+  const telecom = telecomOf(request);
+  const person = {
+    id: randomId(),
+    name: [{ given: [firstName], family: lastName }],
+    ...(telecom === undefined ? {} : { telecom: [telecom] }),
+  };
+  if (resourceType !== 'RelatedPerson') return authored(session, { resourceType, ...person });
+  if (patient === undefined) {
+    const diagnostics = 'patient is required to make a RelatedPerson';
+    throw new FhirError('invalid', diagnostics, {
+      issues: [{ code: 'required', diagnostics, expression: ['patient'] }],
+    });
+  }
+  return authored(session, { resourceType, ...person, patient: { reference: patient } });
+}
+
+function newMembership(
+  session: ProjectSession,
+  user: User,
+  profile: PersonProfile,
+  request: InviteRequest,
+  invitedBy: ProjectMembership['invitedBy'],
+): ProjectMembership {
+  const name = `${request.firstName} ${request.lastName}`;
+  return authored(session, {
+    resourceType: 'ProjectMembership',
+    id: randomId(),
+    active: true,
+    project: { reference: referenceTo('Project', session.project) },
+    ...(invitedBy === undefined ? {} : { invitedBy }),
+    user: { reference: referenceTo('User', user.id!), display: request.email ?? name },
+    profile: { reference: referenceOf(profile), display: name },
+  });
+}
+
+/** Staff are invited at their work address; the use of other addresses is unknown. */
+function telecomOf({ resourceType, email }: InviteRequest): ContactPoint | undefined {
+  if (email === undefined) return undefined;
+  return { system: 'email', ...(resourceType === 'Practitioner' ? { use: 'work' } : {}), value: email };
 }

@@ -21,7 +21,7 @@ import {
   readMembershipSettings,
   withSettings,
 } from '../body/membership-settings.js';
-import { withoutInvitation } from '../invitation/new-invitation.js';
+import { withoutInvitation } from '../invitation.js';
 import { membershipByExternalId } from '../people/find-people.js';
 import { keepAnAdministrator } from '../session/administrators.js';
 import { commitPlanned, type PlannedWrites } from '../session/commit-planned.js';

@@ -1,14 +1,41 @@
 import type { Project, ProjectMembership, Reference, User } from '@medplum/fhirtypes';
+import { FhirError } from '../../fhir/error.js';
 import { notFound } from '../../fhir/not-found.js';
 import { withChosenMeta } from '../../fhir/own-meta.js';
 import type { Stored } from '../../fhir/stored.js';
-import type { NewInvitation } from '../invitation/new-invitation.js';
+import type { NewInvitation } from '../invitation.js';
 import { type PersonProfile, readUser } from '../people/find-people.js';
 import { inviterReference, type ProjectSession } from '../session/project-session.js';
-import type { InvitationFacts } from './invitation.js';
+import { type EmailOutcome, type InvitationFacts, type MailContext, buildInvitationMessage } from './invitation.js';
+
+/**
+ * Sends an invitation; never throws.
+ *
+ * @param gather collects the facts, only if there is something to send
+ */
+export async function sendInvitation(
+  context: MailContext,
+  address: string | undefined,
+  gather: (address: string) => Promise<Omit<InvitationFacts, 'date'>>,
+): Promise<EmailOutcome> {
+  if (address === undefined) return { status: 'skipped', reason: 'no-address' };
+  if (context.mailer === undefined) return { status: 'skipped', reason: 'no-mailer' };
+  try {
+    const date = (context.clock?.() ?? new Date()).toISOString();
+    const facts = structuredClone({ ...(await gather(address)), date });
+    const message = await (context.message ?? buildInvitationMessage)(facts);
+    await context.mailer.send({ ...facts, message });
+    return { status: 'sent' };
+  } catch (cause) {
+    const error = new FhirError('unavailable', 'The invitation e-mail could not be sent; it can be sent again', {
+      cause,
+    });
+    return { status: 'failed', error };
+  }
+}
 
 /** Who was invited. */
-export interface InvitedPerson {
+interface InvitedPerson {
   readonly user: Stored<User>;
   readonly profile: Stored<PersonProfile>;
   readonly membership: Stored<ProjectMembership>;
