@@ -11,7 +11,7 @@ import { coerceHostInput } from './execute/host/coerce-host-input.js';
 import { readInput, type InputFault } from './execute/read-input.js';
 import { enumNamed } from './schema/enums.js';
 import { onFirstUse } from '../platform/on-first-use.js';
-import { inOneGo, inTurns, Pace } from '../platform/pace.js';
+import { inTurns, Pace } from '../platform/pace.js';
 import { assertListsShort } from './measure-variables.js';
 import { hasEnums, hostOf } from './schema/host/service-model.js';
 import { namedTypeOf, typeReferenceOf } from './schema/host/type-reference.js';
@@ -24,77 +24,66 @@ type VariableTypes = Pick<PreparedDocument, 'model' | 'dialect' | 'root'>;
 /**
  * Coerces the variables of a request: scalars and search values by graphql-js, enums, resources and patches by our own code,
  * since its errors give the location but never the value, which may be clinical. Values that coercion leaves as they are
- * do not pass graphql-js.
- *
- * @returns a promise the first time that graphql-js is needed
- */
-export function coerceRequestVariables(
-  types: VariableTypes,
-  definitions: readonly VariableDefinitionNode[],
-  inputs: { readonly [name: string]: unknown },
-): CoercedVariables | Promise<CoercedVariables> {
-  if (definitions.length === 0) return { values: {} };
-  const values: { [name: string]: unknown } = {};
-  const errors: GraphQLError[] = [];
-  const readers = readersOf(types.model, definitions);
-  for (const { definition, name, read, plain } of readers) {
-    if (read !== undefined) {
-      inOneGo(readOwn(definition, read, inputs, values, errors));
-      continue;
-    }
-    const value = plain === undefined ? NOT_PLAIN : plainValueOf(plain, name, inputs);
-    if (value === NOT_PLAIN) return coerceByGraphqlJs(types, readers, inputs);
-    if (value !== undefined) values[name] = value;
-  }
-  return errors.length === 0 ? { values } : { errors };
-}
-
-/**
- * {@link coerceRequestVariables} in turns with other work.
+ * do not pass graphql-js. Other work runs between the parts of a long resource.
  *
  * @throws LimitError `variablesSize` - lists of scalars, which are coerced in one turn, are too long
  */
-export async function coerceLongVariables(
+export async function coerceRequestVariables(
   types: VariableTypes,
   definitions: readonly VariableDefinitionNode[],
   inputs: { readonly [name: string]: unknown },
+  pace: Pick<Pace, 'isSpent' | 'next'> = new Pace(),
 ): Promise<CoercedVariables> {
+  if (definitions.length === 0) return { values: {} };
   const readers = readersOf(types.model, definitions);
-  const others = readers.filter(({ read }) => read === undefined);
-  assertListsShort(others.map(({ name }) => (Object.hasOwn(inputs, name) ? inputs[name] : undefined)));
-  const coerced = await coerceRequestVariables(
-    types,
-    others.map(({ definition }) => definition),
-    inputs,
-  );
-  if (coerced.errors !== undefined) return coerced;
-  const values: { [name: string]: unknown } = { ...coerced.values };
+  const scalars = await coerceScalars(types, readers, inputs);
+  if (scalars.errors !== undefined) return scalars;
+  const { values } = scalars;
   const errors: GraphQLError[] = [];
-  const pace = new Pace();
   for (const { definition, read } of readers) {
     if (read !== undefined) await inTurns(readOwn(definition, read, inputs, values, errors), pace);
   }
   return errors.length === 0 ? { values } : { errors };
 }
 
-const loadCoercion = onFirstUse(() => import('./graphql-js-validation.js'));
-
-async function coerceByGraphqlJs(
+/** The variables that our own code does not read. */
+async function coerceScalars(
   { model, dialect, root }: VariableTypes,
   readers: readonly VariableReader[],
   inputs: { readonly [name: string]: unknown },
-): Promise<CoercedVariables> {
+): Promise<CoercedScalars> {
+  const scalars = readers.filter(({ read }) => read === undefined);
+  assertListsShort(scalars.map(({ name }) => (Object.hasOwn(inputs, name) ? inputs[name] : undefined)));
+  const plain = plainValuesOf(scalars, inputs);
+  if (plain !== undefined) return { values: plain };
   const { coerceVariables } = await loadCoercion();
-  const others = readers.filter(({ read }) => read === undefined).map(({ definition }) => definition);
-  const coerced = coerceVariables(schemaFor(model, dialect, root), others, inputs);
+  const definitions = scalars.map(({ definition }) => definition);
+  const coerced = coerceVariables(schemaFor(model, dialect, root), definitions, inputs);
   if (coerced.errors !== undefined) return coerced;
   const values: { [name: string]: unknown } = { ...coerced.values };
-  for (const definition of others) keepDecimalText(values, definition, inputs);
-  const errors: GraphQLError[] = [];
-  for (const { definition, read } of readers) {
-    if (read !== undefined) inOneGo(readOwn(definition, read, inputs, values, errors));
+  for (const definition of definitions) keepDecimalText(values, definition, inputs);
+  return { values };
+}
+
+type CoercedScalars =
+  | { readonly values: { [name: string]: unknown }; readonly errors?: undefined }
+  | { readonly errors: readonly GraphQLError[] };
+
+/** PERF: loaded with the first value that is not plain. */
+const loadCoercion = onFirstUse(() => import('./graphql-js-validation.js'));
+
+/** @returns undefined if graphql-js must coerce one of the values */
+function plainValuesOf(
+  readers: readonly VariableReader[],
+  inputs: { readonly [name: string]: unknown },
+): { [name: string]: unknown } | undefined {
+  const values: { [name: string]: unknown } = {};
+  for (const { name, plain } of readers) {
+    const value = plain === undefined ? NOT_PLAIN : plainValueOf(plain, name, inputs);
+    if (value === NOT_PLAIN) return undefined;
+    if (value !== undefined) values[name] = value;
   }
-  return errors.length === 0 ? { values } : { errors };
+  return values;
 }
 
 function* readOwn(

@@ -1,16 +1,16 @@
 import type { AuditFacts } from '../audit/audit.js';
 import type { AuditTarget } from '../audit/audit-record.js';
-import { type AccessTrace, tracedBy } from '../access/access-trace.js';
+import { tracedBy } from '../access/access-trace.js';
 import { audited } from '../access/audited.js';
 import { timeBefore } from '../access/limits/request-time.js';
 import { inTurn } from '../access/turns/in-turn.js';
+import type { GuardedStore } from '../access/contract.js';
 import { guardStore } from '../access/guarded-store.js';
 import { talliedStore, type Tally } from '../access/tallied-store.js';
 import { maskError } from '../fhir/error.js';
 import type { OperationOutcome } from '../fhir/operation-outcome.js';
 import { reportError } from '../fhir/report-error.js';
 import { writeWarningOutcome } from '../fhir/write-warning.js';
-import { type NowOrLater, nowOrLater, ready } from '../platform/ready.js';
 import { nextTurn } from '../platform/timers.js';
 import { observerOf } from '../telemetry/with-telemetry.js';
 import type { Attributes } from '../telemetry/telemetry.js';
@@ -26,12 +26,17 @@ import { putUnderKey, responseKey } from './plan/collect-fields.js';
 import { estimateCost, leastCost } from './plan/estimate-cost.js';
 import type { IntrospectionField } from './plan/leaf-fields.js';
 import type { OperationPlan } from './plan/plan.js';
-import { partsOf, planFor } from './plan-cache.js';
+import { partsOf, planFor, type PlannedOperation } from './plan-cache.js';
 import { DocumentErrors } from './prepared-document.js';
-import { type PreparedRequest, prepareRequest, runOptionsOf } from './prepare-request.js';
-import { assertAffordableMutation, requestCost, type RequestCost } from './request-cost.js';
+import {
+  deadlineOf,
+  type ExecutedFacts,
+  type PreparedRequest,
+  prepareRequest,
+  runOptionsOf,
+} from './prepare-request.js';
+import { assertAffordableMutation, type ForeseenCost, requestCost, type RequestCost } from './request-cost.js';
 import type { QueryDocument, TypedContext, TypedServiceRequest } from './typed-document.js';
-import { untilDeadline } from './until-deadline.js';
 
 /** The GraphQL response. `data` is missing if the request failed as a whole. */
 export interface FhirGraphqlResult<Data = { [key: string]: unknown }> {
@@ -64,16 +69,13 @@ export async function executeFhirGraphql<Data = { [key: string]: unknown }, Vari
 ): Promise<FhirGraphqlResult<Data>> {
   const context = resolveContext(typedContext as FhirGraphqlContext);
   assertStore(context, 'executeFhirGraphql');
-  const work = (record: AuditFacts): Promise<FhirGraphqlResult> => {
+  const work = async (record: AuditFacts): Promise<FhirGraphqlResult> => {
     const trace = tracedBy(context, record, context.baseUrl);
     const facts: RequestFacts = { tally: { calls: 0, types: new Set() }, written: [], trace };
-    const result = answerOrErrors(query, context, facts);
-    if (!(result instanceof Promise)) return ready(noted(result, query, facts, record));
-    return result.then((later) => noted(later, query, facts, record));
+    return noted(await answerOrErrors(query, context, facts), query, facts, record);
   };
   try {
-    const result = nowOrLater(audited(context, 'graphql', work));
-    return (result instanceof Promise ? await result : result) as FhirGraphqlResult<Data>;
+    return (await audited(context, 'graphql', work)) as FhirGraphqlResult<Data>;
   } catch (error) {
     return withheld(error, context) as FhirGraphqlResult<Data>;
   }
@@ -99,7 +101,7 @@ function noted(
   return result;
 }
 
-/** The answer if a required audit record could not be stored. */
+/** The answer to a request that failed as a whole, or whose required audit record could not be stored. */
 function withheld(error: unknown, { onError }: FhirGraphqlContext): FhirGraphqlResult {
   const known = maskError(error);
   reportError(known, onError);
@@ -107,117 +109,108 @@ function withheld(error: unknown, { onError }: FhirGraphqlContext): FhirGraphqlR
 }
 
 /** Facts about a request for audit and telemetry, available even if it fails. */
-interface RequestFacts {
+interface RequestFacts extends ExecutedFacts {
   readonly tally: Tally;
-  written: readonly AuditTarget[];
-  readonly trace: AccessTrace | undefined;
   document?: string;
   attributes?: Attributes;
 }
 
-function answerOrErrors(
+async function answerOrErrors(
   query: RequestedDocument,
   context: FhirGraphqlContext,
   facts: RequestFacts,
-): NowOrLater<FhirGraphqlResult> {
-  const failed = (error: unknown): FhirGraphqlResult => {
-    if (error instanceof DocumentErrors) return { errors: error.errors.map(documentError) };
-    const known = maskError(error);
-    reportError(known, context.onError);
-    return { errors: [requestError(known)] };
-  };
+): Promise<FhirGraphqlResult> {
   try {
     const { store, caller, signal } = context;
     const { timeout, concurrency } = withDefaults(context.limits);
     const before = timeBefore(context.limits);
-    const result = inTurn({ store, caller, signal, concurrency, timeout: timeout - before }, (waited) =>
+    return await inTurn({ store, caller, signal, concurrency, timeout: timeout - before }, (waited) =>
       answer(query, context, facts, before + waited),
     );
-    return result instanceof Promise ? result.catch(failed) : result;
   } catch (error) {
-    return failed(error);
+    if (error instanceof DocumentErrors) return { errors: error.errors.map(documentError) };
+    return withheld(error, context);
   }
 }
 
 /**
- * The pipeline: parse and validate, choose the operation, coerce the variables, plan, execute.
+ * The pipeline: find and check the document, coerce the variables, plan, execute, shape, respond.
  *
- * PERF: each step takes a promise only if there is something to wait for.
+ * @param waited how much of the request's time has passed, in milliseconds
  */
-function answer(
+async function answer(
   query: RequestedDocument,
   context: FhirGraphqlContext,
   facts: RequestFacts,
   waited: number,
-): NowOrLater<FhirGraphqlResult> {
-  const began = performance.now() - waited;
-  const prepared = prepareRequest(query, context, observerOf(context.store));
-  if (!(prepared instanceof Promise)) return answerPrepared(prepared, context, facts, began);
-  return untilDeadline(prepared, context, began).then((request) => answerPrepared(request, context, facts, began));
+): Promise<FhirGraphqlResult> {
+  const deadline = deadlineOf(context, waited);
+  try {
+    const request = await prepareRequest(query, context, deadline);
+    const { plan, selections } = planRequest(request, context, facts);
+    // A long plan is created in one turn and executed in later ones.
+    if (plan.size >= LONG_PLAN) await nextTurn();
+    const asked = plan.root.fields.filter((field) => field.kind === 'introspection');
+    const introspected = asked.length === 0 ? [] : await deadline.wait(introspections(asked, request, context));
+    const options = runOptionsOf(request, context, deadline, storeOf(context, facts), selections, facts);
+    const outcome = await executePlan(plan, request.focus, options);
+    const cost = context.reportCost === true ? requestCost(foreseenCost(plan, request), outcome) : undefined;
+    return responseTo(outcome, introspected, cost, context, facts);
+  } finally {
+    deadline.close();
+  }
 }
 
-function answerPrepared(
-  request: PreparedRequest,
-  context: FhirGraphqlContext,
-  facts: RequestFacts,
-  began: number,
-): NowOrLater<FhirGraphqlResult> {
+/** @throws LimitError `fields`, `depth`, `cost` - of a mutation */
+function planRequest(request: PreparedRequest, context: FhirGraphqlContext, facts: RequestFacts): PlannedOperation {
+  const { document, operation, variables, limits, source } = request;
   const observer = observerOf(context.store);
-  const { plan, selections } = planFor(
-    request.document,
-    request.operation,
-    request.variables,
-    request.limits,
-    observer,
-  );
-  if (observer !== undefined) facts.attributes = operationAttributes(request, plan, isClosed(context.documents));
-  if (facts.trace !== undefined) facts.document = hashOfPrepared(request.document, request.source);
-  const store = guardStore(context.store, context.caller, context.baseUrl, facts.trace, context.profiles);
-  const watched = context.audit === undefined ? store : talliedStore(store, facts.tally);
-  const onWrites = (targets: readonly AuditTarget[]): void => void (facts.written = targets);
-  const asked = plan.root.fields.filter((field) => field.kind === 'introspection');
-  const isInstance = request.focus !== undefined;
-  const estimate = (): number => estimateCost(plan, request.variables, isInstance);
-  const execute = (about: Introspected): NowOrLater<FhirGraphqlResult> => {
-    const spent = performance.now() - began;
-    const runOptions = runOptionsOf(request, context, watched, selections, onWrites, spent, facts.trace);
-    if (request.operation.operation === 'mutation') assertAffordableMutation(estimate(), request.limits);
-    const outcome = executePlan(plan, request.focus, runOptions);
-    return outcome instanceof Promise ? outcome.then((later) => respond(later, about)) : respond(outcome, about);
+  const planned = planFor(document, operation, variables, limits, observer);
+  if (observer !== undefined) {
+    facts.attributes = operationAttributes(request, planned.plan, isClosed(context.documents));
+  }
+  if (facts.trace !== undefined) facts.document = hashOfPrepared(document, source);
+  if (operation.operation === 'mutation') {
+    assertAffordableMutation(foreseenCost(planned.plan, request).estimated, limits);
+  }
+  return planned;
+}
+
+function foreseenCost(plan: OperationPlan, { focus, variables }: PreparedRequest): ForeseenCost {
+  const isInstance = focus !== undefined;
+  return { least: leastCost(plan, isInstance), estimated: estimateCost(plan, variables, isInstance) };
+}
+
+/** The store as the caller sees it; an audited request counts its calls. */
+function storeOf(context: FhirGraphqlContext, { trace, tally }: RequestFacts): GuardedStore {
+  const store = guardStore(context.store, context.caller, context.baseUrl, trace, context.profiles);
+  return context.audit === undefined ? store : talliedStore(store, tally);
+}
+
+function responseTo(
+  outcome: Outcome,
+  introspected: Introspected,
+  cost: RequestCost | undefined,
+  { store }: FhirGraphqlContext,
+  facts: RequestFacts,
+): FhirGraphqlResult {
+  const { data, errors, isLost } = outcome;
+  if (observerOf(store) !== undefined) facts.attributes = { ...facts.attributes, ...outcomeAttributes(outcome) };
+  if (data !== null) for (const [key, value] of introspected) putUnderKey(data, key, value);
+  return {
+    ...(data === null && !isLost ? {} : { data }),
+    ...(errors.length === 0 ? {} : { errors }),
+    ...responseExtensions(cost, isWritten(errors) ? warningsOn(facts.written) : undefined),
   };
-  const respond = (outcome: Outcome, about: Introspected): FhirGraphqlResult => {
-    if (observer !== undefined) facts.attributes = { ...facts.attributes, ...outcomeAttributes(outcome) };
-    const { data, errors, isLost } = outcome;
-    if (data !== null) for (const [key, value] of about) putUnderKey(data, key, value);
-    return {
-      ...(data === null && !isLost ? {} : { data }),
-      ...(errors.length === 0 ? {} : { errors }),
-      ...responseExtensions({
-        cost:
-          context.reportCost === true
-            ? requestCost({ least: leastCost(plan, isInstance), estimated: estimate() }, outcome)
-            : undefined,
-        outcome: isWritten(errors) ? warningsOn(facts.written) : undefined,
-      }),
-    };
-  };
-  // A long plan is created in one turn and executed in later ones.
-  if (asked.length === 0 && plan.size < LONG_PLAN) return execute([]);
-  return asked.length === 0
-    ? untilDeadline(nextTurn(), context, began).then(() => execute([]))
-    : untilDeadline(introspections(asked, request, context), context, began).then(execute);
 }
 
 /** In selections. Planning this many takes about 5 ms. */
 const LONG_PLAN = 4_000;
 
-type Introspected = readonly (readonly [key: string, value: unknown])[];
-
-function responseExtensions(facts: {
-  readonly cost: RequestCost | undefined;
-  readonly outcome: OperationOutcome | undefined;
-}): Pick<FhirGraphqlResult, 'extensions'> {
-  const { cost, outcome } = facts;
+function responseExtensions(
+  cost: RequestCost | undefined,
+  outcome: OperationOutcome | undefined,
+): Pick<FhirGraphqlResult, 'extensions'> {
   if (cost === undefined && outcome === undefined) return {};
   return { extensions: { ...(cost === undefined ? {} : { cost }), ...(outcome === undefined ? {} : { outcome }) } };
 }
@@ -250,6 +243,9 @@ function outcomeAttributes({ storeCalls, rows, cost, errors }: Outcome): Attribu
     'fhirgraph.errors': errors.length,
   };
 }
+
+/** The answers of `__schema` and `__type`, by key. */
+type Introspected = readonly (readonly [key: string, value: unknown])[];
 
 async function introspections(
   fields: readonly IntrospectionField[],

@@ -31,20 +31,19 @@ const BY_DOCUMENT = perModel(() => new WeakMap<DocumentNode, Map<string, Prepare
 /**
  * Parses and validates a query, or finds it in the cache.
  *
- * @returns a promise if it was not in the cache
  * @param root `Query`, or the type of the instance the query is executed on
  * @throws DocumentErrors - the document is malformed or does not fit the schema
  * @throws FhirError `invalid` - an object that is not a document
  * @throws LimitError `queryLength`, `tokens`, `depth`
  */
-export function prepareDocument(
+export async function prepareDocument(
   model: FhirModel,
   query: string | DocumentNode,
   limits: Limits,
   dialect: Dialect = DEFAULT_DIALECT,
   root: string = QUERY,
   observer?: Observer,
-): PreparedDocument | Promise<PreparedDocument> {
+): Promise<PreparedDocument> {
   if (typeof query === 'string') assertQueryLength(query, limits);
   else assertDocument(query, limits);
   const cache = typeof query === 'string' ? BY_TEXT(model) : cacheOf(model, query);
@@ -53,10 +52,9 @@ export function prepareDocument(
   const isFound = prepared?.dialect === dialect && prepared.root === root;
   countLookup(observer, 'documents', isFound);
   if (!isFound) {
-    return validateNew(model, query, limits, dialect, root, observer).then((document) => {
-      cache.set(keyOf(query, dialect, root), document);
-      return document;
-    });
+    const document = await validateNew(model, query, limits, dialect, root, observer);
+    cache.set(keyOf(query, dialect, root), document);
+    return document;
   }
   // The cached document may have been accepted under other limits.
   if (prepared.tokens > limits.tokens) throw tooManyTokens(limits);

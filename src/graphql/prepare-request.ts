@@ -1,18 +1,21 @@
 import type { FhirModel } from '../fhir/model/fhir-model.js';
 import { assertCaller } from '../access/caller.js';
+import type { AccessTrace } from '../access/access-trace.js';
 import type { GuardedStore } from '../access/contract.js';
+import type { AuditTarget } from '../audit/audit-record.js';
 import { FhirError } from '../fhir/error.js';
 import { parseReference } from '../fhir/reference.js';
 import { loadFhirPath } from '../fhirpath/library.js';
 import type { ReferenceTarget } from '../store/resource-key.js';
-import type { Observer } from '../telemetry/observer.js';
+import { TextBudget } from '../store/text-budget.js';
 import { observerOf } from '../telemetry/with-telemetry.js';
 import { type Dialect, parseDialect } from './dialect.js';
 import type { DocumentText } from './documents/documents.js';
-import { findDocument, type FoundDocument, type RequestedDocument } from './documents/find-document.js';
+import { findDocument, type RequestedDocument } from './documents/find-document.js';
 import type { FhirGraphqlContext } from './context.js';
+import { Deadline } from './execute/deadline.js';
 import type { RunOptions } from './execute/run.js';
-import { coerceLongVariables, coerceRequestVariables } from './coerce-variables.js';
+import { coerceRequestVariables } from './coerce-variables.js';
 import type { CoercedVariables } from './graphql-js-validation.js';
 import { GraphQLError, type OperationDefinitionNode } from './graphql-js.js';
 import { withDefaults, type Limits } from './limits.js';
@@ -39,66 +42,46 @@ export interface PreparedRequest {
 }
 
 /**
- * Parses and validates a request, chooses its operation and coerces its variables.
+ * Finds and checks the document of a request, chooses its operation and coerces its variables.
  *
- * @returns a promise only if it has to wait; usually the document is cached
  * @throws DocumentErrors - the document is malformed or does not fit the schema, or the variables do not fit it
  * @throws FhirError `unauthenticated`, `invalid`, `unsupported`, and what {@link findDocument} throws
  * @throws LimitError
  */
-export function prepareRequest(
+export async function prepareRequest(
   query: RequestedDocument,
   context: FhirGraphqlContext,
-  observer?: Observer,
-): PreparedRequest | Promise<PreparedRequest> {
+  deadline: Deadline,
+): Promise<PreparedRequest> {
   assertCaller(context.caller);
   const limits = withDefaults(context.limits);
   const dialect = parseDialect(context.dialect);
   const focus = parseFocus(context.store.model, context.focus);
-  const prepare = (found: FoundDocument): PreparedDocument | Promise<PreparedDocument> => {
-    const model = modelWithHost(context.store.model, context);
-    const prepared = prepareDocument(model, found.document, limits, dialect, focus?.type ?? QUERY, observer);
-    return found.keep === undefined ? prepared : kept(prepared, found.keep);
-  };
-  const complete = (source: DocumentText, document: PreparedDocument): PreparedRequest | Promise<PreparedRequest> => {
-    const operation = chooseOperation(document, context.operationName);
-    assertCarriedOut(operation, focus, context);
-    const definitions = operation.variableDefinitions ?? [];
-    const inputs = variablesObject(context.variables);
-    const measured = assertVariablesSize(inputs, limits);
-    const coerced =
-      measured === undefined
-        ? coerceRequestVariables(document, definitions, inputs)
-        : measured.then(() => coerceLongVariables(document, definitions, inputs));
-    const request = { source, document, operation, limits, dialect, focus };
-    if (coerced instanceof Promise || document.usesFhirPath) return withVariables(request, coerced);
-    return { ...request, variables: valuesOf(request, coerced) };
-  };
-  const found = findDocument(query, context.documents, limits, { signal: context.signal });
-  if (found instanceof Promise) {
-    return found.then(async (one) => complete(one.document, await prepare(one)));
-  }
-  const prepared = prepare(found);
-  if (prepared instanceof Promise) return prepared.then((document) => complete(found.document, document));
-  return complete(found.document, prepared);
+  const root = focus?.type ?? QUERY;
+  const { source, document } = await deadline.wait(findChecked(query, context, limits, dialect, root));
+  const operation = chooseOperation(document, context.operationName);
+  assertCarriedOut(operation, focus, context);
+  const inputs = variablesObject(context.variables);
+  await assertVariablesSize(inputs, limits);
+  const coerced = await coerceRequestVariables(document, operation.variableDefinitions ?? [], inputs, deadline.pace);
+  const variables = valuesOf(document, operation, coerced);
+  if (document.usesFhirPath) await loadFhirPath(document.model);
+  return { source, document, operation, variables, limits, dialect, focus };
 }
 
-async function kept(
-  prepared: PreparedDocument | Promise<PreparedDocument>,
-  keep: NonNullable<FoundDocument['keep']>,
-): Promise<PreparedDocument> {
-  const document = await prepared;
-  await keep();
-  return document;
-}
-
-async function withVariables(
-  request: Omit<PreparedRequest, 'variables'>,
-  coerced: CoercedVariables | Promise<CoercedVariables>,
-): Promise<PreparedRequest> {
-  const variables = valuesOf(request, await coerced);
-  if (request.document.usesFhirPath) await loadFhirPath(request.document.model);
-  return { ...request, variables };
+async function findChecked(
+  query: RequestedDocument,
+  context: FhirGraphqlContext,
+  limits: Limits,
+  dialect: Dialect,
+  root: string,
+): Promise<Pick<PreparedRequest, 'source' | 'document'>> {
+  const { store, documents, signal } = context;
+  const { document: source, keep } = await findDocument(query, documents, limits, { signal });
+  const model = modelWithHost(store.model, context);
+  const document = await prepareDocument(model, source, limits, dialect, root, observerOf(store));
+  await keep?.();
+  return { source, document };
 }
 
 /**
@@ -108,7 +91,8 @@ async function withVariables(
  * @throws DocumentErrors
  */
 function valuesOf(
-  { document, operation }: Pick<PreparedRequest, 'document' | 'operation'>,
+  document: PreparedDocument,
+  operation: OperationDefinitionNode,
   variables: CoercedVariables,
 ): Variables {
   if (variables.errors !== undefined) throw new DocumentErrors(variables.errors);
@@ -120,31 +104,47 @@ function valuesOf(
   throw new DocumentErrors([new GraphQLError(message, nodes === undefined ? {} : { nodes })]);
 }
 
+/**
+ * Ends a request in time. Close it when the request is over.
+ *
+ * @param waited how much of the time has passed, in milliseconds
+ */
+export function deadlineOf({ limits, signal }: FhirGraphqlContext, waited = 0): Deadline {
+  const { timeout, bytes } = withDefaults(limits);
+  return new Deadline(timeout, signal, undefined, waited, new TextBudget(bytes));
+}
+
+/** Facts about a request that its execution uses and learns. */
+export interface ExecutedFacts {
+  /** What a mutation is about to write, and then what it has written. */
+  written: readonly AuditTarget[];
+  readonly trace: AccessTrace | undefined;
+}
+
+/** @param deadline its budget is what the request may read */
 export function runOptionsOf(
   { variables, limits, dialect }: PreparedRequest,
   context: FhirGraphqlContext,
+  deadline: Deadline,
   store: GuardedStore,
   selections: TypedSelections,
-  onWrites?: RunOptions['onWrites'],
-  waited?: number,
-  trace?: RunOptions['trace'],
+  facts: Partial<ExecutedFacts> = {},
 ): RunOptions {
   return {
     store,
     selections,
     variables,
     limits,
+    deadline,
     baseUrl: context.baseUrl,
-    signal: context.signal,
     now: new Date(),
     dialect,
     resolveIdentifiers: context.resolveIdentifiers,
     resolveReference: context.resolveReference,
-    onWrites,
+    onWrites: (targets) => void (facts.written = targets),
     onError: context.onError,
     observer: observerOf(context.store),
-    waited,
-    trace,
+    trace: facts.trace,
   };
 }
 

@@ -22,23 +22,21 @@ let documents = 0;
 /**
  * Checks a parsed document against the schema whose root is `root`.
  *
- * @returns a promise for documents that are checked by the rules, which are loaded with the first of them
  * @throws DocumentErrors - it does not fit the schema
  * @throws LimitError `tokens`, `depth`, `fields`
  */
-export function validateDocument(
+export async function validateDocument(
   model: FhirModel,
   written: DocumentNode,
   limits: Limits,
   dialect: Dialect,
   root: string,
-): PreparedDocument | Promise<PreparedDocument> {
+): Promise<PreparedDocument> {
   const tokens = assertDocumentSize(written, limits);
-  const prepare = (document: DocumentNode): PreparedDocument => preparedOf(document, { model, tokens, root, dialect });
-  if (isPlainDocument(model, written, root)) return prepare(written);
-  return loadRules()
-    .then(({ checkByRules }) => checkByRules(model, written, dialect, root, tokens))
-    .then(prepare);
+  const facts = { model, tokens, root, dialect };
+  if (isPlainDocument(model, written, root)) return preparedOf(written, facts);
+  const { checkByRules } = await loadRules();
+  return preparedOf(await checkByRules(model, written, dialect, root, tokens), facts);
 }
 
 /** PERF: loaded with the first document that is not plain. */

@@ -1,9 +1,12 @@
 import { guardStore } from '../../src/access/guarded-store.js';
 import type { FhirGraphqlContext } from '../../src/graphql/context.js';
 import type { Clock } from '../../src/graphql/execute/clock.js';
+import { Deadline } from '../../src/graphql/execute/deadline.js';
 import { executePlan, type Outcome } from '../../src/graphql/execute/execute-plan.js';
+import { withDefaults } from '../../src/graphql/limits.js';
 import { planFor } from '../../src/graphql/plan-cache.js';
 import { prepareRequest, runOptionsOf } from '../../src/graphql/prepare-request.js';
+import { TextBudget } from '../../src/store/text-budget.js';
 
 /** A clock that only a test advances. */
 export class ManualClock implements Clock {
@@ -55,9 +58,15 @@ export class ManualClock implements Clock {
  * @throws FhirError - the request failed as a whole
  */
 export async function executeBy(clock: Clock, query: string, context: FhirGraphqlContext): Promise<Outcome> {
-  const request = await prepareRequest(query, context, undefined);
-  const { document, operation, variables, limits, focus } = request;
-  const { plan, selections } = planFor(document, operation, variables, limits, undefined);
-  const store = guardStore(context.store, context.caller);
-  return executePlan(plan, focus, { ...runOptionsOf(request, context, store, selections), clock });
+  const { timeout, bytes } = withDefaults(context.limits);
+  const deadline = new Deadline(timeout, context.signal, clock, 0, new TextBudget(bytes));
+  try {
+    const request = await prepareRequest(query, context, deadline);
+    const { document, operation, variables, limits, focus } = request;
+    const { plan, selections } = planFor(document, operation, variables, limits, undefined);
+    const store = guardStore(context.store, context.caller);
+    return await executePlan(plan, focus, runOptionsOf(request, context, deadline, store, selections));
+  } finally {
+    deadline.close();
+  }
 }

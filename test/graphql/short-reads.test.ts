@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemCaller } from '../../src/access/caller.js';
 import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
@@ -6,7 +5,6 @@ import type { ResourceStore } from '../../src/store/store.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { put } from '../../src/testing/conformance-case.js';
 import { neverPause } from '../support/never-pause.js';
-import { stopClock } from '../support/stop-clock.js';
 import { executeBy, ManualClock } from './manual-clock.js';
 
 const PROJECT = 'clinic';
@@ -25,33 +23,13 @@ beforeAll(async () => {
 
 afterAll(() => store.close());
 
-/** How many turns of the queue of microtasks work takes, or 100 if it takes more. */
-async function microtasksOf(work: () => Promise<unknown>): Promise<number> {
-  let isOver = false;
-  const working = work().then(() => (isOver = true));
-  let count = 0;
-  for (; !isOver && count < 100; count++) await Promise.resolve();
-  await working;
-  return count;
-}
-
 const ask = (over: ResourceStore) => executeFhirGraphql(QUERY, { store: over, caller });
-
-test('a resource that the store returns synchronously is answered without waiting', async () => {
-  // Long work yields to other work, and the process can stop at any point.
-  stopClock();
-  // The document is known from then on.
-  await ask(store);
-  await nextTurn();
-  expect(await microtasksOf(() => ask(store))).toBeLessThanOrEqual(2);
-});
 
 test('an asynchronous answer of a store is awaited', async () => {
   const later = wrapped(async (...call) => {
     await new Promise((resolve) => setTimeout(resolve));
     return store.read(...call);
   });
-  expect(await microtasksOf(() => ask(later))).toBeGreaterThan(2);
   expect(await ask(later)).toEqual({ data: ANSWER });
 });
 
@@ -79,15 +57,6 @@ test('errors of a synchronous store are errors of the field', async () => {
   });
 });
 
-test('a request that never waits sets no timer', async () => {
-  const clock = new CountingClock();
-  expect((await executeBy(clock, QUERY, { store, caller })).data).toEqual(ANSWER);
-  expect(clock.timers).toBe(0);
-  await executeBy(clock, '{ PatientList { id } }', { store, caller });
-  expect(clock.timers).toBe(1);
-  expect(clock.alarms).toBe(0);
-});
-
 test('a read that exceeds the time limit is a timeout, even if no timer could fire', async () => {
   const clock = new ManualClock();
   const slow = wrapped((...call) => {
@@ -97,15 +66,6 @@ test('a read that exceeds the time limit is a timeout, even if no timer could fi
   const answer = executeBy(clock, QUERY, { store: slow, caller, limits: { timeout: 1_000 } });
   await expect(answer).rejects.toMatchObject({ code: 'too-costly', details: { limit: 'timeout' } });
 });
-
-class CountingClock extends ManualClock {
-  timers = 0;
-
-  override after(milliseconds: number, call: () => void): () => void {
-    this.timers += 1;
-    return super.after(milliseconds, call);
-  }
-}
 
 /** The store with another `read`. */
 function wrapped(read: ResourceStore['read']): ResourceStore {

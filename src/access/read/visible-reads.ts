@@ -1,5 +1,4 @@
 import { referenceTo } from '../../fhir/reference.js';
-import { nowOrLater, ready } from '../../platform/ready.js';
 import type { CallOptions } from '../../store/call-options.js';
 import type { HistoryEntry, HistoryPage, VersionRange } from '../../store/history.js';
 import { READ_TUNING, readInParts } from '../../store/read-in-parts.js';
@@ -33,7 +32,7 @@ export interface Reading {
  *
  * A deletion is visible if a rule grants the whole type; other rules cannot decide whether they granted the resource.
  */
-export function readVisible(reading: Reading, keys: readonly GuardedKey[]): Promise<readonly ReadResult[]> {
+export async function readVisible(reading: Reading, keys: readonly GuardedKey[]): Promise<readonly ReadResult[]> {
   if (keys.length > READ_TUNING.keysAtOnce) {
     return readInParts(keys, reading.options, (part) => readVisible(reading, part));
   }
@@ -41,16 +40,14 @@ export function readVisible(reading: Reading, keys: readonly GuardedKey[]): Prom
   const decided = keys.map(({ type, version }) => decide(caller, type, version === undefined ? 'read' : 'vread'));
   const allowed = [...keys.keys()].filter((index) => decided[index] !== null);
   const asked = allowed.map((index) => fullKey(keys[index]!, caller, decided[index]!));
-  if (asked.length === 0) return ready(keys.map(() => MISSING));
+  if (asked.length === 0) return keys.map(() => MISSING);
   if (caller.kind === 'member' || !decided.every((rules) => rules !== null && isUnrestricted(rules))) {
     return readGranted(reading, keys.length, decided, allowed, asked);
   }
-  const mask = (results: readonly ReadResult[]): readonly ReadResult[] =>
-    results.map((one) =>
-      one.status === 'found' ? withMasked(one, maskInside(one.resource, undefined), origins) : one,
-    );
-  const results = nowOrLater(store.read(asked, options));
-  return results instanceof Promise ? results.then(mask) : ready(mask(results));
+  const results = await store.read(asked, options);
+  return results.map((one) =>
+    one.status === 'found' ? withMasked(one, maskInside(one.resource, undefined), origins) : one,
+  );
 }
 
 /**

@@ -1,5 +1,4 @@
 import { createAsyncContext } from '../../platform/async-context.js';
-import type { NowOrLater } from '../../platform/ready.js';
 import { MAX_DELAY_MS } from '../../platform/timers.js';
 import { nextTurn } from '../../platform/timers.js';
 import { callAborted } from '../../store/guards.js';
@@ -28,16 +27,15 @@ export interface TurnRequest {
  * @throws FhirError `throttled` - too many requests wait, or it waited too long
  * @throws FhirError `aborted` - by the signal, while it waited
  */
-export function inTurn<Result>(request: TurnRequest, work: (waited: number) => NowOrLater<Result>): NowOrLater<Result> {
+export function inTurn<Result>(request: TurnRequest, work: (waited: number) => Promise<Result>): Promise<Result> {
   const holder = holderOf(request);
-  // PERF: without limits a request needs no promise of its own here.
   return holder === undefined ? work(0) : inTurnOf(holder, request, work);
 }
 
 async function inTurnOf<Result>(
   holder: Holder,
   request: TurnRequest,
-  work: (waited: number) => NowOrLater<Result>,
+  work: (waited: number) => Promise<Result>,
 ): Promise<Result> {
   const { store, concurrency } = request;
   const turns = turnsOf(store);

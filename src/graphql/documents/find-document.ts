@@ -19,7 +19,7 @@ export type RequestedDocument = DocumentText | PersistedDocument;
 export interface FoundDocument {
   readonly document: DocumentText;
   /** Stores the document for later requests; called once it is known to be valid. */
-  readonly keep?: () => void | Promise<void>;
+  readonly keep?: () => Promise<void>;
 }
 
 /**
@@ -31,19 +31,17 @@ export interface FoundDocument {
  * | learns (`add`) | is executed | found, or `PERSISTED_QUERY_NOT_FOUND` | text is executed and kept if the id is its hash |
  * | closed | found by its hash, or `forbidden` | found, or `not-found` | found by the id, if the text is the same or hashes to the id |
  *
- * @returns a promise only if it calls `documents`
  * @throws FhirError `invalid` - neither text nor id, a malformed id, or an id that is not the hash of the text
  */
-export function findDocument(
+export async function findDocument(
   requested: RequestedDocument,
   documents: PersistedDocuments | undefined,
   limits: Limits,
   options: CallOptions,
-): FoundDocument | Promise<FoundDocument> {
+): Promise<FoundDocument> {
   if (isPersisted(requested)) return findPersisted(requested, documents, limits, options);
   const document = documentOf(requested);
-  if (!isClosed(documents)) return { document };
-  return findText(document, documents, limits, options).then((found) => ({ document: found }));
+  return { document: isClosed(documents) ? await findText(document, documents, limits, options) : document };
 }
 
 async function findPersisted(
@@ -64,7 +62,7 @@ async function findPersisted(
   assertHash(query, id);
   return documents === undefined
     ? { document: query }
-    : { document: query, keep: () => documents.add?.(id, query, options) };
+    : { document: query, keep: async () => documents.add?.(id, query, options) };
 }
 
 function isPersisted(requested: RequestedDocument): requested is PersistedDocument {

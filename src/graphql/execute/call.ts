@@ -1,5 +1,4 @@
 import { FhirError } from '../../fhir/error.js';
-import { type NowOrLater, nowOrLater } from '../../platform/ready.js';
 import { tooManyBytes } from './limit-errors.js';
 import type { Run } from './run.js';
 
@@ -7,20 +6,12 @@ import type { Run } from './run.js';
  * Makes a store call under the limits.
  *
  * @param lookups the parents of a reverse list
- * @returns a promise, unless the store answers synchronously: see `ready`
+ * @throws as the store, and `Deadline.wait`
  */
-export function call<Result>(run: Run, work: () => Promise<Result>, lookups = 0): NowOrLater<Result> {
+export async function call<Result>(run: Run, work: () => Promise<Result>, lookups = 0): Promise<Result> {
   run.spendCall(lookups);
-  const inTime = (result: Result): Result => {
-    run.deadline.check();
-    return result;
-  };
   try {
-    const result = nowOrLater(work());
-    if (!(result instanceof Promise)) return inTime(result);
-    return result.then(inTime).catch((error: unknown) => {
-      throw faultOf(error, run);
-    });
+    return await run.deadline.wait(work());
   } catch (error) {
     throw faultOf(error, run);
   }

@@ -5,7 +5,7 @@ import type { ConnectionEdgeField, ConnectionShape } from '../plan/plan.js';
 import { encodeCursor } from './cursor.js';
 import { positionAt } from '../../interactions/pages/cursor-text.js';
 import { type CursorPart, neighbourOf, type WindowedPage } from '../../interactions/pages/page-window.js';
-import { fillList } from './fill-list.js';
+import { projectItems } from './fill-list.js';
 import { projectResource } from './project.js';
 import type { Output } from './holes.js';
 import type { Run } from './run.js';
@@ -22,15 +22,13 @@ export interface ConnectionPage extends WindowedPage<StoredResource> {
  * The fields of a connection. See https://hl7.org/fhir/R4/graphql.html#paging.
  *
  * @param kept the matches of the page that pass the `fhirpath` argument
- * @param filling receives the functions that fill long lists
  */
-export function answerConnection(
+export async function answerConnection(
   shape: ConnectionShape,
   page: ConnectionPage,
   kept: readonly StoredResource[],
   run: Run,
-  filling: Promise<void>[],
-): Output {
+): Promise<Output> {
   const { window, total } = page;
   const { type } = page.request.query;
   const out: Output = {};
@@ -41,7 +39,7 @@ export function answerConnection(
         break;
       case 'edges':
         if (!field.fields.some(({ part }) => part === 'resource')) run.options.trace?.count(type, kept.length);
-        out[field.key] = edgesOf(field.fields, kept, run, filling);
+        out[field.key] = await projectItems(kept, (match) => answerEdge(field.fields, match, run), run);
         break;
       case 'count':
         if (total !== undefined) run.options.trace?.count(type, total);
@@ -66,18 +64,6 @@ export function answerConnection(
  */
 function defaultPageSize({ options: { dialect, limits } }: Run): number | null {
   return dialect === 'hl7' ? limits.listSize : null;
-}
-
-function edgesOf(
-  fields: readonly ConnectionEdgeField[],
-  kept: readonly StoredResource[],
-  run: Run,
-  filling: Promise<void>[],
-): readonly unknown[] {
-  const edges: unknown[] = [];
-  const filled = fillList(edges, kept, (match) => answerEdge(fields, match, run), run);
-  if (filled !== undefined) filling.push(filled);
-  return edges;
 }
 
 function answerEdge(fields: readonly ConnectionEdgeField[], match: StoredResource, run: Run): Output {

@@ -2,7 +2,6 @@ import { FhirError } from '../../fhir/error.js';
 import { inDoubt, isInDoubt } from '../../fhir/in-doubt.js';
 import type { CallOptions } from '../../store/call-options.js';
 import type { TextBudget } from '../../store/text-budget.js';
-import type { NowOrLater } from '../../platform/ready.js';
 import { LimitError } from '../limits.js';
 import { type Clock, SYSTEM_CLOCK } from './clock.js';
 import { RequestPace } from './request-pace.js';
@@ -53,16 +52,11 @@ export class Deadline {
   /**
    * Waits for the work or for the end of the request.
    *
-   * @param work its result, if there is nothing to wait for
    * @throws LimitError `timeout`
    * @throws FhirError `aborted`
    */
-  wait<Result>(work: Promise<Result>): Promise<Result>;
-  wait<Result>(work: NowOrLater<Result>): NowOrLater<Result>;
-  wait<Result>(work: NowOrLater<Result>): NowOrLater<Result> {
-    if (work instanceof Promise) return this.#inTime(work, () => this.check());
-    this.check();
-    return work;
+  wait<Result>(work: Promise<Result>): Promise<Result> {
+    return this.#inTime(work, () => this.check());
   }
 
   /** PERF: a timer takes a microsecond, so it starts only when the request waits. */

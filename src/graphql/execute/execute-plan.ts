@@ -1,7 +1,6 @@
 import { type FhirError, maskError } from '../../fhir/error.js';
 import { markPlain } from '../../fhir/json/stringify-json.js';
 import { inTurns } from '../../platform/pace.js';
-import type { NowOrLater } from '../../platform/ready.js';
 import type { ReferenceTarget } from '../../store/resource-key.js';
 import type { OperationPlan, ReadEdge, Selection } from '../plan/plan.js';
 import { MUTATION } from '../schema/fields.js';
@@ -35,87 +34,43 @@ export interface Outcome {
  * @throws LimitError - a limit was exceeded
  * @throws FhirError `aborted` - by the host's signal
  */
-export function executePlan(
+export async function executePlan(
   plan: OperationPlan,
   focus: ReferenceTarget | undefined,
   options: RunOptions,
-): NowOrLater<Outcome> {
+): Promise<Outcome> {
   const run = new Run(options, plan.shaped);
-  let outcome: NowOrLater<Outcome> | undefined;
   try {
-    outcome = plan.root.type === MUTATION ? writeAndAnswer(plan, run) : answer(plan, focus, run);
-  } finally {
-    if (!(outcome instanceof Promise)) run.deadline.close();
-  }
-  return outcome instanceof Promise ? untilOver(outcome, run) : outcome;
-}
-
-async function untilOver(outcome: Promise<Outcome>, run: Run): Promise<Outcome> {
-  try {
-    return await outcome;
+    run.deadline.check();
+    const holder: Output = {};
+    if (plan.root.type === MUTATION) holder[ROOT] = await writeFields(plan.root, run);
+    else if (focus === undefined) holder[ROOT] = startRoot(plan.root, run);
+    else run.defer(readFocus(plan, focus), { out: holder });
+    await fillLevels(run);
+    return await finishAnswer(holder, run);
   } catch (error) {
     throw run.written ? afterWriting(maskError(error)) : error;
-  } finally {
-    run.deadline.close();
   }
-}
-
-async function writeAndAnswer(plan: OperationPlan, run: Run): Promise<Outcome> {
-  run.deadline.check();
-  const holder: Output = { [ROOT]: await writeFields(plan.root, run) };
-  await fillLevels(run);
-  return outcomeOf(holder, run);
-}
-
-function answer(plan: OperationPlan, focus: ReferenceTarget | undefined, run: Run): NowOrLater<Outcome> {
-  run.deadline.check();
-  const holder: Output = {};
-  if (focus === undefined) holder[ROOT] = startRoot(plan.root, run);
-  else run.defer(readFocus(plan, focus), { out: holder });
-  const filled = fillLevels(run);
-  return filled instanceof Promise ? filled.then(() => outcomeOf(holder, run)) : outcomeOf(holder, run);
-}
-
-function outcomeOf(holder: Output, run: Run): NowOrLater<Outcome> {
-  const { storeCalls, rows, cost, fhirpathSteps } = run;
-  const complete = (finished: Finished): Outcome => ({ ...finished, storeCalls, rows, cost, fhirpathSteps });
-  const finished = finish(holder, run);
-  // PERF: only long answers and answers with errors need a promise.
-  return finished instanceof Promise ? finished.then(complete) : complete(finished);
 }
 
 /** The key of the data in its holder, so that the root object has a parent too. */
 export const ROOT = 'data';
 
-type Finished = Pick<Outcome, 'data' | 'errors' | 'isLost'>;
-
 /** The final data, and the errors with paths from before reshaping. */
-function finish(holder: Output, run: Run): NowOrLater<Finished> {
-  if (!run.required.isEmpty) return finishInTurns(holder, run);
-  const shaped = shapedOf(holder, run);
-  if (shaped instanceof Promise || run.faults.length > 0) return finishInTurns(holder, run, shaped);
-  if (shaped !== null) noteKind(shaped, run);
-  return { data: shaped, errors: [], isLost: false };
-}
-
-async function finishInTurns(holder: Output, run: Run, shaping?: Shaped): Promise<Finished> {
+async function finishAnswer(holder: Output, run: Run): Promise<Outcome> {
+  const { storeCalls, rows, cost, fhirpathSteps } = run;
   // Paths are those of the answer before nulls move up, which removes failed places.
   const lost = run.required.isEmpty ? [] : await errorsOf(holder, run.faults.splice(0), run);
   const before = holder[ROOT];
   if (!run.required.isEmpty) run.required.propagate(holder);
-  const shaped = await (shaping ?? shapedOf(holder, run));
+  const root = holder[ROOT] as Output | null;
+  const shaped = root === null || run.selections === undefined ? root : await shapeResponse(root, run);
   if (shaped !== null) noteKind(shaped, run);
-  const errors = [...lost, ...(await errorsOf(holder, run.faults, run))];
+  const errors = run.faults.length === 0 ? lost : [...lost, ...(await errorsOf(holder, run.faults, run))];
   // HL7's dialect has no partial answers: any failure fails the request.
   const isRefused = run.options.dialect === 'hl7' && errors.length > 0;
-  return { data: isRefused ? null : shaped, errors, isLost: !isRefused && shaped === null && before !== null };
-}
-
-type Shaped = Output | null | Promise<Output>;
-
-function shapedOf(holder: Output, run: Run): Shaped {
-  const root = holder[ROOT] as Output | null;
-  return root === null || run.selections === undefined ? root : shapeResponse(root, run, run.options.dialect);
+  const isLost = !isRefused && shaped === null && before !== null;
+  return { data: isRefused ? null : shaped, isLost, errors, storeCalls, rows, cost, fhirpathSteps };
 }
 
 /** PERF: searching a short answer is as fast as recording it. */
@@ -139,18 +94,7 @@ function afterWriting(error: FhirError): FhirError {
   return error.with({ details: { written: true } });
 }
 
-/** PERF: a store that answers synchronously needs no promise. */
-function fillLevels(run: Run): NowOrLater<void> {
-  while (run.longLists.length === 0 && run.hostCalls.isIdle && !run.pace.isSpent) {
-    const level = run.takeLevel();
-    if (level.size === 0) return;
-    const filled = fillLevel(level, run);
-    if (filled instanceof Promise) return filled.then(() => fillLevelsInTurns(run));
-  }
-  return fillLevelsInTurns(run);
-}
-
-async function fillLevelsInTurns(run: Run): Promise<void> {
+async function fillLevels(run: Run): Promise<void> {
   for (;;) {
     // Their items are part of the level.
     while (run.longLists.length > 0) for (const fill of run.longLists.splice(0)) await fill();

@@ -7,7 +7,6 @@ import type {
   SearchEdge,
   StoreEdge,
 } from '../plan/plan.js';
-import type { NowOrLater } from '../../platform/ready.js';
 import { boundsOf, type CallBounds } from './call-bounds.js';
 import { fillHostFields } from './host/fill-host-fields.js';
 import { failHostReference, fillHostReferences } from './host/fill-host-references.js';
@@ -29,7 +28,7 @@ import type { Waiting } from './waiting.js';
  *
  * @throws LimitError `storeCalls`, `cost` - checked before the first call, against the least that the level needs
  */
-export function fillLevel(level: ReadonlyMap<Edge, readonly Hole[]>, run: Run): NowOrLater<void> {
+export async function fillLevel(level: ReadonlyMap<Edge, readonly Hole[]>, run: Run): Promise<void> {
   const { limits } = run.options;
   const all = groupByQuestion(level, run);
   const ofHost = all.filter(isOfHost);
@@ -38,19 +37,6 @@ export function fillLevel(level: ReadonlyMap<Edge, readonly Hole[]>, run: Run): 
   const groups = ofStore.map((waiting) => ({ waiting, bounds: boundsOf(waiting, run) }));
   const certain = groups.filter(({ waiting: [{ edge }] }) => isCertain(edge));
   if (run.storeCalls + certain.length > limits.storeCalls) throw tooManyCalls(limits);
-  // PERF: most levels have one group, and over a synchronous store they need no promise.
-  if (groups.length !== 1 || !run.hostCalls.isIdle) return fillBatches(groups, run);
-  run.assertAffordable(groups[0]!.bounds.least);
-  return run.deadline.wait(fillGroup(groups[0]!.waiting, run));
-}
-
-interface BoundedGroup {
-  readonly waiting: StoreGroup;
-  readonly bounds: CallBounds;
-}
-
-async function fillBatches(groups: readonly BoundedGroup[], run: Run): Promise<void> {
-  const { limits } = run.options;
   for (let next = 0; next < groups.length;) {
     run.assertAffordable(groups.slice(next).reduce((sum, { bounds }) => sum + bounds.least, 0));
     const batch = [groups[next]!];
@@ -59,9 +45,14 @@ async function fillBatches(groups: readonly BoundedGroup[], run: Run): Promise<v
       batch.push(groups[next]!);
       most += groups[next]!.bounds.most;
     }
-    await run.deadline.wait(batch.length === 1 ? fillGroup(batch[0]!.waiting, run) : fillSideBySide(batch, run));
+    await (batch.length === 1 ? fillGroup(batch[0]!.waiting, run) : fillSideBySide(batch, run));
   }
   if (!run.hostCalls.isIdle) await run.hostCalls.takeTurn();
+}
+
+interface BoundedGroup {
+  readonly waiting: StoreGroup;
+  readonly bounds: CallBounds;
 }
 
 /**
@@ -74,7 +65,7 @@ async function fillSideBySide(batch: readonly BoundedGroup[], run: Run): Promise
   for (const { waiting } of batch) {
     // The deadline itself ends calls that have begun.
     if (run.pace.isSpent) await run.pace.next();
-    begun.push(Promise.allSettled([(async () => fillGroup(waiting, run))()]));
+    begun.push(Promise.allSettled([fillGroup(waiting, run)]));
   }
   for (const [result] of await Promise.all(begun)) if (result!.status === 'rejected') throw result!.reason;
 }
@@ -104,16 +95,15 @@ function groupByQuestion(level: ReadonlyMap<Edge, readonly Hole[]>, run: Run): r
   return [...groups.values()];
 }
 
-function fillGroup(waiting: StoreGroup, run: Run): NowOrLater<void> {
+async function fillGroup(waiting: StoreGroup, run: Run): Promise<void> {
   try {
-    const filled = fillByKind(waiting, run);
-    return filled instanceof Promise ? filled.catch((error: unknown) => failGroup(waiting, error, run)) : filled;
+    await fillByKind(waiting, run);
   } catch (error) {
     failGroup(waiting, error, run);
   }
 }
 
-function fillByKind(waiting: StoreGroup, run: Run): NowOrLater<void> {
+function fillByKind(waiting: StoreGroup, run: Run): Promise<void> {
   switch (waiting[0].edge.kind) {
     case 'read':
       return fillReads(waiting as readonly Waiting<ReadEdge, ReadHole>[], run);

@@ -2,6 +2,7 @@ import type { GuardedKey } from '../../access/contract.js';
 import { Container } from '../../fhir/container.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { FhirError } from '../../fhir/error.js';
+import { inOneGo } from '../../platform/pace.js';
 import { referenceTo } from '../../fhir/reference.js';
 import { elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../../fhir/resource.js';
 import type { ReadResult } from '../../store/stored-resource.js';
@@ -15,7 +16,7 @@ import { elementsByType } from './read-elements.js';
 import { knownTypeOf, projectContained, projectResource } from './project.js';
 import type { ReferenceHole } from './holes.js';
 import type { Run } from './run.js';
-import { shapeItems } from './shape-items.js';
+import { shapeItems } from './item-list.js';
 import type { Waiting } from './waiting.js';
 
 /** The target of a reference: a resource of its own, or one inside another. */
@@ -75,7 +76,7 @@ function fillReference(
   // Contained resources cost no store call, but they can reference one another and multiply without end.
   const selection = run.options.selections.forType(edge.selections, type);
   run.spendRows(1, selection);
-  shapeItems(edge, type, [source], out, container.resource, run);
+  inOneGo(shapeItems(edge, type, [source], out, container.resource, run));
   out[edge.key] =
     source === elementsOf(container.root)
       ? projectResource(selection, container.root, run)

@@ -1,5 +1,6 @@
 import { referenceTo } from '../../fhir/reference.js';
 import type { AnyResource } from '../../fhir/resource.js';
+import { inTurns } from '../../platform/pace.js';
 import type { ReferenceTarget } from '../../store/resource-key.js';
 import type { SearchPage } from '../../store/search-query.js';
 import type { StoredResource } from '../../store/stored-resource.js';
@@ -9,11 +10,11 @@ import type { SearchEdge, Selection } from '../plan/plan.js';
 import { call } from './call.js';
 import { answerConnection } from './connection.js';
 import { cutPage } from '../../interactions/pages/page-window.js';
-import { fillList, LONG } from './fill-list.js';
+import { projectItems } from './fill-list.js';
 import { searchReferrers } from './find-by-business-key.js';
 import { projectResource } from './project.js';
 import { elementsOfSearches } from './read-elements.js';
-import { shapeItems, shapeItemsInTurns } from './shape-items.js';
+import { shapeItems } from './item-list.js';
 import type { Output, SearchHole } from './holes.js';
 import type { Run } from './run.js';
 import { cursorOf, searchRequest, type SearchRequest } from './search-request.js';
@@ -28,9 +29,7 @@ export async function fillSearches(waiting: readonly Waiting<SearchEdge, SearchH
   const { store } = run.options;
   const { options } = run.deadline;
   const { edge } = waiting[0]!;
-  const found = cursorOf(edge, run.options);
-  const cursor = found instanceof Promise ? await found : found;
-  const request = searchRequest(edge, cursor, run.options, run);
+  const request = searchRequest(edge, await cursorOf(edge, run.options), run.options, run);
   const { reference } = request;
   const elements = run.options.trace === undefined ? elementsOfSearches(waiting.map((one) => one.edge)) : undefined;
   const query = { ...request.query, elements };
@@ -73,27 +72,22 @@ async function fillAll(
   }
   for (const { edge, holes, found } of filling) {
     for (const [index, { out }] of holes.entries()) {
-      const filling: Promise<void>[] = [];
       try {
         if (run.isLookDue && run.pace.isSpent) await run.pace.next();
-        const { request, page, target } = found[index]!;
-        const { keep } = request;
-        const { shape } = edge;
-        if (shape.kind === 'connection') {
-          const part = { ...cutPage(request.window, page), request, target };
-          const kept = keep === undefined ? part.matches : await filterInTurns(part.matches, keep, run);
-          out[edge.key] = answerConnection(shape, part, kept, run, filling);
-        } else {
-          const kept = keep === undefined ? page.matches : await filterInTurns(page.matches, keep, run);
-          out[edge.key] = answerList(edge, shape.selection, kept, out, run, filling);
-        }
-        if (filling.length > 0) await Promise.all(filling);
+        out[edge.key] = await answerSearch(edge, found[index]!, out, run);
       } catch (error) {
-        await Promise.allSettled(filling);
         run.fail(out, edge, error);
       }
     }
   }
+}
+
+async function answerSearch(edge: SearchEdge, found: Found, out: Output, run: Run): Promise<unknown> {
+  const { request, page, target } = found;
+  const { shape } = edge;
+  if (shape.kind === 'list') return answerList(edge, shape.selection, await kept(page.matches, request, run), out, run);
+  const part = { ...cutPage(request.window, page), request, target };
+  return answerConnection(shape, part, await kept(part.matches, request, run), run);
 }
 
 function nameOf({ type, id }: ReferenceTarget): string {
@@ -120,47 +114,29 @@ function rowsOf(edge: SearchEdge, { request, page }: Found, run: Run): number {
   );
 }
 
-/** @param filling receives the functions that fill long lists */
-function answerList(
+async function answerList(
   edge: SearchEdge,
   selection: Selection,
-  kept: Matches,
+  matches: Matches,
   out: Output,
   run: Run,
-  filling: Promise<void>[],
-): unknown[] {
-  const resources = kept.map(({ resource }) => resource);
-  const list: unknown[] = [];
-  const fill = (shaped: readonly AnyResource[]): Promise<void> | undefined =>
-    fillList(list, shaped, (resource) => projectResource(selection, resource, run), run);
-  const shaped = edge.shaping === undefined ? resources : shapeResources(edge, resources, out, run);
-  const filled = shaped instanceof Promise ? shaped.then(fill) : fill(shaped);
-  if (filled !== undefined) filling.push(filled);
-  return list;
+): Promise<unknown[]> {
+  const resources = matches.map(({ resource }) => resource);
+  const [first] = resources;
+  const shaped =
+    first === undefined ? [] : await inTurns(shapeItems(edge, edge.type, resources, out, first, run), run.pace);
+  return projectItems(shaped as readonly AnyResource[], (resource) => projectResource(selection, resource, run), run);
 }
 
 type Matches = readonly StoredResource[];
 
 /** The matches that pass the `fhirpath` argument. */
-async function filterInTurns(matches: Matches, keep: NonNullable<SearchRequest['keep']>, run: Run): Promise<Matches> {
-  const kept: StoredResource[] = [];
+async function kept(matches: Matches, { keep }: SearchRequest, run: Run): Promise<Matches> {
+  if (keep === undefined) return matches;
+  const passed: StoredResource[] = [];
   for (const match of matches) {
     if (run.pace.isSpent) await run.pace.next();
-    if (keep(match.resource, run)) kept.push(match);
+    if (keep(match.resource, run)) passed.push(match);
   }
-  return kept;
-}
-
-/** `@first` and `@slice` on a list of resources; a promise if expressions are evaluated for many of them. */
-function shapeResources(
-  edge: SearchEdge,
-  resources: readonly AnyResource[],
-  out: Output,
-  run: Run,
-): readonly AnyResource[] | Promise<readonly AnyResource[]> {
-  const [first] = resources;
-  if (first === undefined) return resources;
-  const isLong = edge.shaping?.slice !== undefined && resources.length > LONG;
-  const shape = isLong ? shapeItemsInTurns : shapeItems;
-  return shape(edge, edge.type, resources, out, first, run) as readonly AnyResource[] | Promise<readonly AnyResource[]>;
+  return passed;
 }

@@ -1,10 +1,15 @@
 import type { Container } from '../../fhir/container.js';
-import type { InlineResourceField, ObjectField } from '../plan/plan.js';
+import { FhirError } from '../../fhir/error.js';
+import { compileFhirPath } from '../../fhirpath/compile.js';
+import { inOneGo, inTurns } from '../../platform/pace.js';
+import { evaluate } from '../plan/arguments.js';
+import type { InlineResourceField, ObjectField, PlannedField } from '../plan/plan.js';
+import { RESOURCE } from '../schema/fields.js';
 import type { Writer } from './edge-writers.js';
-import { areTestedInTurns, keptItems, keptItemsInTurns } from './kept-items.js';
+import { compileItemFilter } from './item-filter.js';
 import { memberOf } from './member.js';
 import type { Output } from './holes.js';
-import type { Run } from './run.js';
+import type { ItemFilter, Run } from './run.js';
 
 type ItemWriter = (item: unknown, index: number, out: Output, container: Container, run: Run) => Output | null;
 
@@ -16,19 +21,19 @@ export function compileItems(field: ObjectField | InlineResourceField, write: It
   const isPlain = field.filter === undefined && field.shaping === undefined;
   return (source, out, container, run) => {
     const value = get(source);
-    if (isPlain && (value === undefined || Array.isArray(value))) {
-      set(out, value === undefined ? null : writeAll(value, write, out, container, run));
+    const items = itemsOf(value);
+    if (items === null || (isPlain && items === value)) {
+      set(out, items === null ? null : writeAll(items, write, out, container, run));
       return;
     }
-    if (areTestedInTurns(field, value, run)) {
+    if (areTestedInTurns(field, items, run)) {
       // The key keeps its place in the answer.
       out[key] = null;
-      run.longLists.push(() => fillLongList(field, value, write, out, container, run));
+      run.longLists.push(() => fillLongList(field, items, write, out, container, run));
       return;
     }
-    const items = keptItems(field, value, out, container, run);
-    if (items === null) return;
-    set(out, writeAll(items, write, out, container, run));
+    const kept = inOneGo(keepItems(field, items, out, container, run));
+    if (kept !== null) set(out, writeAll(kept, write, out, container, run));
   };
 }
 
@@ -46,20 +51,148 @@ function writeAll(
   return written;
 }
 
+/**
+ * Whether the items are tested in turns with other work: by FHIRPath, which may take milliseconds to compile and for each
+ * of them.
+ */
+function areTestedInTurns(
+  { filter, shaping }: ObjectField | InlineResourceField,
+  { length }: readonly unknown[],
+  run: Run,
+): boolean {
+  if (filter?.fhirpath === undefined && shaping?.slice === undefined) return false;
+  const isNew = filter?.fhirpath !== undefined && !run.filters.has(filter);
+  return isNew || length > LONG || run.pace.isSpent;
+}
+
+/** In items. */
+const LONG = 64;
+
 async function fillLongList(
   field: ObjectField | InlineResourceField,
-  value: readonly unknown[],
+  items: readonly unknown[],
   write: ItemWriter,
   out: Output,
   container: Container,
   run: Run,
 ): Promise<void> {
-  const items = await keptItemsInTurns(field, value, out, container, run);
-  if (items === null) return;
+  if (run.pace.isSpent) await run.pace.next();
+  const kept = await inTurns(keepItems(field, items, out, container, run), run.pace);
+  if (kept === null) return;
   const list: unknown[] = [];
   out[field.key] = list;
-  for (const [index, item] of items.entries()) {
+  for (const [index, item] of kept.entries()) {
     if (run.isLookDue && run.pace.isSpent) await run.pace.next();
     list.push(write(item, index, out, container, run));
   }
+}
+
+/** The items that pass the filter; null (and the field fails) if it is malformed. Yields between items. */
+function* keepItems(
+  field: ObjectField | InlineResourceField,
+  items: readonly unknown[],
+  out: Output,
+  container: Container,
+  run: Run,
+): Generator<void, readonly unknown[] | null> {
+  const type = field.kind === 'object' ? field.selection.type : RESOURCE;
+  try {
+    const kept = field.filter === undefined ? items : yield* filterItems(items, filterOf(field, run), container);
+    return yield* shapeItems(field, type, kept, out, container.resource, run);
+  } catch (error) {
+    run.fail(out, field, error);
+    return null;
+  }
+}
+
+function* filterItems(
+  items: readonly unknown[],
+  filter: ItemFilter,
+  container: Container,
+): Generator<void, readonly unknown[]> {
+  const kept: unknown[] = [];
+  for (const item of items) {
+    yield;
+    if (filter.keeps(item, container)) kept.push(item);
+  }
+  return filter.page(kept);
+}
+
+/** Compiled once per field and request. */
+function filterOf(field: ObjectField | InlineResourceField, run: Run): ItemFilter {
+  const filter = field.filter!;
+  let compiled = run.filters.get(filter);
+  if (compiled === undefined) {
+    try {
+      compiled = compileItemFilter(run.options.store.model, filter, run.options.variables, run);
+    } catch (error) {
+      if (!(error instanceof FhirError)) throw error;
+      compiled = error;
+    }
+    run.filters.set(filter, compiled);
+  }
+  if (compiled instanceof FhirError) throw compiled;
+  return compiled;
+}
+
+/** The items of primitives left by `@first` and `@slice`; null (and the field fails) if an expression is malformed. */
+export function shapedItems(
+  field: PlannedField,
+  type: string,
+  items: readonly unknown[],
+  out: Output,
+  container: Container,
+  run: Run,
+): readonly unknown[] | null {
+  if (field.shaping === undefined) return items;
+  try {
+    return inOneGo(shapeItems(field, type, items, out, container.resource, run));
+  } catch (error) {
+    run.fail(out, field, error);
+    return null;
+  }
+}
+
+/**
+ * Applies `@first` and `@slice` to the items of a field while their source is available: `@first` keeps one, `@slice`
+ * records the suffix of each item's name. Yields between items. See https://hl7.org/fhir/R4/graphql.html#flattening.
+ *
+ * @param type FHIR type of the items
+ * @throws FhirError `invalid` - a malformed FHIRPath expression
+ */
+export function* shapeItems(
+  { key, shaping }: Pick<PlannedField, 'key' | 'shaping'>,
+  type: string,
+  items: readonly unknown[],
+  out: Output,
+  resource: object,
+  run: Run,
+): Generator<void, readonly unknown[]> {
+  // PERF: nearly no field is shaped.
+  if (shaping === undefined) return items;
+  const kept = shaping.first ? items.slice(0, 1) : items;
+  const path = evaluate(shaping.slice, run.options.variables);
+  if (path === undefined) return kept;
+  if (path !== '$index') run.spendExpression(String(path));
+  const suffixes: string[] = [];
+  for (const [index, item] of kept.entries()) {
+    yield;
+    suffixes.push(path === '$index' ? `.${index}` : sliceSuffix(String(path), type, item, resource, run));
+  }
+  const known = run.slices.get(out);
+  if (known === undefined) run.slices.set(out, new Map([[key, suffixes]]));
+  else known.set(key, suffixes);
+  return kept;
+}
+
+/** An item with an empty result keeps its plain name; several results are joined with commas. */
+function sliceSuffix(path: string, type: string, item: unknown, resource: object, run: Run): string {
+  const result = compileFhirPath(run.options.store.model, path, type)(item, { resource }, run);
+  return result.length === 0 ? '' : `.${result.map(String).join(',')}`;
+}
+
+/** Malformed stored data may have a single value in place of a list; it counts as a list of one. */
+export function itemsOf(value: unknown): readonly unknown[] | null {
+  if (value === undefined || value === null) return null;
+  return Array.isArray(value) ? value : [value];
 }

@@ -20,9 +20,8 @@ import { cacheKeyOf } from './cache-key.js';
 import { completeLeaf, completeText, wrongCode, wrongType } from './complete-leaf.js';
 import { completeHostValue } from './host/complete-host-value.js';
 import { hostError } from './host/host-error.js';
-import { itemsOf, shapedItems } from './kept-items.js';
 import { type CopyText, memberOf, OTHER, TEXTS } from './member.js';
-import { compileItems } from './item-list.js';
+import { compileItems, itemsOf, shapedItems } from './item-list.js';
 import { CANONICAL_TEXT } from './resolvable-reference.js';
 import type { Output } from './holes.js';
 import type { Run } from './run.js';
@@ -163,8 +162,12 @@ function primitives(field: PrimitiveField): Writer {
   const { key, name, type, codes } = field;
   const complete = completeLeaf(type, codes);
   return (source, out, container, run) => {
-    const items = shapedItems(field, type, itemsOf(source[name]), out, container, run);
-    if (items === null) return;
+    const all = itemsOf(source[name]);
+    const items = all === null ? null : shapedItems(field, type, all, out, container, run);
+    if (items === null) {
+      out[key] = null;
+      return;
+    }
     const values = new Array<unknown>(items.length);
     out[key] = values;
     for (let index = 0; index < items.length; index += 1) {

@@ -6,8 +6,7 @@ import type { AuditTarget } from '../../audit/audit-record.js';
 import type { AccessTrace } from '../../access/access-trace.js';
 import type { GuardedStore } from '../../access/contract.js';
 import { LimitError, type Limits } from '../limits.js';
-import type { Clock } from './clock.js';
-import { Deadline } from './deadline.js';
+import type { Deadline } from './deadline.js';
 import type { Variables } from '../plan/arguments.js';
 import type { Dialect } from '../dialect.js';
 import type { TypedSelections } from '../plan/typed-selections.js';
@@ -23,7 +22,6 @@ import type {
   Selection,
 } from '../plan/plan.js';
 import type { Observer } from '../../telemetry/observer.js';
-import { TextBudget } from '../../store/text-budget.js';
 import { HostCalls } from './host/host-calls.js';
 import type { Hole, HostHole, HostReferenceHole, Output, ReadHole, ReferenceHole, SearchHole } from './holes.js';
 import { tooManyErrors } from './limit-errors.js';
@@ -53,12 +51,9 @@ export interface RunOptions {
   readonly variables: Variables;
   readonly limits: Limits;
   readonly baseUrl: string | undefined;
-  readonly signal: AbortSignal | undefined;
   readonly now: Date;
-  /** Default: the system clock. */
-  readonly clock?: Clock | undefined;
-  /** How much of the time has already passed, in milliseconds. Default 0. */
-  readonly waited?: number | undefined;
+  /** Closed by the caller. */
+  readonly deadline: Deadline;
   readonly dialect: Dialect;
   /** Whether to follow references with only an identifier. */
   readonly resolveIdentifiers: boolean | undefined;
@@ -113,8 +108,7 @@ export class Run extends Spending {
     readonly options: RunOptions,
     shaped: boolean,
   ) {
-    const { limits, signal, clock, waited } = options;
-    super(limits, new Deadline(limits.timeout, signal, clock, waited, new TextBudget(limits.bytes)));
+    super(options.limits, options.deadline);
     this.selections = shaped ? new WeakMap() : undefined;
   }
 

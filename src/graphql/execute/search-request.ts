@@ -39,14 +39,14 @@ export interface SearchRequest {
  * Decodes the cursor of a search field, and loads FHIRPath for its `fhirpath` argument, which may be absent from the
  * document.
  *
- * @returns a promise only if there is something to load
  * @throws FhirError `invalid` - a malformed cursor
  */
-export function cursorOf(edge: SearchEdge, options: RunOptions): Cursor | undefined | Promise<Cursor> {
+export async function cursorOf(edge: SearchEdge, options: RunOptions): Promise<Cursor | undefined> {
   const text = cursorArgument(edge, options.variables);
   if (text === undefined) return undefined;
   const cursor = decodeCursor(text, edge.type, options.store.caller);
-  return cursor.search.fhirpath === undefined ? cursor : loadFhirPath(options.store.model).then(() => cursor);
+  if (cursor.search.fhirpath !== undefined) await loadFhirPath(options.store.model);
+  return cursor;
 }
 
 /**

@@ -14,19 +14,11 @@ import type { Run } from './run.js';
  * It walks the objects filled by execution, in turns with other work. Execution has already evaluated `@first` and the expressions of `@slice`. See
  * https://hl7.org/fhir/R4/graphql.html#flattening.
  */
-export function shapeResponse(root: Output, run: Run, dialect: Dialect): Output | Promise<Output> {
-  const shaper = new Shaper(run, dialect);
+export async function shapeResponse(root: Output, run: Run): Promise<Output> {
+  const shaper = new Shaper(run, run.options.dialect);
   const shaped = shaper.later(root);
-  while (shaper.shapeNext()) {
-    if (run.isLookDue && run.pace.isSpent) return shapeRest(shaper, run).then(() => shaped);
-  }
+  while (shaper.shapeNext()) if (run.isLookDue && run.pace.isSpent) await run.pace.next();
   return shaped;
-}
-
-async function shapeRest(shaper: Shaper, run: Run): Promise<void> {
-  do {
-    if (run.isLookDue && run.pace.isSpent) await run.pace.next();
-  } while (shaper.shapeNext());
 }
 
 /** The destination of an object's fields: flattened objects write into their parent. */

@@ -2,6 +2,7 @@ import { guardStore } from '../../access/guarded-store.js';
 import { FhirError, maskError } from '../../fhir/error.js';
 import type { RequestedDocument } from '../documents/find-document.js';
 import { assertStore, resolveContext, type FhirGraphqlContext } from '../context.js';
+import type { Deadline } from '../execute/deadline.js';
 import { readFocus } from '../execute/execute-plan.js';
 import { questionOf } from '../execute/question-of.js';
 import { Pace } from '../../platform/pace.js';
@@ -10,9 +11,8 @@ import type { Variables } from '../plan/arguments.js';
 import { estimateCost, leastCost } from '../plan/estimate-cost.js';
 import { makePlan } from '../plan-cache.js';
 import { DocumentErrors } from '../prepared-document.js';
-import { prepareRequest, runOptionsOf, type PreparedRequest } from '../prepare-request.js';
+import { deadlineOf, prepareRequest, runOptionsOf, type PreparedRequest } from '../prepare-request.js';
 import type { QueryDocument, TypedContext, TypedServiceRequest } from '../typed-document.js';
-import { untilDeadline } from '../until-deadline.js';
 import { explainEdges, type Explaining, type SharingEdges } from './explain-edge.js';
 import type { ExplainedCall, ExplainedPlan } from './explained-plan.js';
 import { planText } from './plan-text.js';
@@ -44,10 +44,14 @@ export async function explainFhirGraphql<Variables = { [name: string]: unknown }
 ): Promise<GraphqlExplanation> {
   const context = resolveContext(typedContext as FhirGraphqlContext);
   assertStore(context, 'explainFhirGraphql');
-  const began = performance.now();
-  const request = await prepared(query, context, began);
-  const plan = await untilDeadline(explainPlan(request, context, began), context, began);
-  return { plan, text: planText(plan) };
+  const deadline = deadlineOf(context);
+  try {
+    const request = await prepared(query, context, deadline);
+    const plan = await deadline.wait(explainPlan(request, context, deadline));
+    return { plan, text: planText(plan) };
+  } finally {
+    deadline.close();
+  }
 }
 
 /** Maximum number of calls explained. */
@@ -56,7 +60,7 @@ const MAX_CALLS = 1_000;
 async function explainPlan(
   request: PreparedRequest,
   context: FhirGraphqlContext,
-  began: number,
+  deadline: Deadline,
 ): Promise<ExplainedPlan> {
   const { document, operation, variables, limits, focus } = request;
   if (operation.operation !== 'query') throw new FhirError('unsupported', 'Only queries can be explained');
@@ -64,11 +68,11 @@ async function explainPlan(
   const options = runOptionsOf(
     request,
     context,
+    deadline,
     guardStore(context.store, context.caller, context.baseUrl),
     selections,
   );
-  const deadline = began + limits.timeout;
-  const explaining: Explaining = { store: context.store, options, call: { signal: context.signal, deadline } };
+  const explaining: Explaining = { store: context.store, options, call: deadline.options };
   const calls: ExplainedCall[] = [];
   const pace = new Pace();
   let level: readonly PlacedEdge[] =
@@ -110,11 +114,10 @@ function sharingEdges(level: readonly PlacedEdge[], variables: Variables): reado
 async function prepared(
   query: RequestedDocument,
   context: FhirGraphqlContext,
-  began: number,
+  deadline: Deadline,
 ): Promise<PreparedRequest> {
   try {
-    const preparing = prepareRequest(query, context);
-    return preparing instanceof Promise ? await untilDeadline(preparing, context, began) : preparing;
+    return await prepareRequest(query, context, deadline);
   } catch (error) {
     if (!(error instanceof DocumentErrors)) throw maskError(error);
     const findings = error.errors.map(documentError);

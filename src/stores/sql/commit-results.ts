@@ -1,5 +1,4 @@
 import { expectationFailed } from '../../store/conflicts.js';
-import type { NowOrLater } from '../../platform/ready.js';
 import { parseShortText } from '../../store/long-texts.js';
 import { putResultOf } from '../../store/put-result.js';
 import type { ResourceKey } from '../../store/resource-key.js';
@@ -13,7 +12,7 @@ export interface Committed {
 
 /** The effects of a commit that may be long: its results may take several turns of the event loop to make. */
 export interface LongCommitted {
-  readonly results: NowOrLater<readonly WriteResult[]>;
+  readonly results: readonly WriteResult[] | Promise<readonly WriteResult[]>;
   readonly changes: readonly Change[];
 }
 

@@ -3,7 +3,6 @@ import type { ReferenceTarget, ResourceKey } from '../../store/resource-key.js';
 import type { HistoryPage, TypeHistoryEntry, TypeHistoryQuery, VersionRange } from '../../store/history.js';
 import type { SearchPage, SearchQuery } from '../../store/search-query.js';
 import type { ReadResult, StoredResource } from '../../store/stored-resource.js';
-import { ready } from '../../platform/ready.js';
 import { assertFewResources } from '../../store/guards.js';
 import { LONG_TEXT, unlessLong, whenParsed } from '../../store/long-texts.js';
 import { CallTexts } from '../../store/text-budget.js';
@@ -62,7 +61,7 @@ export class ReadCalls {
   }
 
   /**
-   * PERF: a short read is done at once, and the engine takes its results without waiting.
+   * PERF: a short read is done at once, in one turn.
    *
    * @returns undefined for a long read, and for one that meets a long text or a removal
    */
@@ -74,7 +73,7 @@ export class ReadCalls {
     if (keys.length > this.#slice || this.#calls.isTurnSpent) return undefined;
     try {
       const results = unlessLong(() => this.#calls.run(options, () => this.#readCounted(keys, counts)));
-      return results === LONG_TEXT ? undefined : ready(results);
+      return results === LONG_TEXT ? undefined : Promise.resolve(results);
     } catch (error) {
       if (isTextLost(error) || isIndexDropped(error)) return undefined;
       // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- it passes on what the work threw

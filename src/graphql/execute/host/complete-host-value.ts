@@ -1,5 +1,6 @@
 import { Container } from '../../../fhir/container.js';
 import { isJsonObject, type JsonObject } from '../../../fhir/resource.js';
+import { inOneGo } from '../../../platform/pace.js';
 import { LimitError } from '../../limits.js';
 import { responseKey } from '../../plan/collect-fields.js';
 import type { HostEdge, HostPropertyField, HostWriteField, Selection } from '../../plan/plan.js';
@@ -7,7 +8,7 @@ import { fieldName } from '../../schema/host/host-schema.js';
 import { isList, type TypeReference } from '../../schema/host/type-reference.js';
 import type { Output } from '../holes.js';
 import type { Run } from '../run.js';
-import { shapeItems } from '../shape-items.js';
+import { shapeItems } from '../item-list.js';
 import { hostError, hostFault } from './host-error.js';
 import { completeHostLeaf } from './host-leaf.js';
 import { resourceLink } from './resource-link.js';
@@ -86,7 +87,7 @@ class Completion {
   #shaped(out: Output, items: readonly unknown[]): readonly unknown[] {
     const { field, container, run } = this;
     const type = field.value.kind === 'object' ? field.value.selection.type : 'Element';
-    return shapeItems(field, type, items, out, container.resource, run);
+    return inOneGo(shapeItems(field, type, items, out, container.resource, run));
   }
 
   #putNamed(out: Output, key: string, value: unknown): void {
