@@ -6,8 +6,7 @@ import type { IndexEntry, IndexValue } from '../../src/search/index/index-entry.
 import { fold } from '../../src/search/index/fold.js';
 import { parseParameter } from '../../src/search/parse/parse-parameter.js';
 import type { SearchOptions } from '../../src/search/parse/parse-context.js';
-import { groupEntries } from '../../src/search/evaluate/group-entries.js';
-import type { SearchSubject, SearchWorld } from '../../src/search/evaluate/search-subject.js';
+import { groupEntries, type SearchSubject, type SearchWorld } from '../../src/search/evaluate/search-subject.js';
 import { testValue } from '../../src/search/evaluate/test-value.js';
 
 /** The only test of a parameter with one plain value. */

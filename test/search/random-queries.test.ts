@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { R4 } from '../../src/fhir/r4.js';
-import { childrenOf } from '../../src/search/criteria/children-of.js';
-import type { Criteria } from '../../src/search/criteria/criteria.js';
+import { childrenOf, type Criteria } from '../../src/search/criteria/criteria.js';
 import { createRandom } from '../../src/testing/random.js';
 import { RandomQueries } from '../../src/testing/random-queries.js';
 import { randomResources } from '../../src/testing/random-resources.js';

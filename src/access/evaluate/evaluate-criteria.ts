@@ -1,11 +1,14 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { AnyResource } from '../../fhir/resource.js';
-import { childrenOf } from '../../search/criteria/children-of.js';
-import { and, NONE, refersTo, type ChainCriteria, type Criteria } from '../../search/criteria/criteria.js';
-import { insideSubjects } from '../../search/evaluate/inside-subject.js';
+import { childrenOf, and, NONE, refersTo, type ChainCriteria, type Criteria } from '../../search/criteria/criteria.js';
+import {
+  insideSubjects,
+  createSubject,
+  type SearchSubject,
+  EMPTY_WORLD,
+} from '../../search/evaluate/search-subject.js';
 import { localized } from '../../search/evaluate/localized.js';
 import { matches } from '../../search/evaluate/match.js';
-import { createSubject, type SearchSubject, EMPTY_WORLD } from '../../search/evaluate/search-subject.js';
 import type { Deciding } from './deciding.js';
 
 /** The targets of chains in criteria. */

@@ -1,5 +1,4 @@
-import { childrenOf } from '../../search/criteria/children-of.js';
-import type { Criteria } from '../../search/criteria/criteria.js';
+import { childrenOf, type Criteria } from '../../search/criteria/criteria.js';
 import type { ResourceStore } from '../../store/store.js';
 import type { StoredResource } from '../../store/stored-resource.js';
 import type { Caller } from '../caller.js';

@@ -1,8 +1,7 @@
 import { FhirError } from '../../fhir/error.js';
 import { parseReference, referenceText, referenceTo } from '../../fhir/reference.js';
 import { elementsOf, isJsonObject, isResourceId, type AnyResource, type JsonObject } from '../../fhir/resource.js';
-import { and, type Criteria, type MatchCriteria, NONE, not } from '../../search/criteria/criteria.js';
-import { childrenOf } from '../../search/criteria/children-of.js';
+import { and, type Criteria, type MatchCriteria, NONE, not, childrenOf } from '../../search/criteria/criteria.js';
 import type { ReferenceTest } from '../../search/criteria/value-test.js';
 import { elementsRead } from '../../search/index/elements-read.js';
 import type { ReferenceTarget } from '../../store/resource-key.js';

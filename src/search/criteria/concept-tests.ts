@@ -1,6 +1,5 @@
 import { FhirError } from '../../fhir/error.js';
-import { childrenOf } from './children-of.js';
-import { and, not, or, type Criteria } from './criteria.js';
+import { childrenOf, and, not, or, type Criteria } from './criteria.js';
 import type { ExpansionRequest } from './value-test.js';
 
 /** A code of a code system. */

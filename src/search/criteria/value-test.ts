@@ -53,7 +53,7 @@ export interface TextTest {
 /**
  * Strings compare folded (see fold.ts), except `exact`, which compares `text` literally.
  *
- * `words-start-with` and `words-equal` test the words of names, as their index entries have them (see name-words.ts): the
+ * `words-start-with` and `words-equal` test the words of names, as their index entries have them (see `nameWords`): the
  * value begins with the first word of `text`, and each other one begins a word. `words-equal` adds a blank to each word.
  */
 export interface StringTest {
@@ -171,4 +171,15 @@ export interface UriTest {
     | 'ends-with'
     | 'contains';
   readonly value: string;
+}
+
+/** The codes that the test compares with: the code and the alternative. Undefined if it compares systems only. */
+export function codesOf({ code, folded }: TokenTest): readonly string[] | undefined {
+  if (code === undefined) return undefined;
+  return folded === undefined || folded === code ? [code] : [code, folded];
+}
+
+/** The codes that a passing value can have. Undefined if values with other codes, or without a code, can pass too. */
+export function requiredCodes(test: ValueTest): readonly string[] | undefined {
+  return test.kind === 'token' && test.below !== true && test.negated !== true ? codesOf(test) : undefined;
 }

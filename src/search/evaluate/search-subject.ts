@@ -1,8 +1,10 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { AnyResource } from '../../fhir/resource.js';
-import { groupEntries } from './group-entries.js';
+import { pushTo } from '../../platform/maps.js';
+import { inOneGo } from '../../platform/pace.js';
 import type { IndexEntry } from '../index/index-entry.js';
 import { indexEntries } from '../index/index-resource.js';
+import { insideParameter, linkParameter, splitGroup } from '../index/inside.js';
 
 /** An indexed resource, the input of `matches` and `compareSubjects`. */
 export interface SearchSubject {
@@ -54,4 +56,50 @@ export function subjectWith(
     lastUpdated: typeof lastUpdated === 'number' ? lastUpdated : Date.parse(lastUpdated),
     entries,
   };
+}
+
+/** Groups index entries by parameter; their order is kept. */
+export function groupEntries(entries: readonly IndexEntry[]): EntryGroups {
+  return inOneGo(groupingEntries(entries));
+}
+
+type EntryGroups = ReadonlyMap<string, readonly IndexEntry[]>;
+
+/** {@link groupEntries} in steps. */
+export function* groupingEntries(entries: readonly IndexEntry[]): Generator<void, EntryGroups> {
+  const groups = new Map<string, IndexEntry[]>();
+  for (let index = 0; index < entries.length; index++) {
+    if (index % ENTRIES_PER_STEP === ENTRIES_PER_STEP - 1) yield;
+    const entry = entries[index]!;
+    pushTo(groups, entry.parameter, entry);
+  }
+  return groups;
+}
+
+/** About 0.2 ms. */
+const ENTRIES_PER_STEP = 4_096;
+
+/** The resources of one type in the subject that a reference parameter points to. */
+export function insideSubjects(subject: SearchSubject, parameter: string, type: string): readonly SearchSubject[] {
+  if (subject.sealed === true) return [];
+  const links = subject.entries.get(linkParameter(parameter, type)) ?? [];
+  return links.flatMap(({ value }) =>
+    value.kind === 'number' ? insideSubject(subject.container ?? subject, type, value.low) : [],
+  );
+}
+
+/** The subject of a contained resource, by its number and type. */
+export function insideSubject(container: SearchSubject, type: string, number: number): SearchSubject {
+  const prefix = insideParameter(type, '');
+  const entries = new Map<string, readonly IndexEntry[]>();
+  for (const [name, list] of container.entries) {
+    if (!name.startsWith(prefix)) continue;
+    const parameter = name.slice(prefix.length);
+    const own = list.flatMap(({ group, value }): IndexEntry[] => {
+      const split = splitGroup(group);
+      return split.number === number ? [{ parameter, group: split.group, value }] : [];
+    });
+    if (own.length > 0) entries.set(parameter, own);
+  }
+  return { type, id: '', lastUpdated: NaN, entries, container };
 }

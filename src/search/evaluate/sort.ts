@@ -1,7 +1,7 @@
 import { compareTexts } from '../../platform/compare-texts.js';
 import { getOrCreate } from '../../platform/maps.js';
 import type { SortKey } from '../criteria/criteria.js';
-import { orderKey } from '../index/order-key.js';
+import { orderKey } from '../index/fold.js';
 import type { IndexValue } from '../index/index-entry.js';
 import type { SearchSubject } from './search-subject.js';
 

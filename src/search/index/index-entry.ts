@@ -13,7 +13,7 @@
  *   { parameter: 'name:words', group: 0, value: { kind: 'string', text: 'bern', folded: 'bern' } }
  *                                                         a word of a parameter that is indexed by word
  *   { parameter: 'name:words', group: 0, value: { kind: 'string', text: 'smith ann ', folded: 'smith ann ' } }
- *                                                         the words of one name, beginning with each (name-words.ts)
+ *                                                         the words of one name, beginning with each (`nameWords`)
  *   { parameter: 'subject:present', group: 0, value: { kind: 'token' } }   of a reference that has no other entry
  * ```
  *

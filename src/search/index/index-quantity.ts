@@ -1,7 +1,6 @@
 import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
 import type { QuantityValue } from './index-entry.js';
-import type { ValueIndexer } from './value-indexer.js';
-import type { IndexWriter } from './index-writer.js';
+import type { ValueIndexer, IndexWriter } from './index-writer.js';
 
 /** Represents an open end. */
 const UNBOUNDED = 1e300;

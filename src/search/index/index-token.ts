@@ -1,9 +1,8 @@
 import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
 import { caseFold } from './fold.js';
 import type { TokenValue } from './index-entry.js';
+import type { ValueIndexer, IndexWriter } from './index-writer.js';
 import { STRING_TYPES } from './value-traits.js';
-import type { ValueIndexer } from './value-indexer.js';
-import type { IndexWriter } from './index-writer.js';
 
 /**
  * Token values. See https://hl7.org/fhir/R4/search.html#token.

@@ -1,12 +1,12 @@
-import type { FhirModel } from '../../fhir/model/fhir-model.js';
+import type { Container } from '../../fhir/container.js';
+import { BEGINNING_OF_TIME, END_OF_TIME, parseDate, type DateInterval } from '../../fhir/date.js';
 import type { ElementDefinition, SearchParameterType } from '../../fhir/model/definition-types.js';
-import { indexDate } from './index-date.js';
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
+import { parseReference, withoutVersion } from '../../fhir/reference.js';
+import { isJsonObject } from '../../fhir/resource.js';
 import { indexNumber, indexQuantity } from './index-quantity.js';
-import { indexReference } from './index-reference.js';
-import { indexString } from './index-string.js';
-import { indexToken } from './index-token.js';
-import type { IndexWriter } from './index-writer.js';
-import type { ValueIndexer } from './value-indexer.js';
+import { indexToken, identifierToken } from './index-token.js';
+import type { IndexWriter, ValueIndexer } from './index-writer.js';
 
 /**
  * Chooses the indexer for values of a FHIR type under a type of search parameter.
@@ -45,5 +45,167 @@ export function valueIndexer(
 }
 
 function indexUri(value: unknown, writer: IndexWriter): void {
-  if (typeof value === 'string' && value !== '') writer.add({ kind: 'uri', value });
+  if (isText(value)) writer.add({ kind: 'uri', value });
+}
+
+/**
+ * Date values. See https://hl7.org/fhir/R4/search.html#date.
+ *
+ * A Period without start or end is open on that side; without both it has no value. A Timing spans its events and
+ * bounds.
+ */
+function indexDate(type: string): ValueIndexer | undefined {
+  return DATE_INDEXERS.get(type);
+}
+
+const DATE_INDEXERS: ReadonlyMap<string, ValueIndexer> = new Map<string, ValueIndexer>([
+  ['date', indexDateText],
+  ['dateTime', indexDateText],
+  ['instant', indexDateText],
+  // Medplum indexes some dates that are declared as strings; other text is skipped.
+  ['string', indexDateText],
+  ['Period', (value, writer) => addInterval(periodInterval(value), writer)],
+  ['Timing', (value, writer) => addInterval(timingInterval(value), writer)],
+]);
+
+function indexDateText(value: unknown, writer: IndexWriter): void {
+  addInterval(textInterval(value), writer);
+}
+
+function textInterval(value: unknown): DateInterval | undefined {
+  return typeof value === 'string' ? parseDate(value) : undefined;
+}
+
+function periodInterval(period: unknown): DateInterval | undefined {
+  if (!isJsonObject(period)) return undefined;
+  const start = textInterval(period.start);
+  const end = textInterval(period.end);
+  if (start === undefined && end === undefined) return undefined;
+  const low = start?.low ?? BEGINNING_OF_TIME;
+  const high = end?.high ?? END_OF_TIME;
+  return low < high ? { low, high } : undefined;
+}
+
+function timingInterval(timing: unknown): DateInterval | undefined {
+  if (!isJsonObject(timing)) return undefined;
+  const bounds = isJsonObject(timing.repeat) ? periodInterval(timing.repeat.boundsPeriod) : undefined;
+  let low = bounds?.low ?? Infinity;
+  let high = bounds?.high ?? -Infinity;
+  for (const event of Array.isArray(timing.event) ? (timing.event as readonly unknown[]) : []) {
+    const interval = textInterval(event);
+    if (interval === undefined) continue;
+    low = Math.min(low, interval.low);
+    high = Math.max(high, interval.high);
+  }
+  return low < high ? { low, high } : undefined;
+}
+
+function addInterval(interval: DateInterval | undefined, writer: IndexWriter): void {
+  if (interval !== undefined) writer.add({ kind: 'date', low: interval.low, high: interval.high });
+}
+
+const NAME_PARTS = ['family', 'given', 'prefix', 'suffix', 'text'];
+const ADDRESS_PARTS = ['line', 'city', 'district', 'state', 'postalCode', 'country', 'text'];
+
+/**
+ * String values: the text itself, or each part of a HumanName or Address, and all words of these together (under
+ * `code:words`, see `nameWords`). See https://hl7.org/fhir/R4/search.html#string.
+ */
+function indexString(type: string): ValueIndexer | undefined {
+  if (type === 'HumanName') return partsIndexer(NAME_PARTS);
+  if (type === 'Address') return partsIndexer(ADDRESS_PARTS);
+  return indexText;
+}
+
+function partsIndexer(names: readonly string[]): ValueIndexer {
+  return (value, writer) => {
+    if (!isJsonObject(value)) return;
+    const parts = names.flatMap((name) => value[name]).filter(isText);
+    if (parts.length > 0) writer.addName(parts);
+  };
+}
+
+function indexText(value: unknown, writer: IndexWriter): void {
+  if (isText(value)) writer.addText(value);
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value !== '';
+}
+
+/**
+ * Reference values: `Type/id` of local references, the URL of others and of canonicals, the identifier of logical ones
+ * (under `code:identifier`), the number of a contained resource (under `code#Type`), and a presence marker for
+ * references with none of these (under `code:present`).
+ *
+ * See https://hl7.org/fhir/R4/search.html#reference.
+ */
+function indexReference(model: FhirModel, type: string): ValueIndexer | undefined {
+  return REFERENCE_INDEXERS.get(type) ?? (model.isA(type, 'Resource') ? indexResource : undefined);
+}
+
+const REFERENCE_INDEXERS: ReadonlyMap<string, ValueIndexer> = new Map<string, ValueIndexer>([
+  ['Reference', indexReferenceElement],
+  ...['canonical', 'uri', 'url'].map((type): [string, ValueIndexer] => [type, indexUrl]),
+]);
+
+function indexReferenceElement(reference: unknown, writer: IndexWriter): void {
+  if (!isJsonObject(reference)) return;
+  const { reference: text, identifier } = reference;
+  const literal = typeof text === 'string' && indexLiteral(text, writer.containerOf(reference), writer);
+  const token = identifier === undefined ? undefined : identifierToken(identifier);
+  if (token !== undefined) writer.addBeside(':identifier', token);
+  if (
+    !literal &&
+    token === undefined &&
+    SIGNS.some((name) => isText(reference[name]) || isJsonObject(reference[name]))
+  ) {
+    writer.markPresent();
+  }
+}
+
+/** The members that make a Reference count as present. */
+const SIGNS = ['reference', 'identifier', 'display', 'type'] as const;
+
+/** @returns true if the reference was indexed */
+function indexLiteral(text: string, container: Container, writer: IndexWriter): boolean {
+  const target = container.resolve(text);
+  if (target?.kind === 'local') {
+    writer.add({ kind: 'reference', type: target.type, id: target.id });
+    return true;
+  }
+  const inside =
+    target?.kind === 'inside' && text !== '#' ? writer.insides.add(target.resource, target.container) : undefined;
+  if (inside !== undefined) writer.link(inside);
+  return addUrl(container.absolute(text), writer);
+}
+
+/** @returns false for text that is not an absolute URL */
+function addUrl(text: string | undefined, writer: IndexWriter): boolean {
+  const parsed = text === undefined ? undefined : parseReference(text);
+  if (parsed?.kind === 'foreign') writer.add({ kind: 'reference', url: withoutVersion(parsed.url) });
+  else if (parsed?.kind === 'urn') writer.add({ kind: 'reference', url: parsed.urn });
+  else return false;
+  return true;
+}
+
+/**
+ * Indexes a resource in a Bundle (`Bundle.entry.resource`) as a reference to it, by the `fullUrl` of its entry. It is no
+ * resource of this service, whatever its id.
+ */
+function indexResource(resource: unknown, writer: IndexWriter): void {
+  if (!isJsonObject(resource) || typeof resource.resourceType !== 'string') return;
+  const container = writer.container.within(resource);
+  const inside = writer.insides.add(resource, container);
+  if (inside !== undefined) writer.link(inside);
+  if (!addUrl(container.url, writer)) writer.markPresent();
+}
+
+/** A canonical is indexed by its URL, unless it is a relative reference or a fragment. */
+function indexUrl(value: unknown, writer: IndexWriter): void {
+  if (typeof value !== 'string' || value === '') return;
+  const target = writer.container.resolve(value);
+  if (target?.kind === 'local') writer.add({ kind: 'reference', type: target.type, id: target.id });
+  else if (value.startsWith('#') || (target?.kind === 'nowhere' && target.reason === 'base')) writer.markPresent();
+  else writer.add({ kind: 'reference', url: writer.container.absolute(value) });
 }

@@ -2,12 +2,10 @@ import type { Container } from '../../fhir/container.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { JsonObject } from '../../fhir/resource.js';
 import type { Visitor } from './element-path.js';
-import { fold, foldKey, indexedPart } from './fold.js';
+import { fold, foldKey, indexedPart, nameWords, isLongString, orderKey } from './fold.js';
+import type { IndexEntry, IndexValue, StringValue } from './index-entry.js';
 import { type InsideResource, InsideResources } from './inside.js';
 import { placesIn } from './places.js';
-import type { IndexEntry, IndexValue, StringValue } from './index-entry.js';
-import { nameWords } from './name-words.js';
-import { isLongString, orderKey } from './order-key.js';
 
 /** Elements that hold whole resources in which references have a meaning of their own. */
 const HEADS = ['entry', 'parameter', 'output'];
@@ -260,3 +258,6 @@ function equalTexts(left: readonly string[] | undefined, right: readonly string[
   if (left === right) return true;
   return left?.length === right?.length && (left ?? []).every((text, index) => text === right![index]);
 }
+
+/** Adds the search values of one element value. Malformed values add nothing; it never throws. */
+export type ValueIndexer = (value: unknown, writer: IndexWriter) => void;

@@ -1,8 +1,7 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { perModel } from '../../fhir/model/per-model.js';
-import { isHeldApart } from '../criteria/parameters-of.js';
-import { INDEX_VERSION } from './index-version.js';
 import { sha256Of } from '../../platform/sha256.js';
+import { isHeldApart } from '../criteria/parameters-of.js';
 
 /** Resource type, code of a search parameter, fingerprint: what the index rows of each parameter are made with. */
 export interface ParameterFingerprints {
@@ -44,3 +43,9 @@ export function indexFingerprint(model: FhirModel): string {
 function digest(shared: string, parameter: object): string {
   return sha256Of(`${shared} ${JSON.stringify(parameter)}`, 'base64url').slice(0, 12);
 }
+
+/**
+ * The version of the extraction of index rows from resources. It is raised whenever the rows of the same resource
+ * change, which a test over fixed resources detects; stores with a lower version are re-indexed.
+ */
+export const INDEX_VERSION = 5;

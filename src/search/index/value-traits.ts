@@ -1,5 +1,5 @@
-import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { SearchComponentDefinition, SearchParameterDefinition } from '../../fhir/model/definition-types.js';
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { perModel } from '../../fhir/model/per-model.js';
 import { type Position, reachedFrom } from './element-path.js';
 
@@ -88,7 +88,7 @@ function systemsOf(reached: readonly Position[]): readonly string[] {
 /** The types whose tokens ignore case. */
 export const STRING_TYPES: ReadonlySet<string> = new Set(['string', 'markdown']);
 
-/** The types of several parts, each a string: see index-string.ts. */
+/** The types of several parts, each a string: see index-values.ts. */
 const NAME_TYPES: ReadonlySet<string> = new Set(['HumanName', 'Address']);
 
 /** Elements bound to R4's value set of MIME types, by the names that they have in every type. */

@@ -1,7 +1,7 @@
-import { requiredCodes } from '../criteria/codes-of.js';
-import type { ChainCriteria, Criteria, MatchCriteria, SortKey } from '../criteria/criteria.js';
-import { tooCostly } from './parse-context.js';
 import { getOrCreate } from '../../platform/maps.js';
+import type { ChainCriteria, Criteria, MatchCriteria, SortKey } from '../criteria/criteria.js';
+import { requiredCodes } from '../criteria/value-test.js';
+import { tooCostly } from './parse-context.js';
 
 /**
  * Highest cost of a search without the conditions of access rules. See {@link criteriaCost}.

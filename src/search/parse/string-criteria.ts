@@ -1,8 +1,7 @@
 import { FhirError } from '../../fhir/error.js';
 import { and, or, type Criteria, type MatchCriteria } from '../criteria/criteria.js';
 import type { StringTest } from '../criteria/value-test.js';
-import { fold } from '../index/fold.js';
-import { MAX_NAME_WORDS } from '../index/name-words.js';
+import { fold, MAX_NAME_WORDS } from '../index/fold.js';
 import type { ValueTraits } from '../index/value-traits.js';
 import { spend, type ParseContext } from './parse-context.js';
 

@@ -1,4 +1,4 @@
-import { requiredCodes } from '../../search/criteria/codes-of.js';
+import { requiredCodes } from '../../search/criteria/value-test.js';
 import { assertExpanded } from '../../search/criteria/concept-tests.js';
 import type { Criteria } from '../../search/criteria/criteria.js';
 import { matches } from '../../search/evaluate/match.js';

@@ -3,7 +3,7 @@ import { getOrCreate } from '../../platform/maps.js';
 import { randomSecret } from '../../platform/random-secret.js';
 import { orderOf } from '../../search/evaluate/sort.js';
 import type { IndexEntry, IndexValue } from '../../search/index/index-entry.js';
-import { orderKey } from '../../search/index/order-key.js';
+import { orderKey } from '../../search/index/fold.js';
 import { type Ask, ask } from '../ask.js';
 import type { IndexedResource, SegmentPort } from './port.js';
 import { type RowSink, RunBuilder } from './run-builder.js';

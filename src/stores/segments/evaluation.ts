@@ -1,6 +1,6 @@
 import { isHeldApart, parametersOf } from '../../search/criteria/parameters-of.js';
-import { childrenOf } from '../../search/criteria/children-of.js';
 import {
+  childrenOf,
   and,
   type ChainCriteria,
   type CompositeCriteria,

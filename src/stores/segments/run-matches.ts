@@ -1,6 +1,6 @@
 import { compareTexts } from '../../platform/compare-texts.js';
-import { codesOf } from '../../search/criteria/codes-of.js';
 import {
+  codesOf,
   type DateTest,
   type NumberTest,
   type QuantityTest,

@@ -1,5 +1,4 @@
-import { childrenOf } from '../../search/criteria/children-of.js';
-import { ALL, type Criteria, type SortKey } from '../../search/criteria/criteria.js';
+import { childrenOf, ALL, type Criteria, type SortKey } from '../../search/criteria/criteria.js';
 import type { PageEdge } from '../../store/guards.js';
 import { type Ask, ask } from '../ask.js';
 import { Evaluation, type FingerprintsOf, type TypeSegments } from './evaluation.js';

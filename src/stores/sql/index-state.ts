@@ -1,8 +1,8 @@
 import type { TypeParameter } from '../../search/criteria/parameters-of.js';
 import { FhirError } from '../../fhir/error.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
-import { INDEX_VERSION } from '../../search/index/index-version.js';
 import {
+  INDEX_VERSION,
   indexFingerprint,
   type ParameterFingerprints,
   parameterFingerprints,

@@ -1,5 +1,4 @@
-import { requiredCodes } from '../../search/criteria/codes-of.js';
-import type { ReferenceTest, TokenTest } from '../../search/criteria/value-test.js';
+import { requiredCodes, type ReferenceTest, type TokenTest } from '../../search/criteria/value-test.js';
 import type { IndexedTest } from './operators.js';
 
 /**

@@ -7,8 +7,8 @@ import {
   type UriTest,
   type ValueTest,
   wordParts,
+  codesOf,
 } from '../../search/criteria/value-test.js';
-import { codesOf } from '../../search/criteria/codes-of.js';
 import { needsTerminology } from '../../search/criteria/concept-tests.js';
 import { narrowerTypes } from '../../search/evaluate/test-value.js';
 import { fold } from '../../search/index/fold.js';

@@ -3,7 +3,7 @@ import { copyFileSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import type { Criteria } from '../../../src/search/criteria/criteria.js';
 import { SCHEMA_VERSION } from '../../../src/stores/sqlite/schema/prepare-schema.js';
-import { INDEX_VERSION } from '../../../src/search/index/index-version.js';
+import { INDEX_VERSION } from '../../../src/search/index/parameter-fingerprints.js';
 import { SqliteStore } from '../../../src/stores/sqlite/store.js';
 import { idsOf, keyOf, put, putAll, queryOf, resourceOf } from '../../../src/testing/conformance-case.js';
 import { createRandom } from '../../../src/testing/random.js';

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import type { AnyResource } from '../../../src/fhir/resource.js';
 import { INDEX_TABLES } from '../../../src/stores/sql/index-tables.js';
-import { INDEX_VERSION } from '../../../src/search/index/index-version.js';
+import { INDEX_VERSION } from '../../../src/search/index/parameter-fingerprints.js';
 import { SqliteStore } from '../../../src/stores/sqlite/store.js';
 import { put } from '../../../src/testing/conformance-case.js';
 

@@ -2,7 +2,7 @@ import Database from 'better-sqlite3';
 import { copyFileSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { SCHEMA_VERSION } from '../../../src/stores/sqlite/schema/prepare-schema.js';
-import { INDEX_VERSION } from '../../../src/search/index/index-version.js';
+import { INDEX_VERSION } from '../../../src/search/index/parameter-fingerprints.js';
 import { SqliteStore } from '../../../src/stores/sqlite/store.js';
 import { idsOf, keyOf, put, putAll, queryOf, resourceOf } from '../../../src/testing/conformance-case.js';
 import { createRandom } from '../../../src/testing/random.js';

@@ -1,6 +1,5 @@
-import { fold } from '../../../search/index/fold.js';
+import { fold, orderKey } from '../../../search/index/fold.js';
 import type { IndexEntry } from '../../../search/index/index-entry.js';
-import { orderKey } from '../../../search/index/order-key.js';
 import { markEntries, marking } from '../../sql/extremes.js';
 import { insideType } from '../../sql/index-changes.js';
 import { INDEX_TABLES, TABLE_NAMES } from '../../sql/index-tables.js';

@@ -1,6 +1,5 @@
-import { requiredCodes } from '../../../search/criteria/codes-of.js';
+import { requiredCodes, type TokenTest, type ValueTest } from '../../../search/criteria/value-test.js';
 import type { Criteria } from '../../../search/criteria/criteria.js';
-import type { TokenTest, ValueTest } from '../../../search/criteria/value-test.js';
 import { TABLE_NAMES } from '../../sql/index-tables.js';
 import { disjointScans, type IndexTable, type Lookup } from '../../sql/lookup.js';
 import { lookupsByTable } from '../../sql/match-sql.js';

@@ -1,4 +1,4 @@
-import { orderKey } from '../../../search/index/order-key.js';
+import { orderKey } from '../../../search/index/fold.js';
 import type { MarkedEntries } from '../../sql/extremes.js';
 import type { ValueTable } from '../../sql/index-tables.js';
 import type { SqlValue } from '../../sql/sql.js';

@@ -1,8 +1,7 @@
 import type { FhirModel } from '../../../fhir/model/fhir-model.js';
 import type { Criteria } from '../../../search/criteria/criteria.js';
-import { insideSubject } from '../../../search/evaluate/inside-subject.js';
+import { insideSubject, createSubject, EMPTY_WORLD } from '../../../search/evaluate/search-subject.js';
 import { matches } from '../../../search/evaluate/match.js';
-import { createSubject, EMPTY_WORLD } from '../../../search/evaluate/search-subject.js';
 import type { SqliteDatabase } from '../database/driver.js';
 import { type Guard, guardOf } from '../database/guard.js';
 import { parsingAtOnce } from '../../../store/long-texts.js';

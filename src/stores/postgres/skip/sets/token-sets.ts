@@ -1,6 +1,5 @@
-import { codesOf } from '../../../../search/criteria/codes-of.js';
+import { codesOf, type TokenTest } from '../../../../search/criteria/value-test.js';
 import type { Criteria, MatchCriteria } from '../../../../search/criteria/criteria.js';
-import type { TokenTest } from '../../../../search/criteria/value-test.js';
 import { type ConditionSet, union } from '../../../sql/skip/condition-set.js';
 import { setOfOtherTokens } from '../../../sql/skip/other-values.js';
 import { ofParameter, parameterKey, type RowScope } from '../../../sql/rows.js';

@@ -1,6 +1,5 @@
-import { codesOf } from '../../../../search/criteria/codes-of.js';
+import { codesOf, type TokenTest } from '../../../../search/criteria/value-test.js';
 import type { MatchCriteria } from '../../../../search/criteria/criteria.js';
-import type { TokenTest } from '../../../../search/criteria/value-test.js';
 import { parameterKey, type RowScope } from '../../../sql/rows.js';
 import { type ConditionSet, union } from '../../../sql/skip/condition-set.js';
 import type { KeySet } from '../../../sql/skip/key-set.js';
