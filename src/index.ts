@@ -54,8 +54,8 @@ export type { ErrorDetails, WriteDetails } from './fhir/error-details.js';
 export type { OperationOutcome, OutcomeCoding, OutcomeIssue } from './fhir/operation-outcome.js';
 export type { AnyResource, ResourceMeta } from './fhir/resource.js';
 export type { Stored } from './fhir/stored.js';
-export { createAllowList } from './graphql/documents/allow-list.js';
-export { createAutomaticDocuments, type AutomaticDocumentsOptions } from './graphql/documents/automatic-documents.js';
+export { createAllowList } from './graphql/documents/document-lists.js';
+export { createAutomaticDocuments, type AutomaticDocumentsOptions } from './graphql/documents/document-lists.js';
 export type {
   PersistedDocuments,
   DocumentText,
@@ -94,7 +94,7 @@ export {
   type ServiceSchemaOptions,
 } from './graphql/create-fhir-graphql.js';
 export type { Dialect } from './graphql/dialect.js';
-export type { Location as QueryLocation } from './graphql/plan/location.js';
+export type { Location as QueryLocation } from './graphql/plan/plan.js';
 export type { ReferenceResolver } from './graphql/execute/run.js';
 export { DEFAULT_LIMITS, type LimitOptions, type Limits } from './graphql/limits.js';
 export type { RequestCost } from './graphql/request-cost.js';

@@ -15,17 +15,20 @@ import { nextTurn } from '../platform/timers.js';
 import { observerOf } from '../telemetry/with-telemetry.js';
 import type { Attributes } from '../telemetry/telemetry.js';
 import { assertStore, resolveContext, type FhirGraphqlContext } from './context.js';
-import { hashOfPrepared, hashOfRequested } from './documents/document-hash.js';
-import { errorCodeOf, isClosed } from './documents/documents.js';
-import type { RequestedDocument } from './documents/find-document.js';
+import {
+  hashOfPrepared,
+  hashOfRequested,
+  errorCodeOf,
+  isClosed,
+  type RequestedDocument,
+} from './documents/documents.js';
 import { executePlan, type Outcome } from './execute/execute-plan.js';
 import { documentError, requestError, type ResponseError } from './execute/response-errors.js';
 import { introspect } from './introspect/introspect.js';
 import { withDefaults } from './limits.js';
 import { putUnderKey, responseKey } from './plan/collect-fields.js';
 import { estimateCost, leastCost } from './plan/estimate-cost.js';
-import type { IntrospectionField } from './plan/leaf-fields.js';
-import type { OperationPlan } from './plan/plan.js';
+import type { IntrospectionField, OperationPlan } from './plan/plan.js';
 import { partsOf, planFor, type PlannedOperation } from './plan-cache.js';
 import { DocumentErrors } from './prepared-document.js';
 import {

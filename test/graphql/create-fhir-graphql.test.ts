@@ -3,7 +3,7 @@ import { systemCaller } from '../../src/access/caller.js';
 import type { AuditRecord } from '../../src/audit/audit-record.js';
 import { FhirError } from '../../src/fhir/error.js';
 import { createFhirGraphql } from '../../src/graphql/create-fhir-graphql.js';
-import { createAllowList } from '../../src/graphql/documents/allow-list.js';
+import { createAllowList } from '../../src/graphql/documents/document-lists.js';
 import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
 import { explainFhirGraphql } from '../../src/graphql/explain/explain-fhir-graphql.js';
 import { printFhirSchema } from '../../src/graphql/schema/print-fhir-schema.js';

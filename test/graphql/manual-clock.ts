@@ -1,7 +1,6 @@
 import { guardStore } from '../../src/access/guarded-store.js';
 import type { FhirGraphqlContext } from '../../src/graphql/context.js';
-import type { Clock } from '../../src/graphql/execute/clock.js';
-import { Deadline } from '../../src/graphql/execute/deadline.js';
+import { type Clock, Deadline } from '../../src/graphql/execute/deadline.js';
 import { executePlan, type Outcome } from '../../src/graphql/execute/execute-plan.js';
 import { withDefaults } from '../../src/graphql/limits.js';
 import { planFor } from '../../src/graphql/plan-cache.js';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { ERROR_CODES, type ErrorCode, FhirError } from '../../src/fhir/error.js';
 import { systemCaller } from '../../src/access/caller.js';
-import { createAllowList } from '../../src/graphql/documents/allow-list.js';
+import { createAllowList } from '../../src/graphql/documents/document-lists.js';
 import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
 import { readGraphqlRequest } from '../../src/http/read-graphql-request.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';

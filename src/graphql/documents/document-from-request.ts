@@ -1,7 +1,6 @@
 import { FhirError } from '../../fhir/error.js';
 import { isJsonObject } from '../../fhir/resource.js';
-import { documentIdOf } from './document-id.js';
-import type { PersistedDocument } from './documents.js';
+import { documentIdOf, type PersistedDocument } from './documents.js';
 
 /**
  * Reads the document from the parameters of a GraphQL request, in any of the forms that clients use:

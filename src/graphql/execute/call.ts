@@ -1,5 +1,5 @@
 import { FhirError } from '../../fhir/error.js';
-import { tooManyBytes } from './limit-errors.js';
+import { tooManyBytes } from './spending.js';
 import type { Run } from './run.js';
 
 /**

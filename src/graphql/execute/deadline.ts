@@ -3,8 +3,9 @@ import { inDoubt, isInDoubt } from '../../fhir/in-doubt.js';
 import type { CallOptions } from '../../store/call-options.js';
 import type { TextBudget } from '../../store/text-budget.js';
 import { LimitError } from '../limits.js';
-import { type Clock, SYSTEM_CLOCK } from './clock.js';
-import { RequestPace } from './request-pace.js';
+import { LOOP_TURN } from '../../platform/loop-turn.js';
+import { MAX_DELAY_MS } from '../../platform/timers.js';
+import type { Pace } from '../../platform/pace.js';
 
 /** How long a write may take to report its outcome after the request has ended. */
 const WRITE_GRACE_MS = 1000;
@@ -197,4 +198,63 @@ export class Deadline {
 
 function aborted(signal: AbortSignal | undefined): FhirError {
   return new FhirError('aborted', 'The request was aborted', { cause: signal?.reason });
+}
+
+/** Measures how long a request runs, and ends it in time. Tests use their own. */
+export interface Clock {
+  /** Milliseconds from any start; never goes back. */
+  now(): number;
+  /** Whether all requests of the process together have used the event loop long enough. */
+  readonly isTurnSpent: boolean;
+  /**
+   * Calls once after this many milliseconds.
+   *
+   * @returns a function that cancels the call
+   */
+  after(milliseconds: number, call: () => void): () => void;
+}
+
+export const SYSTEM_CLOCK: Clock = {
+  now: () => performance.now(),
+  get isTurnSpent() {
+    return LOOP_TURN.isSpent;
+  },
+  after(milliseconds, call) {
+    const timer = setTimeout(call, Math.min(milliseconds, MAX_DELAY_MS));
+    return () => clearTimeout(timer);
+  },
+};
+
+/** How long a request works before another one that waits continues, in milliseconds. */
+const YIELD_AFTER_MS = 5;
+
+/** A request that has worked for so long since it last waited does not wait behind those that have not, in milliseconds. */
+const BEGUN_AFTER_MS = 0.5;
+
+/**
+ * Lets other work run if a request has kept the event loop for long. Over a synchronous store, no other work runs
+ * otherwise, because its answers never wait.
+ */
+export class RequestPace implements Pick<Pace, 'isSpent' | 'next'> {
+  #yielded: number;
+
+  /** @param check throws if the request has ended while it waited */
+  constructor(
+    private readonly clock: Clock,
+    private readonly check: () => void,
+  ) {
+    this.#yielded = clock.now();
+  }
+
+  get isSpent(): boolean {
+    return this.clock.now() - this.#yielded >= YIELD_AFTER_MS || this.clock.isTurnSpent;
+  }
+
+  /** @throws as `Deadline.check` */
+  async next(): Promise<void> {
+    const hasBegun = this.clock.now() - this.#yielded >= BEGUN_AFTER_MS;
+    await (hasBegun ? LOOP_TURN.nextOfBegun() : LOOP_TURN.next());
+    this.#yielded = this.clock.now();
+    this.check();
+  }
 }

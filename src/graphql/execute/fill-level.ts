@@ -15,7 +15,7 @@ import { fillReferences } from './fill-references.js';
 import { fillSearches } from './fill-searches.js';
 import { questionOf } from './question-of.js';
 import type { Hole, HostHole, HostReferenceHole, ReadHole, ReferenceHole, SearchHole } from './holes.js';
-import { tooManyCalls } from './limit-errors.js';
+import { tooManyCalls } from './spending.js';
 import type { Run } from './run.js';
 import type { Waiting } from './waiting.js';
 

@@ -5,7 +5,7 @@ import { asObject } from '../../fhir/resource.js';
 import { fhirpathFilter } from '../../fhirpath/filter.js';
 import type { StepMeter } from '../../fhirpath/step-budget.js';
 import { evaluate, evaluateSingle, type Argument, type Variables } from '../plan/arguments.js';
-import type { ElementFilter } from '../plan/element-filter.js';
+import type { ElementFilter } from '../plan/plan.js';
 import { codeOf } from '../schema/code-names.js';
 import { fieldsOf } from '../schema/fields.js';
 import { extensionValues } from './extension-values.js';

@@ -2,8 +2,8 @@ import { Container } from '../../fhir/container.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { addDecimalText, decimalTextsOf, hideDecimalTexts } from '../../fhir/json/decimal-texts.js';
 import { asObject, elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../../fhir/resource.js';
-import type { PrimitiveField } from '../plan/leaf-fields.js';
 import type {
+  PrimitiveField,
   ChoiceField,
   ExtensionField,
   HostPropertyField,

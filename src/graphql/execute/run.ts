@@ -10,9 +10,9 @@ import type { Deadline } from './deadline.js';
 import type { Variables } from '../plan/arguments.js';
 import type { Dialect } from '../dialect.js';
 import type { TypedSelections } from '../plan/typed-selections.js';
-import type { ElementFilter } from '../plan/element-filter.js';
-import type { Location } from '../plan/location.js';
 import type {
+  ElementFilter,
+  Location,
   Edge,
   HostEdge,
   HostReferenceEdge,
@@ -24,9 +24,8 @@ import type {
 import type { Observer } from '../../telemetry/observer.js';
 import { HostCalls } from './host/host-calls.js';
 import type { Hole, HostHole, HostReferenceHole, Output, ReadHole, ReferenceHole, SearchHole } from './holes.js';
-import { tooManyErrors } from './limit-errors.js';
+import { tooManyErrors, Spending } from './spending.js';
 import { RequiredPlaces } from './required-places.js';
-import { Spending } from './spending.js';
 
 /** A failed field and its parent object; the path is computed only when errors are reported. */
 export interface FieldFault {

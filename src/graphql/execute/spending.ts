@@ -3,9 +3,7 @@ import { assertFewNumbers } from '../../fhirpath/syntax-tree.js';
 import { LimitError, type Limits, tooCostly } from '../limits.js';
 import { CALL_COST, LOOKUP_COST, weightOf } from '../plan/estimate-cost.js';
 import type { Selection } from '../plan/plan.js';
-import type { Deadline } from './deadline.js';
-import { tooManyCalls, tooManyResolverCalls, tooManyRows, tooManyValues } from './limit-errors.js';
-import type { RequestPace } from './request-pace.js';
+import type { Deadline, RequestPace } from './deadline.js';
 
 /** Maximum characters of a text that counts as one value. */
 export const LONG_TEXT = 1_000;
@@ -179,3 +177,48 @@ export class Spending implements StepMeter {
 /** Steps that take about 0.3 ms. */
 const STEPS_PER_LOOK = 32;
 const VALUES_PER_LOOK = 2_000;
+
+export function tooManyRows({ rows }: Limits, value: number): LimitError {
+  const message = `The answer needs more than ${rows} resources; narrow the searches or page with _count`;
+  return new LimitError('rows', rows, message, value);
+}
+
+export function tooManyBytes({ bytes }: Limits): LimitError {
+  return new LimitError(
+    'bytes',
+    bytes,
+    `The answer needs more than ${bytes} bytes of stored resources; page with a smaller _count, narrow the searches, or split the query`,
+  );
+}
+
+export function tooManyValues({ values }: Limits): LimitError {
+  return new LimitError(
+    'values',
+    values,
+    `The answer holds more than ${values} values, and each 100 characters of a long text count as one; select fewer fields, or page with _count`,
+  );
+}
+
+export function tooManyErrors({ errors }: Limits): LimitError {
+  return new LimitError(
+    'errors',
+    errors,
+    `More than ${errors} fields failed; ask for fewer, or leave out broken references with optional: true`,
+  );
+}
+
+export function tooManyResolverCalls({ resolverCalls }: Limits): LimitError {
+  return new LimitError(
+    'resolverCalls',
+    resolverCalls,
+    `The query needs more than ${resolverCalls} calls of the service's own fields; select them with fewer different arguments`,
+  );
+}
+
+export function tooManyCalls({ storeCalls }: Limits): LimitError {
+  return new LimitError(
+    'storeCalls',
+    storeCalls,
+    `The query needs more than ${storeCalls} calls to the store; ask for fewer lists and references`,
+  );
+}

@@ -1,6 +1,6 @@
 import { guardStore } from '../../access/guarded-store.js';
 import { FhirError, maskError } from '../../fhir/error.js';
-import type { RequestedDocument } from '../documents/find-document.js';
+import type { RequestedDocument } from '../documents/documents.js';
 import { assertStore, resolveContext, type FhirGraphqlContext } from '../context.js';
 import type { Deadline } from '../execute/deadline.js';
 import { readFocus } from '../execute/execute-plan.js';

@@ -1,6 +1,6 @@
 import type { Criteria } from '../../search/criteria/criteria.js';
 import type { StatementPlan } from '../../store/store.js';
-import type { Location } from '../plan/location.js';
+import type { Location } from '../plan/plan.js';
 
 /** The explanation of a query as plain data. */
 export interface ExplainedPlan {

@@ -23,7 +23,7 @@ import {
   selectionSetsOf,
   type DocumentParts,
 } from '../plan/collect-fields.js';
-import type { IntrospectionField } from '../plan/leaf-fields.js';
+import type { IntrospectionField } from '../plan/plan.js';
 import { hasEnums } from '../schema/host/service-model.js';
 import { schemaForToolsInTurns, type SchemaOptions } from '../schema/print-fhir-schema.js';
 import { getOrCreate } from '../../platform/maps.js';

@@ -11,10 +11,19 @@ import { planConnection } from './plan-connection.js';
 import { planHostField } from './plan-host-field.js';
 import { planSearch } from './plan-search.js';
 import { below, type FieldNodes, type Planning, type Scope } from './planning.js';
-import type { ElementEquality, ElementFilter } from './element-filter.js';
-import type { AbsentField, IntrospectionField, PrimitiveField } from './leaf-fields.js';
-import { locationOf } from './location.js';
-import type { ChoiceField, ExtensionField, ObjectField, PlannedField, Selection } from './plan.js';
+import {
+  type ElementEquality,
+  type ElementFilter,
+  type AbsentField,
+  type IntrospectionField,
+  type PrimitiveField,
+  locationOf,
+  type ChoiceField,
+  type ExtensionField,
+  type ObjectField,
+  type PlannedField,
+  type Selection,
+} from './plan.js';
 import { shapingOf } from './shaping.js';
 
 /** Plans the nodes that share a response key on objects of a type. */

@@ -1,18 +1,11 @@
 import type { CursorPart } from '../../interactions/pages/page-window.js';
-import type { SelectionSetNode } from '../graphql-js.js';
+import type { SelectionSetNode, FieldNode } from '../graphql-js.js';
 import type { WriteInteraction } from '../schema/fields.js';
 import type { HostFieldDefinition } from '../schema/host/host-schema.js';
 import type { Argument } from './arguments.js';
-import type { ElementFilter } from './element-filter.js';
-import type {
-  AbsentField,
-  CacheKeyField,
-  IntrospectionField,
-  Keyed,
-  PrimitiveField,
-  ResourceTypeField,
-  TypenameField,
-} from './leaf-fields.js';
+import type { CodeNames } from '../schema/code-names.js';
+import type { Shaping } from './shaping.js';
+import type { ElementDefinition } from '../../fhir/model/definition-types.js';
 
 /**
  * A GraphQL operation compiled against the definitions: which elements to copy and which store calls to make.
@@ -236,4 +229,80 @@ export interface HostReferenceEdge extends Keyed {
   readonly selection: Selection | undefined;
   /** The selections on any type, if `type` is undefined. */
   readonly selections: AnyTypeSelection | undefined;
+}
+
+/** 1-based position in the document. */
+export interface Location {
+  readonly line: number;
+  readonly column: number;
+}
+
+/** Where a field begins; undefined for documents that were parsed without locations. */
+export function locationOf(node: FieldNode): Location | undefined {
+  const token = node.loc?.startToken;
+  return token === undefined ? undefined : { line: token.line, column: token.column };
+}
+
+/** What all fields of a plan have. */
+export interface Keyed {
+  /** Key in the object being filled: the response key, numbered if a key occurs twice and is not merged. */
+  readonly key: string;
+  readonly location: Location | undefined;
+  /** How directives reshape the field; undefined without such directives. */
+  readonly shaping: Shaping | undefined;
+}
+
+export interface TypenameField extends Keyed {
+  readonly kind: 'typename';
+  readonly value: string;
+}
+
+/** `__schema` or `__type` at the root, answered from the schema without the store. */
+export interface IntrospectionField extends Keyed {
+  readonly kind: 'introspection';
+  readonly name: '__schema' | '__type';
+  readonly nodes: readonly [FieldNode, ...FieldNode[]];
+  /** The other inputs of the selection: the fragments of the document and the names of its variables. */
+  readonly fragments: readonly string[];
+  readonly variables: readonly string[];
+}
+
+export interface ResourceTypeField extends Keyed {
+  readonly kind: 'resource-type';
+}
+
+/** `cache_key`, the identity of a resource in client caches. */
+export interface CacheKeyField extends Keyed {
+  readonly kind: 'cache-key';
+}
+
+/** A field on `resource` that applies to another possible type; null for this type. */
+export interface AbsentField extends Keyed {
+  readonly kind: 'absent';
+}
+
+export interface PrimitiveField extends Keyed {
+  readonly kind: 'primitive';
+  readonly name: string;
+  /** FHIR type of the value. */
+  readonly type: string;
+  readonly array: boolean;
+  /** The names of the codes of an element with an enum; absent for other values. */
+  readonly codes?: CodeNames;
+}
+
+/** The arguments of a repeating element. See https://hl7.org/fhir/R4/graphql.html#filtering. */
+export interface ElementFilter {
+  readonly element: ElementDefinition;
+  readonly equals: readonly ElementEquality[];
+  readonly fhirpath: Argument | undefined;
+  readonly offset: Argument | undefined;
+  readonly count: Argument | undefined;
+}
+
+export interface ElementEquality {
+  readonly name: string;
+  readonly value: Argument;
+  /** The codes of an element with an enum; absent for other values. */
+  readonly codes?: CodeNames;
 }

@@ -1,7 +1,6 @@
 import { FhirError } from '../../fhir/error.js';
 import { isJsonObject } from '../../fhir/resource.js';
-import { documentIdOf } from '../documents/document-id.js';
-import type { DocumentText } from '../documents/documents.js';
+import { documentIdOf, type DocumentText } from '../documents/documents.js';
 
 /**
  * The documents of a client's build by id: the object that Relay's compiler and graphql-codegen's client preset write,

@@ -11,7 +11,7 @@ import { DocumentErrors } from '../prepared-document.js';
 import { QUERY } from '../schema/fields.js';
 import { modelWithHost } from '../schema/host/compile-host-fields.js';
 import type { HostFields } from '../schema/host/host-fields.js';
-import type { Location } from '../plan/location.js';
+import type { Location } from '../plan/plan.js';
 import { listDocuments, type DocumentManifest, type ListedDocument } from './document-manifest.js';
 import { validateOperation, type OperationSettings, type ValidatedOperation } from './validate-operation.js';
 

@@ -4,7 +4,7 @@ import { PARTS } from '../../../src/fhir/json/parts.js';
 import { R4 } from '../../../src/fhir/r4.js';
 import { validateResource } from '../../../src/fhir/validate-resource.js';
 import { readInput } from '../../../src/graphql/execute/read-input.js';
-import { RequestPace } from '../../../src/graphql/execute/request-pace.js';
+import { RequestPace } from '../../../src/graphql/execute/deadline.js';
 import { assertResource } from '../../../src/interactions/assert-resource.js';
 import { PACE } from '../../../src/platform/loop-turn.js';
 import { Pace, inOneGo } from '../../../src/platform/pace.js';
