@@ -102,14 +102,19 @@ export class CallRunner {
 
   /** Runs short work in the event loop. */
   run<Result>(options: CallOptions | undefined, work: () => Result): Result {
+    return this.runUnchecked(options, () => {
+      // The file may have been put back to an earlier copy.
+      this.#connection.status.noteRemovals();
+      return work();
+    });
+  }
+
+  /** The same for work whose caller checks whether the caches were those of the file: in a write transaction, or after a read. */
+  runUnchecked<Result>(options: CallOptions | undefined, work: () => Result): Result {
     if (this.isClosed) throw storeClosed();
     assertNotAborted(options);
     try {
-      return this.#connection.guard.run(options?.deadline, () => {
-        // The file may have been put back to an earlier copy.
-        this.#connection.status.noteRemovals();
-        return work();
-      });
+      return this.#connection.guard.run(options?.deadline, work);
     } catch (error) {
       throw storeError(error);
     }
@@ -266,7 +271,9 @@ export class CallRunner {
   #briefly<Result>(options: CallOptions | undefined, work: () => Result, patience = 1): Result | TooLong {
     const { inlineMs } = THREAD_TUNING;
     if (inlineMs < 0) return TOO_LONG;
-    return this.run(options, () => unlessLocked(() => this.#connection.guard.briefly(patience * inlineMs, work)));
+    return this.runUnchecked(options, () =>
+      unlessLocked(() => this.#connection.guard.briefly(patience * inlineMs, work)),
+    );
   }
 
   #goOnWithout(threads: Threads, { message, cause }: NoThreads): void {

@@ -1,3 +1,4 @@
+import { FhirError } from '../../fhir/error.js';
 import type { CallOptions } from '../../store/call-options.js';
 import type { ReferenceTarget, ResourceKey } from '../../store/resource-key.js';
 import type { HistoryPage, TypeHistoryEntry, TypeHistoryQuery, VersionRange } from '../../store/history.js';
@@ -71,11 +72,12 @@ export class ReadCalls {
     options?: CallOptions,
   ): Promise<readonly ReadResult[]> | undefined {
     if (keys.length > this.#slice || this.#calls.isTurnSpent) return undefined;
+    const { losses } = this.#connection.status;
     try {
-      const results = unlessLong(() => this.#calls.run(options, () => this.#readCounted(keys, counts)));
-      return results === LONG_TEXT ? undefined : Promise.resolve(results);
+      const results = unlessLong(() => this.#calls.runUnchecked(options, () => this.#readCounted(keys, counts)));
+      return results === LONG_TEXT || this.#hasLost(losses) ? undefined : Promise.resolve(results);
     } catch (error) {
-      if (isTextLost(error) || isIndexDropped(error)) return undefined;
+      if (this.#isOutdated(error, losses)) return undefined;
       // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- it passes on what the work threw
       return Promise.reject(error);
     }
@@ -84,10 +86,7 @@ export class ReadCalls {
   /** PERF: a few texts are counted when they are there, which takes no statement. */
   #readCounted(keys: readonly ResourceKey[], counts: CallTexts): readonly ReadResult[] {
     const { reads, contents } = this.#connection;
-    if (counts.isDone || keys.length > FEW) {
-      counts.once(() => reads.count(keys, counts));
-      return reads.read(keys);
-    }
+    if (counts.isDone || keys.length > FEW) return reads.read(keys, counts);
     const before = contents.read;
     const results = reads.read(keys);
     counts.once(() => counts.takes(contents.read - before));
@@ -99,20 +98,22 @@ export class ReadCalls {
     if (this.#calls.isTurnSpent) await this.#calls.nextTurn();
     const isShort = !this.#calls.hasThreads || keys.length <= this.#slice;
     const results = isShort
-      ? unlessLong(() => this.#calls.run(options, () => this.#readCounted(keys, counts)))
+      ? unlessLong(() => this.#calls.runUnchecked(options, () => this.#readCounted(keys, counts)))
       : LONG_TEXT;
     if (results !== LONG_TEXT) return results;
-    this.#calls.run(options, () => counts.once(() => reads.count(keys, counts)));
     if (keys.length <= this.#connection.contents.textsAtOnce && reads.readsTextsOf(keys)) {
-      const texts = this.#calls.run(options, () => reads.textsOf(keys));
+      const texts = this.#calls.runUnchecked(options, () => {
+        reads.count(keys, counts);
+        return reads.textsOf(keys);
+      });
       return this.#inSlices(keys.length, options, (start, end) =>
         reads.resultsOfTexts(keys.slice(start, end), texts.slice(start, end)),
       );
     }
-    const states = this.#calls.run(options, () => reads.statesOf(keys));
-    const { contents, elements } = reads.contentsOf(keys, states);
+    const states = this.#calls.runUnchecked(options, () => reads.statesOf(keys));
+    const { contents, elements } = this.#calls.runUnchecked(options, () => reads.contentsOf(keys, states, counts));
     const resources = await this.#load(contents, elements, options);
-    return this.#calls.run(options, () => reads.resultsOf(keys, states, resources));
+    return this.#calls.runUnchecked(options, () => reads.resultsOf(keys, states, resources));
   }
 
   async #search(query: SearchQuery, options?: CallOptions): Promise<SearchPage> {
@@ -133,7 +134,7 @@ export class ReadCalls {
     };
     if (!this.#calls.hasThreads) {
       const result = unlessLong(() =>
-        this.#calls.run(options, () => {
+        this.#calls.runUnchecked(options, () => {
           const page = cut(find());
           return filled(page, load(page.keys));
         }),
@@ -142,7 +143,7 @@ export class ReadCalls {
     }
     const found = await this.#calls.read({ kind: 'search', query }, options, find);
     this.#skips.begin();
-    const page = this.#calls.run(options, () => cut(found));
+    const page = this.#calls.runUnchecked(options, () => cut(found));
     return filled(page, await this.#load(page.keys, elements, options));
   }
 
@@ -162,17 +163,19 @@ export class ReadCalls {
       texts === undefined ? contents.load(keys, elements) : contents.parse(texts, elements);
     if (!this.#calls.hasThreads) {
       const results = unlessLong(() =>
-        this.#calls.run(options, () => this.#counted(find(), counts, options).map((page) => filled(page, load(page)))),
+        this.#calls.runUnchecked(options, () =>
+          this.#counted(find(), counts, options).map((page) => filled(page, load(page))),
+        ),
       );
       if (results !== LONG_TEXT) return results;
     }
     const call = { kind: 'search-by-reference', query, parameter, targets } as const;
     const found = await this.#calls.read(call, options, find);
     this.#skips.begin();
-    const pages = this.#calls.run(options, () => this.#counted(found, counts, options));
+    const pages = this.#calls.runUnchecked(options, () => this.#counted(found, counts, options));
     const [first] = pages;
     if (first?.texts !== undefined) {
-      return whenParsed(() => this.#calls.run(options, () => [filled(first, load(first))]));
+      return whenParsed(() => this.#calls.runUnchecked(options, () => [filled(first, load(first))]));
     }
     const resources = await this.#load(
       pages.flatMap(({ keys }) => keys),
@@ -201,7 +204,7 @@ export class ReadCalls {
     if (this.#calls.isTurnSpent) await this.#calls.nextTurn();
     const { database, statements, dictionaries, contents } = this.#connection;
     const find = (): VersionPage => findVersions(statements, dictionaries, key, page);
-    const all = this.#calls.run(options, () => asOfNow(database, find));
+    const all = this.#calls.runUnchecked(options, () => asOfNow(database, find));
     const sizes = all.versions.map(([, , , octets]) => octets ?? 0);
     const fitting = new CallTexts(options, page.shortens).fitting(sizes);
     const found = { ...all, versions: all.versions.slice(0, fitting) };
@@ -217,7 +220,7 @@ export class ReadCalls {
     if (this.#calls.isTurnSpent) await this.#calls.nextTurn();
     const { database, statements, dictionaries, contents } = this.#connection;
     const find = (): readonly number[] => typeHistoryKeys(statements, dictionaries, query);
-    const keys = this.#calls.run(options, () => {
+    const keys = this.#calls.runUnchecked(options, () => {
       const all = asOfNow(database, find);
       return all.slice(0, contents.fitting(all, new CallTexts(options, query.shortens)));
     });
@@ -227,18 +230,33 @@ export class ReadCalls {
   }
 
   /**
-   * Runs a read of several statements again if another connection came between them: a removal, so that the content of
-   * what the first ones found was gone, or the first commit of a load, which drops indexes.
+   * Runs a read again if another connection came between. It may have removed what the first statements found, put the file
+   * back to an earlier copy, to which the caches do not belong, or dropped indexes for the first commit of a load.
+   *
+   * Removals may come faster than reads end, so they repeat a read once: the second time it has looked up all names itself.
    */
   async #whileKept<Result>(read: () => Promise<Result>): Promise<Result> {
     for (let attempt = 1; ; attempt++) {
+      const { losses } = this.#connection.status;
       try {
-        return await read();
+        const result = await read();
+        if (attempt > 1 || !this.#hasLost(losses)) return result;
       } catch (error) {
-        if (attempt >= ATTEMPTS.read || !(isTextLost(error) || isIndexDropped(error))) throw error;
+        if (attempt >= ATTEMPTS.read || !this.#isOutdated(error, losses)) throw error;
         this.#connection.valueIndexes.forget();
       }
     }
+  }
+
+  /** PERF: looked up once, after the read, because looking takes as long as reading the state of a resource. */
+  #hasLost(losses: number): boolean {
+    return this.#calls.run(undefined, () => this.#connection.status.losses !== losses);
+  }
+
+  /** Whether the error comes from what another connection did in the meantime. */
+  #isOutdated(error: unknown, losses: number): boolean {
+    if (isTextLost(error) || isIndexDropped(error)) return true;
+    return error instanceof FhirError && error.code === 'corrupt' && this.#hasLost(losses);
   }
 
   /** The resources of versions, which never change: between some of them others have their turn. */
@@ -249,7 +267,7 @@ export class ReadCalls {
   ): Promise<readonly StoredResource[]> {
     const { contents } = this.#connection;
     if (keys.length <= this.#slice) {
-      const resources = unlessLong(() => this.#calls.run(options, () => contents.load(keys, elements)));
+      const resources = unlessLong(() => this.#calls.runUnchecked(options, () => contents.load(keys, elements)));
       if (resources !== LONG_TEXT) return resources;
     }
     if (!contents.isCaching) return this.#loadUncached(keys, elements, options);
@@ -288,7 +306,7 @@ export class ReadCalls {
       const start = results.length;
       // After a long text the slice is shorter.
       const found = whenParsed(() =>
-        this.#calls.run(options, () => find(start, Math.min(length, start + this.#slice))),
+        this.#calls.runUnchecked(options, () => find(start, Math.min(length, start + this.#slice))),
       );
       results.push(...(found instanceof Promise ? await found : found));
     }

@@ -1,11 +1,12 @@
 import Database from 'better-sqlite3';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import type { Criteria } from '../../../src/search/criteria/criteria.js';
 import { checksum } from '../../../src/stores/sqlite/rows/checksum.js';
 import { Contents } from '../../../src/stores/sqlite/rows/contents.js';
 import { Guard, guardOf, TOO_LONG } from '../../../src/stores/sqlite/database/guard.js';
 import { MAX_STATEMENTS, Statements } from '../../../src/stores/sqlite/database/statements.js';
 import { SqliteStore } from '../../../src/stores/sqlite/store.js';
+import { TextBudget } from '../../../src/store/text-budget.js';
 import { keyOf, putAll, queryOf, resourceOf } from '../../../src/testing/conformance-case.js';
 import { expectFewResources } from '../most-resources.js';
 
@@ -114,4 +115,40 @@ test('a search by reference that finds more than maxResources is refused before 
   const store = new SqliteStore(':memory:');
   await expectFewResources(store);
   await store.close();
+});
+
+test('cached resources count with their bytes of UTF-8, and no statement asks for sizes that the cache knows', async () => {
+  const database = new Database(':memory:');
+  const asked: string[] = [];
+  const { read } = Statements.prototype;
+  const spy = vi.spyOn(Statements.prototype, 'read').mockImplementation(function (this: Statements, text) {
+    if (text.includes('octet_length')) asked.push(text);
+    return read.call(this, text);
+  });
+  onTestFinished(() => spy.mockRestore());
+  const store = new SqliteStore(database);
+  const ids = Array.from({ length: 8 }, (_, index) => `p${index}`);
+  await putAll(store, ...ids.map((id) => resourceOf('Patient', id, { name: [{ family: 'Größe'.repeat(50) }] })));
+  const spent = async (call: (budget: TextBudget) => Promise<unknown>): Promise<number> => {
+    const budget = new TextBudget();
+    await call(budget);
+    return budget.max - budget.left;
+  };
+  const calls = [
+    (budget: TextBudget) => store.search(queryOf('Patient'), { budget }),
+    (budget: TextBudget) =>
+      store.read(
+        ids.map((id) => keyOf('Patient', id)),
+        { budget },
+      ),
+  ];
+  const [cold] = await Promise.all(calls.map(spent));
+  expect(asked.length).toBeGreaterThan(0);
+  // The second read keeps the objects.
+  for (const call of calls) await spent(call);
+  asked.length = 0;
+  for (const call of calls) expect(await spent(call)).toBe(cold);
+  expect(asked).toEqual([]);
+  const little = new TextBudget(cold! - 1);
+  await expect(calls[1]!(little)).rejects.toMatchObject({ code: 'too-costly', details: { limit: 'bytes' } });
 });

@@ -74,7 +74,7 @@ export class Contents {
   load(keys: readonly number[], elements: ElementsAt = ALL_ELEMENTS): StoredResource[] {
     const shared = this.#shared;
     if (shared === undefined) return this.parse(this.textsOf(keys), elements);
-    const results = keys.map((key) => this.#sharedOf(shared.get(key)));
+    const results = keys.map((key) => this.#sharedOf(key));
     const missing = keys.filter((_, index) => results[index] === undefined);
     if (missing.length === 0) return results as StoredResource[];
     const texts = this.textsOf(missing);
@@ -110,15 +110,16 @@ export class Contents {
     this.#seen.add(key);
     if (isToBeShared) {
       if (shared.size === 0) this.onFilled?.();
-      const { length } = kept[3]!;
-      shared.set(key, { stored: deepFreeze(stored), length }, { size: length });
+      const text = kept[3]!;
+      shared.set(key, { stored: deepFreeze(stored), bytes: Buffer.byteLength(text) }, { size: text.length });
     }
     return stored;
   }
 
-  #sharedOf(shared: SharedResource | undefined): StoredResource | undefined {
+  #sharedOf(key: number): StoredResource | undefined {
+    const shared = this.#shared?.get(key);
     if (shared === undefined) return undefined;
-    this.read += shared.length;
+    this.read += shared.bytes;
     return shared.stored;
   }
 
@@ -131,16 +132,22 @@ export class Contents {
   /**
    * How many of the first versions have texts that a call may read together.
    *
-   * PERF: SQLite knows the length of a text without reading it. Usually their sum is enough.
+   * PERF: SQLite knows the length of a text without reading it, and the cache knows those of its texts. Usually their sum is
+   * enough.
    *
    * @throws FhirError `too-costly`
    */
   fitting(keys: readonly number[], texts: CallTexts): number {
     if (!texts.isBounded || keys.length === 0) return keys.length;
-    const list = JSON.stringify(keys);
-    const [sum] = this.#statements.read(SUM_OF_OCTETS).get(list) as [number];
+    let sum = 0;
+    const missing = keys.filter((key) => {
+      const bytes = this.#shared?.peek(key)?.bytes;
+      sum += bytes ?? 0;
+      return bytes === undefined;
+    });
+    if (missing.length > 0) sum += (this.#statements.read(SUM_OF_OCTETS).get(JSON.stringify(missing)) as [number])[0];
     if (sum <= texts.room && texts.takes(sum)) return keys.length;
-    const rows = this.#statements.read(OCTETS).all(list) as readonly [number][];
+    const rows = this.#statements.read(OCTETS).all(JSON.stringify(keys)) as readonly [number][];
     return texts.fitting(rows.map(([octets]) => octets));
   }
 
@@ -162,11 +169,11 @@ export class Contents {
   }
 }
 
-/** A frozen resource, with the length of its text. */
+/** A frozen resource, with the size of its text. */
 interface SharedResource {
   readonly stored: StoredResource;
-  /** In UTF-16 code units. */
-  readonly length: number;
+  /** As UTF-8. */
+  readonly bytes: number;
 }
 
 /** The elements that are needed of the resource at a position; undefined: all. */

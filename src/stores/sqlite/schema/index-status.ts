@@ -31,7 +31,6 @@ export class IndexStatus {
   readonly #file: OpenedFile | undefined;
   readonly #onRemoval: () => void;
   #removals: string | undefined;
-  /** How often content was found to be lost. */
   #losses = 0;
   /** The newest known version. It stays in the file unless the file is put back to an earlier copy, or content is removed. */
   #newest: VersionMark | undefined;
@@ -49,6 +48,11 @@ export class IndexStatus {
   /** Checks whether the file has lost content. */
   noteRemovals(): void {
     this.#look();
+  }
+
+  /** How often the file was found to have lost content. */
+  get losses(): number {
+    return this.#losses;
   }
 
   /** Notes the newest version of a commit by this connection. */

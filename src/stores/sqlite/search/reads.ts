@@ -2,7 +2,7 @@ import { FhirError } from '../../../fhir/error.js';
 import type { AnyResource } from '../../../fhir/resource.js';
 import { erasureOf } from '../../../store/erasure.js';
 import type { ResourceKey } from '../../../store/resource-key.js';
-import type { CallTexts } from '../../../store/text-budget.js';
+import { CallTexts } from '../../../store/text-budget.js';
 import type { Deletion, ReadResult, StoredResource } from '../../../store/stored-resource.js';
 import { type KeptText, textLost } from '../rows/kept-text.js';
 import { Sql } from '../../sql/sql.js';
@@ -26,13 +26,21 @@ export class Reads {
     this.#contents = contents;
   }
 
-  /** One result per key, in the same order. */
-  read(keys: readonly ResourceKey[]): readonly ReadResult[] {
+  /**
+   * One result per key, in the same order.
+   *
+   * @param texts counts the texts before they are read; one text is not counted
+   * @throws FhirError `too-costly`
+   */
+  read(keys: readonly ResourceKey[], texts = new CallTexts(undefined)): readonly ReadResult[] {
     const [first] = keys;
     if (keys.length === 1 && first?.version === undefined) return [this.#readOne(first!)];
-    if (this.readsTextsOf(keys)) return this.resultsOfTexts(keys, this.textsOf(keys));
+    if (this.readsTextsOf(keys)) {
+      this.count(keys, texts);
+      return this.resultsOfTexts(keys, this.textsOf(keys));
+    }
     const states = this.statesOf(keys);
-    const { contents, elements } = this.contentsOf(keys, states);
+    const { contents, elements } = this.contentsOf(keys, states, texts);
     return this.resultsOf(keys, states, this.#contents.load(contents, elements));
   }
 
@@ -41,18 +49,12 @@ export class Reads {
     return !this.#contents.isCaching && keys.every(({ version }) => version === undefined);
   }
 
-  /** Counts the texts of many keys before they are read, current or not. @throws FhirError `too-costly` */
+  /** Counts the current texts of many keys before they are read. @throws FhirError `too-costly` */
   count(keys: readonly ResourceKey[], texts: CallTexts): void {
     if (!texts.isBounded) return;
-    if (keys.some(({ version }) => version !== undefined)) {
-      const { contents } = this.contentsOf(keys, this.statesOf(keys));
-      this.#contents.fitting(contents, texts);
-      return;
-    }
     const collections = keys.map(({ project, type }) => this.#dictionaries.collections.find(project, type));
     const { text, values } = ofKeys(SIZES, keys, collections);
-    const [sum] = this.#statements.read(text).get(...values) as [number];
-    texts.takes(sum);
+    texts.once(() => texts.takes((this.#statements.read(text).get(...values) as [number])[0]));
   }
 
   /** The current state of each key with its text; undefined if it never existed. */
@@ -77,8 +79,8 @@ export class Reads {
     });
   }
 
-  /** The keys of the versions that exist. */
-  contentsOf(keys: readonly ResourceKey[], states: readonly (State | undefined)[]): FoundContents {
+  /** The keys of the versions that exist. Counts their texts. @throws FhirError `too-costly` */
+  contentsOf(keys: readonly ResourceKey[], states: readonly (State | undefined)[], texts: CallTexts): FoundContents {
     const contents: number[] = [];
     const found: ResourceKey[] = [];
     for (const [index, state] of states.entries()) {
@@ -86,6 +88,7 @@ export class Reads {
       contents.push(state.content);
       found.push(keys[index]!);
     }
+    texts.once(() => this.#contents.fitting(contents, texts));
     return { contents, elements: (position) => found[position]!.elements };
   }
 
