@@ -54,7 +54,6 @@ const SELDOM = [
   'test/stores/sqlite/loading.test.ts',
   'test/stores/sqlite/reindex.test.ts',
   'test/stores/sqlite/removal.test.ts',
-  'test/stores/sqlite/skip.test.ts',
   'test/stores/sqlite/verify.test.ts',
   'test/stores/memory/long-commits.test.ts',
   'test/stores/memory/steps.test.ts',

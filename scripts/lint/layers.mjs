@@ -140,8 +140,19 @@ export const ROOMS = {
     ],
   ],
   'stores/sqlite': [
-    ...['database/', 'rows/', 'schema/', 'segments/', 'scans/', 'skip/read/', 'skip/build/', 'skip/sets/', 'skip/'],
-    ...['pages/', 'search/', 'commit/', 'maintenance/', 'connection.ts', 'threads/'],
+    ...[
+      'database/',
+      'rows/',
+      'schema/',
+      'segments/',
+      'scans/',
+      'pages/',
+      'search/',
+      'commit/',
+      'maintenance/',
+      'connection.ts',
+      'threads/',
+    ],
   ],
   'stores/postgres': [
     ...['database/', 'rows/', 'schema/', 'scans/', 'skip/format/', 'skip/read/', 'skip/build/', 'skip/sets/'],

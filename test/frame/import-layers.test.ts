@@ -46,11 +46,11 @@ test('the parts of a store have an order of their own, and so have their parts',
   expect(await brokenRules('src/stores/sqlite/rows/checksum.ts', value('../search/search'))).toEqual([
     'local/import-layers',
   ]);
-  expect(await brokenRules('src/stores/sqlite/skip/read/skip-cache.ts', value('../sets/range-sets'))).toEqual([
+  expect(await brokenRules('src/stores/sqlite/pages/walk.ts', value('../search/count'))).toEqual([
     'local/import-layers',
   ]);
   expect(await brokenRules('src/stores/sqlite/threads/pool.ts', value('../store'))).toEqual(['local/import-layers']);
-  expect(await brokenRules('src/stores/sqlite/search/search.ts', value('../skip/sets/range-sets'))).toEqual([]);
+  expect(await brokenRules('src/stores/sqlite/search/search.ts', value('../pages/walk'))).toEqual([]);
 });
 
 test('every folder of src is in the matrix', async () => {

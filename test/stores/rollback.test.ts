@@ -12,8 +12,7 @@ import { SKIP_TUNING as POSTGRES_SKIPS } from '../../src/stores/postgres/rows/sk
 import { TUNING as POSTGRES_TUNING } from '../../src/stores/postgres/scans/tuning.js';
 import { SERVER_SCOPE } from '../../src/store/resource-key.js';
 import { PostgresStore } from '../../src/stores/postgres/store.js';
-import { COUNTING_SETS } from '../../src/stores/sqlite/search/count-sets.js';
-import { SKIP_TUNING as SQLITE_SKIPS } from '../../src/stores/sqlite/rows/skip-row.js';
+import { SEGMENT_TUNING } from '../../src/stores/sqlite/rows/segment-tables.js';
 import { TUNING as SQLITE_TUNING } from '../../src/stores/sqlite/scans/tuning.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { keyOf, PROJECT, put, queryOf, resourceOf } from '../../src/testing/conformance-case.js';
@@ -27,7 +26,7 @@ import { newDatabase } from './postgres/pool.js';
 import { buildSkips as buildPostgresSkips, rowsOf } from './postgres/skip-build.js';
 import { pglitePool } from '../../src/stores/postgres/database/pglite-pool.js';
 import { modelWith } from './models.js';
-import { buildSkips as buildSqliteSkips } from './sqlite/skip-build.js';
+import { indexSqlite } from './questions/index-work.js';
 import { write } from './queries.js';
 import { temporaryFolder } from './temporary-folder.js';
 
@@ -70,9 +69,9 @@ let files = 0;
 function onSqlite(): Restorable {
   const file = fileNamed(`${files++}.db`);
   const copy = `${file}.copy`;
-  const withFile = (work: (database: Database.Database) => void): void => {
+  const withFile = async (work: (database: Database.Database) => unknown): Promise<void> => {
     const database = new Database(file);
-    work(database);
+    await work(database);
     database.close();
   };
   return {
@@ -89,24 +88,20 @@ function onSqlite(): Restorable {
           }
         })();
       }),
-    buildSkips: async () =>
-      withFile((database) => {
-        buildSqliteSkips(database);
-      }),
+    buildSkips: () => withFile(indexSqlite),
   };
 }
 
-const TUNED = [POSTGRES_SKIPS, POSTGRES_TUNING, SQLITE_SKIPS, SQLITE_TUNING, COUNTING_SETS].map(
+const TUNED = [POSTGRES_SKIPS, POSTGRES_TUNING, SEGMENT_TUNING, SQLITE_TUNING].map(
   (tuning) => [tuning, { ...tuning }] as const,
 );
-// Few resources are many rows of skip indexes, every search uses them, and each build takes all writes in.
+// Few resources are many rows of indexes, every search uses them, and each build takes all writes in.
 beforeAll(() => {
   const sizes = { granule: 8, minGranules: 4, minHolders: 2, maxFresh: 0 };
   Object.assign(POSTGRES_SKIPS, sizes, { maxLayered: 100, layerGrowth: 0 });
   Object.assign(POSTGRES_TUNING, { walkedFirst: 0, mostShare: 2, looks: [Infinity], fewTogether: 4, firstBatch: 4 });
-  Object.assign(SQLITE_SKIPS, sizes, { maxLookedUp: 3 });
-  Object.assign(SQLITE_TUNING, { looks: [Infinity], skipFrom: 0, fewTogether: 4 });
-  Object.assign(COUNTING_SETS, { minRows: 0 });
+  Object.assign(SEGMENT_TUNING, { minResources: 1, size: 20, flushFrom: 1 });
+  Object.assign(SQLITE_TUNING, { narrow: 0, walked: 0 });
 });
 afterAll(() => TUNED.forEach(([tuning, before]) => Object.assign(tuning, before)));
 

@@ -4,22 +4,16 @@ import { READ_TUNING } from '../../src/store/read-in-parts.js';
 import { SKIP_TUNING as POSTGRES_SKIPS } from '../../src/stores/postgres/rows/skip-row.js';
 import { TUNING as POSTGRES_SCANS } from '../../src/stores/postgres/scans/tuning.js';
 import { THREAD_TUNING } from '../../src/stores/sqlite/database/tuning.js';
-import { SKIP_TUNING as SQLITE_SKIPS } from '../../src/stores/sqlite/rows/skip-row.js';
-import { COUNTING_SETS } from '../../src/stores/sqlite/search/count-sets.js';
+import { SIZES } from '../../src/stores/segments/run-format.js';
 import { SEGMENT_TUNING } from '../../src/stores/sqlite/rows/segment-tables.js';
 import { TUNING as SQLITE_SCANS } from '../../src/stores/sqlite/scans/tuning.js';
 
 // FHIRGRAPH_PACE=0 lets all work pause after each step, as on a busy machine: see vitest.busy.config.ts.
 if (process.env.FHIRGRAPH_PACE !== undefined) PACE.turnMs = Number(process.env.FHIRGRAPH_PACE);
 
-// FHIRGRAPH_SEGMENTS=shadow lets stores of SQLite answer searches by segments too, and compare the answers.
-if (process.env.FHIRGRAPH_SEGMENTS === 'shadow') {
-  Object.assign(SEGMENT_TUNING, { shadow: true, minResources: 1, size: 40, flushFrom: 7 });
-}
-
 const TUNINGS: readonly object[] = [
   ...[PARTS, PACE, READ_TUNING, THREAD_TUNING],
-  ...[POSTGRES_SCANS, POSTGRES_SKIPS, SQLITE_SCANS, SQLITE_SKIPS, SEGMENT_TUNING, COUNTING_SETS],
+  ...[POSTGRES_SCANS, POSTGRES_SKIPS, SQLITE_SCANS, SEGMENT_TUNING, SIZES],
 ];
 const DEFAULTS = TUNINGS.map((one) => ({ ...one }));
 

@@ -122,9 +122,14 @@ function decoded<Content>(bytes: Uint8Array, decode: (bytes: Uint8Array) => Cont
 }
 
 /** Every row that a segment names exists, and is as it was written. */
-function damaged(cause?: unknown): FhirError {
-  return new FhirError('internal', 'The index is damaged: a row of a segment is missing or cannot be read', { cause });
+export function damaged(cause?: unknown): FhirError {
+  return new DamagedSegment('internal', 'The index is damaged: a row of a segment is missing or cannot be read', {
+    cause,
+  });
 }
+
+/** The list should be made again. */
+export class DamagedSegment extends FhirError {}
 
 /** The result of an evaluation; undefined if a row is not loaded. */
 export function ifLoaded<Result>(evaluate: () => Result): Result | undefined {

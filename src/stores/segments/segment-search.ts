@@ -49,7 +49,7 @@ export class SegmentIndex {
    */
   *search(query: SegmentQuery): Ask<SegmentPort, SegmentPage | undefined> {
     const { type, criteria, sort = [], offset = 0, limit = Infinity, baseUrl } = query;
-    const opened = yield* this.#open([...new Set([type, ...typesIn(criteria)])]);
+    const opened = yield* this.#open(typesOf(type, criteria));
     const segments = opened.segments.get(type);
     if (segments === undefined) return undefined;
     const { rows } = opened;
@@ -96,7 +96,11 @@ export class SegmentIndex {
 /** Bytes of rows as stored. */
 const DEFAULT_CACHE = 64 * 1024 * 1024;
 
-/** All types that chains and `has` lead to. */
+/** The type of a search, and all types that its chains and `has` lead to. */
+export function typesOf(type: string, criteria: Criteria): readonly string[] {
+  return [...new Set([type, ...typesIn(criteria)])];
+}
+
 function typesIn(criteria: Criteria): readonly string[] {
   const types = criteria.kind === 'chain' || criteria.kind === 'has' ? [criteria.type] : [];
   return [...types, ...childrenOf(criteria).flatMap(typesIn)];

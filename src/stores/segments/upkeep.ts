@@ -39,16 +39,18 @@ export class SegmentUpkeep {
   /**
    * Builds the list of a type that has none, or continues it: one segment per call.
    *
+   * @param mostOf the most resources of the segment; asked again after each part, so that a build can end early
    * @returns whether the list is complete
    */
-  *build(type: string, size = MAX_SIZE): Ask<SegmentPort, boolean> {
+  *build(type: string, mostOf: () => number = () => MAX_SIZE): Ask<SegmentPort, boolean> {
     const { list: stored, written } = yield* stateOf(type);
     const list = stored?.format === FORMAT ? stored : undefined;
     if (list !== undefined && list.builtTo === undefined) return true;
-    const writer = new SegmentWriter(size, this.fingerprints(type));
+    const most = mostOf();
+    const writer = new SegmentWriter(most, this.fingerprints(type));
     let last = list?.builtTo;
     let isLast = false;
-    while (!isLast && writer.ids.length < size) {
+    for (let size = most; !isLast && writer.ids.length < size; size = Math.min(most, mostOf())) {
       const [after, count] = [last, Math.min(READ_TOGETHER, size - writer.ids.length)];
       const resources = yield* ask((port: SegmentPort) => port.resourcesAfter(type, after, count));
       for (const one of resources) writer.add(one);

@@ -41,8 +41,7 @@ export interface SqliteStoreOptions {
    * verification, rebuilding and large commits (one more thread, which writes). Threads start when they are first
    * needed and do not keep the process alive. If they cannot start, everything runs in the event loop, and a process
    * warning with the code `FHIRGRAPH_THREADS` says so. Stores in memory, and over a database that the host opened, have
-   * no threads. Threads also build the skip indexes; without these, pages whose order and conditions are correlated
-   * take longer.
+   * no threads.
    */
   readonly readers?: number | undefined;
   /** Cache of parsed resources, in bytes of their JSON text. Default 64 MiB. 0: none. */
@@ -51,7 +50,8 @@ export interface SqliteStoreOptions {
    * Who re-indexes after other definitions or an older version of the library wrote the file. Default
    * `background`: the store itself, in batches of a few milliseconds; for at most 2,000 resources, when
    * it is opened. `manual`: the host, by `reindex({ pendingOnly: true })`. Until then, searches by affected parameters
-   * reject with `unavailable`.
+   * reject with `unavailable`. The same holds for the segments that broad searches read: see docs/internals/index.md.
+   * Without them, these searches take longer.
    */
   readonly reindex?: ReindexMode | undefined;
   /**

@@ -17,7 +17,6 @@ import { Removal } from './maintenance/removal.js';
 import { scrub } from './maintenance/scrub.js';
 import { type KeyPage, Searches } from './search/search.js';
 import { ConnectionSegments } from './segments/connection-segments.js';
-import { SkipIndexes } from './skip/skip-indexes.js';
 import { Statements } from './database/statements.js';
 import { registerTextTest } from './rows/text-test.js';
 import { asOfNow } from './database/transaction.js';
@@ -37,7 +36,6 @@ export class Connection {
   readonly maintenance: Maintenance;
   readonly removal: Removal;
   readonly valueIndexes: ValueIndexes;
-  readonly skipIndexes: SkipIndexes;
   readonly segments: ConnectionSegments;
 
   constructor(
@@ -62,7 +60,6 @@ export class Connection {
     this.contents = new Contents(statements, cacheBytes, guard);
     this.reads = new Reads(statements, dictionaries, this.contents);
     const snapshot = <Result>(work: () => Result): Result => asOfNow(database, work);
-    const noteStale = (collection: number): void => this.skipIndexes.noteStale(collection);
     const status = (this.status = new IndexStatus(statements, model, opened, () => {
       forgetAll(dictionaries);
       this.contents.forget();
@@ -70,8 +67,7 @@ export class Connection {
     }));
     const dialect = sqliteDialect(model, dictionaries);
     const segments = (this.segments = new ConnectionSegments({ model, database, statements, dialect, status }, guard));
-    this.searches = new Searches(model, statements, dictionaries, guard, snapshot, noteStale, segments);
-    this.skipIndexes = new SkipIndexes(model, database, statements, dictionaries, this.status, guard);
+    this.searches = new Searches(model, statements, dictionaries, guard, snapshot, segments);
     const valueIndexes = (this.valueIndexes = new ValueIndexes(database, statements, ownsFile));
     this.commits = new Commits(
       model,

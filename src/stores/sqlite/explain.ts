@@ -1,6 +1,7 @@
 import type { StatementPlan, StoreCall } from '../../store/store.js';
 import type { Connection } from './connection.js';
 import { TEXTS } from './rows/contents.js';
+import type { ExplainedStatement } from './search/search.js';
 import { readsTogether } from './search/reverse-statements.js';
 import { Sql } from '../sql/sql.js';
 import type { Statements } from './database/statements.js';
@@ -13,7 +14,8 @@ export function explainCall(
   call: StoreCall,
   connection: Pick<Connection, 'statements' | 'reads' | 'searches' | 'contents'>,
 ): readonly StatementPlan[] {
-  return statementsOf(call, connection).map((statement) => ({
+  return statementsOf(call, connection).map(({ way, statement }) => ({
+    ...(way !== undefined && { way }),
     statement: statement.text.replace(/\s+/g, ' '),
     plan: planOf(statement, connection.statements),
   }));
@@ -22,14 +24,14 @@ export function explainCall(
 function statementsOf(
   call: StoreCall,
   { reads, searches, contents }: Pick<Connection, 'reads' | 'searches' | 'contents'>,
-): readonly Sql[] {
+): readonly ExplainedStatement[] {
   switch (call.kind) {
     case 'read':
-      return reads.statements(call.keys);
+      return reads.statements(call.keys).map((statement) => ({ statement }));
     case 'search': {
-      const { pages: ways, count } = searches.searchStatements(searches.localized(call.query));
-      const pages = call.query.limit === 0 ? [] : [...ways, LOAD];
-      return call.query.total === true ? [...pages, count] : pages;
+      const found = searches.explain(searches.localized(call.query));
+      const [first, ...others] = found;
+      return first?.way === undefined ? found : [first, LOAD, ...others];
     }
     case 'search-by-reference': {
       const { parameter, targets } = call;
@@ -40,19 +42,19 @@ function statementsOf(
       const [key] = keys;
       if (key !== undefined && readsTogether(query, targets, contents.textsWithPage)) {
         const together = reverse.oneReference(query, parameter, key);
-        return together === undefined ? [] : [together];
+        return together === undefined ? [] : [{ statement: together }];
       }
       const statement =
         query.baseUrl === undefined
           ? reverse.byReference(query, parameter, keys)
           : reverse.byUrl(query, parameter, targets);
-      return statement === undefined ? [] : [statement, LOAD];
+      return statement === undefined ? [] : [{ statement }, LOAD];
     }
   }
 }
 
 /** Loads the found resources by key, except cached ones. */
-const LOAD = new Sql(TEXTS, ['[]']);
+const LOAD: ExplainedStatement = { statement: new Sql(TEXTS, ['[]']) };
 
 function planOf(statement: Sql, statements: Statements): readonly string[] {
   const rows = statements.read(`EXPLAIN QUERY PLAN ${statement.text}`).all(...statement.values);

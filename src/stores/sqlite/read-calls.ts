@@ -15,7 +15,6 @@ import type { IndexesOnDemand } from './indexes-on-demand.js';
 import { isTextLost } from './rows/kept-text.js';
 import { entriesOf, findVersions, type VersionPage } from './rows/version-page.js';
 import type { KeyPage } from './search/search.js';
-import type { SkipRefresh } from './skip-refresh.js';
 import { THREAD_TUNING } from './database/tuning.js';
 import { asOfNow } from './database/transaction.js';
 import { typeHistoryKeys, versionsOf } from './search/type-history.js';
@@ -26,13 +25,11 @@ export class ReadCalls {
   readonly #connection: Connection;
   readonly #calls: CallRunner;
   readonly #indexes: IndexesOnDemand;
-  readonly #skips: SkipRefresh;
 
-  constructor(connection: Connection, calls: CallRunner, indexes: IndexesOnDemand, skips: SkipRefresh) {
+  constructor(connection: Connection, calls: CallRunner, indexes: IndexesOnDemand) {
     this.#connection = connection;
     this.#calls = calls;
     this.#indexes = indexes;
-    this.#skips = skips;
   }
 
   read(keys: readonly ResourceKey[], options?: CallOptions): Promise<readonly ReadResult[]> {
@@ -142,7 +139,6 @@ export class ReadCalls {
       if (result !== LONG_TEXT) return result;
     }
     const found = await this.#calls.read({ kind: 'search', query }, options, find);
-    this.#skips.begin();
     const page = this.#calls.runUnchecked(options, () => cut(found));
     return filled(page, await this.#load(page.keys, elements, options));
   }
@@ -171,7 +167,6 @@ export class ReadCalls {
     }
     const call = { kind: 'search-by-reference', query, parameter, targets } as const;
     const found = await this.#calls.read(call, options, find);
-    this.#skips.begin();
     const pages = this.#calls.runUnchecked(options, () => this.#counted(found, counts, options));
     const [first] = pages;
     if (first?.texts !== undefined) {

@@ -1,4 +1,5 @@
 import { FhirError } from '../../fhir/error.js';
+import { isIndexTakenOver } from '../../store/index-state.js';
 import { LOOP_TURN } from '../../platform/loop-turn.js';
 import { runAwaiting } from '../ask.js';
 import type { SegmentPort } from '../segments/port.js';
@@ -14,17 +15,38 @@ import { SEGMENT_TUNING } from './rows/segment-tables.js';
 export class SegmentRefresh {
   readonly #connection: Connection;
   readonly #calls: CallRunner;
+  readonly #isManual: boolean;
+  readonly #ownsFile: boolean;
   readonly #background: BackgroundWork;
+  /** Writes of this process, and those until the last start. */
+  #written = 0;
+  #started = 0;
+  #isClosing = false;
 
-  constructor(connection: Connection, calls: CallRunner) {
+  /** @param isManual true if the host asks for all work by {@link finish} */
+  constructor(
+    connection: Connection,
+    calls: CallRunner,
+    { isManual, ownsFile }: { readonly isManual: boolean; readonly ownsFile: boolean },
+  ) {
     this.#connection = connection;
     this.#calls = calls;
+    this.#isManual = isManual;
+    this.#ownsFile = ownsFile;
     this.#background = new BackgroundWork('Building segments failed', () => this.#step(), storeError);
   }
 
-  /** Starts the work that is due, after opening and after commits. */
+  /** Starts the work that is due: after opening, and after what leaves a type without its segments. */
   begin(): void {
-    if (this.#isAllowed) this.#background.start();
+    if (!this.#isManual && !this.#isClosing && this.#isAllowed) this.#background.start();
+  }
+
+  /** PERF: a look at what is due takes longer than a small commit. */
+  noteWrites(count: number): void {
+    this.#written += count;
+    if (this.#written - this.#started < SEGMENT_TUNING.flushFrom) return;
+    this.#started = this.#written;
+    this.begin();
   }
 
   /** Does all the work that is due, unless the file is locked or lost: searches work without segments. */
@@ -36,39 +58,61 @@ export class SegmentRefresh {
     }
   }
 
-  async stop(): Promise<void> {
+  /**
+   * Ends the work before the store closes. After a load, nothing is left to do. A process that had no segments for its
+   * searches leaves one behind, so that many short processes together build them all.
+   */
+  async close(): Promise<void> {
+    const isWanted = this.#ownsFile && !this.#isManual;
+    const isLoaded = isWanted && this.#written >= SEGMENT_TUNING.flushFrom;
+    if (isLoaded) await this.finish();
+    const { isRunning } = this.#background;
+    this.#isClosing = true;
     await this.#background.stop();
+    if (isLoaded || isRunning || !isWanted || !this.#connection.segments.isMissed) return;
+    try {
+      // A list begins without a segment.
+      for (let steps = 0; steps < 2 && this.#isAllowed; steps++) await this.#step();
+    } catch {
+      // The file is locked or lost.
+    }
   }
 
   get #isAllowed(): boolean {
-    const { segments, status } = this.#connection;
     if (this.#calls.isReadonly || this.#calls.isClosed) return false;
-    return this.#calls.run(undefined, () => segments.exist && status.isOurs);
+    return this.#calls.run(undefined, () => this.#connection.status.isOurs);
+  }
+
+  #nextWork(): SegmentWork | undefined {
+    return this.#calls.run(undefined, () => this.#connection.segments.nextWork());
   }
 
   async #step(): Promise<StepResult> {
     const { database, segments } = this.#connection;
     if (this.#calls.isClosed) return 'done';
     if (database.inTransaction) return 'later';
-    const work = this.#calls.run(undefined, () => segments.nextWork());
+    const work = this.#nextWork();
     if (work === undefined) return 'done';
     try {
       const isMerged = await this.#do(work);
       if (work.kind === 'merge' && !isMerged) segments.noteMerged(work);
     } catch (error) {
       if (error instanceof HostTransaction || isBusy((error as FhirError).cause ?? error)) return 'later';
+      if (error === STOPPED || (error instanceof FhirError && isIndexTakenOver(error))) return 'done';
       // Another process has merged the segments that this one was reading.
       const list = this.#calls.run(undefined, () => segments.listId(work.project, work.type));
-      if (list === work.list) throw error;
+      if (list === work.list && !segments.isDamaged(error, work)) throw error;
     }
     return 'more';
   }
 
-  async #do({ kind, project, type }: SegmentWork): Promise<boolean> {
+  async #do(work: SegmentWork): Promise<boolean> {
+    const { kind, project, type } = work;
     const { database, segments } = this.#connection;
     // Of the host; it may be rolled back.
     const now = <Result>(work: () => Result): Result =>
       this.#calls.run(undefined, () => {
+        if (this.#isClosing && kind === 'merge') throw STOPPED;
         if (database.inTransaction) throw new HostTransaction('unavailable', 'The host has a transaction open');
         return work();
       });
@@ -84,6 +128,7 @@ export class SegmentRefresh {
         }
       });
     if (kind === 'begin') return write(() => segments.begin(project, type));
+    if (kind === 'drop') return write(() => segments.drop(work));
     const { upkeep, port } = segments.upkeepOf(project);
     const paced: SegmentPort = {
       states: (types) => now(() => port.states(types)),
@@ -95,7 +140,7 @@ export class SegmentRefresh {
     };
     const steps =
       kind === 'build'
-        ? upkeep.build(type, SEGMENT_TUNING.size)
+        ? upkeep.build(type, () => (this.#isClosing ? SMALL : SEGMENT_TUNING.size))
         : kind === 'flush'
           ? upkeep.flush(type)
           : upkeep.merge(type);
@@ -110,3 +155,9 @@ export class SegmentRefresh {
 }
 
 class HostTransaction extends FhirError {}
+
+/** Ends a merge, which may take a second, when the store closes. */
+const STOPPED = new Error('The store closes');
+
+/** Resources of a segment that is built while the store closes: some tenths of a second. */
+const SMALL = 4_096;

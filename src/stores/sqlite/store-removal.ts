@@ -12,10 +12,12 @@ export interface RemovalHost {
   /** Settles when the file has all its indexes. */
   ready(options: CallOptions | undefined): Promise<void> | undefined;
   publish(changes: readonly Change[]): void;
+  /** Called after content was removed. */
+  removed(): void;
 }
 
 /** `ResourceStore.removal` of a SqliteStore. */
-export function storeRemoval({ connection, calls, ready, publish }: RemovalHost): StoreRemoval {
+export function storeRemoval({ connection, calls, ready, publish, removed }: RemovalHost): StoreRemoval {
   const write = async <Call extends ThreadCall>(
     call: Call,
     options: CallOptions | undefined,
@@ -23,6 +25,7 @@ export function storeRemoval({ connection, calls, ready, publish }: RemovalHost)
   ): Promise<ResultOf<Call>> => {
     const result = await calls.write(call, options, inline);
     calls.run(undefined, () => connection.status.noteRemovals());
+    removed();
     return result;
   };
   return {

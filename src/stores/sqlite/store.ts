@@ -38,10 +38,7 @@ import { warnOfOtherDefinitions } from '../sql/opening.js';
 import type { ReindexOptions } from '../sql/reindex.js';
 import { ReadCalls } from './read-calls.js';
 import { Reindexing } from './maintenance/reindexing.js';
-import { SKIP_TUNING } from './rows/skip-row.js';
 import { SegmentRefresh } from './segment-refresh.js';
-import { SEGMENT_TABLES, SEGMENT_TUNING } from './rows/segment-tables.js';
-import { SkipRefresh } from './skip-refresh.js';
 import { RemovalWatch } from './removal-watch.js';
 import { storeRemoval } from './store-removal.js';
 import { Threads } from './threads/threads.js';
@@ -70,10 +67,8 @@ export class SqliteStore implements ResourceStore {
   readonly #calls: CallRunner;
   readonly #watch: RemovalWatch;
   readonly #indexes: IndexesOnDemand;
-  readonly #skips: SkipRefresh;
   readonly #segments: SegmentRefresh;
   readonly #reads: ReadCalls;
-  #written = 0;
 
   /**
    * @param database a file name (a missing file is created; `:memory:` for a store that lives with this object), or an
@@ -123,16 +118,17 @@ export class SqliteStore implements ResourceStore {
       calls,
       ready: (callOptions) => this.#indexes.ready(callOptions),
       publish: (changes) => this.#feed.publish(changes),
+      removed: () => this.#segments.begin(),
     });
     this.#watch = new RemovalWatch(() => this.#lookForRemovals());
     connection.contents.onFilled = () => this.#watch.start();
     this.#indexes = new IndexesOnDemand(connection, calls);
-    this.#skips = new SkipRefresh(connection, calls);
-    this.#segments = new SegmentRefresh(connection, calls);
-    this.#reads = new ReadCalls(connection, calls, this.#indexes, this.#skips);
+    this.#segments = new SegmentRefresh(connection, calls, { isManual: config.reindex === 'manual', ownsFile });
+    connection.segments.onDamaged = () => this.#segments.begin();
+    this.#reads = new ReadCalls(connection, calls, this.#indexes);
     const { statements, dictionaries, status } = connection;
     const work = new IndexWork(model, this.#database, statements, dictionaries, status);
-    this.#reindexing = new Reindexing(this.#database, work);
+    this.#reindexing = new Reindexing(this.#database, work, () => this.#segments.begin());
     try {
       assertOpenable(this.#database, opening);
       const synchronous = isReader ? undefined : config.synchronous;
@@ -142,7 +138,6 @@ export class SqliteStore implements ResourceStore {
       assertNotNewer(statements);
       if (!isReader) takeOver(this.#database, statements, model, opening === 'user');
       const { isOurs } = status;
-      if (SEGMENT_TUNING.shadow && !isReader && isOurs) this.#database.exec(SEGMENT_TABLES);
       if (opening === 'user' && !isOurs) warnOfOtherDefinitions();
       status.noteRemovals();
       if (ownsFile && hasLog && readers > 0) {
@@ -150,6 +145,7 @@ export class SqliteStore implements ResourceStore {
         calls.useThreads(() => new Threads({ ...config, file, opened }));
       }
       if (config.reindex === 'background' && isOurs && !isReader) this.#reindexing.begin();
+      this.#segments.begin();
     } catch (error) {
       if (this.#ownsDatabase) this.#database.close();
       throw fault(error);
@@ -161,7 +157,6 @@ export class SqliteStore implements ResourceStore {
   }
 
   search(query: SearchQuery, options?: CallOptions): Promise<SearchPage> {
-    if (SEGMENT_TUNING.shadow) return this.#segments.finish().then(() => this.#reads.search(query, options));
     return this.#reads.search(query, options);
   }
 
@@ -177,14 +172,13 @@ export class SqliteStore implements ResourceStore {
   async commit(writes: readonly Write[], options?: CallOptions): Promise<readonly WriteResult[]> {
     this.#calls.assertWritable();
     if (writes.some(({ kind }) => kind === 'assert-no-match')) await this.#indexes.ready(options);
-    this.#written += writes.length;
     const { results, changes } = await this.#calls.commit(writes, options).catch((error: unknown) => {
       if (!this.#tookOverEmpty(error)) throw error;
       return this.#calls.commit(writes, options);
     });
     if (changes.some(({ kind }) => kind === 'erase')) this.#connection.status.noteRemovals();
     this.#feed.publish(changes);
-    if (SEGMENT_TUNING.shadow) this.#segments.begin();
+    this.#segments.noteWrites(writes.length);
     return results;
   }
 
@@ -206,13 +200,12 @@ export class SqliteStore implements ResourceStore {
   }
 
   async close(): Promise<void> {
-    if (this.#ownsDatabase && !this.#calls.isClosed && !this.#calls.isReadonly) {
-      await this.#indexes.finish();
-      if (this.#written >= SKIP_TUNING.minLoad) await this.#skips.finish();
+    if (!this.#calls.isClosed && !this.#calls.isReadonly) {
+      if (this.#ownsDatabase) await this.#indexes.finish();
+      await this.#segments.close();
     }
     if (!this.#calls.close()) return;
     this.#watch.stop();
-    await this.#segments.stop();
     await this.#reindexing.stop();
     await this.#calls.closeThreads();
     if (this.#ownsDatabase) this.#database.close();
@@ -288,6 +281,7 @@ export class SqliteStore implements ResourceStore {
         onProgress?.(progress);
         count += progress.done;
       }
+      await this.#segments.finish();
       return count;
     }
     if (project !== undefined && !pendingOnly) {
@@ -295,7 +289,10 @@ export class SqliteStore implements ResourceStore {
     }
     for (;;) {
       const batch = await this.#calls.whenUnlocked(options, () => this.#reindexing.step(project));
-      if (batch === undefined) return count;
+      if (batch === undefined) {
+        await this.#segments.finish();
+        return count;
+      }
       count += batch.resources;
       onProgress?.(batch.progress);
       await nextTurn();

@@ -58,7 +58,7 @@ const PLACES: readonly (readonly [name: string, make: () => Promise<Place>])[] =
       const file = fileNamed(`${randomUUID()}.db`);
       const index = async (): Promise<void> => {
         const database = new Database(file);
-        indexSqlite(database);
+        await indexSqlite(database);
         database.close();
       };
       return { open: (clock) => new SqliteStore(file, { clock }), index };

@@ -50,7 +50,13 @@ class Life {
   }
 
   build(size: number): void {
-    for (const type of this.types) while (!runNow(this.upkeep.build(type, size), this.port));
+    for (const type of this.types)
+      while (
+        !runNow(
+          this.upkeep.build(type, () => size),
+          this.port,
+        )
+      );
   }
 
   change(): void {

@@ -24,7 +24,7 @@ class Project {
 
   constructor(...resources: readonly AnyResource[]) {
     for (const one of resources) this.port.put(one);
-    while (!this.run(this.upkeep.build('Observation', 2)));
+    while (!this.run(this.upkeep.build('Observation', () => 2)));
   }
 
   run<Result>(steps: Ask<SegmentPort, Result>): Result {
@@ -97,7 +97,12 @@ describe('segments', () => {
     const other = new Project(...FIVE.slice(0, 3));
     const started = new MemoryPort();
     for (const one of FIVE) started.put(one);
-    expect(runNow(project.upkeep.build('Observation', 2), started)).toBe(false);
+    expect(
+      runNow(
+        project.upkeep.build('Observation', () => 2),
+        started,
+      ),
+    ).toBe(false);
     const query = { type: 'Observation', criteria: FINAL };
     expect(runNow(project.index.search(query), started)).toBeUndefined();
     expect(runNow(project.index.search({ ...query, type: 'Patient' }), other.port)).toBeUndefined();

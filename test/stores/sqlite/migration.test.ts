@@ -26,6 +26,8 @@ async function makeFiles(name: string): Promise<{ readonly present: string; read
   return { present, old };
 }
 
+const DROP_SEGMENTS = 'DROP TABLE segment_list; DROP TABLE segment_row; DROP TABLE segment_written';
+
 /** Shapes are numbered in the order of their first use, and unused shapes do not matter. */
 const ROWS: { readonly [table: string]: string } = {
   shape: 'SELECT collection, parameters, resources FROM shape WHERE resources <> 0 ORDER BY collection, parameters',
@@ -86,7 +88,7 @@ describe('a file of an older schema', () => {
     const preview = fileNamed('preview-zones.db');
     copyFileSync(present, preview);
     const database = new Database(preview);
-    database.exec(`DROP TABLE skip; CREATE TABLE zone (parameter INTEGER NOT NULL, block INTEGER NOT NULL, low NOT NULL,
+    database.exec(`${DROP_SEGMENTS}; PRAGMA user_version = 3; CREATE TABLE zone (parameter INTEGER NOT NULL, block INTEGER NOT NULL, low NOT NULL,
       last NOT NULL, high NOT NULL, PRIMARY KEY (parameter, block)) WITHOUT ROWID; CREATE INDEX zone_by_block ON zone (block)`);
     database.close();
     for (const options of [{}, { readonly: true }]) {
@@ -98,6 +100,24 @@ describe('a file of an older schema', () => {
     expect((await store.verify()).problems).toEqual([]);
     await store.close();
     expect(contentOf(preview)).toEqual(contentOf(present));
+  });
+
+  test('keeps its answers when segments take the place of skip indexes', async () => {
+    const { present } = await makeFiles('skip');
+    const old = fileNamed('skip-3.db');
+    copyFileSync(present, old);
+    const database = new Database(old);
+    database.exec(`${DROP_SEGMENTS}; PRAGMA user_version = 3; CREATE TABLE skip (
+        collection INTEGER NOT NULL, sort INTEGER NOT NULL, subject INTEGER NOT NULL, value NOT NULL, data TEXT NOT NULL,
+        PRIMARY KEY (sort, subject, value)) WITHOUT ROWID;
+      CREATE INDEX skip_by_collection ON skip (collection); INSERT INTO skip VALUES (1, 0, 1, 0, 'x')`);
+    database.close();
+    expect(() => new SqliteStore(old)).toThrow(expect.objectContaining({ details: { option: 'takeOver', path: old } }));
+    const stores = [new SqliteStore(present), new SqliteStore(old, { takeOver: true })] as const;
+    const query = queryOf('Observation', { kind: 'all' }, { sort: [{ parameter: 'date', descending: true }] });
+    expect(await idsOf(stores[1], query)).toEqual(await idsOf(stores[0], query));
+    for (const store of stores) await store.close();
+    expect(contentOf(old)).toEqual(contentOf(present));
   });
 
   test('is unchanged if the step fails', async () => {

@@ -24,7 +24,6 @@ import type { Searches } from '../search/search.js';
 import { type ConnectionSegments } from '../segments/connection-segments.js';
 import { noteWritten } from '../rows/segment-tables.js';
 import { Shapes } from '../rows/shapes.js';
-import { removeSkipRows } from '../rows/skip-row.js';
 import type { Statements } from '../database/statements.js';
 import { isBusy, OpenTransaction } from '../database/transaction.js';
 import { THREAD_TUNING } from '../database/tuning.js';
@@ -252,14 +251,13 @@ export class Commits {
     noteRemoval(this.#database, this.#statements);
     const left = this.#versions.erase(key, before, reason);
     this.#takeOut(left.owner);
-    removeSkipRows(this.#statements, left.collection);
-    if (this.#segments.exist) getOrCreate(this.#erased, left.collection, (): ResourceKey[] => []).push(key);
+    getOrCreate(this.#erased, left.collection, (): ResourceKey[] => []).push(key);
     changes.push(changeOf('erase', key, left));
     return { kind: 'erase', versionId: left.versionId, versions: before.version - before.purged };
   }
 
   #noteWritten({ collection, owner }: NewVersion): void {
-    if (this.#segments.exist) noteWritten(this.#statements, collection, owner);
+    noteWritten(this.#statements, collection, owner);
   }
 
   #check({ query }: NoMatchAssertion, index: number): WriteResult {

@@ -64,7 +64,7 @@ export class Maintenance {
     changeRemovalEpoch(this.#statements);
     const indexes = this.#dropIndexes();
     // Without a condition SQLite drops the pages of a table and of its indexes without reading them.
-    for (const table of [...INDEX_TABLES, 'shape', 'past', 'skip']) this.#database.exec(`DELETE FROM ${table}`);
+    for (const table of [...INDEX_TABLES, 'shape', 'past']) this.#database.exec(`DELETE FROM ${table}`);
     removeAllSegments(this.#statements);
     this.#remakeIndexes();
     this.#database.exec(FILL_PAST);

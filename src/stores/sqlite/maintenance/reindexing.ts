@@ -10,8 +10,11 @@ export class Reindexing {
   readonly #database: SqliteDatabase;
   readonly #work: IndexWork;
   readonly #background: BackgroundWork;
+  readonly #onDone: () => void;
 
-  constructor(database: SqliteDatabase, work: IndexWork) {
+  /** @param onDone called when background work has ended */
+  constructor(database: SqliteDatabase, work: IndexWork, onDone: () => void) {
+    this.#onDone = onDone;
     this.#database = database;
     this.#work = work;
     this.#background = new BackgroundWork('Re-indexing failed', () => this.#stepBeside(), storeError);
@@ -53,7 +56,9 @@ export class Reindexing {
     const timeout = Number(this.#database.pragma('busy_timeout', { simple: true }));
     this.#database.pragma('busy_timeout = 0');
     try {
-      return this.#work.step(forSomeTime()) === undefined ? 'done' : 'more';
+      if (this.#work.step(forSomeTime()) !== undefined) return 'more';
+      this.#onDone();
+      return 'done';
     } catch (error) {
       if (isBusy(error)) return 'later';
       throw storeError(error);

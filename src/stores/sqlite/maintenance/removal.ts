@@ -11,7 +11,6 @@ import { endWork } from '../schema/index-takeover.js';
 import { assertNotOvertaken } from '../schema/prepare-schema.js';
 import { keepVersionKeys, noteRemoval } from '../rows/removal-epoch.js';
 import { removeVersions } from '../rows/remove-versions.js';
-import { removeSkipRows } from '../rows/skip-row.js';
 import { removeSegments } from '../rows/segment-tables.js';
 import type { Statements } from '../database/statements.js';
 import { inTransaction } from '../database/transaction.js';
@@ -52,7 +51,6 @@ export class Removal {
       let examined = 0;
       const note = (removed: number, from: number): void => {
         if (removed > 0) {
-          removeSkipRows(this.#statements, from);
           removeSegments(this.#statements, from);
         }
         versions += removed;
@@ -87,7 +85,6 @@ export class Removal {
       let examined = 0;
       let versions = 0;
       for (const [collection, type] of this.#collections(project, 0, undefined)) {
-        removeSkipRows(this.#statements, collection);
         removeSegments(this.#statements, collection);
         for (;;) {
           const rows = this.#nextOf(collection);

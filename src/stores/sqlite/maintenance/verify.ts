@@ -9,9 +9,6 @@ import { CONTRADICTIONS } from './contradictions.js';
 import { createDictionaries, type Dictionaries } from '../rows/dictionary.js';
 import type { SqliteDatabase } from '../database/driver.js';
 import { storeError } from '../database/errors.js';
-import type { SqlDialect } from '../../sql/dialect.js';
-import { sqliteDialect } from '../rows/dialect.js';
-import { countWrongSkipRows } from '../skip/skip-verify.js';
 import { INDEX_TABLES, type ValueTable } from '../../sql/index-tables.js';
 import { type Codes, EVERY, isMadeAgain } from '../../sql/index-changes.js';
 import { addIndexRows, INDEX_COLUMNS, type IndexOwner, type Names, type RowSink } from '../rows/index-rows.js';
@@ -54,7 +51,6 @@ class Verifier {
   /** The skipped parameters, by collection. */
   readonly #unknown = new Map<number, Codes>();
   readonly #names: Names;
-  readonly #dialect: SqlDialect;
   readonly #problems: string[] = [];
   #resources = 0;
 
@@ -70,19 +66,12 @@ class Verifier {
     // The store's cached dictionaries would hide lost rows.
     const dictionaries = createDictionaries(database, statements);
     this.#names = knownNames(dictionaries);
-    this.#dialect = sqliteDialect(model, dictionaries);
   }
 
   run(): Verification {
     this.#try('file', () => this.#checkFile());
     for (const { problem, count } of CONTRADICTIONS) this.#try(problem, () => this.#checkCount(problem, count));
-    this.#try('skip', () => {
-      if (!this.#status.isOurs) return;
-      const wrong = countWrongSkipRows(this.#dialect, this.#statements);
-      if (wrong > 0) this.#report(`skip: rows that are wrong: ${wrong}`);
-    });
     this.#try('segments', () => {
-      if (!this.segments.exist) return;
       for (const type of this.segments.wrongTypes()) this.#report(`segments: those of ${type} are not what it says`);
     });
     this.#try('resources', () => {

@@ -1,23 +1,31 @@
 import { beyond, orderBy, orderTerms } from '../../sql/order.js';
 import { inTime, isCurrent } from '../../sql/rows.js';
 import { allOf, list, Sql, sql } from '../../sql/sql.js';
-import type { PageOrder } from '../../sql/pages/page-order.js';
-import type { Asked } from './finding.js';
+import type { PageOrder, PagePosition } from '../../sql/pages/page-order.js';
+import type { Condition } from '../../sql/pages/condition.js';
 import { TUNING } from '../scans/tuning.js';
 
+/** The rows to find. */
+export interface Asked {
+  readonly conditions: readonly Condition[];
+  readonly need: number;
+  /** The position where they begin. */
+  readonly place: PagePosition | undefined;
+}
+
 /**
- * Tests and sorts the rows of a scan, from one key of the order on. A page longer than {@link TUNING}.maxSorted is neither
+ * Tests and sorts the rows of a scan. A page longer than {@link TUNING}.maxSorted is neither
  * sorted nor cut.
  *
  * @param scan undefined: all resources of the type
  */
 export function collection(
   order: PageOrder,
-  { level, need, place }: Pick<Asked, 'level' | 'need' | 'place'>,
+  { need, place }: Pick<Asked, 'need' | 'place'>,
   scan: Sql | undefined,
   tests: readonly Sql[],
 ): Sql {
-  const terms = orderTerms(order.keys.slice(level), order.scope);
+  const terms = orderTerms(order.keys, order.scope);
   const from = scan === undefined ? isCurrent(order.scope) : sql`r0.key IN (${scan})`;
   const matching = sql`FROM resource r0 WHERE ${allOf([from, inTime(sql`r0.key`, order.scope), ...tests])}`;
   const named = terms.map((term, index) => ({ ...term, value: new Sql(`k${index}`, []) }));

@@ -7,7 +7,7 @@ export interface FoundRow {
   /** The key of its version. */
   readonly content: number;
   readonly id: string;
-  /** The sort values, from the key of a level on. */
+  /** A value for each key of the order. */
   readonly values: readonly SqlValue[];
 }
 

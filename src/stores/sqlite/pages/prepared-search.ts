@@ -1,71 +1,90 @@
 import type { SearchQuery } from '../../../store/search-query.js';
 import { type RequestedPage, requestedPage } from '../../sql/page.js';
-import type { RowScope } from '../../sql/rows.js';
-import { chooseScan } from './choose-scan.js';
-import { Guard } from '../database/guard.js';
+import { chainScope, innerScope, type RowScope } from '../../sql/rows.js';
+import type { Criteria } from '../../../search/criteria/criteria.js';
+import { type Condition, conditionsOf } from '../../sql/pages/condition.js';
 import type { Statements } from '../database/statements.js';
-import { type Condition, conditionsOf, isLinked } from '../../sql/pages/condition.js';
 import { withOwnScan } from '../scans/own-scans.js';
+import { TUNING } from '../scans/tuning.js';
+import { chooseScan } from './choose-scan.js';
 import { Probes } from './probe.js';
-import { type ConditionSets, conditionSets } from '../skip/sets/condition-sets.js';
-import { SkipCache } from '../skip/read/skip-cache.js';
-import { SkipIndex, type SkipSource } from '../skip/read/skip-index.js';
+
+/** A condition, and the number of rows of its scan. */
+export interface CountedScan {
+  readonly condition: Condition;
+  readonly rows: number;
+}
 
 /** A search, its conditions and the known lengths of their scans: the starting point of every way to its page. */
 export class PreparedSearch {
-  readonly query: SearchQuery;
-  readonly scope: RowScope;
   readonly page: RequestedPage;
-  readonly probes: Probes;
-  readonly #statements: Statements;
+  readonly #probes: Probes;
   #conditions: readonly Condition[] | undefined;
-  readonly #skipSource: SkipSource;
-  #skips: { readonly sets: ConditionSets | undefined } | undefined;
+  #narrow: { readonly scan: CountedScan | undefined } | undefined;
 
   /**
    * @throws FhirError `invalid` - the limit, offset or position is malformed
    */
   constructor(
-    query: SearchQuery,
-    scope: RowScope,
-    statements: Statements,
-    skipSource: SkipSource = { cache: new SkipCache(), guard: new Guard() },
+    readonly query: SearchQuery,
+    readonly scope: RowScope,
+    readonly statements: Statements,
   ) {
-    this.#skipSource = skipSource;
-    this.query = query;
-    this.scope = scope;
     this.page = requestedPage(query, scope.dialect.model);
-    this.probes = new Probes(statements);
-    this.#statements = statements;
+    this.#probes = new Probes(statements);
   }
 
   /** PERF: computed on demand, since a plain page by id never needs them. */
   get conditions(): readonly Condition[] {
-    return (this.#conditions ??= this.#makeConditions());
+    return (this.#conditions ??= this.#conditionsOf(this.query.criteria, this.scope));
   }
 
-  /** The sets of conditions; undefined if the file has no valid skip index. Only long searches use them. */
-  get skips(): ConditionSets | undefined {
-    this.#skips ??= { sets: this.#findSkips() };
-    return this.#skips.sets;
+  /** The condition of the fewest rows, if that are few. */
+  get narrow(): CountedScan | undefined {
+    this.#narrow ??= { scan: this.#probes.shortestUnder(TUNING.narrow, this.#brief(this.conditions, this.scope)) };
+    return this.#narrow.scan;
   }
 
-  #findSkips(): ConditionSets | undefined {
-    this.#skipSource.cache.begin();
-    // Reading a small type pays if it replaces looking at many resources of another type.
-    const readsFew = this.conditions.some(isLinked);
-    return conditionSets(this.scope, this.#statements, (collection) =>
-      SkipIndex.of(collection, this.#statements, this.#skipSource, readsFew),
-    );
-  }
-
-  #makeConditions(): readonly Condition[] {
-    const conditions = conditionsOf(this.query.criteria, this.scope, chooseScan(this.#statements));
-    return conditions.map((one) => withOwnScan(one, this.scope, this.#statements));
+  /**
+   * The condition with the shortest scan of fewer rows. Scans are read further and further until one of them ends. An
+   * indirect scan may take long to find its first row.
+   */
+  shortestScan(most: number): CountedScan | undefined {
+    if (this.narrow !== undefined) return this.narrow;
+    const scans = this.conditions.filter(({ scan }) => scan !== undefined);
+    for (const look of [...LOOKS.filter((one) => one < most), Math.min(most, Number.MAX_SAFE_INTEGER)]) {
+      const worth = scans.filter((one) => one.direct === true || (one.reads ?? 0) <= look);
+      const shortest = this.#probes.shortestUnder(look, worth);
+      if (shortest !== undefined) return shortest;
+    }
+    return undefined;
   }
 
   /** True if the page is found from its end. */
   get isBackwards(): boolean {
     return this.page.edge?.before === true;
   }
+
+  #conditionsOf(criteria: Criteria, scope: RowScope): readonly Condition[] {
+    const conditions = conditionsOf(criteria, scope, chooseScan(this.statements));
+    return conditions.map((one) => withOwnScan(one, scope, this.statements));
+  }
+
+  /** The conditions whose scans give their first rows at once: index ranges, scans of few, and links from few. */
+  #brief(conditions: readonly Condition[], scope: RowScope): readonly Condition[] {
+    const isBrief = (one: Condition): boolean =>
+      one.direct === true || (one.reads ?? Infinity) <= TUNING.narrow || this.#isFromFew(one, scope);
+    return conditions.filter((one) => isBrief(one) && one.scan !== undefined);
+  }
+
+  #isFromFew({ criteria }: Condition, scope: RowScope): boolean {
+    if (criteria?.kind !== 'chain' && criteria?.kind !== 'has') return false;
+    const inner = (criteria.kind === 'chain' ? chainScope : innerScope)(scope, criteria.type);
+    if (inner.collection === undefined) return true;
+    const conditions = this.#brief(this.#conditionsOf(criteria.of, inner), inner);
+    return this.#probes.shortestUnder(TUNING.narrow, conditions) !== undefined;
+  }
 }
+
+/** How far scans are read to find the shortest one, in rows. */
+const LOOKS: readonly number[] = [10_000, 100_000, 1_000_000];

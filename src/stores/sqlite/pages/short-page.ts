@@ -4,39 +4,42 @@ import { allOf, type Sql, sql } from '../../sql/sql.js';
 import { compareTexts } from '../../../platform/compare-texts.js';
 import type { Statements } from '../database/statements.js';
 import type { PreparedSearch } from './prepared-search.js';
-import { TUNING } from '../scans/tuning.js';
 
 /**
- * The versions of a page of the type in order of the ids, or of a page for which one condition finds few rows; in
- * reverse order if the page ends at a position. Undefined for other pages.
+ * The versions of a page of the type in order of the ids, or of a page for which one condition finds few rows.
+ * Undefined for other pages.
  *
  * PERF: most searches are like this. One statement returns the whole page, so it needs no transaction and no preparation of
  * the other ways.
  */
 export function shortPage(search: PreparedSearch, statements: Statements): readonly number[] | undefined {
-  const { page, scope, query } = search;
-  const isById = page.sort.length === 0;
-  if (query.criteria.kind === 'all') {
-    if (!isById) return undefined;
-    const isFar = page.offset + (page.limit ?? Infinity) > MANY;
-    const among = allOf([isCurrent(scope), ...(isFar ? [inTime(sql`r0.key`, scope)] : [])]);
-    return contentsOf(pageStatement(page, sql`FROM resource r0 WHERE ${among}`, scope), statements);
-  }
-  const { conditions, probes } = search;
-  const [look] = TUNING.looks as readonly [number];
-  const direct = conditions.filter((one) => one.direct === true && one.scan !== undefined);
-  if (direct.length === 0 || look === Infinity) return undefined;
-  if (conditions.length === 1 && isById && page.edge === undefined) {
-    const found = fewById(search, direct[0]!.scan!, statements);
+  const { conditions, page } = search;
+  const [first, second] = conditions;
+  const isOfOne = first?.direct === true && second === undefined;
+  if (isOfOne && first.scan !== undefined && page.sort.length === 0 && page.edge === undefined) {
+    const found = fewById(search, first.scan, statements);
     if (found !== undefined) return found;
   }
-  const start = probes.shortestUnder(look, direct);
-  if (start === undefined) return undefined;
-  if (start.rows === 0) return [];
-  const { condition } = start;
-  const tests = conditions.filter((one) => one !== condition).map(({ test }) => test);
-  const matching = sql`FROM resource r0 WHERE ${allOf([sql`r0.key IN (${condition.scan!})`, ...tests])}`;
-  return contentsOf(pageStatement(page, matching, scope), statements);
+  const statement = shortStatement(search);
+  const keys = statement && (statements.column(statement) as readonly number[]);
+  return search.isBackwards ? keys?.toReversed() : keys;
+}
+
+/** The statement of a short page; undefined for other pages. */
+export function shortStatement({ conditions, narrow, page, scope }: PreparedSearch): Sql | undefined {
+  if (conditions.length === 0) {
+    if (page.sort.length > 0) return undefined;
+    const isFar = page.offset + (page.limit ?? Infinity) > MANY;
+    const among = allOf([isCurrent(scope), ...(isFar ? [inTime(sql`r0.key`, scope)] : [])]);
+    return pageStatement(page, sql`FROM resource r0 WHERE ${among}`, scope);
+  }
+  if (narrow === undefined) return undefined;
+  const tests = conditions.filter((one) => one !== narrow.condition).map(({ test }) => test);
+  return pageStatement(
+    page,
+    sql`FROM resource r0 WHERE ${allOf([sql`r0.key IN (${narrow.condition.scan!})`, ...tests])}`,
+    scope,
+  );
 }
 
 /** The rows of a scan in the order of ids; undefined if there are more than a few. */
@@ -57,7 +60,3 @@ const FEW = 16;
 
 /** The number of rows from which a statement checks the deadline. */
 const MANY = 256;
-
-function contentsOf(page: Sql, statements: Statements): readonly number[] {
-  return statements.column(page) as readonly number[];
-}

@@ -1,43 +1,27 @@
-import type { SortKey } from '../../../search/criteria/criteria.js';
 import { orderTerms } from '../../sql/order.js';
 import { inTime, type RowScope } from '../../sql/rows.js';
 import { allOf, list, Sql, sql, type SqlValue, TRUE, unionAll } from '../../sql/sql.js';
 import { type Condition, looksAtRow } from '../../sql/pages/condition.js';
 import type { OrderIndex } from '../scans/order-index.js';
-import type { PageOrder } from '../../sql/pages/page-order.js';
-import { isBefore } from '../../sql/pages/value-range.js';
-import type { Bounds } from '../../sql/pages/walk-bounds.js';
+import type { PageOrder, PagePosition } from '../../sql/pages/page-order.js';
 
-/** A range of an index that is left to read. */
+/** The part of an index that is left to read. */
 export interface Stretch {
   readonly start: Sql;
-  readonly end: Sql;
   /** True if read from large to small. */
   readonly falling: boolean;
 }
 
-/** The range to walk. @param at the sort value of the position, if it has one */
-export function stretchOf(
-  order: PageOrder,
-  { descending }: SortKey,
-  index: OrderIndex,
-  { low, high }: Bounds,
-  at: SqlValue | undefined,
-): Stretch {
-  const falling = descending !== order.backwards;
-  const [from, to] = falling ? [high, low] : [low, high];
-  const start = from === undefined ? TRUE : sql`${index.value} ${falling ? sql`<=` : sql`>=`} ${from}`;
-  const end = to === undefined ? TRUE : sql`${index.value} ${falling ? sql`>=` : sql`<=`} ${to}`;
-  if (at === undefined || (from !== undefined && (falling ? isBefore(from, at) : isBefore(at, from)))) {
-    return { start, end, falling };
-  }
-  return { start: beyondValue(index, at, falling), end, falling };
+/** The part from a position on. The resources with the value of the position are in it, too. */
+export function stretchFrom(order: PageOrder, index: OrderIndex, place: PagePosition | undefined): Stretch {
+  const falling = order.keys[0]!.descending !== order.backwards;
+  const at = place?.values[0] ?? undefined;
+  return { start: at === undefined ? TRUE : fromValue(index, at, falling), falling };
 }
 
 /** The matches in a stretch, in no order. @param last the last row to read; undefined: all rows of the stretch */
 export function inStretch(
   order: PageOrder,
-  level: number,
   index: OrderIndex,
   stretch: Stretch,
   conditions: readonly Condition[],
@@ -46,14 +30,14 @@ export function inStretch(
   const rows = rowsOf(index, stretch, last);
   const tests = allOf([inTime(sql`r0.key`, order.scope), ...conditions.map(({ test }) => test)]);
   if (looksAtRow(tests)) {
-    const columns = list([sql`r0.content`, sql`r0.id`, sql`w.value`, ...furtherValues(order, level, order.scope)]);
+    const columns = list([sql`r0.content`, sql`r0.id`, sql`w.value`, ...furtherValues(order, order.scope)]);
     return sql`SELECT ${columns} FROM (${rows}) w CROSS JOIN resource r0 ON r0.key = w.key
       WHERE ${allOf([sql`r0.content IS NOT NULL`, tests])}`;
   }
   // PERF: tests that need only the key run before the look-up of the resource. SQLite turns the tests into joins, which
   // without the LIMIT would come after the resource.
   const scope = { ...order.scope, row: sql`m` };
-  const columns = list([sql`m.content`, sql`m.id`, sql`r0.value`, ...furtherValues(order, level, scope)]);
+  const columns = list([sql`m.content`, sql`m.id`, sql`r0.value`, ...furtherValues(order, scope)]);
   const limit = conditions.length === 0 ? NOTHING : sql`LIMIT -1`;
   const passing = sql`SELECT r0.key, r0.value FROM (${rows}) r0 WHERE ${tests} ${limit}`;
   return sql`SELECT ${columns} FROM (${passing}) r0 CROSS JOIN resource m ON m.key = r0.key WHERE m.content IS NOT NULL`;
@@ -62,9 +46,8 @@ export function inStretch(
 const NOTHING = new Sql('', []);
 
 /** The index rows of a stretch as `key` and `value`. */
-function rowsOf(index: OrderIndex, { start, end, falling }: Stretch, last: readonly SqlValue[] | undefined): Sql {
-  // PERF: of two upper ends, SQLite may use the farther one for its range.
-  const ends = last === undefined ? [end] : upToRow(index, last, falling);
+function rowsOf(index: OrderIndex, { start, falling }: Stretch, last: readonly SqlValue[] | undefined): Sql {
+  const ends = last === undefined ? [TRUE] : upToRow(index, last, falling);
   const rows = ends.map(
     (upTo) => sql`SELECT ${index.key} AS key, ${index.value} AS value FROM ${index.from}
       WHERE ${allOf([index.where, start, upTo])}`,
@@ -81,14 +64,14 @@ function upToRow(index: OrderIndex, row: readonly SqlValue[], falling: boolean):
   return [beyondValue(index, value!, !falling), sql`${index.value} = ${value!} AND ${within}`];
 }
 
-/** The values of the keys after the level. */
-function furtherValues(order: PageOrder, level: number, scope: RowScope): readonly Sql[] {
-  return orderTerms(order.keys.slice(level + 1), scope).map(({ value }) => value);
+/** The values of the keys after the first. */
+function furtherValues(order: PageOrder, scope: RowScope): readonly Sql[] {
+  return orderTerms(order.keys.slice(1), scope).map(({ value }) => value);
 }
 
 /** The row of an index at which a stretch of this length ends. */
-export function endOfStretch(index: OrderIndex, { start, end, falling }: Stretch, size: number): Sql {
-  return sql`SELECT ${columnsOf(index)} FROM ${index.from} WHERE ${allOf([index.where, start, end])}
+export function endOfStretch(index: OrderIndex, { start, falling }: Stretch, size: number): Sql {
+  return sql`SELECT ${columnsOf(index)} FROM ${index.from} WHERE ${allOf([index.where, start])}
     ORDER BY ${inOrder(index, falling)} LIMIT 1 OFFSET ${size - 1}`;
 }
 
@@ -98,6 +81,11 @@ function inOrder(index: OrderIndex, falling: boolean): Sql {
 
 export function beyondValue({ value }: Pick<OrderIndex, 'value'>, than: SqlValue, falling: boolean): Sql {
   return sql`${value} ${falling ? sql`<` : sql`>`} ${than}`;
+}
+
+/** The condition of rows with a value, and of those after it in the order of the index. */
+export function fromValue({ value }: Pick<OrderIndex, 'value'>, than: SqlValue, falling: boolean): Sql {
+  return sql`${value} ${falling ? sql`<=` : sql`>=`} ${than}`;
 }
 
 /** The condition of rows after a row in the order of the index; before it if `falling`. @param including the row too */

@@ -1,145 +1,133 @@
+import type { SqlValue } from '../../sql/sql.js';
+import { allOf, sql } from '../../sql/sql.js';
 import { inTime } from '../../sql/rows.js';
-import { allOf, sql, type SqlValue } from '../../sql/sql.js';
-import type { Statements } from '../database/statements.js';
-import type { Condition } from '../../sql/pages/condition.js';
-import { compareRows, type FoundRow, foundRow } from './found-row.js';
-import type { OrderIndex } from '../scans/order-index.js';
 import type { PageOrder } from '../../sql/pages/page-order.js';
-import { beyondRow, beyondValue, endOfStretch, inStretch, type Stretch, stretchOf } from './stretch.js';
+import type { Guard } from '../database/guard.js';
+import type { Statements } from '../database/statements.js';
+import type { OrderIndex } from '../scans/order-index.js';
 import { TUNING } from '../scans/tuning.js';
-import type { Asked, Finding } from './finding.js';
-import { type Bounds, isWithin } from '../../sql/pages/walk-bounds.js';
-import { boundsOf } from '../scans/walk-bounds.js';
+import { type Asked, collection } from './collection.js';
+import { compareRows, type FoundRow, foundRow } from './found-row.js';
+import { sortedRows } from './sorted-rows.js';
+import { beyondRow, beyondValue, endOfStretch, inStretch, type Stretch, stretchFrom, fromValue } from './stretch.js';
 
-/** The other ways to find rows, for the parts of an order that are not walked. */
-export interface OtherWays {
-  /** Finds rows in the order of the keys from a level on, by the shortest way. */
-  find(asked: Asked): Finding;
-  /** Sorts the rows of a scan that meet the conditions. */
-  sorted(asked: Asked, start: Condition): readonly FoundRow[];
-}
-
-/** Reads the index of a key in its order and tests each row, until the page is full. */
-export class Walker {
-  readonly #statements: Statements;
+/** Reads the index of the first sort key in its order and tests each row, until the page is full. */
+export class Walk {
   readonly #order: PageOrder;
-  readonly #ways: OtherWays;
+  readonly #asked: Asked;
+  readonly #index: OrderIndex;
+  readonly #statements: Statements;
+  readonly #guard: Guard;
+  readonly #compare: ReturnType<typeof compareRows>;
+  readonly #found: FoundRow[] = [];
 
-  constructor(statements: Statements, order: PageOrder, ways: OtherWays) {
-    this.#statements = statements;
+  constructor(order: PageOrder, asked: Asked, index: OrderIndex, statements: Statements, guard: Guard) {
     this.#order = order;
-    this.#ways = ways;
+    this.#asked = asked;
+    this.#index = index;
+    this.#statements = statements;
+    this.#guard = guard;
+    const descending = order.keys.map((key) => key.descending);
+    this.#compare = compareRows(descending, order.backwards);
   }
 
-  /** Reads the matches before the range, in it, after it, and those without a value; reversed for backwards pages. */
-  *walk(asked: Asked, index: OrderIndex): Finding {
-    const { level, conditions, need } = asked;
-    const bounds = boundsOf(this.#order.keys[level]!, index, conditions, this.#order.scope, this.#statements);
-    const { missing } = index;
-    const { before, after } = bounds;
-    const parts: ((left: Asked) => Finding)[] = [];
-    if (before !== undefined) parts.push((left) => this.#outside(left, before));
-    if (bounds.empty !== true) parts.push((left) => this.#range(left, index, bounds));
-    if (after !== undefined) parts.push((left) => this.#outside(left, after));
-    if (missing !== undefined && !bounds.valued) {
-      parts.push((left) => this.#group(left, null, { ...missing, direct: true }));
+  /** @returns undefined if the page is not full after a few hundred rows */
+  brief(): readonly FoundRow[] | undefined {
+    const { missing } = this.#index;
+    const { need, place } = this.#asked;
+    if (TUNING.walked === 0 || need > TUNING.maxChunk) return undefined;
+    // Resources without a value are in no index.
+    if (missing !== undefined && (place === undefined ? this.#order.backwards : place.values[0] === null)) {
+      return undefined;
     }
-    if (this.#order.backwards) parts.reverse();
-    const found: FoundRow[] = [];
-    for (const part of parts) {
-      if (found.length < need) found.push(...(yield* part({ ...asked, need: need - found.length })));
-    }
-    return found;
+    if (!this.#values(need + TUNING.walked)) return undefined;
+    return this.#found.length >= need || missing === undefined ? this.#page : undefined;
   }
 
-  *#outside(asked: Asked, outside: Condition): Finding {
-    yield TUNING.firstChunk;
-    // The test is narrower than the scan.
-    return this.#ways.sorted({ ...asked, conditions: [...asked.conditions, { test: outside.test }] }, outside);
+  /** Reads as many rows as it takes. */
+  whole(): readonly FoundRow[] {
+    const { place } = this.#asked;
+    const { backwards } = this.#order;
+    const isPastValues = place?.values[0] === null;
+    if (backwards && (place === undefined || isPastValues)) this.#lacking();
+    if (this.#isOpen && (backwards || !isPastValues)) this.#values(Infinity);
+    if (this.#isOpen && !backwards) this.#lacking();
+    return this.#page;
   }
 
-  /** The resources with one value, in the order of the next key. */
-  *#group({ level, conditions, need, place }: Asked, value: SqlValue, condition: Condition): Finding {
-    const isHere = place !== undefined && place.values[0] === value;
-    if (place !== undefined && !isHere && (value === null) === this.#order.backwards) return [];
-    const rest = isHere ? { values: place.values.slice(1), id: place.id } : undefined;
-    const rows = yield* this.#ways.find({
-      level: level + 1,
-      conditions: [...conditions, condition],
-      need,
-      place: rest,
-    });
-    return rows.map((row) => ({ ...row, values: [value, ...row.values] }));
+  get #isOpen(): boolean {
+    return this.#found.length < this.#asked.need;
   }
 
-  *#range(asked: Asked, index: OrderIndex, bounds: Bounds): Finding {
-    const { level, conditions, need, place } = asked;
-    const key = this.#order.keys[level]!;
-    const compare = compareRows(
-      this.#order.keys.slice(level).map(({ descending }) => descending),
-      this.#order.backwards,
-    );
-    const found: FoundRow[] = [];
-    const at = place?.values[0];
-    if (at === null && !this.#order.backwards) return [];
-    if (at !== undefined && at !== null && !index.unique && isWithin(at, bounds)) {
-      const condition = this.#isValue(index, at);
-      found.push(...(yield* this.#group(asked, at, condition)));
-    }
-    let stretch = stretchOf(this.#order, key, index, bounds, at ?? undefined);
-    let pending: FoundRow[] = [];
-    let lastValue: SqlValue | undefined;
-    for (let size = Math.min(need - found.length + TUNING.firstChunk, TUNING.maxChunk); found.length < need;) {
-      const { rows, last, looked } = this.#chunk(level, index, stretch, conditions, size);
-      yield looked;
-      for (const row of rows) pending.push(row);
+  get #page(): readonly FoundRow[] {
+    return this.#found.slice(0, this.#asked.need);
+  }
+
+  /** Finds the matches with a value. @returns false if neither the page nor the index would end after so many rows */
+  #values(rows: number): boolean {
+    const { need, place } = this.#asked;
+    const index = this.#index;
+    let stretch = stretchFrom(this.#order, index, place);
+    let from = place?.values[0] ?? undefined;
+    let looked = 0;
+    let matches = 0;
+    for (let size = Math.min(need + TUNING.firstChunk, TUNING.maxChunk); this.#isOpen;) {
+      const last = this.#statements.get(endOfStretch(index, stretch, size));
+      const found = this.#matches(stretch, last);
       if (last === undefined) {
-        found.push(...pending.sort(compare));
-        break;
+        this.#add(found);
+        return true;
       }
-      const [value] = last;
-      const isOpen = ({ values }: FoundRow): boolean => !index.unique && values[0] === value;
-      for (const row of pending.filter((one) => !isOpen(one)).sort(compare)) found.push(row);
-      pending = pending.filter(isOpen);
-      if (found.length >= need) break;
-      // The whole stretch has this value, and more rows follow.
-      const isLong = value === lastValue;
-      const start = isLong ? stretch.start : beyondRow(index, last, stretch.falling, false);
-      if (isLong) {
-        pending = [];
-        const left: Asked = { ...asked, need: need - found.length, place: undefined };
-        found.push(...(yield* this.#group(left, value!, this.#isValue(index, value!))));
-        stretch = { ...stretch, start: beyondValue(index, value!, stretch.falling) };
-        lastValue = undefined;
+      const value = last[0]!;
+      // More rows may have the last value.
+      this.#add(index.unique ? found : found.filter(({ values }) => values[0] !== value));
+      looked += size;
+      matches += found.length;
+      if (this.#isOpen && rows !== Infinity && matches * rows < need * looked) return false;
+      if (index.unique) stretch = { ...stretch, start: beyondRow(index, last, stretch.falling, false) };
+      else if (value === from) {
+        if (rows !== Infinity) return false;
+        this.#withValue(value);
+        stretch = { ...stretch, start: beyondValue(index, value, stretch.falling) };
+        from = undefined;
       } else {
-        stretch = { ...stretch, start };
-        if (!index.unique) lastValue = value;
+        stretch = { ...stretch, start: fromValue(index, value, stretch.falling) };
+        from = value;
       }
-      size = Math.min(size * 2, TUNING.maxChunk);
+      size = Math.min(2 * size, TUNING.maxChunk);
+      this.#guard.check();
     }
-    return found.length > need ? found.slice(0, need) : found;
+    return true;
   }
 
-  #isValue(index: OrderIndex, value: SqlValue): Condition {
-    const { codesOf } = index;
-    return {
-      test: index.isValue(value),
-      shared: codesOf === undefined || value === null ? undefined : { parameter: codesOf, value, suffices: false },
-      scan: sql`SELECT ${index.key} FROM ${index.from} WHERE ${allOf([index.where, sql`${index.value} = ${value}`, inTime(index.key, this.#order.scope)])}`,
-      direct: true,
-    };
+  /** Adds matches, which come after all before. */
+  #add(rows: readonly FoundRow[]): void {
+    for (const row of rows.toSorted(this.#compare)) this.#found.push(row);
   }
 
-  /** The matches among the next rows of an index, and the last of these rows; undefined at the end of the range. */
-  #chunk(
-    level: number,
-    index: OrderIndex,
-    stretch: Stretch,
-    conditions: readonly Condition[],
-    size: number,
-  ): { readonly rows: readonly FoundRow[]; readonly last: readonly SqlValue[] | undefined; readonly looked: number } {
-    const last = this.#statements.get(endOfStretch(index, stretch, size));
-    const rows = this.#statements.all(inStretch(this.#order, level, index, stretch, conditions, last));
-    return { rows: rows.map(foundRow), last, looked: size };
+  /** The matches in a stretch beyond the position, in no order. */
+  #matches(stretch: Stretch, last: readonly SqlValue[] | undefined): readonly FoundRow[] {
+    const { conditions, place } = this.#asked;
+    const rows = this.#statements.all(inStretch(this.#order, this.#index, stretch, conditions, last)).map(foundRow);
+    return place === undefined ? rows : rows.filter((row) => this.#compare(row, place) > 0);
+  }
+
+  /** Adds all matches with a value that many rows have. */
+  #withValue(value: SqlValue): void {
+    const { key, from, where } = this.#index;
+    const among = allOf([where, sql`${this.#index.value} = ${value}`, inTime(key, this.#order.scope)]);
+    this.#collect(sql`SELECT ${key} FROM ${from} WHERE ${among}`);
+  }
+
+  #lacking(): void {
+    const { missing } = this.#index;
+    if (missing !== undefined) this.#collect(missing.scan);
+  }
+
+  #collect(scan: Parameters<typeof collection>[2]): void {
+    const need = this.#asked.need - this.#found.length;
+    const tests = this.#asked.conditions.map(({ test }) => test);
+    const statement = collection(this.#order, { ...this.#asked, need }, scan, tests);
+    this.#found.push(...sortedRows(statement, this.#statements, this.#order, need, this.#guard));
   }
 }

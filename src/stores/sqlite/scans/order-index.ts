@@ -4,7 +4,6 @@ import { tablesOf, type ValueTable } from '../../sql/index-tables.js';
 import { parameterKey, type RowScope } from '../../sql/rows.js';
 import { allOf, Sql, sql, type SqlValue, unionAll } from '../../sql/sql.js';
 import { shapeScan } from '../rows/shapes.js';
-import { orderOfIds, orderOfInstants } from '../rows/skip-row.js';
 
 /**
  * An index of resources in the order of one sort key, each once. Its row has the alias `w` in statements.
@@ -32,12 +31,8 @@ export interface OrderIndex {
   readonly valueOf: Sql;
   /** Condition that the resource `r0` has this value. */
   isValue(value: SqlValue): Sql;
-  /** The number of the parameter whose codes are the values. */
-  readonly codesOf?: number | undefined;
   /** True if no two resources have the same value. */
   readonly unique: boolean;
-  /** Its number in the table `skip`; undefined if the table never has it. */
-  readonly skip?: number | undefined;
   /** Selects the resources without a value; undefined if all have one. */
   readonly missing?: { readonly scan: Sql; readonly test: Sql };
 }
@@ -55,7 +50,6 @@ export function orderIndexOf({ parameter, descending }: SortKey, scope: RowScope
       valueOf: sql`${row}.id`,
       isValue: (value) => sql`${row}.id = ${value}`,
       unique: true,
-      skip: orderOfIds(collection as number),
     };
   }
   if (parameter === '_lastUpdated') {
@@ -68,7 +62,6 @@ export function orderIndexOf({ parameter, descending }: SortKey, scope: RowScope
       valueOf: sql`${row}.updated`,
       isValue: (value) => sql`${row}.updated = ${value}`,
       unique: false,
-      skip: orderOfInstants(collection as number),
     };
   }
   const [table, other] = tablesOf(scope.dialect.model, scope.type, parameter);
@@ -91,8 +84,6 @@ export function orderIndexOf({ parameter, descending }: SortKey, scope: RowScope
     isValue: (text) =>
       sql`EXISTS (SELECT 1 FROM ${name} x INDEXED BY ${key} WHERE x.resource = ${row}.key AND ${own(sql`x`)} AND ${value(sql`x`)} = ${text})`,
     unique: false,
-    codesOf: table === 'token' ? (number as number) : undefined,
-    skip: table === 'uri' ? undefined : (number as number),
     missing: {
       scan:
         table === 'token'

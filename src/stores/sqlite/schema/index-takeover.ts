@@ -7,7 +7,6 @@ import type { SqliteDatabase } from '../database/driver.js';
 import type { Statements } from '../database/statements.js';
 import { inTransaction } from '../database/transaction.js';
 import { removeSegments } from '../rows/segment-tables.js';
-import { removeSkipRows } from '../rows/skip-row.js';
 
 /** Records the definitions for the rows of a new file. */
 export function noteDefinitions(statements: Statements, model: FhirModel): void {
@@ -84,7 +83,6 @@ function portOf(statements: Statements): SyncPort<shared.TakeoverPort<Place>> {
     work: () => statements.read(READ_WORK).all() as [type: string, codes: string][],
     removeWork({ collection }, type) {
       statements.write('DELETE FROM index_work WHERE collection = ?').run(collection);
-      removeSkipRows(statements, collection);
       removeSegments(statements, collection);
       return statements.read(OTHER_WORK).get(type) !== undefined;
     },

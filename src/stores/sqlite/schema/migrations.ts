@@ -1,10 +1,11 @@
 import type { SqliteDatabase } from '../database/driver.js';
+import { SEGMENT_TABLES } from '../rows/segment-tables.js';
 
 /** Migrates a file by one schema version. Runs inside a transaction, with our SQL functions registered. */
 type Migration = (database: SqliteDatabase) => void;
 
 /** One migration per step: the first leads from schema version 1 to 2. Released migrations never change. */
-export const MIGRATIONS: readonly Migration[] = [addChecksums, addIndexWorkShapesAndPast];
+export const MIGRATIONS: readonly Migration[] = [addChecksums, addIndexWorkShapesAndPast, addSegments];
 
 /** 2: checksums. */
 function addChecksums(database: SqliteDatabase): void {
@@ -19,31 +20,25 @@ function addChecksums(database: SqliteDatabase): void {
     UPDATE unique_key SET sum = fhirgraph_name_sum(resource, project, text);`);
 }
 
-/** 3: queue of index rows to re-index; shapes, marks and skip indexes; histories of types. */
+/** 3: queue of index rows to re-index; shapes and marks; histories of types. */
 function addIndexWorkShapesAndPast(database: SqliteDatabase): void {
   addIndexWork(database);
   addShapesAndExtremes(database);
-  addSkipIndexes(database);
   addPast(database);
   addRemovals(database);
 }
 
 /**
  * From the previews of schema version 3 until 8aa34a41: they had zones of values in the place of skip indexes, and rows
- * of an earlier extraction under the same version.
+ * of an earlier extraction under the same version. Leads to schema version 3.
  */
 export function PREVIEW_OF_3(database: SqliteDatabase): void {
   database.exec("DROP TABLE zone; DELETE FROM meta WHERE name = 'index_version';");
-  addSkipIndexes(database);
 }
 
-/** A store fills the table when its searches need it. */
-function addSkipIndexes(database: SqliteDatabase): void {
-  database.exec(`
-    CREATE TABLE skip (
-      collection INTEGER NOT NULL, sort INTEGER NOT NULL, subject INTEGER NOT NULL, value NOT NULL, data TEXT NOT NULL,
-      PRIMARY KEY (sort, subject, value)) WITHOUT ROWID;
-    CREATE INDEX skip_by_collection ON skip (collection);`);
+/** 4: segments in place of skip indexes. A store builds them in the background. */
+function addSegments(database: SqliteDatabase): void {
+  database.exec(`DROP TABLE IF EXISTS skip; ${SEGMENT_TABLES}`);
 }
 
 function addIndexWork(database: SqliteDatabase): void {

@@ -27,8 +27,10 @@ export function prepareSchema(database: SqliteDatabase, statements: Statements, 
   try {
     const version = checkedVersion(database);
     if (version === 0) create(database, statements, model);
-    else if (version === PREVIEW_VERSION) PREVIEW_OF_3(database);
-    else for (const migrate of MIGRATIONS.slice(version - 1)) migrate(database);
+    else {
+      if (version === PREVIEW_VERSION) PREVIEW_OF_3(database);
+      for (const migrate of MIGRATIONS.slice(Math.ceil(version) - 1)) migrate(database);
+    }
     database.pragma(`user_version = ${SCHEMA_VERSION}`);
     database.exec('COMMIT');
   } catch (error) {

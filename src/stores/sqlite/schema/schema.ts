@@ -1,3 +1,5 @@
+import { SEGMENT_TABLES } from '../rows/segment-tables.js';
+
 /**
  * The tables in the database file.
  *
@@ -25,8 +27,8 @@
  *               plain parameters
  *               extreme                      whether the value is the smallest or largest of its resource, so that the
  *                                            index by value gives resources in the order of a sort. See extremes.ts
- * skip          (sort, subject, value)       sets of resource keys for searches, as of a moment: see
- *                                            skip-row.ts
+ * segment_list, segment_row, segment_written
+ *               what searches of many matches read: see rows/segment-tables.ts
  * unique_key    (project, text)              held by a current resource
  * index_work    (collection)                 index rows to re-index, one row per type of a project: see index-work.ts
  *               rank                         order of the work
@@ -85,10 +87,6 @@ CREATE TABLE uri (
   resource INTEGER NOT NULL, parameter INTEGER NOT NULL, grp INTEGER NOT NULL, ordinal INTEGER NOT NULL,
   value TEXT NOT NULL, extreme INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (resource, parameter, grp, ordinal)) WITHOUT ROWID;
-CREATE TABLE skip (
-  collection INTEGER NOT NULL, sort INTEGER NOT NULL, subject INTEGER NOT NULL, value NOT NULL, data TEXT NOT NULL,
-  PRIMARY KEY (sort, subject, value)) WITHOUT ROWID;
-CREATE INDEX skip_by_collection ON skip (collection);
 CREATE TABLE unique_key (
   project TEXT NOT NULL, text TEXT NOT NULL, resource INTEGER NOT NULL, sum INTEGER,
   PRIMARY KEY (project, text)) WITHOUT ROWID;
@@ -97,7 +95,7 @@ CREATE TABLE index_work (
   collection INTEGER PRIMARY KEY, rank INTEGER NOT NULL, parameters TEXT NOT NULL, cursor TEXT NOT NULL DEFAULT '',
   done INTEGER NOT NULL DEFAULT 0, total INTEGER);
 CREATE INDEX index_work_by_rank ON index_work (rank);
-`;
+${SEGMENT_TABLES}`;
 
 /** Marks the file as ours (`PRAGMA application_id`): "fhir" in ASCII. */
 export const APPLICATION_ID = 0x66686972;

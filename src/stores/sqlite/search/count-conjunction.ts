@@ -2,48 +2,24 @@ import { type Condition, looksAtRow } from '../../sql/pages/condition.js';
 import { inTime, isCurrent, type RowScope } from '../../sql/rows.js';
 import { allOf, FALSE, type Sql, sql } from '../../sql/sql.js';
 import { countStatement, type Repeats } from './count.js';
-import type { Probes } from '../pages/probe.js';
+import type { PreparedSearch } from '../pages/prepared-search.js';
 import { countOfCollection } from '../rows/shapes.js';
 
 /**
  * The statement that counts the resources that meet all conditions: a single condition in its own index, several by
- * testing the rows of the shortest scan. See count-sets.ts for counts of many rows.
+ * testing the rows of the shortest scan.
  */
-export function countOfConditions(
-  conditions: readonly Condition[],
-  scope: RowScope,
-  probes: Probes,
-  repeats: Repeats,
-): Sql {
+export function countOfConditions(search: PreparedSearch, repeats: Repeats): Sql {
+  const { conditions, scope } = search;
   const [first, second] = conditions;
   if (first === undefined) return countOfCollection(scope.collection as number);
   const inIndex = second === undefined && first.criteria && countStatement(first.criteria, scope, repeats);
   if (inIndex) return inIndex;
-  const start = shortestOf(conditions, probes);
+  const scans = conditions.filter(({ scan }) => scan !== undefined);
+  const start = scans.length < 2 ? scans[0] : (search.shortestScan(Infinity)?.condition ?? scans[0]);
   const tests = conditions.filter((one) => one !== start).map(({ test }) => test);
   return countFrom(start, tests, scope);
 }
-
-/**
- * Reads all scans, further and further until one of them ends. A few rows are tested in less time than an indirect scan
- * may take to find its first one.
- */
-function shortestOf(conditions: readonly Condition[], probes: Probes): Condition | undefined {
-  const direct = conditions.filter((one) => one.direct === true && one.scan !== undefined);
-  const few = direct.length === conditions.length ? undefined : probes.shortestUnder(LOOKS[0]!, direct);
-  if (few !== undefined) return few.condition;
-  const scans = conditions.filter(({ scan }) => scan !== undefined);
-  if (scans.length < 2) return scans[0];
-  for (const look of LOOKS) {
-    const worth = scans.filter((one) => one.direct === true || (one.reads ?? 0) <= look);
-    const shortest = probes.shortestUnder(look, worth);
-    if (shortest !== undefined) return shortest.condition;
-  }
-  return scans[0];
-}
-
-/** How far scans are read to find the shortest one, in rows. */
-const LOOKS: readonly number[] = [10_000, 40_000, 160_000, 640_000, Number.MAX_SAFE_INTEGER];
 
 /** @param start undefined: all resources of the type */
 function countFrom(start: Condition | undefined, tests: readonly Sql[], scope: RowScope): Sql {

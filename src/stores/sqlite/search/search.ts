@@ -1,30 +1,29 @@
 import type { FhirModel } from '../../../fhir/model/fhir-model.js';
 import { referenceTo } from '../../../fhir/reference.js';
+import { and, type Criteria } from '../../../search/criteria/criteria.js';
 import { pageEdgeOf, pageOf } from '../../../store/guards.js';
 import type { ReferenceTarget } from '../../../store/resource-key.js';
 import type { SearchQuery } from '../../../store/search-query.js';
+import type { StatementPlan } from '../../../store/store.js';
 import { chooseScan } from '../pages/choose-scan.js';
-import { countInSets } from './count-sets.js';
 import { countOfConditions } from './count-conjunction.js';
 import type { SqlDialect } from '../../sql/dialect.js';
 import { planRows } from '../../sql/plan.js';
 import { inPlan, parameterKey, type RowPlan, rowScope, type RowScope } from '../../sql/rows.js';
-import { FALSE, type Sql, sql } from '../../sql/sql.js';
+import { FALSE, Sql, sql, type SqlValue } from '../../sql/sql.js';
 import { sqliteDialect } from '../rows/dialect.js';
 import type { Dictionaries } from '../rows/dictionary.js';
-import { type Guard, isInTime } from '../database/guard.js';
+import type { Guard } from '../database/guard.js';
 import type { KeptText } from '../rows/kept-text.js';
-import type { Condition } from '../../sql/pages/condition.js';
 import { PageFinder } from '../pages/page-finder.js';
 import { PreparedSearch } from '../pages/prepared-search.js';
-import { shortPage } from '../pages/short-page.js';
+import { shortPage, shortStatement } from '../pages/short-page.js';
 import { withNeededBase, withUsableBase } from './needed-base.js';
 import { readsTogether, ReverseStatements } from './reverse-statements.js';
 import { countOfShapes } from '../rows/shapes.js';
+import type { SegmentPage } from '../../segments/segment-search.js';
+import { READ_ROW } from '../segments/segment-port.js';
 import type { ConnectionSegments } from '../segments/connection-segments.js';
-import { assertSame } from '../segments/shadow.js';
-import { SkipCache } from '../skip/read/skip-cache.js';
-import type { SkipSource } from '../skip/read/skip-index.js';
 import type { Statements } from '../database/statements.js';
 
 /** A page of matches as keys of their versions. */
@@ -35,6 +34,12 @@ export interface KeyPage {
   readonly texts?: readonly (KeptText | undefined)[];
 }
 
+/** A statement of a search, and the way to the page that it is part of. */
+export interface ExplainedStatement {
+  readonly way?: StatementPlan['way'];
+  readonly statement: Sql;
+}
+
 /** Answers searches with version keys: `Contents` loads their resources. */
 export class Searches {
   readonly reverse: ReverseStatements;
@@ -42,25 +47,19 @@ export class Searches {
   readonly #guard: Guard;
   readonly #snapshot: <Result>(work: () => Result) => Result;
   readonly #dialect: SqlDialect;
-  readonly #skipSource: SkipSource;
   readonly #segments: ConnectionSegments;
 
-  /**
-   * @param snapshot runs several statements on one consistent state
-   * @param noteStale called with a type of a project whose skip indexes should be rebuilt
-   */
+  /** @param snapshot runs several statements on one consistent state */
   constructor(
     model: FhirModel,
     statements: Statements,
     dictionaries: Dictionaries,
     guard: Guard,
     snapshot: <Result>(work: () => Result) => Result,
-    noteStale: (collection: number) => void,
     segments: ConnectionSegments,
   ) {
     this.#segments = segments;
     this.#snapshot = snapshot;
-    this.#skipSource = { cache: new SkipCache(), guard, noteStale };
     this.#statements = statements;
     this.#guard = guard;
     this.#dialect = sqliteDialect(model, dictionaries);
@@ -68,21 +67,14 @@ export class Searches {
   }
 
   /** One page of the matches. */
-  search(query: SearchQuery): KeyPage {
-    if (!this.#segments.exist) return this.#answer(query);
-    return this.#snapshot(() => {
-      const page = this.#answer(query);
-      assertSame(page, this.#segments.search(query), query, this.#scope(query).collection as number, this.#statements);
-      return page;
-    });
-  }
-
-  #answer(given: SearchQuery): KeyPage {
+  search(given: SearchQuery): KeyPage {
     const query = withUsableBase(given, this.#dialect.model);
-    if (query.baseUrl !== undefined) return this.#snapshot(() => this.#searchLocally(this.localized(query)));
-    if (query.total === true) return this.#snapshot(() => this.#search(this.#prepare(query)));
+    if (query.baseUrl !== undefined || query.total === true) {
+      return this.#snapshot(() => this.#search(this.#prepare(this.localized(query))));
+    }
     const search = this.#prepare(query);
-    return this.#shortPage(search) ?? this.#snapshot(() => this.#search(search));
+    const keys = this.#shortPage(search);
+    return keys === undefined ? this.#snapshot(() => this.#search(search)) : { keys };
   }
 
   /** The query, with its base only if that makes a difference now. @param beside see {@link withNeededBase} */
@@ -90,60 +82,62 @@ export class Searches {
     return withNeededBase(query, beside, this.#dialect, this.#statements);
   }
 
-  #searchLocally(query: SearchQuery): KeyPage {
-    const search = this.#prepare(query);
-    return (query.total === true ? undefined : this.#shortPage(search)) ?? this.#search(search);
+  /** See docs/internals/index.md for the ways to a page. */
+  #search(search: PreparedSearch): KeyPage {
+    const { query, scope } = search;
+    const isCounted = query.total === true;
+    if (scope.collection === undefined) return isCounted ? { keys: [], total: 0 } : { keys: [] };
+    const finder = new PageFinder(search, this.#statements, this.#guard);
+    const short = search.page.limit === 0 ? [] : (this.#shortPage(search) ?? finder.byShortWalk());
+    if (short !== undefined) return isCounted ? { keys: short, total: this.#total(search, short) } : { keys: short };
+    const found = this.#segments.search(query);
+    if (found !== undefined) return this.#segmentPage(found, scope.collection);
+    const keys = finder.byAnyWay();
+    return isCounted ? { keys, total: this.#total(search, keys) } : { keys };
   }
 
-  #shortPage(search: PreparedSearch): KeyPage | undefined {
-    const { limit } = search.page;
-    if (limit === undefined || limit === 0 || search.scope.collection === undefined) return undefined;
-    const keys = shortPage(search, this.#statements);
-    return keys && { keys: search.isBackwards ? keys.toReversed() : keys };
+  /** Undefined if other ways may be shorter. */
+  #shortPage(search: PreparedSearch): readonly number[] | undefined {
+    if (search.page.limit === 0 || search.scope.collection === undefined) return undefined;
+    return shortPage(search, this.#statements);
   }
 
-  #search(search: PreparedSearch, among: readonly Condition[] = []): KeyPage {
-    const { query, page } = search;
-    const { offset, limit, edge } = page;
-    const keys = limit === 0 ? [] : this.#keys(search, among);
-    if (query.total !== true) return { keys };
-    // PERF: the length of an uncut page is the total.
-    const whole =
-      edge === undefined &&
-      limit !== 0 &&
-      (limit === undefined || keys.length < limit) &&
-      (offset === 0 || keys.length > 0);
-    return { keys, total: whole ? offset + keys.length : this.#count(search, among) };
-  }
-
-  #keys(search: PreparedSearch, among: readonly Condition[]): readonly number[] {
-    if (search.scope.collection === undefined) return [];
-    const found = new PageFinder(search, this.#statements, this.#guard).find(among);
-    const keys = found.map(({ content }) => content);
-    return search.isBackwards ? keys.reverse() : keys;
+  #segmentPage({ ids, total }: SegmentPage, collection: SqlValue): KeyPage {
+    const rows = this.#statements.read(READ_CONTENTS).all(JSON.stringify(ids), collection) as readonly [number][];
+    const keys = rows.map(([content]) => content);
+    return total === undefined ? { keys } : { keys, total };
   }
 
   #prepare(query: SearchQuery): PreparedSearch {
-    return new PreparedSearch(query, this.#scope(query), this.#statements, this.#skipSource);
+    return new PreparedSearch(query, this.#scope(query), this.#statements);
   }
 
-  #count(search: PreparedSearch, among: readonly Condition[]): number {
-    if (search.scope.collection !== undefined) {
-      if (search.conditions.some(({ test }) => test === FALSE)) return 0;
-      const counted = countInSets([...among, ...search.conditions], search, this.#statements);
-      if (counted !== undefined) return counted;
-    }
-    return (this.#statements.get(this.#countStatement(search, among)) ?? [0])[0] as number;
+  /** The number of all matches. PERF: the length of an uncut page is the total. */
+  #total(search: PreparedSearch, keys: readonly number[]): number {
+    const { offset, limit, edge } = search.page;
+    const isWhole = limit !== 0 && (limit === undefined || keys.length < limit) && (offset === 0 || keys.length > 0);
+    return edge === undefined && isWhole ? offset + keys.length : this.#count(search);
   }
 
-  #countStatement({ scope, conditions, probes }: PreparedSearch, among: readonly Condition[]): Sql {
-    const { collection } = scope;
-    if (collection === undefined) return sql`SELECT 0`;
-    const repeats = (parameter: string): boolean => {
+  #count(search: PreparedSearch): number {
+    const { conditions, narrow, query } = search;
+    if (conditions.some(({ test }) => test === FALSE)) return 0;
+    const isOfShapes =
+      conditions.length === 0 || (conditions.length === 1 && conditions[0]!.criteria?.kind === 'missing');
+    const found =
+      isOfShapes || narrow !== undefined
+        ? undefined
+        : this.#segments.search({ ...query, limit: 0, offset: 0, after: undefined, before: undefined });
+    return found?.total ?? (this.#statements.get(this.#countStatement(search))![0] as number);
+  }
+
+  #countStatement(search: PreparedSearch): Sql {
+    const { scope } = search;
+    const collection = scope.collection as number;
+    return countOfConditions(search, (parameter) => {
       const key = parameterKey(scope, parameter) as number;
-      return this.#statements.get(countOfShapes(collection as number, key, 'several'))![0] !== 0;
-    };
-    return countOfConditions([...among, ...conditions], scope, probes, repeats);
+      return this.#statements.get(countOfShapes(collection, key, 'several'))![0] !== 0;
+    });
   }
 
   /** The first match as `Type/id`; undefined for none. */
@@ -194,12 +188,17 @@ export class Searches {
         if (page !== undefined) return [page];
       }
       const found = this.#searchTogether(query, this.reverse.byReference(query, parameter, wanted));
-      const search = this.#prepare(query);
       for (const [target, page] of found) {
-        pages.set(target, page ?? this.#snapshot(() => this.#search(search, [refersTo(key, target)])));
+        pages.set(target, page ?? this.#searchReferring(query, parameter, targets[targetKeys.indexOf(target)]!));
       }
     }
     return targetKeys.map((target) => pages.get(target) ?? none);
+  }
+
+  /** The page of a target with very many references. */
+  #searchReferring(query: SearchQuery, parameter: string, { type, id }: ReferenceTarget): KeyPage {
+    const refers: Criteria = { kind: 'match', parameter, test: { kind: 'reference', types: [type], id } };
+    return this.#snapshot(() => this.#search(this.#prepare({ ...query, criteria: and([refers, query.criteria]) })));
   }
 
   /** @returns undefined for an empty page, and for a target with so many references that it needs a separate search */
@@ -231,14 +230,24 @@ export class Searches {
     return pages;
   }
 
-  /** The statements behind {@link search}: those of each way to find the page, and the count. */
-  searchStatements(query: SearchQuery): { readonly pages: readonly Sql[]; readonly count: Sql } {
+  /** The way that a search takes to its page, and its count, each with its statement. */
+  explain(query: SearchQuery): readonly ExplainedStatement[] {
     const search = this.#prepare(query);
-    if (search.scope.collection === undefined) {
-      return { pages: [sql`SELECT 0 WHERE FALSE`], count: sql`SELECT 0` };
-    }
-    const pages = new PageFinder(search, this.#statements, this.#guard).statements();
-    return { pages, count: this.#countStatement(search, []) };
+    if (search.scope.collection === undefined) return [];
+    return this.#snapshot(() => {
+      const page = query.limit === 0 ? [] : [this.#explainPage(search)];
+      const count = query.total === true ? [{ statement: this.#countStatement(search) }] : [];
+      return [...page, ...count];
+    });
+  }
+
+  #explainPage(search: PreparedSearch): ExplainedStatement {
+    const short = shortStatement(search);
+    if (short !== undefined) return { way: 'collect', statement: short };
+    const finder = new PageFinder(search, this.#statements, this.#guard);
+    if (finder.byShortWalk() !== undefined) return { way: 'walk', statement: finder.walkStatement()! };
+    if (this.#segments.search(search.query) === undefined) return finder.anyStatement();
+    return { way: 'segments', statement: new Sql(READ_ROW, ['', '']) };
   }
 
   #scope({ project, type, baseUrl }: SearchQuery): RowScope {
@@ -260,13 +269,6 @@ type PageRow = readonly [
   key: number,
 ];
 
-function refersTo(parameter: number, target: number): Condition {
-  const referring = sql`x.parameter = ${parameter} AND x.target = ${target} AND x.grp = 0`;
-  return {
-    test: sql`EXISTS (SELECT 1 FROM reference x INDEXED BY sqlite_autoindex_reference_1 WHERE x.resource = r0.key AND ${referring})`,
-    scan: sql`SELECT x.resource FROM reference x INDEXED BY reference_by_value
-      WHERE ${referring} AND ${isInTime(sql`x.resource`)}`,
-    direct: true,
-    shared: { parameter, value: target, suffices: true },
-  };
-}
+/** The keys of the current versions of resources, in order. */
+const READ_CONTENTS = `SELECT r.content FROM json_each(?) j CROSS JOIN resource r ON r.collection = ? AND r.id = j.value
+  WHERE r.content IS NOT NULL ORDER BY j.key`;

@@ -1,5 +1,4 @@
 import { LRUCache } from 'lru-cache';
-import { FhirError } from '../../../fhir/error.js';
 import { parameterFingerprints } from '../../../search/index/parameter-fingerprints.js';
 import { randomSecret } from '../../../platform/random-secret.js';
 import { pageEdgeOf, pageOf } from '../../../store/guards.js';
@@ -8,17 +7,19 @@ import type { SearchQuery } from '../../../store/search-query.js';
 import { runNow } from '../../ask.js';
 import type { FingerprintsOf } from '../../segments/evaluation.js';
 import { FORMAT } from '../../segments/port.js';
-import { SegmentCache } from '../../segments/segment-rows.js';
-import { SegmentIndex, type SegmentPage } from '../../segments/segment-search.js';
+import { DamagedSegment, SegmentCache } from '../../segments/segment-rows.js';
+import { SegmentIndex, type SegmentPage, typesOf } from '../../segments/segment-search.js';
 import { SegmentUpkeep } from '../../segments/upkeep.js';
 import type { Guard } from '../database/guard.js';
+import { inTransaction } from '../database/transaction.js';
+import { assertNotOvertaken } from '../schema/prepare-schema.js';
 import { countOfCollection } from '../rows/shapes.js';
 import { listIdOf, type SegmentSource, SqliteSegmentPort } from './segment-port.js';
-import { hasSegments, removeSegments, SEGMENT_TUNING } from '../rows/segment-tables.js';
+import { removeSegments, SEGMENT_TUNING } from '../rows/segment-tables.js';
 
 /** The next work on the segments of a type of a project. */
 export interface SegmentWork {
-  readonly kind: 'begin' | 'build' | 'flush' | 'merge';
+  readonly kind: 'begin' | 'build' | 'flush' | 'merge' | 'drop';
   readonly project: string;
   readonly type: string;
   /** The id of the list that it changes. */
@@ -32,7 +33,12 @@ export class ConnectionSegments {
   readonly #guard: Guard;
   readonly #projects = new LRUCache<string, ProjectSegments>({ max: MAX_PROJECTS });
   #cache = new SegmentCache(CACHE_BYTES);
-  #exist: boolean | undefined;
+  /** The types whose list is damaged, by their collections. */
+  readonly #damaged = new Set<number>();
+  /** Called when a search finds a list damaged. */
+  onDamaged: (() => void) | undefined;
+  /** Whether a search has found no list. */
+  isMissed = false;
   /** The lists after whose last change nothing could be merged, by their collections. */
   readonly #merged = new Map<number, string>();
 
@@ -40,11 +46,6 @@ export class ConnectionSegments {
     this.#source = source;
     this.#guard = guard;
     this.fingerprints = (type) => parameterFingerprints(source.model)[type] ?? {};
-  }
-
-  /** Whether the file has segments at all. */
-  get exist(): boolean {
-    return (this.#exist ??= hasSegments(this.#source.statements));
   }
 
   /** Drops what was read, because it may be removed from the file. */
@@ -64,13 +65,36 @@ export class ConnectionSegments {
     const { offset, limit } = pageOf(query);
     const edge = pageEdgeOf(this.#source.model, query);
     const asked = { type, criteria, sort, offset, limit, total, baseUrl, edge };
-    return runNow(index.search(asked), port, () => this.#guard.check());
+    try {
+      const found = runNow(index.search(asked), port, () => this.#guard.check());
+      if (found === undefined) this.isMissed = true;
+      return found;
+    } catch (error) {
+      if (!(error instanceof DamagedSegment)) throw error;
+      this.#noteDamaged(project, typesOf(type, criteria));
+      return undefined;
+    }
+  }
+
+  /** Notes that the list of some work has to be made again. @returns false if the error has another reason */
+  isDamaged(error: unknown, { project, type }: SegmentWork): boolean {
+    if (!(error instanceof DamagedSegment)) return false;
+    this.#noteDamaged(project, [type]);
+    return true;
+  }
+
+  #noteDamaged(project: string, types: readonly string[]): void {
+    for (const type of types) {
+      const collection = this.#source.dialect.collection(project, type) as number | undefined;
+      if (collection !== undefined) this.#damaged.add(collection);
+    }
+    this.onDamaged?.();
   }
 
   #of(project: string): ProjectSegments {
     let known = this.#projects.get(project);
     if (known === undefined) {
-      const port = new SqliteSegmentPort(project, this.#source, SEGMENT_TUNING.maxWritten);
+      const port = new SqliteSegmentPort(project, this.#source, () => SEGMENT_TUNING.maxWritten);
       known = { port, index: new SegmentIndex(this.fingerprints, this.#cache) };
       this.#projects.set(project, known);
     }
@@ -95,7 +119,8 @@ export class ConnectionSegments {
       if (list === null) {
         const [count] = statements.get(countOfCollection(collection)) as [number];
         if (count >= minResources) return { kind: 'begin', project, type, list: undefined };
-      } else if (isBuilt === 0) return { kind: 'build', project, type, list };
+      } else if (this.#damaged.has(collection)) return { kind: 'drop', project, type, list };
+      else if (isBuilt === 0) return { kind: 'build', project, type, list };
       else {
         const [written] = statements.read(COUNT_WRITTEN).get(collection, flushFrom) as [number];
         if (written >= flushFrom) return { kind: 'flush', project, type, list };
@@ -117,6 +142,19 @@ export class ConnectionSegments {
     this.#merged.set(this.#source.dialect.collection(project, type) as number, list!);
   }
 
+  /** Removes the list of a type, if it is still the same. */
+  drop({ project, type, list }: SegmentWork): boolean {
+    const { database, statements, status, dialect } = this.#source;
+    const collection = dialect.collection(project, type) as number;
+    return inTransaction(database, () => {
+      assertNotOvertaken(statements, status);
+      this.#damaged.delete(collection);
+      if (listIdOf(statements, collection) !== list) return false;
+      removeSegments(statements, collection);
+      return true;
+    });
+  }
+
   /** Makes the list of a type, from which on its writes are noted. */
   begin(project: string, type: string): boolean {
     const list = { format: FORMAT, id: randomSecret(), segments: [], builtTo: '' };
@@ -132,8 +170,12 @@ export class ConnectionSegments {
       type,
       keys.map(({ id }) => id),
     );
-    const isErased = port.isComplete(type) && runNow(steps, port, () => this.#guard.check());
-    if (!isErased) removeSegments(this.#source.statements, collection);
+    try {
+      if (port.isComplete(type) && runNow(steps, port, () => this.#guard.check())) return;
+    } catch (error) {
+      if (!(error instanceof DamagedSegment)) throw error;
+    }
+    removeSegments(this.#source.statements, collection);
   }
 
   /** Builds the segments of a file again and compares them. @returns the types of which some segment is wrong */
@@ -149,8 +191,7 @@ export class ConnectionSegments {
     try {
       return runNow(upkeep.verify(type), port, () => this.#guard.check()).length > 0;
     } catch (error) {
-      // A row is missing.
-      if (error instanceof FhirError && error.code === 'internal') return true;
+      if (error instanceof DamagedSegment) return true;
       throw error;
     }
   }
@@ -169,6 +210,6 @@ const CACHE_BYTES = 64 * 1024 * 1024;
 
 type TypeRow = readonly [collection: number, project: string, type: string, list: string | null, isBuilt: number];
 
-const LIST_TYPES = `SELECT c.key, c.project, c.type, l.id, (l.list ->> 'builtTo') IS NULL
+const LIST_TYPES = `SELECT c.key, c.project, c.type, l.id, l.built
   FROM collection c LEFT JOIN segment_list l ON l.collection = c.key ORDER BY c.key`;
 const COUNT_WRITTEN = 'SELECT count(*) FROM (SELECT 1 FROM segment_written WHERE collection = ? LIMIT ?)';

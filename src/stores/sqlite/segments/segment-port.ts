@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib';
 import type { FhirModel } from '../../../fhir/model/fhir-model.js';
 import type { Criteria } from '../../../search/criteria/criteria.js';
 import { indexEntries } from '../../../search/index/index-resource.js';
@@ -12,6 +13,7 @@ import type {
   StoredState,
   WrittenResource,
 } from '../../segments/port.js';
+import { damaged } from '../../segments/segment-rows.js';
 import { rowCondition } from '../../sql/conditions.js';
 import type { SqlDialect } from '../../sql/dialect.js';
 import { isCurrent, rowScope } from '../../sql/rows.js';
@@ -36,12 +38,12 @@ export interface SegmentSource {
 export class SqliteSegmentPort implements SyncPort<SegmentPort> {
   readonly #project: string;
   readonly #source: SegmentSource;
-  readonly #maxWritten: number;
+  readonly #maxWritten: () => number;
   /** The list of each type that was read last. */
   readonly #lists = new Map<number, SegmentList>();
 
   /** @param maxWritten with more writes since its list was made, a type has no list */
-  constructor(project: string, source: SegmentSource, maxWritten = Infinity) {
+  constructor(project: string, source: SegmentSource, maxWritten = (): number => Infinity) {
     this.#project = project;
     this.#source = source;
     this.#maxWritten = maxWritten;
@@ -54,13 +56,16 @@ export class SqliteSegmentPort implements SyncPort<SegmentPort> {
       // While rows are indexed again, they are mixed.
       if (list === undefined || !this.isComplete(type)) return NO_STATE;
       const written = this.#written(collection!);
-      return written.length > this.#maxWritten ? NO_STATE : { list, written };
+      return written.length > this.#maxWritten() ? NO_STATE : { list, written };
     });
   }
 
   rows(keys: readonly RowKey[]): readonly (Uint8Array | undefined)[] {
     const statement = this.#source.statements.read(READ_ROW);
-    return keys.map(({ segment, name }) => (statement.get(segment, name) as [Uint8Array] | undefined)?.[0]);
+    return keys.map(({ segment, name }) => {
+      const [data, sum] = (statement.get(segment, name) ?? []) as [data?: unknown, sum?: unknown];
+      return data instanceof Uint8Array && crc32(data) === sum ? data : undefined;
+    });
   }
 
   resources(type: string, ids: readonly string[]): readonly IndexedResource[] {
@@ -105,12 +110,13 @@ export class SqliteSegmentPort implements SyncPort<SegmentPort> {
     if (listIdOf(statements, collection) !== expected) return false;
     const drop = statements.write('DELETE FROM segment_row WHERE segment = ?');
     for (const segment of dropped) drop.run(segment);
-    const add = statements.write('INSERT INTO segment_row (segment, name, data) VALUES (?, ?, ?)');
+    const add = statements.write(ADD_ROW);
     for (const [segment, rows] of added) {
-      for (const [name, data] of rows) add.run(segment, name, data as never);
+      for (const [name, data] of rows) add.run(segment, name, collection, crc32(data), data as never);
     }
-    const set = statements.write('INSERT OR REPLACE INTO segment_list (collection, id, list) VALUES (?, ?, ?)');
-    set.run(collection, list.id, listText(list));
+    const text = listText(list);
+    const isBuilt = list.builtTo === undefined ? 1 : 0;
+    statements.write(SET_LIST).run(collection, list.id, isBuilt, text, crc32(text));
     const cover = statements.write(COVER);
     for (const { id, stamp } of covered) cover.run(collection, collection, id, stamp);
     return true;
@@ -121,14 +127,15 @@ export class SqliteSegmentPort implements SyncPort<SegmentPort> {
     if (id === undefined) return undefined;
     const known = this.#lists.get(collection);
     if (known?.id === id) return known;
-    const [text] = this.#source.statements.read(READ_LIST).get(collection) as [string];
+    const [text, sum] = this.#source.statements.read(READ_LIST).get(collection) as [unknown, unknown];
+    if (typeof text !== 'string' || crc32(text) !== sum) throw damaged();
     const list = listOf(text);
     this.#lists.set(collection, list);
     return list;
   }
 
   #written(collection: number): readonly WrittenResource[] {
-    const most = this.#maxWritten === Infinity ? -1 : this.#maxWritten + 1;
+    const most = this.#maxWritten() === Infinity ? -1 : this.#maxWritten() + 1;
     const rows = this.#source.statements.read(LIST_WRITTEN).all(collection, most) as readonly [string, number][];
     return rows.map(([id, stamp]) => ({ id, stamp }));
   }
@@ -174,9 +181,11 @@ function listOf(text: string): SegmentList {
   };
 }
 
-const READ_ROW = 'SELECT data FROM segment_row WHERE segment = ? AND name = ?';
+export const READ_ROW = 'SELECT data, sum FROM segment_row WHERE segment = ? AND name = ?';
 const READ_LIST_ID = 'SELECT id FROM segment_list WHERE collection = ?';
-const READ_LIST = 'SELECT list FROM segment_list WHERE collection = ?';
+const READ_LIST = 'SELECT list, sum FROM segment_list WHERE collection = ?';
+const SET_LIST = 'INSERT OR REPLACE INTO segment_list (collection, id, built, list, sum) VALUES (?, ?, ?, ?, ?)';
+const ADD_ROW = 'INSERT INTO segment_row (segment, name, collection, sum, data) VALUES (?, ?, ?, ?, ?)';
 const LIST_WRITTEN = `SELECT r.id, w.stamp FROM segment_written w CROSS JOIN resource r ON r.key = w.resource
   WHERE w.collection = ? LIMIT ?`;
 const READ_RESOURCES = `SELECT r.key, r.version, r.updated, v.text, v.sum, r.id FROM json_each(?) j

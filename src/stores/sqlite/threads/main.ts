@@ -119,11 +119,6 @@ function answer(connection: Connection, call: ThreadCall): unknown {
     case 'create-indexes':
       connection.valueIndexes.create();
       return null;
-    case 'build-skip-indexes':
-      return connection.skipIndexes.build(call.collection, call.sizes);
-    case 'write-skip-indexes':
-      connection.skipIndexes.write(call.built);
-      return null;
     case 'reindex':
       return connection.maintenance.reindex();
     case 'purge-history':

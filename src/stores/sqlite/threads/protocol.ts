@@ -8,8 +8,6 @@ import type { OpenedFile } from '../database/database-file.js';
 import type { RemovedPart } from '../maintenance/removal.js';
 import type { KeyPage } from '../search/search.js';
 import type { PackedEntries } from './packed-entries.js';
-import type { BuiltSkipIndexes } from '../skip/skip-indexes.js';
-import type { SkipSizes } from '../rows/skip-row.js';
 import type { Verification } from '../maintenance/verify.js';
 
 /** The data that a thread is started with. */
@@ -45,11 +43,6 @@ export interface ThreadCalls {
   readonly commit: { readonly input: { readonly now: number }; readonly result: readonly WrittenRow[] };
   /** See `ValueIndexes`. */
   readonly 'create-indexes': { readonly input: object; readonly result: null };
-  readonly 'build-skip-indexes': {
-    readonly input: { readonly collection: number; readonly sizes: SkipSizes };
-    readonly result: BuiltSkipIndexes;
-  };
-  readonly 'write-skip-indexes': { readonly input: { readonly built: BuiltSkipIndexes }; readonly result: null };
   readonly reindex: { readonly input: object; readonly result: readonly ReindexProgress[] };
   /** Sent in place of a call that ended before it was sent. */
   readonly nothing: { readonly input: object; readonly result: null };

@@ -93,7 +93,6 @@ export async function* noParts(): AsyncGenerator<never> {
 const WRITING: ReadonlySet<CallKind> = new Set([
   'commit',
   'create-indexes',
-  'write-skip-indexes',
   'reindex',
   'purge-history',
   'remove-project',
