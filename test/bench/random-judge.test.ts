@@ -29,9 +29,9 @@ const STORES: readonly (readonly [name: string, open: () => Promise<Judged>])[] 
     'SQLite',
     async () => {
       const file = fileNamed('judged.db');
-      const index = (): void => {
+      const index = async (): Promise<void> => {
         const database = new Database(file);
-        indexSqlite(database);
+        await indexSqlite(database);
         database.close();
       };
       return { store: new SqliteStore(file), index };

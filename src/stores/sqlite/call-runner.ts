@@ -120,11 +120,26 @@ export class CallRunner {
     }
   }
 
-  /** Runs a read: a thread does again what takes long in the event loop. */
-  async read<Result>(call: ThreadCall, options: CallOptions | undefined, inline: () => Result): Promise<Result> {
+  /**
+   * Runs a read: a thread does again what takes long in the event loop.
+   *
+   * @param readAhead does in turns of the event loop what makes a long read short; undefined if nothing does
+   */
+  async read<Result>(
+    call: ThreadCall,
+    options: CallOptions | undefined,
+    inline: () => Result,
+    readAhead?: () => Promise<void> | undefined,
+  ): Promise<Result> {
     if (this.isTurnSpent) await LOOP_TURN.next();
     const found = this.#readBriefly(options, inline);
     if (!(found instanceof TooLong)) return found;
+    const reading = this.isClosed ? undefined : readAhead?.();
+    if (reading !== undefined) {
+      await reading;
+      const again = this.#briefly(options, inline);
+      if (!(again instanceof TooLong)) return again;
+    }
     return this.inThread(options, (threads) => threads.read(call, options) as Promise<Result>, inline);
   }
 

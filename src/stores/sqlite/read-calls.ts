@@ -138,7 +138,7 @@ export class ReadCalls {
       );
       if (result !== LONG_TEXT) return result;
     }
-    const found = await this.#calls.read({ kind: 'search', query }, options, find);
+    const found = await this.#calls.read({ kind: 'search', query }, options, find, () => this.#readAhead(options));
     const page = this.#calls.runUnchecked(options, () => cut(found));
     return filled(page, await this.#load(page.keys, elements, options));
   }
@@ -166,7 +166,7 @@ export class ReadCalls {
       if (results !== LONG_TEXT) return results;
     }
     const call = { kind: 'search-by-reference', query, parameter, targets } as const;
-    const found = await this.#calls.read(call, options, find);
+    const found = await this.#calls.read(call, options, find, () => this.#readAhead(options));
     const pages = this.#calls.runUnchecked(options, () => this.#counted(found, counts, options));
     const [first] = pages;
     if (first?.texts !== undefined) {
@@ -179,6 +179,12 @@ export class ReadCalls {
     );
     let start = 0;
     return pages.map((page) => filled(page, resources.slice(start, (start += page.keys.length))));
+  }
+
+  /** Reads what an interrupted search needs of segments. PERF: a thread would have to read it for itself. */
+  #readAhead(options: CallOptions | undefined): Promise<void> | undefined {
+    const { database, segments } = this.#connection;
+    return segments.readAhead((work) => this.#calls.run(options, () => asOfNow(database, work)));
   }
 
   /** @throws FhirError `too-costly` */

@@ -4,13 +4,14 @@ import { randomSecret } from '../../../platform/random-secret.js';
 import { pageEdgeOf, pageOf } from '../../../store/guards.js';
 import type { ResourceKey } from '../../../store/resource-key.js';
 import type { SearchQuery } from '../../../store/search-query.js';
-import { runNow } from '../../ask.js';
+import { runAwaiting, runNow } from '../../ask.js';
 import type { FingerprintsOf } from '../../segments/evaluation.js';
-import { FORMAT } from '../../segments/port.js';
+import { FORMAT, type SegmentPort } from '../../segments/port.js';
 import { DamagedSegment, SegmentCache } from '../../segments/segment-rows.js';
-import { SegmentIndex, type SegmentPage, typesOf } from '../../segments/segment-search.js';
+import { SegmentIndex, type SegmentPage, type SegmentQuery, typesOf } from '../../segments/segment-search.js';
 import { SegmentUpkeep } from '../../segments/upkeep.js';
-import type { Guard } from '../database/guard.js';
+import { LOOP_TURN } from '../../../platform/loop-turn.js';
+import { type Guard, TooLong } from '../database/guard.js';
 import { inTransaction } from '../database/transaction.js';
 import { assertNotOvertaken } from '../schema/prepare-schema.js';
 import { countOfCollection } from '../rows/shapes.js';
@@ -37,6 +38,8 @@ export class ConnectionSegments {
   readonly #damaged = new Set<number>();
   /** Called when a search finds a list damaged. */
   onDamaged: (() => void) | undefined;
+  /** The search that gave up last, because it took long. */
+  #interrupted: { readonly project: string; readonly asked: SegmentQuery } | undefined;
   /** Whether a search has found no list. */
   isMissed = false;
   /** The lists after whose last change nothing could be merged, by their collections. */
@@ -70,10 +73,40 @@ export class ConnectionSegments {
       if (found === undefined) this.isMissed = true;
       return found;
     } catch (error) {
+      if (error instanceof TooLong) this.#interrupted = { project, asked };
       if (!(error instanceof DamagedSegment)) throw error;
       this.#noteDamaged(project, typesOf(type, criteria));
       return undefined;
     }
+  }
+
+  /**
+   * Reads into the cache what the search needs that was interrupted last, in turns of the event loop. Its result is not
+   * used: other work may have changed the database between two turns.
+   *
+   * @param now runs work on one state of the database
+   */
+  readAhead(now: <Result>(work: () => Result) => Result): Promise<void> | undefined {
+    const interrupted = this.#interrupted;
+    this.#interrupted = undefined;
+    if (interrupted === undefined) return undefined;
+    const { index, port } = this.#of(interrupted.project);
+    const ahead: SegmentPort = {
+      states: (types) => now(() => port.states(types)),
+      rows: (keys) => now(() => port.rows(keys)),
+      resources: (of, ids) => now(() => port.resources(of, ids)),
+      resourcesAfter: (of, id, limit) => now(() => port.resourcesAfter(of, id, limit)),
+      // Tests read nothing of segments.
+      matching: (_, __, ids) => ids,
+      write: () => false,
+    };
+    return runAwaiting(index.search(interrupted.asked), ahead, LOOP_TURN).then(
+      () => undefined,
+      (error: unknown) => {
+        // A row of a segment that another process has replaced.
+        if (!(error instanceof DamagedSegment)) throw error;
+      },
+    );
   }
 
   /** Notes that the list of some work has to be made again. @returns false if the error has another reason */
