@@ -87,7 +87,7 @@ export class SegmentUpkeep {
   }
 
   /**
-   * Merges two segments, or rewrites one that is mostly dead. Each resource is rewritten a few times in all, because
+   * Merges small segments, or rewrites one that is mostly dead. Each resource is rewritten a few times in all, because
    * segments are merged with those of about their size.
    *
    * @returns whether something was merged
@@ -249,22 +249,26 @@ function listedOf({ id, size, live }: Omit<BuiltSegment, 'rows'> & { readonly li
 }
 
 /**
- * The segments to merge next: two of similar size, the smallest first, or one that is mostly dead; none if there are
+ * The segments to merge next: the smallest ones of similar size together, or one that is mostly dead; none if there are
  * none.
  */
 function toMerge(segments: readonly LiveSegment[]): readonly LiveSegment[] {
   const sorted = segments.map((segment) => ({ segment, count: segment.live.count })).sort((a, b) => a.count - b.count);
   for (const [index, { segment, count }] of sorted.entries()) {
     if (2 * count < segment.size) return [segment];
-    const next = sorted[index + 1];
-    if (next !== undefined && next.count <= SIMILAR * Math.max(1, count) && count + next.count <= MAX_SIZE) {
-      return [segment, next.segment];
+    const together = [segment];
+    let sum = count;
+    for (const next of sorted.slice(index + 1)) {
+      if (next.count > SIMILAR * Math.max(1, sum) || sum + next.count > MAX_SIZE) break;
+      together.push(next.segment);
+      sum += next.count;
     }
+    if (together.length > 1) return together;
   }
   return [];
 }
 
-/** A segment is merged with one of at most so many times its size. */
+/** Segments are merged with one of at most so many times their size. */
 const SIMILAR = 4;
 
 function* liveIds(segment: Segment): Ask<SegmentPort, readonly string[]> {

@@ -18,9 +18,10 @@ export class SegmentRefresh {
   readonly #isManual: boolean;
   readonly #ownsFile: boolean;
   readonly #background: BackgroundWork;
-  /** Writes of this process, and those until the last start. */
+  /** Writes of this process, and those until the last look at what is due. */
   #written = 0;
-  #started = 0;
+  #looked = 0;
+  #timer: NodeJS.Timeout | undefined;
   #isClosing = false;
 
   /** @param isManual true if the host asks for all work by {@link finish} */
@@ -33,7 +34,7 @@ export class SegmentRefresh {
     this.#calls = calls;
     this.#isManual = isManual;
     this.#ownsFile = ownsFile;
-    this.#background = new BackgroundWork('Building segments failed', () => this.#step(), storeError);
+    this.#background = new BackgroundWork('Building segments failed', () => this.#step(this.#isWriting), storeError);
   }
 
   /** Starts the work that is due: after opening, and after what leaves a type without its segments. */
@@ -44,15 +45,37 @@ export class SegmentRefresh {
   /** PERF: a look at what is due takes longer than a small commit. */
   noteWrites(count: number): void {
     this.#written += count;
-    if (this.#written - this.#started < SEGMENT_TUNING.flushFrom) return;
-    this.#started = this.#written;
+    const { flushFrom, flushBusy } = SEGMENT_TUNING;
+    if (this.#written - this.#looked >= flushBusy) this.#look();
+    else if (this.#written - this.#looked >= flushFrom) this.#lookSoon();
+  }
+
+  #look(): void {
+    this.#looked = this.#written;
     this.begin();
+  }
+
+  /** Looks as soon as nothing is written for a moment. */
+  #lookSoon(): void {
+    if (this.#timer !== undefined || this.#isClosing) return;
+    const before = this.#written;
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      if (this.#calls.isClosed) return;
+      if (this.#written === before) this.#look();
+      else this.#lookSoon();
+    }, MOMENT_MS).unref();
+  }
+
+  /** Whether more is written right now. */
+  get #isWriting(): boolean {
+    return this.#timer !== undefined;
   }
 
   /** Does all the work that is due, unless the file is locked or lost: searches work without segments. */
   async finish(): Promise<void> {
     try {
-      while (this.#isAllowed && (await this.#step()) === 'more');
+      while (this.#isAllowed && (await this.#step(false)) === 'more');
     } catch {
       // The next work begins with what is missing.
     }
@@ -68,11 +91,12 @@ export class SegmentRefresh {
     if (isLoaded) await this.finish();
     const { isRunning } = this.#background;
     this.#isClosing = true;
+    clearTimeout(this.#timer);
     await this.#background.stop();
     if (isLoaded || isRunning || !isWanted || !this.#connection.segments.isMissed) return;
     try {
       // A list begins without a segment.
-      for (let steps = 0; steps < 2 && this.#isAllowed; steps++) await this.#step();
+      for (let steps = 0; steps < 2 && this.#isAllowed; steps++) await this.#step(false);
     } catch {
       // The file is locked or lost.
     }
@@ -83,15 +107,11 @@ export class SegmentRefresh {
     return this.#calls.run(undefined, () => this.#connection.status.isOurs);
   }
 
-  #nextWork(): SegmentWork | undefined {
-    return this.#calls.run(undefined, () => this.#connection.segments.nextWork());
-  }
-
-  async #step(): Promise<StepResult> {
+  async #step(isWriting: boolean): Promise<StepResult> {
     const { database, segments } = this.#connection;
     if (this.#calls.isClosed) return 'done';
     if (database.inTransaction) return 'later';
-    const work = this.#nextWork();
+    const work = this.#calls.run(undefined, () => segments.nextWork(isWriting));
     if (work === undefined) return 'done';
     try {
       const isMerged = await this.#do(work);
@@ -158,6 +178,9 @@ class HostTransaction extends FhirError {}
 
 /** Ends a merge, which may take a second, when the store closes. */
 const STOPPED = new Error('The store closes');
+
+/** After this time without a write, the process is not busy with writes. In milliseconds. */
+const MOMENT_MS = 200;
 
 /** Resources of a segment that is built while the store closes: some tenths of a second. */
 const SMALL = 4_096;

@@ -9,10 +9,12 @@ export const SEGMENT_TUNING = {
   minResources: 256,
   /** Most resources of a new segment. */
   size: 65_536,
-  /** With so many writes since the list was made, they become a segment. */
+  /** With so many writes since the list was made, they become a segment as soon as nothing is written for a moment. */
   flushFrom: 300,
+  /** With so many, they do while more is written: a load makes few segments, which are merged once. */
+  flushBusy: 8_192,
   /** With more writes, the segments of a type answer nothing: a search would take long to read the written resources. */
-  maxWritten: 2_000,
+  maxWritten: 16_384,
 };
 
 /**

@@ -142,10 +142,14 @@ export class ConnectionSegments {
     };
   }
 
-  /** @returns undefined if the segments are up to date */
-  nextWork(): SegmentWork | undefined {
+  /**
+   * @param isWriting while more is written, only long lists of writes become segments, and nothing is merged
+   * @returns undefined if the segments are up to date
+   */
+  nextWork(isWriting: boolean): SegmentWork | undefined {
     const { statements, status } = this.#source;
-    const { minResources, flushFrom } = SEGMENT_TUNING;
+    const { minResources } = SEGMENT_TUNING;
+    const flushFrom = isWriting ? SEGMENT_TUNING.flushBusy : SEGMENT_TUNING.flushFrom;
     for (const row of statements.read(LIST_TYPES).all() as readonly TypeRow[]) {
       const [collection, project, type, list, isBuilt] = row;
       if (status.unknownCodes(project, type).length > 0) continue;
@@ -157,7 +161,7 @@ export class ConnectionSegments {
       else {
         const [written] = statements.read(COUNT_WRITTEN).get(collection, flushFrom) as [number];
         if (written >= flushFrom) return { kind: 'flush', project, type, list };
-        if (this.#merged.get(collection) !== list) return { kind: 'merge', project, type, list };
+        if (!isWriting && this.#merged.get(collection) !== list) return { kind: 'merge', project, type, list };
       }
     }
     return undefined;
