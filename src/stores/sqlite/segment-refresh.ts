@@ -9,6 +9,8 @@ import type { Connection } from './connection.js';
 import { storeError } from './database/errors.js';
 import { isBusy } from './database/transaction.js';
 import type { SegmentWork } from './segments/connection-segments.js';
+import type { SqliteSegmentPort } from './segments/segment-port.js';
+import type { ResourceKey } from '../../store/resource-key.js';
 import { SEGMENT_TUNING } from './rows/segment-tables.js';
 
 /** Builds, flushes and merges the segments of a file in the turns of the event loop that calls leave. */
@@ -126,53 +128,90 @@ export class SegmentRefresh {
     return 'more';
   }
 
-  async #do(work: SegmentWork): Promise<boolean> {
-    const { kind, project, type } = work;
-    const { database, segments } = this.#connection;
-    // Of the host; it may be rolled back.
-    const now = <Result>(work: () => Result): Result =>
-      this.#calls.run(undefined, () => {
-        if (this.#isClosing && kind === 'merge') throw STOPPED;
-        if (database.inTransaction) throw new HostTransaction('unavailable', 'The host has a transaction open');
-        return work();
-      });
-    // Never waits for another process's lock, because the wait would block everything else in this process.
-    const write = (work: () => boolean): boolean =>
-      now(() => {
-        const timeout = Number(database.pragma('busy_timeout', { simple: true }));
-        database.pragma('busy_timeout = 0');
-        try {
-          return work();
-        } finally {
-          database.pragma(`busy_timeout = ${timeout}`);
-        }
-      });
-    if (kind === 'begin') return write(() => segments.begin(project, type));
-    if (kind === 'drop') return write(() => segments.drop(work));
+  async #do({ kind, project, type, list }: SegmentWork): Promise<boolean> {
+    const { segments } = this.#connection;
+    if (kind === 'begin') return this.#write(() => segments.begin(project, type));
+    if (kind === 'drop') return this.#write(() => segments.drop({ project, type, list }));
     const { upkeep, port } = segments.upkeepOf(project);
-    const paced: SegmentPort = {
-      states: (types) => now(() => port.states(types)),
-      rows: (keys) => now(() => port.rows(keys)),
-      resources: (of, ids) => now(() => port.resources(of, ids)),
-      resourcesAfter: (of, id, limit) => now(() => port.resourcesAfter(of, id, limit)),
-      matching: (...given) => now(() => port.matching(...given)),
-      write: (of, change) => write(() => port.write(of, change)),
-    };
     const steps =
       kind === 'build'
         ? upkeep.build(type, () => (this.#isClosing ? SMALL : SEGMENT_TUNING.size))
         : kind === 'flush'
           ? upkeep.flush(type)
           : upkeep.merge(type);
-    const pace = {
-      get isSpent() {
-        return LOOP_TURN.isSpent;
-      },
-      next: () => LOOP_TURN.nextOfLong(),
+    return runAwaiting(steps, this.#paced(port, kind === 'merge'), PACE);
+  }
+
+  /**
+   * Makes the segments that an erasure of resources needs, before its transaction. Without them, the transaction takes
+   * longer.
+   *
+   * @returns forgets them, after the transaction
+   */
+  async prepareErase(keys: readonly ResourceKey[]): Promise<() => void> {
+    const kept: (() => void)[] = [];
+    for (const same of Map.groupBy(keys, ({ project, type }) => JSON.stringify([project, type])).values()) {
+      const { project, type } = same[0]!;
+      const { segments } = this.#connection;
+      const { upkeep, port } = segments.upkeepOf(project);
+      const ids = same.map(({ id }) => id);
+      try {
+        const prepared = await runAwaiting(upkeep.prepareErase(type, ids), this.#paced(port, false), PACE);
+        kept.push(segments.keepPrepared(same, prepared));
+      } catch {
+        // The file is locked, or a segment is damaged, or another process has replaced it.
+      }
+    }
+    return () => kept.forEach((forget) => forget());
+  }
+
+  /** The port between turns of the event loop. @param mayStop whether the work ends when the store closes */
+  #paced(port: SqliteSegmentPort, mayStop: boolean): SegmentPort {
+    const now = <Result>(work: () => Result): Result => {
+      if (mayStop && this.#isClosing) throw STOPPED;
+      return this.#now(work);
     };
-    return runAwaiting(steps, paced, pace);
+    return {
+      states: (types) => now(() => port.states(types)),
+      rows: (keys) => now(() => port.rows(keys)),
+      resources: (type, ids) => now(() => port.resources(type, ids)),
+      resourcesAfter: (type, id, limit) => now(() => port.resourcesAfter(type, id, limit)),
+      matching: (...given) => now(() => port.matching(...given)),
+      write: (type, change) => this.#write(() => port.write(type, change)),
+    };
+  }
+
+  #now<Result>(work: () => Result): Result {
+    return this.#calls.run(undefined, () => {
+      // Of the host; it may be rolled back.
+      if (this.#connection.database.inTransaction) {
+        throw new HostTransaction('unavailable', 'The host has a transaction open');
+      }
+      return work();
+    });
+  }
+
+  /** Never waits for another process's lock, because the wait would block everything else in this process. */
+  #write(work: () => boolean): boolean {
+    return this.#now(() => {
+      const { database } = this.#connection;
+      const timeout = Number(database.pragma('busy_timeout', { simple: true }));
+      database.pragma('busy_timeout = 0');
+      try {
+        return work();
+      } finally {
+        database.pragma(`busy_timeout = ${timeout}`);
+      }
+    });
   }
 }
+
+const PACE = {
+  get isSpent(): boolean {
+    return LOOP_TURN.isSpent;
+  },
+  next: (): Promise<void> => LOOP_TURN.nextOfLong(),
+};
 
 class HostTransaction extends FhirError {}
 

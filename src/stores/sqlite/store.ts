@@ -7,7 +7,7 @@ import type { ReferenceTarget, ResourceKey } from '../../store/resource-key.js';
 import type { SearchPage, SearchQuery } from '../../store/search-query.js';
 import type { ResourceStore, StatementPlan, StoreCall } from '../../store/store.js';
 import type { ReadResult } from '../../store/stored-resource.js';
-import type { Change, Write, WriteResult } from '../../store/write.js';
+import type { Change, EraseWrite, Write, WriteResult } from '../../store/write.js';
 import { FhirError } from '../../fhir/error.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { TypeParameter } from '../../search/criteria/parameters-of.js';
@@ -172,10 +172,15 @@ export class SqliteStore implements ResourceStore {
   async commit(writes: readonly Write[], options?: CallOptions): Promise<readonly WriteResult[]> {
     this.#calls.assertWritable();
     if (writes.some(({ kind }) => kind === 'assert-no-match')) await this.#indexes.ready(options);
-    const { results, changes } = await this.#calls.commit(writes, options).catch((error: unknown) => {
-      if (!this.#tookOverEmpty(error)) throw error;
-      return this.#calls.commit(writes, options);
-    });
+    const erased = writes.filter(({ kind }) => kind === 'erase').map((write) => (write as EraseWrite).key);
+    const forget = erased.length === 0 ? undefined : await this.#segments.prepareErase(erased);
+    const { results, changes } = await this.#calls
+      .commit(writes, options)
+      .catch((error: unknown) => {
+        if (!this.#tookOverEmpty(error)) throw error;
+        return this.#calls.commit(writes, options);
+      })
+      .finally(forget);
     if (changes.some(({ kind }) => kind === 'erase')) this.#connection.status.noteRemovals();
     this.#feed.publish(changes);
     this.#segments.noteWrites(writes.length);

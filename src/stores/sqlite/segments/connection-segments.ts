@@ -9,7 +9,7 @@ import type { FingerprintsOf } from '../../segments/evaluation.js';
 import { FORMAT, type SegmentPort } from '../../segments/port.js';
 import { DamagedSegment, SegmentCache } from '../../segments/segment-rows.js';
 import { SegmentIndex, type SegmentPage, type SegmentQuery, typesOf } from '../../segments/segment-search.js';
-import { SegmentUpkeep } from '../../segments/upkeep.js';
+import { type PreparedErasure, SegmentUpkeep } from '../../segments/upkeep.js';
 import { LOOP_TURN } from '../../../platform/loop-turn.js';
 import { type Guard, TooLong } from '../database/guard.js';
 import { inTransaction } from '../database/transaction.js';
@@ -40,6 +40,8 @@ export class ConnectionSegments {
   onDamaged: (() => void) | undefined;
   /** The search that gave up last, because it took long. */
   #interrupted: { readonly project: string; readonly asked: SegmentQuery } | undefined;
+  /** What was made before erasures, each of exactly these resources. */
+  readonly #prepared = new Set<{ readonly name: string; readonly erasure: PreparedErasure }>();
   /** Whether a search has found no list. */
   isMissed = false;
   /** The lists after whose last change nothing could be merged, by their collections. */
@@ -180,7 +182,7 @@ export class ConnectionSegments {
   }
 
   /** Removes the list of a type, if it is still the same. */
-  drop({ project, type, list }: SegmentWork): boolean {
+  drop({ project, type, list }: Omit<SegmentWork, 'kind'>): boolean {
     const { database, statements, status, dialect } = this.#source;
     const collection = dialect.collection(project, type) as number;
     return inTransaction(database, () => {
@@ -199,14 +201,21 @@ export class ConnectionSegments {
     return this.upkeepOf(project).port.write(type, change);
   }
 
+  /** Keeps what was made before an erasure of these resources, until the result is called. */
+  keepPrepared(keys: readonly ResourceKey[], erasure: PreparedErasure): () => void {
+    const prepared = { name: nameOf(keys), erasure };
+    this.#prepared.add(prepared);
+    return () => this.#prepared.delete(prepared);
+  }
+
   /** Rewrites the segments that hold erased resources of a type, in the transaction that erases them. */
   erase(collection: number, keys: readonly ResourceKey[]): void {
     const [{ project, type }] = keys as readonly [ResourceKey];
     const { upkeep, port } = this.upkeepOf(project);
-    const steps = upkeep.erase(
-      type,
-      keys.map(({ id }) => id),
-    );
+    const name = nameOf(keys);
+    const ids = keys.map(({ id }) => id);
+    const prepared = [...this.#prepared].find((one) => one.name === name);
+    const steps = upkeep.erase(type, ids, prepared?.erasure);
     try {
       if (port.isComplete(type) && runNow(steps, port, () => this.#guard.check())) return;
     } catch (error) {
@@ -232,6 +241,12 @@ export class ConnectionSegments {
       throw error;
     }
   }
+}
+
+/** A name for resources of one type. */
+function nameOf(keys: readonly ResourceKey[]): string {
+  const [{ project, type }] = keys as readonly [ResourceKey];
+  return JSON.stringify([project, type, ...keys.map(({ id }) => id).sort()]);
 }
 
 interface ProjectSegments {
