@@ -3,13 +3,12 @@ import { getOrCreate } from '../../platform/maps.js';
 import { randomSecret } from '../../platform/random-secret.js';
 import { orderOf } from '../../search/evaluate/sort.js';
 import type { IndexEntry, IndexValue } from '../../search/index/index-entry.js';
-import { orderKey } from '../../search/index/fold.js';
 import { type Ask, ask } from '../ask.js';
 import type { IndexedResource, SegmentPort } from './port.js';
 import { type RowSink, RunBuilder } from './run-builder.js';
-import { LARGEST, SIZES, SMALLEST } from './run-format.js';
+import { SIZES } from './run-format.js';
 import { writeIds } from './segment-ids.js';
-import { cutText, firstParts, isInterval, partsOf, qualifierOf, type RunKind, textOf } from './value.js';
+import { cutText, isInterval, pairQualifierOf, qualifierOf, type RunKind, textOf } from './value.js';
 
 /** Most resources of a segment: a position takes two bytes. */
 export const MAX_SIZE = 65_536;
@@ -82,6 +81,10 @@ export const READ_TOGETHER = 200;
 export class SegmentWriter {
   readonly ids: string[];
   readonly #runs = new Map<string, RunBuilder>();
+  /** PERF: what becomes of the entries of a parameter is found by one look for each entry. */
+  readonly #targets = new Map<string, Target>();
+  /** The entries of the components of each composite, of the resource that is added. */
+  readonly #composites = new Map<string, IndexEntry[][]>();
 
   /**
    * @param capacity most resources
@@ -99,10 +102,28 @@ export class SegmentWriter {
   add({ id, lastUpdated, entries }: IndexedResource): void {
     const position = this.ids.push(id) - 1;
     const updated = this.run(LAST_UPDATED, 'date', false);
-    updated.present.add(position);
-    updated.ordered.add(position);
-    updated.addInterval(position, '', lastUpdated, lastUpdated + 1, SMALLEST | LARGEST);
-    addEntries(this, position, entries);
+    updated.addValue(position, '', lastUpdated, lastUpdated + 1, lastUpdated);
+    for (const entry of entries) {
+      const { run, folded, component } = getOrCreate(this.#targets, entry.parameter, () => this.#targetOf(entry));
+      if (run !== undefined) addEntry(run, folded, position, entry.value);
+      else component?.push(entry);
+    }
+    for (const [composite, components] of this.#composites) {
+      if (components[0]!.length > 0) addPairs(this, position, composite, components);
+      for (const one of components) one.length = 0;
+    }
+  }
+
+  #targetOf({ parameter, value: { kind } }: IndexEntry): Target {
+    // Values of resources inside are tested per resource; see evaluation.ts.
+    if (parameter.startsWith('#')) return {};
+    const end = parameter.lastIndexOf('$');
+    if (end >= 0) {
+      const components = getOrCreate(this.#composites, parameter.slice(0, end), () => [[], [], []]);
+      return { component: components[Math.min(2, Number(parameter.slice(end + 1)))] };
+    }
+    const run = this.run(parameter, kind, false);
+    return { run, ...(kind === 'string' && { folded: this.run(foldedRun(parameter), kind, false) }) };
   }
 
   run(name: string, kind: RunKind, isPair: boolean): RunBuilder {
@@ -112,7 +133,7 @@ export class SegmentWriter {
   *finish(): Generator<undefined, BuiltSegment> {
     const { ids, knows } = this;
     const rows: RowSink = new Map();
-    writeIds(ids, rows);
+    yield* writeIds(ids, rows);
     const runs: string[] = [];
     for (const [name, run] of [...this.#runs].sort(([a], [b]) => compareTexts(a, b))) {
       yield;
@@ -133,74 +154,26 @@ export function isKnown(run: string, knows: KnownParameters): boolean {
   return run === LAST_UPDATED || Object.hasOwn(knows, parameterOf(run));
 }
 
-function addEntries(writer: SegmentWriter, position: number, entries: readonly IndexEntry[]): void {
-  const byParameter = new Map<string, IndexEntry[]>();
-  for (const entry of entries) {
-    // Values of resources inside are tested per resource; see evaluation.ts.
-    if (!entry.parameter.startsWith('#')) getOrCreate(byParameter, entry.parameter, (): IndexEntry[] => []).push(entry);
-  }
-  for (const [parameter, own] of byParameter) {
-    const component = parameter.lastIndexOf('$');
-    if (component < 0) addValues(writer, position, parameter, own);
-    else if (parameter.endsWith('$0')) {
-      const composite = parameter.slice(0, component);
-      addPairs(
-        writer,
-        position,
-        composite,
-        own,
-        byParameter.get(`${composite}$1`) ?? [],
-        byParameter.has(`${composite}$2`),
-      );
-    }
-  }
+/** Where entries of index rows go: to runs, or to the others of a composite. */
+interface Target {
+  readonly run?: RunBuilder;
+  /** Of strings. */
+  readonly folded?: RunBuilder;
+  readonly component?: IndexEntry[] | undefined;
 }
 
-function addValues(writer: SegmentWriter, position: number, parameter: string, entries: readonly IndexEntry[]): void {
-  const run = writer.run(parameter, entries[0]!.value.kind, false);
-  run.present.add(position);
-  const marks = marksOf(entries);
-  for (const [index, { value }] of entries.entries()) {
-    const mark = marks[index]!;
-    if (mark !== 0) run.ordered.add(position);
-    // A parameter has values of one kind. Other values would only be tested per resource.
-    if (value.kind !== run.kind) run.partial.add(position);
-    else if (value.kind === 'string') {
-      run.addText(position, '', cutText(orderKey(value)), mark);
-      const folded = writer.run(foldedRun(parameter), 'string', false);
-      folded.present.add(position);
-      folded.ordered.add(position);
-      folded.addText(position, '', textOf(value), mark);
-    } else addTo(run, position, qualifierOf(partsOf(value)), value, mark);
+function addEntry(run: RunBuilder, folded: RunBuilder | undefined, position: number, value: IndexValue): void {
+  const order = orderOf(value);
+  // A parameter has values of one kind. Other values would only be tested per resource.
+  if (value.kind !== run.kind) {
+    run.present.add(position);
+    run.partial.add(position);
+  } else if ('low' in value) run.addValue(position, qualifierOf(value), value.low, value.high, order);
+  else if (folded === undefined) run.addValue(position, qualifierOf(value), textOf(value), 0, order);
+  else {
+    run.addValue(position, '', cutText(order as string), 0, order);
+    folded.addValue(position, '', textOf(value), 0, order);
   }
-}
-
-function addTo(run: RunBuilder, position: number, qualifier: string, value: IndexValue, mark: number): void {
-  if ('low' in value) run.addInterval(position, qualifier, value.low, value.high, mark);
-  else run.addText(position, qualifier, textOf(value), mark);
-}
-
-/** Marks the smallest and the largest value of a resource. Values without an order have no mark. */
-function marksOf(entries: readonly IndexEntry[]): readonly number[] {
-  // PERF: nearly all parameters have one value.
-  if (entries.length === 1) return orderOf(entries[0]!.value) === undefined ? UNORDERED : ONLY;
-  let [smallest, largest] = [-1, -1];
-  const values = entries.map(({ value }) => orderOf(value));
-  for (const [index, value] of values.entries()) {
-    if (value === undefined) continue;
-    if (smallest < 0 || compareOrders(value, values[smallest]!) < 0) smallest = index;
-    if (largest < 0 || compareOrders(value, values[largest]!) > 0) largest = index;
-  }
-  return entries.map((_, index) => (index === smallest ? SMALLEST : 0) | (index === largest ? LARGEST : 0));
-}
-
-const UNORDERED: readonly number[] = [0];
-const ONLY: readonly number[] = [SMALLEST | LARGEST];
-
-/** The order of `compareSubjects`. */
-export function compareOrders(a: string | number, b: string | number): number {
-  if (typeof a === 'string' && typeof b === 'string') return compareTexts(a, b);
-  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 /**
@@ -211,23 +184,27 @@ function addPairs(
   writer: SegmentWriter,
   position: number,
   composite: string,
-  firsts: readonly IndexEntry[],
-  seconds: readonly IndexEntry[],
-  hasMore: boolean,
+  [firsts, seconds, more]: readonly (readonly IndexEntry[])[],
 ): void {
-  const swapped = isInterval(firsts[0]!.value.kind);
-  const [left, right] = swapped ? [seconds, firsts] : [firsts, seconds];
+  const swapped = isInterval(firsts![0]!.value.kind);
+  const [left, right] = (swapped ? [seconds, firsts] : [firsts, seconds]) as [
+    readonly IndexEntry[],
+    readonly IndexEntry[],
+  ];
   const run = writer.run(composite, right[0]?.value.kind ?? 'token', true);
   run.present.add(position);
   const isIndexed =
-    !hasMore &&
+    more!.length === 0 &&
     left.length * right.length <= MAX_PAIRS &&
     left.every(({ value }) => !isInterval(value.kind)) &&
     right.every(({ value }) => value.kind === run.kind);
   if (!isIndexed) return run.partial.add(position);
   for (const { group, value: first } of left) {
     for (const { group: other, value } of right) {
-      if (group === other) addTo(run, position, qualifierOf([...firstParts(first), ...partsOf(value)]), value, 0);
+      if (group !== other) continue;
+      const qualifier = pairQualifierOf(first, value);
+      if ('low' in value) run.add(position, qualifier, value.low, value.high, 0);
+      else run.add(position, qualifier, textOf(value), 0, 0);
     }
   }
 }

@@ -1,3 +1,4 @@
+import { compareTexts } from '../../platform/compare-texts.js';
 import { type Ask } from '../ask.js';
 import { type BuiltSegment, isKnown, type KnownParameters, SegmentWriter } from './build-segment.js';
 import type { SegmentPort } from './port.js';
@@ -14,15 +15,22 @@ import { LoadedRows, SegmentCache, withRows } from './segment-rows.js';
 export function* mergeSegments(segments: readonly Segment[]): Ask<SegmentPort, BuiltSegment> {
   const { rows: shared } = segments[0]!;
   const headers = yield* withRows(shared, () => forAll(segments, (segment) => segment.header));
-  const ids = yield* withRows(shared, () => forAll(segments, (segment) => segment.ids()));
+  const ids: (readonly string[])[] = [];
+  for (const segment of segments) ids.push(yield* idsOf(segment));
   const knows = commonTo(headers.map((header) => header.knows));
   const sorted = segments
     .flatMap(({ live }, index) => live.positions().map((position) => ids[index]![position]!))
-    .sort();
-  const places = new Map(sorted.map((id, position) => [id, position]));
-  const moved = segments.map(({ size, live }, index) =>
-    Int32Array.from({ length: size }, (_, position) => (live.has(position) ? places.get(ids[index]![position]!)! : -1)),
-  );
+    .sort(compareTexts);
+  yield;
+  const moved = segments.map(({ size, live }, index) => {
+    const places = new Int32Array(size).fill(-1);
+    let place = 0;
+    for (const position of live.positions()) {
+      while (sorted[place] !== ids[index]![position]) place++;
+      places[position] = place;
+    }
+    return places;
+  });
   const writer = new SegmentWriter(sorted.length, knows, sorted);
   const names = new Set(headers.flatMap(({ runs }) => runs));
   for (const name of [...names].sort()) {
@@ -35,6 +43,16 @@ export function* mergeSegments(segments: readonly Segment[]): Ask<SegmentPort, B
     }
   }
   return yield* writer.finish();
+}
+
+/** All ids of a segment, with pauses. */
+function* idsOf(segment: Segment): Ask<SegmentPort, readonly string[]> {
+  yield* withRows(segment.rows, () => segment.noteIds());
+  for (let position = 0; position < segment.size; position += SIZES.ids) {
+    yield;
+    segment.idAt(position);
+  }
+  return segment.ids();
 }
 
 /** What all segments know. */
@@ -80,7 +98,7 @@ function feedBlock(run: Run, part: number, own: RunPart, block: number, builder:
     if (place < 0) continue;
     const qualifier = own.qualifier ?? run.directory.qualifiers[qualifiers![index]!]!;
     const mark = marks[start + index]!;
-    if (lows.length > 0) builder.addInterval(place, qualifier, lows[index]!, highs[index]!, mark);
-    else builder.addText(place, qualifier, texts[text]!, mark);
+    if (lows.length > 0) builder.add(place, qualifier, lows[index]!, highs[index]!, mark);
+    else builder.add(place, qualifier, texts[text]!, 0, mark);
   }
 }

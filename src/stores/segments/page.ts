@@ -2,7 +2,7 @@ import { getOrCreate } from '../../platform/maps.js';
 import type { SortKey } from '../../search/criteria/criteria.js';
 import { isHeldApart } from '../../search/criteria/parameters-of.js';
 import type { PageEdge } from '../../store/guards.js';
-import { compareOrders } from './build-segment.js';
+import { compareOrders } from './value.js';
 import { forAll } from './evaluation.js';
 import type { PositionSet } from './position-set.js';
 import { RunCursor } from './run-cursor.js';

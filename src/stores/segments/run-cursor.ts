@@ -1,5 +1,5 @@
 import { firstPlace } from '../first-place.js';
-import { compareOrders } from './build-segment.js';
+import { compareOrders } from './value.js';
 import type { PositionSet } from './position-set.js';
 import { firstAbove, LARGEST, SIZES, SMALLEST } from './run-format.js';
 import type { Run } from './segment.js';

@@ -9,8 +9,9 @@ export function idsName(block: number): string {
 }
 
 /** @param ids in ascending order, each once */
-export function writeIds(ids: readonly string[], rows: RowSink): void {
+export function* writeIds(ids: readonly string[], rows: RowSink): Generator<undefined, void> {
   for (let from = 0; from < ids.length; from += SIZES.ids) {
+    yield;
     rows.set(idsName(from / SIZES.ids), idsBytes(ids.slice(from, from + SIZES.ids)));
   }
 }

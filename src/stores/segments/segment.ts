@@ -84,9 +84,15 @@ export class Segment {
 
   /** All ids in ascending order. */
   ids(): readonly string[] {
+    const blocks = this.noteIds();
+    return Array.from({ length: blocks }, (_, block) => this.#ids(block)).flat();
+  }
+
+  /** @returns the number of rows */
+  noteIds(): number {
     const blocks = Math.ceil(this.size / SIZES.ids);
     for (let block = 0; block < blocks; block++) this.rows.note(this.id, idsName(block));
-    return Array.from({ length: blocks }, (_, block) => this.#ids(block)).flat();
+    return blocks;
   }
 
   #ids(block: number): readonly string[] {

@@ -1,4 +1,5 @@
 import { parseReference } from '../../fhir/reference.js';
+import { compareTexts } from '../../platform/compare-texts.js';
 import { cutsCharacter } from '../../platform/surrogates.js';
 import type { ValueTest } from '../../search/criteria/value-test.js';
 import type { IndexValue } from '../../search/index/index-entry.js';
@@ -59,7 +60,7 @@ export function textOf(value: IndexValue): string {
 }
 
 /** The parts of the qualifier of a value. */
-export function partsOf(value: IndexValue): readonly string[] {
+function partsOf(value: IndexValue): readonly string[] {
   switch (value.kind) {
     case 'token':
       return [value.system ?? ''];
@@ -87,15 +88,18 @@ const PARTS: { readonly [Kind in RunKind]: number } = {
   uri: 0,
 };
 
-/** The first value of a pair, as parts of its qualifier. */
-export function firstParts(value: IndexValue): readonly string[] {
-  return [value.kind, ...partsOf(value), textOf(value)];
+/** The qualifier of a value: its parts as one text, which no other parts have. */
+export function qualifierOf(value: IndexValue): string {
+  // PERF: nearly all values have one part or none.
+  return value.kind === 'quantity' ? joined(partsOf(value)) : escapePart(partsOf(value)[0] ?? '');
 }
 
-/** The parts as one text, which no other parts have. */
-export function qualifierOf(parts: readonly string[]): string {
-  // PERF: nearly all values have none or one.
-  if (parts.length < 2) return escapePart(parts[0] ?? '');
+/** The qualifier of a pair: the kind, the parts and the text of the first value, and the parts of the second one. */
+export function pairQualifierOf(first: IndexValue, second: IndexValue): string {
+  return joined([first.kind, ...partsOf(first), textOf(first), ...partsOf(second)]);
+}
+
+function joined(parts: readonly string[]): string {
   return parts.map(escapePart).join('|');
 }
 
@@ -163,4 +167,10 @@ function urlValue(url: string, base: string | undefined): IndexValue {
   return parsed?.kind === 'local'
     ? { kind: 'reference', type: parsed.type, id: parsed.id }
     : { kind: 'reference', url };
+}
+
+/** The order of `compareSubjects`. */
+export function compareOrders(a: string | number, b: string | number): number {
+  if (typeof a === 'string' && typeof b === 'string') return compareTexts(a, b);
+  return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -149,6 +149,28 @@ describe('segments', () => {
     expect(project.search(FINAL)).toEqual({ ids: ['b'] });
   });
 
+  test('are built and rewritten with pauses after some thousand entries', () => {
+    const port = new MemoryPort();
+    const size = 20_000;
+    for (let n = 0; n < size; n++) {
+      port.put(observation(`o${n}`, { valueString: `text ${n * 7919}`, issued: new Date(1e12 + n).toISOString() }));
+    }
+    /** The pauses in a row, without a question. */
+    const pauses = (steps: Ask<SegmentPort, unknown>): number => {
+      let [most, since] = [0, 0];
+      for (let step = steps.next(); step.done !== true; step = steps.next(answer(step, port))) {
+        since = step.value === undefined ? since + 1 : 0;
+        most = Math.max(most, since);
+      }
+      return most;
+    };
+    const upkeep = new SegmentUpkeep(fingerprintsOf, new SegmentCache(1e6));
+    // The runs of texts and of instants are sorted, merged and written.
+    const least = (2 * 3 * size) / 5_000;
+    expect(pauses(upkeep.build('Observation'))).toBeGreaterThan(least);
+    expect(pauses(upkeep.prepareErase('Observation', ['o5']))).toBeGreaterThan(least);
+  });
+
   test('are prepared for an erasure before its transaction, whatever is written in between', () => {
     const project = new Project(...FIVE);
     const prepared = project.run(project.upkeep.prepareErase('Observation', ['a', 'c']));
