@@ -46,8 +46,7 @@ const SELDOM = [
   'test/stores/postgres/own-urls.test.ts',
   'test/stores/postgres/pages.test.ts',
   'test/stores/postgres/plans.test.ts',
-  'test/stores/postgres/skip.test.ts',
-  'test/stores/postgres/skip-layers.test.ts',
+  'test/stores/postgres/segments.test.ts',
   // Parts of SQLite's and the memory store's work, and the other driver. The conformance tests of both are in `npm test`.
   'test/stores/sqlite/backup.test.ts',
   'test/stores/sqlite/faults.test.ts',

@@ -31,7 +31,7 @@ export const SKEWED: Contents = {
   },
 };
 
-/** PostgreSQL builds skip indexes of small types after a search. Without this, fresh processes would be measured during that. */
+/** PostgreSQL builds segments of small types after a search. Without this, fresh processes would be measured during that. */
 async function askEachType(store: ResourceStore): Promise<void> {
   // The second time starts the builds that the first time did not start.
   for (let time = 0; time < 2; time++) {

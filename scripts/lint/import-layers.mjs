@@ -10,7 +10,7 @@ const SHARED = new Set(['sql', 'segments']);
  *
  * Options: `[{ source, layers, rooms }]`. `source` is the absolute path of src. `layers` names, per folder, the folders it
  * may import from besides itself. `rooms` lists, per folder (`access`, `stores/sqlite`), its parts from the bottom to the
- * top: subfolders (`policy/`, `skip/read/`) and files (`caller.ts`). A part may import the parts before it; files that are
+ * top: subfolders (`policy/`, `database/`) and files (`caller.ts`). A part may import the parts before it; files that are
  * not listed stand on top. Reported are
  * - `upward`: an import from a layer that the matrix does not name;
  * - `part`: an import from a part of the same folder that stands higher;

@@ -155,7 +155,6 @@ export const ROOMS = {
     ],
   ],
   'stores/postgres': [
-    ...['database/', 'rows/', 'schema/', 'scans/', 'skip/format/', 'skip/read/', 'skip/build/', 'skip/sets/'],
-    ...['skip/layers/', 'skip/', 'pages/', 'search/', 'maintenance/', 'commit/'],
+    ...['database/', 'rows/', 'schema/', 'segments/', 'scans/', 'pages/', 'search/', 'maintenance/', 'commit/'],
   ],
 };

@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { FhirError } from '../../src/fhir/error.js';
-import { SkipIndexes } from '../../src/stores/postgres/skip/skip-indexes.js';
 import type { PostgresStoreOptions } from '../../src/stores/postgres/database/config.js';
 import { PostgresStore } from '../../src/stores/postgres/store.js';
 import type { Write } from '../../src/store/write.js';
@@ -123,9 +122,6 @@ describe.skipIf(programs === undefined)('on a real PostgreSQL server', () => {
   });
 
   test('a signal ends statements on the server, and their connections return to the pool', async () => {
-    // A search may start the build of a skip index, which no signal ends: it would wait for the lock as well.
-    const begin = vi.spyOn(SkipIndexes.prototype, 'begin').mockReturnValue();
-    onTestFinished(() => begin.mockRestore());
     const store = open();
     await putAll(store, resourceOf('Patient', 'a'));
     const locking = await pool.connect();

@@ -10,7 +10,7 @@ import { ENDING_CODES } from '../../src/access/sign-in/session.js';
 import { FhirError } from '../../src/fhir/error.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import { updateMember } from '../../src/projects/members/update-member.js';
-import { SKIP_TUNING } from '../../src/stores/postgres/rows/skip-row.js';
+import { SEGMENT_TUNING } from '../../src/stores/postgres/rows/segment-tables.js';
 import { TUNING } from '../../src/stores/postgres/scans/tuning.js';
 import { PostgresStore } from '../../src/stores/postgres/store.js';
 import { PROJECT } from '../../src/testing/conformance-case.js';
@@ -19,7 +19,7 @@ import { skewedResources } from '../../src/testing/skewed-resources.js';
 import { assertSearches } from '../../src/testing/suites/random-searches.js';
 import { repositoryOf, signedIn, system } from '../repository/harness.js';
 import { write } from '../stores/queries.js';
-import { buildSkips } from '../stores/postgres/skip-build.js';
+import { buildSegments } from '../stores/postgres/build-segments.js';
 import { cases, SEED } from '../support/chance.js';
 import { tallyOf } from '../support/long-report.js';
 import { findPostgres, type PostgresServer, startPostgres } from '../support/postgres-server.js';
@@ -28,7 +28,7 @@ const PROGRAMS = findPostgres();
 if (PROGRAMS === undefined)
   console.warn('PostgreSQL is not put back: no server here; FHIRGRAPH_POSTGRES_BIN may name one');
 
-const DEFAULTS = [SKIP_TUNING, TUNING].map((tuning) => [tuning, { ...tuning }] as const);
+const DEFAULTS = [SEGMENT_TUNING, TUNING].map((tuning) => [tuning, { ...tuning }] as const);
 const STATUSES = ['final', 'amended', 'preliminary'] as const;
 
 /** What the database holds, and what the only member may see. */
@@ -51,16 +51,9 @@ describe.skipIf(PROGRAMS === undefined)(
     let living: PostgresStore;
     let other: PostgresStore;
     beforeAll(async () => {
-      // Few resources are many rows of skip indexes, and each build takes all writes in.
-      Object.assign(SKIP_TUNING, {
-        granule: 8,
-        minGranules: 4,
-        minHolders: 2,
-        maxFresh: 0,
-        maxLayered: 100,
-        layerGrowth: 0,
-      });
-      Object.assign(TUNING, { walkedFirst: 0, mostShare: 2, looks: [Infinity], fewTogether: 4, firstBatch: 4 });
+      // Few resources are many segments, and every search uses them.
+      Object.assign(SEGMENT_TUNING, { minResources: 1, size: 40, flushFrom: 7 });
+      Object.assign(TUNING, { look: 0 });
       // Another user runs PostgreSQL.
       chmodSync(home, 0o711);
       server = await startPostgres(PROGRAMS!, { fsync: 'off' }, join(home, 'server'));
@@ -90,7 +83,7 @@ describe.skipIf(PROGRAMS === undefined)(
         resource: [{ resourceType: 'Observation', criteria: `Observation?status=${status}` }],
       });
       state = { observations, active, status };
-      if (random() < 0.7) await buildSkips(pool, ['Observation']);
+      if (random() < 0.7) await buildSegments(pool, ['Observation']);
     }
 
     async function copied(from: string, to: string): Promise<void> {
@@ -145,7 +138,7 @@ describe.skipIf(PROGRAMS === undefined)(
       const { access } = await repositoryOf(other, serverCaller(PROJECT)).read('ProjectMembership', membership);
       member = { membership, user, policy: access![0]!.policy.reference!.slice('AccessPolicy/'.length) };
       await change();
-      await buildSkips(pool, ['Observation']);
+      await buildSegments(pool, ['Observation']);
       await copied(data, copy);
       let kept = state;
       for (let round = 0; round < cases(2, 3); round++) {

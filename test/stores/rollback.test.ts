@@ -8,7 +8,7 @@ import { R4 } from '../../src/fhir/r4.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import { updateMember } from '../../src/projects/members/update-member.js';
 import type { PostgresPool } from '../../src/stores/postgres/database/driver.js';
-import { SKIP_TUNING as POSTGRES_SKIPS } from '../../src/stores/postgres/rows/skip-row.js';
+import { SEGMENT_TUNING as POSTGRES_SEGMENTS } from '../../src/stores/postgres/rows/segment-tables.js';
 import { TUNING as POSTGRES_TUNING } from '../../src/stores/postgres/scans/tuning.js';
 import { SERVER_SCOPE } from '../../src/store/resource-key.js';
 import { PostgresStore } from '../../src/stores/postgres/store.js';
@@ -23,7 +23,7 @@ import { codeOf, repositoryOf, signedIn, system } from '../repository/harness.js
 import { onceTestEnds } from '../support/after-tests.js';
 import { cases, SEED } from '../support/chance.js';
 import { newDatabase } from './postgres/pool.js';
-import { buildSkips as buildPostgresSkips, rowsOf } from './postgres/skip-build.js';
+import { buildSegments, rowsOf } from './postgres/build-segments.js';
 import { pglitePool } from '../../src/stores/postgres/database/pglite-pool.js';
 import { modelWith } from './models.js';
 import { indexSqlite } from './questions/index-work.js';
@@ -36,7 +36,7 @@ interface Restorable {
   open(model?: FhirModel): PostgresStore | SqliteStore;
   keep(): Promise<void>;
   putBack(): Promise<void>;
-  buildSkips(): Promise<void>;
+  index(): Promise<void>;
 }
 
 async function onPostgres(): Promise<Restorable> {
@@ -59,7 +59,7 @@ async function onPostgres(): Promise<Restorable> {
         await rowsOf(pool, `INSERT INTO ${name} SELECT * FROM kept_${name}`);
       }
     },
-    buildSkips: () => buildPostgresSkips(pool, ['Observation']),
+    index: () => buildSegments(pool, ['Observation']),
   };
 }
 
@@ -88,18 +88,17 @@ function onSqlite(): Restorable {
           }
         })();
       }),
-    buildSkips: () => withFile(indexSqlite),
+    index: () => withFile(indexSqlite),
   };
 }
 
-const TUNED = [POSTGRES_SKIPS, POSTGRES_TUNING, SEGMENT_TUNING, SQLITE_TUNING].map(
+const TUNED = [POSTGRES_SEGMENTS, POSTGRES_TUNING, SEGMENT_TUNING, SQLITE_TUNING].map(
   (tuning) => [tuning, { ...tuning }] as const,
 );
 // Few resources are many rows of indexes, every search uses them, and each build takes all writes in.
 beforeAll(() => {
-  const sizes = { granule: 8, minGranules: 4, minHolders: 2, maxFresh: 0 };
-  Object.assign(POSTGRES_SKIPS, sizes, { maxLayered: 100, layerGrowth: 0 });
-  Object.assign(POSTGRES_TUNING, { walkedFirst: 0, mostShare: 2, looks: [Infinity], fewTogether: 4, firstBatch: 4 });
+  Object.assign(POSTGRES_SEGMENTS, { minResources: 1, size: 40, flushFrom: 7 });
+  Object.assign(POSTGRES_TUNING, { look: 0 });
   Object.assign(SEGMENT_TUNING, { minResources: 1, size: 20, flushFrom: 1 });
   Object.assign(SQLITE_TUNING, { narrow: 0, walked: 0 });
 });
@@ -126,12 +125,12 @@ describe.each([
     await add(skewedResources(60, random));
     // The first search creates the indexes of a new file.
     await other.search(queryOf('Observation'));
-    await database.buildSkips();
+    await database.index();
     await database.keep();
     const kept = [...stored];
     for (let round = 0; round < cases(6, 2); round++) {
       await add(skewedResources(12, random));
-      await database.buildSkips();
+      await database.index();
       await assertSearches(living, PROJECT, [...stored.values()], random, cases(40, 8));
       expect((await living.verify()).problems).toEqual([]);
       await database.putBack();

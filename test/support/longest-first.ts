@@ -5,7 +5,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 const LONGEST = [
   'test/stores/postgres/postgres.test.ts',
   'test/frame/compiled.test.ts',
-  'test/stores/postgres/skip.test.ts',
+  'test/stores/postgres/segments.test.ts',
   'test/graphql/hostile/hostile-corpus.test.ts',
   'test/examples/quickstart.test.ts',
   'test/stores/postgres/pages.test.ts',

@@ -1,7 +1,7 @@
 import { PARTS } from '../../src/fhir/json/parts.js';
 import { PACE } from '../../src/platform/loop-turn.js';
 import { READ_TUNING } from '../../src/store/read-in-parts.js';
-import { SKIP_TUNING as POSTGRES_SKIPS } from '../../src/stores/postgres/rows/skip-row.js';
+import { SEGMENT_TUNING as POSTGRES_SEGMENTS } from '../../src/stores/postgres/rows/segment-tables.js';
 import { TUNING as POSTGRES_SCANS } from '../../src/stores/postgres/scans/tuning.js';
 import { THREAD_TUNING } from '../../src/stores/sqlite/database/tuning.js';
 import { SIZES } from '../../src/stores/segments/run-format.js';
@@ -13,7 +13,7 @@ if (process.env.FHIRGRAPH_PACE !== undefined) PACE.turnMs = Number(process.env.F
 
 const TUNINGS: readonly object[] = [
   ...[PARTS, PACE, READ_TUNING, THREAD_TUNING],
-  ...[POSTGRES_SCANS, POSTGRES_SKIPS, SQLITE_SCANS, SEGMENT_TUNING, SIZES],
+  ...[POSTGRES_SCANS, POSTGRES_SEGMENTS, SQLITE_SCANS, SEGMENT_TUNING, SIZES],
 ];
 const DEFAULTS = TUNINGS.map((one) => ({ ...one }));
 

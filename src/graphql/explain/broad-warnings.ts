@@ -5,7 +5,7 @@ import type { SearchQuery } from '../../store/search-query.js';
 /**
  * Warnings for parts of a search that visit every match, however few are returned, so that their cost grows with the
  * data. Pages of any other sort cost their rows, and counts of one condition are read from its index; see
- * docs/internals/broad-questions.md.
+ * docs/internals/index.md.
  */
 export function broadWarnings(
   model: FhirModel,

@@ -34,9 +34,8 @@ import { SharedRead } from './search/shared-read.js';
 import { readerOn } from './database/reader-on.js';
 import { reindex } from './maintenance/reindex.js';
 import { type PostgresPools, Routes } from './database/routes.js';
-import { SkipIndexes } from './skip/skip-indexes.js';
-import { createSkipCache } from './skip/read/skip-cache.js';
-import type { NoteStale } from './skip/read/skip-state.js';
+import { SegmentRefresh } from './segment-refresh.js';
+import { NO_WORK, PostgresSegments } from './segments/segments.js';
 import { SmallCommits } from './commit/small-commits.js';
 import { SmallReads } from './search/small-reads.js';
 import { Statistics } from './maintenance/statistics.js';
@@ -84,12 +83,11 @@ export class PostgresStore implements ResourceStore {
   readonly #preparation: Preparation;
   readonly #statistics: Statistics;
   readonly #bases: NeededBases;
-  readonly #skips: SkipIndexes;
+  readonly #segments: PostgresSegments;
+  readonly #refresh: SegmentRefresh;
   readonly #config: PostgresStoreConfig;
   readonly #accessEpoch = new SharedRead(() => readAccessEpoch(this.#routes.readerOf(SERVER_SCOPE, undefined).run));
   readonly #feed = new ChangeFeed();
-  readonly #noteStale: NoteStale = (type) => this.#skips.noteStale(type);
-  readonly #skipCache = createSkipCache();
   #closed = false;
 
   /**
@@ -105,7 +103,9 @@ export class PostgresStore implements ResourceStore {
     this.readsAreCurrent = !this.#routes.hasReplicas;
     const { writer } = this.#routes;
     this.#status = new IndexStatus(writer, this.model);
-    this.#commits = new Commits(writer, this.#config, this.#status);
+    this.#segments = new PostgresSegments(this.model);
+    this.#refresh = new SegmentRefresh(writer, this.#status, this.#segments);
+    this.#commits = new Commits(writer, this.#config, this.#status, this.#segments);
     this.#work = new IndexWork(writer, this.#status, this.model, this.#config.attempts);
     const reindexed = async (signal: AbortSignal): Promise<StepResult> => {
       const result = await this.#work.step(signal);
@@ -115,7 +115,6 @@ export class PostgresStore implements ResourceStore {
     this.#preparation = new Preparation(writer, this.#config, this.#status, this.#work, this.#background);
     this.#bases = new NeededBases(this.model);
     this.#statistics = new Statistics(writer);
-    this.#skips = new SkipIndexes(writer, this.model, this.#skipCache, (epoch) => this.#mayBuild(epoch));
   }
 
   async read(keys: readonly ResourceKey[], options?: CallOptions): Promise<readonly ReadResult[]> {
@@ -154,7 +153,7 @@ export class PostgresStore implements ResourceStore {
       const { results, changes } = await this.#smallCommits.run(writes, bounded?.signal);
       for (const { key } of changes) this.#routes.wrote(key.project);
       this.#statistics.wrote(changes.length);
-      this.#skips.wrote(changes);
+      this.#refresh.wrote(changes);
       this.#feed.publish(changes);
       return results;
     };
@@ -209,6 +208,8 @@ export class PostgresStore implements ResourceStore {
     return this.#answer(options, (bounded) =>
       explainCall(this.model, call, {
         epoch: this.#status.known.epoch,
+        segments: this.#segments,
+        work: NO_WORK,
         ...this.#routes.readerOf(project, bounded),
       }),
     );
@@ -241,10 +242,8 @@ export class PostgresStore implements ResourceStore {
    * writes are possible.
    */
   async verify(options?: CallOptions): Promise<PostgresVerification> {
-    const isReader = this.#config.opening === 'reader';
-    return this.#answer(options, (bounded) =>
-      verify(this.model, this.#routes.writer, { status: this.#status, withSkips: !isReader }, bounded?.signal),
-    );
+    const parts = { status: this.#status, segments: this.#segments };
+    return this.#answer(options, (bounded) => verify(this.model, this.#routes.writer, parts, bounded?.signal));
   }
 
   /**
@@ -267,7 +266,7 @@ export class PostgresStore implements ResourceStore {
     if (this.#closed) return;
     this.#closed = true;
     await Promise.all([this.#background.stop(), this.#statistics.stop()]);
-    await this.#skips.finish();
+    await this.#refresh.finish();
     this.#routes.close();
   }
 
@@ -298,23 +297,14 @@ export class PostgresStore implements ResourceStore {
       reader: this.#routes.readerOf(project, options),
       writer: readerOn(this.#routes.writer, options),
     };
-    return this.#status
-      .whileSearchable(project, parameters, places, (index) =>
-        this.#bases.find(query, beside, { ...index, noteStale: this.#noteStale, skips: this.#skipCache }, find),
-      )
-      .finally(() => {
-        if (this.#config.opening !== 'reader') this.#skips.begin();
-      });
+    const work = this.#config.opening === 'reader' ? NO_WORK : this.#refresh;
+    return this.#status.whileSearchable(project, parameters, places, (index) =>
+      this.#bases.find(query, beside, { ...index, segments: this.#segments, work }, find),
+    );
   }
 
   #assertWritable(): void {
     if (this.#config.opening === 'reader') throw readonlyStore();
-  }
-
-  /** Skip indexes are built from rows of these definitions only. @param epoch of the index that a build reads */
-  #mayBuild(epoch: string): boolean {
-    const { isOurs, epoch: known } = this.#status.known;
-    return isOurs && epoch === known;
   }
 
   /** A read-only call: its signal ends it at once; pending work is cleaned up in the background. */

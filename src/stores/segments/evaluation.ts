@@ -57,11 +57,15 @@ export class Evaluation {
       );
     });
     const parameters = [...parametersOf(type, criteria, sort), { type, parameter: LAST_UPDATED }];
-    for (const { type: of, parameter } of parameters) {
-      for (const segment of this.#segments.get(of) ?? []) {
-        for (const name of [parameter, foldedRun(parameter)]) if (segment.hasRun(name)) segment.noteRun(name);
-      }
-    }
+    const runs = parameters.flatMap(({ type: of, parameter }) =>
+      (this.#segments.get(of) ?? []).flatMap((segment) =>
+        [parameter, foldedRun(parameter)].map((name) => [segment, name] as const),
+      ),
+    );
+    // Decoded, so that the cache keeps also those that this search does not need.
+    yield* withRows(this.#rows, () => {
+      forAll(runs, ([segment, name]) => segment.run(name));
+    });
   }
 
   /** The matches in each segment of a type. */

@@ -59,10 +59,6 @@ export class Segment {
     return this.header.runs.includes(name);
   }
 
-  noteRun(name: string): void {
-    this.rows.note(this.id, directoryName(name));
-  }
-
   idAt(position: number): string {
     return this.#ids(Math.floor(position / SIZES.ids))[position % SIZES.ids]!;
   }

@@ -188,7 +188,7 @@ describe('commits by COPY and by arrays', () => {
     const copies = [
       'COPY resource',
       'INSERT INTO fhirgraph_shape',
-      'INSERT INTO fhirgraph_skip_written',
+      'INSERT INTO fhirgraph_segment_written',
       'COPY token',
       'COMMIT',
     ];

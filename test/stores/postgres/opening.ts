@@ -103,12 +103,13 @@ test('a database of an older version is migrated by its owner only, and none is 
   });
   const store = new PostgresStore(pglitePool(database));
   await putAll(store, patient('a'));
-  await database.exec(`${['', '_type', '_written', '_key'].map((name) => `DROP TABLE fhirgraph_skip${name}`).join(';')};
-    UPDATE fhirgraph_meta SET value = '6' WHERE name = 'schema_version'`);
+  await database.exec(`${['list', 'row', 'written'].map((name) => `DROP TABLE fhirgraph_segment_${name}`).join(';')};
+    CREATE TABLE fhirgraph_skip_type (project uuid NOT NULL, type text NOT NULL, built int NOT NULL);
+    UPDATE fhirgraph_meta SET value = '8' WHERE name = 'schema_version'`);
   for (const options of [{}, { readonly: true }]) {
     await expect(new PostgresStore(pglitePool(database), options).read([])).rejects.toMatchObject({
       code: 'unavailable',
-      message: expect.stringMatching(/schema version 6.*takeOver: true/) as string,
+      message: expect.stringMatching(/schema version 8.*takeOver: true/) as string,
       details: { option: 'takeOver' },
     });
   }

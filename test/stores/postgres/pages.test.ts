@@ -16,7 +16,7 @@ test('a count finds nothing for an alternative without alternatives', async () =
   const all: Criteria = { kind: 'and', of: [{ kind: 'all' }, { kind: 'not', of: male }] };
   const total = async (criteria: Criteria): Promise<number | undefined> =>
     (await store.search(queryOf('Patient', criteria, { limit: 0, total: true }))).total;
-  Object.assign(TUNING, { looks: [1, Infinity], maxCollected: 0, countLook: 0, maxCountList: 20 });
+  Object.assign(TUNING, { look: 0, rare: 0, frequent: 0 });
   expect(await total({ kind: 'or', of: [nothing, all] })).toBe(1);
   expect(await total({ kind: 'not', of: { kind: 'or', of: [nothing, all] } })).toBe(1);
   expect(await total({ kind: 'or', of: [nothing, { kind: 'not', of: nothing }] })).toBe(2);
@@ -54,48 +54,7 @@ test('a count of resources that do not refer to a URL counts references to resou
   );
   const refers: Criteria = { kind: 'match', parameter: 'patient', test: { kind: 'reference', url: references[0]! } };
   const query = queryOf('Encounter', { kind: 'not', of: refers }, { limit: 0, total: true });
-  Object.assign(TUNING, { looks: [1, Infinity], maxCollected: 0 });
+  Object.assign(TUNING, { look: 0, rare: 0, frequent: 0 });
   expect((await store.search(query)).total).toBe(2);
-  await store.close();
-});
-
-test('a page without conditions is walked, and not collected from all resources', async () => {
-  const statements: string[] = [];
-  const store = new PostgresStore(noting(await postgresPool(), statements));
-  await store.commit(
-    Array.from({ length: 60 }, (_, index) => put(resourceOf('Patient', `p${index + 10}`, { gender: 'male' }))),
-  );
-  Object.assign(TUNING, { looks: [5, 20, 100, Infinity], stretch: 10 });
-  statements.length = 0;
-  const sort = [{ parameter: 'gender', descending: false }];
-  const { matches } = await store.search(queryOf('Patient', { kind: 'all' }, { sort, limit: 3 }));
-  expect(matches.map(({ resource }) => resource.id)).toEqual(['p10', 'p11', 'p12']);
-  const scans = statements.filter((text) => text.includes('r0.content IS NOT NULL) u LIMIT'));
-  expect(scans.map((text) => / u LIMIT \d+/.exec(text)![0])).toEqual([' u LIMIT 6']);
-  await store.close();
-});
-
-test('a walk that has most of a page continues with as many rows, and otherwise with more', async () => {
-  const statements: string[] = [];
-  const store = new PostgresStore(noting(await postgresPool(), statements));
-  const patients = Array.from({ length: 100 }, (_, index) =>
-    put(resourceOf('Patient', `p${index + 100}`, { gender: index % 2 === 0 ? 'male' : 'female' })),
-  );
-  await store.commit(patients);
-  Object.assign(TUNING, { looks: [Infinity], stretch: 16 * DEFAULTS.rowsPerFar, listedFrom: 100 });
-  const criteria: Criteria = { kind: 'match', parameter: 'gender', test: { kind: 'token', code: 'male' } };
-  const sort = [{ parameter: '_id', descending: false }];
-  for (const [limit, grows] of [
-    [10, false],
-    [40, true],
-  ] as const) {
-    statements.length = 0;
-    const { matches } = await store.search(queryOf('Patient', criteria, { sort, limit }));
-    expect(matches.map(({ resource }) => resource.id)).toEqual(
-      Array.from({ length: limit }, (_, index) => `p${2 * index + 100}`),
-    );
-    // Many rows are tested by a list.
-    expect(statements.some((text) => text.includes('IN (SELECT u.*'))).toBe(grows);
-  }
   await store.close();
 });

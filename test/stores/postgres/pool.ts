@@ -60,7 +60,7 @@ async function initialRows(database: PGlite): Promise<readonly (readonly [table:
 export async function postgresPool(): Promise<PostgresPool> {
   const database = await (starting ??= openPglite());
   const { rows } = await database.query<{ name: string }>(
-    "SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' AND (tablename NOT LIKE 'fhirgraph%' OR tablename LIKE 'fhirgraph\\_skip%')",
+    "SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' AND (tablename NOT LIKE 'fhirgraph%' OR tablename LIKE 'fhirgraph\\_segment%')",
   );
   // Few rows are deleted in a tenth of the time of a TRUNCATE of ten tables. TRUNCATE removes the rest.
   const names = rows.map(({ name }) => name);
@@ -69,10 +69,7 @@ export async function postgresPool(): Promise<PostgresPool> {
   return pglitePool(database);
 }
 
-/**
- * A pool that lets a test see or change the statements on their way to another pool. It reports the size of that pool: a
- * store with a single connection builds no skip index in the background, for which the calls of a test would wait.
- */
+/** A pool that lets a test see or change the statements on their way to another pool. */
 export function through(
   pool: PostgresPool,
   query: (statement: PostgresStatement, client: PostgresClient) => Promise<PostgresAnswer>,

@@ -17,6 +17,7 @@ import type {
   Write,
   WriteResult,
 } from '../../../store/write.js';
+import type { ResourceKey } from '../../../store/resource-key.js';
 import { assertExpected, changeOf, type Committed, putResult } from '../../sql/commit-results.js';
 import { nextAccessEpoch } from '../rows/access-epoch.js';
 import type { PostgresStoreConfig } from '../database/config.js';
@@ -26,6 +27,7 @@ import { resourceKey } from '../rows/keys.js';
 import { MissingKeys } from '../rows/missing-keys.js';
 import { ProjectWrites, type ResourceState } from './project-writes.js';
 import { firstMatchStatement } from '../search/search.js';
+import type { PostgresSegments } from '../segments/segments.js';
 import { inTransaction, type Transaction } from '../database/transaction.js';
 
 /**
@@ -43,10 +45,13 @@ export class Commits {
   /** The keys that reads did not find. */
   readonly missing = new MissingKeys();
 
-  constructor(connections: Connections, config: PostgresStoreConfig, status: IndexStatus) {
+  readonly #segments: PostgresSegments;
+
+  constructor(connections: Connections, config: PostgresStoreConfig, status: IndexStatus, segments: PostgresSegments) {
     this.#connections = connections;
     this.#config = config;
     this.#status = status;
+    this.#segments = segments;
   }
 
   async commit(writes: readonly Write[], signal: AbortSignal | undefined): Promise<Committed> {
@@ -63,11 +68,14 @@ export class Commits {
     await this.#status.refresh();
     const beforeRetry = (): Promise<unknown> => this.#status.load();
     const options = { serializable, attempts, signal, beforeRetry };
+    const erased = writes.filter(({ kind }) => kind === 'erase').map((write) => (write as EraseWrite).key);
+    const erasure = await this.#segments.prepareErase((statement) => this.#connections.run(statement, signal), erased);
     return inTransaction(this.#connections, options, (transaction, attempt) =>
       // PERF: a commit that lost one race may lose again, so its retries take locks and wait in line.
       new Commit(this.#config.model, transaction, this.#status, clock().getTime(), {
         locks: attempt > 1,
         guesses: attempt === 1 && attempts > 1,
+        eraseSegments: (keys) => this.#segments.erase(transaction, keys, erasure),
       }).apply(prepared, signal),
     );
   }
@@ -111,6 +119,8 @@ interface AttemptOptions {
   readonly locks: boolean;
   /** True if it does not check whether new ids are taken: see {@link isProbablyNew}. */
   readonly guesses: boolean;
+  /** Removes erased resources from segments, after all other writes. */
+  readonly eraseSegments: (keys: readonly ResourceKey[]) => Promise<void>;
 }
 
 /** One attempt. */
@@ -145,7 +155,9 @@ class Commit {
       results.push('key' in one ? await this.#write(one, index, pace) : await this.#check(one.write, index));
     }
     const isDeciding = this.#changes.some(decidesAccess);
-    await this.#flush(!isDeciding);
+    const erased = this.#changes.filter(({ kind }) => kind === 'erase').map(({ key }) => key);
+    await this.#flush(!isDeciding && erased.length === 0);
+    if (erased.length > 0) await this.#how.eraseSegments(erased);
     // Last, so that the commit waits for nothing while others wait for this row.
     if (isDeciding) await this.#transaction.run(nextAccessEpoch());
     return { results, changes: this.#changes };

@@ -17,7 +17,7 @@ import { ALL_INDEX_TABLES, IndexRows } from '../rows/index-rows.js';
 import { projectKey } from '../rows/keys.js';
 import { withLiterals } from '../database/literals.js';
 import { copyOf, type PendingVersion, upsert } from './pending-version.js';
-import { removeSkipRows } from '../rows/remove-skip-rows.js';
+import { noteWritten } from '../rows/segment-tables.js';
 import { prepared } from '../database/statements.js';
 import type { Transaction } from '../database/transaction.js';
 
@@ -117,7 +117,6 @@ export class ProjectWrites {
     const lastUpdated = new Date(updated).toISOString();
     const text = resource === null ? null : yield* writingJsonLines(withVersion(resource, versionId, lastUpdated));
     const shape = text === null ? null : yield* this.#rows.adding(key, type, entries);
-    if (text === null) this.#rows.addDeletion(key, type);
     const { purged, erased } = before;
     this.#pending.set(key, { key, type, id, version, updated, text, shape, wasIndexed: before.exists, erased: null });
     this.#states.set(key, { version, updated, exists: text !== null, purged, erased });
@@ -159,13 +158,10 @@ export class ProjectWrites {
         WHERE project = ${this.#shard} AND text = ANY (${arrayText(freed.map(([text]) => text))})`);
       for (const [text] of freed) this.#heldThere.delete(text);
     }
-    const erased = new Set([...this.#pending.values()].filter((one) => one.erased !== null).map(({ type }) => type));
-    for (const type of erased) {
-      for (const statement of removeSkipRows(this.#shard, type)) await transaction.run(statement);
-    }
     if (transaction.copies && this.#isBulk) await this.#copy(transaction, alone);
     else {
-      const statement = prepared(this.#statement(this.#rows.inserts()));
+      const written = noteWritten(this.#shard, [...this.#pending.values()]);
+      const statement = prepared(this.#statement([...this.#rows.inserts(), written]));
       await (alone ? transaction.writeAlone(statement) : transaction.run(statement));
     }
     for (const [text, { key }] of this.#holders) this.#heldThere.set(text, key);
@@ -188,12 +184,13 @@ export class ProjectWrites {
     const shard = this.#shard;
     const versions = [...this.#pending.values()];
     const areNew = versions.every(({ version }) => version === 1);
-    if (!areNew) await transaction.run(this.#statement(this.#rows.sharedInserts()));
+    const beside = [...this.#rows.sharedInserts(), noteWritten(shard, versions)];
+    if (!areNew) await transaction.run(this.#statement(beside));
     const taken = this.#taken();
     const ofResources = [
       { text: withLiterals(sql`SELECT ${rollbackUnless(this.#isOfGeneration())}`) },
       copyOf(shard, versions),
-      ...this.#rows.sharedInserts().map((insert) => ({ text: withLiterals(insert) })),
+      ...beside.map((insert) => ({ text: withLiterals(insert) })),
       ...(taken.length === 0 ? [] : [copyInto(sql`unique_key`, sql`project, text, resource`, shard, taken)]),
     ];
     await transaction.copy([...(areNew ? ofResources : []), ...this.#rows.copies()], alone);
@@ -202,7 +199,7 @@ export class ProjectWrites {
   /**
    * One statement for all tables. Each part sees the database as it was before the statement.
    *
-   * @param inserts the statements that write the index rows
+   * @param inserts the statements that write rows beside those of resources
    */
   #statement(inserts: readonly Sql[]): Sql {
     const shard = this.#shard;

@@ -19,7 +19,7 @@ export interface PostgresStoreOptions {
   readonly takeOver?: boolean | undefined;
   /**
    * Whether the store only reads: it changes nothing in the database, and creates no tables, so a role that may only
-   * read is enough. `verify` leaves out the skip indexes then. A search by a parameter that other definitions index is
+   * read is enough. A search by a parameter that other definitions index is
    * `unavailable`. Default false.
    */
   readonly readonly?: boolean | undefined;

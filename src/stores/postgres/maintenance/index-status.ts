@@ -20,7 +20,7 @@ import { isRolledBack } from '../database/errors.js';
 import { projectKey } from '../rows/keys.js';
 import { readMeta, type Runner } from '../rows/meta.js';
 import type { Reader } from '../database/run.js';
-import type { SearchIndex } from '../search/search.js';
+import type { Validity } from '../search/search.js';
 
 /** The index state with the generation that this process writes with. */
 export interface PostgresIndexState extends IndexState {
@@ -93,7 +93,7 @@ export class IndexStatus {
     project: string,
     parameters: () => readonly TypeParameter[],
     { reader, writer }: { readonly reader: Reader; readonly writer: Reader },
-    search: (index: SearchIndex) => Promise<Result>,
+    search: (index: Reader & Validity) => Promise<Result>,
   ): Promise<Result> {
     let chosen = reader;
     await this.refresh();

@@ -13,7 +13,7 @@ import { plainKey, resourceKeyIn } from '../rows/keys.js';
 import type { Connection } from '../database/lent-connection.js';
 import { endsWhenSilent } from '../database/silence.js';
 import type { IndexStatus } from './index-status.js';
-import { verifySkipIndexes } from '../skip/skip-verify.js';
+import type { PostgresSegments } from '../segments/segments.js';
 
 /** The findings of a verification. */
 export interface PostgresVerification {
@@ -24,14 +24,14 @@ export interface PostgresVerification {
 }
 
 /**
- * Compares every resource with its versions, its index rows and its key, and skip indexes with the resources. Concurrent
+ * Compares every resource with its versions, its index rows and its key, and segments with the resources. Concurrent
  * reads and writes are possible. Types that are being re-indexed, or that the database indexes with other definitions,
  * are skipped.
  */
 export async function verify(
   model: FhirModel,
   connections: Connections,
-  { status, withSkips }: { readonly status: IndexStatus; readonly withSkips: boolean },
+  { status, segments }: { readonly status: IndexStatus; readonly segments: PostgresSegments },
   signal?: AbortSignal,
 ): Promise<PostgresVerification> {
   const { foreign, isOurs } = await status.load();
@@ -42,8 +42,8 @@ export async function verify(
     resources += found.resources;
     problems.push(...found.problems.slice(0, MAX_PROBLEMS - problems.length));
   }
-  const ofSkips = isOurs && withSkips ? await verifySkipIndexes(model, connections, signal) : [];
-  problems.push(...ofSkips.slice(0, MAX_PROBLEMS - problems.length));
+  const ofSegments = isOurs ? await segments.verify(connections, signal) : [];
+  problems.push(...ofSegments.slice(0, MAX_PROBLEMS - problems.length));
   return { resources, problems };
 }
 

@@ -7,7 +7,7 @@ import { nextAccessEpoch } from '../rows/access-epoch.js';
 import type { Connections } from '../database/connections.js';
 import { ALL_INDEX_TABLES } from '../rows/index-rows.js';
 import { plainKey, projectKey } from '../rows/keys.js';
-import { removeSkipRows } from '../rows/remove-skip-rows.js';
+import { removeSegments } from '../rows/segment-tables.js';
 import { GROWING_TABLES } from '../rows/table-names.js';
 import { inTransaction } from '../database/transaction.js';
 
@@ -42,9 +42,8 @@ export async function purgeHistory(
       noted AS (UPDATE resource r SET purged = e.last FROM ends e WHERE r.project = ${shard} AND r.key = e.key RETURNING 1)
       SELECT (SELECT count(*)::int FROM removed), (SELECT count(*)::int FROM page), (SELECT max(key::text) FROM page),
         (SELECT count(*) FROM noted)`);
-      // Skip indexes may hold values of versions that were current when the indexes were built.
-      if (Number(step![0]) === 0) return step;
-      for (const statement of removeSkipRows(shard, request.type)) await transaction.run(statement);
+      // Segments may hold values of versions that were current when they were built.
+      if (Number(step![0]) > 0) await removeSegments(transaction, shard, request.type);
       return step;
     },
   );
@@ -67,7 +66,7 @@ export async function removeProject(
     connections,
     { serializable: false, attempts: ATTEMPTS, signal },
     async (transaction) => {
-      for (const statement of removeSkipRows(shard)) await transaction.run(statement);
+      await removeSegments(transaction, shard);
       return transaction.run(sql`WITH page AS MATERIALIZED (SELECT key FROM resource WHERE project = ${shard}
         ORDER BY key LIMIT ${RESOURCES} FOR UPDATE),
       ${parts.reduce((all, part) => sql`${all}${part}`, sql``)}

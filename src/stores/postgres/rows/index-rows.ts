@@ -27,7 +27,6 @@ export class IndexRows {
   /** Types of contained resources, by the type that contains them. */
   readonly #inside = new Map<string, Set<string>>();
   readonly #shapes = new Map<string, { readonly type: string; readonly text: string }>();
-  readonly #owners: (readonly [key: string, type: string])[] = [];
   #size = 0;
   #characters = 0;
 
@@ -100,13 +99,7 @@ export class IndexRows {
     const text = shapeText(all === entries ? marked : markEntries(all), (code) => parameterKey(type, code));
     const shape = shapeKey(type, text);
     this.#shapes.set(shape, { type, text });
-    this.#owners.push([key, type]);
     return shape;
-  }
-
-  /** Notes that a resource no longer has rows. */
-  addDeletion(key: string, type: string): void {
-    this.#owners.push([key, type]);
   }
 
   /** The statements that write the rows: one per table that has any. */
@@ -119,11 +112,10 @@ export class IndexRows {
     return [...inserts, ...this.sharedInserts()];
   }
 
-  /** The statements of {@link inserts} for rows that resources share, and for the writes that skip indexes lack. */
+  /** The statements of {@link inserts} for rows that resources share. */
   sharedInserts(): readonly Sql[] {
     return [
       ...(this.#shapes.size === 0 ? [] : [this.#insertShapes()]),
-      ...(this.#owners.length === 0 ? [] : [this.#noteWritten()]),
       ...(this.#inside.size === 0 ? [] : [this.#insertInside()]),
     ];
   }
@@ -167,15 +159,6 @@ export class IndexRows {
       FROM unnest(${arrayText(shapes.map(([key]) => key))}::uuid[], ${arrayText(shapes.map(([, { type }]) => type))}::text[], ${texts}::text[])
         AS u(key, type, parameters)
       ON CONFLICT DO NOTHING`;
-  }
-
-  /** Notes the writes that skip indexes lack: see skip-indexes.ts. */
-  #noteWritten(): Sql {
-    const [keys, types] = [0, 1].map((column) => arrayText(this.#owners.map((owner) => owner[column]!)));
-    const ofCommit = arrayText([...new Set(this.#owners.map(([, type]) => type))]);
-    return sql`INSERT INTO fhirgraph_skip_written (project, type, resource)
-      SELECT t.project, t.type, u.key FROM unnest(${keys!}::uuid[], ${types!}::text[]) AS u(key, type)
-        JOIN fhirgraph_skip_type t ON t.project = ${this.#shard} AND t.type = ANY (${ofCommit}) AND t.type = u.type`;
   }
 
   #insertInside(): Sql {

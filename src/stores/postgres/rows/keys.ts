@@ -43,11 +43,6 @@ export function plainKey(uuid: unknown): string {
   return String(uuid).replaceAll('-', '');
 }
 
-/** A key as the database writes it. */
-export function uuidText(key: string): string {
-  return key.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
-}
-
 function digits(text: string): string {
   return hash('sha256', text, 'hex').slice(0, 32);
 }

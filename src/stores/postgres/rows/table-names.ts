@@ -9,9 +9,9 @@ export const GROWING_TABLES: readonly Sql[] = [
     sql`version`,
     sql`unique_key`,
     sql`fhirgraph_shape`,
-    sql`fhirgraph_skip`,
-    sql`fhirgraph_skip_key`,
-    sql`fhirgraph_skip_written`,
+    sql`fhirgraph_segment_list`,
+    sql`fhirgraph_segment_row`,
+    sql`fhirgraph_segment_written`,
   ],
   ...ALL_INDEX_TABLES.map((table) => TABLE_NAMES[table]),
 ];

@@ -3,15 +3,14 @@ import { rowCondition } from '../../sql/conditions.js';
 import { TABLE_NAMES } from '../../sql/index-tables.js';
 import type { IndexTable } from '../../sql/lookup.js';
 import { codeRows } from '../../sql/pages/code-scan.js';
-import { type Condition, isLinked, isOfOneTarget } from '../../sql/pages/condition.js';
-import { neededPresence, neededPresences } from '../../sql/pages/presence.js';
+import { type Condition, isOfOneTarget } from '../../sql/pages/condition.js';
+import { neededPresence } from '../../sql/pages/presence.js';
 import { ScannedCondition } from '../../sql/pages/scanned-condition.js';
 import { sweepOf } from '../../sql/pages/sweep.js';
 import { isCurrent, ofParameter, parameterKey, type RowScope } from '../../sql/rows.js';
-import { allOf, Sql, sql, type SqlValue, TRUE } from '../../sql/sql.js';
+import { allOf, negation, Sql, sql, type SqlValue, TRUE } from '../../sql/sql.js';
 import { isNotWhole, isWhole } from '../rows/dialect.js';
-import { shapesWithAll, shapeScan } from './shapes.js';
-import { TUNING } from './tuning.js';
+import { projectKey } from '../rows/keys.js';
 
 /**
  * Gives a condition a scan specific to PostgreSQL, if that is shorter or the only scan:
@@ -51,12 +50,12 @@ function codeScan(criteria: Criteria, scope: RowScope): Sql | undefined {
 }
 
 /** One row of each resource and code. See extremes.ts for the bits. */
-export function firstOfCodes(codes: Sql, key: SqlValue, scope: RowScope): Sql {
+function firstOfCodes(codes: Sql, key: SqlValue, scope: RowScope): Sql {
   return sql`SELECT x.resource FROM token x WHERE ${allOf([ofParameter(X, key, scope), sql`x.grp = 0`, codes, sql`x.extreme < 8`])}`;
 }
 
 /** A test by a code alone, whatever its system. */
-export function isOfCode(criteria: Criteria): criteria is MatchCriteria {
+function isOfCode(criteria: Criteria): criteria is MatchCriteria {
   if (criteria.kind !== 'match' || criteria.test.kind !== 'token') return false;
   const { code, folded, system, noSystem, negated, below } = criteria.test;
   if (code === undefined || (folded !== undefined && folded !== code)) return false;
@@ -74,12 +73,16 @@ function missingScan(criteria: Criteria, scope: RowScope): Sql | undefined {
   const presence = criteria.kind === 'missing' || criteria.kind === 'not' ? neededPresence(criteria) : undefined;
   const key = presence && parameterKey(scope, presence.parameter);
   if (presence === undefined || key === undefined) return undefined;
-  return shapeScan(scope.project, scope.collection!, key, presence.present ? 'some' : 'none');
+  return shapeScan(scope, key, presence.present);
 }
 
-/** The condition of the rows that each index by value of a table holds. */
-export function indexesOf(table: IndexTable): readonly Sql[] {
-  return INDEXES[table] ?? [TRUE];
+/** The keys of the current resources that have, or lack, values of a parameter: a range of an index per shape. */
+function shapeScan({ project, collection }: RowScope, parameter: SqlValue, present: boolean): Sql {
+  const some = sql`s.parameters && ARRAY[${parameter}::bigint, -(${parameter}::bigint)]`;
+  return sql`SELECT y.key FROM fhirgraph_shape s CROSS JOIN LATERAL (
+      SELECT r.key FROM resource r WHERE r.project = s.project AND r.type = s.type AND r.content IS NOT NULL
+        AND r.shape = s.key OFFSET 0) y
+    WHERE s.project = ${projectKey(project)} AND s.type = ${collection!} AND ${present ? some : negation(some)}`;
 }
 
 /** Which rows each index by parameter and value holds; see schema.ts. References have none by parameter. */
@@ -90,23 +93,3 @@ const INDEXES: { readonly [Table in IndexTable]?: readonly Sql[] } = {
   quantity: [TRUE],
   uri: [TRUE],
 };
-
-/** The resources of the shapes with all these parameters: none if the conditions exclude each other by their parameters. */
-export function presenceScan(conditions: readonly Condition[], scope: RowScope): Condition | undefined {
-  const needed = neededPresences(conditions, scope);
-  const scan = needed && shapesWithAll(scope.project, scope.collection!, needed);
-  return scan && { scan, test: TRUE, direct: true, unique: true };
-}
-
-/** The scans of index ranges and of other ends, if there are any; all scans if many rows are read. */
-export function scansFor(look: number, conditions: readonly Condition[]): readonly Condition[] {
-  const scans = conditions.filter(({ scan }) => scan !== undefined);
-  const quick = scans.filter((one) => one.direct === true || isLinked(one));
-  return quick.length === 0 || look >= TUNING.indirectFrom ? scans : quick;
-}
-
-/** All resources of the type: for conditions without a scan. */
-export function allOfType(scope: RowScope): Condition {
-  const { row } = scope;
-  return { test: TRUE, scan: sql`SELECT ${row}.key FROM resource ${row} WHERE ${isCurrent(scope)}`, direct: true };
-}

@@ -263,6 +263,36 @@ function skipSets(): readonly Sql[] {
 }
 
 /**
+ * Segments, the index of broad questions, in place of skip indexes.
+ *
+ * ```text
+ * fhirgraph_segment_list      (project, type)            the segments of a type: see list-text.ts. A type without a row has none
+ *                             id, complete               of the list
+ *                             busy                       until then, a process works on the next list
+ * fhirgraph_segment_row       (project, segment, name)   the rows of segments; both keys are hashes
+ * fhirgraph_segment_written   (project, type)            a write since the list was made, only of types with a list
+ *                             stamp                      a random number
+ * ```
+ *
+ * Processes of the version before read the other tables of skip indexes, which stay empty. Their writes fail, since they
+ * also need the dropped one: they would not note what they write.
+ */
+function segments(): readonly Sql[] {
+  return [
+    'DROP TABLE fhirgraph_skip_type',
+    ...['', '_key', '_written'].map((name) => `TRUNCATE fhirgraph_skip${name}`),
+    `CREATE TABLE fhirgraph_segment_list (project uuid NOT NULL, type text COLLATE "C" NOT NULL, id text NOT NULL, complete boolean NOT NULL,
+      busy timestamp with time zone, list text NOT NULL, PRIMARY KEY (project, type))`,
+    `CREATE TABLE fhirgraph_segment_row (project uuid NOT NULL, segment uuid NOT NULL, name uuid NOT NULL, data bytea NOT NULL,
+      PRIMARY KEY (project, segment, name))`,
+    // PERF: rows of segments are packed, so compressing them takes time and saves little.
+    'ALTER TABLE fhirgraph_segment_row ALTER COLUMN data SET STORAGE EXTERNAL',
+    'CREATE TABLE fhirgraph_segment_written (project uuid NOT NULL, type text COLLATE "C" NOT NULL, id text COLLATE "C" NOT NULL, stamp bigint NOT NULL)',
+    'CREATE INDEX fhirgraph_segment_written_by_type ON fhirgraph_segment_written (project, type) INCLUDE (id, stamp)',
+  ].map((text) => new Sql(text, []));
+}
+
+/**
  * The migrations from each schema version to the next; the first one starts from an empty database. A published step
  * never changes, since databases have applied it.
  */
@@ -275,4 +305,5 @@ export const SCHEMA_STEPS: readonly ((partitions: number) => readonly Sql[])[] =
   covering,
   skipIndexes,
   skipSets,
+  segments,
 ];

@@ -1,10 +1,10 @@
 import type { FhirModel } from '../../../fhir/model/fhir-model.js';
 import type { StatementPlan, StoreCall } from '../../../store/store.js';
-import { type Sql, sql } from '../../sql/sql.js';
+import { sql } from '../../sql/sql.js';
 import type { Run } from '../database/run.js';
 import { localized } from './needed-bases.js';
 import { currentStatement } from './reads.js';
-import { type SearchIndex, searchStatements } from './search.js';
+import { type ExplainedStatement, explainSearch, type SearchIndex } from './search.js';
 import { byReferenceStatement } from './search-by-reference.js';
 import { toStatement } from '../database/statements.js';
 
@@ -12,13 +12,15 @@ import { toStatement } from '../database/statements.js';
 export async function explainCall(
   model: FhirModel,
   call: StoreCall,
-  { epoch, run }: Pick<SearchIndex, 'epoch' | 'run'>,
+  index: SearchIndex,
 ): Promise<readonly StatementPlan[]> {
-  const asked = await localizedCall(model, call, run);
+  const asked = await localizedCall(model, call, index.run);
+  const statements = await statementsOf(model, asked, index);
   return Promise.all(
-    statementsOf(model, asked, epoch).map(async (statement) => {
-      const rows = await run(sql`EXPLAIN (COSTS OFF) ${statement}`);
+    statements.map(async ({ way, statement }) => {
+      const rows = await index.run(sql`EXPLAIN (COSTS OFF) ${statement}`);
       return {
+        ...(way !== undefined && { way }),
         statement: toStatement(statement).text.replaceAll(/\s+/g, ' '),
         plan: rows.map(([line]) => String(line)),
       };
@@ -32,19 +34,20 @@ async function localizedCall(model: FhirModel, call: StoreCall, run: Run): Promi
   return { ...call, query: await localized(call.query, beside, model, run) };
 }
 
-function statementsOf(model: FhirModel, call: StoreCall, epoch: string): readonly Sql[] {
+async function statementsOf(
+  model: FhirModel,
+  call: StoreCall,
+  index: SearchIndex,
+): Promise<readonly ExplainedStatement[]> {
   switch (call.kind) {
     case 'read':
-      return call.keys.length === 0 ? [] : [currentStatement(call.keys)];
-    case 'search': {
-      const { pages: ways, counts } = searchStatements(model, call.query, epoch);
-      const pages = call.query.limit === 0 ? [] : ways;
-      return call.query.total === true ? [...pages, ...counts] : pages;
-    }
+      return call.keys.length === 0 ? [] : [{ statement: currentStatement(call.keys) }];
+    case 'search':
+      return explainSearch(model, call.query, index);
     case 'search-by-reference': {
       const { query, parameter, targets } = call;
-      const statement = byReferenceStatement(model, query, parameter, targets, { epoch });
-      return statement === undefined ? [] : [statement];
+      const statement = byReferenceStatement(model, query, parameter, targets, index);
+      return statement === undefined ? [] : [{ statement }];
     }
   }
 }

@@ -1,23 +1,24 @@
 import type { FhirModel } from '../../../fhir/model/fhir-model.js';
 import { referenceTo } from '../../../fhir/reference.js';
+import { and, type Criteria } from '../../../search/criteria/criteria.js';
 import type { CallOptions } from '../../../store/call-options.js';
 import { assertFewResources, pageEdgeOf, pageOf } from '../../../store/guards.js';
 import type { ReferenceTarget } from '../../../store/resource-key.js';
 import type { SearchPage, SearchQuery } from '../../../store/search-query.js';
 import { pageOfMatches } from '../../sql/page.js';
-import { type Condition, conditionsOf, leavesOf, looksAtRow, testsOf } from '../../sql/pages/condition.js';
+import { type Condition, conditionsOf, isLinked, leavesOf, looksAtRow, testsOf } from '../../sql/pages/condition.js';
 import { parseStoredParts } from '../../sql/parse-stored.js';
-import { isFound, ofParameter, parameterKey, valuesOf } from '../../sql/rows.js';
-import { allOf, exists, FALSE, list, Sql, sql } from '../../sql/sql.js';
+import { isFound, ofParameter, parameterKey } from '../../sql/rows.js';
+import { allOf, FALSE, list, Sql, sql } from '../../sql/sql.js';
 import { arrayText, rowsOf } from '../rows/array.js';
 import type { CallTexts } from '../../../store/text-budget.js';
 import { boundedText, takesText } from '../rows/bounded-texts.js';
-import { resourceKey, uuidText } from '../rows/keys.js';
+import { resourceKey } from '../rows/keys.js';
 import type { Row } from '../database/lent-connection.js';
-import { areLinked, isBrief } from '../scans/far.js';
+import { isBrief } from '../scans/narrow-scans.js';
 import { TUNING } from '../scans/tuning.js';
 import type { Run } from '../database/run.js';
-import { conditionsIn, countOf, epochHolds, pageTexts, scopeOf, type SearchIndex, type Validity } from './search.js';
+import { conditionsIn, epochHolds, found, scopeOf, type SearchIndex, type Validity } from './search.js';
 import { prepared } from '../database/statements.js';
 
 /** One page per target. */
@@ -75,7 +76,7 @@ export async function searchByReference(
  */
 function looksCostly({ total }: SearchQuery, conditions: readonly Condition[]): boolean {
   const leaves = conditions.flatMap(({ criteria }) => (criteria === undefined ? [] : leavesOf(criteria)));
-  return leaves.length > (total === true ? 0 : 1) || areLinked(conditions);
+  return leaves.length > (total === true ? 0 : 1) || conditions.some(isLinked);
 }
 
 interface TargetPage {
@@ -88,26 +89,12 @@ async function ofBroadTarget(
   model: FhirModel,
   query: SearchQuery,
   parameter: string,
-  target: ReferenceTarget,
+  { type, id }: ReferenceTarget,
   index: SearchIndex,
 ): Promise<TargetPage> {
-  const scope = scopeOf(model, query);
-  const key = parameterKey(scope, parameter)! as number;
-  const targetKey = resourceKey(query.project, target.type, target.id);
-  const isTarget = sql`x.target = ${targetKey}`;
-  const ofRow = valuesOf('reference', X, sql`r0.key`, key, scope);
-  const refers: Condition = {
-    test: exists(ofRow.from, allOf([ofRow.where, isTarget, sql`x.grp = 0`])),
-    scan: sql`SELECT x.resource FROM reference x WHERE ${ofParameter(X, key, scope)} AND ${isTarget} AND x.grp = 0`,
-    direct: true,
-    unique: true,
-    shared: { parameter: key, value: uuidText(targetKey), suffices: true },
-  };
-  const [contents, counted] = await Promise.all([
-    query.limit === 0 ? [] : pageTexts(model, query, [refers], index),
-    query.total === true ? countOf(model, query, [refers], index) : undefined,
-  ]);
-  return { contents: [...contents], total: counted ?? 0 };
+  const refers: Criteria = { kind: 'match', parameter, test: { kind: 'reference', types: [type], id } };
+  const { texts, total } = await found(model, { ...query, criteria: and([refers, query.criteria]) }, index);
+  return { contents: [...texts], total: total ?? texts.length };
 }
 
 /** The statement without the texts that its call may not read. */
@@ -149,15 +136,15 @@ export function byReferenceStatement(
     UNION SELECT x.resource FROM uri x WHERE ${ofParameter(X, key, scope)} AND x.grp = 0
       AND ${scope.dialect.indexed.equals(sql`x.value`, sql`j.url`)}`;
   const ofRow = conditions.filter(({ test }) => looksAtRow(test));
-  const found = allOf([isFound(scope), ...testsOf(ofRow)]);
+  const isMatch = allOf([isFound(scope), ...testsOf(ofRow)]);
   const ofKey = conditions.filter((one) => !ofRow.includes(one));
   const unlessBroad = sql`${byReference} AND NOT b.broad`;
   const keys = baseUrl === undefined ? sql`SELECT x.resource FROM reference x WHERE ${unlessBroad}` : byEither;
   const tests = keyTests(ofKey, targets.length);
   const referring =
     baseUrl === undefined && ofKey.length === 0
-      ? sql`FROM reference x JOIN resource r0 ON r0.key = x.resource WHERE ${unlessBroad} AND ${found}`
-      : sql`FROM ${scope.dialect.byKeys(sql`r0`, tests.among(keys), project).from} WHERE ${found}`;
+      ? sql`FROM reference x JOIN resource r0 ON r0.key = x.resource WHERE ${unlessBroad} AND ${isMatch}`
+      : sql`FROM ${scope.dialect.byKeys(sql`r0`, tests.among(keys), project).from} WHERE ${isMatch}`;
   const page = sql`SELECT q.content, row_number() OVER () AS place FROM (${pageOfMatches(query, referring, scope)}) AS q`;
   const wanted = targets.map(({ type, id }) => resourceKey(project, type, id));
   const urls = arrayText(targets.map(({ type, id }) => `${baseUrl!}/${referenceTo(type, id)}`));
@@ -191,7 +178,7 @@ interface KeyTests {
  */
 function keyTests(conditions: readonly Condition[], targets: number): KeyTests {
   const most = Math.min(TUNING.maxHashed, TUNING.hashedPerTarget * targets);
-  const hashed = conditions.filter((one) => one.scan !== undefined && one.direct === true && isBrief(one));
+  const hashed = conditions.filter((one) => isBrief(one));
   const areFew = hashed.map((_, place) => new Sql(`(SELECT few${place} FROM f)`, []));
   const counts = hashed.map(({ scan }, place) => {
     return sql`(SELECT count(*) FROM (SELECT * FROM (${scan!}) s LIMIT ${most + 1}) s) <= ${most} AS ${new Sql(`few${place}`, [])}`;

@@ -1,25 +1,33 @@
 import type { FhirModel } from '../../../fhir/model/fhir-model.js';
 import { pageEdgeOf, pageOf } from '../../../store/guards.js';
 import type { SearchPage, SearchQuery } from '../../../store/search-query.js';
+import type { StatementPlan } from '../../../store/store.js';
+import type { CallTexts } from '../../../store/text-budget.js';
 import { pageOfMatches } from '../../sql/page.js';
 import { type Condition, conditionsOf } from '../../sql/pages/condition.js';
+import { DecidingKeys } from '../../sql/pages/deciding-keys.js';
 import { parseStoredParts } from '../../sql/parse-stored.js';
 import { planRows } from '../../sql/plan.js';
 import { inPlan, rowScope, type RowScope } from '../../sql/rows.js';
-import { allOf, type Sql, sql, TRUE } from '../../sql/sql.js';
-import { ConjunctionCount } from './count-conjunction.js';
-import type { CallTexts } from '../../../store/text-budget.js';
-import { boundedText, OMITTED } from '../rows/bounded-texts.js';
-import { foundTexts } from '../scans/range-walk.js';
-import { postgresDialect } from '../rows/dialect.js';
+import { allOf, FALSE, type Sql, sql, TRUE } from '../../sql/sql.js';
+import type { Row } from '../database/lent-connection.js';
+import type { Reader, Run } from '../database/run.js';
 import { rollbackUnless } from '../database/errors.js';
-import { withOwnScan } from '../scans/own-scans.js';
-import { PageFinder } from '../pages/page-finder.js';
-import { TUNING } from '../scans/tuning.js';
-import type { Reader } from '../database/run.js';
 import { SERIALLY } from '../database/serially.js';
-import type { SkipCache } from '../skip/read/skip-cache.js';
-import type { NoteStale, SkipSource } from '../skip/read/skip-state.js';
+import { prepared } from '../database/statements.js';
+import { collectedCount, collectedPage, type Start } from '../pages/collection.js';
+import type { Asked } from '../pages/page-statement.js';
+import { rowsOf } from '../rows/array.js';
+import { boundedText, OMITTED, takesText } from '../rows/bounded-texts.js';
+import { byKey } from '../rows/by-key.js';
+import { postgresDialect } from '../rows/dialect.js';
+import { projectKey, resourceKey } from '../rows/keys.js';
+import { allOfType, isBrief, narrowScans, rarest } from '../scans/narrow-scans.js';
+import { withOwnScan } from '../scans/own-scans.js';
+import { TUNING } from '../scans/tuning.js';
+import type { SegmentPage } from '../../segments/segment-search.js';
+import { rowsStatement } from '../segments/segment-port.js';
+import type { PostgresSegments, SegmentWork } from '../segments/segments.js';
 
 /** The conditions under which the statements of a search may run; see {@link epochHolds}. */
 export interface Validity {
@@ -30,48 +38,44 @@ export interface Validity {
 
 /** The state of the index seen by a search. */
 export interface SearchIndex extends Reader, Validity {
-  /** Called with each type that lacks a skip index. */
-  readonly noteStale?: NoteStale | undefined;
-  /** Undefined: without skip indexes. */
-  readonly skips?: SkipCache | undefined;
+  readonly segments: PostgresSegments;
+  readonly work: SegmentWork;
   /** Counts the texts of the page. Undefined: they are not counted. */
   readonly texts?: CallTexts | undefined;
 }
 
-/** One page of the matches. The count does not wait for the page. */
+/** One page of the matches. */
 export async function search(model: FhirModel, query: SearchQuery, index: SearchIndex): Promise<SearchPage> {
-  const { offset, limit } = pageOf(query);
-  const edge = pageEdgeOf(model, query);
-  // PERF: the length of an uncut page is the total.
-  const isWhole = edge === undefined && limit === undefined && offset === 0;
-  const [texts, counted] = await Promise.all([
-    limit === 0 ? [] : pageTexts(model, query, [], index),
-    query.total === true && !isWhole ? countOf(model, query, [], index) : undefined,
-  ]);
+  const { texts, total } = await found(model, query, index);
   const matches = await parseStoredParts(texts, query.elements);
-  if (edge?.before === true) matches.reverse();
-  if (query.total !== true) return { matches };
-  return { matches, total: counted ?? matches.length };
+  if (pageEdgeOf(model, query)?.before === true) matches.reverse();
+  return query.total === true ? { matches, total: total ?? matches.length } : { matches };
 }
 
-/** The texts of a page of matches: by one statement if few match, or if their order is that of an index by id. */
-export async function pageTexts(
-  model: FhirModel,
-  query: SearchQuery,
-  among: readonly Condition[],
-  index: SearchIndex,
-): Promise<readonly string[]> {
-  const { run, snapshot } = index;
-  const scope = scopeOf(model, query);
-  const { offset } = pageOf(query);
-  const conditions = [...among, ...conditionsIn(query, scope)];
-  if (isPlain(query, conditions)) {
-    return shown(foundTexts(await run(plainPage(query, scope, index)), 0, index.texts));
-  }
-  const finder = finderOf(query, model, scope, index, skipsOf(index), index.texts);
-  const found =
-    (await finder.few(conditions, run)) ?? (await snapshot((inSnapshot) => finder.find(conditions, inSnapshot)));
-  return shown(found.slice(offset));
+/** The texts of a page, in its order or (before a position) reversed, and the total; undefined if all texts are the total. */
+export interface Found {
+  readonly texts: readonly string[];
+  readonly total: number | undefined;
+}
+
+/**
+ * Finds a page and its total. Each way is tried once:
+ *
+ * 1. **all**: the page of all resources by id, or all matches without a limit: one statement.
+ * 2. **narrowest**: if a condition finds few resources, they are tested and sorted: one statement each.
+ * 3. **segments**: see docs/internals/index.md.
+ * 4. **rarest**: without segments, all matches of the rarest condition are tested and sorted.
+ */
+export async function found(model: FhirModel, query: SearchQuery, index: SearchIndex): Promise<Found> {
+  const ways = new Ways(model, query, index);
+  const { offset, limit } = pageOf(query);
+  // PERF: the length of an uncut page is the total.
+  const isWhole = pageEdgeOf(model, query) === undefined && limit === undefined && offset === 0;
+  const wanted = { page: limit !== 0, total: query.total === true && !isWhole };
+  const { texts, total } = await ways.few(wanted, index.run);
+  const left = { page: wanted.page && texts === undefined, total: wanted.total && total === undefined };
+  const rest = left.page || left.total ? await index.snapshot((run) => ways.many(left, run)) : undefined;
+  return { texts: shown(texts ?? rest?.texts ?? []), total: total ?? rest?.total };
 }
 
 /** The texts of the page, which ends before the first that its call may not read. */
@@ -80,41 +84,176 @@ function shown(texts: readonly string[]): readonly string[] {
   return end < 0 ? texts : texts.slice(0, end);
 }
 
+/** A statement of an explanation. */
+export interface ExplainedStatement {
+  readonly way?: StatementPlan['way'];
+  readonly statement: Sql;
+}
+
+interface Wanted {
+  readonly page: boolean;
+  readonly total: boolean;
+}
+
+/** The ways to a page and a total. */
+class Ways {
+  readonly #scope: RowScope;
+  readonly #conditions: readonly Condition[];
+  readonly #asked: Asked;
+  /** Ends a statement if the index has changed: one that the server does not divide among processes, and any other. */
+  readonly #holds: { readonly one: Sql; readonly many: Sql };
+
+  constructor(
+    readonly model: FhirModel,
+    readonly query: SearchQuery,
+    readonly index: SearchIndex,
+  ) {
+    this.#scope = scopeOf(model, query);
+    this.#conditions = conditionsIn(query, this.#scope);
+    this.#holds = { one: epochHolds(index, SERIALLY), many: epochHolds(index) };
+    this.#asked = askedOf(model, query, this.#scope, this.#holds.one, index.texts);
+  }
+
+  /** What one statement finds, if few resources meet a condition. */
+  async few(wanted: Wanted, run: Run): Promise<{ readonly [Part in keyof Found]: Found[Part] | undefined }> {
+    const conditions = this.#conditions;
+    if (conditions.some(({ test }) => test === FALSE)) return { texts: [], total: 0 };
+    const isBroad = this.index.segments.haveAnswered(this.query) && !conditions.some(isBrief);
+    const start = isBroad ? undefined : await this.#narrow(run);
+    const [texts, total] = await Promise.all([
+      wanted.page ? this.#fewTexts(start, run) : undefined,
+      wanted.total && start !== undefined ? this.#fewTotal(start, run) : undefined,
+    ]);
+    return { texts, total };
+  }
+
+  async #narrow(run: Run): Promise<Start> {
+    const scans = await narrowScans(this.#conditions, this.#scope, run);
+    return { scans: scans.length === 0 ? [allOfType(this.#scope)] : scans, look: TUNING.look };
+  }
+
+  async #fewTexts(start: Start | undefined, run: Run): Promise<readonly string[] | undefined> {
+    const { texts } = this.index;
+    if (this.#isPlain) return textsIn(await run(this.#plainPage()), 0, texts);
+    if (start === undefined) return undefined;
+    const rows = await run(prepared(collectedPage(this.#asked, this.#conditions, start)));
+    return rows[0]![0] === null ? undefined : this.#pageIn(rows);
+  }
+
+  async #fewTotal(start: Start, run: Run): Promise<number | undefined> {
+    const [row] = await run(prepared(collectedCount(this.#scope, this.#holds.one, this.#conditions, start)));
+    return row![0] === null ? undefined : Number(row![0]);
+  }
+
+  /** What is found among many resources. @param run runs statements in one snapshot */
+  async many(wanted: Wanted, run: Run): Promise<Found> {
+    const page = await this.#bySegments(wanted, run);
+    if (page === undefined) return this.#fromRarest(wanted, run);
+    const { ids, total } = page;
+    return { texts: ids.length === 0 ? [] : await this.#textsOf(ids, run), total };
+  }
+
+  #bySegments(wanted: Wanted, run: Run): Promise<SegmentPage | undefined> {
+    const { segments, work } = this.index;
+    return segments.search(this.query, wanted, { run, work, holds: this.#holds.one });
+  }
+
+  async #textsOf(ids: readonly string[], run: Run): Promise<readonly string[]> {
+    const { project, type } = this.query;
+    const { texts } = this.index;
+    // Segments have the order of the page, which is reversed before a position.
+    const ordered = this.#asked.order.backwards ? ids.toReversed() : ids;
+    const keys = rowsOf(ordered.map((id) => resourceKey(project, type, id)));
+    const text = boundedText(sql`r.content`, texts, ids.length);
+    const rows = await run(sql`SELECT ${text} FROM (SELECT k.n, r.content FROM ${keys} WITH ORDINALITY k(key, n)
+      CROSS JOIN LATERAL (${byKey(projectKey(project), sql`k.key`)}) r ORDER BY k.n) r`);
+    return textsIn(rows, 0, texts);
+  }
+
+  async #fromRarest(wanted: Wanted, run: Run): Promise<Found> {
+    const start = await this.#rarest(run);
+    const conditions = this.#conditions;
+    const texts = wanted.page ? this.#pageIn(await run(collectedPage(this.#asked, conditions, start))) : [];
+    if (!wanted.total) return { texts, total: undefined };
+    const [row] = await run(collectedCount(this.#scope, this.#holds.many, conditions, start));
+    return { texts, total: Number(row![0]) };
+  }
+
+  async #rarest(run: Run): Promise<Start> {
+    return { scans: [(await rarest(this.#conditions, run)) ?? allOfType(this.#scope)], look: Infinity };
+  }
+
+  /** The statement that finds the page, and the one that counts; both are found as a search finds them. */
+  async explain(run: Run, snapshot: Reader['snapshot']): Promise<readonly ExplainedStatement[]> {
+    const [limit, total] = [this.query.limit !== 0, this.query.total === true];
+    const wanted = { page: limit, total };
+    const start = await this.#narrow(run);
+    const few = await this.few(wanted, run);
+    const left = { page: limit && few.texts === undefined, total: total && few.total === undefined };
+    const bySegments =
+      (left.page || left.total) && (await snapshot((inSnapshot) => this.#bySegments(left, inSnapshot))) !== undefined;
+    const segments: ExplainedStatement = {
+      way: 'segments',
+      statement: rowsStatement(projectKey(this.query.project), []),
+    };
+    const all = { scans: [allOfType(this.#scope)], look: Infinity };
+    const rest = left.page || left.total ? await snapshot((inSnapshot) => this.#rarest(inSnapshot)) : all;
+    const page = (from: Start): Sql =>
+      this.#isPlain ? this.#plainPage() : collectedPage(this.#asked, this.#conditions, from);
+    const count = (from: Start): Sql => collectedCount(this.#scope, this.#holds.one, this.#conditions, from);
+    const pages =
+      left.page && bySegments ? [segments] : [{ way: 'collect' as const, statement: page(left.page ? rest : start) }];
+    const counts = left.total && bySegments ? [] : [{ statement: count(left.total ? rest : start) }];
+    return [...(limit ? pages : []), ...(total ? counts : [])];
+  }
+
+  /** The texts of a page, without those before its offset. */
+  #pageIn(rows: readonly Row[]): readonly string[] {
+    return textsIn(rows, 1, this.index.texts).slice(this.#asked.need - this.#asked.shown);
+  }
+
+  /** One statement reads all matches, or a range of the index by id. */
+  get #isPlain(): boolean {
+    const { offset, limit } = pageOf(this.query);
+    const isById = this.#conditions.length === 0 && (this.query.sort ?? []).length === 0;
+    return limit === undefined || (isById && offset <= TUNING.look);
+  }
+
+  #plainPage(): Sql {
+    const { query, index } = this;
+    const page = pageOfMatches(
+      query,
+      sql`FROM resource r0 WHERE ${whereOf(query, this.#scope)} AND ${epochHolds(index)}`,
+      this.#scope,
+    );
+    const text = boundedText(sql`q.content`, index.texts, pageOf(query).limit ?? Infinity);
+    return index.texts?.isBounded === true ? sql`SELECT ${text} AS content FROM (${page}) q` : page;
+  }
+}
+
+function askedOf(
+  model: FhirModel,
+  query: SearchQuery,
+  scope: RowScope,
+  holds: Sql,
+  texts: CallTexts | undefined,
+): Asked {
+  const { sort = [], before } = query;
+  const { offset, limit = Infinity } = pageOf(query);
+  const position = pageEdgeOf(model, query)?.position;
+  const keys = new DecidingKeys(sort, position, scope);
+  const order = { scope, keys: keys.keys, backwards: before !== undefined };
+  return { order, need: offset + limit, shown: limit, place: keys.placeOf(position), holds, texts };
+}
+
+/** The texts in a column; a page without matches has a row without a text. */
+function textsIn(rows: readonly Row[], column: number, texts: CallTexts | undefined): readonly string[] {
+  const all = rows.map((row) => row[column] as string | null).filter((text) => text !== null);
+  return all.map((text) => (text === '' || takesText(text, texts) ? text : OMITTED));
+}
+
 export function conditionsIn({ criteria }: SearchQuery, scope: RowScope): readonly Condition[] {
   return conditionsOf(criteria, scope).map((one) => withOwnScan(one, scope));
-}
-
-function finderOf(
-  query: SearchQuery,
-  model: FhirModel,
-  scope: RowScope,
-  validity: Validity,
-  skips: SkipSource | undefined,
-  texts?: CallTexts,
-): PageFinder {
-  const { sort = [], before } = query;
-  const { offset, limit } = pageOf(query);
-  const position = pageEdgeOf(model, query)?.position;
-  const holds = epochHolds(validity, SERIALLY);
-  const need = offset + limit!;
-  return new PageFinder({ scope, sort, backwards: before !== undefined, position, need, offset, holds, skips, texts });
-}
-
-/** One statement reads all matches, or walks the index by id. */
-function isPlain(query: SearchQuery, conditions: readonly Condition[]): boolean {
-  const { offset, limit } = pageOf(query);
-  return limit === undefined || (conditions.length === 0 && (query.sort ?? []).length === 0 && offset <= TUNING.deep);
-}
-
-function plainPage(query: SearchQuery, scope: RowScope, validity: Validity & Pick<SearchIndex, 'texts'>): Sql {
-  const { texts } = validity;
-  const page = pageOfMatches(
-    query,
-    sql`FROM resource r0 WHERE ${whereOf(query, scope)} AND ${epochHolds(validity)}`,
-    scope,
-  );
-  const text = boundedText(sql`q.content`, texts, pageOf(query).limit ?? Infinity);
-  return texts?.isBounded === true ? sql`SELECT ${text} AS content FROM (${page}) q` : page;
 }
 
 /**
@@ -128,39 +267,13 @@ export function epochHolds({ epoch, lacks = TRUE }: Validity, serially = TRUE): 
   return sql`1 = ${rollbackUnless(allOf([sql`(${now}) = ${epoch}`, lacks]))}`;
 }
 
-/** The statements behind {@link search}: those of each way to find the page, and the count. */
-export function searchStatements(
+/** The statements behind {@link search}. */
+export function explainSearch(
   model: FhirModel,
   query: SearchQuery,
-  epoch: string,
-): { readonly pages: readonly Sql[]; readonly counts: readonly Sql[] } {
-  const scope = scopeOf(model, query);
-  const conditions = conditionsIn(query, scope);
-  const counts = counter(scope, { epoch }).statements(query.criteria, conditions);
-  if (isPlain(query, conditions)) {
-    return { pages: [plainPage(query, scope, { epoch })], counts };
-  }
-  return { pages: finderOf(query, model, scope, { epoch }, undefined).statements(conditions), counts };
-}
-
-/** The number of resources that meet conditions. */
-export function countOf(
-  model: FhirModel,
-  query: SearchQuery,
-  among: readonly Condition[],
   index: SearchIndex,
-): Promise<number> {
-  const scope = scopeOf(model, query);
-  const criteria = among.length === 0 ? query.criteria : undefined;
-  return counter(scope, index, skipsOf(index)).count(criteria, [...among, ...conditionsIn(query, scope)], index);
-}
-
-function counter(scope: RowScope, validity: Validity, skips?: SkipSource): ConjunctionCount {
-  return new ConjunctionCount(scope, { one: epochHolds(validity, SERIALLY), many: epochHolds(validity) }, skips);
-}
-
-function skipsOf({ epoch, skips, noteStale }: SearchIndex): SkipSource | undefined {
-  return skips && { epoch, cache: skips, noteStale };
+): Promise<readonly ExplainedStatement[]> {
+  return new Ways(model, query, index).explain(index.run, (work) => index.snapshot(work));
 }
 
 /** The id of the first match. */

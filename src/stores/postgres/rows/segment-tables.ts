@@ -1,0 +1,54 @@
+import { listOf } from '../../segments/list-text.js';
+import { type Sql, sql } from '../../sql/sql.js';
+import { arrayText, plainArrayText } from './array.js';
+import { textKey } from './keys.js';
+import type { Runner } from './meta.js';
+
+/** Only tests change it. */
+export const SEGMENT_TUNING = {
+  /** Types with fewer resources have no segments, unless a search of a larger type leads to them. */
+  minResources: 256,
+  /** Most resources of a new segment. */
+  size: 65_536,
+  /** With so many writes since the list was made, they become a segment. */
+  flushFrom: 300,
+  /** With more writes, the segments of a type answer nothing: a search would take long to read the written resources. */
+  maxWritten: 2_000,
+};
+
+/** The key of a segment. */
+export function segmentKey(id: string): string {
+  return textKey(id);
+}
+
+/** Notes writes, in their transaction. A type without a list needs no note: its list begins with a later state. */
+export function noteWritten(shard: string, written: readonly { readonly type: string; readonly id: string }[]): Sql {
+  const types = arrayText(written.map(({ type }) => type));
+  const ids = arrayText(written.map(({ id }) => id));
+  const ofCommit = arrayText([...new Set(written.map(({ type }) => type))]);
+  // The stamp has 52 bits, so that JSON can hold it.
+  return sql`INSERT INTO fhirgraph_segment_written (project, type, id, stamp)
+    SELECT l.project, l.type, u.id, (random() * 4503599627370496)::bigint
+    FROM unnest(${types}::text[], ${ids}::text[]) AS u(type, id)
+      JOIN fhirgraph_segment_list l ON l.project = ${shard} AND l.type = ANY (${ofCommit}) AND l.type = u.type`;
+}
+
+/**
+ * Removes the segments of a project, or of one of its types, in the transaction that removes content or changes index rows.
+ * No other process can then store a segment that it built of earlier reads, because its list is gone. A list that is begun
+ * in between is built after this transaction, because that holds `fhirgraph_writer`.
+ */
+export async function removeSegments(runner: Runner, shard: string, type?: string): Promise<void> {
+  const ofType = type === undefined ? sql`TRUE` : sql`type = ${type}`;
+  const lists = await runner.run(sql`DELETE FROM fhirgraph_segment_list
+    WHERE project = ${shard} AND ${ofType} AND (SELECT count(*) FROM fhirgraph_writer) > 0 RETURNING list`);
+  const ids = lists.flatMap(([text]) => listOf(text as string).segments.map(({ id }) => id));
+  if (ids.length > 0) await runner.run(removeRows(shard, ids));
+  await runner.run(sql`DELETE FROM fhirgraph_segment_written WHERE project = ${shard} AND ${ofType}`);
+}
+
+/** Removes the rows of segments. */
+export function removeRows(shard: string, segments: readonly string[]): Sql {
+  const keys = plainArrayText(segments.map(segmentKey));
+  return sql`DELETE FROM fhirgraph_segment_row WHERE project = ${shard} AND segment = ANY (${keys}::uuid[])`;
+}

@@ -1,0 +1,206 @@
+import { LRUCache } from 'lru-cache';
+import type { FhirModel } from '../../../fhir/model/fhir-model.js';
+import { Pace } from '../../../platform/pace.js';
+import { parameterFingerprints } from '../../../search/index/parameter-fingerprints.js';
+import { pageEdgeOf, pageOf } from '../../../store/guards.js';
+import type { ResourceKey } from '../../../store/resource-key.js';
+import type { SearchQuery } from '../../../store/search-query.js';
+import { runAwaiting } from '../../ask.js';
+import { DamagedSegment, SegmentCache } from '../../segments/segment-rows.js';
+import { SegmentIndex, type SegmentPage, typesOf } from '../../segments/segment-search.js';
+import { type PreparedErasure, SegmentUpkeep } from '../../segments/upkeep.js';
+import { type Sql, sql } from '../../sql/sql.js';
+import type { Connections } from '../database/connections.js';
+import type { Run } from '../database/run.js';
+import type { Transaction } from '../database/transaction.js';
+import { plainKey, projectKey } from '../rows/keys.js';
+import { removeSegments } from '../rows/segment-tables.js';
+import { type KnownStates, type PortConnection, PostgresSegmentPort, readOnly } from './segment-port.js';
+
+/** What segments are asked for. */
+export interface Wanted {
+  readonly page: boolean;
+  readonly total: boolean;
+}
+
+/** Where a search by segments runs. */
+export interface SegmentSearch {
+  /** Runs statements in one snapshot. */
+  readonly run: Run;
+  /** Ends a statement, unless it holds. */
+  readonly holds: Sql;
+  readonly work: SegmentWork;
+}
+
+/** Makes segments in the background. */
+export interface SegmentWork {
+  /** Notes types that have no list, or one with many writes since. @param searched the type whose search led to them */
+  stale(project: string, types: readonly string[], searched: string): void;
+  /** Notes types of which some segment is damaged. */
+  damaged(project: string, types: readonly string[]): void;
+}
+
+/** The segments of a database, as a process sees them. */
+export class PostgresSegments {
+  readonly #model: FhirModel;
+  readonly #projects = new LRUCache<string, ProjectSegments>({ max: MAX_PROJECTS });
+  #cache = new SegmentCache(CACHE_BYTES);
+
+  constructor(model: FhirModel) {
+    this.#model = model;
+  }
+
+  /** The steps that change segments. */
+  get upkeep(): SegmentUpkeep {
+    return new SegmentUpkeep((type) => parameterFingerprints(this.#model)[type] ?? {}, this.#cache);
+  }
+
+  port(shard: string, connection: PortConnection): PostgresSegmentPort {
+    return new PostgresSegmentPort(this.#model, shard, connection);
+  }
+
+  /** Whether segments have answered a search of the type. */
+  haveAnswered({ project, type }: SearchQuery): boolean {
+    return this.#projects.get(project)?.known.has(type) === true;
+  }
+
+  /** Drops what was read, because it may be removed from the database. */
+  forget(): void {
+    this.#projects.clear();
+    this.#cache = new SegmentCache(CACHE_BYTES);
+  }
+
+  /**
+   * Answers a search.
+   *
+   * @returns undefined if segments do not answer it
+   */
+  async search(
+    query: SearchQuery,
+    wanted: Wanted,
+    { run, holds, work }: SegmentSearch,
+  ): Promise<SegmentPage | undefined> {
+    const { project, type, criteria, sort, baseUrl } = query;
+    const { index, known } = this.#of(project);
+    const port = new PostgresSegmentPort(this.#model, projectKey(project), readOnly(run), {
+      project,
+      holds,
+      known,
+      stale: (types) => work.stale(project, types, type),
+    });
+    const { offset, limit } = pageOf(query);
+    const edge = pageEdgeOf(this.#model, query);
+    const page = wanted.page ? { offset, limit, edge } : { limit: 0 };
+    try {
+      return await runAwaiting(
+        index.search({ type, criteria, sort, baseUrl, ...page, total: wanted.total }),
+        port,
+        new Pace(),
+      );
+    } catch (error) {
+      if (!(error instanceof DamagedSegment)) throw error;
+      this.forget();
+      work.damaged(project, typesOf(type, criteria));
+      return undefined;
+    }
+  }
+
+  #of(project: string): ProjectSegments {
+    let segments = this.#projects.get(project);
+    if (segments === undefined) {
+      const fingerprints = this.upkeep.fingerprints;
+      segments = { index: new SegmentIndex(fingerprints, this.#cache), known: new Map() };
+      this.#projects.set(project, segments);
+    }
+    return segments;
+  }
+
+  /** Makes the segments that {@link erase} puts in place, before its transaction. */
+  async prepareErase(run: Run, keys: readonly ResourceKey[]): Promise<PreparedErasures> {
+    const prepared = new Map<string, PreparedErasure>();
+    for (const { project, type, ids } of byType(keys)) {
+      const port = this.port(projectKey(project), readOnly(run));
+      const made = await unlessDamaged(runAwaiting(this.upkeep.prepareErase(type, ids), port, new Pace()));
+      if (made !== undefined) prepared.set(`${type} ${project}`, made);
+    }
+    return prepared;
+  }
+
+  /**
+   * Replaces the segments that hold erased resources, in the transaction that erases them. Its lock on the list keeps other
+   * processes from storing what they have read before.
+   */
+  async erase(transaction: Transaction, keys: readonly ResourceKey[], prepared: PreparedErasures): Promise<void> {
+    const run: Run = (statement) => transaction.run(statement);
+    for (const { project, type, ids } of byType(keys)) {
+      const shard = projectKey(project);
+      const [list] = await run(
+        sql`SELECT 1 FROM fhirgraph_segment_list WHERE project = ${shard} AND type = ${type} FOR UPDATE`,
+      );
+      if (list === undefined) continue;
+      const port = this.port(shard, { run, transact: (write) => write(transaction), mostWritten: 0 });
+      const steps = this.upkeep.erase(type, ids, prepared.get(`${type} ${project}`));
+      if ((await unlessDamaged(runAwaiting(steps, port, new Pace()))) !== true) {
+        await removeSegments(transaction, shard, type);
+      }
+    }
+    this.forget();
+  }
+
+  /** Builds all segments again and compares them. @returns a line for each type of which some segment is wrong */
+  async verify(connections: Connections, signal: AbortSignal | undefined): Promise<readonly string[]> {
+    const lists = await connections.run(
+      sql`SELECT project, type FROM fhirgraph_segment_list ORDER BY project, type`,
+      signal,
+    );
+    const problems: string[] = [];
+    for (const [uuid, type] of lists as unknown as readonly (readonly [string, string])[]) {
+      const differing = await connections.snapshot(
+        (run) => {
+          const port = this.port(plainKey(uuid), readOnly(run));
+          return unlessDamaged(runAwaiting(this.upkeep.verify(type), port, new Pace()));
+        },
+        { signal },
+      );
+      if (differing?.length !== 0) problems.push(`segments: those of ${type} are not what it says`);
+    }
+    return problems;
+  }
+}
+
+/** Of a store that only reads. */
+export const NO_WORK: SegmentWork = { stale: () => undefined, damaged: () => undefined };
+
+/** By type and project. */
+type PreparedErasures = ReadonlyMap<string, PreparedErasure>;
+
+interface ProjectSegments {
+  readonly index: SegmentIndex;
+  readonly known: KnownStates;
+}
+
+/** Projects of which the latest state is kept. */
+const MAX_PROJECTS = 256;
+
+/** Bytes of rows as stored. */
+const CACHE_BYTES = 64 * 1024 * 1024;
+
+/** By project and type: all commits use the same order, so that they never deadlock. */
+function byType(
+  keys: readonly ResourceKey[],
+): readonly { readonly project: string; readonly type: string; readonly ids: readonly string[] }[] {
+  const groups = [...Map.groupBy(keys, ({ project, type }) => JSON.stringify([project, type]))];
+  return groups
+    .sort(([one], [other]) => (one < other ? -1 : 1))
+    .map(([, all]) => ({ ...all[0]!, ids: all.map(({ id }) => id) }));
+}
+
+/** Undefined if a row is missing or cannot be read. */
+async function unlessDamaged<Result>(steps: Promise<Result>): Promise<Result | undefined> {
+  try {
+    return await steps;
+  } catch (error) {
+    if (!(error instanceof DamagedSegment)) throw error;
+    return undefined;
+  }
+}
