@@ -1,15 +1,12 @@
-import type { PathExpression, PathStep } from '../../fhir/model/definition-types.js';
-import type { FhirModel } from '../../fhir/model/fhir-model.js';
-import { perModel } from '../../fhir/model/per-model.js';
 import { FhirError } from '../../fhir/error.js';
 import { didYouMean } from '../../fhir/messages/did-you-mean.js';
 import { quote } from '../../fhir/messages/quote.js';
+import type { PathExpression, PathStep } from '../../fhir/model/definition-types.js';
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
+import { perModel } from '../../fhir/model/per-model.js';
 import { assertFhirPath, compileTypedFhirPath } from '../../fhirpath/compile.js';
-import { parseFhirPath, unquote, type SyntaxNode } from '../../fhirpath/syntax-tree.js';
+import { parseFhirPath, unquote, type SyntaxNode, unwrap, parametersOf } from '../../fhirpath/syntax-tree.js';
 import { elementsNamed, type Position, reachedFrom } from '../index/element-path.js';
-import { type Alternative, alternativesOf, leadingName } from './alternatives.js';
-import { pathSteps } from './path-steps.js';
-import { assertNoTargetRead } from './resolved-targets.js';
 
 /** An expression of a search parameter for one resource type, or of a component for the values of its composite. */
 export interface CompiledExpression {
@@ -123,3 +120,223 @@ const ELEMENT_NAMES = perModel((model): ReadonlySet<string> => {
 const SYSTEM_NAMES = [
   ...['resourceType', 'FHIR', 'System', 'Boolean', 'String', 'Integer', 'Long', 'Decimal', 'Date', 'DateTime', 'Time'],
 ];
+
+/** One operand of a union: its syntax tree and its text. */
+interface Alternative {
+  readonly tree: SyntaxNode;
+  readonly text: string;
+}
+
+/** The operands of a union (`Patient.name | Person.name`), those in parentheses included; otherwise the expression itself. */
+function alternativesOf(tree: SyntaxNode, text: string): readonly Alternative[] {
+  const trees = operands(tree);
+  const texts = splitUnion(text);
+  if (trees.length !== texts.length) return [{ tree, text }];
+  return trees.map((one, index) => ({ tree: one, text: texts[index]! }));
+}
+
+/** The name that an expression starts from: `Patient` of `Patient.name.given`. */
+function leadingName(node: SyntaxNode): string | undefined {
+  if (node.type === 'MemberInvocation') return unquote(node.text ?? '');
+  return node.children?.[0] === undefined ? undefined : leadingName(node.children[0]);
+}
+
+function operands(node: SyntaxNode): readonly SyntaxNode[] {
+  const inner = unwrap(node);
+  return inner.type === 'UnionExpression' ? (inner.children ?? []).flatMap(operands) : [inner];
+}
+
+function splitUnion(text: string): readonly string[] {
+  const bars: number[] = [];
+  let depth = 0;
+  let closed: number | undefined;
+  for (const { 0: token, index } of text.matchAll(TOKENS)) {
+    if (isOpening(token)) depth += 1;
+    else if (isClosing(token)) {
+      depth -= 1;
+      if (depth === 0) closed ??= index;
+    } else if (token === '|' && depth === 0) bars.push(index);
+  }
+  if (bars.length === 0) {
+    const trimmed = text.trim();
+    const isWrapped = trimmed.startsWith('(') && closed === text.length - 1 - (text.length - text.trimEnd().length);
+    return isWrapped ? splitUnion(trimmed.slice(1, -1)) : [trimmed];
+  }
+  const starts = [0, ...bars.map((bar) => bar + 1)];
+  return starts.flatMap((start, index) => splitUnion(text.slice(start, bars[index])));
+}
+
+function isOpening(token: string): boolean {
+  return token === '(' || token === '[' || token === '{';
+}
+
+function isClosing(token: string): boolean {
+  return token === ')' || token === ']' || token === '}';
+}
+
+/** Quotes, comments, and single characters. */
+const TOKENS = /'(?:[^'\\]|\\.)*'?|`(?:[^`\\]|\\.)*`?|\/\*.*?\*\/|\/\/[^\n]*|\S/gs;
+
+/**
+ * Compiles a FHIRPath syntax tree to the steps of a path. scripts/definitions/path-expression.mjs does the same for R4.
+ *
+ * @param isTypeName whether a name at the beginning names the resource itself, as `Patient` in `Patient.name`
+ * @returns undefined for every other form of expression
+ */
+function pathSteps(
+  node: SyntaxNode,
+  isTypeName: (name: string) => boolean = () => false,
+): readonly PathStep[] | undefined {
+  const inner = unwrap(node);
+  const [from, second] = inner.children ?? [];
+  switch (inner.type) {
+    case 'MemberInvocation': {
+      const name = unquote(inner.text ?? '');
+      return inner.atRoot !== undefined && isTypeName(name) ? [] : [name];
+    }
+    case 'InvocationExpression':
+      return append(pathSteps(from!, isTypeName), invocationSteps(second!));
+    case 'TypeExpression':
+      return inner.text === 'as' ? append(pathSteps(from!, isTypeName), ofType(second)) : undefined;
+    case 'IndexerExpression': {
+      const steps = pathSteps(from!, isTypeName);
+      const index = literal(second!);
+      // The index of a deeper element would count within each parent, and FHIRPath's counts in all of them.
+      return steps?.length === 1 && typeof index === 'number' ? [...steps, { index }] : undefined;
+    }
+    default:
+      return undefined;
+  }
+}
+
+function invocationSteps(node: SyntaxNode): readonly PathStep[] | undefined {
+  const name = unquote(node.text ?? '');
+  if (node.type === 'MemberInvocation') return [name];
+  if (node.type !== 'FunctionInvocation') return undefined;
+  const [parameter, other] = parametersOf(node);
+  if (parameter === undefined || other !== undefined) return undefined;
+  switch (name) {
+    case 'ofType':
+    case 'as':
+      return ofType(parameter);
+    case 'where':
+      return condition(parameter);
+    case 'extension': {
+      const url = literal(parameter);
+      return typeof url === 'string' ? ['extension', { path: ['url'], equals: url }] : undefined;
+    }
+    default:
+      return undefined;
+  }
+}
+
+/** `system = 'phone'` or `resolve() is Patient`. */
+function condition(node: SyntaxNode): readonly PathStep[] | undefined {
+  const inner = unwrap(node);
+  const [left, right] = inner.children ?? [];
+  if (inner.type === 'TypeExpression' && inner.text === 'is') {
+    const call = unwrap(left!);
+    const type = typeName(right);
+    const resolves = call.type === 'FunctionInvocation' && call.text === 'resolve';
+    return resolves && type !== undefined ? [{ resolvesTo: type }] : undefined;
+  }
+  if (inner.type !== 'EqualityExpression' || inner.text !== '=') return undefined;
+  const path = pathSteps(left!);
+  const equals = literal(right!);
+  if (path === undefined || !path.every((step) => typeof step === 'string')) return undefined;
+  return typeof equals === 'string' || typeof equals === 'boolean' ? [{ path, equals }] : undefined;
+}
+
+function ofType(specifier: SyntaxNode | undefined): readonly PathStep[] | undefined {
+  const type = typeName(specifier);
+  return type === undefined ? undefined : [{ ofType: type }];
+}
+
+/** A type of FHIR. Types of FHIRPath itself are left to the library. */
+function typeName(specifier: SyntaxNode | undefined): string | undefined {
+  const text = specifier?.text ?? (specifier && unwrap(specifier).text) ?? '';
+  const name = text.replace(/^FHIR\./, '');
+  return /^\w+$/.test(name) ? name : undefined;
+}
+
+function literal(node: SyntaxNode): string | boolean | number | undefined {
+  const inner = unwrap(node);
+  if (inner.type === 'StringLiteral') return unquote(inner.text ?? '');
+  if (inner.type === 'BooleanLiteral') return inner.text === 'true';
+  return inner.type === 'NumberLiteral' && /^\d+$/.test(inner.text ?? '') ? Number(inner.text) : undefined;
+}
+
+function append(
+  steps: readonly PathStep[] | undefined,
+  more: readonly PathStep[] | undefined,
+): readonly PathStep[] | undefined {
+  return steps === undefined || more === undefined ? undefined : [...steps, ...more];
+}
+
+/**
+ * Asserts that an expression needs no more of the target of `resolve()` than its type and id. An index is made of one
+ * resource, so an expression that reads another would find nothing, without an error.
+ *
+ * @throws FhirError `unsupported` - the expression reads an element of a target
+ */
+function assertNoTargetRead(tree: SyntaxNode): void {
+  visit(tree, false);
+}
+
+/**
+ * @param self whether `$this` is the target of a reference
+ * @returns whether items of the result can be
+ */
+function visit(wrapped: SyntaxNode, self: boolean): boolean {
+  const node = unwrap(wrapped);
+  const [first, second] = node.children ?? [];
+  switch (node.type) {
+    case 'ThisInvocation':
+      return self;
+    case 'MemberInvocation':
+    case 'FunctionInvocation':
+      return invoke(node, self);
+    case 'InvocationExpression':
+      return invoke(second!, visit(first!, self));
+    case 'IndexerExpression':
+      visit(second!, self);
+      return visit(first!, self);
+    case 'TypeExpression':
+      return visit(first!, self) && node.text === 'as';
+    default: {
+      const results = (node.children ?? []).map((child) => visit(child, self));
+      return node.type === 'UnionExpression' && results.includes(true);
+    }
+  }
+}
+
+function invoke(node: SyntaxNode, from: boolean): boolean {
+  const name = unquote(node.text ?? '');
+  if (node.type === 'MemberInvocation') {
+    // The name of a type tests the item itself.
+    if (from && !KNOWN.has(name) && !/^[A-Z]/.test(name)) throw readsTarget(`.${name}`);
+    return false;
+  }
+  if (node.type !== 'FunctionInvocation') return false;
+  if (from && NAVIGATING.has(name)) throw readsTarget(`.${name}()`);
+  const results = parametersOf(node).map((parameter) => visit(parameter, from));
+  return name === 'resolve' || (from && KEEPING.has(name)) || (JOINING.has(name) && results.includes(true));
+}
+
+/** The elements of a target that its reference states. */
+const KNOWN: ReadonlySet<string> = new Set(['resourceType', 'id']);
+const NAVIGATING: ReadonlySet<string> = new Set(['extension', 'children', 'descendants']);
+/** The functions whose results are items of their parameters. */
+const JOINING: ReadonlySet<string> = new Set(['select', 'repeat', 'union', 'combine', 'iif', 'coalesce']);
+/** The functions whose results are items of their input. */
+const KEEPING: ReadonlySet<string> = new Set([
+  ...['where', 'first', 'last', 'tail', 'single', 'skip', 'take', 'as', 'ofType', 'distinct', 'sort', 'trace'],
+  ...['union', 'combine', 'intersect', 'exclude'],
+]);
+
+function readsTarget(rest: string): FhirError {
+  return new FhirError(
+    'unsupported',
+    `the index of a resource cannot depend on other resources, but the expression reads "resolve()${rest.slice(0, 60)}"; search by a chain instead`,
+  );
+}

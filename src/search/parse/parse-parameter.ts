@@ -1,14 +1,14 @@
-import type { FhirModel } from '../../fhir/model/fhir-model.js';
-import type { SearchParameterDefinition } from '../../fhir/model/definition-types.js';
 import { FhirError } from '../../fhir/error.js';
-import { targetTypes } from './chain.js';
+import { quote } from '../../fhir/messages/quote.js';
+import type { SearchParameterDefinition } from '../../fhir/model/definition-types.js';
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { ALL, NONE, and, not, or, type Criteria } from '../criteria/criteria.js';
 import type { ReferenceTest, ValueTest } from '../criteria/value-test.js';
-import { countEscaped, splitEscaped, unescape } from './escapes.js';
 import { foldToken } from '../index/index-token.js';
 import { type ValueTraits, valueTraits } from '../index/value-traits.js';
+import { targetTypes, walkName } from './chain.js';
+import { countEscaped, splitEscaped, unescape } from './escapes.js';
 import { requireModifier, type Modifier } from './modifiers.js';
-import { walkName } from './parameter-name.js';
 import {
   MAX_VALUES,
   MAX_VALUE_LENGTH,
@@ -21,7 +21,6 @@ import {
 import { parseReferenceValue } from './parse-reference-value.js';
 import { hierarchyTest, parseTokenValue, parseTypedIdentifier, valueSetTest } from './parse-token-value.js';
 import { parseCompositeValue, parseValue } from './parse-value.js';
-import { quote } from '../../fhir/messages/quote.js';
 import { requireParameter } from './require-parameter.js';
 import { foldSearched, stringCriteria, wordCriteria } from './string-criteria.js';
 

@@ -1,12 +1,12 @@
-import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { FhirError } from '../../fhir/error.js';
+import { orList, quote } from '../../fhir/messages/quote.js';
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { ALL, and, type Criteria, type SortKey } from '../criteria/criteria.js';
+import { walkName } from './chain.js';
 import { parseFilterIn } from './filter/parse-filter.js';
 import { createParseContext, type SearchOptions } from './parse-context.js';
 import { parseParameterIn } from './parse-parameter.js';
-import { walkName } from './parameter-name.js';
 import { parseSort } from './parse-sort.js';
-import { orList, quote } from '../../fhir/messages/quote.js';
 import { requireParameter, requireResourceType } from './require-parameter.js';
 import { isResultParameter, type SearchPair, searchPairs } from './search-pairs.js';
 

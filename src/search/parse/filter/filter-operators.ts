@@ -1,17 +1,16 @@
-import type { SearchParameterDefinition, SearchParameterType } from '../../../fhir/model/definition-types.js';
 import { FhirError } from '../../../fhir/error.js';
-import { not, type Criteria } from '../../criteria/criteria.js';
-import type { UriTest, ValueTest } from '../../criteria/value-test.js';
-import { unescape } from '../escapes.js';
+import { orList, quote } from '../../../fhir/messages/quote.js';
+import type { SearchParameterDefinition, SearchParameterType } from '../../../fhir/model/definition-types.js';
+import { not, type Criteria, or } from '../../criteria/criteria.js';
+import type { UriTest, ValueTest, TokenTest } from '../../criteria/value-test.js';
 import { type ValueTraits, valueTraits } from '../../index/value-traits.js';
+import { unescape } from '../escapes.js';
 import { MAX_VALUE_LENGTH, tooCostly, type ParseContext } from '../parse-context.js';
 import { missingCriteria, parseBoolean } from '../parse-parameter.js';
 import { parseReferenceValue } from '../parse-reference-value.js';
 import { hierarchyTest, parseTokenValue, valueSetTest } from '../parse-token-value.js';
 import { parseCompositeValue, parseDateValue, parseNumberValue, parseQuantityValue } from '../parse-value.js';
 import { stringCriteria } from '../string-criteria.js';
-import { otherToken } from './other-token.js';
-import { orList, quote } from '../../../fhir/messages/quote.js';
 
 /** The operators of `_filter`. See https://hl7.org/fhir/R4/search_filter.html#ops. */
 // prettier-ignore
@@ -156,4 +155,23 @@ type OrderedOperator = (typeof ORDERED)[number];
 
 function before(operators: readonly Operator[], reason: string): Readonly<Partial<Record<Operator, string>>> {
   return Object.fromEntries(operators.map((operator) => [operator, reason]));
+}
+
+/**
+ * `ne` on a token: some value does not pass the test.
+ *
+ * A bound code has two index entries, one with the system of its binding and one without (see index-token.ts). No test of a
+ * system passes both, so the entry that fails says nothing about the value. Its code does, and so does the system of another
+ * binding of the same parameter.
+ */
+function otherToken(parameter: string, test: TokenTest, { boundTo }: Pick<ValueTraits, 'boundTo'>): Criteria {
+  const match = (one: TokenTest): Criteria => ({ kind: 'match', parameter, test: one });
+  const { kind, system, noSystem = false, code } = test;
+  const isBound = boundTo.length > 0 && (noSystem || (system !== undefined && boundTo.includes(system)));
+  if (!isBound) return match({ ...test, negated: true });
+  const otherSystems = noSystem ? [] : boundTo.filter((one) => one !== system);
+  return or([
+    ...(code === undefined ? [] : [match({ kind, code, negated: true })]),
+    ...otherSystems.map((one) => match({ kind, system: one, ...(code === undefined ? {} : { code }) })),
+  ]);
 }

@@ -1,14 +1,13 @@
-import type { FhirModel } from '../../../fhir/model/fhir-model.js';
 import { FhirError } from '../../../fhir/error.js';
-import { followReference } from '../chain.js';
+import { quote, orList } from '../../../fhir/messages/quote.js';
+import type { FhirModel } from '../../../fhir/model/fhir-model.js';
 import { ALL, and, not, or, type Criteria } from '../../criteria/criteria.js';
-import { filterGroup, groupCriteria } from './filter-groups.js';
-import { comparisonCriteria } from './filter-operators.js';
-import { parseFilterSyntax, type FilterComparison, type FilterExpression } from './filter-syntax.js';
-import { walkName } from '../parameter-name.js';
+import type { ValueTest } from '../../criteria/value-test.js';
+import { followReference, walkName } from '../chain.js';
 import { createParseContext, spend, type ParseContext, type SearchOptions } from '../parse-context.js';
-import { quote } from '../../../fhir/messages/quote.js';
 import { requireParameter } from '../require-parameter.js';
+import { comparisonCriteria } from './filter-operators.js';
+import { parseFilterSyntax, type FilterComparison, type FilterExpression, type FilterStep } from './filter-syntax.js';
 
 /**
  * Parses a `_filter` expression into criteria for a resource type.
@@ -83,4 +82,93 @@ function withOffset(offset: number, make: () => Criteria): Criteria {
     if (!(error instanceof FhirError) || error.details?.['offset'] !== undefined) throw error;
     throw error.with({ message: `${error.message} (at offset ${offset} of "_filter")`, details: { offset } });
   }
+}
+
+/** A repeating element that `_filter` can name, so that tests apply to one repetition. */
+interface FilterGroup {
+  /** The composite parameter whose components are the element's parts. */
+  readonly composite: string;
+  /** The name of a part within the filter → code of the component. */
+  readonly parts: ReadonlyMap<string, string>;
+}
+
+const GROUPS: ReadonlyMap<string, FilterGroup> = new Map([
+  [
+    'Group.characteristic',
+    {
+      composite: 'characteristic-value',
+      parts: new Map([
+        ['code', 'characteristic'],
+        ['value', 'value'],
+      ]),
+    },
+  ],
+  [
+    'DocumentReference.relatesTo',
+    {
+      composite: 'relationship',
+      parts: new Map([
+        ['code', 'relation'],
+        ['target', 'relatesto'],
+      ]),
+    },
+  ],
+]);
+
+/**
+ * The additional `_filter` parameter named by a step with a filter, if any.
+ *
+ * Of the specification's table only these have search parameters behind them in R4. See
+ * https://hl7.org/fhir/R4/search_filter.html#params.
+ */
+function filterGroup(type: string, name: string): FilterGroup | undefined {
+  return GROUPS.get(`${type}.${name}`);
+}
+
+/**
+ * `characteristic[code eq gender].value eq mixed`: each part is compared once, all within the same repetition.
+ *
+ * @throws FhirError `invalid` - a part is missing, unknown or compared twice.
+ * @throws FhirError `unsupported` - the filter in brackets is not a conjunction of comparisons.
+ */
+function groupCriteria(
+  type: string,
+  group: FilterGroup,
+  filter: FilterExpression,
+  last: { readonly step: FilterStep; readonly operator: string; readonly value: string },
+  context: ParseContext,
+): Criteria {
+  const tests = new Map<string, ValueTest>();
+  const comparisons = [
+    ...comparisonsOf(filter).map(({ path, operator, value }) => ({ step: path[0]!, operator, value })),
+    last,
+  ];
+  for (const { step, operator, value } of comparisons) {
+    const code = group.parts.get(step.name);
+    if (code === undefined || tests.has(code)) {
+      const parts = orList([...group.parts.keys()]);
+      throw new FhirError('invalid', `Each of ${parts} has to be compared once here, but not ${quote(step.name)}`);
+    }
+    const criteria = comparisonCriteria(type, requireParameter(context.model, type, code), operator, value, context);
+    if (criteria.kind !== 'match' || criteria.test.kind === 'concept') {
+      throw new FhirError('unsupported', `Operator ${quote(operator)} is not supported in the parts of a group`);
+    }
+    tests.set(code, criteria.test);
+  }
+  const components = context.model.searchParameter(type, group.composite)?.components ?? [];
+  return {
+    kind: 'composite',
+    parameter: group.composite,
+    tests: components.map(({ code }) => {
+      const test = tests.get(code);
+      if (test !== undefined) return test;
+      throw new FhirError('invalid', `Each of ${orList([...group.parts.keys()])} has to be compared here`);
+    }),
+  };
+}
+
+function comparisonsOf(filter: FilterExpression): readonly FilterComparison[] {
+  if (filter.kind === 'and') return filter.of.flatMap(comparisonsOf);
+  if (filter.kind === 'comparison' && filter.path.length === 1) return [filter];
+  throw new FhirError('unsupported', 'Only comparisons joined by "and" are supported in the brackets of a group');
 }
