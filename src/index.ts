@@ -246,7 +246,7 @@ export {
 export { type PresentedSecret, verifyClientSecret } from './projects/clients/verify-client-secret.js';
 export { createRepository } from './repository/create-repository.js';
 export type { JsonPatchOperation } from './fhir/json-patch/json-patch.js';
-export type { RepositoryContext } from './repository/repository-context.js';
+export type { RepositoryContext } from './repository/repository.js';
 export type {
   CreateOptions,
   MatchOptions,

@@ -3,13 +3,20 @@ import type { AccessTrace } from '../access/access-trace.js';
 import type { GuardedKey } from '../access/contract.js';
 import { guardStore } from '../access/guarded-store.js';
 import { FhirError } from '../fhir/error.js';
-import { parseReference } from '../fhir/reference.js';
+import { withoutOwnMetaInside } from '../fhir/own-meta.js';
+import { parseReference, trimBaseUrl } from '../fhir/reference.js';
 import type { AnyResource } from '../fhir/resource.js';
 import { runBundle } from '../import/bundle/import-bundle.js';
-import { entryReader } from './entry-reader.js';
+import type { EntryReader } from '../import/entry-reader.js';
+import type { GuardedSession } from '../interactions/interaction-session.js';
 import { mapInTurns, Pace } from '../platform/pace.js';
-import type { TransactionOptions } from './repository.js';
-import type { RepositoryContext } from './repository-context.js';
+import { parseQueryString } from '../search/parse/search-pairs.js';
+import { historyBundle, typeHistoryBundle } from './history-bundle.js';
+import { historyParameters, typeHistoryParameters } from './history-parameters.js';
+import type { RepositoryContext, RepositorySession, TransactionOptions } from './repository.js';
+import { searchBundle } from './search-bundle.js';
+import { readSubset } from './search/result-parameters.js';
+import { subsetOf } from './search/subset.js';
 
 export { bundleTargets } from '../import/bundle/bundle-targets.js';
 
@@ -64,4 +71,28 @@ async function withRepresentations(
     return resource === undefined ? one : { resource, ...one };
   });
   return { ...response, entry } as Bundle;
+}
+
+/** Answers the reads of a Bundle like single requests. */
+function entryReader({ extendedMeta, resolveIdentifiers }: RepositoryContext): EntryReader {
+  const open = (session: GuardedSession): RepositorySession => ({
+    ...{ store: session.store, options: session.options, trace: session.trace },
+    baseUrl: trimBaseUrl(session.baseUrl),
+    resolveIdentifiers,
+  });
+  const made = (bundle: object): AnyResource =>
+    (extendedMeta === true ? bundle : withoutOwnMetaInside(bundle)) as AnyResource;
+  return {
+    search: async (type, query, session) => made(await searchBundle(type, query, open(session))),
+    async history(type, id, query, session) {
+      const parameters = parseQueryString(query);
+      if (id === undefined)
+        return made(await typeHistoryBundle(type, typeHistoryParameters(parameters), open(session)));
+      return made(await historyBundle({ type, id }, historyParameters(parameters), open(session)));
+    },
+    reduce(resource, query, { store: { model } }) {
+      const subset = readSubset(model, resource.resourceType, parseQueryString(query));
+      return subset === undefined ? resource : subsetOf(model, resource, subset);
+    },
+  };
 }

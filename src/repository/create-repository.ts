@@ -1,16 +1,19 @@
 import { tracedBy } from '../access/access-trace.js';
 import { audited } from '../access/audited.js';
 import { underLimits } from '../access/turns/under-limits.js';
-import { historyBundle } from './history-bundle.js';
-import { failAsFhirError, openRepository, type OpenRepository, type WrittenResource } from './open-repository.js';
-import { readResource } from './read-resource.js';
-import type { Repository } from './repository.js';
-import type { RepositoryContext } from './repository-context.js';
+import { onFirstUse } from '../platform/on-first-use.js';
+import { historyBundle, typeHistoryBundle } from './history-bundle.js';
+import {
+  failAsFhirError,
+  openRepository,
+  type OpenRepository,
+  type WrittenResource,
+  readResource,
+} from './open-repository.js';
+import type { Repository, RepositoryContext } from './repository.js';
 import { searchBundle } from './search-bundle.js';
 import { auditedParameters } from './search-query.js';
-import { typeHistoryBundle } from './type-history-bundle.js';
 import * as writes from './write-resource.js';
-import { onFirstUse } from '../platform/on-first-use.js';
 
 /**
  * Creates a repository: FHIR's interactions for the host's own code, under the caller's rights.

@@ -1,19 +1,21 @@
 import type { Bundle, Resource } from '@medplum/fhirtypes';
-import type { AuditTarget, RestInteraction } from '../audit/audit-record.js';
-import type { AuditFacts } from '../audit/audit.js';
 import { type AccessTrace, tracedBy } from '../access/access-trace.js';
 import { audited } from '../access/audited.js';
-import { underLimits } from '../access/turns/under-limits.js';
+import type { GuardedKey } from '../access/contract.js';
 import { guardStore } from '../access/guarded-store.js';
-import { copyForHostInTurns } from '../fhir/json/copy-json.js';
+import { underLimits } from '../access/turns/under-limits.js';
+import type { AuditTarget, RestInteraction } from '../audit/audit-record.js';
+import type { AuditFacts } from '../audit/audit.js';
 import { maskError } from '../fhir/error.js';
+import { copyForHostInTurns } from '../fhir/json/copy-json.js';
 import { withoutOwnMeta, withoutOwnMetaInside } from '../fhir/own-meta.js';
 import { trimBaseUrl } from '../fhir/reference.js';
 import { elementsOf, isJsonObject, type AnyResource } from '../fhir/resource.js';
 import { carryOutWrites } from '../interactions/carry-out-writes.js';
+import { assertReadable, requireFound } from '../interactions/missing.js';
 import type { WriteOutcome, WriteRequest } from '../interactions/write-request.js';
 import type { ProfileChoice } from '../profiles/validate-profiles.js';
-import type { RepositoryContext, RepositorySession } from './repository-context.js';
+import type { RepositoryContext, RepositorySession } from './repository.js';
 
 /** A resource that was written, or found by the condition of a create; a copy of the caller's own. */
 export interface WrittenResource {
@@ -126,4 +128,11 @@ function targetOf(resource: AnyResource): AuditTarget {
   const meta = elementsOf(resource)['meta'];
   const versionId = isJsonObject(meta) ? meta['versionId'] : undefined;
   return { type, id, ...(typeof versionId === 'string' ? { versionId } : {}) };
+}
+
+/** @throws FhirError `not-found`, `gone` */
+export async function readResource(key: GuardedKey, session: RepositorySession): Promise<AnyResource> {
+  assertReadable(session.store.model, key);
+  const [found] = await session.store.read([key], session.options);
+  return requireFound(found, key).resource;
 }

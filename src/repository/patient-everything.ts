@@ -13,11 +13,10 @@ import { indexEntries } from '../search/index/index-resource.js';
 import { FORMAT_PARAMETERS } from '../search/parse/parse-search.js';
 import { requireResourceType } from '../search/parse/require-parameter.js';
 import { ShortPage } from '../store/text-budget.js';
-import type { OpenRepository } from './open-repository.js';
-import { readResource } from './read-resource.js';
+import { readSince } from './history-parameters.js';
+import { type OpenRepository, readResource } from './open-repository.js';
 import { assertAffordableAlone, countAffordable, readTargets, targetsOf } from './referenced-resources.js';
-import type { RepositorySession } from './repository-context.js';
-import { readSince } from './since.js';
+import type { RepositorySession } from './repository.js';
 
 /**
  * A page of a patient's record: the Patient and the resources of its compartment that the caller may read, by type and

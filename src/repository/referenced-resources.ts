@@ -6,7 +6,7 @@ import { elementsOf, type AnyResource } from '../fhir/resource.js';
 import { indexEntries } from '../search/index/index-resource.js';
 import { walkPlaces } from '../search/index/places.js';
 import { valueTraits } from '../search/index/value-traits.js';
-import type { RepositorySession } from './repository-context.js';
+import type { RepositorySession } from './repository.js';
 import {
   type CanonicalTarget,
   findCanonicals,

@@ -10,7 +10,7 @@ import type { ResourceKey } from '../store/resource-key.js';
 import type { SearchQuery } from '../store/search-query.js';
 import type { ResourceStore } from '../store/store.js';
 import { createRepository } from './create-repository.js';
-import type { RepositoryContext } from './repository-context.js';
+import type { RepositoryContext } from './repository.js';
 import type { RepositorySearch } from './search-query.js';
 
 /**

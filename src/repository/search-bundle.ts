@@ -2,12 +2,12 @@ import type { PageLink } from '../fhir/page-links.js';
 import { referenceTo } from '../fhir/reference.js';
 import type { AnyResource } from '../fhir/resource.js';
 import { SearchPaging } from '../interactions/pages/search-paging.js';
-import { ShortPage } from '../store/text-budget.js';
 import { requireResourceType } from '../search/parse/require-parameter.js';
-import type { RepositorySession } from './repository-context.js';
+import { ShortPage } from '../store/text-budget.js';
+import type { RepositorySession } from './repository.js';
+import { readSearch, type ReadSearch, type RepositorySearch } from './search-query.js';
 import { followIncludes } from './search/follow-includes.js';
 import { subsetOf } from './search/subset.js';
-import { readSearch, type ReadSearch, type RepositorySearch } from './search-query.js';
 
 interface SearchBundle {
   readonly resourceType: 'Bundle';

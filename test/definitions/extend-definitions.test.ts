@@ -5,7 +5,7 @@ import { FhirError } from '../../src/fhir/error.js';
 import type { FhirModel } from '../../src/fhir/model/fhir-model.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import { SEARCH_CONTROLS } from '../../src/graphql/schema/arguments.js';
-import { RESERVED_CODES } from '../../src/search/extend/add-parameter.js';
+import { RESERVED_CODES } from '../../src/search/extend/extend-definitions.js';
 import { indexEntries } from '../../src/search/index/index-resource.js';
 import { parameterFingerprints } from '../../src/search/index/parameter-fingerprints.js';
 import { EXTENSIONS, searchParameter } from './search-parameters.js';

@@ -7,8 +7,7 @@ import { serverCaller, type Caller, type MemberCaller } from '../../src/access/c
 import { signIn } from '../../src/access/sign-in/sign-in.js';
 import { FhirError } from '../../src/fhir/error.js';
 import { createRepository } from '../../src/repository/create-repository.js';
-import type { Repository } from '../../src/repository/repository.js';
-import type { RepositoryContext } from '../../src/repository/repository-context.js';
+import type { Repository, RepositoryContext } from '../../src/repository/repository.js';
 import type { ResourceStore } from '../../src/store/store.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';

@@ -1,10 +1,10 @@
+import type { Caller } from '../../access/caller.js';
+import { limitsSince, type RequestTime } from '../../access/limits/request-time.js';
 import type { AuditHook } from '../../audit/audit.js';
 import { FhirError } from '../../fhir/error.js';
-import { limitsSince, type RequestTime } from '../../access/limits/request-time.js';
-import type { Caller } from '../../access/caller.js';
 import { DEFAULT_LIMITS } from '../../graphql/limits.js';
 import { openRepository, type OpenRepository } from '../../repository/open-repository.js';
-import type { RepositoryContext } from '../../repository/repository-context.js';
+import type { RepositoryContext } from '../../repository/repository.js';
 import type { FhirHandlerConfig, RequestStatement, RouteGroup } from './handler-config.js';
 
 /** The checked configuration. */

@@ -7,9 +7,8 @@ import type { IndexEntry } from '../../search/index/index-entry.js';
 import { indexEntries } from '../../search/index/index-resource.js';
 import { valueTraits } from '../../search/index/value-traits.js';
 import type { SearchPage } from '../../store/search-query.js';
-import type { RepositorySession } from '../repository-context.js';
+import type { RepositorySession } from '../repository.js';
 import { type Include, includesFrom } from './include.js';
-import { VersionsNamed } from './versions-named.js';
 import {
   type CanonicalTarget,
   findCanonicals,
@@ -18,6 +17,7 @@ import {
   type LogicalTarget,
   tooManyIncluded,
 } from './indirect-references.js';
+import { VersionsNamed } from './versions-named.js';
 
 /** Most resources that a page may contain in addition to its matches. */
 const MAX_INCLUDED = 1000;

@@ -1,5 +1,6 @@
 import { FhirError } from '../../fhir/error.js';
 import { elementsOf, isJsonObject, type AnyResource } from '../../fhir/resource.js';
+import { getOrCreate } from '../../platform/maps.js';
 import {
   canonicalsOf,
   hasIdentifier,
@@ -11,8 +12,7 @@ import {
 } from '../../search/business-keys.js';
 import { type Criteria, or } from '../../search/criteria/criteria.js';
 import type { StoredResource } from '../../store/stored-resource.js';
-import type { RepositorySession } from '../repository-context.js';
-import { getOrCreate } from '../../platform/maps.js';
+import type { RepositorySession } from '../repository.js';
 
 /** A canonical: see https://hl7.org/fhir/R4/references.html#canonical. */
 export interface CanonicalTarget {

@@ -4,7 +4,7 @@ import { elementsOf, isJsonObject, type AnyResource } from '../../fhir/resource.
 import { compilePath } from '../../search/index/element-path.js';
 import { walkPlaces } from '../../search/index/places.js';
 import type { ReferenceTarget } from '../../store/resource-key.js';
-import type { RepositorySession } from '../repository-context.js';
+import type { RepositorySession } from '../repository.js';
 
 /** The version that a reference names; undefined: the current one. */
 type Version = string | undefined;
