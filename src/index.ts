@@ -200,7 +200,7 @@ export { type ExportContext, exportProject } from './projects/project/export-pro
 export { listProjects } from './projects/project/list-projects.js';
 export { type ProjectChanges, updateProject } from './projects/project/update-project.js';
 export { createProject, type ProjectBody } from './projects/project/create-project.js';
-export type { PersonProfile } from './projects/people/find-people.js';
+export type { PersonProfile } from './projects/session/project-session.js';
 export { initialize, type InitializeOptions, type Initialized } from './projects/clients/initialize.js';
 export type {
   AccessChoice,

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { FhirError } from '../../src/fhir/error.js';
 import type { Stored } from '../../src/fhir/stored.js';
 import type { InviteRequest } from '../../src/projects/body/invite-body.js';
-import { chooseMembership, type Invited } from '../../src/projects/people/find-invited.js';
+import { chooseMembership, type Candidates } from '../../src/projects/people/find-invited.js';
 
 const membership = (id: string, more: Partial<ProjectMembership> = {}): Stored<ProjectMembership> =>
   ({
@@ -15,7 +15,11 @@ const membership = (id: string, more: Partial<ProjectMembership> = {}): Stored<P
   }) as Stored<ProjectMembership>;
 
 /** The id of the membership to update, `new`, or the code and the memberships of the refusal. */
-function outcome(mode: InviteRequest['mode'], invited: Partial<Invited>, asked: Partial<InviteRequest> = {}): unknown {
+function outcome(
+  mode: InviteRequest['mode'],
+  invited: Partial<Candidates>,
+  asked: Partial<InviteRequest> = {},
+): unknown {
   const user = { resourceType: 'User', id: 'u' } as Stored<User>;
   const nobody = { user, otherScopeUser: undefined, memberships: [], otherScopeMemberships: [], externalIdHolder: undefined, foundUsers: [] }; // prettier-ignore
   try {

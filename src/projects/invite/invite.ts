@@ -1,15 +1,32 @@
-import type { ProjectMembership, User } from '@medplum/fhirtypes';
+import type { Project, ProjectMembership, User } from '@medplum/fhirtypes';
 import type { ResourceRef } from '../../access/sign-in/find-membership.js';
+import { FhirError } from '../../fhir/error.js';
 import type { Stored } from '../../fhir/stored.js';
 import type { WriteResult } from '../../store/write.js';
+import {
+  assertAccessSize,
+  assertNamedExist,
+  assertParametersUsed,
+  type NamedResource,
+} from '../body/assert-settings.js';
 import { type InviteBody, type InviteRequest, type InviteTrial, parseInviteBody } from '../body/invite-body.js';
+import { policiesOf } from '../body/membership-settings.js';
 import { readAcceptance, newInvitation, type NewInvitation } from '../invitation.js';
 import type { EmailOutcome, MailContext } from '../mail/invitation.js';
 import { invitationFacts, sendInvitation } from '../mail/send-invitation.js';
-import { type PersonProfile, profileInView } from '../people/find-people.js';
+import { findInvited } from '../people/find-invited.js';
 import { commitPlanned, planSteadily } from '../session/commit-planned.js';
 import { type ProjectContext, projectOperation } from '../session/project-context.js';
-import { copyStored, copyWritten, openProject, type ProjectSession, targetOf } from '../session/project-session.js';
+import {
+  copyStored,
+  copyWritten,
+  openProject,
+  type PersonProfile,
+  type ProjectSession,
+  profileInView,
+  readProject,
+  targetOf,
+} from '../session/project-session.js';
 import { type InvitePlan, type Planned, planInvite } from './plan-invite.js';
 
 /** {@link ProjectContext} with the host's way to send e-mail. */
@@ -74,22 +91,38 @@ async function carryOut(
   request: InviteRequest,
   context: InviteContext,
 ): Promise<InvitePreview> {
-  if (request.dryRun) {
-    const plan = await planSteadily(() => planInvite(session, request), session.options);
-    return asInviterSees(session, previewOf(plan, session));
-  }
-  const invitation = invitationFor(request, context);
-  const { plan, results } = await commitPlanned(
-    session.guard,
-    (hint) => planInvite(session, request, hint, invitation),
-    session.options,
-  );
+  const invitation = request.dryRun ? undefined : invitationFor(request, context);
+  const planned = async (hint?: string): Promise<InvitePlan> => {
+    const project = await assertPossible(session, request);
+    const invited = await findInvited(session, request, hint);
+    return planInvite(session, request, project, invited, invitation);
+  };
+  if (request.dryRun) return asInviterSees(session, previewOf(await planSteadily(planned, session.options), session));
+  const { plan, results } = await commitPlanned(session.guard, planned, session.options);
   const done = resultOf(plan, results, session);
   if (!request.sendEmail) return asInviterSees(session, done);
   const email = await sendInvitation(context, request.email, (to) =>
     invitationFacts(session, to, { ...done, isNewUser: done.created.user, invitation: plan.invitation }),
   );
   return asInviterSees(session, { ...done, email });
+}
+
+/** The project, which has everything that the body names. @throws FhirError `not-found`, `conflict`, `invalid` */
+async function assertPossible(session: ProjectSession, request: InviteRequest): Promise<Project> {
+  const { project } = await readProject(session);
+  if (project.active === false) throw new FhirError('conflict', `Project/${session.project} is not active`);
+  await assertNamedExist(session, namedIn(request));
+  await assertAccessSize(session, request.settings, request.policyPath);
+  await assertParametersUsed(session, request.settings, request.policyPath);
+  return project;
+}
+
+function namedIn(request: InviteRequest): NamedResource[] {
+  return [
+    ...(request.patient === undefined ? [] : [{ reference: request.patient, path: 'patient' }]),
+    ...(request.profile === undefined ? [] : [{ reference: request.profile, path: 'membership.profile' }]),
+    ...policiesOf(request.settings, request.policyPath),
+  ];
 }
 
 /** The invitation to be accepted; undefined without `acceptance`, or if nobody would receive its token. */

@@ -4,23 +4,15 @@ import { FhirError } from '../../fhir/error.js';
 import { sameJson } from '../../fhir/json/same-json.js';
 import { referenceOf, splitReference, referenceTo } from '../../fhir/reference.js';
 import { randomId } from '../../platform/node-crypto.js';
-import { and, not, refersTo } from '../../search/criteria/criteria.js';
 import type { PutWrite } from '../../store/write.js';
-import {
-  assertAccessSize,
-  assertParametersUsed,
-  assertNamedExist,
-  type NamedResource,
-  policyExistenceChecks,
-} from '../body/assert-settings.js';
+import { policyExistenceChecks } from '../body/assert-settings.js';
 import type { InviteRequest, PersonType } from '../body/invite-body.js';
 import { type MembershipSettings, policiesOf, withSettings } from '../body/membership-settings.js';
 import { invitationRecord, type NewInvitation, withInvitation } from '../invitation.js';
-import { chooseMembership, chooseProfile, findInvited, type Invited, patientOf } from '../people/find-invited.js';
-import { type PersonProfile, emailProfilesQuery, otherUsersLikeEmail } from '../people/find-people.js';
+import { type Invited, noCandidateYet, nobodyElseHas, noOtherMembership, patientOf } from '../people/find-invited.js';
 import { keepAnAdministrator, assertNoWayAround } from '../session/administrators.js';
 import { type PlannedWrites, referenceExists } from '../session/commit-planned.js';
-import { inviterReference, authored, type ProjectSession, readProject } from '../session/project-session.js';
+import { authored, inviterReference, type PersonProfile, type ProjectSession } from '../session/project-session.js';
 
 /** A resource of an invite with the position of its write; undefined if it is unchanged. */
 export interface Planned<Resource> {
@@ -41,35 +33,25 @@ export interface InvitePlan extends PlannedWrites {
 /**
  * Plans an invite: User, profile and membership, in this order, with the checks of the commit.
  *
- * @param hint the resource that the last attempt conflicted with
+ * @param invited the person, as just found
  * @param invitation to be accepted by the person, unless an external id is linked already
- * @throws FhirError `not-found` - there is no such project
- * @throws FhirError `invalid` - something that the body names does not exist in this project; one issue each
- * @throws FhirError `conflict` - the person is a member already, or several people fit
+ * @throws FhirError `forbidden` - members give themselves no other membership
+ * @throws FhirError `conflict` - a default policy of the project is gone; the project would lose its last administrator
  */
 export async function planInvite(
   session: ProjectSession,
   request: InviteRequest,
-  hint?: string,
+  project: Project,
+  invited: Invited,
   invitation?: NewInvitation,
 ): Promise<InvitePlan> {
-  const { project } = await readProject(session);
-  if (project.active === false) throw new FhirError('conflict', `Project/${session.project} is not active`);
-  await assertNamedExist(session, namedIn(request));
-  await assertAccessSize(session, request.settings, request.policyPath);
-  await assertParametersUsed(session, request.settings, request.policyPath);
-  const invited = await findInvited(session, request, hint);
-  const before = chooseMembership(invited, request);
-  const choice = await chooseProfile({ session, request, invited, updated: before });
+  const { membership: before, profile: choice, otherScopeUser } = invited;
   // A dry run treats non-members as unknown.
   const isUnknown = invited.user === undefined || (request.dryRun && invited.memberships.length === 0);
   const user = isUnknown ? newUser(session, request) : invited.user;
   const profile = choice.kind === 'new' ? newProfile(session, request) : choice.profile;
   if (before === undefined) {
-    assertNoWayAround(session, [
-      user.id!,
-      ...(invited.otherScopeUser === undefined ? [] : [invited.otherScopeUser.id]),
-    ]);
+    assertNoWayAround(session, [user.id!, ...(otherScopeUser === undefined ? [] : [otherScopeUser.id])]);
   }
   const settings = before === undefined ? await chosenSettings(session, request, project, profile) : request.settings;
   const settled = withSettings(
@@ -112,14 +94,6 @@ class Writes {
     const key = { type: resource.resourceType, id: resource.id! };
     return this.add({ kind: 'put', key, resource, expect: { version: null }, records });
   }
-}
-
-function namedIn(request: InviteRequest): NamedResource[] {
-  return [
-    ...(request.patient === undefined ? [] : [{ reference: request.patient, path: 'patient' }]),
-    ...(request.profile === undefined ? [] : [{ reference: request.profile, path: 'membership.profile' }]),
-    ...policiesOf(request.settings, request.policyPath),
-  ];
 }
 
 /** The settings of a new membership: chosen ones, else the project's defaults. */
@@ -196,53 +170,6 @@ function defaultPolicies(
   if (type !== 'RelatedPerson' || patient === undefined) return { accessPolicy: { reference } };
   const parameter = [{ name: 'patient', valueReference: { reference: patient } }];
   return { access: [{ policy: { reference }, parameter }] };
-}
-
-// The commit verifies the facts on which an invite was decided.
-
-/** Checks that the inviter still sees no profile with the e-mail address, if that was the reason to create one. */
-function noCandidateYet(session: ProjectSession, request: InviteRequest): GuardedWrite[] {
-  const query = emailProfilesQuery(session.store.model, session, request);
-  return query === undefined ? [] : [{ kind: 'assert-no-match', query }];
-}
-
-/**
- * Checks that the new member has no other memberships: through this User, the User of the other scope, or a new User
- * created there by a concurrent invite. E-mail addresses are unique per scope only. If another membership is wanted,
- * only the User's own memberships count, since they determine its profile.
- */
-function noOtherMembership(
-  session: ProjectSession,
-  { email, mode }: InviteRequest,
-  user: User,
-  { memberships, otherScopeUser, foundUsers }: Invited,
-): GuardedWrite[] {
-  const ofUser = refersTo('user', { type: 'User', id: user.id! });
-  const known = not({ kind: 'id', ids: memberships.map(({ id }) => id) });
-  const own: GuardedWrite = {
-    kind: 'assert-no-match',
-    query: { type: 'ProjectMembership', criteria: memberships.length === 0 ? ofUser : and([ofUser, known]) },
-  };
-  if (mode === 'another') return [own];
-  const ofOtherScope: GuardedWrite[] =
-    otherScopeUser === undefined
-      ? []
-      : [
-          {
-            kind: 'assert-no-match',
-            query: { type: 'ProjectMembership', criteria: refersTo('user', { type: 'User', id: otherScopeUser.id }) },
-          },
-        ];
-  if (email === undefined) return [own, ...ofOtherScope];
-  const criteria = otherUsersLikeEmail(session, email, [...foundUsers, user.id!]);
-  return [own, ...ofOtherScope, { kind: 'assert-no-match', query: { type: 'User', criteria } }];
-}
-
-/** Checks that an existing profile has not been linked to another User. */
-function nobodyElseHas(profile: PersonProfile, user: User): GuardedWrite {
-  const ofUser = refersTo('user', { type: 'User', id: user.id! });
-  const withProfile = refersTo('profile', { type: profile.resourceType, id: profile.id! });
-  return { kind: 'assert-no-match', query: { type: 'ProjectMembership', criteria: and([withProfile, not(ofUser)]) } };
 }
 
 /** Checked on lookup, and again in the commit. */

@@ -5,10 +5,16 @@ import { plausibleEmail } from '../body/invite-body.js';
 import { readAcceptance, invitationRecord, newInvitation, type NewInvitation, withInvitation } from '../invitation.js';
 import type { EmailOutcome } from '../mail/invitation.js';
 import { invitationFacts, sendInvitation } from '../mail/send-invitation.js';
-import { readProfile, readUser } from '../people/find-people.js';
 import { commitPlanned, type PlannedWrites } from '../session/commit-planned.js';
 import { projectOperation } from '../session/project-context.js';
-import { authored, openProjectOfMember, type ProjectSession, readMembership } from '../session/project-session.js';
+import {
+  authored,
+  openProjectOfMember,
+  type ProjectSession,
+  readMembership,
+  readProfile,
+  readUser,
+} from '../session/project-session.js';
 import type { InviteContext } from './invite.js';
 
 /**

@@ -2,7 +2,7 @@ import type { Project, ProjectMembership, Reference, User } from '@medplum/fhirt
 import type { FhirError } from '../../fhir/error.js';
 import type { Stored } from '../../fhir/stored.js';
 import type { AcceptanceOptions } from '../invitation.js';
-import type { PersonProfile } from '../people/find-people.js';
+import type { PersonProfile } from '../session/project-session.js';
 import { nameForMessage } from './name-for-message.js';
 
 /** The host's e-mail transport. */

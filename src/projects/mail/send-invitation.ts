@@ -4,8 +4,7 @@ import { notFound } from '../../fhir/not-found.js';
 import { withChosenMeta } from '../../fhir/own-meta.js';
 import type { Stored } from '../../fhir/stored.js';
 import type { NewInvitation } from '../invitation.js';
-import { type PersonProfile, readUser } from '../people/find-people.js';
-import { inviterReference, type ProjectSession } from '../session/project-session.js';
+import { inviterReference, type PersonProfile, type ProjectSession, readUser } from '../session/project-session.js';
 import { type EmailOutcome, type InvitationFacts, type MailContext, buildInvitationMessage } from './invitation.js';
 
 /**

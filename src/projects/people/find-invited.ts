@@ -1,29 +1,42 @@
 import type { ProjectMembership, User, RelatedPerson } from '@medplum/fhirtypes';
+import type { GuardedWrite } from '../../access/contract.js';
 import { FhirError } from '../../fhir/error.js';
 import { referenceTo, referenceOf, splitReference } from '../../fhir/reference.js';
 import type { Stored } from '../../fhir/stored.js';
 import { randomId } from '../../platform/node-crypto.js';
+import { and, not, refersTo } from '../../search/criteria/criteria.js';
 import type { InviteRequest } from '../body/invite-body.js';
-import type { ProjectSession } from '../session/project-session.js';
 import {
+  type PersonProfile,
+  type ProjectSession,
+  profileInView,
+  readProfile,
+  readUser,
+} from '../session/project-session.js';
+import {
+  emailProfilesQuery,
+  formerProfilesOf,
   livesIn,
   membershipByExternalId,
   membershipsOf,
-  readUser,
+  membershipsWithProfiles,
+  otherUsersLikeEmail,
+  profilesWithEmail,
+  readProfiles,
   userByExternalId,
   usersLikeEmail,
   withEmail,
-  membershipsWithProfiles,
-  type PersonProfile,
-  profileInView,
-  profilesWithEmail,
-  readProfile,
-  formerProfilesOf,
-  readProfiles,
 } from './find-people.js';
 
-/** The stored resources of an invited person. */
-export interface Invited {
+/** Whom an invite is about, as the project has them. */
+export interface Invited extends Candidates {
+  /** The membership to update; undefined to create one. */
+  readonly membership: Stored<ProjectMembership> | undefined;
+  readonly profile: ProfileChoice;
+}
+
+/** The stored resources that fit an invite. */
+export interface Candidates {
   /** The User in the requested scope. */
   readonly user: Stored<User> | undefined;
   /** The User with the same e-mail at the other scope. */
@@ -39,11 +52,24 @@ export interface Invited {
 }
 
 /**
- * A User outside the project takes as many store calls as one who does not exist.
+ * Finds the person of an invite: the User, the membership to update, the profile to link. A User outside the project
+ * takes as many store calls as one who does not exist.
  *
  * @param hint the resource that the last attempt conflicted with, `Type/id`
+ * @throws FhirError `conflict` - the person is a member already, or several resources fit
  */
 export async function findInvited(session: ProjectSession, request: InviteRequest, hint?: string): Promise<Invited> {
+  const found = await findCandidates(session, request, hint);
+  const membership = chooseMembership(found, request);
+  const profile = await chooseProfile({ session, request, found, updated: membership });
+  return { ...found, membership, profile };
+}
+
+async function findCandidates(
+  session: ProjectSession,
+  request: InviteRequest,
+  hint: string | undefined,
+): Promise<Candidates> {
   const users = await findUsers(session, request, hint);
   const { user, otherScopeUser } = users;
   const ids = [user?.id ?? randomId(), ...(otherScopeUser === undefined ? [] : [otherScopeUser.id])];
@@ -63,7 +89,7 @@ async function findUsers(
   session: ProjectSession,
   { email, externalId, scope }: InviteRequest,
   hint: string | undefined,
-): Promise<Omit<Invited, 'memberships' | 'otherScopeMemberships'>> {
+): Promise<Omit<Candidates, 'memberships' | 'otherScopeMemberships'>> {
   const externalIdHolder = externalId === undefined ? undefined : await membershipByExternalId(session, externalId);
   if (email === undefined) {
     const byMembership = externalIdHolder && (await readUser(session, externalIdHolder.user.reference ?? ''));
@@ -92,12 +118,12 @@ const OUTCOMES = {
  * @throws FhirError `conflict` - the person is a member, with this User or that of the other scope; several memberships
  * fit; another member has the external id
  */
-export function chooseMembership(invited: Invited, request: InviteRequest): Stored<ProjectMembership> | undefined {
-  const { memberships, otherScopeMemberships } = invited;
+export function chooseMembership(found: Candidates, request: InviteRequest): Stored<ProjectMembership> | undefined {
+  const { memberships, otherScopeMemberships } = found;
   if (request.mode !== 'another' && otherScopeMemberships.length > 0) {
     throw alreadyMember(otherScopeMemberships, ' with a User of another scope');
   }
-  assertExternalIdFree(invited, request);
+  assertExternalIdFree(found, request);
   const named = request.mode === 'upsert' ? memberships.filter((one) => isNamed(one, request)) : [];
   const candidates = named.length > 0 ? named : memberships;
   const count = candidates.length === 0 ? 'none' : candidates.length === 1 ? 'one' : 'several';
@@ -118,7 +144,7 @@ export function chooseMembership(invited: Invited, request: InviteRequest): Stor
 }
 
 /** An external id identifies one member of a project. */
-function assertExternalIdFree({ externalIdHolder: holder, memberships }: Invited, { mode }: InviteRequest): void {
+function assertExternalIdFree({ externalIdHolder: holder, memberships }: Candidates, { mode }: InviteRequest): void {
   if (holder === undefined) return;
   if (mode !== 'another' && memberships.some(({ id }) => id === holder.id)) return;
   const name = referenceOf(holder);
@@ -150,7 +176,7 @@ type ProfileChoice =
 interface Question {
   readonly session: ProjectSession;
   readonly request: InviteRequest;
-  readonly invited: Invited;
+  readonly found: Candidates;
   /** The membership that is updated. */
   readonly updated: ProjectMembership | undefined;
 }
@@ -178,7 +204,7 @@ const ROWS: readonly Row[] = [profileOfMembership, profileInBody, newProfile, pr
  * @throws FhirError `conflict` - see the table; `details.profiles` or `details.memberships` name the conflicting
  * resources
  */
-export async function chooseProfile(question: Question): Promise<ProfileChoice> {
+async function chooseProfile(question: Question): Promise<ProfileChoice> {
   for (const row of ROWS) {
     const choice = await row(question);
     if (choice !== undefined) return choice;
@@ -199,7 +225,7 @@ async function profileOfMembership({ session, request, updated }: Question): Pro
   return { kind: 'kept', profile };
 }
 
-async function profileInBody({ session, request, invited }: Question): Promise<ProfileChoice | undefined> {
+async function profileInBody({ session, request, found }: Question): Promise<ProfileChoice | undefined> {
   const name = request.profile;
   if (name === undefined) return undefined;
   const profile = await readProfile(session, name);
@@ -211,7 +237,7 @@ async function profileInBody({ session, request, invited }: Question): Promise<P
       throw new FhirError('conflict', `${name} belongs to a different patient than the request names`);
     }
   }
-  const owner = (await membershipsWithProfiles(session, [name])).find((one) => !belongsTo(one, invited.user));
+  const owner = (await membershipsWithProfiles(session, [name])).find((one) => !belongsTo(one, found.user));
   if (owner === undefined) return { kind: 'linked', profile };
   throw new FhirError('conflict', `${name} is the profile of another member; choose one as membership.profile`, {
     details: { memberships: [referenceOf(owner)] },
@@ -222,8 +248,8 @@ function newProfile({ request }: Question): ProfileChoice | undefined {
   return request.newProfile ? { kind: 'new', forWantOfCandidates: false } : undefined;
 }
 
-async function profileOfUser({ session, request, invited }: Question): Promise<ProfileChoice | undefined> {
-  const [profile, ...others] = await formerOrCurrentProfiles(session, request, invited);
+async function profileOfUser({ session, request, found }: Question): Promise<ProfileChoice | undefined> {
+  const [profile, ...others] = await formerOrCurrentProfiles(session, request, found);
   if (profile === undefined) return undefined;
   if (others.length === 0) return { kind: 'linked', profile };
   throw severalProfiles(
@@ -251,7 +277,7 @@ async function namesInView(session: ProjectSession, profiles: readonly PersonPro
 async function formerOrCurrentProfiles(
   session: ProjectSession,
   request: InviteRequest,
-  { user, memberships }: Invited,
+  { user, memberships }: Candidates,
 ): Promise<readonly PersonProfile[]> {
   const former = await formerProfilesOf(session, user?.id ?? randomId());
   const current = memberships.map(({ profile }) => profile.reference ?? '');
@@ -306,4 +332,49 @@ function severalProfiles(reason: string, profiles: readonly string[]): FhirError
     `${reason}; name the right one as membership.profile, or make another with newProfile${names}`,
     { details: { profiles } },
   );
+}
+
+/** Checks that the inviter still sees no profile with the e-mail address, if that was the reason to create one. */
+export function noCandidateYet(session: ProjectSession, request: InviteRequest): GuardedWrite[] {
+  const query = emailProfilesQuery(session.store.model, session, request);
+  return query === undefined ? [] : [{ kind: 'assert-no-match', query }];
+}
+
+/**
+ * Checks that the new member has no other memberships: through this User, the User of the other scope, or a new User
+ * created there by a concurrent invite. E-mail addresses are unique per scope only. If another membership is wanted,
+ * only the User's own memberships count, since they determine its profile.
+ */
+export function noOtherMembership(
+  session: ProjectSession,
+  { email, mode }: InviteRequest,
+  user: User,
+  { memberships, otherScopeUser, foundUsers }: Candidates,
+): GuardedWrite[] {
+  const ofUser = refersTo('user', { type: 'User', id: user.id! });
+  const known = not({ kind: 'id', ids: memberships.map(({ id }) => id) });
+  const own: GuardedWrite = {
+    kind: 'assert-no-match',
+    query: { type: 'ProjectMembership', criteria: memberships.length === 0 ? ofUser : and([ofUser, known]) },
+  };
+  if (mode === 'another') return [own];
+  const ofOtherScope: GuardedWrite[] =
+    otherScopeUser === undefined
+      ? []
+      : [
+          {
+            kind: 'assert-no-match',
+            query: { type: 'ProjectMembership', criteria: refersTo('user', { type: 'User', id: otherScopeUser.id }) },
+          },
+        ];
+  if (email === undefined) return [own, ...ofOtherScope];
+  const criteria = otherUsersLikeEmail(session, email, [...foundUsers, user.id!]);
+  return [own, ...ofOtherScope, { kind: 'assert-no-match', query: { type: 'User', criteria } }];
+}
+
+/** Checks that an existing profile has not been linked to another User. */
+export function nobodyElseHas(profile: PersonProfile, user: User): GuardedWrite {
+  const ofUser = refersTo('user', { type: 'User', id: user.id! });
+  const withProfile = refersTo('profile', { type: profile.resourceType, id: profile.id! });
+  return { kind: 'assert-no-match', query: { type: 'ProjectMembership', criteria: and([withProfile, not(ofUser)]) } };
 }

@@ -1,4 +1,4 @@
-import type { Patient, Practitioner, ProjectMembership, RelatedPerson, User } from '@medplum/fhirtypes';
+import type { ProjectMembership, User } from '@medplum/fhirtypes';
 import type { GuardedQuery } from '../../access/contract.js';
 import { decide } from '../../access/decide.js';
 import { restrictQuery } from '../../access/read/restrict-query.js';
@@ -10,10 +10,7 @@ import type { Stored } from '../../fhir/stored.js';
 import { and, type Criteria, not, or, refersTo } from '../../search/criteria/criteria.js';
 import { fold } from '../../search/index/fold.js';
 import type { InviteRequest } from '../body/invite-body.js';
-import type { ProjectSession } from '../session/project-session.js';
-
-/** The resource that represents a person in a project. */
-export type PersonProfile = Patient | Practitioner | RelatedPerson;
+import type { PersonProfile, ProjectSession } from '../session/project-session.js';
 
 /** Every User with an e-mail address: one of the server, one per project at most. */
 export async function usersByEmail(session: ProjectSession, email: string): Promise<readonly Stored<User>[]> {
@@ -142,29 +139,6 @@ export async function readProfiles(
   if (profiles.length === 0) return [];
   const found = await session.guard.read(profiles.map(splitReference), session.options);
   return found.flatMap((one) => (one.status === 'found' ? [one.resource as Stored<PersonProfile>] : []));
-}
-
-/** A profile as the inviter sees it: without hidden elements, or only its id if all of it is hidden. */
-export async function profileInView(session: ProjectSession, profile: PersonProfile): Promise<Stored<PersonProfile>> {
-  const { resourceType: type, id } = profile;
-  const [seen] = (await session.view?.read([{ type, id: id! }], session.options)) ?? [];
-  return (seen?.status === 'found' ? seen.resource : { resourceType: type, id }) as Stored<PersonProfile>;
-}
-
-/** @returns undefined if the profile does not exist in this project */
-export async function readProfile(
-  session: ProjectSession,
-  profile: string,
-): Promise<Stored<PersonProfile> | undefined> {
-  const [found] = await session.guard.read([splitReference(profile)], session.options);
-  return found?.status === 'found' ? (found.resource as Stored<PersonProfile>) : undefined;
-}
-
-export async function readUser(session: ProjectSession, user: string): Promise<Stored<User> | undefined> {
-  const [found] = await session.guard.read([splitReference(user)], session.options);
-  return found?.status === 'found' && found.resource.resourceType === 'User'
-    ? (found.resource as Stored<User>)
-    : undefined;
 }
 
 function likeEmail(email: string): Criteria {

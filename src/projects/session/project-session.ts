@@ -1,4 +1,12 @@
-import type { Project, ProjectMembership, Resource } from '@medplum/fhirtypes';
+import type {
+  Patient,
+  Practitioner,
+  Project,
+  ProjectMembership,
+  RelatedPerson,
+  Resource,
+  User,
+} from '@medplum/fhirtypes';
 import { type Caller, assertCaller, serverCaller } from '../../access/caller.js';
 import type { GuardedStore } from '../../access/contract.js';
 import { guardStore } from '../../access/guarded-store.js';
@@ -11,7 +19,7 @@ import { FhirError } from '../../fhir/error.js';
 import { copyForHost } from '../../fhir/json/copy-json.js';
 import { notFound } from '../../fhir/not-found.js';
 import { type MetaChoice, withChosenMeta } from '../../fhir/own-meta.js';
-import { nameToId } from '../../fhir/reference.js';
+import { nameToId, splitReference } from '../../fhir/reference.js';
 import { type AnyResource, elementsOf } from '../../fhir/resource.js';
 import type { Stored } from '../../fhir/stored.js';
 import type { CallOptions } from '../../store/call-options.js';
@@ -19,6 +27,9 @@ import { SERVER_SCOPE } from '../../store/resource-key.js';
 import type { ResourceStore } from '../../store/store.js';
 import type { WriteResult } from '../../store/write.js';
 import type { ProjectContext } from './project-context.js';
+
+/** The resource that represents a person in a project. */
+export type PersonProfile = Patient | Practitioner | RelatedPerson;
 
 /** A project opened by a caller who may administer its members. */
 export interface ProjectSession {
@@ -114,6 +125,30 @@ export async function readMembership(
   const [found] = await session.guard.read([{ type: 'ProjectMembership', id }], session.options);
   if (found?.status !== 'found') throw notFound({ type: 'ProjectMembership', id });
   return { membership: found.resource as Stored<ProjectMembership>, versionId: found.versionId };
+}
+
+/** @returns undefined if there is no such User */
+export async function readUser(session: ProjectSession, user: string): Promise<Stored<User> | undefined> {
+  const [found] = await session.guard.read([splitReference(user)], session.options);
+  return found?.status === 'found' && found.resource.resourceType === 'User'
+    ? (found.resource as Stored<User>)
+    : undefined;
+}
+
+/** @returns undefined if the profile does not exist in this project */
+export async function readProfile(
+  session: ProjectSession,
+  profile: string,
+): Promise<Stored<PersonProfile> | undefined> {
+  const [found] = await session.guard.read([splitReference(profile)], session.options);
+  return found?.status === 'found' ? (found.resource as Stored<PersonProfile>) : undefined;
+}
+
+/** A profile as the inviter sees it: without hidden elements, or only its id if all of it is hidden. */
+export async function profileInView(session: ProjectSession, profile: PersonProfile): Promise<Stored<PersonProfile>> {
+  const { resourceType: type, id } = profile;
+  const [seen] = (await session.view?.read([{ type, id: id! }], session.options)) ?? [];
+  return (seen?.status === 'found' ? seen.resource : { resourceType: type, id }) as Stored<PersonProfile>;
 }
 
 /** A private copy of a stored resource for the caller, under the name of its type. */
