@@ -3,7 +3,7 @@ import { andMore } from './messages/quote.js';
 import { FhirError } from './error.js';
 import type { OutcomeIssue } from './operation-outcome.js';
 import type { AnyResource } from './resource.js';
-import { type ValidationOptions, validatingResource, validatingStorable } from './validate-resource.js';
+import { validateResource, validateStorable, type ValidationOptions } from './validate-resource.js';
 
 export interface AssertOptions extends ValidationOptions {
   /** Findings against the definitions that do not cause a rejection. Default: none. */
@@ -12,22 +12,22 @@ export interface AssertOptions extends ValidationOptions {
 
 /**
  * Lets a resource through only if it can be stored and, with `strict`, agrees with the R4 definitions.
- * `validateResource` lists the checks. Warnings do not refuse a resource. A long one is checked in steps.
+ * `validateResource` lists the checks. Warnings do not refuse a resource.
  *
- * @throws FhirError `too-costly` - it is larger than `maxBytes`.
+ * @throws FhirError `too-costly` - it is larger than `maxBytes` or has more than `maxValues`.
  * @throws FhirError `invalid` - no project could store it; `issues` has every reason.
  * @throws FhirError `unprocessable` - with `strict`: it breaks the definitions; `issues` has every finding, warnings too.
  */
-export function* assertingValidResource(
+export function assertValidResource(
   model: FhirModel,
   resource: unknown,
-  { except, ...options }: AssertOptions,
-): Generator<void> {
-  refuse('invalid', 'The resource cannot be stored', yield* validatingResource(model, resource, options));
-  if (options.strict !== true) return;
+  { except, strict = false, ...options }: AssertOptions,
+): void {
+  refuse('invalid', 'The resource cannot be stored', validateResource(model, resource, options));
+  if (!strict) return;
   // Ignored findings must not count against the limit.
   const all = except === undefined ? options : { maxIssues: 10_000, ...options };
-  const issues = yield* validatingStorable(model, resource as AnyResource, all);
+  const issues = validateStorable(model, resource as AnyResource, all);
   const counted = except === undefined ? issues : issues.filter((issue) => !except(issue));
   refuse('unprocessable', 'The resource breaks the R4 definitions', counted);
 }

@@ -3,16 +3,15 @@ import type { OutcomeIssue } from './operation-outcome.js';
 import {
   type AnyResource,
   DEFAULT_RESOURCE_BYTES,
+  DEFAULT_RESOURCE_VALUES,
   elementsOf,
   isJsonObject,
   type JsonObject,
   MAX_RESOURCE_DEPTH,
 } from './resource.js';
-import { PARTS } from './json/parts.js';
-import { checkingResource, isShort } from './validation/check-in-steps.js';
 import { checkResource } from './validation/check-resource.js';
 import { Findings, kindOf } from './validation/findings.js';
-import { checkingJsonSafety, checkJsonSafety, checkShortJsonSafety } from './validation/json-safety.js';
+import { checkJsonSafety } from './validation/json-safety.js';
 import { checkStorableShape } from './validation/storable-shape.js';
 
 export interface ValidationOptions {
@@ -22,6 +21,8 @@ export interface ValidationOptions {
   readonly maxIssues?: number | undefined;
   /** Longest JSON text of the resource, in bytes of UTF-8. Default {@link DEFAULT_RESOURCE_BYTES}. */
   readonly maxBytes?: number | undefined;
+  /** Most values of the resource, in which long texts count as several. Default {@link DEFAULT_RESOURCE_VALUES}. */
+  readonly maxValues?: number | undefined;
 }
 
 const MAX_ISSUES = 100;
@@ -30,7 +31,7 @@ const MAX_ISSUES = 100;
  * Finds what is wrong with a resource. It never throws; no issues mean a good resource.
  *
  * Always refused: a value that is not a JSON object, an unknown or abstract `resourceType`, values that JSON cannot
- * carry, and the names `__proto__`, `constructor` and `prototype`. Also refused: more than 100 levels of nesting, more than `maxBytes`, a bad `id`, and a
+ * carry, and the names `__proto__`, `constructor` and `prototype`. Also refused: more than 100 levels of nesting, more than `maxBytes` or `maxValues`, a bad `id`, and a
  * `meta` or `contained` whose shape storage and search rely on.
  *
  * With `strict`, everything in it is checked against the R4 definitions (and Medplum's, for its types): unknown
@@ -48,34 +49,16 @@ const MAX_ISSUES = 100;
  * // [{ code: 'code-invalid', diagnostics: 'gender must be one of male, …', expression: ['Patient.gender'] }]
  */
 export function validateResource(model: FhirModel, resource: unknown, options: ValidationOptions = {}): OutcomeIssue[] {
-  const { strict = false, maxIssues = MAX_ISSUES, maxBytes = DEFAULT_RESOURCE_BYTES } = options;
+  const { strict = false, maxIssues = MAX_ISSUES } = options;
+  const { maxBytes = DEFAULT_RESOURCE_BYTES, maxValues = DEFAULT_RESOURCE_VALUES } = options;
   const findings = new Findings(Math.max(1, maxIssues));
   if (!hasKnownType(model, resource, findings)) return findings.issues;
   findings.enter(resource.resourceType);
-  checkJsonSafety(resource, { maxBytes, maxDepth: MAX_RESOURCE_DEPTH }, findings);
+  checkJsonSafety(resource, { maxBytes, maxValues, maxDepth: MAX_RESOURCE_DEPTH }, findings);
   // Values other than plain JSON cannot be inspected safely.
   if (findings.any) return findings.issues;
   if (strict) checkResource(model, resource, findings);
   else checkStorableShape(resource, findings);
-  return findings.issues;
-}
-
-/** {@link validateResource} without `strict`, in steps. */
-export function* validatingResource(
-  model: FhirModel,
-  resource: unknown,
-  { maxIssues = MAX_ISSUES, maxBytes = DEFAULT_RESOURCE_BYTES }: Omit<ValidationOptions, 'strict'>,
-): Generator<void, OutcomeIssue[]> {
-  const limits = { maxBytes, maxDepth: MAX_RESOURCE_DEPTH };
-  let findings = new Findings(Math.max(1, maxIssues));
-  if (!hasKnownType(model, resource, findings)) return findings.issues;
-  findings.enter(resource.resourceType);
-  if (!checkShortJsonSafety(resource, limits, findings)) {
-    findings = new Findings(Math.max(1, maxIssues));
-    findings.enter(resource.resourceType);
-    yield* checkingJsonSafety(resource, limits, findings);
-  }
-  if (!findings.any) checkStorableShape(resource, findings);
   return findings.issues;
 }
 
@@ -91,19 +74,6 @@ export function validateStorable(
   const findings = new Findings(Math.max(1, maxIssues));
   findings.enter(resource.resourceType);
   checkResource(model, elementsOf(resource), findings);
-  return findings.issues;
-}
-
-/** {@link validateStorable} in steps. */
-export function* validatingStorable(
-  model: FhirModel,
-  resource: AnyResource,
-  { maxIssues = MAX_ISSUES }: Pick<ValidationOptions, 'maxIssues'> = {},
-): Generator<void, OutcomeIssue[]> {
-  if (isShort(resource, PARTS.long)) return validateStorable(model, resource, { maxIssues });
-  const findings = new Findings(Math.max(1, maxIssues));
-  findings.enter(resource.resourceType);
-  yield* checkingResource(model, elementsOf(resource), findings);
   return findings.issues;
 }
 

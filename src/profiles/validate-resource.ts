@@ -3,7 +3,7 @@ import type { FhirModel } from '../fhir/model/fhir-model.js';
 import type { OperationOutcome, OutcomeIssue } from '../fhir/operation-outcome.js';
 import { R4 } from '../fhir/r4.js';
 import { type AnyResource, isJsonObject } from '../fhir/resource.js';
-import { validatingResource, validatingStorable } from '../fhir/validate-resource.js';
+import { validateResource as findIssues, validateStorable } from '../fhir/validate-resource.js';
 import { inTurns, Pace } from '../platform/pace.js';
 import { loadFhirPath } from '../fhirpath/library.js';
 import type { UncheckedRule } from './element-rules.js';
@@ -24,6 +24,8 @@ export interface ResourceValidationOptions {
   readonly maxIssues?: number | undefined;
   /** Maximum length of the resource's JSON text, in bytes of UTF-8. Default 16 MiB. */
   readonly maxBytes?: number | undefined;
+  /** Maximum number of the resource's values, in which long texts count as several. Default: any number. */
+  readonly maxValues?: number | undefined;
 }
 
 /** What {@link validateResource} found. */
@@ -66,14 +68,14 @@ export async function validateInTurns(
   options: ResourceValidationOptions,
   pace: Pace,
 ): Promise<ResourceValidation> {
-  const { definitions = R4, profiles, strict = true, maxIssues = 100, maxBytes } = options;
+  const { definitions = R4, profiles, strict = true, maxIssues = 100, maxBytes, maxValues = Infinity } = options;
   if (profiles !== undefined && profiles !== true && !isUrls(profiles)) {
     throw new FhirError('invalid', 'profiles must be true or a list of canonical URLs');
   }
-  const storable = await inTurns(validatingResource(definitions, resource, { maxIssues, maxBytes }), pace);
+  const storable = findIssues(definitions, resource, { maxIssues, maxBytes, maxValues });
   if (storable.length > 0 || !isJsonObject(resource)) return validation(storable, []);
   const sound = resource as unknown as AnyResource;
-  const basic = strict ? await inTurns(validatingStorable(definitions, sound, { maxIssues }), pace) : [];
+  const basic = strict ? validateStorable(definitions, sound, { maxIssues }) : [];
   if (profiles === undefined) return validation(basic, []);
   await loadFhirPath(definitions);
   if (pace.isSpent) await pace.next();

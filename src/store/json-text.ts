@@ -11,7 +11,7 @@ import {
   hasOwnJson,
   textWithDecimals,
 } from '../fhir/json/stringify-json.js';
-import { type AnyResource, DEFAULT_RESOURCE_BYTES, elementsOf } from '../fhir/resource.js';
+import { type AnyResource, DEFAULT_RESOURCE_BYTES, DEFAULT_RESOURCE_VALUES, elementsOf } from '../fhir/resource.js';
 import { assertWholeNumber } from '../fhir/whole-number.js';
 import { byteLength } from '../platform/byte-length.js';
 
@@ -27,6 +27,15 @@ export function resourceBytes(option: number | undefined): number {
   assertWholeNumber('maxResourceBytes', bytes, 1, MAX_RESOURCE_BYTES);
   return bytes;
 }
+
+/** The option `maxResourceValues` with its default. @throws FhirError `invalid` - it is out of its range */
+export function resourceValues(option: number | undefined): number {
+  const values = option ?? DEFAULT_RESOURCE_VALUES;
+  assertWholeNumber('maxResourceValues', values, 1, MAX_RESOURCE_VALUES);
+  return values;
+}
+
+const MAX_RESOURCE_VALUES = 10_000_000;
 
 /** In bytes, reserved for the members added on storing: version, instant, project, author. */
 const MAX_STAMP_BYTES = 1_024;

@@ -28,6 +28,8 @@ export interface ResourceStore {
   readonly terminology?: Terminology | undefined;
   /** Largest resource that may be written, in bytes of its JSON text. Default 16 MiB. */
   readonly maxResourceBytes?: number | undefined;
+  /** Most values of a resource that may be written, in which long texts count as several. Default 20,000. */
+  readonly maxResourceValues?: number | undefined;
 
   /**
    * Many resources at once: same length and order as `keys`, with absence marked per key. Duplicate keys are allowed.

@@ -9,6 +9,7 @@ export function viewOf(store: ResourceStore, own: Partial<ResourceStore>): Resou
   return {
     model: store.model,
     maxResourceBytes: store.maxResourceBytes,
+    maxResourceValues: store.maxResourceValues,
     terminology: store.terminology,
     read: (keys, options) => store.read(keys, options),
     search: (query, options) => store.search(query, options),

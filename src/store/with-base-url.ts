@@ -18,6 +18,7 @@ export function withBaseUrl(store: ResourceStore, baseUrl: string | undefined): 
   const view: BasedStore = {
     model: store.model,
     maxResourceBytes: store.maxResourceBytes,
+    maxResourceValues: store.maxResourceValues,
     terminology: store.terminology,
     read: (keys, options) => store.read(keys, options),
     search: (query, options) => store.search(based(query), options),

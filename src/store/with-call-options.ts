@@ -17,6 +17,7 @@ export function withCallOptions(store: ResourceStore, options: () => CallOptions
   const view: ResourceStore = {
     model: store.model,
     maxResourceBytes: store.maxResourceBytes,
+    maxResourceValues: store.maxResourceValues,
     terminology: store.terminology && withinCall(store.terminology, options),
     read: (keys, given) => store.read(keys, merged(given)),
     search: (query, given) => store.search(query, merged(given)),

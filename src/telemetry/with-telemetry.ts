@@ -67,6 +67,10 @@ class ObservedStore implements ResourceStore {
     return this.store.maxResourceBytes;
   }
 
+  get maxResourceValues(): number | undefined {
+    return this.store.maxResourceValues;
+  }
+
   get readsAreCurrent(): boolean | undefined {
     return this.store.readsAreCurrent;
   }

@@ -19,7 +19,7 @@ const deletion: GuardedWrite = { kind: 'delete', key: { type: 'Patient', id: 'q'
 /** The places that validation finds fault with, each with its code. */
 function findings(resource: object, kept: readonly string[] = [], type = 'Patient', strict = true): unknown {
   try {
-    inOneGo(validatingWrite(R4, { key: { type }, resource: { resourceType: type, ...resource } }, 3, { ...LENIENT, isStrict: () => strict }, undefined, new Set(kept))); // prettier-ignore
+    inOneGo(validatingWrite(R4, { key: { type }, resource: { resourceType: type, ...resource } }, 3, { ...LENIENT, isStrict: () => strict }, {}, new Set(kept))); // prettier-ignore
   } catch (error) {
     if (!(error instanceof FhirError)) throw error;
     expect(error.details).toMatchObject({ index: 3 });
@@ -98,7 +98,7 @@ describe('the profiles of a project', () => {
       const resource = { resourceType: 'Basic', code: { coding: [{ code: 'x' }] } } as never;
       const validation = { ...LENIENT, profiles: { claimed: false, listed } };
       try {
-        inOneGo(validatingWrite(model, { key: { type: 'Basic' }, resource }, 3, validation, undefined, new Set(kept)));
+        inOneGo(validatingWrite(model, { key: { type: 'Basic' }, resource }, 3, validation, {}, new Set(kept)));
       } catch (error) {
         if (!(error instanceof FhirError)) throw error;
         return error.issues.map(({ code, expression }) => `${code} ${expression?.join()}`).toSorted();

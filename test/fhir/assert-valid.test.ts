@@ -1,13 +1,12 @@
 import { R4 } from '../../src/fhir/r4.js';
 import { describe, expect, it } from 'vitest';
-import { assertingValidResource } from '../../src/fhir/assert-valid.js';
+import { assertValidResource } from '../../src/fhir/assert-valid.js';
 import { FhirError } from '../../src/fhir/error.js';
 import type { ValidationOptions } from '../../src/fhir/validate-resource.js';
-import { inOneGo } from '../../src/platform/pace.js';
 
 function refusal(resource: unknown, options: ValidationOptions = {}): FhirError | undefined {
   try {
-    inOneGo(assertingValidResource(R4, resource, options));
+    assertValidResource(R4, resource, options);
   } catch (error) {
     if (error instanceof FhirError) return error;
     throw error;
@@ -15,7 +14,7 @@ function refusal(resource: unknown, options: ValidationOptions = {}): FhirError 
   return undefined;
 }
 
-describe('assertingValidResource', () => {
+describe('assertValidResource', () => {
   it('refuses resources that no store can keep as invalid, with every reason', () => {
     for (const strict of [false, true]) {
       const error = refusal({ resourceType: 'Patient', id: '/', meta: 1, gender: 'x' }, { strict });
@@ -58,5 +57,7 @@ describe('assertingValidResource', () => {
   it('passes limits on', () => {
     expect(refusal({ resourceType: 'Patient' }, { maxBytes: 10 })).toMatchObject({ code: 'too-costly' });
     expect(refusal({ resourceType: 'Patient' }, { maxBytes: 26 })).toBeUndefined();
+    expect(refusal({ resourceType: 'Patient' }, { maxValues: 1 })).toMatchObject({ code: 'too-costly' });
+    expect(refusal({ resourceType: 'Patient' }, { maxValues: 2 })).toBeUndefined();
   });
 });

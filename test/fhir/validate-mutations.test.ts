@@ -2,20 +2,9 @@ import { R4 } from '../../src/fhir/r4.js';
 import fc from 'fast-check';
 import fhirpath, { type Model } from 'fhirpath';
 import r4 from 'fhirpath/fhir-context/r4/index.js';
-import { afterEach, describe, expect, it } from 'vitest';
-import { PARTS } from '../../src/fhir/json/parts.js';
-import type { AnyResource } from '../../src/fhir/resource.js';
-import {
-  validateResource,
-  validateStorable,
-  validatingResource,
-  validatingStorable,
-} from '../../src/fhir/validate-resource.js';
-import { inOneGo } from '../../src/platform/pace.js';
+import { describe, expect, it } from 'vitest';
+import { validateResource } from '../../src/fhir/validate-resource.js';
 import { cases } from '../support/chance.js';
-
-const DEFAULTS = { ...PARTS };
-afterEach(() => void Object.assign(PARTS, DEFAULTS));
 
 /** Valid resources with every kind of element: choices, siblings, extensions, contained resources, inner resources. */
 const VALID = [
@@ -207,37 +196,7 @@ describe('validation of mutated resources', () => {
     );
   });
 
-  it('finds the same problems in parts as at once', () => {
-    const wrong = fc.constantFrom<unknown>(null, [], {}, [null], 'x', 1, [{ id: 'x', extension: [] }], {
-      constructor: 1,
-    });
-    fc.assert(
-      fc.property(
-        anyPlace,
-        anyPlace,
-        wrong,
-        fc.integer({ min: 2, max: 9 }),
-        fc.constantFrom(1, 2, 100),
-        fc.constantFrom(1, 20, 100),
-        (one, two, junk, size, maxIssues, long) => {
-          const once = changed(one.resource, one.place, (holder, key) => void (holder[key] = junk));
-          const isTwice = one.resource === two.resource && !two.place.location.startsWith(one.place.location);
-          const mutated = isTwice ? changed(once, two.place, (holder, key) => void (holder[key] = junk)) : once;
-          const storable = validateResource(R4, mutated, { maxIssues });
-          const strict = storable.length > 0 ? [] : validateStorable(R4, mutated as AnyResource, { maxIssues });
-          Object.assign(PARTS, { long, size });
-          expect(inOneGo(validatingResource(R4, mutated, { maxIssues }))).toEqual(storable);
-          if (storable.length === 0) {
-            expect(inOneGo(validatingStorable(R4, mutated as AnyResource, { maxIssues }))).toEqual(strict);
-          }
-          Object.assign(PARTS, DEFAULTS);
-        },
-      ),
-      { numRuns: cases(4_000, 400) },
-    );
-  });
-
-  it('measures a long resource in parts like at once', () => {
+  it('measures a resource in bytes of UTF-8', () => {
     const resource = {
       resourceType: 'Basic',
       id: 'x',
@@ -246,19 +205,8 @@ describe('validation of mutated resources', () => {
     };
     const length = Buffer.byteLength(JSON.stringify(resource));
     for (let maxBytes = length - 3; maxBytes <= length + 3; maxBytes += 1) {
-      Object.assign(PARTS, { long: 1, size: 4 });
-      expect(inOneGo(validatingResource(R4, resource, { maxBytes }))).toEqual(
-        validateResource(R4, resource, { maxBytes }),
-      );
-      expect(inOneGo(validatingResource(R4, resource, { maxBytes })).length).toBe(maxBytes < length ? 1 : 0);
+      expect(validateResource(R4, resource, { maxBytes }).length).toBe(maxBytes < length ? 1 : 0);
     }
-  });
-
-  it('takes steps for a long resource', () => {
-    const list = Array.from({ length: 20_000 }, (_, index) => ({ family: `x${index}`, given: ['y'] }));
-    const resource = { resourceType: 'Patient', id: 'x', name: list };
-    expect([...validatingResource(R4, resource, {})].length).toBeGreaterThan(list.length);
-    expect([...validatingStorable(R4, resource)].length).toBeGreaterThan(list.length);
   });
 
   it('never throws, in either mode', () => {

@@ -7,7 +7,12 @@ import { hasShared, SHARED, sharedJson, syntheaBundles } from '../support/shared
 
 /** Kinds of findings: code, place without indexes. */
 function kindsOfFindings(resource: unknown): string[] {
-  const issues = validateResource(R4, resource, { strict: true, maxIssues: 10_000, maxBytes: 100_000_000 });
+  const issues = validateResource(R4, resource, {
+    strict: true,
+    maxIssues: 10_000,
+    maxBytes: 100_000_000,
+    maxValues: Infinity,
+  });
   const kinds = issues.map((issue) => `${issue.code} ${issue.expression?.[0]?.replaceAll(/\[\d+\]/g, '')}`);
   return [...new Set(kinds)];
 }

@@ -204,7 +204,7 @@ describe('strict validation', () => {
     const long = 800_000;
     const resource = patient({
       implicitRules: `${'x'.repeat(long)} `,
-      text: { status: 'generated', div: `<div ${XHTML}>${'<b>x</b>&amp;'.repeat(long / 10)}${'<i>'.repeat(long / 10)}</div>` },
+      text: { status: 'generated', div: `<div ${XHTML}>${'<b>x</b>&amp;'.repeat(long / 30)}${'<i>'.repeat(long / 30)}</div>` },
       extension: [
         { url: 'a', valueCode: `${'a '.repeat(long / 2)} ` },
         { url: 'b', valueOid: `urn:oid:1${'.1'.repeat(long / 2)}.` },
@@ -218,6 +218,13 @@ describe('strict validation', () => {
       'value Patient.extension[1].value.ofType(oid)',
       'value Patient.extension[2].value.ofType(base64Binary)',
     ]);
+  });
+
+  it('refuses a narrative with more than 100,000 tags and comments', () => {
+    const narrative = (paragraphs: number): object =>
+      patient({ text: { status: 'generated', div: `<div ${XHTML}>${'<p>a</p>'.repeat(paragraphs)}</div>` } });
+    expect(strictFindings(narrative(49_999))).toEqual([]);
+    expect(strictFindings(narrative(50_000))).toEqual(['too-costly Patient.text.div']);
   });
 
   it('names the rule and the expectation, never the content', () => {

@@ -60,33 +60,6 @@ test('a write that must conform to a profile lets other work run between its val
   expect(checked.turns - plain.turns).toBeGreaterThanOrEqual((2 * ITEMS) / 64);
 });
 
-const PARAGRAPHS = 30_000;
-
-/** Its last element is not allowed. */
-const narrative = {
-  status: 'generated',
-  div: `<div xmlns="http://www.w3.org/1999/xhtml">${'<p>a</p>'.repeat(PARAGRAPHS)}<script/></div>`,
-};
-
-test.each([
-  ['of a resource', { ...amy, text: narrative }, 'Patient.text.div'],
-  [
-    'of a resource inside another',
-    { resourceType: 'Bundle', type: 'collection', entry: [{ resource: { ...amy, text: narrative } }] },
-    'Bundle.entry[0].resource.text.div',
-  ],
-])('a long narrative %s is checked in turns, with the same findings', async (_, resource, place) => {
-  const check = (): ReturnType<typeof validateResource> => validateResource(resource, { definitions: R4 });
-  PACE.turnMs = 1e9;
-  const atOnce = await countTurns(check);
-  expect(atOnce.result.outcome.issue).toMatchObject([{ expression: [place] }]);
-  PACE.turnMs = 0;
-  const inTurns = await countTurns(check);
-  expect(inTurns.result).toEqual(atOnce.result);
-  // Two tags of each paragraph, a thousand tags in a step.
-  expect(inTurns.turns).toBeGreaterThanOrEqual((2 * PARAGRAPHS) / 1_000);
-});
-
 test('the entries of a Bundle without profiles are visited in turns', async () => {
   const entry = Array.from({ length: ITEMS }, (_, index) => ({ resource: { ...amy, id: `a${index}` } }));
   const bundle = { resourceType: 'Bundle', type: 'collection', entry };

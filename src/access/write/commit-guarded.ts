@@ -47,13 +47,14 @@ export async function commitGuarded(
   const validation = await validationFor(store, caller, writes, profiles, options);
   // A member's write is validated after its hidden fields are restored.
   const asked = caller.kind === 'member' ? LENIENT : validation;
+  const sizes = { maxBytes: store.maxResourceBytes, maxValues: store.maxResourceValues };
   const pace = new CallPace(options);
   for (let index = 0; index < writes.length; index++) {
     if (pace.isSpent) await pace.next();
     const write = writes[index]!;
     if (write.kind !== 'put') continue;
-    const validating = validatingWrite(store.model, write, index, asked, store.maxResourceBytes);
-    // PERF: most resources take one step, and no promise.
+    const validating = validatingWrite(store.model, write, index, asked, sizes);
+    // PERF: without profiles there is one step, and no promise.
     if (validating.next().done !== true) await inTurns(validating, pace);
   }
   await loadForPolicies(writes.flatMap((write) => (write.kind === 'put' ? [elementsOf(write.resource)] : [])));

@@ -97,7 +97,7 @@ function* decidePut(state: CommitState, write: GuardedPut, from: number): Decidi
     from,
     validation,
     // Its size was checked before any read.
-    Number.MAX_SAFE_INTEGER,
+    { maxBytes: Number.MAX_SAFE_INTEGER, maxValues: Number.MAX_SAFE_INTEGER },
     kept,
   );
   for (const _ of validating) yield STEP;

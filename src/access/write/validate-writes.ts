@@ -1,10 +1,11 @@
 import { LRUCache } from 'lru-cache';
-import { assertingValidResource } from '../../fhir/assert-valid.js';
+import { assertValidResource } from '../../fhir/assert-valid.js';
 import { FhirError } from '../../fhir/error.js';
 import { andMore } from '../../fhir/messages/quote.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { OutcomeIssue } from '../../fhir/operation-outcome.js';
 import { elementsOf, type JsonObject } from '../../fhir/resource.js';
+import type { ValidationOptions } from '../../fhir/validate-resource.js';
 import { loadFhirPath } from '../../fhirpath/library.js';
 import { getOrCreate } from '../../platform/maps.js';
 import { warn } from '../../platform/warn.js';
@@ -64,13 +65,13 @@ export async function validationFor(
 }
 
 /**
- * Rejects, in steps, a resource that cannot be stored, that violates the R4 definitions in strict mode, or that does
- * not conform to the required profiles.
+ * Rejects a resource that cannot be stored, that violates the R4 definitions in strict mode, or that does not conform
+ * to the required profiles, which are checked in steps.
  *
  * @param index position of the write, for the error
- * @param maxBytes maximum size, in bytes of the JSON text
+ * @param sizes of the largest resource
  * @param kept top-level elements kept from the stored version, which are not validated
- * @throws FhirError `too-costly` - it is larger than `maxBytes`
+ * @throws FhirError `too-costly` - it is larger than `sizes` say
  * @throws FhirError `invalid`, `unprocessable` - `details.index` is the write's position, `issues` has every finding
  */
 export function* validatingWrite(
@@ -78,12 +79,12 @@ export function* validatingWrite(
   { key, resource }: { readonly key: { readonly type: string } } & Pick<PutWrite, 'resource'>,
   index: number,
   validation: WriteValidation,
-  maxBytes: number | undefined,
+  sizes: Pick<ValidationOptions, 'maxBytes' | 'maxValues'>,
   kept: ReadonlySet<string> = NONE_KEPT,
 ): Generator<void> {
   const except = kept.size === 0 ? undefined : (issue: OutcomeIssue) => concerns(model, issue, key.type, kept);
   try {
-    yield* assertingValidResource(model, resource, { strict: validation.isStrict(key.type), except, maxBytes });
+    assertValidResource(model, resource, { strict: validation.isStrict(key.type), except, ...sizes });
     const found = except && exceptHidden(except);
     yield* assertingProfiles(model, elementsOf(resource), validation.profiles, found);
   } catch (error) {

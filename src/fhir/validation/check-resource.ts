@@ -21,24 +21,14 @@ export function checkResource(
   findings: Findings,
   conditionalReferences = false,
 ): void {
-  const walk = walkThrough(model, resource, findings, conditionalReferences);
-  checkObject(resource, typePlan(model, resource.resourceType as string), walk);
-  checkContainedResources(resource, walk);
-}
-
-/** The state of a walk at its start. */
-export function walkThrough(
-  model: FhirModel,
-  resource: JsonObject,
-  findings: Findings,
-  conditionalReferences: boolean,
-): Walk {
-  return {
+  const walk: Walk = {
     model,
     findings,
     scope: containerScope(resource),
     conditionalReferences: conditionalReferences || holdsRequests(resource),
   };
+  checkObject(resource, typePlan(model, resource.resourceType as string), walk);
+  checkContainedResources(resource, walk);
 }
 
 function holdsRequests({ resourceType, type }: JsonObject): boolean {
@@ -47,67 +37,33 @@ function holdsRequests({ resourceType, type }: JsonObject): boolean {
 
 /** @param hasValue the object is the sibling (`_name`) of a primitive that has a value */
 function checkObject(object: JsonObject, plan: TypePlan, walk: Walk, hasValue = false): void {
-  const members = new Members(object, plan, walk, hasValue);
+  const { findings } = walk;
+  let present = 0;
+  let repeated = 0;
+  let hasContent = plan.isResource;
   for (const name in object) {
-    members.check(name);
-    if (walk.findings.full) return;
-  }
-  members.end();
-}
-
-/** The members of an object, checked one after the other. */
-export class Members {
-  #present = 0;
-  #repeated = 0;
-  #hasContent: boolean;
-  readonly #object: JsonObject;
-  readonly #plan: TypePlan;
-  readonly #walk: Walk;
-  readonly #hasValue: boolean;
-
-  constructor(object: JsonObject, plan: TypePlan, walk: Walk, hasValue: boolean) {
-    this.#object = object;
-    this.#plan = plan;
-    this.#walk = walk;
-    this.#hasValue = hasValue;
-    this.#hasContent = plan.isResource;
-  }
-
-  check(name: string): void {
-    const object = this.#object;
-    const plan = this.#plan;
     const value = object[name];
-    if (value === undefined) return;
+    if (value === undefined) continue;
+    if (name !== 'id' || hasValue) hasContent = true;
     const element = plan.elements.get(name);
     const primitive = element === undefined ? plan.siblings.get(name) : undefined;
-    this.note(name, element ?? primitive);
-    if (element !== undefined) checkElement(element, value, object, this.#walk);
-    else if (primitive !== undefined) checkSibling(primitive, value, object[primitive.name], this.#walk);
-    else if (name !== 'resourceType' || !plan.isResource) reportUnknown(name, plan, this.#walk.findings);
+    const bit = (element ?? primitive)?.bit ?? 0;
+    repeated |= present & bit;
+    present |= bit;
+    if (element !== undefined) checkElement(element, value, object, walk);
+    else if (primitive !== undefined) checkSibling(primitive, value, object[primitive.name], walk);
+    else if (name !== 'resourceType' || !plan.isResource) reportUnknown(name, plan, findings);
+    if (findings.full) return;
   }
-
-  /** @param element undefined: the type has none of this name */
-  note(name: string, element: ElementPlan | undefined): void {
-    if (name !== 'id' || this.#hasValue) this.#hasContent = true;
-    const bit = element?.bit ?? 0;
-    this.#repeated |= this.#present & bit;
-    this.#present |= bit;
-  }
-
-  /** The checks that need the whole object. */
-  end(): void {
-    const { findings } = this.#walk;
-    const plan = this.#plan;
-    if (!this.#hasContent) return findings.error('invariant', 'an element must have a value or children (ele-1)');
-    if ((plan.required & ~this.#present) !== 0) reportMissing(plan, this.#present, findings);
-    if (this.#repeated !== 0) reportRepeated(this.#object, plan, this.#repeated, findings);
-    for (const { key, problem, holds } of plan.invariants ?? []) {
-      if (!holds(this.#object)) findings.error('invariant', `${plan.name}: ${problem} (${key})`);
-    }
+  if (!hasContent) return findings.error('invariant', 'an element must have a value or children (ele-1)');
+  if ((plan.required & ~present) !== 0) reportMissing(plan, present, findings);
+  if (repeated !== 0) reportRepeated(object, plan, repeated, findings);
+  for (const { key, problem, holds } of plan.invariants ?? []) {
+    if (!holds(object)) findings.error('invariant', `${plan.name}: ${problem} (${key})`);
   }
 }
 
-export function checkElement(element: ElementPlan, value: unknown, owner: JsonObject, walk: Walk): void {
+function checkElement(element: ElementPlan, value: unknown, owner: JsonObject, walk: Walk): void {
   const { findings } = walk;
   findings.enter(element.step);
   if (!element.array) checkValue(element, value, walk);
@@ -120,7 +76,7 @@ function checkItems(element: ElementPlan, items: readonly unknown[], owner: Json
   const { findings } = walk;
   if (items.length === 0) return findings.error('structure', `${element.name} must not be an empty array`);
   for (let index = 0; index < items.length && !findings.full; index++) {
-    if (!isToBeChecked(element, items, index, owner)) continue;
+    if (items[index] === null && element.check !== undefined && hasSiblingAt(element, index, owner)) continue;
     findings.enter(index);
     checkValue(element, items[index], walk);
     findings.leave();
@@ -128,22 +84,13 @@ function checkItems(element: ElementPlan, items: readonly unknown[], owner: Json
 }
 
 /** In a list of primitives, null is a placeholder for an item that has only a sibling. */
-export function isToBeChecked(
-  element: ElementPlan,
-  items: readonly unknown[],
-  index: number,
-  owner: JsonObject,
-): boolean {
-  return items[index] !== null || element.check === undefined || !hasSiblingAt(element, index, owner);
-}
-
 function hasSiblingAt(element: ElementPlan, index: number, owner: JsonObject): boolean {
   const sibling = owner[`_${element.name}`];
   return Array.isArray(sibling) && isJsonObject(sibling[index]);
 }
 
-export function checkValue(element: ElementPlan, value: unknown, walk: Walk): void {
-  if (element.check !== undefined) return endPrimitive(element, value, element.check(value), walk);
+function checkValue(element: ElementPlan, value: unknown, walk: Walk): void {
+  if (element.check !== undefined) return checkPrimitive(element, value, element.check(value), walk);
   if (!isJsonObject(value)) {
     return walk.findings.error(
       'structure',
@@ -157,12 +104,7 @@ export function checkValue(element: ElementPlan, value: unknown, walk: Walk): vo
 }
 
 /** @param problem the finding of the element's check */
-export function endPrimitive(
-  element: ElementPlan,
-  value: unknown,
-  problem: PrimitiveProblem | undefined,
-  walk: Walk,
-): void {
+function checkPrimitive(element: ElementPlan, value: unknown, problem: PrimitiveProblem | undefined, walk: Walk): void {
   if (problem !== undefined) {
     const [code, found] = typeof value === 'object' ? ['structure', `, not ${kindOf(value)}`] : [problem.code, ''];
     return walk.findings.error(code, `${element.name} must be ${problem.expectation}${found}`);
@@ -224,7 +166,7 @@ function checkInnerResource(element: ElementPlan, resource: JsonObject, walk: Wa
   scope.inside = inside;
 }
 
-export function hasKnownType(
+function hasKnownType(
   resource: JsonObject,
   { model }: Walk,
 ): resource is JsonObject & { readonly resourceType: string } {

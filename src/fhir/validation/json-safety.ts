@@ -1,9 +1,8 @@
 import { decimalTextsOf } from '../json/decimal-texts.js';
 import { isPlainObject } from '../json/plain-object.js';
-import { isPartToWrite, PARTS } from '../json/parts.js';
-import { writingJson } from '../json/stringify-in-turns.js';
+import { stringifyJson } from '../json/stringify-json.js';
+import { CHARACTERS_PER_VALUE, textValues } from '../json/json-values.js';
 import { type Findings, kindOf, namedStep } from './findings.js';
-import { inOneGo } from '../../platform/pace.js';
 import { byteLength } from '../../platform/byte-length.js';
 import { flatten } from '../../platform/flatten.js';
 
@@ -11,6 +10,8 @@ import { flatten } from '../../platform/flatten.js';
 export interface SizeLimits {
   /** Of the JSON text, in bytes of UTF-8. */
   readonly maxBytes: number;
+  /** Objects, lists, texts, numbers, booleans and nulls; a long text counts as several: see {@link textValues}. */
+  readonly maxValues: number;
   /** Nesting of objects and arrays. */
   readonly maxDepth: number;
 }
@@ -42,40 +43,12 @@ const MAX_NUMBER_LENGTH = 25;
  * heavily shared objects cost no more than a legitimate resource of that size.
  */
 export function checkJsonSafety(resource: object, limits: SizeLimits, findings: Findings): void {
-  const walk = new SafetyWalk(limits, findings, limits.maxBytes);
+  const walk = new SafetyWalk(limits, findings);
   walk.object(resource, 1);
-  inOneGo(reportingIfLong(resource, walk, limits, findings));
-}
-
-/**
- * {@link checkJsonSafety} of a resource that is short enough for one step. PERF: one walk finds what is unsafe and whether it is.
- *
- * @returns false if it is too long; the findings may be incomplete then
- */
-export function checkShortJsonSafety(resource: object, limits: SizeLimits, findings: Findings): boolean {
-  // A value takes two units at least.
-  const most = 2 * PARTS.long;
-  const walk = new SafetyWalk(limits, findings, Math.min(most, limits.maxBytes));
-  walk.object(resource, 1);
-  if (walk.units > most) return false;
-  inOneGo(reportingIfLong(resource, walk, limits, findings));
-  return true;
-}
-
-/** {@link checkJsonSafety} in steps. */
-export function* checkingJsonSafety(resource: object, limits: SizeLimits, findings: Findings): Generator<void> {
-  const walk = new SafetyWalk(limits, findings, limits.maxBytes);
-  yield* walk.objectInParts(resource, 1);
-  yield* reportingIfLong(resource, walk, limits, findings);
-}
-
-function* reportingIfLong(
-  resource: object,
-  { units }: SafetyWalk,
-  limits: SizeLimits,
-  findings: Findings,
-): Generator<void> {
-  if (units > limits.maxBytes || (!findings.any && (yield* isLongText(resource, units, limits)))) {
+  const { units, values } = walk;
+  if (values > limits.maxValues) {
+    findings.error('too-costly', `the resource has more than ${limits.maxValues} values: split it, or raise the limit`);
+  } else if (units > limits.maxBytes || (!findings.any && isLongText(resource, units, limits))) {
     findings.error('too-costly', `the resource is longer than ${limits.maxBytes} bytes of JSON text`);
   }
 }
@@ -83,79 +56,35 @@ function* reportingIfLong(
 class SafetyWalk {
   /** Lower bound of the JSON text's length so far, in UTF-16 units. */
   units = 0;
+  values = 1;
   ended = false;
-  readonly #maxDepth: number;
-  readonly #mostUnits: number;
+  readonly #limits: SizeLimits;
   readonly #findings: Findings;
   /** Where the walk is. PERF: a place is written as FHIRPath only where something is found. */
   readonly #path: (string | number)[] = [];
 
-  /** @param mostUnits after which it ends */
-  constructor({ maxDepth }: SizeLimits, findings: Findings, mostUnits: number) {
-    this.#maxDepth = maxDepth;
-    this.#mostUnits = mostUnits;
+  constructor(limits: SizeLimits, findings: Findings) {
+    this.#limits = limits;
     this.#findings = findings;
   }
 
   object(value: object, depth: number): void {
-    if (!this.#isPlain(value)) return;
-    let names = 0;
-    for (const key in value) {
-      if (++names > MAX_NAMES) return this.#endTooWide();
-      const member = (value as Record<string, unknown>)[key];
-      if (member === undefined) continue;
-      if (this.#isAllowed(key)) this.#member(member, key, depth);
-      if (this.ended) return;
-    }
-  }
-
-  /** The same in steps. */
-  *objectInParts(value: object, depth: number): Generator<void> {
-    if (!this.#isPlain(value)) return;
-    let names = 0;
-    for (const key in value) {
-      if (++names > MAX_NAMES) return this.#endTooWide();
-      const member = (value as Record<string, unknown>)[key];
-      if (member === undefined) continue;
-      if (this.#isAllowed(key)) yield* this.#memberInParts(member, key, depth);
-      if (this.ended) return;
-    }
-  }
-
-  *#listInParts(items: readonly unknown[], depth: number): Generator<void> {
-    this.#count(1);
-    for (let index = 0; index < items.length; index++) {
-      this.#count(1);
-      yield* this.#memberInParts(items[index], index, depth);
-      if (this.ended) return;
-    }
-  }
-
-  *#memberInParts(value: unknown, step: string | number, depth: number): Generator<void> {
-    yield;
-    // Long texts are flattened, each of which takes milliseconds.
-    if (isPartToWrite(value) || !isObject(value) || depth >= this.#maxDepth) return this.#member(value, step, depth);
-    this.#path.push(step);
-    yield* Array.isArray(value) ? this.#listInParts(value, depth + 1) : this.objectInParts(value, depth + 1);
-    this.#path.pop();
-  }
-
-  #isPlain(value: object): boolean {
     if (!isPlainObject(value)) {
-      this.#refuse('only plain JSON objects can be stored, not instances of a class');
-      return false;
+      return this.#refuse('only plain JSON objects can be stored, not instances of a class');
     }
     this.#count(1);
     const texts = decimalTextsOf(value);
     if (texts !== undefined) for (const text of Object.values(texts).flat()) this.#count(text?.length ?? 0);
-    return true;
-  }
-
-  #isAllowed(key: string): boolean {
-    this.#count(key.length + 4);
-    if (!isPolluting(key)) return true;
-    this.#report(`the name ${key} is not allowed`, key);
-    return false;
+    let names = 0;
+    for (const key in value) {
+      if (++names > MAX_NAMES) return this.#endTooWide();
+      const member = (value as Record<string, unknown>)[key];
+      if (member === undefined) continue;
+      this.#count(key.length + 4);
+      if (isPolluting(key)) this.#report(`the name ${key} is not allowed`, key);
+      else this.#member(member, key, depth);
+      if (this.ended) return;
+    }
   }
 
   #array(items: readonly unknown[], depth: number): void {
@@ -168,11 +97,14 @@ class SafetyWalk {
   }
 
   #member(value: unknown, step: string | number, depth: number): void {
+    if (++this.values > this.#limits.maxValues) this.ended = true;
     switch (typeof value) {
       case 'string':
         this.#count(value.length + 2);
+        if (value.length < CHARACTERS_PER_VALUE || this.ended) return;
         // PERF: code that indexes, compares or writes the resource runs after this walk and may hash its texts.
-        if (value.length >= LONG_TEXT && !this.ended) flatten(value);
+        if (value.length >= LONG_TEXT) flatten(value);
+        this.values += textValues(value) - 1;
         return;
       case 'boolean':
         return this.#count(4);
@@ -183,7 +115,7 @@ class SafetyWalk {
       case 'object': {
         if (value === null) return this.#count(4);
         this.#path.push(step);
-        if (depth >= this.#maxDepth) this.#endTooDeep();
+        if (depth >= this.#limits.maxDepth) this.#endTooDeep();
         else if (Array.isArray(value)) this.#array(value, depth + 1);
         else this.object(value, depth + 1);
         this.#path.pop();
@@ -198,7 +130,7 @@ class SafetyWalk {
 
   #count(units: number): void {
     this.units += units;
-    if (this.units > this.#mostUnits) this.ended = true;
+    if (this.units > this.#limits.maxBytes) this.ended = true;
   }
 
   #refuse(message: string): void {
@@ -212,7 +144,7 @@ class SafetyWalk {
   }
 
   #endTooDeep(): void {
-    this.#report(`nesting is deeper than ${this.#maxDepth} levels`);
+    this.#report(`nesting is deeper than ${this.#limits.maxDepth} levels`);
     this.ended = true;
   }
 
@@ -225,14 +157,13 @@ class SafetyWalk {
 }
 
 /** PERF: the text is built only for resources close to the limit. */
-function* isLongText(resource: object, units: number, { maxBytes }: SizeLimits): Generator<void, boolean> {
-  if (units * MAX_BYTES_PER_UNIT <= maxBytes) return false;
-  if ((yield* mostBytes(resource)) <= maxBytes) return false;
-  return byteLength(yield* writingJson(resource)) > maxBytes;
+function isLongText(resource: object, units: number, { maxBytes }: SizeLimits): boolean {
+  if (units * MAX_BYTES_PER_UNIT <= maxBytes || mostBytes(resource) <= maxBytes) return false;
+  return byteLength(stringifyJson(resource)) > maxBytes;
 }
 
 /** No less than the length of the JSON text in bytes. PERF: close to it for texts in ASCII, and found in a third of the time. */
-function* mostBytes(root: object): Generator<void, number> {
+function mostBytes(root: object): number {
   const open: object[] = [root];
   let bytes = 0;
   const count = (value: unknown): void => {
@@ -240,13 +171,8 @@ function* mostBytes(root: object): Generator<void, number> {
     else if (typeof value === 'object' && value !== null) open.push(value);
     else bytes += MAX_NUMBER_LENGTH;
   };
-  let left = PARTS.size;
   for (let value = open.pop(); value !== undefined; value = open.pop()) {
     bytes += 2;
-    if (--left === 0) {
-      left = PARTS.size;
-      yield;
-    }
     if (Array.isArray(value)) {
       bytes += value.length;
       for (const item of value) count(item);
@@ -267,7 +193,3 @@ function bytesOf(text: string): number {
 }
 
 const PLAIN_ASCII = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/;
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null;
-}

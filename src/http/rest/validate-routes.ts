@@ -34,6 +34,7 @@ async function validate(exchange: CallerExchange): Promise<Answer> {
       // Without profiles in the request, the profiles in `meta.profile` apply.
       profiles: asked.length === 0 ? (true as const) : asked,
       maxBytes: store.maxResourceBytes,
+      maxValues: store.maxResourceValues,
     };
     return validateInTurns(resource, options, new CallPace({ signal }));
   });

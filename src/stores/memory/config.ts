@@ -9,6 +9,12 @@ export interface MemoryStoreOptions {
    * Default 16 MiB, at most 128 MiB.
    */
   readonly maxResourceBytes?: number | undefined;
+  /**
+   * Most values of a resource that may be written: objects, lists, texts, numbers and booleans. A text counts one more
+   * for each 64 of its first 65,536 characters, unless it is base64. More are refused with `too-costly`. Default 20,000,
+   * at most 10,000,000: 50 ms of the event loop for each 20,000.
+   */
+  readonly maxResourceValues?: number | undefined;
   /** What time it is, for `meta.lastUpdated`. Default: the system's clock. */
   readonly clock?: (() => Date) | undefined;
 }

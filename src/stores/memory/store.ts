@@ -25,7 +25,7 @@ import { commitWrites, deletionOf, storedVersion } from './commit.js';
 import type { MemoryStoreOptions } from './config.js';
 import { type HeldVersion, type Holding, ProjectData } from './project-data.js';
 import { purgeHistory, removalOf } from './removal.js';
-import { resourceBytes } from '../../store/json-text.js';
+import { resourceBytes, resourceValues } from '../../store/json-text.js';
 import { LocalWorld } from './local-world.js';
 import { cutOf } from '../cut-page.js';
 import type { FoundPage } from './page.js';
@@ -47,6 +47,7 @@ import { inTurns } from '../../platform/pace.js';
 export class MemoryStore implements ResourceStore {
   readonly model: FhirModel;
   readonly maxResourceBytes: number;
+  readonly maxResourceValues: number;
   readonly readsAreCurrent = true;
   readonly removal: StoreRemoval = {
     purgeHistory: (request, options) =>
@@ -74,6 +75,7 @@ export class MemoryStore implements ResourceStore {
   constructor(options: MemoryStoreOptions = {}) {
     this.model = options.model ?? R4;
     this.maxResourceBytes = resourceBytes(options.maxResourceBytes);
+    this.maxResourceValues = resourceValues(options.maxResourceValues);
     this.#clock = options.clock ?? (() => new Date());
   }
 

@@ -58,6 +58,7 @@ import { untilDeadline, writtenUntilDeadline } from './database/until-deadline.j
 export class PostgresStore implements ResourceStore {
   readonly model: FhirModel;
   readonly maxResourceBytes: number;
+  readonly maxResourceValues: number;
   /** False over replicas. */
   readonly readsAreCurrent: boolean;
   readonly removal: StoreRemoval = {
@@ -99,6 +100,7 @@ export class PostgresStore implements ResourceStore {
     this.#config = resolveConfig(options);
     this.model = this.#config.model;
     this.maxResourceBytes = this.#config.maxResourceBytes;
+    this.maxResourceValues = this.#config.maxResourceValues;
     this.#routes = new Routes(pools, this.#config);
     this.readsAreCurrent = !this.#routes.hasReplicas;
     const { writer } = this.#routes;

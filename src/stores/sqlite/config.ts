@@ -2,7 +2,7 @@ import { assertWholeNumber } from '../../fhir/whole-number.js';
 import { FhirError } from '../../fhir/error.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { indexNeedsFhirPath } from '../../search/index/prepare-model.js';
-import { resourceBytes } from '../../store/json-text.js';
+import { resourceBytes, resourceValues } from '../../store/json-text.js';
 import { R4 } from '../../fhir/r4.js';
 import { type Opening, openingOf } from '../sql/opening.js';
 import { type ReindexMode, reindexMode } from '../sql/reindex.js';
@@ -59,6 +59,12 @@ export interface SqliteStoreOptions {
    * Default 16 MiB, at most 128 MiB.
    */
   readonly maxResourceBytes?: number | undefined;
+  /**
+   * Most values of a resource that may be written: objects, lists, texts, numbers and booleans. A text counts one more
+   * for each 64 of its first 65,536 characters, unless it is base64. More are refused with `too-costly`. Default 20,000,
+   * at most 10,000,000: 50 ms of the event loop for each 20,000.
+   */
+  readonly maxResourceValues?: number | undefined;
   /** The clock for `meta.lastUpdated`. Default: the system's clock. */
   readonly clock?: (() => Date) | undefined;
 }
@@ -70,6 +76,7 @@ export interface SqliteStoreConfig {
   readonly needsFhirPath: boolean;
   readonly opening: Opening;
   readonly maxResourceBytes: number;
+  readonly maxResourceValues: number;
   readonly synchronous: 'full' | 'normal' | 'off';
   readonly busyTimeout: number;
   readonly readers: number;
@@ -87,6 +94,7 @@ export function resolveConfig(options: SqliteStoreOptions): SqliteStoreConfig {
     needsFhirPath: model !== R4 && indexNeedsFhirPath(model),
     opening: openingOf(options),
     maxResourceBytes: resourceBytes(options.maxResourceBytes),
+    maxResourceValues: resourceValues(options.maxResourceValues),
     synchronous: options.synchronous ?? 'full',
     busyTimeout: options.busyTimeout ?? 5000,
     readers: options.readers ?? 2,

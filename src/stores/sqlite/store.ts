@@ -57,6 +57,7 @@ import type { Verification } from './maintenance/verify.js';
 export class SqliteStore implements ResourceStore {
   readonly model: FhirModel;
   readonly maxResourceBytes: number;
+  readonly maxResourceValues: number;
   readonly readsAreCurrent = true;
   readonly removal: StoreRemoval;
   readonly #database: SqliteDatabase;
@@ -87,6 +88,7 @@ export class SqliteStore implements ResourceStore {
     const isReader = opening === 'reader';
     this.model = model;
     this.maxResourceBytes = config.maxResourceBytes;
+    this.maxResourceValues = config.maxResourceValues;
     this.#ownsDatabase = typeof database === 'string';
     const fault = (error: unknown): FhirError =>
       typeof database === 'string' ? withPath(storeError(error), database) : storeError(error);

@@ -1,6 +1,6 @@
 import { assertWholeNumber } from '../../../fhir/whole-number.js';
 import type { FhirModel } from '../../../fhir/model/fhir-model.js';
-import { resourceBytes } from '../../../store/json-text.js';
+import { resourceBytes, resourceValues } from '../../../store/json-text.js';
 import { R4 } from '../../../fhir/r4.js';
 import { type Opening, openingOf } from '../../sql/opening.js';
 import { type ReindexMode, reindexMode } from '../../sql/reindex.js';
@@ -61,6 +61,12 @@ export interface PostgresStoreOptions {
    * Default 16 MiB, at most 128 MiB.
    */
   readonly maxResourceBytes?: number | undefined;
+  /**
+   * Most values of a resource that may be written: objects, lists, texts, numbers and booleans. A text counts one more
+   * for each 64 of its first 65,536 characters, unless it is base64. More are refused with `too-costly`. Default 20,000,
+   * at most 10,000,000: 50 ms of the event loop for each 20,000.
+   */
+  readonly maxResourceValues?: number | undefined;
   /** The clock for `meta.lastUpdated`. Default: the system's clock. */
   readonly clock?: (() => Date) | undefined;
 }
@@ -70,6 +76,7 @@ export interface PostgresStoreConfig {
   readonly model: FhirModel;
   readonly opening: Opening;
   readonly maxResourceBytes: number;
+  readonly maxResourceValues: number;
   readonly connectionWait: number;
   readonly cancelWait: number;
   readonly preparedStatements: boolean;
@@ -86,6 +93,7 @@ export function resolveConfig(options: PostgresStoreOptions): PostgresStoreConfi
     model: options.model ?? R4,
     opening: openingOf(options),
     maxResourceBytes: resourceBytes(options.maxResourceBytes),
+    maxResourceValues: resourceValues(options.maxResourceValues),
     connectionWait: count('connectionWait', options.connectionWait ?? 5_000, 0, 0x7fffffff),
     cancelWait: count('cancelWait', options.cancelWait ?? 2_000, 0, 0x7fffffff),
     preparedStatements: options.preparedStatements ?? true,
