@@ -12,9 +12,9 @@ import type { Connection } from './connection.js';
 import { storeError } from './database/errors.js';
 import { TOO_LONG, TooLong } from './database/guard.js';
 import { NoThreads } from './threads/pool.js';
-import type { ResultOf, ThreadCall } from './threads/protocol.js';
 import { isLarge } from './threads/text-writes.js';
 import type { Threads } from './threads/threads.js';
+import { doWork, type WorkArguments, type WorkName, type WorkResult, WRITING } from './threads/work.js';
 import { THREAD_TUNING } from './database/tuning.js';
 import { isBusy } from './database/transaction.js';
 
@@ -125,22 +125,23 @@ export class CallRunner {
    *
    * @param readAhead does in turns of the event loop what makes a long read short; undefined if nothing does
    */
-  async read<Result>(
-    call: ThreadCall,
+  async read<Name extends WorkName>(
+    name: Name,
+    args: WorkArguments<Name>,
     options: CallOptions | undefined,
-    inline: () => Result,
-    readAhead?: () => Promise<void> | undefined,
-  ): Promise<Result> {
+    readAhead: () => Promise<void> | undefined,
+  ): Promise<WorkResult<Name>> {
     if (this.isTurnSpent) await LOOP_TURN.next();
+    const inline = (): WorkResult<Name> => doWork(this.#connection, name, args);
     const found = this.#readBriefly(options, inline);
     if (!(found instanceof TooLong)) return found;
-    const reading = this.isClosed ? undefined : readAhead?.();
+    const reading = this.isClosed ? undefined : readAhead();
     if (reading !== undefined) {
       await reading;
       const again = this.#briefly(options, inline);
       if (!(again instanceof TooLong)) return again;
     }
-    return this.inThread(options, (threads) => threads.read(call, options) as Promise<Result>, inline);
+    return this.#inThread(options, (threads) => threads.run(name, args, options), inline);
   }
 
   /** Runs a commit: large ones in the thread that writes, small ones together with others of this moment. */
@@ -153,28 +154,18 @@ export class CallRunner {
       : this.#commitInThread(writes, options);
   }
 
-  /** Runs a write other than a commit: in the event loop if the file is small, else in the thread that writes. */
-  async write<Call extends ThreadCall>(
-    call: Call,
-    options: CallOptions | undefined,
-    inline: () => ResultOf<Call>,
-  ): Promise<ResultOf<Call>> {
-    this.assertWritable();
-    const isBrief = this.#threads?.isWriting !== true && this.isSmallFile();
+  /** Runs work over the whole file: in the event loop if the file is small and unlocked, otherwise in a thread. */
+  async long<Name extends WorkName>(
+    name: Name,
+    args: WorkArguments<Name>,
+    options?: CallOptions,
+  ): Promise<WorkResult<Name>> {
+    if (WRITING.has(name)) this.assertWritable();
+    const inline = (): WorkResult<Name> => doWork(this.#connection, name, args);
+    const isBrief = this.#threads?.isWriting !== true && this.#isSmallFile();
     const done = isBrief ? this.#briefly(options, inline) : TOO_LONG;
     if (!(done instanceof TooLong)) return done;
-    return this.inThread(options, (threads) => threads.write(call, options), inline);
-  }
-
-  /** Rebuilds derived data: in the event loop if the file is small and unlocked, else in the writer thread. */
-  async rebuild<Result>(
-    options: CallOptions,
-    inThread: (threads: Threads) => Promise<Result>,
-    inline: () => Result,
-  ): Promise<Result> {
-    this.assertWritable();
-    const done = this.isSmallFile() ? this.run(options, () => unlessLocked(inline)) : TOO_LONG;
-    return done instanceof TooLong ? this.inThread(options, inThread, inline) : done;
+    return this.#inThread(options, (threads) => threads.run(name, args, options), inline);
   }
 
   /** Runs a short write as soon as no other connection writes. Other work continues only where there are threads. */
@@ -192,7 +183,7 @@ export class CallRunner {
   }
 
   /** Runs in a thread, or in the event loop of a store without threads. */
-  async inThread<Result>(
+  async #inThread<Result>(
     options: CallOptions | undefined,
     inThread: (threads: Threads) => Promise<Result>,
     inline: () => Result,
@@ -212,7 +203,7 @@ export class CallRunner {
   }
 
   /** Whether SQLite reads all of the file in some milliseconds. */
-  isSmallFile(): boolean {
+  #isSmallFile(): boolean {
     return this.run(undefined, () => {
       const [pages] = this.#connection.statements.read('PRAGMA page_count').get() as [number];
       return pages < THREAD_TUNING.smallFile;
@@ -261,7 +252,7 @@ export class CallRunner {
 
   #commitInThread(writes: readonly Write[], options: CallOptions | undefined): Promise<LongCommitted> {
     const inThread = (threads: Threads) => threads.commit(writes, this.#clock().getTime(), options);
-    return this.inThread(options, inThread, () => this.#connection.commits.commit(writes));
+    return this.#inThread(options, inThread, () => this.#connection.commits.commit(writes));
   }
 
   /**

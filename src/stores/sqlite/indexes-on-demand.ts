@@ -42,10 +42,7 @@ export class IndexesOnDemand {
   }
 
   #create(): Promise<unknown> {
-    const creation = this.#calls.write({ kind: 'create-indexes' }, undefined, () => {
-      this.#connection.valueIndexes.create();
-      return null;
-    });
+    const creation = this.#calls.long('create-indexes', []);
     // All waiting calls may end before the creation does.
     creation.catch(() => undefined).finally(() => (this.#creation = undefined));
     return creation;

@@ -138,7 +138,7 @@ export class ReadCalls {
       );
       if (result !== LONG_TEXT) return result;
     }
-    const found = await this.#calls.read({ kind: 'search', query }, options, find, () => this.#readAhead(options));
+    const found = await this.#calls.read('search', [query], options, () => this.#readAhead(options));
     const page = this.#calls.runUnchecked(options, () => cut(found));
     return filled(page, await this.#load(page.keys, elements, options));
   }
@@ -165,8 +165,8 @@ export class ReadCalls {
       );
       if (results !== LONG_TEXT) return results;
     }
-    const call = { kind: 'search-by-reference', query, parameter, targets } as const;
-    const found = await this.#calls.read(call, options, find, () => this.#readAhead(options));
+    const args = [query, parameter, targets, contents.textsWithPage] as const;
+    const found = await this.#calls.read('search-by-reference', [...args], options, () => this.#readAhead(options));
     const pages = this.#calls.runUnchecked(options, () => this.#counted(found, counts, options));
     const [first] = pages;
     if (first?.texts !== undefined) {

@@ -3,7 +3,7 @@ import type { StoreRemoval } from '../../store/removal.js';
 import type { Change } from '../../store/write.js';
 import type { CallRunner } from './call-runner.js';
 import type { Connection } from './connection.js';
-import type { ResultOf, ThreadCall } from './threads/protocol.js';
+import type { WorkArguments, WorkName, WorkResult } from './threads/work.js';
 
 /** The parts of a store that its removals need. */
 export interface RemovalHost {
@@ -18,31 +18,24 @@ export interface RemovalHost {
 
 /** `ResourceStore.removal` of a SqliteStore. */
 export function storeRemoval({ connection, calls, ready, publish, removed }: RemovalHost): StoreRemoval {
-  const write = async <Call extends ThreadCall>(
-    call: Call,
+  const write = async <Name extends WorkName>(
+    name: Name,
+    args: WorkArguments<Name>,
     options: CallOptions | undefined,
-    inline: () => ResultOf<Call>,
-  ): Promise<ResultOf<Call>> => {
-    const result = await calls.write(call, options, inline);
+  ): Promise<WorkResult<Name>> => {
+    const result = await calls.long(name, args, options);
     calls.run(undefined, () => connection.status.noteRemovals());
     removed();
     return result;
   };
   return {
-    purgeHistory: (request, options) =>
-      write({ kind: 'purge-history', request }, options, () => connection.removal.purgeHistory(request)),
+    purgeHistory: (request, options) => write('purge-history', [request], options),
     async removeProject(project, options) {
       await ready(options);
-      const call = { kind: 'remove-project', project } as const;
-      const { step, changes } = await write(call, options, () => connection.removal.removeProject(project));
+      const { step, changes } = await write('remove-project', [project], options);
       publish(changes);
       return step;
     },
-    async scrub(options) {
-      await write({ kind: 'scrub' }, options, () => {
-        connection.scrub();
-        return null;
-      });
-    },
+    scrub: (options) => write('scrub', [], options),
   };
 }

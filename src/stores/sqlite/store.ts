@@ -30,7 +30,7 @@ import { openDatabase, type SqliteDatabase } from './database/driver.js';
 import { storeError } from './database/errors.js';
 import { explainCall } from './explain.js';
 import { takeOver } from './schema/index-takeover.js';
-import { backUp, copyDatabase, modeOf } from './maintenance/backup.js';
+import { backUp, modeOf } from './maintenance/backup.js';
 import { IndexWork } from './maintenance/index-work.js';
 import { IndexesOnDemand } from './indexes-on-demand.js';
 import { assertNotNewer, assertOpenable, prepareSchema } from './schema/prepare-schema.js';
@@ -225,9 +225,7 @@ export class SqliteStore implements ResourceStore {
    * Takes about 100 µs per resource, in a thread if the store has threads; otherwise this process is blocked.
    */
   async verify(options?: CallOptions): Promise<Verification> {
-    const verify = (): Verification => this.#connection.maintenance.verify();
-    if (this.#calls.isSmallFile()) return this.#calls.run(options, verify);
-    return this.#calls.inThread(options, (threads) => threads.read({ kind: 'verify' }, options), verify);
+    return this.#calls.long('verify', [], options);
   }
 
   /**
@@ -250,13 +248,7 @@ export class SqliteStore implements ResourceStore {
     const path = backupPath(file);
     const mode = this.#calls.run(options, () => modeOf(this.#connection.statements));
     await backUp(path, mode, async (partial) => {
-      const copy = (): null => {
-        copyDatabase(this.#database, partial);
-        return null;
-      };
-      const inThread = (threads: Threads) => threads.read({ kind: 'backup', partial }, options);
-      if (this.#calls.isSmallFile()) this.#calls.run(options, copy);
-      else await this.#calls.inThread(options, inThread, copy);
+      await this.#calls.long('backup', [partial], options);
       // The deadline may have passed while SQLite wrote.
       this.#calls.run(options, () => undefined);
     });
@@ -279,10 +271,7 @@ export class SqliteStore implements ResourceStore {
     const { project, pendingOnly = false, onProgress } = options;
     let count = 0;
     if (project === undefined && !pendingOnly) {
-      const { maintenance } = this.#connection;
-      const reindex = (threads: Threads) => threads.reindex(options);
-      const inline = () => maintenance.reindex();
-      const done = await this.#calls.rebuild(options, reindex, inline);
+      const done = await this.#calls.long('reindex', [], options);
       this.#connection.forget();
       for (const progress of done) {
         onProgress?.(progress);

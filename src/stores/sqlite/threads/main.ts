@@ -7,7 +7,6 @@ import { Connection } from '../connection.js';
 import { assertInPlace } from '../database/database-file.js';
 import { openDatabase } from '../database/driver.js';
 import { storeError } from '../database/errors.js';
-import { copyDatabase } from '../maintenance/backup.js';
 import { Guard, setGuard } from '../database/guard.js';
 import type { OpenCommit } from '../commit/commit.js';
 import { CallState } from './call-state.js';
@@ -15,6 +14,7 @@ import type { Answer, Request, ThreadCall, ThreadData, WritePart, WrittenRow } f
 import { setPatience } from '../database/transaction.js';
 import { sendError } from './sent-error.js';
 import { readPart, writtenRow } from './text-writes.js';
+import { doWork, type WorkArguments, type WorkName } from './work.js';
 
 const { base, file, opened, definitions, needsFhirPath, writes, busyTimeout, calls: memory } = workerData as ThreadData;
 const port = parentPort!;
@@ -107,37 +107,10 @@ function openCommit(connection: Connection, time: number, load: boolean): OpenCo
 }
 
 function answer(connection: Connection, call: ThreadCall): unknown {
-  switch (call.kind) {
-    case 'search':
-      return connection.search(call.query);
-    case 'search-by-reference':
-      return connection.searchByReference(call.query, call.parameter, call.targets);
-    case 'verify':
-      return connection.maintenance.verify();
-    case 'commit':
-      return endCommit(connection, call.now);
-    case 'create-indexes':
-      connection.valueIndexes.create();
-      return null;
-    case 'reindex':
-      return connection.maintenance.reindex();
-    case 'purge-history':
-      return connection.removal.purgeHistory(call.request);
-    case 'remove-project':
-      return connection.removal.removeProject(call.project);
-    case 'scrub':
-      connection.scrub();
-      return null;
-    case 'backup':
-      copyDatabase(connection.database, call.partial);
-      return null;
-    case 'nothing':
-      return null;
-    case 'checkpoint':
-      // Passive: it waits for no other connection, and no connection waits for it.
-      connection.database.pragma('wal_checkpoint(PASSIVE)');
-      return null;
-  }
+  if (call.kind === 'nothing') return undefined;
+  return call.kind === 'commit'
+    ? endCommit(connection, call.now)
+    : doWork(connection, call.kind, call.args as WorkArguments<WorkName>);
 }
 
 function endCommit(connection: Connection, time: number): readonly WrittenRow[] {

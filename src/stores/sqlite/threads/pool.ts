@@ -1,7 +1,7 @@
 import { inDoubt } from '../../../fhir/in-doubt.js';
 import { storeClosed } from '../../../store/guards.js';
 import type { CallOptions } from '../../../store/call-options.js';
-import type { ResultOf, ThreadCall, ThreadData } from './protocol.js';
+import type { ThreadCall, ThreadData } from './protocol.js';
 import { noParts, Task } from './task.js';
 import { Thread, threadDied, type ThreadOwner } from './thread.js';
 
@@ -61,11 +61,7 @@ export class ThreadPool implements ThreadOwner {
    * @param parts sent before the call
    * @throws NoThreads - no thread can start
    */
-  run<Call extends ThreadCall>(
-    call: Call,
-    options: CallOptions | undefined,
-    parts: Task['parts'] = noParts,
-  ): Promise<ResultOf<Call>> {
+  run<Result>(call: ThreadCall, options: CallOptions | undefined, parts: Task['parts'] = noParts): Promise<Result> {
     const task = new Task(call, parts, options);
     if (this.#failure !== undefined) task.reject(this.#failure);
     else if (this.#isClosed) task.reject(storeClosed());
@@ -73,7 +69,7 @@ export class ThreadPool implements ThreadOwner {
       this.#queue.push(task);
       void this.#dispatch();
     }
-    return task.promise as Promise<ResultOf<Call>>;
+    return task.promise as Promise<Result>;
   }
 
   /** Ends all idle threads, so that the next call gets a connection with empty caches. */

@@ -1,14 +1,8 @@
 import type { FhirModel } from '../../../fhir/model/fhir-model.js';
-import type { PurgeRequest, PurgeStep } from '../../../store/removal.js';
-import type { ReferenceTarget } from '../../../store/resource-key.js';
-import type { SearchQuery } from '../../../store/search-query.js';
 import type { Expectation, Write } from '../../../store/write.js';
-import type { ReindexProgress } from '../../sql/reindex.js';
 import type { OpenedFile } from '../database/database-file.js';
-import type { RemovedPart } from '../maintenance/removal.js';
-import type { KeyPage } from '../search/search.js';
 import type { PackedEntries } from './packed-entries.js';
-import type { Verification } from '../maintenance/verify.js';
+import type { WorkName } from './work.js';
 
 /** The data that a thread is started with. */
 export interface ThreadData {
@@ -27,40 +21,13 @@ export interface ThreadData {
   readonly calls: SharedArrayBuffer;
 }
 
-/** The calls that a thread answers, with their results. Resources stay in the database: pages are keys of versions. */
-export interface ThreadCalls {
-  readonly search: { readonly input: { readonly query: SearchQuery }; readonly result: KeyPage };
-  readonly 'search-by-reference': {
-    readonly input: {
-      readonly query: SearchQuery;
-      readonly parameter: string;
-      readonly targets: readonly ReferenceTarget[];
-    };
-    readonly result: readonly KeyPage[];
-  };
-  readonly verify: { readonly input: object; readonly result: Verification };
+/** A call of a thread. */
+export type ThreadCall =
+  | { readonly kind: WorkName; readonly args: readonly unknown[] }
   /** Writes are sent before, in parts, with the same `now`: milliseconds since 1970. */
-  readonly commit: { readonly input: { readonly now: number }; readonly result: readonly WrittenRow[] };
-  /** See `ValueIndexes`. */
-  readonly 'create-indexes': { readonly input: object; readonly result: null };
-  readonly reindex: { readonly input: object; readonly result: readonly ReindexProgress[] };
+  | { readonly kind: 'commit'; readonly now: number }
   /** Sent in place of a call that ended before it was sent. */
-  readonly nothing: { readonly input: object; readonly result: null };
-  readonly 'purge-history': { readonly input: { readonly request: PurgeRequest }; readonly result: PurgeStep };
-  readonly 'remove-project': { readonly input: { readonly project: string }; readonly result: RemovedPart };
-  readonly scrub: { readonly input: object; readonly result: null };
-  readonly checkpoint: { readonly input: object; readonly result: null };
-  /** `partial` is the absolute path of an empty file. */
-  readonly backup: { readonly input: { readonly partial: string }; readonly result: null };
-}
-
-export type CallKind = keyof ThreadCalls;
-
-export type ThreadCall = {
-  [Kind in CallKind]: { readonly kind: Kind } & ThreadCalls[Kind]['input'];
-}[CallKind];
-
-export type ResultOf<Call extends ThreadCall> = ThreadCalls[Call['kind']]['result'];
+  | { readonly kind: 'nothing' };
 
 /** Writes of a commit, in order. */
 export interface WritePart {

@@ -2,7 +2,8 @@ import type { FhirError } from '../../../fhir/error.js';
 import { MAX_DELAY_MS } from '../../../platform/timers.js';
 import { callAborted, callTimedOut } from '../../../store/guards.js';
 import type { CallOptions } from '../../../store/call-options.js';
-import type { CallKind, ThreadCall, WritePart } from './protocol.js';
+import type { ThreadCall, WritePart } from './protocol.js';
+import { WRITING } from './work.js';
 
 interface Settle {
   readonly resolve: (result: unknown) => void;
@@ -44,7 +45,7 @@ export class Task {
 
   /** True if the call changes the file. */
   get writes(): boolean {
-    return WRITING.has(this.call.kind);
+    return this.call.kind === 'commit' || WRITING.has(this.call.kind);
   }
 
   /** Milliseconds until the deadline. */
@@ -89,12 +90,3 @@ export class Task {
 export async function* noParts(): AsyncGenerator<never> {
   // Nothing.
 }
-
-const WRITING: ReadonlySet<CallKind> = new Set([
-  'commit',
-  'create-indexes',
-  'reindex',
-  'purge-history',
-  'remove-project',
-  'scrub',
-]);

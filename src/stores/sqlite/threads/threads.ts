@@ -8,9 +8,10 @@ import type { OpenedFile } from '../database/database-file.js';
 import { driverBase } from '../database/driver.js';
 import { madeAhead } from './made-ahead.js';
 import { type NewThreadData, ThreadPool } from './pool.js';
-import type { ResultOf, SentWrite, ThreadCall, WritePart } from './protocol.js';
+import type { SentWrite, WritePart, WrittenRow } from './protocol.js';
 import { committedOf, partOf } from './text-writes.js';
 import { THREAD_TUNING } from '../database/tuning.js';
+import { type WorkArguments, type WorkName, type WorkResult, WRITING } from './work.js';
 
 /** What threads over a file are made with. */
 export interface ThreadsConfig {
@@ -54,9 +55,17 @@ export class Threads {
     return this.#writer.isBusy;
   }
 
-  /** @throws NoThreads */
-  read<Call extends ThreadCall>(call: Call, options: CallOptions | undefined): Promise<ResultOf<Call>> {
-    return this.#readers.run(call, options);
+  /** Does the work of a call. @throws NoThreads */
+  async run<Name extends WorkName>(
+    name: Name,
+    args: WorkArguments<Name>,
+    options: CallOptions | undefined,
+  ): Promise<WorkResult<Name>> {
+    const pool = WRITING.has(name) ? this.#writer : this.#readers;
+    const result = await pool.run<WorkResult<Name>>({ kind: name, args }, options);
+    // Numbers of names may have changed where their tables were damaged.
+    if (name === 'reindex') await this.#readers.renew();
+    return result;
   }
 
   /** @param now milliseconds since 1970 @throws NoThreads */
@@ -66,21 +75,8 @@ export class Threads {
     const make = (): AsyncGenerator<WritePart> => this.#partsOf(writes, now, (sent = []));
     this.#pagesInLog += PAGES_PER_COMMIT + PAGES_PER_WRITE * writes.length;
     const parts = this.#writer.isBusy ? madeAhead(make) : make;
-    const rows = await this.#writer.run({ kind: 'commit', now }, options, parts);
+    const rows = await this.#writer.run<readonly WrittenRow[]>({ kind: 'commit', now }, options, parts);
     return committedOf(sent, rows, new Date(now).toISOString());
-  }
-
-  /** Rebuilds derived data. @throws NoThreads */
-  async reindex(options: CallOptions | undefined): Promise<ResultOf<{ readonly kind: 'reindex' }>> {
-    const done = await this.#writer.run({ kind: 'reindex' }, options);
-    // Numbers of names may have changed where their tables were damaged.
-    await this.#readers.renew();
-    return done;
-  }
-
-  /** Runs a call in the thread that writes. @throws NoThreads */
-  write<Call extends ThreadCall>(call: Call, options: CallOptions | undefined): Promise<ResultOf<Call>> {
-    return this.#writer.run(call, options);
   }
 
   /** Runs work in the event loop before the thread that writes takes its next task. */
@@ -100,7 +96,7 @@ export class Threads {
     if (this.#pagesSinceCheckpoint < THREAD_TUNING.checkpointPages) return;
     this.#pagesSinceCheckpoint = 0;
     // SQLite itself does it later, in the event loop.
-    this.#writer.run({ kind: 'checkpoint' }, undefined).catch(() => undefined);
+    this.#writer.run({ kind: 'checkpoint', args: [] }, undefined).catch(() => undefined);
   }
 
   async close(): Promise<void> {
@@ -115,7 +111,7 @@ export class Threads {
   /** The last connection carries the rest of the log to the database, in the event loop. So a thread does it before. */
   async #closeWriter(): Promise<void> {
     if (this.#pagesInLog >= MANY_PAGES) {
-      await this.#writer.run({ kind: 'checkpoint' }, undefined).catch(() => undefined);
+      await this.#writer.run({ kind: 'checkpoint', args: [] }, undefined).catch(() => undefined);
     }
     await this.#writer.close();
   }
