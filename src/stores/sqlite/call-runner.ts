@@ -138,7 +138,8 @@ export class CallRunner {
     const reading = this.isClosed ? undefined : readAhead();
     if (reading !== undefined) {
       await reading;
-      const again = this.#briefly(options, inline);
+      // PERF: a thread would take several times as long.
+      const again = this.#briefly(options, inline, PATIENCE);
       if (!(again instanceof TooLong)) return again;
     }
     return this.#inThread(options, (threads) => threads.run(name, args, options), inline);
@@ -310,8 +311,9 @@ function unlessLocked<Result>(work: () => Result): Result | TooLong {
   }
 }
 
-/** In a new process: how many long reads may take how many times as long in the event loop. */
+/** In a new process, this many long reads may take longer in the event loop, and so may a read after its `readAhead`. */
 const PATIENT_READS = 3;
+/** How many times as long. */
 const PATIENCE = 1.75;
 
 /** The longest time before threads that could not start are tried again, in milliseconds. */
