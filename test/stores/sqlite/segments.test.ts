@@ -2,6 +2,7 @@ import Database from 'better-sqlite3';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { AnyResource } from '../../../src/fhir/resource.js';
 import { SIZES } from '../../../src/stores/segments/run-format.js';
+import { THREAD_TUNING } from '../../../src/stores/sqlite/database/tuning.js';
 import { SEGMENT_TUNING } from '../../../src/stores/sqlite/rows/segment-tables.js';
 import { TUNING as SCANS } from '../../../src/stores/sqlite/scans/tuning.js';
 import { SqliteStore } from '../../../src/stores/sqlite/store.js';
@@ -255,4 +256,18 @@ test.each([
   expect(await idsOf(store)).toEqual(['a', 'b', 'c', 'd', 'e']);
   expect((await store.verify()).problems).toEqual([]);
   await store.close();
+});
+
+test('a verification that takes too long for the event loop moves to a thread', async () => {
+  const { inlineMs } = THREAD_TUNING;
+  const store = new SqliteStore(file('brief.db'), { synchronous: 'off' });
+  await store.commit(FIVE);
+  await store.reindex({ pendingOnly: true });
+  THREAD_TUNING.inlineMs = 0;
+  try {
+    expect(await store.verify()).toEqual({ resources: 5, problems: [] });
+  } finally {
+    THREAD_TUNING.inlineMs = inlineMs;
+    await store.close();
+  }
 });

@@ -9,6 +9,7 @@ import { CONTRADICTIONS } from './contradictions.js';
 import { createDictionaries, type Dictionaries } from '../rows/dictionary.js';
 import type { SqliteDatabase } from '../database/driver.js';
 import { storeError } from '../database/errors.js';
+import { TooLong } from '../database/guard.js';
 import { INDEX_TABLES, type ValueTable } from '../../sql/index-tables.js';
 import { type Codes, EVERY, isMadeAgain } from '../../sql/index-changes.js';
 import { addIndexRows, INDEX_COLUMNS, type IndexOwner, type Names, type RowSink } from '../rows/index-rows.js';
@@ -147,6 +148,7 @@ class Verifier {
     try {
       check();
     } catch (error) {
+      if (error instanceof TooLong) throw error;
       const fault = storeError(error);
       if (fault.code !== 'corrupt' && !isOfSize(error)) throw fault;
       this.#report(`${what}: ${fault.message}`);
