@@ -30,11 +30,6 @@ export function tablesOf(model: FhirModel, type: string, parameter: string): rea
   return kind === undefined ? INDEX_TABLES : TABLES_BY_TYPE[kind];
 }
 
-/** Whether the values of a table are intervals: of dates or of numbers. */
-export function holdsIntervals(table: ValueTable | undefined): table is 'date' | 'quantity' {
-  return table === 'date' || table === 'quantity';
-}
-
 const TABLES_BY_TYPE: { readonly [Type in SearchParameterType]: readonly ValueTable[] } = {
   string: ['string'],
   token: ['token'],

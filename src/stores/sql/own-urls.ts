@@ -39,11 +39,6 @@ function isUrlOf(x: Sql, row: Sql, type: string, { baseUrl, dialect }: SearchSco
   return dialect.indexed.equals(sql`${x}.value`, sql`(${`${baseUrl!}/${type}/`} || ${row}.id)`);
 }
 
-/** Selects a row if some resource of the scope's type refers to a resource of the target type by such a URL. */
-export function byOwnUrl(key: SqlValue, scope: RowScope, target: string): Sql {
-  return sql`SELECT 1 FROM uri x WHERE ${ofParameter(X, key, scope)} AND x.grp = 0 AND ${isOwnUrl(X, target, scope)} LIMIT 1`;
-}
-
 /** Selects the keys of resources of the target's type that the current row references by the parameter. */
 export function targetsOfRow(key: SqlValue, scope: RowScope, target: RowScope): Sql {
   const { dialect, row } = scope;

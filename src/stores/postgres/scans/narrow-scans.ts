@@ -1,6 +1,5 @@
 import type { Criteria } from '../../../search/criteria/criteria.js';
-import type { ValueTest } from '../../../search/criteria/value-test.js';
-import { type Condition, leavesOf } from '../../sql/pages/condition.js';
+import { asksForUnit, type Condition, leavesOf } from '../../sql/pages/condition.js';
 import { isDirect, planRows } from '../../sql/plan.js';
 import { chainScope, innerScope, isCurrent, type RowScope } from '../../sql/rows.js';
 import { list, type Sql, sql, TRUE, unionAll } from '../../sql/sql.js';
@@ -85,10 +84,6 @@ function isSparse({ criteria }: Condition): boolean {
 
 function isSparseIn(criteria: Criteria): boolean {
   return leavesOf(criteria).some((one) => one.kind === 'composite' || (one.kind === 'match' && asksForUnit(one.test)));
-}
-
-function asksForUnit(test: ValueTest): boolean {
-  return test.kind === 'quantity' && (test.system ?? test.code) !== undefined;
 }
 
 /** Selects the resources at the other end of a chain or a `_has`. Undefined if no index range does, or it is sparse. */

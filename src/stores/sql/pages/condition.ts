@@ -3,7 +3,7 @@ import type { ValueTest } from '../../../search/criteria/value-test.js';
 import { rowCondition } from '../conditions.js';
 import { type ChooseScan, isDirect, planRows } from '../plan.js';
 import type { RowScope } from '../rows.js';
-import { type Sql, type SqlValue, TRUE } from '../sql.js';
+import { type Sql, TRUE } from '../sql.js';
 
 /** One condition on a resource: how to test it, and how to find all resources that meet it. */
 export interface Condition {
@@ -17,20 +17,8 @@ export interface Condition {
   readonly direct?: boolean;
   /** The number of rows that the scan reads even if it returns few; undefined: as many as it returns, or unknown. */
   readonly reads?: number | undefined;
-  /** A code, or the key of a reference's target, that all matches of the condition have. */
-  readonly shared?: SharedValue | undefined;
-  /** Set if it selects the resources with one value (null: none) of an order, by its number in the skip index. */
-  readonly group?: { readonly order: number; readonly descending: boolean; readonly value: SqlValue } | undefined;
   /** The criteria of the condition, if it was made from criteria. */
   readonly criteria?: Criteria;
-}
-
-/** A value that all matches of a condition have. */
-export interface SharedValue {
-  readonly parameter: number;
-  readonly value: string | number;
-  /** True if every resource with the value is a match. A resource with several codes is sorted by only one of them. */
-  readonly suffices: boolean;
 }
 
 /** The conditions that criteria are made of. @param choose undefined if the database chooses between inner scans */
@@ -44,6 +32,11 @@ export function conditionsOf(criteria: Criteria, scope: RowScope, choose?: Choos
 export function leavesOf(criteria: Criteria): readonly Criteria[] {
   if (criteria.kind === 'and' || criteria.kind === 'or') return criteria.of.flatMap(leavesOf);
   return criteria.kind === 'not' ? leavesOf(criteria.of) : [criteria];
+}
+
+/** Whether a test also requires a unit or its system, so that bounds alone do not decide. */
+export function asksForUnit(test: ValueTest): boolean {
+  return test.kind === 'quantity' && (test.system !== undefined || test.code !== undefined);
 }
 
 /** Whether a test also reads other resources, so that it takes as long as several other tests. */

@@ -1,10 +1,7 @@
 import type { Criteria } from '../../../search/criteria/criteria.js';
-import { parameterKey, type RowScope } from '../rows.js';
-import type { SqlValue } from '../sql.js';
-import type { Condition } from './condition.js';
 
 /** Whether a condition demands that the parameter has a value, or has none; undefined if it demands neither. */
-export function presenceOf(criteria: Criteria | undefined, parameter: string): boolean | undefined {
+function presenceOf(criteria: Criteria | undefined, parameter: string): boolean | undefined {
   if (criteria?.kind === 'missing') return criteria.parameter === parameter ? !criteria.missing : undefined;
   if (criteria?.kind !== 'not') return undefined;
   const inner = criteria.of.kind === 'missing' ? presenceOf(criteria.of, parameter) : undefined;
@@ -31,18 +28,4 @@ export function neededPresence(
   const { parameter } = missing;
   const present = presenceOf(criteria, parameter);
   return present === undefined ? undefined : { parameter, present };
-}
-
-/** Whether all matches have a parameter or lack it, by the parameter's key; undefined for fewer than two parameters. */
-export function neededPresences(
-  conditions: readonly Condition[],
-  scope: RowScope,
-): ReadonlyMap<SqlValue, boolean> | undefined {
-  const needed = new Map<SqlValue, boolean>();
-  for (const { criteria } of conditions) {
-    const presence = criteria && neededPresence(criteria);
-    const key = presence && parameterKey(scope, presence.parameter);
-    if (presence !== undefined && key !== undefined) needed.set(key, presence.present);
-  }
-  return needed.size < 2 ? undefined : needed;
 }

@@ -2,13 +2,12 @@ import type { Criteria, MatchCriteria } from '../../../search/criteria/criteria.
 import { rowCondition } from '../../sql/conditions.js';
 import { TABLE_NAMES } from '../../sql/index-tables.js';
 import { codeRows } from '../../sql/pages/code-scan.js';
-import type { Condition } from '../../sql/pages/condition.js';
+import { asksForUnit, type Condition } from '../../sql/pages/condition.js';
 import { ScannedCondition } from '../../sql/pages/scanned-condition.js';
 import { sweepOf } from '../../sql/pages/sweep.js';
 import { inTime, ofParameter, parameterKey, type RowScope } from '../../sql/rows.js';
 import { allOf, Sql, sql, type SqlValue } from '../../sql/sql.js';
 import { countOfCollection, countOfShapes } from '../rows/shapes.js';
-import { asksForUnit } from '../../sql/skip/range-tests.js';
 import type { Statements } from '../database/statements.js';
 
 /**
