@@ -54,7 +54,7 @@ export const ROOMS = {
       'policy/',
       'caller.ts',
       'turns/',
-      'audited.ts',
+      'operation.ts',
       'access-trace.ts',
       'contract.ts',
       'decide.ts',

@@ -1,17 +1,16 @@
 import type { Bot, ClientApplication, Patient, Practitioner, Project } from '@medplum/fhirtypes';
 import type { ProjectMembership, RelatedPerson, User } from '@medplum/fhirtypes';
-import type { AuditOptions } from '../audit/audit.js';
+import type { AuditFacts, AuditOptions } from '../audit/audit.js';
 import { FhirError } from '../fhir/error.js';
 import { copyForHost } from '../fhir/json/copy-json.js';
 import { withChosenMeta } from '../fhir/own-meta.js';
 import { splitReference } from '../fhir/reference.js';
 import type { Stored } from '../fhir/stored.js';
 import { tracedBy } from './access-trace.js';
-import { audited } from './audited.js';
 import { assertCaller, type Caller } from './caller.js';
 import { guardStore } from './guarded-store.js';
 import type { LimitedStoreContext } from './limits/call-limits.js';
-import { underTimeout } from './limits/under-timeout.js';
+import { operation } from './operation.js';
 
 /** The identity of a member, as private copies without secrets. */
 export interface WhoAmI {
@@ -42,33 +41,32 @@ export interface WhoAmIContext extends LimitedStoreContext, AuditOptions {
  * const { user, project } = await whoAmI(caller, { store });
  */
 export function whoAmI(caller: Caller, context: WhoAmIContext): Promise<WhoAmI> {
-  return audited({ ...context, caller }, 'who-am-i', (facts) => {
-    const trace = tracedBy(context, facts, undefined);
-    return underTimeout(context, async ({ store, signal, extendedMeta }) => {
-      assertCaller(caller);
-      if (caller.kind !== 'member')
-        throw new FhirError('invalid', 'Trusted code has no membership; sign in as a member');
-      const { project, membership, user, profile } = caller;
-      const names = [
-        { type: 'ProjectMembership', id: membership },
-        { type: 'Project', id: project },
-      ];
-      const keys = [...names, splitReference(user), splitReference(profile)];
-      const found = await guardStore(store, caller, undefined, trace).read(keys, { signal });
-      const [member, home, person, own] = found.map((one) =>
-        one.status === 'found' ? copyForHost(withChosenMeta(one.resource, { extendedMeta })) : undefined,
-      );
-      if (member === undefined) {
-        throw new FhirError('membership-missing', `ProjectMembership/${membership} was not found`);
-      }
-      if (home === undefined) throw new FhirError('project-missing', `Project/${project} does not exist`);
-      for (const one of found) if (one.status === 'found') trace?.show(one.resource);
-      return {
-        membership: member as Stored<ProjectMembership>,
-        project: home as Stored<Project>,
-        user: person?.resourceType === 'User' ? (person as Stored<User>) : undefined,
-        profile: own as WhoAmI['profile'],
-      };
-    });
-  });
+  const facts: AuditFacts = {};
+  const trace = tracedBy(context, facts, undefined);
+  const work = async ({ store, signal, extendedMeta }: WhoAmIContext): Promise<WhoAmI> => {
+    assertCaller(caller);
+    if (caller.kind !== 'member') throw new FhirError('invalid', 'Trusted code has no membership; sign in as a member');
+    const { project, membership, user, profile } = caller;
+    const names = [
+      { type: 'ProjectMembership', id: membership },
+      { type: 'Project', id: project },
+    ];
+    const keys = [...names, splitReference(user), splitReference(profile)];
+    const found = await guardStore(store, caller, undefined, trace).read(keys, { signal });
+    const [member, home, person, own] = found.map((one) =>
+      one.status === 'found' ? copyForHost(withChosenMeta(one.resource, { extendedMeta })) : undefined,
+    );
+    if (member === undefined) {
+      throw new FhirError('membership-missing', `ProjectMembership/${membership} was not found`);
+    }
+    if (home === undefined) throw new FhirError('project-missing', `Project/${project} does not exist`);
+    for (const one of found) if (one.status === 'found') trace?.show(one.resource);
+    return {
+      membership: member as Stored<ProjectMembership>,
+      project: home as Stored<Project>,
+      user: person?.resourceType === 'User' ? (person as Stored<User>) : undefined,
+      profile: own as WhoAmI['profile'],
+    };
+  };
+  return operation({ ...context, caller }, 'who-am-i', work, { facts });
 }

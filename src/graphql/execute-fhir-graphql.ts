@@ -1,8 +1,8 @@
 import type { AuditFacts } from '../audit/audit.js';
 import type { AuditTarget } from '../audit/audit-record.js';
 import { tracedBy } from '../access/access-trace.js';
-import { audited } from '../access/audited.js';
-import { timeBefore } from '../access/limits/request-time.js';
+import { audited } from '../access/operation.js';
+import { timeBefore } from '../access/limits/call-limits.js';
 import { inTurn } from '../access/turns/in-turn.js';
 import type { GuardedStore } from '../access/contract.js';
 import { guardStore } from '../access/guarded-store.js';

@@ -1,6 +1,5 @@
 import { tracedBy } from '../access/access-trace.js';
-import { audited } from '../access/audited.js';
-import { underLimits } from '../access/turns/under-limits.js';
+import { operation } from '../access/operation.js';
 import { onFirstUse } from '../platform/on-first-use.js';
 import { historyBundle, typeHistoryBundle } from './history-bundle.js';
 import {
@@ -67,12 +66,12 @@ export function repositoryOf(open: OpenRepository): Repository {
         return bundle(versions);
       }),
     transaction: (request, options = {}) =>
-      audited(context, request?.type === 'batch' ? 'batch' : 'transaction', async (facts) => {
+      operation(context, request?.type === 'batch' ? 'batch' : 'transaction', async (bounded, facts) => {
         const { bundleTargets, carryOutBundle } = await loadTransactions();
         const trace = tracedBy(context, facts, baseUrl);
         const { model } = context.store;
         if (trace !== undefined) facts.targets = await bundleTargets(model, request, undefined, baseUrl);
-        const response = await underLimits(context, (bounded) => carryOutBundle(request, bounded, trace, options));
+        const response = await carryOutBundle(request, bounded, trace, options);
         if (trace !== undefined) facts.targets = await bundleTargets(model, request, response, baseUrl);
         facts.results = response.entry?.length ?? 0;
         return bundle(response);

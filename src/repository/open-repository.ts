@@ -1,9 +1,8 @@
 import type { Bundle, Resource } from '@medplum/fhirtypes';
 import { type AccessTrace, tracedBy } from '../access/access-trace.js';
-import { audited } from '../access/audited.js';
+import { operation } from '../access/operation.js';
 import type { GuardedKey } from '../access/contract.js';
 import { guardStore } from '../access/guarded-store.js';
-import { underLimits } from '../access/turns/under-limits.js';
 import type { AuditTarget, RestInteraction } from '../audit/audit-record.js';
 import type { AuditFacts } from '../audit/audit.js';
 import { maskError } from '../fhir/error.js';
@@ -69,16 +68,13 @@ export function openRepository(context: RepositoryContext): OpenRepository {
     trace,
     resolveIdentifiers,
   });
-  const unlimited = open(context);
-  const interact: OpenRepository['interact'] = (interaction, target, work, profiles) =>
-    audited(context, interaction, (facts) => {
-      facts.targets = [target];
-      const trace = tracedBy(context, facts, baseUrl);
-      return underLimits(context, (bounded) => {
-        if (profiles !== undefined) return work(facts, open({ ...bounded, profiles }, trace));
-        return work(facts, bounded === context && trace === undefined ? unlimited : open(bounded, trace));
-      });
-    }).catch(failAsFhirError);
+  const interact: OpenRepository['interact'] = (interaction, target, work, profiles) => {
+    const facts: AuditFacts = { targets: [target] };
+    const trace = tracedBy(context, facts, baseUrl);
+    const run = (bounded: RepositoryContext) =>
+      work(facts, open(profiles === undefined ? bounded : { ...bounded, profiles }, trace));
+    return operation(context, interaction, run, { facts }).catch(failAsFhirError);
+  };
   const copy = (resource: AnyResource): Promise<AnyResource> =>
     copyForHostInTurns(extendedMeta ? resource : withoutOwnMeta(resource));
   return {

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { audited } from '../../src/access/audited.js';
+import { audited } from '../../src/access/operation.js';
 import { serverCaller, systemCaller } from '../../src/access/caller.js';
 import type { AuditRecord } from '../../src/audit/audit-record.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { audited } from '../../src/access/audited.js';
+import { audited } from '../../src/access/operation.js';
 import { systemCaller } from '../../src/access/caller.js';
 import { FhirError } from '../../src/fhir/error.js';
 import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';

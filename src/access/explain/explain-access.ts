@@ -8,7 +8,7 @@ import { decide } from '../decide.js';
 import { grantsOf } from '../evaluate/granting-rules.js';
 import { resolveMemberUsers } from '../evaluate/member-users.js';
 import type { CallLimits } from '../limits/call-limits.js';
-import { underTimeout } from '../limits/under-timeout.js';
+import { withinLimits } from '../operation.js';
 import { ALL_INTERACTIONS, type AccessRule, type Interaction } from '../rule.js';
 import { denialReasons } from './explain-denial.js';
 
@@ -84,7 +84,7 @@ export async function explainAccess(
   question: AccessQuestion,
   context: ExplainAccessContext,
 ): Promise<AccessExplanation> {
-  return underTimeout(context, (bounded) => explain(question, bounded));
+  return withinLimits(context, (bounded) => explain(question, bounded));
 }
 
 async function explain(

@@ -37,3 +37,35 @@ export function assertTimeout(timeout: unknown): asserts timeout is number | und
   if (timeout === undefined || (typeof timeout === 'number' && timeout > 0)) return;
   throw new FhirError('invalid', 'Limit "timeout" must be a number above 0');
 }
+
+/** The arrival time of a request that existed before its call, because its body had to be read first. */
+export interface RequestTime {
+  /** When the request had arrived, as a time of `performance.now()`. Undefined: no time passed before the call. */
+  began?: number | undefined;
+}
+
+/**
+ * Whether this many milliseconds have passed. PERF: short bodies are read in less than one, and already checked limits
+ * are not checked again.
+ */
+export function isOver(ms: number, { began }: RequestTime): boolean {
+  return began !== undefined && performance.now() - began >= ms;
+}
+
+/** Limits of a call whose time began with its request. @returns a copy */
+export function limitsSince<Limits extends object>(limits: Limits, time: RequestTime): Limits {
+  return { ...limits, [TIME]: time };
+}
+
+/** How much time of a call with these limits has already passed, in milliseconds. */
+export function timeBefore(limits: object | undefined): number {
+  const began = (limits as LimitsSince | undefined)?.[TIME]?.began;
+  return began === undefined ? 0 : performance.now() - began;
+}
+
+/** No option of hosts. */
+const TIME = Symbol('the time of the request');
+
+interface LimitsSince {
+  readonly [TIME]?: RequestTime;
+}

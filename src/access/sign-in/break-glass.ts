@@ -5,7 +5,7 @@ import { referenceTo } from '../../fhir/reference.js';
 import { warn } from '../../platform/warn.js';
 import type { ResourceStore } from '../../store/store.js';
 import { withCallOptions } from '../../store/with-call-options.js';
-import { audited, auditedCaller } from '../audited.js';
+import { audited, auditedCaller } from '../operation.js';
 import { assertCaller, type Caller, type MemberCaller } from '../caller.js';
 import { signInAgain } from './sign-in.js';
 

@@ -1,9 +1,8 @@
-import type { AuditOptions } from '../../audit/audit.js';
+import type { AuditFacts, AuditOptions } from '../../audit/audit.js';
 import { referenceText, referenceTo } from '../../fhir/reference.js';
 import { elementsOf, isJsonObject } from '../../fhir/resource.js';
 import type { LimitedStoreContext } from '../limits/call-limits.js';
-import { underTimeout } from '../limits/under-timeout.js';
-import { audited } from '../audited.js';
+import { operation } from '../operation.js';
 import { namedBy, membershipsOf, type PersonIdentity, usableMemberships } from './find-membership.js';
 import { SERVER_SCOPE } from '../../store/resource-key.js';
 
@@ -39,33 +38,29 @@ export function listMemberships(
   identity: PersonIdentity,
   context: LimitedStoreContext & AuditOptions,
 ): Promise<readonly MembershipSummary[]> {
-  return audited({ ...context, caller: undefined }, 'list-memberships', (facts) => {
-    facts.targets = namedBy(identity);
-    return underTimeout(context, async ({ store }) => {
-      const named = isJsonObject(identity) ? identity : ({} as PersonIdentity);
-      const found = await usableMemberships(store, await membershipsOf(store, named, context.store));
-      const projects = await store.read(
-        found.map(({ project: id }) => ({ project: SERVER_SCOPE, type: 'Project', id })),
-      );
-      const summaries = found.map(({ project, membership }, index): MembershipSummary => {
-        const stored = projects[index]!;
-        const { profile, admin } = elementsOf(membership);
-        return {
-          membership: referenceTo('ProjectMembership', membership.id!),
-          project: referenceTo('Project', project),
-          projectName: stored.status === 'found' ? textIn(stored.resource, 'name') : undefined,
-          profile: referenceText(profile),
-          profileName: textIn(profile, 'display'),
-          admin: admin === true,
-        };
-      });
-      facts.targets = found.map(({ membership }) => ({ type: 'ProjectMembership', id: membership.id }));
-      facts.results = summaries.length;
-      return summaries.sort(
-        (one, other) => compare(one.projectName, other.projectName) || compare(one.membership, other.membership),
-      );
+  const work = async ({ store }: LimitedStoreContext, facts: AuditFacts): Promise<readonly MembershipSummary[]> => {
+    const named = isJsonObject(identity) ? identity : ({} as PersonIdentity);
+    const found = await usableMemberships(store, await membershipsOf(store, named, context.store));
+    const projects = await store.read(found.map(({ project: id }) => ({ project: SERVER_SCOPE, type: 'Project', id })));
+    const summaries = found.map(({ project, membership }, index): MembershipSummary => {
+      const stored = projects[index]!;
+      const { profile, admin } = elementsOf(membership);
+      return {
+        membership: referenceTo('ProjectMembership', membership.id!),
+        project: referenceTo('Project', project),
+        projectName: stored.status === 'found' ? textIn(stored.resource, 'name') : undefined,
+        profile: referenceText(profile),
+        profileName: textIn(profile, 'display'),
+        admin: admin === true,
+      };
     });
-  });
+    facts.targets = found.map(({ membership }) => ({ type: 'ProjectMembership', id: membership.id }));
+    facts.results = summaries.length;
+    return summaries.sort(
+      (one, other) => compare(one.projectName, other.projectName) || compare(one.membership, other.membership),
+    );
+  };
+  return operation(context, 'list-memberships', work, { facts: { targets: namedBy(identity) } });
 }
 
 function textIn(value: unknown, name: string): string | undefined {

@@ -1,14 +1,12 @@
-import type { AuditOptions } from '../../audit/audit.js';
+import type { AuditFacts, AuditOptions } from '../../audit/audit.js';
 import { FhirError } from '../../fhir/error.js';
 import { inTurns, Pace } from '../../platform/pace.js';
 import { parametersOf } from '../../search/criteria/parameters-of.js';
 import { SERVER_SCOPE } from '../../store/resource-key.js';
 import type { ResourceStore } from '../../store/store.js';
-import { withCallOptions } from '../../store/with-call-options.js';
-import { audited, auditedCaller, type AuditedContext } from '../audited.js';
+import { auditedCaller, operation, type OperationContext } from '../operation.js';
 import { derivedCaller, type MemberCaller } from '../caller.js';
 import type { CallLimits } from '../limits/call-limits.js';
-import { underTimeout } from '../limits/under-timeout.js';
 import { narrowedLike } from '../narrow/narrowed-caller.js';
 import { isForEmergency } from '../policy/policy-grant.js';
 import type { AccessRules } from '../rule.js';
@@ -84,23 +82,19 @@ export function signIn(
   identity: SignInIdentity,
   options: SignInOptions = {},
 ): Promise<MemberCaller> {
-  return audited(auditing(store, options), 'sign-in', (facts) => {
-    facts.targets = namedBy(identity);
-    facts.who = strangerOf(facts.targets);
-    return underTimeout({ store, limits: options.limits }, async (bounded) => {
-      const { signal } = options;
-      const asked = signal === undefined ? bounded.store : withCallOptions(bounded.store, () => ({ signal }));
-      const session = sessionOf(options);
-      const found = (membership: FoundMembership): void => {
-        facts.who = { kind: 'unknown', project: membership.project };
-        facts.targets = [{ type: 'ProjectMembership', id: membership.membership.id }];
-      };
-      const { member, caller } = await signInOnce(asked, identity, store, { options, session, found });
-      beginSession(caller, member, session);
-      facts.who = auditedCaller(caller);
-      return caller;
-    });
-  });
+  const targets = namedBy(identity);
+  const work = async (bounded: OperationContext, facts: AuditFacts): Promise<MemberCaller> => {
+    const session = sessionOf(options);
+    const found = (membership: FoundMembership): void => {
+      facts.who = { kind: 'unknown', project: membership.project };
+      facts.targets = [{ type: 'ProjectMembership', id: membership.membership.id }];
+    };
+    const { member, caller } = await signInOnce(bounded.store, identity, store, { options, session, found });
+    beginSession(caller, member, session);
+    facts.who = auditedCaller(caller);
+    return caller;
+  };
+  return operation(auditing(store, options), 'sign-in', work, { facts: { targets, who: strangerOf(targets) } });
 }
 
 /** The state of a sign-in in progress. */
@@ -147,9 +141,9 @@ async function signInOnce(
 }
 
 /** There is no caller yet, so the purpose and the id of the request come from the options. */
-function auditing(store: ResourceStore, options: SignInOptions): AuditedContext {
-  const { audit, requireAudit, purpose, requestId } = options;
-  return { store, caller: undefined, audit, requireAudit, purpose, requestId };
+function auditing(store: ResourceStore, options: SignInOptions): OperationContext {
+  const { signal, limits, audit, requireAudit, purpose, requestId } = options;
+  return { store, signal, limits, audit, requireAudit, purpose, requestId };
 }
 
 /** A caller with the current state of its membership. */

@@ -1,5 +1,5 @@
 import type { Caller } from '../../access/caller.js';
-import { limitsSince, type RequestTime } from '../../access/limits/request-time.js';
+import { limitsSince, type RequestTime } from '../../access/limits/call-limits.js';
 import type { AuditHook } from '../../audit/audit.js';
 import { FhirError } from '../../fhir/error.js';
 import { DEFAULT_LIMITS } from '../../graphql/limits.js';

@@ -1,4 +1,4 @@
-import { isOver, limitsSince } from '../../access/limits/request-time.js';
+import { isOver, limitsSince } from '../../access/limits/call-limits.js';
 import { FhirError } from '../../fhir/error.js';
 import { executeFhirGraphql } from '../../graphql/execute-fhir-graphql.js';
 import type { Answer } from '../exchange/answer.js';

@@ -2,7 +2,7 @@ import { FhirError } from '../../fhir/error.js';
 import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
 import { writeWarning } from '../../fhir/write-warning.js';
 import { validateInTurns } from '../../profiles/validate-resource.js';
-import { underLimits } from '../../access/turns/under-limits.js';
+import { withinLimits } from '../../access/operation.js';
 import { CallPace } from '../../store/call-pace.js';
 import type { Answer } from '../exchange/answer.js';
 import { boundedContextOf, type CallerExchange, parameterOf } from '../exchange/exchange.js';
@@ -28,7 +28,7 @@ async function validate(exchange: CallerExchange): Promise<Answer> {
   const mode = parameterOf(exchange, 'mode');
   if (mode !== undefined) assertMode(mode);
   const asked = [...exchange.url.searchParams.getAll('profile'), ...profiles];
-  const { valid, outcome } = await underLimits(boundedContextOf(exchange), ({ store, signal }) => {
+  const { valid, outcome } = await withinLimits(boundedContextOf(exchange), ({ store, signal }) => {
     const options = {
       definitions: store.model,
       // Without profiles in the request, the profiles in `meta.profile` apply.

@@ -1,7 +1,6 @@
 import { type AccessTrace, tracedBy } from '../../access/access-trace.js';
-import { audited } from '../../access/audited.js';
 import type { AuditFacts } from '../../audit/audit.js';
-import { underLimits } from '../../access/turns/under-limits.js';
+import { operation, type OperationOptions } from '../../access/operation.js';
 import { copyForHostInTurns } from '../../fhir/json/copy-json.js';
 import { hasDecimalText } from '../../fhir/json/stringify-json.js';
 import { bundleTargets } from './bundle-targets.js';
@@ -41,17 +40,24 @@ import { runTransaction } from './transaction.js';
  * const { created } = await importBundle(parseJson(text), { store, caller: systemCaller('clinic') });
  */
 export function importBundle(bundle: object, context: ImportContext): Promise<ImportResult> {
-  return audited(context, 'import', (facts) => importWith(bundle, context, facts, runBundle));
+  return importWith(bundle, context, runBundle);
 }
 
-/** {@link importBundle} inside an audited interaction. @param run receives the context with its limits applied */
+/** Imports a Bundle. It receives the context with its limits applied. */
+export type RunImport = (
+  bundle: object,
+  context: ImportContext,
+  trace: AccessTrace | undefined,
+) => Promise<ImportResult>;
+
+/** {@link importBundle}, carried out by the caller. */
 export function importWith(
   bundle: object,
   context: ImportContext,
-  facts: AuditFacts,
-  run: (bundle: object, context: ImportContext, trace: AccessTrace | undefined) => Promise<ImportResult>,
+  run: RunImport,
+  options?: OperationOptions,
 ): Promise<ImportResult> {
-  return underLimits(context, async (bounded) => {
+  const work = async (bounded: ImportContext, facts: AuditFacts): Promise<ImportResult> => {
     const trace = tracedBy(context, facts, context.baseUrl);
     const { model } = context.store;
     if (trace !== undefined) facts.targets = await bundleTargets(model, bundle, undefined, context.baseUrl);
@@ -59,7 +65,8 @@ export function importWith(
     if (trace !== undefined) facts.targets = await bundleTargets(model, bundle, result.bundle, context.baseUrl);
     facts.results = result.bundle.entry?.length ?? 0;
     return hasDecimalText(result.bundle) ? { ...result, bundle: await copyForHostInTurns(result.bundle) } : result;
-  });
+  };
+  return operation(context, 'import', work, options);
 }
 
 /** {@link importBundle} within a larger operation. */

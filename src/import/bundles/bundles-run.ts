@@ -1,8 +1,6 @@
-import { recorded } from '../../access/audited.js';
-import type { AuditFacts } from '../../audit/audit.js';
 import { FhirError, maskError } from '../../fhir/error.js';
 import { assertWholeNumber } from '../../fhir/whole-number.js';
-import { importWith, runContent } from '../bundle/import-bundle.js';
+import { importWith, type RunImport, runContent } from '../bundle/import-bundle.js';
 import { readBundle } from '../entries/bundle-entries.js';
 import { concernsAll } from '../entries/entry-faults.js';
 import type { ImportResult } from '../entries/entry-outcome.js';
@@ -81,15 +79,14 @@ export class BundlesRun {
 
   /** @returns the error of a Bundle that is refused */
   async #import(bundle: object, place: PlaceInLine): Promise<ImportResult | FhirError> {
-    const work = (facts: AuditFacts): Promise<ImportResult> =>
-      importWith(bundle, this.#context, facts, async (_, context, trace) => {
-        const session = { ...openSession(context, trace), guess: this.#session.guess };
-        const content = await readBundle(context.store.model, bundle, session.baseUrl, session.options);
-        const store = place.storeFor(session.store, content, session.assignIds);
-        return runContent(content, { ...session, store });
-      });
+    const run: RunImport = async (_, context, trace) => {
+      const session = { ...openSession(context, trace), guess: this.#session.guess };
+      const content = await readBundle(context.store.model, bundle, session.baseUrl, session.options);
+      const store = place.storeFor(session.store, content, session.assignIds);
+      return runContent(content, { ...session, store });
+    };
     try {
-      return await recorded(this.#context, 'import', work);
+      return await importWith(bundle, this.#context, run, { isPart: true });
     } catch (error) {
       if (concernsAll(error)) throw error;
       return maskError(error);

@@ -1,10 +1,10 @@
 import { assertWholeNumber } from '../../fhir/whole-number.js';
 import { FhirError, maskError } from '../../fhir/error.js';
+import type { AuditFacts } from '../../audit/audit.js';
 import type { AuditTarget } from '../../audit/audit-record.js';
 import type { GuardedKey } from '../../access/contract.js';
 import { tracedBy } from '../../access/access-trace.js';
-import { recorded } from '../../access/audited.js';
-import { underLimits } from '../../access/turns/under-limits.js';
+import { operation } from '../../access/operation.js';
 import { assertNotAborted } from '../../store/guards.js';
 import type { WriteResult } from '../../store/write.js';
 import { decidesAccess } from '../../store/access-epoch.js';
@@ -192,14 +192,12 @@ export class NdjsonRun {
   /** Each batch has a record of its own, so that records are bounded and a killed import leaves those of its commits. */
   #writeAudited(wanted: readonly WantedLine[], tally: Tally): Promise<readonly BadLine[]> {
     const context = this.#context;
-    return recorded(context, 'import', (facts) => {
-      const trace = tracedBy(context, facts, context.baseUrl);
-      if (trace !== undefined) facts.targets = wanted.flatMap(targetsOf);
-      facts.results = wanted.length;
-      return underLimits(context, (bounded) =>
-        this.#commit(wanted, { ...openSession(bounded, trace), guess: this.#session.guess }, tally),
-      );
-    });
+    const facts: AuditFacts = { results: wanted.length };
+    const trace = tracedBy(context, facts, context.baseUrl);
+    if (trace !== undefined) facts.targets = wanted.flatMap(targetsOf);
+    const work = (bounded: NdjsonContext): Promise<readonly BadLine[]> =>
+      this.#commit(wanted, { ...openSession(bounded, trace), guess: this.#session.guess }, tally);
+    return operation(context, 'import', work, { facts, isPart: true });
   }
 
   /** Puts and deletes in the order of the lines. @returns the lines that the store refused */

@@ -1,10 +1,9 @@
 import type { ProjectMembership, User } from '@medplum/fhirtypes';
-import { audited } from '../../access/audited.js';
 import { serverCaller } from '../../access/caller.js';
 import type { GuardedStore, GuardedWrite } from '../../access/contract.js';
 import { guardStore } from '../../access/guarded-store.js';
 import type { LimitedStoreContext } from '../../access/limits/call-limits.js';
-import { underTimeout } from '../../access/limits/under-timeout.js';
+import { operation } from '../../access/operation.js';
 import { isInactive } from '../../access/sign-in/member.js';
 import {
   endInvitation,
@@ -73,8 +72,8 @@ export function acceptInvitation(
   identity: VerifiedIdentity,
   context: AcceptanceContext,
 ): Promise<AcceptedInvitation> {
-  return audited({ ...context, caller: undefined }, 'accept-invitation', (facts) =>
-    underTimeout(context, (bounded) => accept(token, readIdentity(bounded.store.model, identity), bounded, facts)),
+  return operation(context, 'accept-invitation', (bounded, facts) =>
+    accept(token, readIdentity(bounded.store.model, identity), bounded, facts),
   );
 }
 

@@ -1,11 +1,10 @@
 import type { ClientApplication } from '@medplum/fhirtypes';
 import { type ResourceRef, namedBy, strangerOf } from '../../access/sign-in/find-membership.js';
-import type { AuditOptions } from '../../audit/audit.js';
-import { recorded } from '../../access/audited.js';
+import type { AuditFacts, AuditOptions } from '../../audit/audit.js';
 import { FhirError } from '../../fhir/error.js';
 import { idOf } from '../../fhir/reference.js';
 import type { LimitedStoreContext } from '../../access/limits/call-limits.js';
-import { underTimeout } from '../../access/limits/under-timeout.js';
+import { operation } from '../../access/operation.js';
 import { fitsHash } from './client-secret.js';
 import type { ClientRef } from './update-client.js';
 
@@ -31,22 +30,25 @@ export async function verifyClientSecret(
   presented: PresentedSecret,
   context: LimitedStoreContext & AuditOptions,
 ): Promise<boolean> {
-  return recorded({ ...context, caller: undefined }, 'verify-secret', async (facts) => {
-    facts.targets = namedBy(presented);
-    facts.who = strangerOf(facts.targets);
-    const fits = await verify(presented, context);
+  const targets = namedBy(presented);
+  const work = async (bounded: LimitedStoreContext, facts: AuditFacts): Promise<boolean> => {
+    const fits = await verify(presented, bounded);
     if (!fits) facts.failure = 'unauthenticated';
     return fits;
-  });
+  };
+  return operation(context, 'verify-secret', work, { facts: { targets, who: strangerOf(targets) }, isPart: true });
 }
 
-async function verify({ project, client, secret }: PresentedSecret, context: LimitedStoreContext): Promise<boolean> {
+async function verify(
+  { project, client, secret }: PresentedSecret,
+  { store, signal }: LimitedStoreContext,
+): Promise<boolean> {
   const key = {
     project: requireId(project, 'Project'),
     type: 'ClientApplication',
     id: requireId(client, 'ClientApplication'),
   };
-  const [found] = await underTimeout(context, ({ store, signal }) => store.read([key], { signal }));
+  const [found] = await store.read([key], { signal });
   const application = found?.status === 'found' ? (found.resource as ClientApplication) : undefined;
   const usable = application?.status === undefined || application.status === 'active' ? application : undefined;
   const fits = await Promise.all([usable?.secret, usable?.retiringSecret].map((hash) => fitsHash(secret, hash)));

@@ -1,4 +1,4 @@
-import { audited } from '../../access/audited.js';
+import { audited } from '../../access/operation.js';
 import { serverCaller } from '../../access/caller.js';
 import type { GuardedStore } from '../../access/contract.js';
 import { isAboveProjects } from '../../access/fields/administrative-types.js';

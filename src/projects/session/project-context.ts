@@ -1,7 +1,6 @@
-import { audited } from '../../access/audited.js';
 import type { Caller } from '../../access/caller.js';
 import type { CallLimits } from '../../access/limits/call-limits.js';
-import { underLimits } from '../../access/turns/under-limits.js';
+import { operation } from '../../access/operation.js';
 import type { AuditInteraction } from '../../audit/audit-record.js';
 import type { AuditOptions, AuditFacts } from '../../audit/audit.js';
 import { FhirError } from '../../fhir/error.js';
@@ -36,9 +35,7 @@ export function projectOperation<Context extends ProjectContext, Result>(
   interaction: AuditInteraction,
   work: (facts: AuditFacts, context: Context) => Promise<Result>,
 ): Promise<Result> {
-  return audited(context, interaction, (facts) =>
-    underLimits(context, (bounded) => work(facts, bounded), { untilWritten: true }),
-  );
+  return operation(context, interaction, (bounded, facts) => work(facts, bounded), { untilWritten: true });
 }
 
 /** The id in a name from a host, which may pass on client input. @throws FhirError `invalid` - it has another form */
