@@ -60,6 +60,7 @@ const SELDOM = [
   'test/stores/node-sqlite.test.ts',
   'test/stores/relationship.test.ts',
   'test/stores/resource-size.test.ts',
+  'test/http/handler/attachments.test.ts',
   // Each call of a store fails once. `npm test` has writes in doubt in mutations, imports and stores.
   'test/projects/in-doubt.test.ts',
   // A few hundred documents. `npm test` asks the kinds of them in test/graphql/hostile.test.ts.

@@ -11,8 +11,6 @@ import { coerceHostInput } from './execute/host/coerce-host-input.js';
 import { readInput, type InputFault } from './execute/read-input.js';
 import { enumNamed } from './schema/enums.js';
 import { onFirstUse } from '../platform/on-first-use.js';
-import { inTurns, Pace } from '../platform/pace.js';
-import { assertListsShort } from './measure-variables.js';
 import { hasEnums, hostOf } from './schema/host/service-model.js';
 import { namedTypeOf, typeReferenceOf } from './schema/host/type-reference.js';
 import { argumentOf, evaluateJson, type Variables } from './plan/arguments.js';
@@ -24,15 +22,12 @@ type VariableTypes = Pick<PreparedDocument, 'model' | 'dialect' | 'root'>;
 /**
  * Coerces the variables of a request: scalars and search values by graphql-js, enums, resources and patches by our own code,
  * since its errors give the location but never the value, which may be clinical. Values that coercion leaves as they are
- * do not pass graphql-js. Other work runs between the parts of a long resource.
- *
- * @throws LimitError `variablesSize` - lists of scalars, which are coerced in one turn, are too long
+ * do not pass graphql-js.
  */
 export async function coerceRequestVariables(
   types: VariableTypes,
   definitions: readonly VariableDefinitionNode[],
   inputs: { readonly [name: string]: unknown },
-  pace: Pick<Pace, 'isSpent' | 'next'> = new Pace(),
 ): Promise<CoercedVariables> {
   if (definitions.length === 0) return { values: {} };
   const readers = readersOf(types.model, definitions);
@@ -41,7 +36,7 @@ export async function coerceRequestVariables(
   const { values } = scalars;
   const errors: GraphQLError[] = [];
   for (const { definition, read } of readers) {
-    if (read !== undefined) await inTurns(readOwn(definition, read, inputs, values, errors), pace);
+    if (read !== undefined) readOwn(definition, read, inputs, values, errors);
   }
   return errors.length === 0 ? { values } : { errors };
 }
@@ -53,7 +48,6 @@ async function coerceScalars(
   inputs: { readonly [name: string]: unknown },
 ): Promise<CoercedScalars> {
   const scalars = readers.filter(({ read }) => read === undefined);
-  assertListsShort(scalars.map(({ name }) => (Object.hasOwn(inputs, name) ? inputs[name] : undefined)));
   const plain = plainValuesOf(scalars, inputs);
   if (plain !== undefined) return { values: plain };
   const { coerceVariables } = await loadCoercion();
@@ -86,14 +80,14 @@ function plainValuesOf(
   return values;
 }
 
-function* readOwn(
+function readOwn(
   definition: VariableDefinitionNode,
   read: ReadVariable,
   inputs: { readonly [name: string]: unknown },
   values: { [name: string]: unknown },
   errors: GraphQLError[],
-): Generator<void> {
-  const { value, faults } = yield* readVariable(definition, read, inputs);
+): void {
+  const { value, faults } = readVariable(definition, read, inputs);
   for (const fault of faults) errors.push(new GraphQLError(fault, { nodes: definition }));
   if (value !== undefined) placeElement(values, definition.variable.name.value, value);
 }
@@ -144,10 +138,8 @@ function givenValue({ variable, defaultValue }: VariableDefinitionNode, inputs: 
   return given === undefined && defaultValue !== undefined ? evaluateJson(argumentOf(defaultValue), {}) : given;
 }
 
-/** Coerces the value of a variable that our own code reads, in steps. */
-type ReadVariable = (
-  value: unknown,
-) => Generator<void, { readonly value: unknown; readonly faults: readonly InputFault[] }>;
+/** Coerces the value of a variable that our own code reads. */
+type ReadVariable = (value: unknown) => { readonly value: unknown; readonly faults: readonly InputFault[] };
 
 function readerOf(model: FhirModel, definition: VariableDefinitionNode): ReadVariable | undefined {
   const place = placeOf(model, definition);
@@ -175,11 +167,11 @@ function placeOf(model: FhirModel, { type }: VariableDefinitionNode): InputPlace
   return isOwn ? { type: name, array } : undefined;
 }
 
-function* readVariable(
+function readVariable(
   definition: VariableDefinitionNode,
   readValue: ReadVariable,
   inputs: Variables,
-): Generator<void, { readonly value?: unknown; readonly faults: readonly string[] }> {
+): { readonly value?: unknown; readonly faults: readonly string[] } {
   const { variable, type } = definition;
   const name = `Variable "$${variable.name.value}"`;
   const value = givenValue(definition, inputs);
@@ -188,7 +180,7 @@ function* readVariable(
       ? { faults: [`${name} must be given and not be null.`] }
       : { value, faults: [] };
   }
-  const read = yield* readValue(value);
+  const read = readValue(value);
   const faults = read.faults.map(
     ({ path, reason }) => `${name}${path === '' ? '' : ` at "${path.replace(/^\./, '')}"`}: ${reason}`,
   );

@@ -52,8 +52,8 @@ export interface Limits {
    */
   readonly fhirpathSteps: number;
   /**
-   * Maximum number of characters and values in all variables. Lists of scalars have at most 100,000 values together.
-   * Default 5,000,000.
+   * Maximum size of all variables: the characters of their texts and names, and 100 for each value. Default 5,000,000,
+   * which is 50,000 short values.
    */
   readonly variablesSize: number;
   /** Maximum number of failed fields, each with its own error. Default 10,000. */
@@ -70,6 +70,9 @@ export interface Limits {
 export type LimitOptions = { readonly [Name in Exclude<keyof Limits, 'concurrency'>]?: Limits[Name] | undefined } & {
   readonly concurrency?: ConcurrencyOptions | undefined;
 };
+
+/** The share of `variablesSize` that a value takes, in characters: as long as it takes to read it. */
+export const SIZE_PER_VALUE = 100;
 
 /** The default limits of a request. */
 export const DEFAULT_LIMITS: Limits = Object.freeze({

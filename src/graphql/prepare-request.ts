@@ -61,8 +61,8 @@ export async function prepareRequest(
   const operation = chooseOperation(document, context.operationName);
   assertCarriedOut(operation, focus, context);
   const inputs = variablesObject(context.variables);
-  await assertVariablesSize(inputs, limits);
-  const coerced = await coerceRequestVariables(document, operation.variableDefinitions ?? [], inputs, deadline.pace);
+  assertVariablesSize(inputs, limits);
+  const coerced = await coerceRequestVariables(document, operation.variableDefinitions ?? [], inputs);
   const variables = valuesOf(document, operation, coerced);
   if (document.usesFhirPath) await loadFhirPath(document.model);
   return { source, document, operation, variables, limits, dialect, focus };

@@ -1,7 +1,8 @@
 import { FhirError } from '../fhir/error.js';
+import { assertFewValues } from '../fhir/json/json-values.js';
 import { parseWithDecimals } from '../fhir/json/note-decimals.js';
-import { PARSED_PARTS, parseInTurns } from '../fhir/json/parse-in-turns.js';
-import { nextTurn } from '../platform/timers.js';
+import { parseBundle } from '../fhir/json/parse-bundle.js';
+import { Pace } from '../platform/pace.js';
 import { headerOf, type HttpRequest, mediaTypeOf } from './http-types.js';
 import { HttpRequestError } from './http-request-error.js';
 
@@ -21,10 +22,12 @@ export function bodyText({ body }: HttpRequest): string | undefined {
  * parser has parsed has only numbers.
  *
  * @throws FhirError `invalid` - the body is missing or not JSON
+ * @throws FhirError `too-costly` - text or bytes with more than `maxValues` values
  */
-export function readJsonBody(request: HttpRequest): unknown {
+export function readJsonBody(request: HttpRequest, maxValues: number): unknown {
   const text = bodyText(request);
   if (text === undefined) return parsedBody(request);
+  assertFewValues(text, maxValues, 'The body');
   try {
     return parseWithDecimals(text);
   } catch (cause) {
@@ -32,14 +35,12 @@ export function readJsonBody(request: HttpRequest): unknown {
   }
 }
 
-/** {@link readJsonBody}; a long text is parsed in turns with other work. */
-export async function readJsonBodyInTurns(request: HttpRequest): Promise<unknown> {
+/** {@link readJsonBody} for a Bundle, with at most `maxValues` values in each entry. Other work runs between entries. */
+export async function readBundleBody(request: HttpRequest, maxValues: number): Promise<unknown> {
   const text = bodyText(request);
   if (text === undefined) return parsedBody(request);
-  // To decode a long body takes a turn as well.
-  if (text.length > PARSED_PARTS.long) await nextTurn();
   try {
-    return await parseInTurns(text);
+    return await parseBundle(text, maxValues, new Pace());
   } catch (cause) {
     throw cause instanceof FhirError ? cause : notJson(cause);
   }

@@ -4,11 +4,12 @@ import { isJsonObject } from '../fhir/resource.js';
 import type { PersistedDocument } from '../graphql/documents/documents.js';
 import { documentFromRequest } from '../graphql/documents/document-from-request.js';
 import { getOperationType } from '../graphql/get-operation-type.js';
+import { DEFAULT_LIMITS, type Limits, SIZE_PER_VALUE } from '../graphql/limits.js';
 import { HttpRequestError } from './http-request-error.js';
 import { assertReadableQuery } from '../search/parse/search-pairs.js';
 import { type HttpRequest, isAscii } from './http-types.js';
 import { MAX_BODY_BYTES, readBoundedBody } from './read-bounded-body.js';
-import { bodyText, readJsonBody, readJsonBodyInTurns, requireMediaType } from './read-body.js';
+import { bodyText, readJsonBody, requireMediaType } from './read-body.js';
 
 /** A parsed GraphQL request, ready for `executeFhirGraphql(request.query, { ...request, store, caller })`. */
 export interface GraphqlRequest {
@@ -32,11 +33,13 @@ const TEXT_TYPE = 'application/graphql';
  * `documentFromRequest`.
  *
  * Limit the body size in the framework's body parser; 5 MB are plenty. For a web `Request`, the result is a promise,
- * and at most 16 MiB are read.
+ * and at most 16 MiB are read. Text and bytes have at most 51,000 values; `createFhirHandler` takes as many as its
+ * `limits.variablesSize` allows.
  *
  * @throws FhirError `invalid` - the URL, the body or a parameter is malformed, or there is no query
  * @throws HttpRequestError 405 for other methods, and for a mutation by `GET`; 415 for other bodies; 413 for a `Request`
  * with a longer body
+ * @throws FhirError `too-costly` - too many values
  *
  * @example
  * app.post('/fhir/R4/$graphql', async (req, res) => {
@@ -60,16 +63,11 @@ function isWebRequest(request: HttpRequest | Request): request is Request {
 async function readWebRequest(request: Request): Promise<GraphqlRequest> {
   const { method, url, headers } = request;
   const body = method === 'POST' ? await readBoundedBody(request, MAX_BODY_BYTES) : undefined;
-  return readInTurns({ method, url, headers, body });
+  return readHttpRequest({ method, url, headers, body });
 }
 
-/** {@link readGraphqlRequest}; a long body is parsed in turns with other work. */
-export async function readInTurns(request: HttpRequest): Promise<GraphqlRequest> {
-  const isJson = request.method?.toUpperCase() === 'POST' && bodyTypeOf(request) !== TEXT_TYPE;
-  return readHttpRequest(isJson ? { ...request, body: await readJsonBodyInTurns(request) } : request);
-}
-
-function readHttpRequest(request: HttpRequest): GraphqlRequest {
+/** {@link readGraphqlRequest} of a request with its body. @param limits of the variables */
+export function readHttpRequest(request: HttpRequest, limits = DEFAULT_LIMITS): GraphqlRequest {
   const method = (request.method ?? 'POST').toUpperCase();
   if (method !== 'POST' && method !== 'GET') {
     throw new HttpRequestError(405, 'GraphQL takes POST and GET', { allow: 'GET, POST' });
@@ -77,7 +75,7 @@ function readHttpRequest(request: HttpRequest): GraphqlRequest {
   const url = isAscii(request.url ?? '') ? URL.parse(request.url ?? '', 'http://localhost') : null;
   if (url === null) throw new FhirError('invalid', 'The URL of the request is malformed');
   assertReadableQuery(url.search);
-  const parameters = method === 'GET' ? fromQuery(url.searchParams) : fromBody(request, url.searchParams);
+  const parameters = method === 'GET' ? fromQuery(url.searchParams) : fromBody(request, url.searchParams, limits);
   assertObject(parameters, 'extensions');
   const query = documentFromRequest(parameters);
   if (query === undefined || query === '') {
@@ -107,13 +105,18 @@ function fromQuery(search: URLSearchParams): Parameters {
   return parameters;
 }
 
-function fromBody(request: HttpRequest, search: URLSearchParams): Parameters {
+function fromBody(request: HttpRequest, search: URLSearchParams, limits: Limits): Parameters {
   if (bodyTypeOf(request) === TEXT_TYPE) {
     return { ...fromQuery(search), query: bodyText(request) ?? request.body };
   }
-  const body = readJsonBody(request);
+  const body = readJsonBody(request, maxBodyValues(limits));
   if (isJsonObject(body)) return body;
   throw new FhirError('invalid', 'The body must be a JSON object with a "query"; batches are not taken');
+}
+
+/** The most values of a body: those of the variables, and of the query, the operation's name and extensions. */
+export function maxBodyValues({ variablesSize }: Limits): number {
+  return variablesSize / SIZE_PER_VALUE + 1_000;
 }
 
 function bodyTypeOf(request: HttpRequest): string {

@@ -3,7 +3,6 @@ import { FhirError } from '../fhir/error.js';
 import { keyText, parseReference } from '../fhir/reference.js';
 import { randomId } from '../platform/node-crypto.js';
 import { Pace } from '../platform/pace.js';
-import { whenParsed } from '../store/long-texts.js';
 import { ATTEMPTS, Overtaken, withRetries } from '../store/with-retries.js';
 import { severalMatches } from './condition.js';
 import type { GuardedSession } from './interaction-session.js';
@@ -100,8 +99,7 @@ async function outcomesOf(
       const { write, result } = own.get(index)!;
       if (write.kind === 'assert-no-match') throw new TypeError('A request that needs a write has one');
       if (pace.isSpent) await pace.next();
-      const making = whenParsed(() => outcomeOf(write.key, result));
-      const outcome = making instanceof Promise ? await making : making;
+      const outcome = outcomeOf(write.key, result);
       latest.set(keyText(write.key), outcome);
       outcomes.push(outcome);
     }

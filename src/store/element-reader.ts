@@ -1,6 +1,5 @@
 import type { AnyResource } from '../fhir/resource.js';
-import { DECIMALS_MARK, ELEMENT_MARK } from './json-text.js';
-import { parseShortText } from './long-texts.js';
+import { DECIMALS_MARK, ELEMENT_MARK, parseJsonText } from './json-text.js';
 
 /**
  * Reads some elements of resources from the texts of `jsonLines`.
@@ -42,7 +41,7 @@ export class ElementReader {
     if (open === 1 && text.length <= MAX_BY_LINE) return this.#readByLine(text, first);
     const part = this.#partOf(text, first);
     this.#note(part.length / text.length);
-    return parseShortText(text.slice(0, open) + part);
+    return parseJsonText(text.slice(0, open) + part);
   }
 
   /**

@@ -146,7 +146,7 @@ describe('variables', () => {
     expect(failures(await clinic.ask(query, { unused: nested(100) as never }))).toEqual([]);
     expect(failures(await clinic.ask(query, { unused: nested(101) as never }))).toEqual(['too-costly']);
     const many = { unused: Array.from({ length: 1000 }, () => ({ a: true })) };
-    expect(failures(await clinic.ask(query, many, { limits: { variablesSize: 3007 } }))).toEqual([]);
-    expect(failures(await clinic.ask(query, many, { limits: { variablesSize: 3006 } }))).toEqual(['too-costly']);
+    expect(failures(await clinic.ask(query, many, { limits: { variablesSize: 201_106 } }))).toEqual([]);
+    expect(failures(await clinic.ask(query, many, { limits: { variablesSize: 201_105 } }))).toEqual(['too-costly']);
   });
 });

@@ -58,7 +58,7 @@ const CASES: readonly (readonly [keyof Limits, string, number])[] = [
   ['fhirpathSteps', '{ PatientList(fhirpath: "active") { id } }', 20_000 + 40 * 'active'.length + 4 * 7],
   ['errors', '{ a: Patient(id: "x") { id } b: Patient(id: "y") { id } }', 2],
   ['writes', 'mutation { a: BasicUpdate(id: "a", res: {}) { id } b: BasicDelete(id: "a") }', 2],
-  ['variablesSize', 'query ($a: String) { PatientList(name: $a) { id } }', 'a'.length + 1 + 'Hill'.length],
+  ['variablesSize', 'query ($a: String) { PatientList(name: $a) { id } }', 'a'.length + 100 + 'Hill'.length],
 ];
 
 describe('each limit accepts the exact value and refuses one more', () => {

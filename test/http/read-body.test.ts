@@ -1,18 +1,7 @@
-import { afterEach, describe, expect, test } from 'vitest';
-import { PARSED_PARTS } from '../../src/fhir/json/parse-in-turns.js';
+import { describe, expect, test, vi } from 'vitest';
 import { headerOf, mediaTypeOf } from '../../src/http/http-types.js';
-import { bodyText, readJsonBody, readJsonBodyInTurns } from '../../src/http/read-body.js';
+import { bodyText, readBundleBody, readJsonBody } from '../../src/http/read-body.js';
 import { readGraphqlRequest } from '../../src/http/read-graphql-request.js';
-import { PACE } from '../../src/platform/loop-turn.js';
-import { countTurns } from '../support/count-turns.js';
-
-const { long, size } = PARSED_PARTS;
-const { turnMs } = PACE;
-
-afterEach(() => {
-  Object.assign(PARSED_PARTS, { long, size });
-  PACE.turnMs = turnMs;
-});
 
 const request = (body: unknown): { headers: object; body: unknown } => ({ headers: {}, body });
 
@@ -25,8 +14,8 @@ describe('readJsonBody', () => {
     ['null', null],
     [0, 0],
   ])('reads %j', (body, value) => {
-    expect(readJsonBody(request(body) as never)).toEqual(value);
-    return expect(readJsonBodyInTurns(request(body) as never)).resolves.toEqual(value);
+    expect(readJsonBody(request(body) as never, 10)).toEqual(value);
+    return expect(readBundleBody(request(body) as never, 10)).resolves.toEqual(value);
   });
 
   test.each<[unknown, string]>([
@@ -36,8 +25,10 @@ describe('readJsonBody', () => {
     ['{"family":"Brook"', 'The body is not JSON'],
     [new Uint8Array([0x22, 0xc3, 0x22]), 'The body is not UTF-8'],
   ])('refuses %j without quoting it', (body, message) => {
-    expect(() => readJsonBody(request(body) as never)).toThrow(expect.objectContaining({ code: 'invalid', message }));
-    return expect(readJsonBodyInTurns(request(body) as never)).rejects.toMatchObject({ code: 'invalid', message });
+    expect(() => readJsonBody(request(body) as never, 10)).toThrow(
+      expect.objectContaining({ code: 'invalid', message }),
+    );
+    return expect(readBundleBody(request(body) as never, 10)).rejects.toMatchObject({ code: 'invalid', message });
   });
 });
 
@@ -68,32 +59,29 @@ test.each([
   expect(mediaTypeOf(header)).toBe(type);
 });
 
-describe('a long body', () => {
-  const list = Array.from({ length: 50 }, (_, n) => ({ n }));
-
-  test('is parsed in turns with other work', async () => {
-    Object.assign(PARSED_PARTS, { long: 100, size: 20 });
-    PACE.turnMs = 0;
-    const { result, turns } = await countTurns(() => readJsonBodyInTurns(request(JSON.stringify({ list })) as never));
-    expect(result).toEqual({ list });
-    expect(turns).toBeGreaterThan(10);
-  });
-
-  test('of the Request of a query is parsed in turns, too', async () => {
-    Object.assign(PARSED_PARTS, { long: 100, size: 20 });
-    PACE.turnMs = 0;
-    const body = JSON.stringify({ query: '{ PatientList { id } }', variables: { list } });
-    const headers = { 'content-type': 'application/json' };
-    const { result, turns } = await countTurns(() =>
-      readGraphqlRequest(new Request('https://clinic.example/$graphql', { method: 'POST', headers, body })),
+describe('the number of values', () => {
+  test('is counted before a body is parsed', () => {
+    const parse = vi.spyOn(JSON, 'parse');
+    const body = `{"list":[${'{},'.repeat(9)}{}], "text":"[,,\\"{"}`;
+    expect(readJsonBody(request(body) as never, 13)).toMatchObject({ text: '[,,"{' });
+    parse.mockClear();
+    expect(() => readJsonBody(request(body) as never, 12)).toThrow(
+      expect.objectContaining({ code: 'too-costly', status: 422, details: { max: 12 } }),
     );
-    expect(result.variables).toEqual({ list });
-    expect(turns).toBeGreaterThan(10);
+    for (const hostile of ['['.repeat(5_000), '[[],'.repeat(5_000), `[${'0,'.repeat(5_000)}`, '{"a":'.repeat(5_000)]) {
+      expect(() => readJsonBody(request(hostile) as never, 1_000)).toThrow('The body has more than 1000 values');
+    }
+    expect(parse).not.toHaveBeenCalled();
+    parse.mockRestore();
   });
 
-  test('that nests deeper than any resource is refused', async () => {
-    PARSED_PARTS.long = 100;
-    const body = `${'['.repeat(5_000)}${']'.repeat(5_000)}`;
-    await expect(readJsonBodyInTurns(request(body) as never)).rejects.toMatchObject({ code: 'invalid' });
+  test('of a query is that of its variables', async () => {
+    const headers = { 'content-type': 'application/json' };
+    const ask = (values: number): Promise<unknown> => {
+      const body = JSON.stringify({ query: '{ PatientList { id } }', variables: { list: Array(values).fill(0) } });
+      return readGraphqlRequest(new Request('https://clinic.example/$graphql', { method: 'POST', headers, body }));
+    };
+    expect(await ask(50_000)).toMatchObject({ query: '{ PatientList { id } }' });
+    await expect(ask(51_000)).rejects.toMatchObject({ code: 'too-costly' });
   });
 });

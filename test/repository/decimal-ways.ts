@@ -88,7 +88,7 @@ export const WAYS_IN: { readonly [name: string]: Way } = {
     expect(response.type).toBe('transaction-response');
   },
   async 'the body of a PUT, and spread'({ text }, context) {
-    const body = readJsonBody({ headers: {}, body: Buffer.from(text) }) as Resource;
+    const body = readJsonBody({ headers: {}, body: Buffer.from(text) }, Infinity) as Resource;
     await createRepository(context).update({ ...body, id: 'one' });
   },
   async 'the body of a patch'({ type, text }, context) {

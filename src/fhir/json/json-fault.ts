@@ -1,4 +1,4 @@
-import { inOneGo } from '../../platform/pace.js';
+import { skipSpace } from './json-values.js';
 
 /**
  * Finds the first syntax error of a JSON text: the offset of the first unexpected character, or the text's length if it
@@ -7,22 +7,12 @@ import { inOneGo } from '../../platform/pace.js';
  * @returns undefined for valid JSON. See RFC 8259.
  */
 export function findJsonFault(text: string): number | undefined {
-  return inOneGo(findingJsonFault(text));
-}
-
-/** {@link findJsonFault} in steps. */
-export function* findingJsonFault(text: string): Generator<void, number | undefined> {
-  let left = TOKENS_PER_STEP;
   let at = skipSpace(text, 0);
   /** The closing bracket of each open bracket. */
   const open: ('}' | ']')[] = [];
   /** The token expected next. */
   let state: 'value' | 'first-item' | 'first-name' | 'name' | 'after' = 'value';
   for (;;) {
-    if (--left === 0) {
-      left = TOKENS_PER_STEP;
-      yield;
-    }
     const char = text[at];
     if (state === 'after') {
       const closing = open.at(-1);
@@ -60,14 +50,6 @@ export function* findingJsonFault(text: string): Generator<void, number | undefi
     state = 'after';
     at = skipSpace(text, end);
   }
-}
-
-/** About 0.2 ms. */
-const TOKENS_PER_STEP = 2_048;
-
-function skipSpace(text: string, at: number): number {
-  while (text[at] === ' ' || text[at] === '\n' || text[at] === '\r' || text[at] === '\t') at++;
-  return at;
 }
 
 /** Returns the offset after a string, number or word; for a fault at offset n, `-n - 1`. */

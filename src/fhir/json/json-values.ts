@@ -1,3 +1,5 @@
+import { FhirError } from '../error.js';
+
 /** Characters of a text that take about as long to index, copy or write as a short value. */
 export const CHARACTERS_PER_VALUE = 64;
 
@@ -14,8 +16,10 @@ export function textValues(text: string): number {
 }
 
 function isBase64(text: string): boolean {
-  return /^[A-Za-z0-9+/]*={0,2}$/.test(text);
+  return !NO_BASE64.test(text);
 }
+
+const NO_BASE64 = /[^A-Za-z0-9+/=]/;
 
 /** Counts the values in a value, up to a bound. Texts count by their length, base64 too. */
 export function sizeOf(value: unknown, bound: number): number {
@@ -35,3 +39,63 @@ export function sizeOf(value: unknown, bound: number): number {
   }
   return size;
 }
+
+/**
+ * Refuses a JSON text with too many values before it is parsed. Texts of any length count as one here.
+ *
+ * @param what what the text is, for the message: `The body`
+ * @throws FhirError `too-costly`
+ */
+export function assertFewValues(text: string, max: number, what: string): void {
+  if (countValues(text, max) <= max) return;
+  throw new FhirError('too-costly', `${what} has more than ${max} values; send less at once`, { details: { max } });
+}
+
+/** The number of values in a JSON text, up to a bound: each comma ends one, and so does each filled object or list. */
+function countValues(text: string, bound: number): number {
+  let values = 1;
+  for (let at = 0; at < text.length && values <= bound; at++) {
+    switch (text.charCodeAt(at)) {
+      case QUOTE:
+        at = closingQuote(text, at);
+        break;
+      case COMMA:
+        values += 1;
+        break;
+      case BRACE:
+      case BRACKET:
+        if (!isClosing(text[skipSpace(text, at + 1)])) values += 1;
+    }
+  }
+  return values;
+}
+
+/** The end of the string that begins here; the end of the text for an open one. */
+export function closingQuote(text: string, start: number): number {
+  const end = text.indexOf('"', start + 1);
+  if (text.charCodeAt(end - 1) !== BACKSLASH) return end < 0 ? text.length : end;
+  for (let at = start + 1; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) return at;
+    if (code === BACKSLASH) at++;
+  }
+  return text.length;
+}
+
+/** The offset of the next character after white space. */
+export function skipSpace(text: string, start: number): number {
+  for (let at = start; ; at++) {
+    const code = text.charCodeAt(at);
+    if (code !== 0x20 && code !== 0x0a && code !== 0x0d && code !== 0x09) return at;
+  }
+}
+
+export function isClosing(char: string | undefined): boolean {
+  return char === ']' || char === '}';
+}
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const BRACKET = 0x5b;
+const BACKSLASH = 0x5c;
+const BRACE = 0x7b;

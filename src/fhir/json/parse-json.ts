@@ -1,7 +1,5 @@
-import { inTurns, type Pace } from '../../platform/pace.js';
 import { FhirError } from '../error.js';
-import { findingJsonFault, findJsonFault } from './json-fault.js';
-import { parseInTurns } from './parse-in-turns.js';
+import { findJsonFault } from './json-fault.js';
 import { parseWithDecimals } from './note-decimals.js';
 
 /**
@@ -18,17 +16,6 @@ export function parseJson(text: string): unknown {
     return parseWithDecimals(json);
   } catch (cause) {
     throw notJson(json, findJsonFault(json), cause);
-  }
-}
-
-/** {@link parseJson}; a long text is read in turns with other work. @throws FhirError `invalid` - also as {@link parseInTurns} */
-export async function parseJsonInTurns(text: string, pace: Pace): Promise<unknown> {
-  const json = withoutMark(text);
-  try {
-    return await parseInTurns(json, pace);
-  } catch (cause) {
-    if (cause instanceof FhirError) throw cause;
-    throw notJson(json, await inTurns(findingJsonFault(json), pace), cause);
   }
 }
 

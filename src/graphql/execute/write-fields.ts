@@ -5,7 +5,6 @@ import { inDoubt } from '../../fhir/in-doubt.js';
 import { elementsOf, isJsonObject } from '../../fhir/resource.js';
 import { carryOutWrites } from '../../interactions/carry-out-writes.js';
 import type { WriteOutcome, WriteRequest } from '../../interactions/write-request.js';
-import { inTurns } from '../../platform/pace.js';
 import { LimitError, type Limits } from '../limits.js';
 import type { HostEdge, HostWriteField, Selection, WriteField } from '../plan/plan.js';
 import { boundedStore } from './bounded-store.js';
@@ -72,10 +71,7 @@ interface PlannedWrites {
 async function resolveAlone(field: HostEdge, out: Output, run: Run): Promise<void> {
   try {
     const { selections, variables } = run.options;
-    const args = await inTurns(
-      coerceHostArguments(selections.model, field.field.args, field.args, variables),
-      run.pace,
-    );
+    const args = coerceHostArguments(selections.model, field.field.args, field.args, variables);
     const value = await callRoot(field.field, args, run);
     run.written = true;
     completeHostValue(field, value, out, NO_CONTAINER, run, projectContained);
@@ -119,7 +115,7 @@ async function planFields(
 async function requestsOf(field: AnyWriteField, run: Run): Promise<Pick<PlannedWrites, 'requests' | 'writes'>> {
   if (field.kind === 'write') {
     const { selections, variables } = run.options;
-    return { requests: [await inTurns(writeRequest(selections.model, field, variables), run.pace)] };
+    return { requests: [writeRequest(selections.model, field, variables)] };
   }
   const writes = await hostWrites(field, run);
   return { requests: writes.requests, writes };

@@ -9,32 +9,28 @@ import { foldExtensions } from './fold-extensions.js';
 import { readInput } from './read-input.js';
 
 /**
- * The write requested by a mutation field, with this request's variables. In steps, as resources can be long.
+ * The write requested by a mutation field, with this request's variables.
  *
  * @throws FhirError `invalid` - an argument is missing or malformed
  */
-export function* writeRequest(
-  model: FhirModel,
-  field: WriteField,
-  variables: Variables,
-): Generator<void, WriteRequest> {
+export function writeRequest(model: FhirModel, field: WriteField, variables: Variables): WriteRequest {
   const { interaction, type } = field;
   const ifMatch = text('ifMatch', field, variables);
   switch (interaction) {
     case 'create':
       return {
         interaction,
-        resource: yield* resourceOf(model, field, variables),
+        resource: resourceOf(model, field, variables),
         ifNoneExist: text('ifNoneExist', field, variables),
       };
     case 'update':
       return {
         interaction,
-        resource: identified(yield* resourceOf(model, field, variables), field, variables),
+        resource: identified(resourceOf(model, field, variables), field, variables),
         ifMatch,
       };
     case 'patch': {
-      const operations = yield* input(model, 'patch', { type: PATCH_OPERATION, array: true }, field, variables);
+      const operations = input(model, 'patch', { type: PATCH_OPERATION, array: true }, field, variables);
       return { interaction, key: { type, id: idOf(field, variables) }, operations, ifMatch };
     }
     case 'delete':
@@ -43,9 +39,9 @@ export function* writeRequest(
 }
 
 /** The `res` argument. `resourceType` may be omitted; if present, it must match the field. */
-function* resourceOf(model: FhirModel, field: WriteField, variables: Variables): Generator<void, JsonObject> {
+function resourceOf(model: FhirModel, field: WriteField, variables: Variables): JsonObject {
   const { type } = field;
-  const resource = yield* input(model, 'res', { type: inputTypeName(model, type), array: false }, field, variables);
+  const resource = input(model, 'res', { type: inputTypeName(model, type), array: false }, field, variables);
   if (!isJsonObject(resource)) throw new FhirError('invalid', 'Argument "res" must be given');
   const { resourceType = type, ...elements } = foldExtensions(model, type, resource);
   if (resourceType === type) return { resourceType, ...elements };
@@ -70,14 +66,8 @@ function text(name: string, { args }: WriteField, variables: Variables): string 
   return evaluateSingleText(name, args[name], variables);
 }
 
-function* input(
-  model: FhirModel,
-  name: string,
-  place: InputPlace,
-  { args }: WriteField,
-  variables: Variables,
-): Generator<void, unknown> {
-  const { value, faults } = yield* readInput(model, place, evaluateJson(args[name], variables));
+function input(model: FhirModel, name: string, place: InputPlace, { args }: WriteField, variables: Variables): unknown {
+  const { value, faults } = readInput(model, place, evaluateJson(args[name], variables));
   const [fault] = faults;
   if (fault === undefined) return value;
   throw new FhirError('invalid', `Argument "${name}" at "${name}${fault.path}": ${fault.reason}`, {

@@ -1,7 +1,7 @@
 import { FhirError } from '../../fhir/error.js';
-import { type AnyResource, isJsonObject, type JsonObject } from '../../fhir/resource.js';
+import { type AnyResource, DEFAULT_RESOURCE_VALUES, isJsonObject, type JsonObject } from '../../fhir/resource.js';
 import type { HttpRequest } from '../http-types.js';
-import { readJsonBodyInTurns, requireMediaType } from '../read-body.js';
+import { readBundleBody, readJsonBody, requireMediaType } from '../read-body.js';
 import type { Exchange } from './exchange.js';
 import { readBody } from './read-body.js';
 import { isRawBinary, readRawBinary } from './raw-binary.js';
@@ -19,24 +19,37 @@ export async function withBody(exchange: Exchange): Promise<HttpRequest> {
  * preflight.
  *
  * @throws HttpRequestError 413, 415
- * @throws FhirError `invalid` - not JSON
+ * @throws FhirError `invalid` - not JSON; `too-costly` - more values than a resource may have
  */
 export async function readJson(exchange: Exchange, types: readonly string[] = JSON_TYPES): Promise<unknown> {
   requireMediaType(exchange.request, types);
-  return readJsonBodyInTurns(await withBody(exchange));
+  return readJsonBody(await withBody(exchange), maxValuesOf(exchange));
 }
 
 /** {@link readJson} of a body that was read to see whether there is one. */
-export function parseBodyJson(exchange: Exchange, request: HttpRequest): Promise<unknown> {
+export function parseBodyJson(exchange: Exchange, request: HttpRequest): unknown {
   requireMediaType(exchange.request, JSON_TYPES);
-  return readJsonBodyInTurns(request);
+  return readJsonBody(request, maxValuesOf(exchange));
 }
 
 /** @throws FhirError `invalid` - not a JSON object */
 export async function readJsonObject(exchange: Exchange): Promise<JsonObject> {
-  const body = await readJson(exchange);
+  return asJsonObject(await readJson(exchange));
+}
+
+/** A Bundle whose entries are resources of their own. @throws as {@link readJsonObject} */
+export async function readBundle(exchange: Exchange): Promise<JsonObject> {
+  requireMediaType(exchange.request, JSON_TYPES);
+  return asJsonObject(await readBundleBody(await withBody(exchange), maxValuesOf(exchange)));
+}
+
+function asJsonObject(body: unknown): JsonObject {
   if (isJsonObject(body)) return body;
   throw new FhirError('invalid', 'The body must be a JSON object');
+}
+
+function maxValuesOf({ settings }: Exchange): number {
+  return settings.store.maxResourceValues ?? DEFAULT_RESOURCE_VALUES;
 }
 
 /**

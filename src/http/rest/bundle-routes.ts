@@ -1,7 +1,7 @@
 import type { Bundle } from '@medplum/fhirtypes';
 import { repositoryOf } from '../../repository/create-repository.js';
 import { repositoryFor } from '../exchange/exchange.js';
-import { readJsonObject } from '../exchange/read-request-body.js';
+import { readBundle } from '../exchange/read-request-body.js';
 import type { Route } from '../exchange/route.js';
 import { answerResource, preferredReturn } from './answer-resource.js';
 
@@ -14,7 +14,7 @@ export const BUNDLE_ROUTES: readonly Route[] = [
     path: '',
     parameters: [],
     async answer(exchange) {
-      const bundle = (await readJsonObject(exchange)) as unknown as Bundle;
+      const bundle = (await readBundle(exchange)) as unknown as Bundle;
       const representation = preferredReturn(exchange) === 'representation';
       return answerResource(await repositoryOf(repositoryFor(exchange)).transaction(bundle, { representation }));
     },

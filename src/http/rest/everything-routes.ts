@@ -43,7 +43,7 @@ async function inBody(exchange: CallerExchange): Promise<Map<string, string>> {
   const request = await withBody(exchange);
   const values = new Map<string, string>();
   if ((request.body as Uint8Array).length === 0) return values;
-  const body = await parseBodyJson(exchange, request);
+  const body = parseBodyJson(exchange, request);
   if (!isJsonObject(body) || body['resourceType'] !== 'Parameters') throw notParameters();
   const { parameter = [] } = body;
   if (!Array.isArray(parameter)) throw notParameters();

@@ -1,6 +1,7 @@
 import { isOver, limitsSince } from '../../access/limits/call-limits.js';
 import { FhirError } from '../../fhir/error.js';
 import { executeFhirGraphql } from '../../graphql/execute-fhir-graphql.js';
+import { type Limits, withDefaults } from '../../graphql/limits.js';
 import type { Answer } from '../exchange/answer.js';
 import type { CallerExchange } from '../exchange/exchange.js';
 import { withBody } from '../exchange/read-request-body.js';
@@ -8,8 +9,8 @@ import type { Route } from '../exchange/route.js';
 import { draftAnswer, graphqlFormat } from '../graphql-draft.js';
 import { HttpRequestError } from '../http-request-error.js';
 import { headerOf, type HttpRequest, mediaTypeOf } from '../http-types.js';
-import { readJsonBodyInTurns } from '../read-body.js';
-import { type GraphqlRequest, readInTurns } from '../read-graphql-request.js';
+import { readJsonBody } from '../read-body.js';
+import { type GraphqlRequest, maxBodyValues, readHttpRequest } from '../read-graphql-request.js';
 import { graphqlAnswer } from '../to-http-response.js';
 
 /** The members of a GraphQL request, which a POST of `application/graphql` sends as parameters. */
@@ -38,7 +39,8 @@ async function answerGraphql(exchange: CallerExchange): Promise<Answer> {
   const method = exchange.request.method === 'HEAD' ? 'GET' : exchange.request.method;
   if (draft !== undefined) graphqlFormat(headers.get('accept'));
   const http = method === 'GET' ? { method, headers, url: exchange.request.url } : await withBody(exchange);
-  const request = await (draft === undefined ? readInTurns(http) : readByDraft(http));
+  const bounds = withDefaults(settings.limits);
+  const request = draft === undefined ? readHttpRequest(http, bounds) : readByDraft(http, bounds);
   const limits = isOver(1, time) ? limitsSince(settings.limits ?? {}, time) : settings.limits;
   const focus = path.type === '' ? undefined : `${path.type}/${path.id}`;
   const result = await executeFhirGraphql(request.query, {
@@ -54,11 +56,11 @@ async function answerGraphql(exchange: CallerExchange): Promise<Answer> {
 }
 
 /** In the draft, a JSON body that is not a GraphQL request is 422. */
-async function readByDraft(http: HttpRequest): Promise<GraphqlRequest> {
+function readByDraft(http: HttpRequest, limits: Limits): GraphqlRequest {
   const isJson = http.method === 'POST' && mediaTypeOf(headerOf(http, 'content-type'))?.endsWith('json') === true;
-  const request = isJson ? { ...http, body: await readJsonBodyInTurns(http) } : http;
+  const request = isJson ? { ...http, body: readJsonBody(http, maxBodyValues(limits)) } : http;
   try {
-    return await readInTurns(request);
+    return readHttpRequest(request, limits);
   } catch (error) {
     if (error instanceof HttpRequestError || !(error instanceof FhirError)) throw error;
     throw new HttpRequestError(422, error.message);

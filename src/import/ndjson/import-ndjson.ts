@@ -44,13 +44,11 @@ async function runLines(source: NdjsonSource, context: NdjsonContext, run: Ndjso
   for await (const chunk of byteChunks(source, context.signal)) {
     run.read(chunk.length);
     for (const line of run.splitter.push(chunk)) {
-      const isFull = run.add(line);
-      // PERF: most lines are short and need no promise.
-      if (typeof isFull === 'boolean' ? isFull : await isFull) await run.flush();
+      if (run.add(line)) await run.flush();
       if (run.stopped) return run.result();
     }
   }
-  for (const line of run.splitter.end()) await run.add(line);
+  for (const line of run.splitter.end()) run.add(line);
   await run.flush();
   await run.settle();
   return run.result();

@@ -14,11 +14,10 @@ import { commitEach } from '../write/commit-each.js';
 import { commitGuessed, groupsOf } from '../write/commit-guessed.js';
 import { BatchQueue } from './batch-queue.js';
 import type { BadLine, NdjsonContext, NdjsonProgress, NdjsonResult } from './ndjson-types.js';
-import { PARSED_PARTS } from '../../fhir/json/parse-in-turns.js';
 import { planPuts } from '../write/plan-puts.js';
 import { type ImportSession, openSession } from '../session.js';
 import { nextTurn } from '../../platform/timers.js';
-import { lineTooLong, readLine, readLongLine, type Wanted } from './read-line.js';
+import { lineTooLong, readLine, type Wanted } from './read-line.js';
 import { type Line, LineSplitter } from './split-lines.js';
 
 const DEFAULTS = { batchLines: 200, batchBytes: 4 << 20, maxLineBytes: MAX_RESOURCE_BYTES, maxErrors: 1000 } as const;
@@ -83,31 +82,19 @@ export class NdjsonRun {
     this.#bytes += bytes;
   }
 
-  /** @returns true when the batch is full; a promise for a long line, which is read in turns with other work */
-  add({ number, bytes }: Line): boolean | Promise<boolean> {
+  /** @returns true when the batch is full */
+  add({ number, bytes }: Line): boolean {
     this.#lines = number;
     this.#heldLines++;
     this.#heldBytes += bytes?.length ?? 0;
     if (bytes === undefined) return this.#refuse(number, lineTooLong(maxLineBytes(this.#context)));
-    if (bytes.length >= PARSED_PARTS.long) return this.#addLong(number, bytes);
     try {
-      return this.#take(number, readLine(bytes, this.#context));
+      const wanted = readLine(bytes, this.#context);
+      if (wanted !== undefined) this.#wanted.push({ line: number, ...wanted });
+      return this.#isFull;
     } catch (error) {
       return this.#refuse(number, error);
     }
-  }
-
-  async #addLong(number: number, bytes: Uint8Array): Promise<boolean> {
-    try {
-      return this.#take(number, await readLongLine(bytes, this.#context));
-    } catch (error) {
-      return this.#refuse(number, error);
-    }
-  }
-
-  #take(line: number, wanted: Wanted | undefined): boolean {
-    if (wanted !== undefined) this.#wanted.push({ line, ...wanted });
-    return this.#isFull;
   }
 
   #refuse(line: number, error: unknown): boolean {

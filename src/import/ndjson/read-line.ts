@@ -1,8 +1,9 @@
 import type { GuardedKey } from '../../access/contract.js';
 import { FhirError } from '../../fhir/error.js';
-import { parseJson, parseJsonInTurns } from '../../fhir/json/parse-json.js';
+import { assertFewValues } from '../../fhir/json/json-values.js';
+import { parseJson } from '../../fhir/json/parse-json.js';
+import { DEFAULT_RESOURCE_VALUES } from '../../fhir/resource.js';
 import { randomId } from '../../platform/node-crypto.js';
-import { LongPace } from '../../platform/pace.js';
 import { MAX_RESOURCE_BYTES } from '../../store/json-text.js';
 import { checkResource } from '../entries/check-resource.js';
 import type { WantedPut } from '../write/plan-puts.js';
@@ -12,23 +13,15 @@ import type { NdjsonContext } from './ndjson-types.js';
 /** The request of a line: a resource to store, or resources to delete. */
 export type Wanted = { readonly put: WantedPut } | { readonly deletes: readonly GuardedKey[] };
 
-/** @returns undefined for a blank line */
+/**
+ * @returns undefined for a blank line
+ * @throws FhirError `too-costly` - the line has more values than a resource may have; `invalid`
+ */
 export function readLine(bytes: Uint8Array, context: NdjsonContext): Wanted | undefined {
   const text = decode(bytes);
-  return isBlank(text) ? undefined : wantedOf(parseJson(text), context);
-}
-
-/** {@link readLine} in turns with other work. */
-export async function readLongLine(bytes: Uint8Array, context: NdjsonContext): Promise<Wanted | undefined> {
-  const pace = new LongPace();
-  const text = decode(bytes);
-  if (isBlank(text)) return undefined;
-  if (pace.isSpent) await pace.next();
-  const value = await parseJsonInTurns(text, pace);
-  if (pace.isSpent) await pace.next();
-  const wanted = wantedOf(value, context);
-  if (pace.isSpent) await pace.next();
-  return wanted;
+  if (text.trim() === '') return undefined;
+  assertFewValues(text, context.store.maxResourceValues ?? DEFAULT_RESOURCE_VALUES, 'The line');
+  return wantedOf(parseJson(text), context);
 }
 
 /** The error of a line that is longer than the import reads. @param limit in bytes */
@@ -45,10 +38,6 @@ function decode(bytes: Uint8Array): string {
   } catch (cause) {
     throw new FhirError('invalid', 'The line is not valid UTF-8', { cause });
   }
-}
-
-function isBlank(text: string): boolean {
-  return text.trim() === '';
 }
 
 function wantedOf(value: unknown, context: NdjsonContext): Wanted {

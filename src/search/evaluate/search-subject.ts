@@ -1,7 +1,6 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { AnyResource } from '../../fhir/resource.js';
 import { pushTo } from '../../platform/maps.js';
-import { inOneGo } from '../../platform/pace.js';
 import type { IndexEntry } from '../index/index-entry.js';
 import { indexEntries } from '../index/index-resource.js';
 import { insideParameter, linkParameter, splitGroup } from '../index/inside.js';
@@ -59,25 +58,11 @@ export function subjectWith(
 }
 
 /** Groups index entries by parameter; their order is kept. */
-export function groupEntries(entries: readonly IndexEntry[]): EntryGroups {
-  return inOneGo(groupingEntries(entries));
-}
-
-type EntryGroups = ReadonlyMap<string, readonly IndexEntry[]>;
-
-/** {@link groupEntries} in steps. */
-export function* groupingEntries(entries: readonly IndexEntry[]): Generator<void, EntryGroups> {
+export function groupEntries(entries: readonly IndexEntry[]): ReadonlyMap<string, readonly IndexEntry[]> {
   const groups = new Map<string, IndexEntry[]>();
-  for (let index = 0; index < entries.length; index++) {
-    if (index % ENTRIES_PER_STEP === ENTRIES_PER_STEP - 1) yield;
-    const entry = entries[index]!;
-    pushTo(groups, entry.parameter, entry);
-  }
+  for (const entry of entries) pushTo(groups, entry.parameter, entry);
   return groups;
 }
-
-/** About 0.2 ms. */
-const ENTRIES_PER_STEP = 4_096;
 
 /** The resources of one type in the subject that a reference parameter points to. */
 export function insideSubjects(subject: SearchSubject, parameter: string, type: string): readonly SearchSubject[] {

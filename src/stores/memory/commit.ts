@@ -3,7 +3,7 @@ import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { AnyResource } from '../../fhir/resource.js';
 import { referenceTo } from '../../fhir/reference.js';
 import { inTurns, mapInTurns, Pace } from '../../platform/pace.js';
-import { groupEntries, type SearchSubject, subjectWith } from '../../search/evaluate/search-subject.js';
+import { groupEntries, subjectWith } from '../../search/evaluate/search-subject.js';
 import { indexEntries } from '../../search/index/index-resource.js';
 import type { CallOptions } from '../../store/call-options.js';
 import { CallPace } from '../../store/call-pace.js';
@@ -27,7 +27,6 @@ import type {
 import { nextInstant, withVersion } from '../../store/versioned.js';
 import type { HeldVersion, Holding, ProjectData } from './project-data.js';
 import { LocalWorld } from './local-world.js';
-import type { PreparedPuts } from './prepare-writes.js';
 import { findingFirst } from './search.js';
 import { TimeLimit, within } from './time-limit.js';
 
@@ -41,7 +40,6 @@ export interface Committed {
  * Applies writes one after the other, in turns with other work if that takes long; the first that fails takes back all
  * before it.
  *
- * @param prepared puts of which a part was done before
  * @throws FhirError `aborted`; also the errors of the writes
  */
 export async function commitWrites(
@@ -50,9 +48,8 @@ export async function commitWrites(
   dataOf: (project: string) => ProjectData,
   clock: () => Date,
   options: CallOptions | undefined,
-  prepared: PreparedPuts = new Map(),
 ): Promise<Committed> {
-  const commit = new Commit(model, dataOf, clock().getTime(), prepared);
+  const commit = new Commit(model, dataOf, clock().getTime());
   try {
     const pace = new CallPace(options);
     const results: WriteResult[] = [];
@@ -77,7 +74,6 @@ class Commit {
   readonly changes: Change[] = [];
   readonly #dataOf: (project: string) => ProjectData;
   readonly #now: number;
-  readonly #prepared: PreparedPuts;
   /** How to take back what was done, oldest first. */
   readonly #undo: (() => void)[] = [];
 
@@ -85,11 +81,9 @@ class Commit {
     private readonly model: FhirModel,
     dataOf: (project: string) => ProjectData,
     now: number,
-    prepared: PreparedPuts,
   ) {
     this.#dataOf = dataOf;
     this.#now = now;
-    this.#prepared = prepared;
   }
 
   apply(write: Exclude<Write, NoMatchAssertion>, index: number): WriteResult {
@@ -123,9 +117,8 @@ class Commit {
     if (found?.erased !== undefined) throw erasedForGood(index, key);
     const created = found?.subject === undefined;
     const holding = found ?? this.#addHolding(data, key);
-    const prepared = this.#prepared.get(write);
-    const version = this.#addVersion(data, holding, key, prepared?.resource ?? resource, 'put', prepared?.bytes);
-    this.#setSubject(data, holding, version, prepared?.entries);
+    const version = this.#addVersion(data, holding, key, resource, 'put');
+    this.#setSubject(data, holding, version);
     this.#setUnique(data, holding, [...new Set(unique)], index);
     return { kind: 'put', created, ...storedVersion(version) };
   }
@@ -173,12 +166,11 @@ class Commit {
     { project, type, id }: ResourceKey,
     resource: AnyResource | undefined,
     kind: Change['kind'] = 'delete',
-    ownBytes?: number,
   ): HeldVersion {
     const { versions } = holding;
     const versionId = String(Number(versions.at(-1)?.versionId ?? 0) + 1);
     const updated = nextInstant(this.#now, versions.at(-1)?.updated);
-    const frozen = resource && frozenVersion(resource, versionId, updated, ownBytes);
+    const frozen = resource && frozenVersion(resource, versionId, updated);
     const { resource: kept, bytes = 0 } = frozen ?? {};
     const version = data.addVersion(holding, { versionId, updated, resource: kept, bytes });
     this.#undo.push(() => data.removeVersion(holding));
@@ -186,14 +178,9 @@ class Commit {
     return version;
   }
 
-  #setSubject(
-    data: ProjectData,
-    holding: Holding,
-    { resource, updated }: HeldVersion,
-    entries?: SearchSubject['entries'],
-  ): void {
+  #setSubject(data: ProjectData, holding: Holding, { resource, updated }: HeldVersion): void {
     const before = holding.subject;
-    const indexed = resource && (entries ?? groupEntries(indexEntries(this.model, resource)));
+    const indexed = resource && groupEntries(indexEntries(this.model, resource));
     data.setSubject(holding, indexed && subjectWith(resource, updated, indexed));
     this.#undo.push(() => data.setSubject(holding, before));
   }
@@ -225,17 +212,13 @@ export function deletionOf({ versionId, updated }: HeldVersion, erased: string |
   return { versionId, lastUpdated: new Date(updated).toISOString(), ...erasureOf(erased) };
 }
 
-/** @param ownBytes the resource is a frozen copy already, with a text of this length */
 function frozenVersion(
   resource: AnyResource,
   versionId: string,
   updated: number,
-  ownBytes: number | undefined,
 ): { readonly resource: AnyResource; readonly bytes: number } {
-  const version = withVersion(resource, versionId, new Date(updated).toISOString());
-  if (ownBytes !== undefined) return { resource: deepFreeze(version), bytes: ownBytes };
   // A copy through JSON keeps exactly what a store on disk would.
-  const text = jsonText(version);
+  const text = jsonText(withVersion(resource, versionId, new Date(updated).toISOString()));
   return { resource: deepFreeze(parseJsonText(text)), bytes: byteLength(text) };
 }
 

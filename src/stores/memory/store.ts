@@ -20,7 +20,6 @@ import type { ReadResult, StoredResource } from '../../store/stored-resource.js'
 import { CallTexts } from '../../store/text-budget.js';
 import type { Change, Write, WriteResult } from '../../store/write.js';
 import { untilCallEnds } from '../../store/until-call-ends.js';
-import { isLongCommit, preparePuts, type PreparedPuts } from './prepare-writes.js';
 import { commitWrites, deletionOf, storedVersion } from './commit.js';
 import type { MemoryStoreOptions } from './config.js';
 import { type HeldVersion, type Holding, ProjectData } from './project-data.js';
@@ -123,9 +122,8 @@ export class MemoryStore implements ResourceStore {
 
   async commit(writes: readonly Write[], options?: CallOptions): Promise<readonly WriteResult[]> {
     this.#assertUsable(options);
-    const prepared = isLongCommit(writes) ? await preparePuts(this.model, writes, options) : undefined;
     return this.#whenWhole(options, () => {
-      const applied = this.#apply(writes, options, prepared);
+      const applied = this.#apply(writes, options);
       const end = (): void => void (this.#applying = undefined);
       this.#applying = applied.then(end, end);
       return applied;
@@ -192,14 +190,10 @@ export class MemoryStore implements ResourceStore {
     return work();
   }
 
-  async #apply(
-    writes: readonly Write[],
-    options: CallOptions | undefined,
-    prepared: PreparedPuts | undefined,
-  ): Promise<readonly WriteResult[]> {
+  async #apply(writes: readonly Write[], options: CallOptions | undefined): Promise<readonly WriteResult[]> {
     if (this.#reading.size > 0) await untilCallEnds(Promise.allSettled(this.#reading), options);
     const dataOf = (project: string): ProjectData => this.#dataOf(project);
-    const { results, changes } = await commitWrites(this.model, writes, dataOf, this.#clock, options, prepared);
+    const { results, changes } = await commitWrites(this.model, writes, dataOf, this.#clock, options);
     this.#publish(changes);
     return results;
   }

@@ -1,5 +1,5 @@
 import { expectationFailed } from '../../store/conflicts.js';
-import { parseShortText } from '../../store/long-texts.js';
+import { parseJsonText } from '../../store/json-text.js';
 import { putResultOf } from '../../store/put-result.js';
 import type { ResourceKey } from '../../store/resource-key.js';
 import type { Change, Expectation, WriteResult } from '../../store/write.js';
@@ -48,5 +48,5 @@ export function changeOf(
 
 /** The result of a put, with a copy of the resource for the caller. */
 export function putResult(created: boolean, { versionId, lastUpdated, text }: WrittenVersion): WriteResult {
-  return putResultOf({ created, versionId, lastUpdated }, () => parseShortText(text!));
+  return putResultOf({ created, versionId, lastUpdated }, () => parseJsonText(text!));
 }

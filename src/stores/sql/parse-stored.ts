@@ -2,13 +2,13 @@ import { FhirError } from '../../fhir/error.js';
 import type { AnyResource } from '../../fhir/resource.js';
 import { isoInstant } from '../../platform/iso-instant.js';
 import { elementReader } from '../../store/element-reader.js';
-import { Pace } from '../../platform/pace.js';
-import { parseShortText, whenParsed } from '../../store/long-texts.js';
+import { mapInTurns, Pace } from '../../platform/pace.js';
+import { parseJsonText } from '../../store/json-text.js';
 import type { StoredResource } from '../../store/stored-resource.js';
 
 /** Parses a version's text into a resource and the facts in its `meta`. @throws FhirError `corrupt` */
 export function parseStored(text: string): StoredResource {
-  return withFacts(unlessDamaged(() => parseShortText(text)));
+  return withFacts(unlessDamaged(() => parseJsonText(text)));
 }
 
 /**
@@ -22,19 +22,12 @@ export function parseStoredPart(text: string, elements: readonly string[] | unde
   return withFacts(unlessDamaged(() => reader.read(text)));
 }
 
-/** {@link parseStoredPart} of many texts, or of long ones, in turns with other work. */
-export async function parseStoredParts(
+/** {@link parseStoredPart} of many texts; other work runs between them. */
+export function parseStoredParts(
   texts: readonly string[],
   elements: readonly string[] | undefined,
 ): Promise<StoredResource[]> {
-  const resources: StoredResource[] = [];
-  const pace = new Pace();
-  for (const text of texts) {
-    if (pace.isSpent) await pace.next();
-    const resource = whenParsed(() => parseStoredPart(text, elements));
-    resources.push(resource instanceof Promise ? await resource : resource);
-  }
-  return resources;
+  return mapInTurns(texts, new Pace(), (text) => parseStoredPart(text, elements));
 }
 
 /** {@link parseStored} with at least these elements, and with the facts given by the caller. */

@@ -5,7 +5,6 @@ import type { HistoryPage, TypeHistoryEntry, TypeHistoryQuery, VersionRange } fr
 import type { SearchPage, SearchQuery } from '../../store/search-query.js';
 import type { ReadResult, StoredResource } from '../../store/stored-resource.js';
 import { assertFewResources } from '../../store/guards.js';
-import { LONG_TEXT, unlessLong, whenParsed } from '../../store/long-texts.js';
 import { CallTexts } from '../../store/text-budget.js';
 import { ATTEMPTS } from '../../store/with-retries.js';
 import type { CallRunner } from './call-runner.js';
@@ -61,7 +60,7 @@ export class ReadCalls {
   /**
    * PERF: a short read is done at once, in one turn.
    *
-   * @returns undefined for a long read, and for one that meets a long text or a removal
+   * @returns undefined for a long read, and for one that meets a removal
    */
   #readNow(
     keys: readonly ResourceKey[],
@@ -71,8 +70,8 @@ export class ReadCalls {
     if (keys.length > this.#slice || this.#calls.isTurnSpent) return undefined;
     const { losses } = this.#connection.status;
     try {
-      const results = unlessLong(() => this.#calls.runUnchecked(options, () => this.#readCounted(keys, counts)));
-      return results === LONG_TEXT || this.#hasLost(losses) ? undefined : Promise.resolve(results);
+      const results = this.#calls.runUnchecked(options, () => this.#readCounted(keys, counts));
+      return this.#hasLost(losses) ? undefined : Promise.resolve(results);
     } catch (error) {
       if (this.#isOutdated(error, losses)) return undefined;
       // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- it passes on what the work threw
@@ -93,11 +92,9 @@ export class ReadCalls {
   async #read(keys: readonly ResourceKey[], counts: CallTexts, options?: CallOptions): Promise<readonly ReadResult[]> {
     const { reads } = this.#connection;
     if (this.#calls.isTurnSpent) await this.#calls.nextTurn();
-    const isShort = !this.#calls.hasThreads || keys.length <= this.#slice;
-    const results = isShort
-      ? unlessLong(() => this.#calls.runUnchecked(options, () => this.#readCounted(keys, counts)))
-      : LONG_TEXT;
-    if (results !== LONG_TEXT) return results;
+    if (!this.#calls.hasThreads || keys.length <= this.#slice) {
+      return this.#calls.runUnchecked(options, () => this.#readCounted(keys, counts));
+    }
     if (keys.length <= this.#connection.contents.textsAtOnce && reads.readsTextsOf(keys)) {
       const texts = this.#calls.runUnchecked(options, () => {
         reads.count(keys, counts);
@@ -119,10 +116,7 @@ export class ReadCalls {
     const elements = (): typeof query.elements => query.elements;
     const { contents } = this.#connection;
     const load = (keys: readonly number[]): StoredResource[] => contents.load(keys, elements);
-    // A long text has the search begin again; its texts count once.
-    let counted: KeyPage | undefined;
-    const cut = (page: KeyPage): KeyPage => (counted ??= cutOnce(page));
-    const cutOnce = (page: KeyPage): KeyPage => {
+    const cut = (page: KeyPage): KeyPage => {
       const texts = new CallTexts(options, query.shortens);
       if (query.before === undefined) return { ...page, keys: page.keys.slice(0, contents.fitting(page.keys, texts)) };
       // A shorter page keeps what is next to the position that bounds it.
@@ -130,13 +124,10 @@ export class ReadCalls {
       return { ...page, keys: page.keys.slice(page.keys.length - fitting) };
     };
     if (!this.#calls.hasThreads) {
-      const result = unlessLong(() =>
-        this.#calls.runUnchecked(options, () => {
-          const page = cut(find());
-          return filled(page, load(page.keys));
-        }),
-      );
-      if (result !== LONG_TEXT) return result;
+      return this.#calls.runUnchecked(options, () => {
+        const page = cut(find());
+        return filled(page, load(page.keys));
+      });
     }
     const found = await this.#calls.read('search', [query], options, () => this.#readAhead(options));
     const page = this.#calls.runUnchecked(options, () => cut(found));
@@ -158,20 +149,15 @@ export class ReadCalls {
     const load = ({ keys, texts }: KeyPage): StoredResource[] =>
       texts === undefined ? contents.load(keys, elements) : contents.parse(texts, elements);
     if (!this.#calls.hasThreads) {
-      const results = unlessLong(() =>
-        this.#calls.runUnchecked(options, () =>
-          this.#counted(find(), counts, options).map((page) => filled(page, load(page))),
-        ),
+      return this.#calls.runUnchecked(options, () =>
+        this.#counted(find(), counts, options).map((page) => filled(page, load(page))),
       );
-      if (results !== LONG_TEXT) return results;
     }
     const args = [query, parameter, targets, contents.textsWithPage] as const;
     const found = await this.#calls.read('search-by-reference', [...args], options, () => this.#readAhead(options));
     const pages = this.#calls.runUnchecked(options, () => this.#counted(found, counts, options));
     const [first] = pages;
-    if (first?.texts !== undefined) {
-      return whenParsed(() => this.#calls.runUnchecked(options, () => [filled(first, load(first))]));
-    }
+    if (first?.texts !== undefined) return this.#calls.runUnchecked(options, () => [filled(first, load(first))]);
     const resources = await this.#load(
       pages.flatMap(({ keys }) => keys),
       elements,
@@ -267,10 +253,7 @@ export class ReadCalls {
     options: CallOptions | undefined,
   ): Promise<readonly StoredResource[]> {
     const { contents } = this.#connection;
-    if (keys.length <= this.#slice) {
-      const resources = unlessLong(() => this.#calls.runUnchecked(options, () => contents.load(keys, elements)));
-      if (resources !== LONG_TEXT) return resources;
-    }
+    if (keys.length <= this.#slice) return this.#calls.runUnchecked(options, () => contents.load(keys, elements));
     if (!contents.isCaching) return this.#loadUncached(keys, elements, options);
     return this.#inSlices(keys.length, options, (start, end) =>
       contents.load(keys.slice(start, end), (position) => elements(start + position)),
@@ -306,10 +289,8 @@ export class ReadCalls {
       if (this.#calls.isTurnSpent) await this.#calls.nextTurnOfLong();
       const start = results.length;
       // After a long text the slice is shorter.
-      const found = whenParsed(() =>
-        this.#calls.runUnchecked(options, () => find(start, Math.min(length, start + this.#slice))),
-      );
-      results.push(...(found instanceof Promise ? await found : found));
+      const end = Math.min(length, start + this.#slice);
+      results.push(...this.#calls.runUnchecked(options, () => find(start, end)));
     }
     return results;
   }

@@ -30,7 +30,7 @@ export const HOSTILE_MUTATIONS: readonly HostileDocument[] = [
   creation(
     'a resource of 100,000 names of the wrong type',
     () => ({ name: new Array<number>(100_000).fill(1) }),
-    'invalid',
+    'too-costly',
   ),
   creation('a resource of 10 MB', () => ({ name: [{ text: 'x'.repeat(10_000_000) }] }), 'too-costly'),
   creation('a resource with a prototype', () => JSON.parse('{ "__proto__": { "active": true } }') as object, 'invalid'),

@@ -4,7 +4,6 @@ import { describe, expect, test } from 'vitest';
 import { FhirError } from '../../../src/fhir/error.js';
 import { readInput } from '../../../src/graphql/execute/read-input.js';
 import { inputFieldsOf, inputTypeName } from '../../../src/graphql/schema/input-fields.js';
-import { inOneGo } from '../../../src/platform/pace.js';
 import { MemoryStore } from '../../../src/stores/memory/store.js';
 import { cases, IS_WHOLE } from '../../support/chance.js';
 import { sharedJson, syntheaBundles } from '../../support/shared.js';
@@ -99,7 +98,7 @@ describe('real resources', () => {
     let count = 0;
     for (const { resource } of bundles.flatMap(({ entry }) => entry)) {
       const place = { type: inputTypeName(R4, resource.resourceType), array: false };
-      const { value, faults } = inOneGo(readInput(R4, place, resource));
+      const { value, faults } = readInput(R4, place, resource);
       expect(faults).toEqual([]);
       expect(value).toEqual(resource);
       count += 1;

@@ -1,5 +1,4 @@
 import type { JsonObject } from '../../../fhir/resource.js';
-import { inTurns } from '../../../platform/pace.js';
 import type { HostEdge } from '../../plan/plan.js';
 import { fieldName, type HostFieldDefinition } from '../../schema/host/host-schema.js';
 import type { HostFieldContext } from '../../schema/host/host-fields.js';
@@ -43,7 +42,7 @@ async function resolveAll(
   const [{ edge }] = waiting as readonly [Waiting<HostEdge, HostHole>];
   const { field } = edge;
   const { selections, variables } = run.options;
-  const args = await inTurns(coerceHostArguments(selections.model, field.args, edge.args, variables), run.pace);
+  const args = coerceHostArguments(selections.model, field.args, edge.args, variables);
   if (field.source === 'root') return new Map([[undefined, await callRoot(field, args, run)]]);
   const sources = [...new Set(waiting.flatMap(({ holes }) => holes.map(({ parent }) => parent!)))];
   const parents = sources.map((source) => parentOf(field, source));

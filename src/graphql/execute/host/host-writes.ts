@@ -1,7 +1,6 @@
 import { isJsonObject } from '../../../fhir/resource.js';
 import type { WriteOutcome, WriteRequest } from '../../../interactions/write-request.js';
 import { randomId } from '../../../platform/node-crypto.js';
-import { inTurns } from '../../../platform/pace.js';
 import type { HostWriteField } from '../../plan/plan.js';
 import type { HostWrite, HostWriteContext, HostWriteOutcome } from '../../schema/host/host-fields.js';
 import { fieldName } from '../../schema/host/host-schema.js';
@@ -28,7 +27,7 @@ export interface HostWrites {
  */
 export async function hostWrites(field: HostWriteField, run: Run): Promise<HostWrites> {
   const { selections, variables } = run.options;
-  const args = await inTurns(coerceHostArguments(selections.model, field.field.args, field.args, variables), run.pace);
+  const args = coerceHostArguments(selections.model, field.field.args, field.args, variables);
   const own = new Set<string>();
   const newId = (): string => {
     const id = randomId();

@@ -1,6 +1,5 @@
 import { Pace } from '../../../platform/pace.js';
 import { pageOf } from '../../../store/guards.js';
-import { whenParsed } from '../../../store/long-texts.js';
 import { erasureOf } from '../../../store/erasure.js';
 import type { HistoryEntry, HistoryPage, VersionRange } from '../../../store/history.js';
 import type { ResourceKey } from '../../../store/resource-key.js';
@@ -57,8 +56,7 @@ async function read(keys: readonly ResourceKey[], run: Run, texts?: CallTexts): 
           results[index] = { ...NOT_THERE, bytes };
           continue;
         }
-        const result = whenParsed(() => readResult(row, keys[index]!.elements));
-        results[index] = { result: result instanceof Promise ? await result : result, bytes };
+        results[index] = { result: readResult(row, keys[index]!.elements), bytes };
       }
     }),
   );
@@ -111,7 +109,7 @@ export async function history(key: ResourceKey, page: VersionRange, run: Run, te
   for (const [, ...one] of rows.filter(([, version]) => version !== null)) {
     if (pace.isSpent) await pace.next();
     if (!takesText((one as unknown as VersionRow)[2], texts)) break;
-    entries.push(await whenParsed(() => historyEntry(one as unknown as VersionRow)));
+    entries.push(historyEntry(one as unknown as VersionRow));
   }
   return { entries, total: (rows[0]?.[0] as number | undefined) ?? 0 };
 }

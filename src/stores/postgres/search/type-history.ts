@@ -1,7 +1,6 @@
 import { erasureOf } from '../../../store/erasure.js';
 import { Pace } from '../../../platform/pace.js';
 import { timeWindowOf } from '../../../store/guards.js';
-import { whenParsed } from '../../../store/long-texts.js';
 import type { TypeHistoryEntry, TypeHistoryQuery } from '../../../store/history.js';
 import { parseStored } from '../../sql/parse-stored.js';
 import { type Sql, sql } from '../../sql/sql.js';
@@ -34,7 +33,7 @@ export async function typeHistory(
   for (const row of rows) {
     if (pace.isSpent) await pace.next();
     if (!takesText((row as unknown as VersionRow)[4], texts)) break;
-    entries.push(await whenParsed(() => toEntry(row as unknown as VersionRow)));
+    entries.push(toEntry(row as unknown as VersionRow));
   }
   return entries;
 }

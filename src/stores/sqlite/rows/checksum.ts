@@ -1,6 +1,4 @@
 import { crc32 } from 'node:zlib';
-import { PARSED_PARTS } from '../../../fhir/json/parse-in-turns.js';
-import { cutsCharacter } from '../../../platform/surrogates.js';
 import type { SqliteDatabase } from '../database/driver.js';
 
 /**
@@ -18,25 +16,9 @@ import type { SqliteDatabase } from '../database/driver.js';
 export function checksum(resource: number, version: number, updated: number, text: string | null): number {
   // The text in a damaged row may be a number; no checksum is negative.
   if (text !== null && typeof text !== 'string') return -1;
-  return crc32(text ?? '\0', seedOf(resource, version, updated));
-}
-
-/** {@link checksum} of a long text, in steps. */
-export function* summing(resource: number, version: number, updated: number, text: string): Generator<void, number> {
-  let sum = seedOf(resource, version, updated);
-  for (let start = 0; start < text.length;) {
-    let end = start + PARSED_PARTS.long;
-    if (cutsCharacter(text, end)) end += 1;
-    sum = crc32(text.slice(start, end), sum);
-    start = end;
-    yield;
-  }
-  return sum;
-}
-
-function seedOf(resource: number, version: number, updated: number): number {
   // Odd factors: other numbers give other products.
-  return (Math.imul(resource, 0x9e3779b1) ^ Math.imul(version, 0x85ebca6b) ^ updated ^ (updated / 0x100000000)) >>> 0;
+  const seed = Math.imul(resource, 0x9e3779b1) ^ Math.imul(version, 0x85ebca6b) ^ updated ^ (updated / 0x100000000);
+  return crc32(text ?? '\0', seed >>> 0);
 }
 
 /**

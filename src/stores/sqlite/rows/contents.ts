@@ -1,5 +1,4 @@
 import { LRUCache } from 'lru-cache';
-import { PARSED_PARTS } from '../../../fhir/json/parse-in-turns.js';
 import { deepFreeze } from '../../../store/deep-freeze.js';
 import type { StoredResource } from '../../../store/stored-resource.js';
 import type { CallTexts } from '../../../store/text-budget.js';
@@ -22,8 +21,6 @@ export class Contents {
   readonly #seen = new RecentKeys();
   /** Estimated length of a text, learned from the texts read so far. */
   #textLength = FIRST_LENGTH;
-  /** The last long text, until it is parsed. PERF: a read that meets one runs again, and reading 12 MB takes 30 ms. */
-  #long: { readonly key: number; readonly kept: KeptText } | undefined;
   /** How much was read so far, from texts and from the cache, in UTF-16 code units. */
   read = 0;
   /** Called when the first object is cached. */
@@ -62,7 +59,6 @@ export class Contents {
 
   /** Drops all objects, because some of them may have been removed from the file. */
   forget(): void {
-    this.#long = undefined;
     this.#shared?.clear();
   }
 
@@ -94,9 +90,7 @@ export class Contents {
   fromText(kept: KeptText, elements: readonly string[] | undefined): StoredResource {
     this.#guard.check();
     this.#noteLength(kept[3]);
-    const stored = parseKept(kept, elements);
-    if (this.#long?.kept === kept) this.#long = undefined;
-    return stored;
+    return parseKept(kept, elements);
   }
 
   #parse(key: number, kept: KeptText | undefined, elements: readonly string[] | undefined): StoredResource {
@@ -106,7 +100,6 @@ export class Contents {
     const shared = this.#shared!;
     const isToBeShared = this.#seen.has(key);
     const stored = parseKept(kept, isToBeShared ? undefined : elements);
-    if (this.#long?.kept === kept) this.#long = undefined;
     this.#seen.add(key);
     if (isToBeShared) {
       if (shared.size === 0) this.onFilled?.();
@@ -154,18 +147,11 @@ export class Contents {
   /** PERF: one statement for all, because each statement takes and releases SQLite's read lock, which takes 2 µs. */
   textsOf(keys: readonly number[]): readonly (KeptText | undefined)[] {
     const [key] = keys;
-    if (keys.length === 1) return [this.#textOf(key!)];
+    if (keys.length === 1) return [this.#statements.read(ONE_TEXT).get(key!) as KeptText | undefined];
     const texts: (KeptText | undefined)[] = new Array<undefined>(keys.length);
     const rows = this.#statements.read(TEXTS).all(JSON.stringify(keys)) as readonly TextRow[];
     for (const row of rows) texts[row[5]] = row;
     return texts;
-  }
-
-  #textOf(key: number): KeptText | undefined {
-    if (this.#long?.key === key) return this.#long.kept;
-    const kept = this.#statements.read(ONE_TEXT).get(key) as KeptText | undefined;
-    this.#long = (kept?.[3]?.length ?? 0) < PARSED_PARTS.long ? undefined : { key, kept: kept! };
-    return kept;
   }
 }
 

@@ -1,9 +1,7 @@
 import { FhirError } from '../../../fhir/error.js';
-import { PARSED_PARTS } from '../../../fhir/json/parse-in-turns.js';
-import { doneBefore } from '../../../store/long-texts.js';
 import type { StoredResource } from '../../../store/stored-resource.js';
 import { parseElements, parseStored } from '../../sql/parse-stored.js';
-import { checksum, summing } from './checksum.js';
+import { checksum } from './checksum.js';
 
 /**
  * The columns of a row of `version` that its checksum covers, and the stored checksum.
@@ -31,27 +29,16 @@ export type KeptText = readonly [
  * @throws FhirError `corrupt` - the text is not the one that was written
  */
 export function parseKept(kept: KeptText, elements?: readonly string[]): StoredResource {
-  const [resource, version, updated, text, sum] = kept;
-  // The text in a damaged row may be a number.
-  if (typeof text === 'string' && text.length >= PARSED_PARTS.long) {
-    doneBefore(`checksum ${resource} ${version} ${updated} ${sum}`, () => assertingWhole(kept));
-  } else assertWhole(kept);
+  const [, version, updated, text] = kept;
+  assertWhole(kept);
   if (text === null) throw textLost();
   return elements === undefined ? parseStored(text) : parseElements(text, elements, version, updated);
 }
 
 /** @throws FhirError `corrupt` - the row is not the one that was written */
 export function assertWhole([resource, version, updated, text, sum]: KeptText): void {
-  if (checksum(resource, version, updated, text) !== sum) throw damaged();
-}
-
-/** {@link assertWhole} in steps. */
-function* assertingWhole([resource, version, updated, text, sum]: KeptText): Generator<void> {
-  if ((yield* summing(resource, version, updated, text!)) !== sum) throw damaged();
-}
-
-function damaged(): FhirError {
-  return new FhirError('corrupt', 'The database holds a version that was damaged');
+  if (checksum(resource, version, updated, text) === sum) return;
+  throw new FhirError('corrupt', 'The database holds a version that was damaged');
 }
 
 /** The error for a missing version. */

@@ -4,7 +4,6 @@ import { insideSubject, createSubject, EMPTY_WORLD } from '../../../search/evalu
 import { matches } from '../../../search/evaluate/match.js';
 import type { SqliteDatabase } from '../database/driver.js';
 import { type Guard, guardOf } from '../database/guard.js';
-import { parsingAtOnce } from '../../../store/long-texts.js';
 import { parseKept } from './kept-text.js';
 import type { EvaluatedRow } from '../../sql/dialect.js';
 import { type Sql, sql } from '../../sql/sql.js';
@@ -38,7 +37,7 @@ function textTest(model: FhirModel, guard: Guard) {
   ): number => {
     // A row may be a resource of megabytes, which takes as long as thousands of others.
     guard.check();
-    const { resource, lastUpdated } = parsingAtOnce(() => parseKept([owner, version, updated, text, sum]));
+    const { resource, lastUpdated } = parseKept([owner, version, updated, text, sum]);
     const criteria = JSON.parse(criteriaText) as Criteria;
     const whole = createSubject(model, resource, lastUpdated);
     const subject = inside === 0 ? whole : insideSubject(whole, type, inside);

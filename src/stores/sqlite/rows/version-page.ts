@@ -1,4 +1,3 @@
-import { PARSED_PARTS } from '../../../fhir/json/parse-in-turns.js';
 import { erasureOf } from '../../../store/erasure.js';
 import { pageOf } from '../../../store/guards.js';
 import type { HistoryEntry, VersionRange } from '../../../store/history.js';
@@ -71,9 +70,12 @@ export function entriesOf(page: VersionPage, contents: Contents, start: number, 
 /** How many of the first versions have texts that are not long together; at least one. */
 function shortTexts(versions: readonly VersionRow[]): number {
   let octets = 0;
-  const end = versions.findIndex(([, , , length]) => (octets += length ?? 0) >= PARSED_PARTS.long);
+  const end = versions.findIndex(([, , , length]) => (octets += length ?? 0) >= LONG_TOGETHER);
   return end < 0 ? versions.length : Math.max(1, end);
 }
+
+/** In bytes: parsing them takes some milliseconds. */
+const LONG_TOGETHER = 512 * 1024;
 
 const NO_VERSIONS: VersionPage = { versions: [], total: 0, resource: 0, erased: null };
 

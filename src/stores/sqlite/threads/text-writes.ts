@@ -4,7 +4,6 @@ import { mapInTurns, Pace } from '../../../platform/pace.js';
 import { indexEntries } from '../../../search/index/index-resource.js';
 import { assertPutMatchesKey } from '../../../store/guards.js';
 import { parseJsonText, writingJsonLines } from '../../../store/json-text.js';
-import { parseShortText } from '../../../store/long-texts.js';
 import { putResultOf } from '../../../store/put-result.js';
 import { withVersion } from '../../../store/versioned.js';
 import type { AnyResource } from '../../../fhir/resource.js';
@@ -145,7 +144,7 @@ function resultOf(write: SentWrite, row: WrittenRow | undefined, instant: string
     const [, , , text] = write;
     const [created, versionId, lastUpdated = instant] = putRow(row);
     const stamp = { created, versionId, lastUpdated };
-    return putResultOf(stamp, () => withVersion(parseShortText(text), versionId, lastUpdated));
+    return putResultOf(stamp, () => withVersion(parseJsonText(text), versionId, lastUpdated));
   }
   switch (write.kind) {
     case 'delete': {
