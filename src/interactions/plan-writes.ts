@@ -5,9 +5,7 @@ import { gone } from '../fhir/not-found.js';
 import { keyText } from '../fhir/reference.js';
 import { isResourceId, type AnyResource } from '../fhir/resource.js';
 import { onFirstUse } from '../platform/on-first-use.js';
-import { inTurns } from '../platform/pace.js';
 import { and, not, type Criteria } from '../search/criteria/criteria.js';
-import { CallPace } from '../store/call-pace.js';
 import type { ReadResult } from '../store/stored-resource.js';
 import type { Expectation } from '../store/write.js';
 import { assertResource } from './assert-resource.js';
@@ -165,13 +163,11 @@ class Planner {
     const made = this.state.get(keyText(key));
     if (made === null) throw gone(key);
     const before = made ?? requireFound(this.stored.get(keyText(key)), key);
-    const { applyingJsonPatch } = await loadJsonPatch();
-    const patch = (resource: AnyResource): Promise<AnyResource> =>
-      inTurns(applyingJsonPatch(resource, operations), new CallPace(this.session.options));
-    if (!('versionId' in before)) return this.#put(key, await patch(before), stated, from);
+    const { applyJsonPatch } = await loadJsonPatch();
+    if (!('versionId' in before)) return this.#put(key, applyJsonPatch(before, operations), stated, from);
     const expect = stated ?? { version: before.versionId };
     const role = stated === undefined ? 'patched' : 'write';
-    this.#put(key, await patch(before.resource), expect, from, role);
+    this.#put(key, applyJsonPatch(before.resource, operations), expect, from, role);
   }
 
   /** See https://hl7.org/fhir/R4/http.html#delete. */

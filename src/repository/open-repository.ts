@@ -6,7 +6,7 @@ import { guardStore } from '../access/guarded-store.js';
 import type { AuditTarget, RestInteraction } from '../audit/audit-record.js';
 import type { AuditFacts } from '../audit/audit.js';
 import { maskError } from '../fhir/error.js';
-import { copyForHostInTurns } from '../fhir/json/copy-json.js';
+import { copyBundleForHost, copyForHost } from '../fhir/json/copy-json.js';
 import { withoutOwnMeta, withoutOwnMetaInside } from '../fhir/own-meta.js';
 import { trimBaseUrl } from '../fhir/reference.js';
 import { elementsOf, isJsonObject, type AnyResource } from '../fhir/resource.js';
@@ -75,8 +75,7 @@ export function openRepository(context: RepositoryContext): OpenRepository {
       work(facts, open(profiles === undefined ? bounded : { ...bounded, profiles }, trace));
     return operation(context, interaction, run, { facts }).catch(failAsFhirError);
   };
-  const copy = (resource: AnyResource): Promise<AnyResource> =>
-    copyForHostInTurns(extendedMeta ? resource : withoutOwnMeta(resource));
+  const copy = (resource: AnyResource): AnyResource => copyForHost(extendedMeta ? resource : withoutOwnMeta(resource));
   return {
     context,
     baseUrl,
@@ -99,12 +98,12 @@ export function openRepository(context: RepositoryContext): OpenRepository {
           }
           facts.targets = [targetOf(outcome.resource)];
           if (!('unreadable' in outcome && outcome.unreadable === true)) session.trace?.show(outcome.resource);
-          return { status: outcome.status, resource: await copy(outcome.resource) };
+          return { status: outcome.status, resource: copy(outcome.resource) };
         },
         profiles,
       ),
     write: async (request, session) => (await carryOutWrites([request], session))[0],
-    bundle: (made) => copyForHostInTurns((extendedMeta ? made : withoutOwnMetaInside(made)) as Bundle<never>),
+    bundle: (made) => copyBundleForHost((extendedMeta ? made : withoutOwnMetaInside(made)) as Bundle<never>),
   };
 }
 

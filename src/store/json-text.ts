@@ -1,16 +1,6 @@
 import { FhirError } from '../fhir/error.js';
 import { noteDecimals } from '../fhir/json/note-decimals.js';
-import { decimalTextsOf } from '../fhir/json/decimal-texts.js';
-import { isPartToWrite } from '../fhir/json/parts.js';
-import { writingJson } from '../fhir/json/stringify-in-turns.js';
-import {
-  elementText,
-  findingDecimalText,
-  hasDecimalText,
-  hasDecimalTextUnlessLong,
-  hasOwnJson,
-  textWithDecimals,
-} from '../fhir/json/stringify-json.js';
+import { elementText, hasDecimalText, hasOwnJson, textWithDecimals } from '../fhir/json/stringify-json.js';
 import { type AnyResource, DEFAULT_RESOURCE_BYTES, DEFAULT_RESOURCE_VALUES, elementsOf } from '../fhir/resource.js';
 import { assertWholeNumber } from '../fhir/whole-number.js';
 import { byteLength } from '../platform/byte-length.js';
@@ -64,34 +54,15 @@ export function jsonText(resource: AnyResource): string {
  */
 export function jsonLines(resource: AnyResource): string {
   if (hasOwnJson(resource)) return jsonText(resource);
-  return linesWithin(resource);
+  const lines = unlessUnwritable(resource, () => linesOf(resource));
+  return unlessTooLarge(resource, lines);
 }
 
-/** {@link jsonLines} in steps: a long resource is written in parts. */
-export function* writingJsonLines(resource: AnyResource): Generator<void, string> {
-  if (hasOwnJson(resource)) return jsonText(resource);
-  const hasTexts = hasDecimalTextUnlessLong(resource);
-  if (hasTexts !== undefined) return linesWithin(resource, hasTexts);
-  try {
-    return unlessTooLarge(resource, yield* writingLines(resource));
-  } catch (cause) {
-    throw unwritable(resource, cause);
-  }
-}
-
-/** @param hasTexts whether a decimal has a text of its own, if that is known */
-function linesWithin(resource: AnyResource, hasTexts?: boolean): string {
-  return unlessTooLarge(
-    resource,
-    unlessUnwritable(resource, () => linesOf(resource, hasTexts)),
-  );
-}
-
-function linesOf(resource: AnyResource, hasTexts?: boolean): string {
+function linesOf(resource: AnyResource): string {
   const elements = elementsOf(resource);
   // Written before decimals are looked for: that search never ends in a circular value, which JSON.stringify rejects.
   const plain = linesBy(Object.keys(elements), (name) => plainText(elements[name]));
-  if (!(hasTexts ?? hasDecimalText(resource))) return plain;
+  if (!hasDecimalText(resource)) return plain;
   return DECIMALS_MARK + linesBy(Object.keys(elements), (name) => elementText(elements, name));
 }
 
@@ -99,19 +70,6 @@ function linesBy(names: readonly string[], textOf: (name: string) => string | un
   let lines = '{';
   for (const name of names) lines = withLine(lines, name, textOf(name));
   return `${lines}}`;
-}
-
-/** {@link linesOf} in steps. */
-function* writingLines(resource: AnyResource): Generator<void, string> {
-  const elements = elementsOf(resource);
-  let lines = '{';
-  for (const name of Object.keys(elements)) {
-    const value = elements[name];
-    const isShort = isPartToWrite(value) || decimalTextsOf(elements)?.[name] !== undefined;
-    lines = withLine(lines, name, isShort ? elementText(elements, name) : yield* writingJson(value));
-    yield;
-  }
-  return `${(yield* findingDecimalText(resource)) ? DECIMALS_MARK : ''}${lines}}`;
 }
 
 /** @param text undefined: JSON leaves the element out */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { parseJson } from '../../src/fhir/json/parse-json.js';
 import { stringifyJson } from '../../src/fhir/json/stringify-json.js';
-import { applyingJsonPatch, applyJsonPatch } from '../../src/fhir/json-patch/json-patch.js';
+import { applyJsonPatch } from '../../src/fhir/json-patch/json-patch.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 
 const doubling = (times: number): object[] =>
@@ -19,23 +19,16 @@ test('a patch copies a few long values, but refuses very many short values', () 
   expect(() => applyJsonPatch({ ...patient, ...{ name: many } }, copy)).toThrow('copies more than');
 });
 
-test('a large resource is copied for a patch in steps', () => {
-  const component = Array.from({ length: 20_000 }, (_, n) => ({ valueQuantity: { value: n, unit: 'mg' } }));
+test('a patch changes a copy', () => {
+  const component = Array.from({ length: 10 }, (_, n) => ({ valueQuantity: { value: n, unit: 'mg' } }));
   const observation: AnyResource = { resourceType: 'Observation', id: 'a', ...{ component } };
-  const stepsOf = (resource: AnyResource): number => {
-    const work = applyingJsonPatch(resource, [{ op: 'replace', path: '/component/3/valueQuantity/value', value: 'x' }]);
-    let steps = 0;
-    let step = work.next();
-    for (; step.done !== true; step = work.next()) steps += 1;
-    const patched = component.map((one, n) => (n === 3 ? { valueQuantity: { value: 'x', unit: 'mg' } } : one));
-    expect(step.value).toEqual({ ...resource, component: patched });
-    return steps;
-  };
-  expect(stepsOf(observation)).toBeGreaterThan(component.length);
+  const replace = { op: 'replace', path: '/component/3/valueQuantity/value', value: 'x' };
+  const patched = component.map((one, n) => (n === 3 ? { valueQuantity: { value: 'x', unit: 'mg' } } : one));
+  expect(applyJsonPatch(observation, [replace])).toEqual({ ...observation, component: patched });
   expect(component[3]).toEqual({ valueQuantity: { value: 3, unit: 'mg' } });
 });
 
-test('decimals of a resource that is patched in steps keep their text', () => {
+test('decimals of a resource that is patched keep their text', () => {
   const text = '{"resourceType":"Observation","id":"a","component":[{"valueQuantity":{"value":1.00}}]}';
   const patched = applyJsonPatch(parseJson(text) as AnyResource, [{ op: 'add', path: '/status', value: 'final' }]);
   expect(stringifyJson(patched)).toBe(`${text.slice(0, -1)},"status":"final"}`);

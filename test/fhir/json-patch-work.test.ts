@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { applyingJsonPatch, applyJsonPatch, type JsonPatchOperation } from '../../src/fhir/json-patch/json-patch.js';
+import { applyJsonPatch, type JsonPatchOperation } from '../../src/fhir/json-patch/json-patch.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import { codeOf, system } from '../repository/harness.js';
 import { MemoryStore } from '../../src/index.js';
@@ -36,9 +36,9 @@ describe('the work of a patch is bounded', () => {
       expect.objectContaining({
         code: 'too-costly',
         message: expect.stringMatching(
-          /^The first \d+ operations of the patch touch more than 200000 values; send an update instead$/,
+          /^The first \d+ operations of the patch touch more than 100000 values; send an update instead$/,
         ) as string,
-        details: { max: 200_000 },
+        details: { max: 100_000 },
       }) as Error,
     );
   });
@@ -50,15 +50,11 @@ describe('the work of a patch is bounded', () => {
     expect((await repository.read('List', 'l')).meta?.versionId).toBe('1');
   });
 
-  test('and a thousand small operations on a long list are within it, each a step of its own', () => {
+  test('and a thousand small operations on a long list are within it', () => {
     const last = SIZE - 1;
     const operations = times(1_000, { op: 'move', from: '/entry/0', path: `/entry/${last}` });
-    const work = applyingJsonPatch(LONG, operations);
-    let steps = 0;
-    let step = work.next();
-    for (; step.done !== true; step = work.next()) steps += 1;
-    expect(steps).toBeGreaterThanOrEqual(1_000);
-    const { entry } = step.value as unknown as { entry: readonly { item: { display: string } }[] };
+    const patched = applyJsonPatch(LONG, operations);
+    const { entry } = patched as unknown as { entry: readonly { item: { display: string } }[] };
     expect([entry.length, entry[0]!.item.display, entry[last]!.item.display]).toEqual([SIZE, 'item 1000', 'item 999']);
   });
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { IndexEntry } from '../../src/search/index/index-entry.js';
-import { LARGEST, markEntries, marking, SEVERAL, SMALLEST } from '../../src/stores/sql/extremes.js';
+import { LARGEST, markEntries, SEVERAL, SMALLEST } from '../../src/stores/sql/extremes.js';
 
 const VALUES = 10_000;
 
@@ -9,16 +9,6 @@ const ENTRIES = Array.from({ length: VALUES }, (_, n): IndexEntry[] => [
   { parameter: 'code', group: 0, value: { kind: 'token', code: `c${n >> 1}` } },
   { parameter: 'value', group: 0, value: { kind: 'number', low: (n * 7) % VALUES, high: VALUES } },
 ]).flat();
-
-test('many entries are marked in steps', () => {
-  const work = marking(ENTRIES);
-  let steps = 0;
-  let step = work.next();
-  for (; step.done !== true; step = work.next()) steps += 1;
-  expect(step.value).toEqual(markEntries(ENTRIES));
-  // Each entry is looked at twice.
-  expect(steps).toBeGreaterThan((2 * ENTRIES.length) / 2_000);
-});
 
 test('each parameter has one smallest and one largest value, and repeated codes are there once', () => {
   const { marks } = markEntries(ENTRIES);

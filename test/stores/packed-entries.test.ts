@@ -5,7 +5,6 @@ import { indexEntries } from '../../src/search/index/index-resource.js';
 import { markEntries } from '../../src/stores/sql/extremes.js';
 import { EntryPacker, EntryReader } from '../../src/stores/sqlite/threads/packed-entries.js';
 import { isLarge, partOf } from '../../src/stores/sqlite/threads/text-writes.js';
-import { inOneGo } from '../../src/platform/pace.js';
 import type { Write } from '../../src/store/write.js';
 import { createRandom } from '../../src/testing/random.js';
 import { randomResources } from '../../src/testing/random-resources.js';
@@ -55,7 +54,7 @@ test('the thread computes the entries of a resource with long texts, at any dept
   expect([putOf(1, 200_000), putOf(10, 20_000)].map(isLarge)).toEqual([true, true]);
   expect([putOf(1, 100_000), putOf(10, 10_000)].map(isLarge)).toEqual([false, false]);
   const commit = { now: 0, load: false };
-  const part = inOneGo(partOf(R4, [putOf(10, 20_000), putOf(1, 10)], 0, commit, () => false));
+  const part = partOf(R4, [putOf(10, 20_000), putOf(1, 10)], 0, commit, () => false);
   const reader = new EntryReader(part.entries);
   expect(reader.read()).toBeUndefined();
   expect(reader.read()?.entries.find(({ parameter }) => parameter === 'family')?.value).toMatchObject({

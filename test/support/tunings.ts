@@ -1,4 +1,4 @@
-import { PARTS } from '../../src/fhir/json/parts.js';
+import { PARTS } from '../../src/fhir/json/stringify-in-turns.js';
 import { PACE } from '../../src/platform/loop-turn.js';
 import { READ_TUNING } from '../../src/store/read-in-parts.js';
 import { SEGMENT_TUNING as POSTGRES_SEGMENTS } from '../../src/stores/postgres/rows/segment-tables.js';

@@ -1,11 +1,10 @@
 import { quote } from '../messages/quote.js';
 import { FhirError } from '../error.js';
-import { copyingFromHost } from '../json/copy-json.js';
-import { findingDecimalText, hasDecimalText } from '../json/stringify-json.js';
-import { CHARACTERS_PER_VALUE, sizeOf } from '../json/parts.js';
+import { copyFromHost } from '../json/copy-json.js';
+import { hasDecimalText } from '../json/stringify-json.js';
+import { sizeOf } from '../json/json-values.js';
 import { sameJson } from '../json/same-json.js';
 import { withDecimalTexts, withWrittenDecimals, WrittenDecimal } from '../json/written-decimal.js';
-import { inOneGo } from '../../platform/pace.js';
 import { isJsonObject, type AnyResource, MAX_RESOURCE_DEPTH } from '../resource.js';
 import { readJsonPatch, type ReadOperation } from './read-json-patch.js';
 import { formatPointer, parentOf, valueAt } from './json-pointer.js';
@@ -23,10 +22,10 @@ export type JsonPatchOperation =
 const MAX_COPIED = 5 * 1024 * 1024;
 
 /**
- * Maximum of values that all operations of a patch touch together, about 0.1 s of work. The operation that exceeds it is
+ * Maximum of values that all operations of a patch touch together, about 50 ms of work. The operation that exceeds it is
  * carried out, so that a single one is never too large.
  */
-const MAX_TOUCHED = 200_000;
+const MAX_TOUCHED = 100_000;
 
 /** Items of a list that move in the time of one value. */
 const ITEMS_PER_VALUE = 1_024;
@@ -48,21 +47,13 @@ const OPERATION_LEVELS = 2;
  * @throws FhirError `too-costly` - too many operations, or too much copied or touched
  */
 export function applyJsonPatch(resource: AnyResource, operations: unknown): AnyResource {
-  return inOneGo(applyingJsonPatch(resource, operations));
-}
-
-/** {@link applyJsonPatch} in steps: the copy of the resource, and each operation. */
-export function* applyingJsonPatch(resource: AnyResource, operations: unknown): Generator<void, AnyResource> {
   // PERF: moving the texts of decimals with their values takes five times as long as a copy.
   const movesTexts =
-    (yield* findingDecimalText(resource)) ||
-    !fits(operations, MAX_RESOURCE_DEPTH + OPERATION_LEVELS) ||
-    hasDecimalText(operations);
-  const patched = movesTexts ? (withWrittenDecimals(resource) as AnyResource) : yield* copyingFromHost(resource);
+    hasDecimalText(resource) || !fits(operations, MAX_RESOURCE_DEPTH + OPERATION_LEVELS) || hasDecimalText(operations);
+  const patched = movesTexts ? (withWrittenDecimals(resource) as AnyResource) : copyFromHost(resource);
   let copied = 0;
   let touched = 0;
   for (const [index, operation] of readJsonPatch(operations).entries()) {
-    yield;
     if (touched > MAX_TOUCHED) {
       const message = `The first ${index} operations of the patch touch more than ${MAX_TOUCHED} values; send an update instead`;
       throw new FhirError('too-costly', message, { details: { max: MAX_TOUCHED } });
@@ -92,12 +83,12 @@ function touchedBy(document: AnyResource, operation: ReadOperation): number {
   const shifted = Array.isArray(parent) && op !== 'test' ? parent.length / ITEMS_PER_VALUE : 0;
   if (op === 'remove') return 1 + shifted;
   if (!('from' in operation)) {
-    const size = sizeOf(operation.value, MAX_TOUCHED, CHARACTERS_PER_VALUE);
-    return op === 'test' ? size + sizeOf(valueAt(document, path), MAX_TOUCHED, CHARACTERS_PER_VALUE) : size + shifted;
+    const size = sizeOf(operation.value, MAX_TOUCHED);
+    return op === 'test' ? size + sizeOf(valueAt(document, path), MAX_TOUCHED) : size + shifted;
   }
   const from = parentOf(document, operation.from);
   const left = Array.isArray(from) ? from.length / ITEMS_PER_VALUE : 0;
-  return sizeOf(valueAt(document, operation.from), MAX_TOUCHED, CHARACTERS_PER_VALUE) + shifted + left;
+  return sizeOf(valueAt(document, operation.from), MAX_TOUCHED) + shifted + left;
 }
 
 type Step = Exclude<ReadOperation, { op: 'move' | 'copy' }>;

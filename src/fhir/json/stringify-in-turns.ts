@@ -1,8 +1,7 @@
 import { inTurns, Pace } from '../../platform/pace.js';
 import type { JsonObject } from '../resource.js';
 import { decimalTextsOf } from './decimal-texts.js';
-import { cutsCharacter } from '../../platform/surrogates.js';
-import { CHARACTERS_PER_VALUE, isLong, isPartToWrite, PARTS, sizeOf } from './parts.js';
+import { sizeOf } from './json-values.js';
 import { hasOwnJson, isPlainResult, stringifyJson } from './stringify-json.js';
 
 /** A text; a long one is a list of two or more texts that follow each other. No character is cut between them. */
@@ -35,9 +34,20 @@ export const TEXTS = {
   size: 256 * 1024,
 };
 
-/** {@link stringifyJson} in steps. */
-export function writingJson(value: unknown, space = 0): Generator<void, string> {
-  return partWriter(space).writing(value);
+/** Numbers of values; long texts count as several. Only tests change them. */
+export const PARTS = {
+  /** In an answer that takes about 5 ms to write. */
+  long: 32_768,
+  /** In a part of it: about 0.3 ms. */
+  size: 2_048,
+};
+
+function isLong(value: unknown): boolean {
+  return sizeOf(value, PARTS.long) >= PARTS.long;
+}
+
+function isPart(value: unknown): boolean {
+  return typeof value === 'string' || sizeOf(value, PARTS.size) < PARTS.size;
 }
 
 function partWriter(space: number): PartWriter {
@@ -51,7 +61,6 @@ class PartWriter {
   /** The parts since the last text, and their length. */
   #parts: string[] = [];
   #length = 0;
-  #textSize = Infinity;
   readonly #around = new Set<object>();
 
   constructor(stringify: (part: unknown) => string, space: number) {
@@ -59,14 +68,9 @@ class PartWriter {
     this.#space = space;
   }
 
-  *writing(value: unknown): Generator<void, string> {
-    yield* this.#write(value, this.#space === 0 ? '' : '\n');
-    return this.#parts.join('');
-  }
-
   *writingTexts(value: unknown): Generator<void, Texts> {
-    this.#textSize = TEXTS.size;
-    const last = yield* this.writing(value);
+    yield* this.#write(value, this.#space === 0 ? '' : '\n');
+    const last = this.#parts.join('');
     if (this.#texts.length === 0) return last;
     return last === '' ? this.#texts : [...this.#texts, last];
   }
@@ -74,7 +78,7 @@ class PartWriter {
   #push(part: string): void {
     this.#parts.push(part);
     this.#length += part.length;
-    if (this.#length < this.#textSize) return;
+    if (this.#length < TEXTS.size) return;
     this.#texts.push(this.#parts.join(''));
     this.#parts = [];
     this.#length = 0;
@@ -82,8 +86,7 @@ class PartWriter {
 
   *#write(member: unknown, line: string): Generator<void> {
     yield;
-    if (typeof member === 'string' && !isPartToWrite(member)) return yield* this.#writeText(member);
-    if (isPartToWrite(member) || !isDivisible(member)) {
+    if (isPart(member) || !isDivisible(member)) {
       this.#push(indent(this.#stringify(member) ?? 'null', line));
       return;
     }
@@ -91,18 +94,6 @@ class PartWriter {
     this.#around.add(member);
     yield* Array.isArray(member) ? this.#writeItems(member, line) : this.#writeMembers(member as JsonObject, line);
     this.#around.delete(member);
-  }
-
-  *#writeText(text: string): Generator<void> {
-    this.#push('"');
-    for (let start = 0; start < text.length;) {
-      let end = start + PARTS.size * CHARACTERS_PER_VALUE;
-      if (cutsCharacter(text, end)) end += 1;
-      this.#push(JSON.stringify(text.slice(start, end)).slice(1, -1));
-      start = end;
-      yield;
-    }
-    this.#push('"');
   }
 
   *#writeItems(items: readonly unknown[], line: string): Generator<void> {
@@ -114,7 +105,7 @@ class PartWriter {
       // Short items are written together.
       let end = start;
       for (let size = 0; end < items.length && size < partSize; end += 1) {
-        const own = sizeOf(items[end], partSize, CHARACTERS_PER_VALUE);
+        const own = sizeOf(items[end], partSize);
         if (own >= partSize && end > start) break;
         size += own;
       }

@@ -1,6 +1,5 @@
 import type { JsonObject } from '../resource.js';
 import { decimalText, decimalTextsOf } from './decimal-texts.js';
-import { CHARACTERS_PER_VALUE, PARTS } from './parts.js';
 
 /**
  * `JSON.stringify` that writes decimals with the digits that `parseJson` read (`1.00`), in resources, Bundles and
@@ -61,22 +60,8 @@ export function elementText(object: JsonObject, name: string): string | undefine
  * PERF: a quarter of the time of `JSON.stringify`; iterative, since that makes it twice as fast.
  */
 export function hasDecimalText(root: unknown): boolean {
-  return findSome([root], Infinity);
-}
-
-/** {@link hasDecimalText} in steps. */
-export function* findingDecimalText(root: unknown): Generator<void, boolean> {
   const open = [root];
   while (open.length > 0) {
-    if (findSome(open, PARTS.size)) return true;
-    yield;
-  }
-  return false;
-}
-
-/** @param open the values that are still to be searched; it removes the ones that it has searched */
-function findSome(open: unknown[], most: number): boolean {
-  for (let left = most; left > 0 && open.length > 0; left -= 1) {
     const value = open.pop();
     if (typeof value !== 'object' || value === null) continue;
     if (Array.isArray(value)) {
@@ -91,39 +76,6 @@ function findSome(open: unknown[], most: number): boolean {
     }
   }
   return false;
-}
-
-/**
- * {@link hasDecimalText}; undefined if the value is long: see `isLong`.
- *
- * PERF: one walk for both; only what has numbers, or lists of them, has texts.
- */
-export function hasDecimalTextUnlessLong(root: object): boolean | undefined {
-  const open: object[] = [root];
-  let left = PARTS.long;
-  let found = false;
-  for (let value = open.pop(); value !== undefined; value = open.pop()) {
-    if (Array.isArray(value)) {
-      left -= value.length;
-      if (left < 0) return undefined;
-      for (const item of value as readonly unknown[]) {
-        if (typeof item === 'string') left -= item.length / CHARACTERS_PER_VALUE;
-        else if (typeof item === 'object' && item !== null) open.push(item);
-      }
-      continue;
-    }
-    let hasNumbers = false;
-    for (const name in value) {
-      if (--left < 0) return undefined;
-      const inner = (value as JsonObject)[name];
-      if (typeof inner === 'string') left -= inner.length / CHARACTERS_PER_VALUE;
-      if (typeof inner === 'number' || Array.isArray(inner)) hasNumbers = true;
-      if (typeof inner === 'object' && inner !== null) open.push(inner);
-    }
-    if (left < 0) return undefined;
-    if (hasNumbers && decimalTextsOf(value) !== undefined) found = true;
-  }
-  return left < 0 ? undefined : found;
 }
 
 function writeDecimals(value: unknown, space = 0): string {

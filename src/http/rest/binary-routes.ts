@@ -3,7 +3,7 @@ import { repositoryOf } from '../../repository/create-repository.js';
 import { acceptedTypes } from '../accepted-types.js';
 import { mediaTypeOf } from '../http-types.js';
 import { HttpRequestError } from '../http-request-error.js';
-import { decodeBase64InTurns } from '../../platform/base64.js';
+import { decodeBase64 } from '../../platform/base64.js';
 import type { Answer } from '../exchange/answer.js';
 import { type CallerExchange, repositoryFor } from '../exchange/exchange.js';
 import { isMediaType } from '../exchange/raw-binary.js';
@@ -43,10 +43,10 @@ export const BINARY_ROUTES: readonly Route[] = [
   },
 ];
 
-async function answerBinary(exchange: CallerExchange, binary: Binary): Promise<Answer> {
+function answerBinary(exchange: CallerExchange, binary: Binary): Answer {
   const answer = answerUnlessCurrent(exchange, binary);
   const { contentType = '', data } = binary;
-  const bytes = data === undefined ? undefined : await decodeBase64InTurns(data);
+  const bytes = data === undefined ? undefined : decodeBase64(data);
   // If the content is missing, or is not base64 with a media type, only the resource can be answered.
   const isRaw = bytes !== undefined && isMediaType(contentType) && wantsContent(exchange, contentType);
   if (!isRaw || answer.status === 304) return answer;

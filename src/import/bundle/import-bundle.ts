@@ -1,7 +1,7 @@
 import { type AccessTrace, tracedBy } from '../../access/access-trace.js';
 import type { AuditFacts } from '../../audit/audit.js';
 import { operation, type OperationOptions } from '../../access/operation.js';
-import { copyForHostInTurns } from '../../fhir/json/copy-json.js';
+import { copyBundleForHost } from '../../fhir/json/copy-json.js';
 import { hasDecimalText } from '../../fhir/json/stringify-json.js';
 import { bundleTargets } from './bundle-targets.js';
 import { runBatch } from './batch.js';
@@ -64,7 +64,7 @@ export function importWith(
     const result = await run(bundle, bounded, trace);
     if (trace !== undefined) facts.targets = await bundleTargets(model, bundle, result.bundle, context.baseUrl);
     facts.results = result.bundle.entry?.length ?? 0;
-    return hasDecimalText(result.bundle) ? { ...result, bundle: await copyForHostInTurns(result.bundle) } : result;
+    return hasDecimalText(result.bundle) ? { ...result, bundle: await copyBundleForHost(result.bundle) } : result;
   };
   return operation(context, 'import', work, options);
 }

@@ -7,7 +7,6 @@ import type {
   SearchParameterType,
 } from '../../fhir/model/definition-types.js';
 import { elementsOf, type AnyResource } from '../../fhir/resource.js';
-import { inOneGo, inTurns, type Pace } from '../../platform/pace.js';
 import { compilePath, type Position, type Visitor } from './element-path.js';
 import type { IndexEntry } from './index-entry.js';
 import { insideGroup, insideParameter } from './inside.js';
@@ -34,42 +33,15 @@ export function indexEntries(model: FhirModel, resource: AnyResource): IndexEntr
   for (const index of indexersOf(model, resource.resourceType)) index(writer.resource, writer);
   if (model.isResourceType(resource.resourceType)) addSecurityLabels(writer);
   // PERF: few resources contain others.
-  if (writer.insides.found.length > 0) inOneGo(addingInside(model, writer, false));
-  return writer.entries;
-}
-
-/** {@link indexEntries} of a large resource, in turns with other work: between parameters, many values and long strings. */
-export async function indexEntriesInTurns(
-  model: FhirModel,
-  resource: AnyResource,
-  pace: Pick<Pace, 'isSpent' | 'next'>,
-): Promise<IndexEntry[]> {
-  return inTurns(indexing(model, resource), pace);
-}
-
-/** {@link indexEntries} in steps. */
-export function* indexing(model: FhirModel, resource: AnyResource): Generator<void, IndexEntry[]> {
-  const writer = new IndexWriter(model, elementsOf(resource), Container.of(resource), undefined, true);
-  for (const index of indexersOf(model, resource.resourceType)) {
-    yield;
-    index(writer.resource, writer);
-    yield* writer.finishing();
-  }
-  yield;
-  if (model.isResourceType(resource.resourceType)) addSecurityLabels(writer);
-  yield* addingInside(model, writer, true);
+  if (writer.insides.found.length > 0) addInside(model, writer);
   return writer.entries;
 }
 
 /** Adds the entries of contained resources, recursively. */
-function* addingInside(model: FhirModel, { insides, entries }: IndexWriter, inSteps: boolean): Generator<void> {
+function addInside(model: FhirModel, { insides, entries }: IndexWriter): void {
   for (const { number, type, resource, container } of insides.found) {
-    yield;
-    const writer = new IndexWriter(model, resource, container, insides, inSteps);
-    for (const index of indexersOf(model, type)) {
-      index(resource, writer);
-      yield* writer.finishing();
-    }
+    const writer = new IndexWriter(model, resource, container, insides);
+    for (const index of indexersOf(model, type)) index(resource, writer);
     for (const { parameter, group, value } of writer.entries) {
       const inside = insideGroup(number, group);
       if (inside !== undefined) entries.push({ parameter: insideParameter(type, parameter), group: inside, value });
@@ -98,9 +70,7 @@ function indexersOf(model: FhirModel, type: string): readonly Indexer[] {
 function compileParameter(model: FhirModel, type: string, parameter: SearchParameterDefinition): Indexer | undefined {
   if (HELD_APART.has(parameter.code)) return undefined;
   const isComposite = parameter.components !== undefined;
-  const visit = isComposite
-    ? compileComposite(model, type, parameter)
-    : compileValues(model, { type }, parameter, visitedInSteps);
+  const visit = isComposite ? compileComposite(model, type, parameter) : compileValues(model, { type }, parameter);
   if (visit === undefined) return undefined;
   return (resource, writer) => {
     writer.begin(parameter.code, 0, parameter.words);
@@ -119,17 +89,9 @@ function compileValues(
   model: FhirModel,
   from: Position,
   { type, expression, path }: ValueExpression,
-  around: (visitor: Indexer | undefined) => Indexer | undefined = (visitor) => visitor,
 ): Indexer | undefined {
   if (path === undefined) return compileExpression(model, from.type, expression, type);
-  return compilePath(model, from.type, path, (position) =>
-    around(valueIndexer(model, type, position.type, position.element)),
-  );
-}
-
-/** A visitor whose values can wait for a later step; values of components are visited with their group. */
-function visitedInSteps(visitor: Indexer | undefined): Indexer | undefined {
-  return visitor && ((value, writer) => writer.visit(visitor, value));
+  return compilePath(model, from.type, path, (position) => valueIndexer(model, type, position.type, position.element));
 }
 
 /**
@@ -142,7 +104,7 @@ function compileComposite(model: FhirModel, type: string, parameter: SearchParam
   return compilePath<IndexWriter>(model, type, parameter.path ?? [], (position) => {
     const visits = components.map((component) => compileValues(model, position, component));
     if (!visits.every((visit) => visit !== undefined)) return undefined;
-    return visitedInSteps((value, writer) => {
+    return (value, writer) => {
       const start = writer.entries.length;
       const group = writer.nextGroup();
       for (let index = 0; index < visits.length; index++) {
@@ -153,6 +115,6 @@ function compileComposite(model: FhirModel, type: string, parameter: SearchParam
         writer.dropGroup(start);
         return;
       }
-    });
+    };
   });
 }

@@ -1,7 +1,6 @@
 import type { Container } from '../../fhir/container.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { JsonObject } from '../../fhir/resource.js';
-import type { Visitor } from './element-path.js';
 import { fold, foldKey, indexedPart, nameWords, isLongString, orderKey } from './fold.js';
 import type { IndexEntry, IndexValue, StringValue } from './index-entry.js';
 import { type InsideResource, InsideResources } from './inside.js';
@@ -16,7 +15,6 @@ const SCAN_LIMIT = 24;
 /** Collects the entries of one resource without duplicates. */
 export class IndexWriter {
   readonly entries: IndexEntry[] = [];
-  readonly resource: JsonObject;
   /** By Reference, once a resource with others inside needs it. */
   #places: ReadonlyMap<object, Container> | undefined;
   #parameter = '';
@@ -27,28 +25,17 @@ export class IndexWriter {
   #start = 0;
   #seen: Set<string> | undefined;
   /** PERF: several parameters have the same names, and folding a long one takes milliseconds. Few have long ones. */
-  #longStrings: Map<string, LongString> | undefined;
-  /** Long strings of the current parameter that wait for {@link finishing}; undefined: they are folded at once. */
-  readonly #unfolded: LongString[] | undefined;
-  /** Visits of the current parameter that wait for {@link finishing}; undefined: values are visited at once. */
-  readonly #unvisited: Visit[] | undefined;
-
+  #longStrings: Map<string, StringValue> | undefined;
   /**
    * @param container the indexed resource, in which references are resolved
    * @param insides the resources that the indexed one contains
-   * @param inSteps whether values and long strings wait for {@link finishing}
    */
   constructor(
     model: FhirModel,
-    resource: JsonObject,
+    readonly resource: JsonObject,
     readonly container: Container,
     readonly insides = new InsideResources(model),
-    inSteps = false,
-  ) {
-    this.resource = resource;
-    this.#unfolded = inSteps ? [] : undefined;
-    this.#unvisited = inSteps ? [] : undefined;
-  }
+  ) {}
 
   /** The resource that a Reference is in: an expression may lead into the resources inside. */
   containerOf(reference: JsonObject): Container {
@@ -116,40 +103,16 @@ export class IndexWriter {
   }
 
   #addLongText(text: string): StringValue {
-    this.#longStrings ??= new Map();
-    let value = this.#longStrings.get(text);
-    if (value === undefined) this.#longStrings.set(text, (value = { kind: 'string', text, folded: '' }));
+    let value = this.#longStrings?.get(text);
+    if (value === undefined) {
+      const made = { kind: 'string', text, folded: '' } as const;
+      value = Object.assign(made, { folded: foldKey(orderKey(made)) });
+      (this.#longStrings ??= new Map()).set(text, value);
+    }
     if (this.#isRepeated(this.#parameter, value)) return value;
     this.entries.push({ parameter: this.#parameter, group: this.#group, value });
-    if (this.#unfolded === undefined) this.#fold(value);
-    else this.#unfolded.push(value);
-    return value;
-  }
-
-  /** Visits a value of the current parameter, now or in {@link finishing}. */
-  visit(visitor: Visitor<IndexWriter>, value: unknown): void {
-    if (this.#unvisited === undefined) visitor(value, this);
-    else this.#unvisited.push({ visitor, value });
-  }
-
-  /** Does the waiting work of the current parameter: many values in a step, and each long string in one. */
-  *finishing(): Generator<void> {
-    const visits = this.#unvisited?.splice(0) ?? [];
-    for (let index = 0; index < visits.length; index++) {
-      if ((index + 1) % STEP === 0) yield;
-      const { visitor, value } = visits[index]!;
-      visitor(value, this);
-    }
-    for (const value of this.#unfolded?.splice(0) ?? []) {
-      this.#fold(value);
-      yield;
-    }
-  }
-
-  #fold(value: LongString): void {
-    // Another parameter may have folded it already.
-    if (value.folded === '') value.folded = foldKey(orderKey(value));
     this.#addWords(value.folded);
+    return value;
   }
 
   #addWords(folded: string): void {
@@ -195,17 +158,6 @@ export class IndexWriter {
     return this.#seen.add(keyOf(parameter, value)).size === before;
   }
 }
-
-interface Visit {
-  readonly visitor: Visitor<IndexWriter>;
-  readonly value: unknown;
-}
-
-/** Values that are visited in one step, of some microseconds each. */
-const STEP = 256;
-
-/** A value that all parameters with this text share. Until it is folded, `folded` is empty. */
-type LongString = { -readonly [Member in keyof StringValue]: StringValue[Member] };
 
 /** A text that is equal only for equal values of a parameter. PERF: a resource can have a hundred thousand values. */
 function keyOf(parameter: string, value: IndexValue): string {

@@ -1,6 +1,5 @@
 import { orderOf } from '../../search/evaluate/sort.js';
 import type { IndexEntry, IndexValue } from '../../search/index/index-entry.js';
-import { inOneGo } from '../../platform/pace.js';
 import { compareValues } from './texts.js';
 
 // Flags of an index row. They let a sort walk an index by value and meet each resource once, at its smallest or
@@ -26,18 +25,12 @@ export interface MarkedEntries {
 
 /** Marks the entries of one resource. */
 export function markEntries(entries: readonly IndexEntry[]): MarkedEntries {
-  return inOneGo(marking(entries));
-}
-
-/** {@link markEntries} in steps of about a millisecond. */
-export function* marking(entries: readonly IndexEntry[]): Generator<void, MarkedEntries> {
   const marks: number[] = [];
   const firsts = entries.length > SCAN_LIMIT ? new Map<string, number>() : undefined;
   let repeated: Map<string, number[]> | undefined;
   for (let index = 0; index < entries.length; index++) {
     const { parameter, group, value } = entries[index]!;
     marks.push(0);
-    if (marks.length % STEP === 0) yield;
     if (group !== 0) continue;
     const first = firsts === undefined ? firstOf(entries, parameter, index) : firsts.get(parameter);
     if (first === undefined) {
@@ -51,13 +44,10 @@ export function* marking(entries: readonly IndexEntry[]): Generator<void, Marked
     else all.push(index);
   }
   if (repeated !== undefined) {
-    for (const positions of repeated.values()) yield* markingRepeated(entries, positions, marks);
+    for (const positions of repeated.values()) markRepeated(entries, positions, marks);
   }
   return { entries, marks };
 }
-
-/** Entries that are marked in one step. */
-const STEP = 1_024;
 
 /** PERF: for the few entries of most resources a scan takes less time than a map. */
 const SCAN_LIMIT = 32;
@@ -70,21 +60,12 @@ function firstOf(entries: readonly IndexEntry[], parameter: string, end: number)
   return undefined;
 }
 
-function* markingRepeated(
-  entries: readonly IndexEntry[],
-  positions: readonly number[],
-  marks: number[],
-): Generator<void> {
+function markRepeated(entries: readonly IndexEntry[], positions: readonly number[], marks: number[]): void {
   let smallest: Placed | undefined;
   let largest: Placed | undefined;
   const several = haveSeveral(entries, positions) ? SEVERAL : 0;
   const codes = new Set<string | undefined>();
-  let left = STEP;
   for (const index of positions) {
-    if (--left === 0) {
-      left = STEP;
-      yield;
-    }
     const { value: indexed } = entries[index]!;
     marks[index] = several | (indexed.kind === 'token' && isRepeated(indexed.code, codes) ? REPEATED_CODE : 0);
     // A parameter with values of several kinds is in two tables, so no sort walks it and kinds are never compared.

@@ -1,12 +1,11 @@
 import { afterEach, expect, test } from 'vitest';
 import { parseJson } from '../../../src/fhir/json/parse-json.js';
-import { CHARACTERS_PER_VALUE, PARTS } from '../../../src/fhir/json/parts.js';
 import {
+  PARTS,
   stringifyInTurns,
   stringifyResultInTurns,
   type Texts,
   TEXTS,
-  writingJson,
 } from '../../../src/fhir/json/stringify-in-turns.js';
 import { markPlain, stringifyJson } from '../../../src/fhir/json/stringify-json.js';
 import { PACE } from '../../../src/platform/loop-turn.js';
@@ -64,37 +63,9 @@ test(`parts make the text of stringifyJson (seed ${SEED})`, async () => {
   }
 });
 
-test(`long texts are written in parts that split no character (seed ${SEED})`, () => {
-  const random = createRandom(SEED);
-  PARTS.size = 1;
-  const text = (): string =>
-    Array.from({ length: below(400, random) }, () =>
-      oneOf(['a', 'é', '😀', '\ud83d', '\ude00', '\n', '"', '\\', '\u0000', '\u2028'], random),
-    ).join('');
-  for (let turn = 0; turn < cases(2_000, 300); turn++) {
-    const value = { data: text(), list: [text(), [text(), 1], text()] };
-    for (const space of [0, 2]) expect(written(value, space).text).toBe(JSON.stringify(value, null, space));
-  }
-});
-
-test('a long text, and many texts, take as many steps as parts', () => {
-  const part = PARTS.size * CHARACTERS_PER_VALUE;
-  const one = written({ data: 'a'.repeat(50 * part) });
-  expect(one.steps).toBeGreaterThanOrEqual(50);
-  const many = written({ name: Array.from({ length: 100 }, (_, n) => ({ family: `${n}`.padEnd(part / 2, 'b') })) });
-  expect(many.steps).toBeGreaterThanOrEqual(50);
-});
-
-function written(value: unknown, space = 0): { readonly text: string; readonly steps: number } {
-  const writing = writingJson(value, space);
-  for (let steps = 0; ; steps += 1) {
-    const step = writing.next();
-    if (step.done === true) return { text: step.value, steps };
-  }
-}
-
 test('a long answer is several texts, and a shorter one is one', async () => {
-  const part = PARTS.size * CHARACTERS_PER_VALUE;
+  // About as long as a part.
+  const part = PARTS.size * 64;
   const value = { name: Array.from({ length: 100 }, (_, n) => ({ family: `${n}`.padEnd(part / 2, 'b') })) };
   const texts = await stringifyInTurns(value);
   expect(joined(texts)).toBe(JSON.stringify(value));

@@ -1,9 +1,9 @@
 import type { FhirModel } from '../../../fhir/model/fhir-model.js';
 import { referenceTo } from '../../../fhir/reference.js';
-import { inTurns, Pace } from '../../../platform/pace.js';
+import { Pace } from '../../../platform/pace.js';
 import { parametersOf } from '../../../search/criteria/parameters-of.js';
 import type { IndexEntry } from '../../../search/index/index-entry.js';
-import { indexEntriesInTurns } from '../../../search/index/index-resource.js';
+import { indexEntries } from '../../../search/index/index-resource.js';
 import { matchFound } from '../../../store/conflicts.js';
 import { decidesAccess } from '../../../store/access-epoch.js';
 import { assertNotAborted, assertPutMatchesKey } from '../../../store/guards.js';
@@ -61,7 +61,7 @@ export class Commits {
     const pace = new Pace();
     for (const [index, write] of writes.entries()) {
       if (pace.isSpent) await nextUnlessAborted(pace, signal);
-      prepared.push(await prepare(this.#config.model, write, index, this.missing, pace));
+      prepared.push(prepare(this.#config.model, write, index, this.missing));
     }
     const serializable = writes.some(({ kind }) => kind === 'assert-no-match');
     const { attempts, clock } = this.#config;
@@ -91,18 +91,12 @@ type PreparedWrite =
     }
   | { readonly write: NoMatchAssertion };
 
-async function prepare(
-  model: FhirModel,
-  write: Write,
-  index: number,
-  missing: MissingKeys,
-  pace: Pace,
-): Promise<PreparedWrite> {
+function prepare(model: FhirModel, write: Write, index: number, missing: MissingKeys): PreparedWrite {
   if (write.kind === 'assert-no-match') return { write };
   if (write.kind === 'put') assertPutMatchesKey(write, index);
   if (write.kind === 'erase') assertErasureReason(write, index);
   const { project, type, id } = write.key;
-  const entries = write.kind === 'put' ? await indexEntriesInTurns(model, write.resource, pace) : [];
+  const entries = write.kind === 'put' ? indexEntries(model, write.resource) : [];
   const isNew = write.kind === 'put' && isProbablyNew(write, missing);
   return { write, key: resourceKey(project, type, id), entries, isNew };
 }
@@ -152,7 +146,7 @@ class Commit {
     const pace = new Pace();
     for (const [index, one] of writes.entries()) {
       if (pace.isSpent) await nextUnlessAborted(pace, signal);
-      results.push('key' in one ? await this.#write(one, index, pace) : await this.#check(one.write, index));
+      results.push('key' in one ? await this.#write(one, index) : await this.#check(one.write, index));
     }
     const isDeciding = this.#changes.some(decidesAccess);
     const erased = this.#changes.filter(({ kind }) => kind === 'erase').map(({ key }) => key);
@@ -186,7 +180,6 @@ class Commit {
   async #write(
     { write, key, entries }: Extract<PreparedWrite, { readonly key: string }>,
     index: number,
-    pace: Pace,
   ): Promise<WriteResult> {
     const known = this.#projects.get(write.key.project)!;
     if (known.isPending(key) || known.size > MAX_ROWS) await known.flush(this.#transaction, false);
@@ -196,7 +189,7 @@ class Commit {
     if (write.kind === 'erase') return this.#erase(known, key, write, before);
     if (write.kind === 'delete' && !before.exists) return { kind: 'delete', versionId: null };
     const resource = write.kind === 'put' ? write.resource : null;
-    const version = await inTurns(known.adding(key, write.key, resource, entries), pace);
+    const version = known.add(key, write.key, resource, entries);
     known.setUnique(key, write.key, new Set(write.kind === 'put' ? write.unique : []), index);
     this.#changes.push(changeOf(write.kind, write.key, version));
     return write.kind === 'put' ? putResult(!before.exists, version) : { kind: 'delete', versionId: version.versionId };

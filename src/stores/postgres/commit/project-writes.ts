@@ -2,8 +2,7 @@ import { referenceTo } from '../../../fhir/reference.js';
 import type { AnyResource } from '../../../fhir/resource.js';
 import type { IndexEntry } from '../../../search/index/index-entry.js';
 import { uniqueKeyTaken } from '../../../store/conflicts.js';
-import { inOneGo } from '../../../platform/pace.js';
-import { writingJsonLines } from '../../../store/json-text.js';
+import { jsonLines } from '../../../store/json-text.js';
 import type { ResourceKey } from '../../../store/resource-key.js';
 import { nextInstant, withVersion } from '../../../store/versioned.js';
 import { TABLE_NAMES } from '../../sql/index-tables.js';
@@ -103,20 +102,20 @@ export class ProjectWrites {
     return this.#pending.size + this.#rows.size;
   }
 
-  /** Adds the version after the newest one, in steps of some milliseconds. @param resource null: a deletion. */
-  *adding(
+  /** Adds the version after the newest one. @param resource null: a deletion. */
+  add(
     key: string,
     { type, id }: ResourceKey,
     resource: AnyResource | null,
     entries: readonly IndexEntry[],
-  ): Generator<void, WrittenVersion> {
+  ): WrittenVersion {
     const before = this.stateOf(key);
     const version = before.version + 1;
     const updated = nextInstant(this.#now, before.version === 0 ? undefined : before.updated);
     const versionId = String(version);
     const lastUpdated = new Date(updated).toISOString();
-    const text = resource === null ? null : yield* writingJsonLines(withVersion(resource, versionId, lastUpdated));
-    const shape = text === null ? null : yield* this.#rows.adding(key, type, entries);
+    const text = resource === null ? null : jsonLines(withVersion(resource, versionId, lastUpdated));
+    const shape = text === null ? null : this.#rows.add(key, type, entries);
     const { purged, erased } = before;
     this.#pending.set(key, { key, type, id, version, updated, text, shape, wasIndexed: before.exists, erased: null });
     this.#states.set(key, { version, updated, exists: text !== null, purged, erased });
@@ -126,7 +125,7 @@ export class ProjectWrites {
   /** Removes all versions of a resource, and adds a deletion as the only one. */
   erase(key: string, name: ResourceKey, reason: string): WrittenVersion {
     const purged = this.stateOf(key).version;
-    const left = inOneGo(this.adding(key, name, null, []));
+    const left = this.add(key, name, null, []);
     for (const [text, holder] of this.#holders) if (holder.key === key) this.#holders.delete(text);
     this.#pending.set(key, { ...this.#pending.get(key)!, erased: reason });
     this.#states.set(key, { ...this.stateOf(key), purged, erased: reason });

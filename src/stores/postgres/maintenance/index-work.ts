@@ -1,6 +1,6 @@
 import { Pace } from '../../../platform/pace.js';
 import type { FhirModel } from '../../../fhir/model/fhir-model.js';
-import { indexEntriesInTurns } from '../../../search/index/index-resource.js';
+import { indexEntries } from '../../../search/index/index-resource.js';
 import { indexTakenOver } from '../../../store/index-state.js';
 import { type Codes, EVERY, isMadeAgain, isWhole, readCodes, REMAKE } from '../../sql/index-changes.js';
 import { TABLE_NAMES } from '../../sql/index-tables.js';
@@ -107,7 +107,7 @@ export class IndexWork {
     for (const { key, content } of resources) {
       if (pace.isSpent) await pace.next();
       if (content === null) continue;
-      const all = await indexEntriesInTurns(this.#model, parseStored(content).resource, pace);
+      const all = indexEntries(this.#model, parseStored(content).resource);
       const entries = all.filter(({ parameter }) => isMadeAgain(codes, parameter));
       for (const { parameter } of entries) parameters.add(parameterKey(type, parameter));
       shapes.push({ key, shape: rows.add(key, type, entries, all) });

@@ -1,7 +1,7 @@
 import { Pace } from '../../../platform/pace.js';
 import type { FhirModel } from '../../../fhir/model/fhir-model.js';
 import { referenceTo } from '../../../fhir/reference.js';
-import { indexEntriesInTurns } from '../../../search/index/index-resource.js';
+import { indexEntries } from '../../../search/index/index-resource.js';
 import { type CodesByType, codesOf, readCodes, REMAKE } from '../../sql/index-changes.js';
 import { parseStored } from '../../sql/parse-stored.js';
 import { sql } from '../../sql/sql.js';
@@ -198,7 +198,7 @@ async function indexRowsOf(
   for (const { key, type, content } of stored) {
     if (pace.isSpent) await pace.next();
     if (content === null) continue;
-    const entries = await indexEntriesInTurns(model, parseStored(content).resource, pace);
+    const entries = indexEntries(model, parseStored(content).resource);
     shapes.set(key, rows.add(key, type, entries));
   }
   return { rows, shapes };

@@ -1,12 +1,11 @@
 import { fold, orderKey } from '../../../search/index/fold.js';
 import type { IndexEntry } from '../../../search/index/index-entry.js';
-import { markEntries, marking } from '../../sql/extremes.js';
+import { markEntries } from '../../sql/extremes.js';
 import { insideType } from '../../sql/index-changes.js';
 import { INDEX_TABLES, TABLE_NAMES } from '../../sql/index-tables.js';
 import type { IndexTable } from '../../sql/lookup.js';
 import { shapeText } from '../../sql/shape-text.js';
 import { list, Sql, sql, type SqlValue } from '../../sql/sql.js';
-import { inOneGo } from '../../../platform/pace.js';
 import { arrayText, plainArrayText } from './array.js';
 import { copyInto } from '../database/copy-text.js';
 import { NO_SYSTEM } from './dialect.js';
@@ -15,9 +14,6 @@ import { parameterKey, resourceKeyIn, shapeKey, textKey } from './keys.js';
 
 /** Every table with rows of current resources. */
 export const ALL_INDEX_TABLES: readonly IndexTable[] = [...INDEX_TABLES, 'display'];
-
-/** Entries whose rows are added in one step. */
-const STEP = 512;
 
 /** Collects rows of one project for the index tables. */
 export class IndexRows {
@@ -52,16 +48,10 @@ export class IndexRows {
    * @returns the key of its shape
    */
   add(key: string, type: string, entries: readonly IndexEntry[], all = entries): string {
-    return inOneGo(this.adding(key, type, entries, all));
-  }
-
-  /** {@link add} in steps of about a millisecond. */
-  *adding(key: string, type: string, entries: readonly IndexEntry[], all = entries): Generator<void, string> {
     const texts = new Set<string>();
-    const marked = yield* marking(entries);
+    const marked = markEntries(entries);
     const { marks } = marked;
     for (const [index, { parameter, group, value }] of entries.entries()) {
-      if ((index + 1) % STEP === 0) yield;
       const mark = marks[index]!;
       const inside = insideType(parameter);
       if (inside !== undefined) this.#addInside(type, inside);
@@ -95,7 +85,6 @@ export class IndexRows {
           this.#push('uri', owner, value.value, mark);
       }
     }
-    if (entries.length >= STEP) yield;
     const text = shapeText(all === entries ? marked : markEntries(all), (code) => parameterKey(type, code));
     const shape = shapeKey(type, text);
     this.#shapes.set(shape, { type, text });

@@ -1,7 +1,7 @@
 import { LOOP_TURN } from '../../../platform/loop-turn.js';
 import type { FhirModel } from '../../../fhir/model/fhir-model.js';
 import type { Criteria } from '../../../search/criteria/criteria.js';
-import { indexEntriesInTurns } from '../../../search/index/index-resource.js';
+import { indexEntries } from '../../../search/index/index-resource.js';
 import { listOf, listText } from '../../segments/list-text.js';
 import {
   FORMAT,
@@ -168,7 +168,7 @@ export class PostgresSegmentPort implements SegmentPort {
     const part: IndexedResource[] = [];
     for (const [id, updated, content] of found as unknown as readonly ResourceRow[]) {
       if (LOOP_TURN.isSpent) await LOOP_TURN.nextOfBegun();
-      const entries = await indexEntriesInTurns(this.#model, parseStored(content).resource, LOOP_TURN);
+      const entries = indexEntries(this.#model, parseStored(content).resource);
       part.push({ id, lastUpdated: Number(updated), entries });
     }
     return { part, isLast: part.length === Number(found[0]?.[3] ?? 0) };

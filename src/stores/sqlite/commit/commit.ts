@@ -1,3 +1,4 @@
+import { CHARACTERS_PER_VALUE } from '../../../fhir/json/json-values.js';
 import { parametersOf } from '../../../search/criteria/parameters-of.js';
 import type { FhirModel } from '../../../fhir/model/fhir-model.js';
 import { getOrCreate } from '../../../platform/maps.js';
@@ -277,7 +278,7 @@ export class Commits {
   #expectTakingOut({ content }: ResourceState): void {
     if (content === null || !this.#guard.isBrief) return;
     const [bytes] = this.#statements.read(TEXT_BYTES).get(content) as [number | null];
-    if ((bytes ?? 0) >= THREAD_TUNING.largeResource * THREAD_TUNING.perText) this.#guard.assertPatient();
+    if ((bytes ?? 0) >= THREAD_TUNING.largeResource * CHARACTERS_PER_VALUE) this.#guard.assertPatient();
   }
 
   /** Removes the index rows and unique texts of the previous version. */

@@ -4,10 +4,11 @@ export const THREAD_TUNING = {
   inlineMs: 20,
   /** A commit with at least this many writes runs in a thread. */
   largeCommit: 24,
-  /** A thread extracts the index entries of a resource with more values than this; each value takes 2 µs. */
+  /**
+   * A thread extracts the index entries of a resource with more values than this, where long texts count as several, and
+   * writes it; each value takes 2 µs.
+   */
   largeResource: 2_500,
-  /** Characters of a text that count as one more value: a thread indexes and writes resources of 160,000 characters. */
-  perText: 64,
   /** Resources that are read and parsed, or writes that are sent, between two checks of the turn. */
   slice: 64,
   /** Writes in the first message, which is short so that the thread begins soon. */

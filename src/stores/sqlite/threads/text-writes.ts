@@ -1,9 +1,9 @@
 import type { FhirModel } from '../../../fhir/model/fhir-model.js';
-import { sizeOf } from '../../../fhir/json/parts.js';
+import { sizeOf } from '../../../fhir/json/json-values.js';
 import { mapInTurns, Pace } from '../../../platform/pace.js';
 import { indexEntries } from '../../../search/index/index-resource.js';
 import { assertPutMatchesKey } from '../../../store/guards.js';
-import { parseJsonText, writingJsonLines } from '../../../store/json-text.js';
+import { jsonLines, parseJsonText } from '../../../store/json-text.js';
 import { putResultOf } from '../../../store/put-result.js';
 import { withVersion } from '../../../store/versioned.js';
 import type { AnyResource } from '../../../fhir/resource.js';
@@ -17,28 +17,28 @@ import { EntryPacker, EntryReader } from './packed-entries.js';
 import type { SentPut, SentWrite, WritePart, WrittenRow } from './protocol.js';
 
 /**
- * Prepares writes for a thread in steps: all work that needs no transaction. The text of a put is stored unchanged if
+ * Prepares writes for a thread: all work that needs no transaction. The text of a put is stored unchanged if
  * it makes the first version of its resource.
  *
  * @param start the position of the first write in the commit
  * @param commit the instant of the commit, in milliseconds since 1970, and whether it is a load
  * @param isEnough called after each write; true ends the part
  */
-export function* partOf(
+export function partOf(
   model: FhirModel,
   writes: readonly Write[],
   start: number,
   { now, load }: Pick<WritePart, 'now' | 'load'>,
   isEnough: () => boolean,
-): Generator<void, WritePart> {
+): WritePart {
   const instant = new Date(now).toISOString();
   const packer = new EntryPacker();
-  const preparing = function* (write: Write, index: number): Generator<void, SentWrite> {
+  const prepare = (write: Write, index: number): SentWrite => {
     if (write.kind === 'delete') return { kind: 'delete', key: write.key, expect: write.expect };
     if (write.kind !== 'put') return write;
     assertPutMatchesKey(write, start + index);
     const { key, resource, expect, unique } = write;
-    const text = yield* writingJsonLines(withVersion(resource, '1', instant));
+    const text = jsonLines(withVersion(resource, '1', instant));
     // PERF: a value takes two characters, so the length of most texts shows that they have few values, and counting
     // values takes as long as extraction.
     if (text.length > 2 * THREAD_TUNING.largeResource && isLargeResource(resource)) packer.skip();
@@ -48,7 +48,7 @@ export function* partOf(
   };
   const sent: SentWrite[] = [];
   for (let index = 0; index < writes.length; index++) {
-    sent.push(yield* preparing(writes[index]!, index));
+    sent.push(prepare(writes[index]!, index));
     if (isEnough()) break;
   }
   return { now, load, writes: sent, entries: packer.take() };
@@ -60,8 +60,8 @@ export function isLarge(write: Write): boolean {
 }
 
 function isLargeResource(resource: AnyResource): boolean {
-  const { largeResource, perText } = THREAD_TUNING;
-  return sizeOf(resource, largeResource, perText) >= largeResource;
+  const { largeResource } = THREAD_TUNING;
+  return sizeOf(resource, largeResource) >= largeResource;
 }
 
 /** Reads the writes of a part, in the thread. */

@@ -1,5 +1,5 @@
 import type { FhirModel } from '../../../fhir/model/fhir-model.js';
-import { inTurns, LongPace } from '../../../platform/pace.js';
+import { LongPace } from '../../../platform/pace.js';
 import type { CallOptions } from '../../../store/call-options.js';
 import type { Write } from '../../../store/write.js';
 import type { LongCommitted } from '../../sql/commit-results.js';
@@ -125,8 +125,7 @@ export class Threads {
       const size = start === 0 ? THREAD_TUNING.firstSlice : THREAD_TUNING.slice;
       // A resource may take as long as a thousand others.
       const isEnough = (): boolean => pace.isSpent;
-      const preparing = partOf(this.#model, writes.slice(start, start + size), start, commit, isEnough);
-      const part = await inTurns(preparing, pace);
+      const part = partOf(this.#model, writes.slice(start, start + size), start, commit, isEnough);
       sent.push(...part.writes);
       yield part;
     }
