@@ -10,7 +10,7 @@ import type { ReferenceTarget } from '../store/resource-key.js';
 import type { SearchPage, SearchQuery } from '../store/search-query.js';
 import type { ResourceStore } from '../store/store.js';
 import type { ReadResult } from '../store/stored-resource.js';
-import { withBaseUrl } from '../store/with-base-url.js';
+import { withBaseUrl } from '../store/store-view.js';
 import type { AccessTrace } from './access-trace.js';
 import { assertCaller, type Caller, homeOf } from './caller.js';
 import type { GuardedKey, GuardedQuery, GuardedStore, GuardedTypeHistory, GuardedWrite } from './contract.js';

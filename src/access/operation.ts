@@ -8,7 +8,7 @@ import type { CallOptions } from '../store/call-options.js';
 import { callTimedOut } from '../store/guards.js';
 import { SERVER_SCOPE } from '../store/resource-key.js';
 import type { ResourceStore } from '../store/store.js';
-import { withCallOptions } from '../store/with-call-options.js';
+import { withCallOptions } from '../store/store-view.js';
 import { observed } from '../telemetry/observed.js';
 import { isCaller } from './caller.js';
 import { assertTimeout, type CallLimits, textBudget, timeBefore } from './limits/call-limits.js';

@@ -1,7 +1,7 @@
 import { failedIndex, type GuardedKey, type GuardedWrite } from '../access/contract.js';
 import { getOrCreate } from '../platform/maps.js';
 import { isConflict } from '../store/conflicts.js';
-import { storeBehind } from '../store/store-behind.js';
+import { storeBehind } from '../store/store-view.js';
 import type { ResourceStore } from '../store/store.js';
 import type { ReadResult } from '../store/stored-resource.js';
 

@@ -1,6 +1,6 @@
 import type { ResourceStore } from './store.js';
 import type { Terminology } from './terminology.js';
-import { viewOf } from './view-of.js';
+import { viewOf } from './store-view.js';
 
 /**
  * Wraps a store so that searches and access policies can use value sets and hierarchies of codes: `:in`, `:not-in`,
@@ -14,13 +14,5 @@ import { viewOf } from './view-of.js';
  * const store = withTerminology(new SqliteStore('clinic.db'), projectTerminology());
  */
 export function withTerminology(store: ResourceStore, terminology: Terminology): ResourceStore {
-  return viewOf(store, {
-    terminology,
-    readsAreCurrent: store.readsAreCurrent,
-    ...(store.explain === undefined ? {} : { explain: (call, options) => store.explain!(call, options) }),
-    ...(store.pendingParameters === undefined
-      ? {}
-      : { pendingParameters: (project, options) => store.pendingParameters!(project, options) }),
-    ...(store.removal === undefined ? {} : { removal: store.removal }),
-  });
+  return viewOf(store, { terminology, readsAreCurrent: store.readsAreCurrent });
 }

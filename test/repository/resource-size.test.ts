@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ResourceStore } from '../../src/store/store.js';
-import { viewOf } from '../../src/store/view-of.js';
+import { viewOf } from '../../src/store/store-view.js';
 import { withTelemetry } from '../../src/telemetry/with-telemetry.js';
 import { createCounters } from '../../src/telemetry/counters.js';
 import { importBundle } from '../../src/import/bundle/import-bundle.js';

@@ -11,7 +11,7 @@ import { CallPace } from '../../store/call-pace.js';
 import type { ResourceKey } from '../../store/resource-key.js';
 import type { ResourceStore } from '../../store/store.js';
 import type { StoredResource, ReadResult } from '../../store/stored-resource.js';
-import { baseUrlOf } from '../../store/with-base-url.js';
+import { baseUrlOf } from '../../store/store-view.js';
 import { ATTEMPTS, Overtaken, withRetries } from '../../store/with-retries.js';
 import type { MemberCaller } from '../caller.js';
 import { isUnrestricted, decide } from '../decide.js';

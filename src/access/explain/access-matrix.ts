@@ -5,7 +5,7 @@ import { ALL } from '../../search/criteria/criteria.js';
 import type { StoreContext } from '../../store/store-context.js';
 import { everyMatch } from '../../store/every-page.js';
 import type { ResourceStore } from '../../store/store.js';
-import { withCallOptions } from '../../store/with-call-options.js';
+import { withCallOptions } from '../../store/store-view.js';
 import type { MemberCaller } from '../caller.js';
 import { decide } from '../decide.js';
 import { hiddenByAll } from '../fields/mask-resource.js';

@@ -6,7 +6,7 @@ import type { ReferenceTest } from '../../search/criteria/value-test.js';
 import { elementsRead } from '../../search/index/elements-read.js';
 import type { ReferenceTarget } from '../../store/resource-key.js';
 import type { StoredResource } from '../../store/stored-resource.js';
-import { baseUrlOf } from '../../store/with-base-url.js';
+import { baseUrlOf } from '../../store/store-view.js';
 import type { Caller } from '../caller.js';
 import type { GuardedQuery } from '../contract.js';
 import { decide, readsAll } from '../decide.js';

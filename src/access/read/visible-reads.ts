@@ -6,7 +6,7 @@ import type { ResourceKey } from '../../store/resource-key.js';
 import type { ResourceStore } from '../../store/store.js';
 import type { ReadResult, StoredResource } from '../../store/stored-resource.js';
 import { ShortPage, TextBudget } from '../../store/text-budget.js';
-import { baseUrlOf } from '../../store/with-base-url.js';
+import { baseUrlOf } from '../../store/store-view.js';
 import { ATTEMPTS, Overtaken, withRetries } from '../../store/with-retries.js';
 import { type Caller, homeOf } from '../caller.js';
 import type { GuardedKey } from '../contract.js';

@@ -4,7 +4,7 @@ import { FhirError } from '../../fhir/error.js';
 import { referenceTo } from '../../fhir/reference.js';
 import { warn } from '../../platform/warn.js';
 import type { ResourceStore } from '../../store/store.js';
-import { withCallOptions } from '../../store/with-call-options.js';
+import { withCallOptions } from '../../store/store-view.js';
 import { audited, auditedCaller } from '../operation.js';
 import { assertCaller, type Caller, type MemberCaller } from '../caller.js';
 import { signInAgain } from './sign-in.js';

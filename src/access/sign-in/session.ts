@@ -1,7 +1,7 @@
 import { FhirError, type ErrorCode } from '../../fhir/error.js';
 import type { CallOptions } from '../../store/call-options.js';
 import type { ResourceStore } from '../../store/store.js';
-import { withCallOptions } from '../../store/with-call-options.js';
+import { withCallOptions } from '../../store/store-view.js';
 import { type Caller, type MemberCaller, assertCaller } from '../caller.js';
 import { narrowedCaller } from '../narrow/narrowed-caller.js';
 import type { Narrowing } from '../narrowing.js';

@@ -8,7 +8,7 @@ import { expectationFailed } from '../../store/conflicts.js';
 import { readInParts } from '../../store/read-in-parts.js';
 import type { ResourceKey } from '../../store/resource-key.js';
 import type { ResourceStore } from '../../store/store.js';
-import { baseUrlOf } from '../../store/with-base-url.js';
+import { baseUrlOf } from '../../store/store-view.js';
 import type { Expectation } from '../../store/write.js';
 import { type MemberCaller, homeOf } from '../caller.js';
 import type { GuardedKey, GuardedWrite } from '../contract.js';

@@ -18,7 +18,7 @@ import {
 import { objectsOf } from '../../profiles/value-set-codes.js';
 import type { CallOptions } from '../../store/call-options.js';
 import { SERVER_SCOPE } from '../../store/resource-key.js';
-import { storeBehind } from '../../store/store-behind.js';
+import { storeBehind } from '../../store/store-view.js';
 import type { ResourceStore } from '../../store/store.js';
 import type { PutWrite } from '../../store/write.js';
 import type { Caller } from '../caller.js';

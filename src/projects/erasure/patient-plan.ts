@@ -8,7 +8,7 @@ import { walkPlaces } from '../../search/index/places.js';
 import { everyHistoryPage, everyMatch } from '../../store/every-page.js';
 import type { ResourceKey } from '../../store/resource-key.js';
 import type { ResourceStore } from '../../store/store.js';
-import { withBaseUrl } from '../../store/with-base-url.js';
+import { withBaseUrl } from '../../store/store-view.js';
 import type { ErasureSession } from './erasure-session.js';
 
 /**
