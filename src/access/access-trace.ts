@@ -9,7 +9,7 @@ import { addPatientsOf, addPatientsOfStored } from '../search/index/patients-of.
 const MAX_NAMED = 1000;
 
 /** Only tests change it. */
-export const TRACED = {
+const TRACED = {
   /** The most shown resources that are gathered without a pause: about 0.5 ms. */
   atOnce: 256,
 };

@@ -4,7 +4,7 @@ import { hostname } from 'node:os';
 import { threadId } from 'node:worker_threads';
 
 /** The process and thread that a file of a journal belongs to, as its name says. */
-export interface Owner {
+interface Owner {
   /** Where process ids have the same meaning: a boot of a machine, a container. */
   readonly place: string;
   readonly process: number;

@@ -14,7 +14,7 @@ import { countNodes, parseFhirPath } from './syntax-tree.js';
 import { BUDGET, TEXT_FUNCTIONS } from './text-functions.js';
 
 /** Values of `%variables` by name, without the percent sign. */
-export type FhirPathEnvironment = { readonly [name: string]: unknown };
+type FhirPathEnvironment = { readonly [name: string]: unknown };
 
 /** A compiled expression: the items of its result as plain JSON values. The input is not changed. */
 export type CompiledFhirPath = (

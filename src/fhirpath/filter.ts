@@ -4,7 +4,7 @@ import { compileFhirPath } from './compile.js';
 import type { StepMeter } from './step-budget.js';
 
 /** The context of a filter, in addition to the item. */
-export interface FilterContext {
+interface FilterContext {
   /** The resource that contains the item, `%resource` in the expression. */
   readonly resource: unknown;
   /** The place of the item, in which `resolve()` finds contained resources and entries. */
@@ -14,7 +14,7 @@ export interface FilterContext {
 }
 
 /** Returns whether to keep an item. */
-export type FhirPathFilter = (item: unknown, context: FilterContext) => boolean;
+type FhirPathFilter = (item: unknown, context: FilterContext) => boolean;
 
 /**
  * Compiles the `fhirpath` argument of FHIR GraphQL: keeps the items for which the expression returns exactly `true`.

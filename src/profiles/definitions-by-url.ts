@@ -3,7 +3,7 @@ import { perModel } from '../fhir/model/per-model.js';
 import { elementsOf, type AnyResource, type JsonObject } from '../fhir/resource.js';
 
 /** Finds the profiles and the terminology of a model by canonical URL, with or without a version. */
-export interface DefinitionsByUrl {
+interface DefinitionsByUrl {
   profile(url: string): JsonObject | undefined;
   valueSet(url: string): JsonObject | undefined;
   codeSystem(url: string): JsonObject | undefined;

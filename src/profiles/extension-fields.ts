@@ -16,7 +16,7 @@ import { objectsOf } from './value-set-codes.js';
 import { getOrCreate } from '../platform/maps.js';
 
 /** The fields by which schemas show the extensions that the definitions of a host describe. */
-export interface ExtensionFields {
+interface ExtensionFields {
   /** The fields of a resource type, data type or backbone element, by name. */
   of(type: string): ReadonlyMap<string, ExtensionShape>;
   /** The object type of an extension; undefined for other names. */

@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject } from '../fhir/resource.js';
 import { objectsOf, textsOf } from './value-set-codes.js';
 
 /** One step of an element's id: its name, and its slice. */
-export interface IdStep {
+interface IdStep {
   readonly name: string;
   readonly slice: string | undefined;
 }

@@ -13,7 +13,7 @@ import { targetsOf, type ReferenceTargets } from './reference-targets.js';
 import { textsOf } from './value-set-codes.js';
 
 /** The findings of a validation against profiles. */
-export interface ProfileFindings {
+interface ProfileFindings {
   readonly issues: readonly OutcomeIssue[];
   /** The rules of the profiles that were not checked. */
   readonly unchecked: readonly UncheckedRule[];

@@ -18,7 +18,7 @@ const MAX_CODES = 100_000;
 const MAX_DEPTH = 10;
 
 /** Why the codes of a value set cannot be listed. */
-export interface NoCodes {
+interface NoCodes {
   readonly reason: string;
 }
 

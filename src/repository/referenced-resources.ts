@@ -16,7 +16,7 @@ import {
 } from './search/indirect-references.js';
 
 /** The targets of a resource: by Reference, by canonical, by identifier if the host follows those, and Binaries. */
-export interface Targets {
+interface Targets {
   readonly keys: readonly GuardedKey[];
   readonly canonicals: readonly CanonicalTarget[];
   readonly logical: readonly LogicalTarget[];

@@ -3,7 +3,7 @@ import { createInstruments, type Instruments } from './instruments.js';
 import type { Attributes, Span, Telemetry, Tracer } from './telemetry.js';
 
 /** A piece of work, for its span and its metrics. */
-export interface Work {
+interface Work {
   readonly name: string;
   /** OpenTelemetry's SpanKind; default internal. */
   readonly kind?: number;

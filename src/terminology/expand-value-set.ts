@@ -6,7 +6,7 @@ import { inTurns, type Pace } from '../platform/pace.js';
 import { filtered } from './filters.js';
 
 /** The sources of an expansion. */
-export interface ExpansionSources {
+interface ExpansionSources {
   /** @throws FhirError `invalid` - unknown */
   valueSet(canonical: string): Promise<JsonObject>;
   /** @throws FhirError `invalid` - unknown */

@@ -18,7 +18,7 @@ export interface RemoteAnswer {
   readonly body: JsonObject | undefined;
 }
 
-export interface RemoteClientOptions {
+interface RemoteClientOptions {
   readonly base: string;
   readonly headers?: Headers | (() => Headers | Promise<Headers>) | undefined;
   readonly timeout?: number | undefined;

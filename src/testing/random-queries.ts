@@ -10,7 +10,7 @@ import { PREFIXES, randomTest } from './random-test.js';
 import type { ReferenceSearch } from './reference-search.js';
 
 /** A search by reference, as `ResourceStore.searchByReference` takes it. */
-export interface RandomReverseQuery {
+interface RandomReverseQuery {
   readonly query: SearchQuery;
   readonly parameter: string;
   readonly targets: readonly ReferenceTarget[];

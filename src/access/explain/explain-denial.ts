@@ -8,7 +8,7 @@ import type { AccessRule, Interaction, RuleCondition } from '../rule.js';
 import { grantsOf } from '../evaluate/granting-rules.js';
 
 /** The denial to be explained. */
-export interface DeniedQuestion {
+interface DeniedQuestion {
   readonly store: ResourceStore;
   readonly caller: Caller;
   /** The reader of the answer. */

@@ -10,7 +10,7 @@ import { restrictQuery } from '../read/restrict-query.js';
 import type { AccessRule } from '../rule.js';
 
 /** A caller's search as sent to the store, with the parts that come from the caller's rules. */
-export interface ExplainedQuery {
+interface ExplainedQuery {
   /** Undefined if nothing may be searched; then the store is not queried. */
   readonly query: SearchQuery | undefined;
   /** The rules that allow searching the type. */

@@ -18,7 +18,7 @@ export interface ChosenPolicy {
 }
 
 /** The policies of a membership, and the problems found in them. */
-export interface MembershipPolicies {
+interface MembershipPolicies {
   /** Empty if the membership names no policy, so that the type of the profile decides. */
   readonly chosen: readonly ChosenPolicy[];
   readonly problems: readonly PolicyProblem[];

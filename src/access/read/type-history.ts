@@ -12,7 +12,7 @@ import type { AccessRule } from '../rule.js';
 import { grantsNow, openRules, type Reading, resolved, visibleEntry } from './visible-reads.js';
 
 /** Restricts a search by these rules; null if nothing can match. */
-export type RestrictSearch = (query: GuardedQuery, rules: readonly AccessRule[]) => Promise<SearchQuery | null>;
+type RestrictSearch = (query: GuardedQuery, rules: readonly AccessRule[]) => Promise<SearchQuery | null>;
 
 /**
  * Implements `GuardedStore.typeHistory`: each resource contributes the versions that its own history shows.

@@ -13,7 +13,7 @@ const AUDIT_CHAIN = OWN_EXTENSIONS.auditChain;
  *   extension audit-chain: sequence 2 | previous <hash of 1> | hash SHA-256(previous, content without hash and meta)
  * ```
  */
-export interface Link {
+interface Link {
   readonly segment: string;
   readonly sequence: number;
   readonly previous: string;
@@ -57,7 +57,7 @@ export function parseEventId(id: string): Pick<Link, 'segment' | 'sequence'> | u
 }
 
 /** An event with its id and its place in the chain, its text, and its hash. */
-export interface ChainedEvent {
+interface ChainedEvent {
   readonly event: AuditEvent;
   readonly text: string;
   readonly hash: string;

@@ -5,7 +5,7 @@ import { BAIL, type Items } from './collection.js';
 import { compileNode } from './compile-node.js';
 
 /** Returns the items of the result; undefined if the data need fhirpath.js. */
-export type NativeEvaluation = (input: unknown, budget: StepBudget) => Items | undefined;
+type NativeEvaluation = (input: unknown, budget: StepBudget) => Items | undefined;
 
 /**
  * Compiles common filters to plain functions: paths, `where`, `exists`, comparisons, logic.

@@ -20,7 +20,7 @@ export type EntryPlan =
   | { readonly kind: 'read'; readonly identified: Identified };
 
 /** PERF: an instance: see {@link BundleEntry}. */
-export class WritePlan {
+class WritePlan {
   readonly kind = 'write';
 
   constructor(

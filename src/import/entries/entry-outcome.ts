@@ -18,7 +18,7 @@ export type EntryOutcome =
   | { readonly kind: 'failed'; readonly error: FhirError };
 
 /** A version without its content, which write results create only on demand. */
-export type StoredVersion = Pick<StoredResource, 'versionId' | 'lastUpdated'>;
+type StoredVersion = Pick<StoredResource, 'versionId' | 'lastUpdated'>;
 
 /** The result of an import. */
 export interface ImportResult {

@@ -32,7 +32,7 @@ export class PutEntry {
   ) {}
 }
 
-export interface DeleteEntry {
+interface DeleteEntry {
   readonly action: 'delete';
   readonly entry: BundleEntry;
   readonly key: GuardedKey;
@@ -41,7 +41,7 @@ export interface DeleteEntry {
 }
 
 /** A conditional create whose resource exists already. */
-export interface MatchEntry {
+interface MatchEntry {
   readonly action: 'match';
   readonly entry: BundleEntry;
   readonly key: GuardedKey;
@@ -49,12 +49,12 @@ export interface MatchEntry {
 }
 
 /** A conditional delete without a match. */
-export interface NothingEntry {
+interface NothingEntry {
   readonly action: 'nothing';
   readonly entry: BundleEntry;
 }
 
-export interface ReadEntry {
+interface ReadEntry {
   readonly action: 'read';
   readonly entry: BundleEntry;
 }

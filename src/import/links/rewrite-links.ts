@@ -11,7 +11,7 @@ export type LinkLookup = (link: string, kind: LinkKind) => string | undefined;
  * - `url`: an element of type url, oid or uuid, or an `href` or `src` in the narrative
  * - `uri`: an element of type uri, which can also be canonical URLs and code systems
  */
-export type LinkKind = 'reference' | 'url' | 'uri';
+type LinkKind = 'reference' | 'url' | 'uri';
 
 /**
  * Replaces links in a resource wherever the transaction rules of FHIR look for them; elements of type canonical are

@@ -7,13 +7,13 @@ import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
 import { type BodyReader, join, type LocalReference, own } from './body-reader.js';
 
 /** One item of `ProjectMembership.access`: a policy with the values of its parameters. */
-export interface MembershipAccess {
+interface MembershipAccess {
   policy: LocalReference;
   parameter?: AccessParameter[];
 }
 
 /** The value of one policy parameter: one of the two. */
-export interface AccessParameter {
+interface AccessParameter {
   name: string;
   valueReference?: LocalReference;
   valueString?: string;

@@ -7,7 +7,7 @@ import type { ResourceKey } from '../../store/resource-key.js';
 import type { Write, WriteResult } from '../../store/write.js';
 import type { ErasureReason, ErasureSession } from './erasure-session.js';
 
-export type Erased = Extract<WriteResult, { readonly kind: 'erase' }>;
+type Erased = Extract<WriteResult, { readonly kind: 'erase' }>;
 
 /**
  * Erases resources in one commit, together with the check that none is the profile of a member, who could not sign in

@@ -20,7 +20,7 @@ import type { ProjectContext } from './project-context.js';
  * A right over projects as a whole. `all`: only trusted code above projects and super administrators without access
  * policies have it, because it reaches everything in a project.
  */
-export type OperatorRight = SuperAdminPower | 'all';
+type OperatorRight = SuperAdminPower | 'all';
 
 /** An operation on projects as a whole, by a caller who may carry it out. */
 export interface OperatorSession {

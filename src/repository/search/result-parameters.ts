@@ -9,7 +9,7 @@ import type { Subset } from './subset.js';
 /**
  * The parameters for the result of a search beyond its page: included resources, and which elements of each resource.
  */
-export interface ResultParameters {
+interface ResultParameters {
   readonly includes: readonly Include[];
   readonly subset: Subset | undefined;
   /** The other parameters: criteria, order and page. */

@@ -18,7 +18,7 @@ export function describeCriteria(criteria: Criteria, mark: Mark = (_, text) => t
   return mark(criteria, describeNode(criteria, mark));
 }
 
-export type Mark = (criteria: Criteria, text: string) => string;
+type Mark = (criteria: Criteria, text: string) => string;
 
 function describeNode(criteria: Criteria, mark: Mark): string {
   switch (criteria.kind) {

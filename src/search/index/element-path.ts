@@ -5,7 +5,7 @@ import { referenceStub } from '../../fhir/reference-stub.js';
 import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
 
 /** Optional members of a context that resolve references to resources that the walked one contains. */
-export interface ReferenceContext {
+interface ReferenceContext {
   containerOf(reference: JsonObject): Container;
 }
 
@@ -19,7 +19,7 @@ export interface Position {
 }
 
 /** Chooses the visitor for the values at a position, once per compiled path; undefined skips them. */
-export type VisitorFor<Context> = (position: Position) => Visitor<Context> | undefined;
+type VisitorFor<Context> = (position: Position) => Visitor<Context> | undefined;
 
 /**
  * Compiles a path to a function that walks from a value of type `type` to everything the path reaches: alternative by

@@ -15,7 +15,7 @@ const SYSTEM_ALIASES: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** The facts about a parameter needed to parse its tokens. */
-export interface TokenParameter {
+interface TokenParameter {
   readonly code: string;
   /** Default `none`. */
   readonly strings?: ValueTraits['strings'];

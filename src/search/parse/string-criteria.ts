@@ -6,7 +6,7 @@ import type { ValueTraits } from '../index/value-traits.js';
 import { spend, type ParseContext } from './parse-context.js';
 
 /** How a search compares a text with the strings of a parameter. */
-export type StringComparator = Exclude<StringTest['comparator'], 'exact' | 'words-start-with' | 'words-equal'>;
+type StringComparator = Exclude<StringTest['comparator'], 'exact' | 'words-start-with' | 'words-equal'>;
 
 /**
  * The folded text of a search.

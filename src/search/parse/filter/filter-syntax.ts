@@ -18,13 +18,13 @@ const MAX_FILTER_DEPTH = 50;
  */
 export type FilterExpression = FilterJunction | FilterNegation | FilterComparison;
 
-export interface FilterJunction {
+interface FilterJunction {
   readonly kind: 'and' | 'or';
   readonly of: readonly FilterExpression[];
   /** Nesting including the inner levels; a comparison has 1. */
   readonly depth: number;
 }
-export interface FilterNegation {
+interface FilterNegation {
   readonly kind: 'not';
   readonly of: FilterExpression;
   readonly depth: number;
