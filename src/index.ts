@@ -79,7 +79,7 @@ export type {
   TypedRequest,
   TypedServiceRequest,
   WithVariables,
-} from './graphql/typed-document.js';
+} from './graphql/context.js';
 export type {
   FhirGraphqlConfig,
   FhirGraphqlContext,

@@ -5,7 +5,7 @@ import type { DocumentNode, GraphQLError } from './graphql-js.js';
 import { type ValidationRule, validate } from './graphql-js-validation.js';
 import { fragmentsOf } from './plan/collect-fields.js';
 import { DocumentErrors } from './prepared-document.js';
-import { schemaFor } from './schema/schema-for.js';
+import { schemaFor } from './schema/schema.js';
 import { findMergeErrors } from './validation/fields-merge.js';
 import { VALIDATION_RULES } from './validation/rules.js';
 import { withTypedReferences } from './validation/typed-references.js';

@@ -6,7 +6,7 @@ import { GraphQLError, Kind, type VariableDefinitionNode } from './graphql-js.js
 import type { CoercedVariables } from './graphql-js-validation.js';
 import { NOT_PLAIN, plainTypeOf, plainValueOf, type PlainType } from './plain-variables.js';
 import type { PreparedDocument } from './prepared-document.js';
-import { schemaFor } from './schema/schema-for.js';
+import { schemaFor } from './schema/schema.js';
 import { coerceHostInput } from './execute/host/coerce-host-input.js';
 import { readInput, type InputFault } from './execute/read-input.js';
 import { enumNamed } from './schema/enums.js';

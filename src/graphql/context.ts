@@ -3,12 +3,14 @@ import type { Caller } from '../access/caller.js';
 import type { ResourceStore } from '../store/store.js';
 import type { Terminology } from '../store/terminology.js';
 import type { Dialect } from './dialect.js';
-import type { PersistedDocuments } from './documents/documents.js';
+import type { PersistedDocuments, DocumentText, PersistedDocument } from './documents/documents.js';
 import type { ReferenceResolver } from './execute/run.js';
 import type { IntrospectionOption } from './introspect/introspect.js';
 import type { LimitOptions } from './limits.js';
 import type { HostFields } from './schema/host/host-fields.js';
-import { serviceStore } from './service-store.js';
+import { withTerminology } from '../store/with-terminology.js';
+import { observeLike } from '../telemetry/with-telemetry.js';
+import type { DocumentNode } from './graphql-js.js';
 
 /** The configuration of a service, shared by all its requests. */
 export interface FhirGraphqlConfig {
@@ -150,3 +152,51 @@ export function requestContext(config: FhirGraphqlConfig, request: object): Fhir
 
 /** The service configuration and the request in one object. */
 export interface FhirGraphqlContext extends FhirGraphqlConfig, FhirGraphqlRequest {}
+
+/**
+ * The store of a service with the terminology of its configuration: the same view for the same store each time, so that
+ * a handler can compare its store with the service's.
+ */
+export function serviceStore(store: ResourceStore, terminology: Terminology | undefined): ResourceStore {
+  if (terminology === undefined || store.terminology === terminology) return store;
+  const views = VIEWS.get(store) ?? new WeakMap<Terminology, ResourceStore>();
+  VIEWS.set(store, views);
+  const known = views.get(terminology);
+  if (known !== undefined) return known;
+  const view = withTerminology(store, terminology);
+  observeLike(view, store);
+  views.set(terminology, view);
+  return view;
+}
+
+const VIEWS = new WeakMap<ResourceStore, WeakMap<Terminology, ResourceStore>>();
+
+/** A parsed document that carries the types of its result and variables, as created by code generators. */
+export type TypedDocument<Data, Variables> = DocumentNode & {
+  readonly __apiType?: ((variables: Variables) => Data) | undefined;
+};
+
+/** A query: text, a parsed or typed document, or the id of a persisted one. */
+export type QueryDocument<Data, Variables> = DocumentText | TypedDocument<Data, Variables> | PersistedDocument;
+
+/**
+ * The context of a query whose variables have a type: `variables` must have this type, and is required if the document
+ * requires a variable. Untyped documents and text accept any object.
+ */
+export type TypedContext<Variables> = WithVariables<FhirGraphqlContext, Variables>;
+
+/** A request with variables of a type, as {@link TypedContext}. */
+export type TypedRequest<Variables> = WithVariables<FhirGraphqlRequest, Variables>;
+
+/** A request to a service with variables of a type, as {@link TypedContext}. */
+export type TypedServiceRequest<Variables> = WithVariables<ServiceRequest, Variables>;
+
+/** Options with the type of `variables` replaced; unchanged if the type of the variables is unknown. */
+export type WithVariables<Options, Variables> = unknown extends (
+  string extends keyof Variables ? Variables[keyof Variables] : Variables
+)
+  ? Options
+  : Omit<Options, 'variables'> &
+      (Record<never, never> extends Variables
+        ? { readonly variables?: Variables | null | undefined }
+        : { readonly variables: Variables });

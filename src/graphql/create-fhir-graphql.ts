@@ -1,6 +1,14 @@
 import { FhirError } from '../fhir/error.js';
 import { didYouMean } from '../fhir/messages/did-you-mean.js';
-import { assertStore, keepConfig, requestContext, type FhirGraphqlConfig } from './context.js';
+import {
+  assertStore,
+  keepConfig,
+  requestContext,
+  type FhirGraphqlConfig,
+  serviceStore,
+  type QueryDocument,
+  type TypedRequest,
+} from './context.js';
 import type { Terminology } from '../store/terminology.js';
 import { isJsonObject } from '../fhir/resource.js';
 import { parseDialect } from './dialect.js';
@@ -18,8 +26,6 @@ import {
   withFederation,
 } from './schema/federation.js';
 import { type PrintOptions, printFhirSchema, type SchemaOptions } from './schema/print-fhir-schema.js';
-import { serviceStore } from './service-store.js';
-import type { QueryDocument, TypedRequest } from './typed-document.js';
 import { onFirstUse } from '../platform/on-first-use.js';
 
 /** A FHIR GraphQL service: a store and its configuration, created once by {@link createFhirGraphql}. */

@@ -11,11 +11,10 @@ import {
   type GraphQLResolveInfo,
   type OperationDefinitionNode,
 } from './graphql-js.js';
-import type { ForwardedDocument } from './forwarded-document.js';
+import { type ForwardedDocument, TYPE_KEY } from './forwarded-document.js';
 import { completeSchema } from './schema/complete-schema.js';
 import { MUTATION, QUERY, RESOURCE } from './schema/fields.js';
 import { hasEnums } from './schema/host/service-model.js';
-import { TYPE_KEY } from './type-key.js';
 import { getOrCreate } from '../platform/maps.js';
 
 /** Executes an operation that a GraphQL server forwards, with the context of its request. */

@@ -14,7 +14,14 @@ import { writeWarningOutcome } from '../fhir/write-warning.js';
 import { nextTurn } from '../platform/timers.js';
 import { observerOf } from '../telemetry/with-telemetry.js';
 import type { Attributes } from '../telemetry/telemetry.js';
-import { assertStore, resolveContext, type FhirGraphqlContext } from './context.js';
+import {
+  assertStore,
+  resolveContext,
+  type FhirGraphqlContext,
+  type QueryDocument,
+  type TypedContext,
+  type TypedServiceRequest,
+} from './context.js';
 import {
   hashOfPrepared,
   hashOfRequested,
@@ -29,7 +36,7 @@ import { withDefaults } from './limits.js';
 import { putUnderKey, responseKey } from './plan/collect-fields.js';
 import { estimateCost, leastCost } from './plan/estimate-cost.js';
 import type { IntrospectionField, OperationPlan } from './plan/plan.js';
-import { partsOf, planFor, type PlannedOperation } from './plan-cache.js';
+import { partsOf, planFor, type PlannedOperation } from './plan/plan-cache.js';
 import { DocumentErrors } from './prepared-document.js';
 import {
   deadlineOf,
@@ -39,7 +46,6 @@ import {
   runOptionsOf,
 } from './prepare-request.js';
 import { assertAffordableMutation, type ForeseenCost, requestCost, type RequestCost } from './request-cost.js';
-import type { QueryDocument, TypedContext, TypedServiceRequest } from './typed-document.js';
 
 /** The GraphQL response. `data` is missing if the request failed as a whole. */
 export interface FhirGraphqlResult<Data = { [key: string]: unknown }> {

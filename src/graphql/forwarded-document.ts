@@ -10,7 +10,6 @@ import {
   type SelectionSetNode,
 } from './graphql-js.js';
 import { TypeInfo, visitWithTypeInfo } from './graphql-js-validation.js';
-import { TYPE_KEY } from './type-key.js';
 import { getOrCreate } from '../platform/maps.js';
 
 /** An operation for the engine. */
@@ -99,3 +98,6 @@ function withoutUnused(document: DocumentNode): DocumentNode {
   const used = operation.variableDefinitions?.filter(({ variable }) => variables.has(variable.name.value)) ?? [];
   return { ...document, definitions: [{ ...operation, variableDefinitions: used }, ...reached] };
 }
+
+/** The key with the type of an object behind an interface. */
+export const TYPE_KEY = '_fhirgraph_type';

@@ -3,17 +3,26 @@ import { FhirError } from '../fhir/error.js';
 import type { FhirModel } from '../fhir/model/fhir-model.js';
 import { perModel } from '../fhir/model/per-model.js';
 import { inSpan, type Observer } from '../telemetry/observer.js';
-import { assertDocument, tooManyTokens } from './check-document.js';
-import { countLookup } from './count-lookup.js';
+import { assertDocument, tooManyTokens, assertDocumentSize } from './check-document.js';
 import { DEFAULT_DIALECT, type Dialect } from './dialect.js';
-import type { DocumentNode } from './graphql-js.js';
+import {
+  type DocumentNode,
+  Kind,
+  type FragmentDefinitionNode,
+  type OperationDefinitionNode,
+  type SelectionSetNode,
+  GraphQLError,
+  parse,
+} from './graphql-js.js';
 import { assertQueryLength, tooDeep, type Limits } from './limits.js';
-import { parseQuery } from './parse-query.js';
-import type { PreparedDocument } from './prepared-document.js';
+import { type PreparedDocument, DocumentErrors } from './prepared-document.js';
 import { QUERY } from './schema/fields.js';
-import { validateDocument } from './validate-document.js';
 import { getOrCreate } from '../platform/maps.js';
 import { Pace } from '../platform/pace.js';
+import { fragmentsOf } from './plan/collect-fields.js';
+import { onFirstUse } from '../platform/on-first-use.js';
+import { nextTurn } from '../platform/timers.js';
+import { isPlainDocument } from './validation/plain-document.js';
 
 /** Documents by root type and text. A token of a parsed document takes about 430 bytes, so all of them at most 43 MB. */
 const BY_TEXT = perModel(
@@ -50,7 +59,7 @@ export async function prepareDocument(
   const prepared = cache.get(keyOf(query, dialect, root));
   // A text can be the key of another document, but no document has such a text.
   const isFound = prepared?.dialect === dialect && prepared.root === root;
-  countLookup(observer, 'documents', isFound);
+  observer?.instruments?.lookups.add(1, { 'fhirgraph.cache': 'documents', 'fhirgraph.hit': isFound });
   if (!isFound) {
     const document = await validateNew(model, query, limits, dialect, root, observer);
     cache.set(keyOf(query, dialect, root), document);
@@ -101,4 +110,123 @@ async function validateForeign(
       cause: error,
     });
   }
+}
+
+/** The number of valid documents so far, the source of their numbers. */
+let documents = 0;
+
+/**
+ * Checks a parsed document against the schema whose root is `root`.
+ *
+ * @throws DocumentErrors - it does not fit the schema
+ * @throws LimitError `tokens`, `depth`, `fields`
+ */
+export async function validateDocument(
+  model: FhirModel,
+  written: DocumentNode,
+  limits: Limits,
+  dialect: Dialect,
+  root: string,
+): Promise<PreparedDocument> {
+  const tokens = assertDocumentSize(written, limits);
+  const facts = { model, tokens, root, dialect };
+  if (isPlainDocument(model, written, root)) return preparedOf(written, facts);
+  const { checkByRules } = await loadRules();
+  return preparedOf(await checkByRules(model, written, dialect, root, tokens), facts);
+}
+
+/** PERF: loaded with the first document that is not plain. */
+const loadRules = onFirstUse(async () => {
+  // The modules of graphql-js take a turn of the event loop, and those that use them another.
+  await import('./graphql-js-validation.js');
+  await nextTurn();
+  return import('./check-by-rules.js');
+});
+
+function preparedOf(
+  document: DocumentNode,
+  facts: Pick<PreparedDocument, 'model' | 'tokens' | 'root' | 'dialect'>,
+): PreparedDocument {
+  const fragments = fragmentsOf(document);
+  const operations = document.definitions.filter((definition) => definition.kind === Kind.OPERATION_DEFINITION);
+  const definitions = [...operations, ...fragments.values()];
+  documents += 1;
+  return {
+    ...facts,
+    number: documents,
+    operations,
+    fragments,
+    conditions: conditionVariables(definitions),
+    usesFhirPath: usesFhirPath(definitions),
+  };
+}
+
+/** The variables in the arguments of directives, by name. */
+function conditionVariables(
+  definitions: readonly (OperationDefinitionNode | FragmentDefinitionNode)[],
+): readonly string[] {
+  const names = new Set<string>();
+  const visit = (set: SelectionSetNode): void => {
+    for (const selection of set.selections) {
+      for (const directive of selection.directives ?? []) {
+        for (const { value } of directive.arguments ?? [])
+          if (value.kind === Kind.VARIABLE) names.add(value.name.value);
+      }
+      if (selection.kind !== Kind.FRAGMENT_SPREAD && selection.selectionSet !== undefined)
+        visit(selection.selectionSet);
+    }
+  };
+  for (const { selectionSet } of definitions) visit(selectionSet);
+  return [...names].sort();
+}
+
+/**
+ * Parses the text of a query.
+ *
+ * @throws DocumentErrors - the text is malformed
+ * @throws LimitError `tokens`, `depth`
+ */
+export function parseQuery(query: string, limits: Limits): DocumentNode {
+  try {
+    // graphql 17 accepts empty selections, which GraphQL's grammar and graphql 16 reject.
+    return parse(query, { maxTokens: limits.tokens, allowEmptySelectionSets: false });
+  } catch (error) {
+    if (error instanceof RangeError) throw tooDeep(limits);
+    if (!(error instanceof GraphQLError)) throw error;
+    // "more that" is the spelling of graphql 16.
+    const isTooLong = ['than', 'that'].some((word) => error.message.includes(`more ${word} ${limits.tokens} tokens`));
+    if (isTooLong) throw tooManyTokens(limits);
+    throw new DocumentErrors([withUnderscores(error, query)]);
+  }
+}
+
+/** FHIR's search parameters have hyphens, which GraphQL's grammar reads as the beginning of a number. */
+function withUnderscores(error: GraphQLError, query: string): GraphQLError {
+  const at = error.positions?.[0];
+  if (at === undefined || !error.message.includes('expected digit')) return error;
+  const before = /[A-Za-z_][\w-]{0,63}-$/.exec(query.slice(Math.max(0, at - 65), at))?.[0];
+  const after = /^\w[\w-]{0,63}/.exec(query.slice(at, at + 65))?.[0];
+  if (before === undefined || after === undefined) return error;
+  const name = `${before}${after}`.replaceAll('-', '_');
+  const { source, positions } = error;
+  return new GraphQLError(`${error.message} Did you mean "${name}"?`, {
+    ...(source === undefined ? {} : { source }),
+    ...(positions === undefined ? {} : { positions }),
+  });
+}
+
+/** Whether a document uses FHIRPath, so that the library must be loaded. */
+export function usesFhirPath(definitions: readonly (OperationDefinitionNode | FragmentDefinitionNode)[]): boolean {
+  return definitions.some(({ selectionSet }) => isUsedIn(selectionSet));
+}
+
+function isUsedIn({ selections }: SelectionSetNode): boolean {
+  return selections.some((selection) => {
+    if (selection.directives?.some(({ name }) => name.value === 'slice') === true) return true;
+    if (selection.kind === Kind.FRAGMENT_SPREAD) return false;
+    if (selection.kind === Kind.FIELD && selection.arguments?.some(({ name }) => name.value === 'fhirpath') === true) {
+      return true;
+    }
+    return selection.selectionSet !== undefined && isUsedIn(selection.selectionSet);
+  });
 }

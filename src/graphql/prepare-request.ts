@@ -20,7 +20,7 @@ import { GraphQLError, type OperationDefinitionNode } from './graphql-js.js';
 import { withDefaults, type Limits } from './limits.js';
 import { assertVariablesSize } from './measure-variables.js';
 import type { Variables } from './plan/arguments.js';
-import type { TypedSelections } from './plan/typed-selections.js';
+import type { TypedSelections } from './plan/plan-cache.js';
 import { prepareDocument } from './prepare-document.js';
 import { DocumentErrors, type PreparedDocument } from './prepared-document.js';
 import { modelWithHost } from './schema/host/compile-host-fields.js';

@@ -3,7 +3,7 @@ import type { FhirGraphqlContext } from '../../src/graphql/context.js';
 import { type Clock, Deadline } from '../../src/graphql/execute/deadline.js';
 import { executePlan, type Outcome } from '../../src/graphql/execute/execute-plan.js';
 import { withDefaults } from '../../src/graphql/limits.js';
-import { planFor } from '../../src/graphql/plan-cache.js';
+import { planFor } from '../../src/graphql/plan/plan-cache.js';
 import { prepareRequest, runOptionsOf } from '../../src/graphql/prepare-request.js';
 import { TextBudget } from '../../src/store/text-budget.js';
 

@@ -6,7 +6,7 @@ import { parse, Kind, type OperationDefinitionNode } from '../../src/graphql/gra
 import { coerceVariables } from '../../src/graphql/graphql-js-validation.js';
 import { NOT_PLAIN, plainTypeOf, plainValueOf } from '../../src/graphql/plain-variables.js';
 import { fieldsOf, QUERY } from '../../src/graphql/schema/fields.js';
-import { schemaFor } from '../../src/graphql/schema/schema-for.js';
+import { schemaFor } from '../../src/graphql/schema/schema.js';
 import { checkByRules } from '../../src/graphql/check-by-rules.js';
 import { isPlainDocument } from '../../src/graphql/validation/plain-document.js';
 import { cases, SEED } from '../support/chance.js';

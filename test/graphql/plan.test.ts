@@ -1,7 +1,7 @@
 import { R4 } from '../../src/fhir/r4.js';
 import { expect, test } from 'vitest';
 import { DEFAULT_LIMITS } from '../../src/graphql/limits.js';
-import { makePlan } from '../../src/graphql/plan-cache.js';
+import { makePlan } from '../../src/graphql/plan/plan-cache.js';
 import type { OperationPlan } from '../../src/graphql/plan/plan.js';
 import { prepareDocument } from '../../src/graphql/prepare-document.js';
 import { caller, openClinic, type Sample } from './harness.js';

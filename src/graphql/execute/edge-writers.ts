@@ -2,9 +2,8 @@ import type { Container } from '../../fhir/container.js';
 import { FhirError } from '../../fhir/error.js';
 import { elementsOf, type JsonObject } from '../../fhir/resource.js';
 import type { HostEdge, ReferenceEdge, SearchEdge } from '../plan/plan.js';
-import type { Output } from './holes.js';
+import type { Output, Run } from './run.js';
 import { resolvableCanonical, resolvableReference } from './resolvable-reference.js';
-import type { Run } from './run.js';
 
 /** Writes one field of the response. */
 export type Writer = (source: JsonObject, out: Output, container: Container, run: Run) => void;

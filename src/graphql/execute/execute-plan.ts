@@ -7,8 +7,7 @@ import { MUTATION } from '../schema/fields.js';
 import { fillLevel } from './fill-level.js';
 import { NO_CONTAINER } from './host/complete-host-value.js';
 import { fieldErrors, type ResponseError } from './response-errors.js';
-import type { Output } from './holes.js';
-import { Run, type FieldFault, type RunOptions } from './run.js';
+import { type Output, Run, type FieldFault, type RunOptions } from './run.js';
 import { shapeResponse } from './shape-response.js';
 import { writeFields } from './write-fields.js';
 

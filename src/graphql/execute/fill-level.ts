@@ -7,17 +7,19 @@ import type {
   SearchEdge,
   StoreEdge,
 } from '../plan/plan.js';
-import { boundsOf, type CallBounds } from './call-bounds.js';
 import { fillHostFields } from './host/fill-host-fields.js';
 import { failHostReference, fillHostReferences } from './host/fill-host-references.js';
-import { fillReads } from './fill-reads.js';
+import { fillReads, readId } from './fill-reads.js';
 import { fillReferences } from './fill-references.js';
 import { fillSearches } from './fill-searches.js';
-import { questionOf } from './question-of.js';
-import type { Hole, HostHole, HostReferenceHole, ReadHole, ReferenceHole, SearchHole } from './holes.js';
+import type { Hole, HostHole, HostReferenceHole, ReadHole, ReferenceHole, SearchHole, Run, Waiting } from './run.js';
 import { tooManyCalls } from './spending.js';
-import type { Run } from './run.js';
-import type { Waiting } from './waiting.js';
+import { evaluate, evaluateJson, evaluateTexts, type Argument, type Variables } from '../plan/arguments.js';
+import { fieldName } from '../schema/host/host-schema.js';
+import { FhirError } from '../../fhir/error.js';
+import { referenceTo } from '../../fhir/reference.js';
+import { isResourceId } from '../../fhir/resource.js';
+import { CALL_COST, LOOKUP_COST } from '../plan/estimate-cost.js';
 
 /**
  * Fills the holes of one level of the response, with parallel calls. Edges with the same question share a call.
@@ -123,4 +125,140 @@ function failGroup(waiting: StoreGroup, error: unknown, run: Run): void {
       else run.fail(hole.out, edge, error);
     }
   }
+}
+
+/**
+ * The key of an edge's store call, without the resources requested. Edges of one level with the same question share one
+ * call, such as the hundreds of aliases `_v1: Patient(id: …)` that gateways send.
+ *
+ * | edge | same question |
+ * |---|---|
+ * | read | same type |
+ * | reference | same kind, possible targets and `type:` |
+ * | reverse search | same search, page and shape |
+ * | field of the host | same field and arguments |
+ * | resources that values of the host name | all |
+ *
+ * @returns undefined for edges that cannot share a call: a search at the root, and a read without a single id
+ */
+export function questionOf(edge: Edge, variables: Variables): string | undefined {
+  switch (edge.kind) {
+    case 'read':
+      return hasId(edge, variables) ? `read ${edge.type}` : undefined;
+    case 'reference':
+      return JSON.stringify(['reference', edge.canonical, edge.targets, evaluate(edge.type, variables)]);
+    case 'host':
+      return hostQuestion(edge, variables);
+    case 'host-reference':
+      return 'host-reference';
+    case 'search':
+      return edge.reverse === undefined ? undefined : reverseQuestion(edge, variables);
+  }
+}
+
+function hostQuestion({ field, args }: HostEdge, variables: Variables): string {
+  const values = field.args.map(({ name, defaultValue }) => {
+    const given = evaluateJson(Object.hasOwn(args, name) ? args[name] : undefined, variables);
+    const value = given === undefined ? defaultValue : given;
+    return value === undefined ? [] : [value];
+  });
+  return JSON.stringify(['host', fieldName(field), values]);
+}
+
+function hasId({ id }: ReadEdge, variables: Variables): boolean {
+  return evaluateTexts(id, variables)?.length === 1;
+}
+
+function reverseQuestion(edge: SearchEdge, variables: Variables): string {
+  const valueOf = (argument: Argument | undefined): unknown => [
+    evaluateTexts(argument, variables),
+    evaluate(argument, variables),
+  ];
+  const { type, parameters, reverse, filter, sort, count, offset, fhirpath, cursors, shape } = edge;
+  const { kind, total, matches, cursors: paged } = shape.kind === 'connection' ? shape : LIST;
+  return JSON.stringify([
+    type,
+    [kind, total, matches, paged],
+    [reverse, filter, sort, count, offset, fhirpath, ...cursors].map(valueOf),
+    parameters.map(({ code, values }) => [code, valueOf(values)]),
+  ]);
+}
+
+const LIST = { kind: 'list', total: false, matches: true, cursors: false } as const;
+
+/** The bounds of the cost of a call, known before it is made. */
+export interface CallBounds {
+  /** The cost if the call finds nothing. */
+  readonly least: number;
+  /** The cost if every list has its maximum length, with few fields per resource. */
+  readonly most: number;
+}
+
+/** @param waiting edges that share a call, and their holes */
+export function boundsOf(waiting: readonly Waiting<StoreEdge, Hole>[], run: Run): CallBounds {
+  const { edge } = waiting[0]!;
+  const holes = waiting.reduce((sum, one) => sum + one.holes.length, 0);
+  switch (edge.kind) {
+    case 'read':
+      return bounds(
+        waiting.some((one) => isRead(one.edge as ReadEdge, run)),
+        0,
+        holes,
+      );
+    case 'reference':
+      return bounds(
+        waiting.some((one) => one.holes.some((hole) => isLocal(hole as ReferenceHole))),
+        0,
+        holes,
+      );
+    case 'host-reference':
+      return bounds(
+        waiting.some((one) => one.holes.some((hole) => isLink(hole as HostReferenceHole))),
+        0,
+        holes,
+      );
+    case 'search': {
+      if (edge.reverse === undefined) return bounds(true, 0, pageSizeOf(edge, run));
+      const targets = targetsOf(waiting as readonly Waiting<StoreEdge, SearchHole>[]);
+      return bounds(targets > 0, targets, targets * pageSizeOf(edge, run));
+    }
+  }
+}
+
+function bounds(isCalled: boolean, lookups: number, resources: number): CallBounds {
+  const least = isCalled ? CALL_COST + lookups * LOOKUP_COST : 0;
+  return { least, most: least + resources };
+}
+
+/** Texts that cannot be ids are never requested. */
+function isRead(edge: ReadEdge, run: Run): boolean {
+  try {
+    return isResourceId(readId(edge, run.options.variables));
+  } catch {
+    return false;
+  }
+}
+
+/** Other references do not always need a call: contained resources are already loaded. */
+function isLocal({ reference }: ReferenceHole): boolean {
+  return reference.kind === 'local';
+}
+
+function isLink({ link }: HostReferenceHole): boolean {
+  return link !== undefined && !(link instanceof FhirError);
+}
+
+/** The maximum size of a page, including the extra match that reveals a next page. */
+function pageSizeOf({ count, shape }: SearchEdge, { options: { limits, variables } }: Run): number {
+  if (shape.kind === 'connection' && !shape.matches) return 0;
+  const size = evaluate(count, variables);
+  return 1 + (typeof size === 'number' ? Math.min(size, limits.listSize) : limits.listSize);
+}
+
+function targetsOf(waiting: readonly Waiting<StoreEdge, SearchHole>[]): number {
+  const names = new Set<string>();
+  for (const { holes } of waiting) {
+    for (const { target } of holes) if (target !== undefined) names.add(referenceTo(target.type, target.id));
+  }
+  return names.size;
 }

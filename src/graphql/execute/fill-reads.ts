@@ -3,13 +3,11 @@ import { isResourceId } from '../../fhir/resource.js';
 import type { ReadResult } from '../../store/stored-resource.js';
 import type { ReadEdge } from '../plan/plan.js';
 import { absence } from '../../interactions/missing.js';
-import { call } from './call.js';
+import { call, type ReadHole, type Run, type Waiting } from './run.js';
 import { elementsReadTogether } from './read-elements.js';
-import { readId } from './read-id.js';
 import { projectResource } from './project.js';
-import type { ReadHole } from './holes.js';
-import type { Run } from './run.js';
-import type { Waiting } from './waiting.js';
+import { FhirError } from '../../fhir/error.js';
+import { evaluateSingleText, type Variables } from '../plan/arguments.js';
 
 /** Fills reads of one type with one store call for the distinct ids. Strings that cannot be ids are never requested. */
 export async function fillReads(waiting: readonly Waiting<ReadEdge, ReadHole>[], run: Run): Promise<void> {
@@ -47,3 +45,14 @@ function keysOf(
 }
 
 const MISSING: ReadResult = Object.freeze({ status: 'missing' });
+
+/**
+ * The id argument of a read, not validated.
+ *
+ * @throws FhirError `invalid` - none or several
+ */
+export function readId({ id }: ReadEdge, variables: Variables): string {
+  const text = evaluateSingleText('id', id, variables);
+  if (text === undefined) throw new FhirError('invalid', 'Argument "id" must be given');
+  return text;
+}

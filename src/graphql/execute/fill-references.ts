@@ -9,15 +9,12 @@ import type { ReadResult } from '../../store/stored-resource.js';
 import { evaluate, evaluateSingle } from '../plan/arguments.js';
 import type { ReferenceEdge } from '../plan/plan.js';
 import { absence } from '../../interactions/missing.js';
-import { call } from './call.js';
+import { call, type ReferenceHole, type Run, type Waiting } from './run.js';
 import { findByCanonical, findByIdentifier } from './find-by-business-key.js';
 import { canonicalKey, identifierKey, type ResolvableReference } from './resolvable-reference.js';
 import { elementsByType } from './read-elements.js';
 import { knownTypeOf, projectContained, projectResource } from './project.js';
-import type { ReferenceHole } from './holes.js';
-import type { Run } from './run.js';
 import { shapeItems } from './item-list.js';
-import type { Waiting } from './waiting.js';
 
 /** The target of a reference: a resource of its own, or one inside another. */
 interface Resolved {

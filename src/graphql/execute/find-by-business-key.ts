@@ -16,9 +16,8 @@ import { valueTraits } from '../../search/index/value-traits.js';
 import type { ReferenceTarget } from '../../store/resource-key.js';
 import type { SearchPage } from '../../store/search-query.js';
 import type { StoredResource } from '../../store/stored-resource.js';
-import { call } from './call.js';
+import { call, type Run } from './run.js';
 import { identifierKey, type ResolvableReference } from './resolvable-reference.js';
-import type { Run } from './run.js';
 
 type CanonicalReference = ResolvableReference & { readonly kind: 'canonical' };
 type IdentifierReference = ResolvableReference & { readonly kind: 'identifier' };

@@ -1,15 +1,15 @@
 import type { Container } from '../../fhir/container.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { FhirError } from '../../fhir/error.js';
-import { asObject } from '../../fhir/resource.js';
+import { asObject, isJsonObject, type JsonObject } from '../../fhir/resource.js';
 import { fhirpathFilter } from '../../fhirpath/filter.js';
 import type { StepMeter } from '../../fhirpath/step-budget.js';
 import { evaluate, evaluateSingle, type Argument, type Variables } from '../plan/arguments.js';
 import type { ElementFilter } from '../plan/plan.js';
 import { codeOf } from '../schema/code-names.js';
 import { fieldsOf } from '../schema/fields.js';
-import { extensionValues } from './extension-values.js';
 import type { ItemFilter } from './run.js';
+import { takeElement } from '../../fhir/json/written-decimal.js';
 
 type Predicate = (item: unknown, container: Container) => boolean;
 
@@ -80,4 +80,18 @@ function fhirpathPredicate(model: FhirModel, expression: string, type: string, m
   meter.spendExpression(expression);
   const keep = fhirpathFilter(model, expression, type);
   return (item, container) => keep(item, { resource: container.resource, container, meter });
+}
+
+/**
+ * The values of the extensions of an object that have a url, in their order.
+ *
+ * @param value the element of the extension that has the value; undefined: the extension itself
+ */
+export function extensionValues(object: JsonObject, url: string, value: string | undefined): readonly unknown[] {
+  const { extension } = object;
+  // Malformed stored data may have a single value in place of a list.
+  const all: readonly unknown[] = Array.isArray(extension) ? extension : [extension];
+  const extensions = all.filter((one): one is JsonObject => isJsonObject(one) && one['url'] === url);
+  if (value === undefined) return extensions;
+  return extensions.map((one) => takeElement(one, value)).filter((one) => one !== undefined && one !== null);
 }

@@ -8,8 +8,7 @@ import { RESOURCE } from '../schema/fields.js';
 import type { Writer } from './edge-writers.js';
 import { compileItemFilter } from './item-filter.js';
 import { memberOf } from './member.js';
-import type { Output } from './holes.js';
-import type { ItemFilter, Run } from './run.js';
+import type { Output, ItemFilter, Run } from './run.js';
 
 type ItemWriter = (item: unknown, index: number, out: Output, container: Container, run: Run) => Output | null;
 

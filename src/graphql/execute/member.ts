@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../fhir/resource.js';
-import type { Output } from './holes.js';
+import type { Output } from './run.js';
 import { LONG_TEXT } from './spending.js';
 
 /** Reads and writes the member of an object that has a name. */

@@ -15,16 +15,15 @@ import type {
 import { RESOURCE } from '../schema/fields.js';
 import { placeElement } from '../../fhir/json/written-decimal.js';
 import { compileHostField, compileReference, compileReverse, type Writer } from './edge-writers.js';
-import { extensionValues } from './extension-values.js';
+import { extensionValues } from './item-filter.js';
 import { cacheKeyOf } from './cache-key.js';
 import { completeLeaf, completeText, wrongCode, wrongType } from './complete-leaf.js';
 import { completeHostValue } from './host/complete-host-value.js';
-import { hostError } from './host/host-error.js';
+import { hostError } from './host/host-leaf.js';
 import { type CopyText, memberOf, OTHER, TEXTS } from './member.js';
 import { compileItems, itemsOf, shapedItems } from './item-list.js';
 import { CANONICAL_TEXT } from './resolvable-reference.js';
-import type { Output } from './holes.js';
-import type { Run } from './run.js';
+import type { Output, Run } from './run.js';
 
 /**
  * Copies the selected fields of one object, leaving holes for store calls.

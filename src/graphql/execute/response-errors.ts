@@ -3,8 +3,7 @@ import type { OperationOutcome } from '../../fhir/operation-outcome.js';
 import { PersistedQueryError, type PersistedQueryCode } from '../documents/documents.js';
 import { getLocation, type GraphQLError } from '../graphql-js.js';
 import { responseKey } from '../plan/collect-fields.js';
-import type { Output } from './holes.js';
-import type { FieldFault } from './run.js';
+import type { Output, FieldFault } from './run.js';
 
 /**
  * One entry of `errors`: GraphQL's message, locations and path, and FHIR's OperationOutcome in `extensions.resource`.

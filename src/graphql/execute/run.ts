@@ -1,7 +1,7 @@
 import type { Container } from '../../fhir/container.js';
-import { type FhirError, maskError } from '../../fhir/error.js';
+import { FhirError, maskError } from '../../fhir/error.js';
 import { type ErrorHook, reportError } from '../../fhir/report-error.js';
-import type { AnyResource } from '../../fhir/resource.js';
+import type { AnyResource, JsonObject } from '../../fhir/resource.js';
 import type { AuditTarget } from '../../audit/audit-record.js';
 import type { AccessTrace } from '../../access/access-trace.js';
 import type { GuardedStore } from '../../access/contract.js';
@@ -9,7 +9,7 @@ import { LimitError, type Limits } from '../limits.js';
 import type { Deadline } from './deadline.js';
 import type { Variables } from '../plan/arguments.js';
 import type { Dialect } from '../dialect.js';
-import type { TypedSelections } from '../plan/typed-selections.js';
+import type { TypedSelections } from '../plan/plan-cache.js';
 import type {
   ElementFilter,
   Location,
@@ -22,10 +22,10 @@ import type {
   Selection,
 } from '../plan/plan.js';
 import type { Observer } from '../../telemetry/observer.js';
-import { HostCalls } from './host/host-calls.js';
-import type { Hole, HostHole, HostReferenceHole, Output, ReadHole, ReferenceHole, SearchHole } from './holes.js';
-import { tooManyErrors, Spending } from './spending.js';
-import { RequiredPlaces } from './required-places.js';
+import { tooManyErrors, Spending, tooManyBytes } from './spending.js';
+import type { ReferenceTarget } from '../../store/resource-key.js';
+import type { ResolvableReference } from './resolvable-reference.js';
+import { nextTurn } from '../../platform/timers.js';
 
 /** A failed field and its parent object; the path is computed only when errors are reported. */
 export interface FieldFault {
@@ -193,4 +193,173 @@ export class Run extends Spending {
     this.#reported.add(cause);
     reportError(error, this.options.onError);
   }
+}
+
+/** A response object under construction. */
+export type Output = { [key: string]: unknown };
+
+/** A position of the response that awaits a store call: `out[edge.key]`. */
+export type Hole = ReadHole | SearchHole | ReferenceHole | HostHole | HostReferenceHole;
+
+export interface ReadHole {
+  readonly out: Output;
+}
+
+export interface SearchHole {
+  readonly out: Output;
+  /** The parent of a reverse list; undefined at the root and inside contained resources, which cannot be referenced. */
+  readonly target: { readonly type: string; readonly id: string } | undefined;
+}
+
+export interface ReferenceHole {
+  readonly out: Output;
+  readonly reference: ResolvableReference;
+}
+
+export interface HostHole {
+  readonly out: Output;
+  /** The object that the field belongs to, as the caller sees it; undefined at the root. */
+  readonly parent: JsonObject | undefined;
+  /** The resource of the parent. */
+  readonly container: Container;
+}
+
+export interface HostReferenceHole {
+  /** The object or list that awaits the resource. */
+  readonly out: Output;
+  /** Its key; undefined for a list, which is appended to. */
+  readonly key: string | undefined;
+  /** The target; undefined if the value is absent; an error if the value does not name a resource. */
+  readonly link: ReferenceTarget | FhirError | undefined;
+  /** Whether missing and hidden resources are null, instead of being left out. */
+  readonly keepsAbsent: boolean;
+}
+
+/** An edge and the holes it fills. */
+export interface Waiting<WaitingEdge, WaitingHole> {
+  readonly edge: WaitingEdge;
+  readonly holes: readonly WaitingHole[];
+}
+
+/** A response object, or a list of the response. */
+type Around = object;
+
+/**
+ * The places of a response that may not be null, as `!` in the types of the host's fields says. A null there makes the
+ * object or list around it null, up to the first place that may be null. See
+ * https://spec.graphql.org/October2021/#sec-Handling-Field-Errors.
+ */
+export class RequiredPlaces {
+  // PERF: most requests have none.
+  #keys: Map<Around, Set<string>> | undefined;
+  #lists: Set<Around> | undefined;
+
+  add(around: Around, key: string): void {
+    this.#keys ??= new Map();
+    const keys = this.#keys.get(around);
+    if (keys === undefined) this.#keys.set(around, new Set([key]));
+    else keys.add(key);
+  }
+
+  addItems(list: readonly unknown[]): void {
+    (this.#lists ??= new Set()).add(list);
+  }
+
+  has(around: Around, key: string): boolean {
+    return this.#keys?.get(around)?.has(key) === true;
+  }
+
+  /** True if no place of the response is required. */
+  get isEmpty(): boolean {
+    return this.#keys === undefined && this.#lists === undefined;
+  }
+
+  /** The value with nulls moved up to where they are allowed. It changes the value in place. */
+  propagate(value: unknown): unknown {
+    if (typeof value !== 'object' || value === null) return value;
+    const keys = this.#keys?.get(value);
+    let isLost = false;
+    if (Array.isArray(value)) {
+      value.forEach((item, index) => {
+        value[index] = this.propagate(item);
+        isLost ||= value[index] === null && (keys?.has(String(index)) === true || this.#lists?.has(value) === true);
+      });
+      return isLost ? null : value;
+    }
+    const object = value as { [key: string]: unknown };
+    for (const key of Object.keys(object)) {
+      const inner = object[key];
+      if (typeof inner !== 'object' && keys === undefined) continue;
+      const kept = this.propagate(inner);
+      if (kept !== inner) object[key] = kept;
+      isLost ||= kept === null && keys?.has(key) === true;
+    }
+    return isLost ? null : object;
+  }
+}
+
+/**
+ * The calls of resolvers that run in parallel with the levels of store calls, so that a slow resolver delays only the
+ * fields below it.
+ */
+export class HostCalls {
+  // PERF: most requests have none.
+  #running: Set<Promise<void>> | undefined;
+  #failures: unknown[] = [];
+
+  /** @param work rejects only with an error that ends the request */
+  start(work: Promise<void>): void {
+    const running: Promise<void> = work
+      .catch((error: unknown) => void this.#failures.push(error))
+      .finally(() => this.#running!.delete(running));
+    (this.#running ??= new Set()).add(running);
+  }
+
+  get isIdle(): boolean {
+    return this.#count === 0 && this.#failures.length === 0;
+  }
+
+  get #count(): number {
+    return this.#running?.size ?? 0;
+  }
+
+  /** Waits for one call, and for calls that end in the same turn, so that the fields below them share store calls. */
+  async next(): Promise<void> {
+    if (this.#count > 0) await Promise.race(this.#running!);
+    await this.takeTurn();
+  }
+
+  /**
+   * Lets resolvers that finish without waiting end with their level.
+   *
+   * @throws the error of a resolver, if it ends the request
+   */
+  async takeTurn(): Promise<void> {
+    if (this.isIdle) return;
+    await nextTurn();
+    const [failure] = this.#failures.splice(0, 1);
+    if (failure !== undefined) throw failure as Error;
+  }
+}
+
+/**
+ * Makes a store call under the limits.
+ *
+ * @param lookups the parents of a reverse list
+ * @throws as the store, and `Deadline.wait`
+ */
+export async function call<Result>(run: Run, work: () => Promise<Result>, lookups = 0): Promise<Result> {
+  run.spendCall(lookups);
+  try {
+    return await run.deadline.wait(work());
+  } catch (error) {
+    throw faultOf(error, run);
+  }
+}
+
+function faultOf(error: unknown, run: Run): unknown {
+  const isTooMany = error instanceof FhirError && error.detailsOf('too-costly')?.limit === 'maxResources';
+  if (isTooMany) return run.tooManyResources();
+  const isTooLong = error instanceof FhirError && error.detailsOf('too-costly')?.limit === 'bytes';
+  return isTooLong ? tooManyBytes(run.options.limits) : run.deadline.faultOf(error);
 }

@@ -3,7 +3,7 @@ import type { GuardedQuery } from '../../access/contract.js';
 import { Container } from '../../fhir/container.js';
 import { FhirError } from '../../fhir/error.js';
 import { trimBaseUrl } from '../../fhir/reference.js';
-import type { AnyResource } from '../../fhir/resource.js';
+import { type AnyResource, isResourceId, isJsonObject } from '../../fhir/resource.js';
 import { loadFhirPath } from '../../fhirpath/library.js';
 import { fhirpathFilter } from '../../fhirpath/filter.js';
 import type { StepMeter } from '../../fhirpath/step-budget.js';
@@ -15,10 +15,21 @@ import { parseSort } from '../../search/parse/parse-sort.js';
 import type { ReferenceTarget } from '../../store/resource-key.js';
 import { LimitError, type Limits } from '../limits.js';
 import type { SearchEdge } from '../plan/plan.js';
-import { type Cursor, decodeCursor } from './cursor.js';
 import { boundsOf, openingWindow, type PageWindow } from '../../interactions/pages/page-window.js';
 import type { RunOptions } from './run.js';
-import { assertSameSearch, cursorArgument, searchArguments, type SearchArguments } from './search-arguments.js';
+import { evaluateSingle, evaluateTexts, type Variables } from '../plan/arguments.js';
+import { argumentName } from '../schema/fields.js';
+import { pageNumber } from './item-filter.js';
+import type { Caller } from '../../access/caller.js';
+import {
+  cursorText,
+  damagedCursor,
+  isCount,
+  isNullOr,
+  isPosition,
+  MAX_CURSOR_LENGTH,
+  readCursor,
+} from '../../interactions/pages/cursor-text.js';
 
 /** The search requested by a field's arguments or by a cursor. */
 export interface SearchRequest {
@@ -133,4 +144,167 @@ function resourceFilter(
   compiling?.spendExpression(expression);
   const keep = fhirpathFilter(model, expression, type);
   return (resource, meter) => keep(resource, { resource, container: Container.of(resource), meter });
+}
+
+/** The arguments of a search field with this request's variables, as plain data for cursors. */
+export interface SearchArguments {
+  /** Codes of search parameters with their values: any of these. */
+  readonly parameters: readonly (readonly [code: string, values: readonly string[]])[];
+  /** `_filter`; several: any of them. */
+  readonly filters?: readonly string[] | undefined;
+  readonly sort?: readonly string[] | undefined;
+  /** `_count`. */
+  readonly count?: number | undefined;
+  readonly fhirpath?: string | undefined;
+  /** Code of the parameter in `_reference`; undefined at the root. */
+  readonly reference?: string | undefined;
+  /** `_offset` of the first page, unless 0. */
+  readonly offset?: number | undefined;
+}
+
+/** @throws FhirError `invalid` - an argument that is invalid for every search */
+export function searchArguments(model: FhirModel, edge: SearchEdge, variables: Variables): SearchArguments {
+  const expression = evaluateSingle('fhirpath', edge.fhirpath, variables);
+  return {
+    parameters: edge.parameters.flatMap(({ code, values }): [string, string[]][] => {
+      const texts = evaluateTexts(values, variables);
+      return texts === undefined ? [] : [[code, texts]];
+    }),
+    filters: evaluateTexts(edge.filter, variables),
+    sort: evaluateTexts(edge.sort, variables),
+    count: pageNumber('_count', edge.count, variables),
+    fhirpath: expression === undefined ? undefined : String(expression),
+    reference:
+      edge.reverse === undefined
+        ? undefined
+        : referenceCode(model, edge.type, evaluateSingle('_reference', edge.reverse, variables)),
+    offset: pageNumber('_offset', edge.offset, variables) || undefined,
+  };
+}
+
+/** The text of `cursor`; undefined if absent. @throws FhirError `invalid` - `cursor` and `_cursor` differ */
+export function cursorArgument(edge: SearchEdge, variables: Variables): string | undefined {
+  const [cursor, second] = edge.cursors.flatMap((argument) => evaluateTexts(argument, variables) ?? []);
+  if (second === undefined || second === cursor) return cursor;
+  throw new FhirError('invalid', '"cursor" and "_cursor" name different pages; give one of them');
+}
+
+/**
+ * Clients may repeat the arguments of a search together with its cursor, which contains all of them.
+ *
+ * @throws FhirError `invalid` - an argument differs from the cursor
+ */
+export function assertSameSearch(given: SearchArguments, held: SearchArguments): void {
+  const known = new Map(held.parameters);
+  const pairs: (readonly [name: string, given: unknown, held: unknown])[] = [
+    ...given.parameters.map(([code, texts]) => [code, texts, known.get(code)] as const),
+    ['_filter', given.filters, held.filters],
+    ['_sort', given.sort, held.sort],
+    ['_count', given.count, held.count],
+    ['_offset', given.offset, held.offset],
+    ['fhirpath', given.fhirpath, held.fhirpath],
+  ];
+  const other = pairs.find(([, one, another]) => one !== undefined && JSON.stringify(one) !== JSON.stringify(another));
+  if (other === undefined) return;
+  throw new FhirError(
+    'invalid',
+    `A cursor holds the whole search, but "${other[0]}" differs from it: repeat the arguments of the first page, or none`,
+  );
+}
+
+/** Validation has checked literals; variables are only known now. */
+function referenceCode(model: FhirModel, type: string, name: unknown): string {
+  if (typeof name === 'string') {
+    // PERF: most names are codes as they are.
+    const exact = model.searchParameter(type, name);
+    if (exact?.type === 'reference') return exact.code;
+    for (const parameter of model.searchParameters(type).values()) {
+      if (parameter.type === 'reference' && argumentName(parameter.code) === argumentName(name)) return parameter.code;
+    }
+  }
+  throw new FhirError('invalid', `Argument "_reference" must name a reference parameter of ${type}`);
+}
+
+/** The page of a search that a cursor represents. */
+export interface Cursor {
+  readonly type: string;
+  /** The whole search. */
+  readonly search: SearchArguments;
+  /** The target of a reverse connection; undefined at the root. */
+  readonly target: ReferenceTarget | undefined;
+  /** The start or end of the page; its size is part of the search. */
+  readonly bounds: Omit<PageWindow, 'count'>;
+}
+
+/** Increases when the meaning of the content changes. */
+const VERSION = 1;
+
+/**
+ * Writes a cursor: the search and the position. The search runs with the rights of the sender, as if written out in the
+ * query.
+ *
+ * @throws FhirError `too-costly` - the search, or a sort value, is too long
+ */
+export function encodeCursor({ type, search, target, bounds }: Cursor, caller: Caller): string {
+  const { after, before, offset } = bounds;
+  const content = [VERSION, type, search, target ?? null, after ?? null, before ?? null, offset];
+  const text = cursorText(content, caller);
+  if (text.length <= MAX_CURSOR_LENGTH) return text;
+  const message = `A cursor to this page would have ${text.length} characters, at most ${MAX_CURSOR_LENGTH} are allowed`;
+  throw new FhirError('too-costly', `${message}: shorten the search, or page with _offset`, {
+    details: { max: MAX_CURSOR_LENGTH, value: text.length },
+  });
+}
+
+/**
+ * Reads a cursor.
+ *
+ * @throws FhirError `invalid` - malformed, modified, or of another connection or caller
+ */
+export function decodeCursor(text: string, type: string, caller: Caller): Cursor {
+  const cursor = cursorFrom(readCursor(text, caller));
+  if (cursor === undefined) throw damagedCursor();
+  if (cursor.type !== type) {
+    throw new FhirError('invalid', `The cursor belongs to ${cursor.type}Connection, not to ${type}Connection`);
+  }
+  return cursor;
+}
+
+function cursorFrom(content: unknown): Cursor | undefined {
+  if (!Array.isArray(content) || content.length !== 7 || content[0] !== VERSION) return undefined;
+  const [, type, search, target, after, before, offset] = content as unknown[];
+  if (typeof type !== 'string' || !isSearch(search)) return undefined;
+  if (!isNullOr(isTarget, target) || !isNullOr(isPosition, after) || !isNullOr(isPosition, before)) return undefined;
+  if (!isNullOr(isCount, offset) || (search.reference === undefined) !== (target === null)) return undefined;
+  return {
+    type,
+    search,
+    target: target ?? undefined,
+    bounds: { after: after ?? undefined, before: before ?? undefined, offset },
+  };
+}
+
+function isSearch(value: unknown): value is SearchArguments {
+  if (!isJsonObject(value)) return false;
+  const { parameters, filters, sort, count, fhirpath, reference, offset } = value;
+  return (
+    Array.isArray(parameters) &&
+    parameters.every((pair: unknown) => Array.isArray(pair) && typeof pair[0] === 'string' && isTexts(pair[1])) &&
+    (filters === undefined || isTexts(filters)) &&
+    (sort === undefined || isTexts(sort)) &&
+    isCount(count) &&
+    (offset === undefined || isCount(offset)) &&
+    (fhirpath === undefined || typeof fhirpath === 'string') &&
+    (reference === undefined || typeof reference === 'string')
+  );
+}
+
+function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((item) => typeof item === 'string');
+}
+
+function isTarget(value: unknown): value is ReferenceTarget {
+  return (
+    isJsonObject(value) && typeof value.type === 'string' && typeof value.id === 'string' && isResourceId(value.id)
+  );
 }

@@ -7,15 +7,14 @@ import { carryOutWrites } from '../../interactions/carry-out-writes.js';
 import type { WriteOutcome, WriteRequest } from '../../interactions/write-request.js';
 import { LimitError, type Limits } from '../limits.js';
 import type { HostEdge, HostWriteField, Selection, WriteField } from '../plan/plan.js';
-import { boundedStore } from './bounded-store.js';
-import type { Output } from './holes.js';
 import { coerceHostArguments } from './host/coerce-host-input.js';
 import { completeHostValue, NO_CONTAINER } from './host/complete-host-value.js';
 import { callRoot } from './host/fill-host-fields.js';
 import { answerHostWrites, hostWrites, type HostWrites } from './host/host-writes.js';
 import { projectContained, projectResource } from './project.js';
-import type { Run } from './run.js';
+import { type Output, type Run, call } from './run.js';
 import { writeRequest } from './write-requests.js';
+import type { GuardedStore } from '../../access/contract.js';
 
 /**
  * Executes the fields of a mutation in order and atomically, then selects from the resource that each of them wrote.
@@ -184,5 +183,26 @@ function writtenTarget(outcome: WriteOutcome, { interaction }: WriteRequest): Au
     // A conditional create that finds a match only returns it.
     interaction: outcome.status === 'matched' ? 'read' : interaction,
     ...(typeof versionId === 'string' ? { versionId } : {}),
+  };
+}
+
+/** Wraps the store with the limits of a request, for code that calls the store itself. */
+export function boundedStore(run: Run): GuardedStore {
+  const { store } = run.options;
+  return {
+    caller: store.caller,
+    model: store.model,
+    read: (keys, options) => call(run, () => store.read(keys, options)),
+    search: (query, options) => call(run, () => store.search(query, options)),
+    searchByReference: (query, parameter, targets, options) =>
+      call(run, () => store.searchByReference(query, parameter, targets, options)),
+    history: (key, page, options) => call(run, () => store.history(key, page, options)),
+    typeHistory: (query, options) => call(run, () => store.typeHistory(query, options)),
+    async commit(writes, options) {
+      run.spendCall();
+      let begun = false;
+      const onCommit = (): void => void (begun = true);
+      return run.deadline.finish(store.commit(writes, { ...options, onCommit }), () => begun);
+    },
   };
 }

@@ -1,18 +1,24 @@
 import { guardStore } from '../../access/guarded-store.js';
 import { FhirError, maskError } from '../../fhir/error.js';
 import type { RequestedDocument } from '../documents/documents.js';
-import { assertStore, resolveContext, type FhirGraphqlContext } from '../context.js';
+import {
+  assertStore,
+  resolveContext,
+  type FhirGraphqlContext,
+  type QueryDocument,
+  type TypedContext,
+  type TypedServiceRequest,
+} from '../context.js';
 import type { Deadline } from '../execute/deadline.js';
 import { readFocus } from '../execute/execute-plan.js';
-import { questionOf } from '../execute/question-of.js';
+import { questionOf } from '../execute/fill-level.js';
 import { Pace } from '../../platform/pace.js';
 import { documentError } from '../execute/response-errors.js';
 import type { Variables } from '../plan/arguments.js';
 import { estimateCost, leastCost } from '../plan/estimate-cost.js';
-import { makePlan } from '../plan-cache.js';
+import { makePlan } from '../plan/plan-cache.js';
 import { DocumentErrors } from '../prepared-document.js';
 import { deadlineOf, prepareRequest, runOptionsOf, type PreparedRequest } from '../prepare-request.js';
-import type { QueryDocument, TypedContext, TypedServiceRequest } from '../typed-document.js';
 import { explainEdges, type Explaining, type SharingEdges } from './explain-edge.js';
 import type { ExplainedCall, ExplainedPlan } from './explained-plan.js';
 import { planText } from './plan-text.js';

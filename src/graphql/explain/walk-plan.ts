@@ -2,7 +2,7 @@ import { LimitError } from '../limits.js';
 import { evaluateSingle, type Variables } from '../plan/arguments.js';
 import { responseKey } from '../plan/collect-fields.js';
 import type { AnyTypeSelection, Edge, HostValuePlan, ReferenceEdge, Selection } from '../plan/plan.js';
-import type { TypedSelections } from '../plan/typed-selections.js';
+import type { TypedSelections } from '../plan/plan-cache.js';
 
 /** An edge of a plan with its position. */
 export interface PlacedEdge {

@@ -1,16 +1,12 @@
 import type { ElementDefinition } from '../../fhir/model/definition-types.js';
 import { FhirError } from '../../fhir/error.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
-import type { SelectionSetNode } from '../graphql-js.js';
+import type { SelectionSetNode, FieldNode } from '../graphql-js.js';
 import type { CodeNames } from '../schema/code-names.js';
 import { namesOfCodes } from '../schema/enums.js';
-import { CANONICAL, fieldsOf, QUERY, type FieldDescriptor } from '../schema/fields.js';
+import { CANONICAL, fieldsOf, QUERY, type FieldDescriptor, RESOURCE, argumentName } from '../schema/fields.js';
 import { argumentsOfNode, type Argument } from './arguments.js';
 import { selectionSetsOf } from './collect-fields.js';
-import { planConnection } from './plan-connection.js';
-import { planHostField } from './plan-host-field.js';
-import { planSearch } from './plan-search.js';
-import { below, type FieldNodes, type Planning, type Scope } from './planning.js';
 import {
   type ElementEquality,
   type ElementFilter,
@@ -23,8 +19,18 @@ import {
   type ObjectField,
   type PlannedField,
   type Selection,
+  type HostValuePlan,
+  type SearchEdge,
+  type ConnectionEdgeField,
+  type ConnectionField,
+  type ConnectionShape,
+  type AnyTypeSelection,
 } from './plan.js';
 import { shapingOf } from './shaping.js';
+import { hostOf } from '../schema/host/service-model.js';
+import { isList, namedTypeOf } from '../schema/host/type-reference.js';
+import { SEARCH_CONTROLS } from '../schema/arguments.js';
+import type { CursorPart } from '../../interactions/pages/page-window.js';
 
 /** Plans the nodes that share a response key on objects of a type. */
 export function planField(
@@ -251,3 +257,163 @@ function elementFilter(
 }
 
 const CUTS: ReadonlySet<string> = new Set(['fhirpath', '_offset', '_count']);
+
+/** Plans a field of the host: an edge of the plan, or a property of an object that a resolver returned. */
+function planHostField(
+  { field }: FieldDescriptor & { kind: 'host' },
+  base: Base,
+  sets: readonly SelectionSetNode[],
+  args: ReadonlyMap<string, Argument>,
+  inner: Scope,
+  planning: Planning,
+): PlannedField {
+  const name = namedTypeOf(field.type);
+  // Selected for another possible type: its field has sub-selections or none.
+  if (isLeaf(name, planning) !== (sets.length === 0)) return { kind: 'absent', ...base };
+  const value = planValue(name, base, sets, inner, planning);
+  const planned = { ...base, field, array: isList(field.type), value };
+  if (field.source === 'property') return { kind: 'host-property', ...planned };
+  return { kind: field.source === 'writes' ? 'host-write' : 'host', ...planned, args: Object.fromEntries(args) };
+}
+
+function isLeaf(name: string, { model }: Planning): boolean {
+  const added = hostOf(model)?.types.get(name);
+  return added === undefined ? name !== RESOURCE && model.typeDefinition(name) === undefined : added.kind !== 'object';
+}
+
+function planValue(
+  name: string,
+  base: Base,
+  sets: readonly SelectionSetNode[],
+  inner: Scope,
+  planning: Planning,
+): HostValuePlan {
+  const { model } = planning;
+  const added = hostOf(model)?.types.get(name);
+  if (added?.kind === 'enum') return { kind: 'leaf', type: name, codes: added.values.map((value) => value.name) };
+  if (isLeaf(name, planning)) return { kind: 'leaf', type: name, codes: undefined };
+  if (name === RESOURCE) {
+    const edge = {
+      kind: 'host-reference',
+      ...base,
+      shaping: undefined,
+      type: undefined,
+      selection: undefined,
+    } as const;
+    return { kind: 'resource', edge: { ...edge, selections: planning.selectAnyType(sets, inner) } };
+  }
+  const selection = planning.select(name, sets, { ...inner, targets: undefined });
+  if (model.isResourceType(name)) {
+    const edge = { kind: 'host-reference', ...base, shaping: undefined, type: name } as const;
+    return { kind: 'resource', edge: { ...edge, selection, selections: undefined } };
+  }
+  return { kind: 'object', selection };
+}
+
+/** Plans the arguments of a list or connection. */
+function planSearch(
+  model: FhirModel,
+  type: string,
+  args: ReadonlyMap<string, Argument>,
+): Omit<SearchEdge, 'key' | 'location' | 'shaping' | 'shape'> {
+  const parameters = [...args].flatMap(([name, values]) =>
+    SEARCH_CONTROLS.has(name) ? [] : [{ code: parameterCode(model, type, name), values }],
+  );
+  return {
+    kind: 'search',
+    type,
+    reverse: args.get('_reference'),
+    parameters,
+    filter: args.get('_filter'),
+    sort: args.get('_sort'),
+    count: args.get('_count'),
+    offset: args.get('_offset'),
+    fhirpath: args.get('fhirpath'),
+    cursors: [args.get('cursor'), args.get('_cursor')].filter((argument) => argument !== undefined),
+  };
+}
+
+/** Argument names use `_` for `-`: `address_city` is `address-city`. */
+function parameterCode(model: FhirModel, type: string, name: string): string {
+  const parameters = model.searchParameters(type);
+  if (parameters.has(name)) return name;
+  for (const code of parameters.keys()) if (argumentName(code) === name) return code;
+  return name;
+}
+
+/** Plans the selection of an `XConnection`. See https://hl7.org/fhir/R4/graphql.html#paging. */
+function planConnection(
+  type: string,
+  sets: readonly SelectionSetNode[],
+  scope: Scope,
+  planning: Planning,
+): ConnectionShape {
+  const name = `${type}Connection`;
+  const fields = Array.from(planning.collect(name, sets), ([key, nodes]): ConnectionField => {
+    const part = nodes[0].name.value;
+    if (part === '__typename') return { key, part: 'typename', value: name };
+    if (part === 'edges') {
+      return { key, part, fields: planEdges(type, selectionSetsOf(nodes), below(scope, key), planning) };
+    }
+    return { key, part: part === 'pageSize' ? 'pagesize' : (part as SimplePart) };
+  });
+  const cursors = fields.some(({ part }) => CURSOR_PARTS.has(part));
+  return {
+    kind: 'connection',
+    fields,
+    total: fields.some(({ part }) => part === 'count'),
+    matches: cursors || fields.some(({ part }) => part === 'edges'),
+    cursors,
+  };
+}
+
+type SimplePart = 'count' | 'offset' | 'pagesize' | CursorPart;
+
+const CURSOR_PARTS: ReadonlySet<string> = new Set<CursorPart>(['first', 'previous', 'next', 'last']);
+
+function planEdges(
+  type: string,
+  sets: readonly SelectionSetNode[],
+  scope: Scope,
+  planning: Planning,
+): ConnectionEdgeField[] {
+  const name = `${type}ConnectionEdge`;
+  return Array.from(planning.collect(name, sets), ([key, nodes]): ConnectionEdgeField => {
+    const part = nodes[0].name.value;
+    if (part === '__typename') return { key, part: 'typename', value: name };
+    if (part !== 'resource') return { key, part: part as 'mode' | 'score' };
+    return { key, part, selection: planning.select(type, selectionSetsOf(nodes), below(scope, key)) };
+  });
+}
+
+/** The field nodes that share a response key. */
+export type FieldNodes = readonly [FieldNode, ...FieldNode[]];
+
+/** The position of a selection in the operation. */
+export interface Scope {
+  readonly depth: number;
+  /** Response keys from the root; see {@link AnyTypeSelection.path}. */
+  readonly path: string;
+  /** Resource types that the enclosing reference or canonical may point to; undefined: any. */
+  readonly targets: readonly string[] | undefined;
+}
+
+/** The services that planning a field needs from the operation's planner. */
+export interface Planning {
+  readonly model: FhirModel;
+  /** Names of the variables that the operation declares. */
+  readonly variables: readonly string[];
+  /** The fragments of the document as text. */
+  printFragments(): readonly string[];
+  /** The fields selected on a type, by response key. */
+  collect(type: string, sets: readonly SelectionSetNode[]): ReadonlyMap<string, FieldNodes>;
+  /** @throws LimitError `depth`, `fields` */
+  select(type: string, sets: readonly SelectionSetNode[], scope: Scope): Selection;
+  /** @throws LimitError `depth`, `fields` */
+  selectAnyType(sets: readonly SelectionSetNode[], scope: Scope): AnyTypeSelection;
+}
+
+/** One level down, below a field with this key. */
+export function below(scope: Scope, key: string): Scope {
+  return { ...scope, depth: scope.depth + 1, path: scope.path === '' ? key : `${scope.path}.${key}` };
+}

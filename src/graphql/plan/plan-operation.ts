@@ -4,8 +4,7 @@ import { print, type OperationDefinitionNode, type SelectionSetNode } from '../g
 import { tooDeep, tooManyFields, type Limits } from '../limits.js';
 import { MUTATION } from '../schema/fields.js';
 import { collectFields, typesNamedIn, type DocumentParts } from './collect-fields.js';
-import { planField } from './plan-field.js';
-import type { FieldNodes, Planning, Scope } from './planning.js';
+import { planField, type FieldNodes, type Planning, type Scope } from './plan-field.js';
 import type { AnyTypeSelection, OperationPlan, Selection } from './plan.js';
 import { hasShapedField } from './shaping.js';
 

@@ -1,6 +1,5 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { SEARCH_CONTROLS } from './arguments.js';
-import { COMMON_TYPES } from './common-types.js';
 import type { FieldDescriptor } from './fields.js';
 
 /**
@@ -69,3 +68,23 @@ function isMeantFor(model: FhirModel, target: string, type: string): boolean {
     ({ type: kind, targets }) => kind === 'reference' && targets?.includes(target) === true,
   );
 }
+
+/**
+ * The resource types of most records. The schema for tools has every detail of them, whereas that of all 150 types would
+ * be larger than tools can read.
+ */
+export const COMMON_TYPES: ReadonlySet<string> = new Set([
+  ...['Patient', 'Practitioner', 'PractitionerRole', 'RelatedPerson', 'Organization', 'Location', 'Device'],
+  ...['Encounter', 'Appointment', 'Observation', 'DiagnosticReport', 'Specimen', 'Condition', 'Procedure'],
+  ...[
+    'AllergyIntolerance',
+    'Immunization',
+    'Medication',
+    'MedicationRequest',
+    'ServiceRequest',
+    'CarePlan',
+    'CareTeam',
+  ],
+  ...['Goal', 'Task', 'Communication', 'DocumentReference', 'Questionnaire', 'QuestionnaireResponse', 'Coverage'],
+  ...['Consent', 'Provenance'],
+]);

@@ -44,8 +44,9 @@ import {
 } from './lazy-types.js';
 import { variableLeaf } from './leaf-types.js';
 import { RESOURCE_TYPE_NAME, SEARCH_PARAMETER_NAME } from './scalars.js';
-import { fieldsInside, signatureOf } from './shared-fields.js';
 import { getOrCreate } from '../../platform/maps.js';
+import { fieldName } from './host/host-schema.js';
+import { perModel } from '../../fhir/model/per-model.js';
 
 /** The targets of the types called `Reference` and `Resource`; there is one type per set of targets. */
 const TARGETS = new WeakMap<GraphQLNamedType, readonly string[]>();
@@ -266,4 +267,41 @@ export class FhirSchema extends GraphQLSchema {
 /** The definitions of the schema under validation. */
 export function modelOf(context: ValidationContext): FhirModel {
   return (context.getSchema() as FhirSchema).model;
+}
+
+/** The fields that can be selected inside a field. */
+export function fieldsInside(model: FhirModel, field: FieldDescriptor): readonly FieldDescriptor[] {
+  switch (field.kind) {
+    case 'element':
+      return [...(fieldsOf(model, field.element.type)?.values() ?? [])];
+    case 'extension':
+      return [...(fieldsOf(model, field.shape.type)?.values() ?? [])];
+    case 'sibling':
+      return [...fieldsOf(model, field.element.type === 'canonical' ? CANONICAL : 'Element')!.values()];
+    case 'choice':
+      return field.elements.flatMap(({ type }) => [...(fieldsOf(model, type)?.values() ?? [])]);
+    default:
+      return [];
+  }
+}
+
+/** Equal for fields of several types that accept the same selection. */
+export function signatureOf(field: FieldDescriptor): string {
+  if (field.kind === 'element' || field.kind === 'sibling') {
+    return `${field.kind} ${field.element.type} ${field.element.array}`;
+  }
+  if (field.kind === 'extension') return `extension ${field.shape.url} ${field.shape.type} ${field.shape.array}`;
+  if (field.kind === 'choice') return `choice ${field.elements.map(({ name }) => name).join()}`;
+  if (field.kind === 'host') return `host ${fieldName(field.field)}`;
+  return `${field.kind} ${'type' in field ? field.type : ''}`;
+}
+
+/** One schema per dialect and root: `Query`, and the resource types of queried instances. */
+const SCHEMAS = perModel(() => new Map<string, FhirSchema>());
+
+/** The schema of a dialect whose root fields are those of `root`. */
+export function schemaFor(model: FhirModel, dialect: Dialect, root: string): FhirSchema {
+  const key = `${dialect} ${root}`;
+  const schemas = SCHEMAS(model);
+  return getOrCreate(schemas, key, () => new FhirSchema(model, dialect, root));
 }

@@ -11,7 +11,7 @@ import { evaluate, evaluateSingle, evaluateTexts, type Argument, type Variables 
 import type { ElementFilter, Location, HostValuePlan, PlannedField, SearchEdge, Selection } from '../plan/plan.js';
 import { assertPageSize } from '../execute/search-request.js';
 import { RESOURCE } from '../schema/fields.js';
-import type { TypedSelections } from '../plan/typed-selections.js';
+import type { TypedSelections } from '../plan/plan-cache.js';
 import { selectedTypes, selectionFor } from '../explain/walk-plan.js';
 
 /** An argument that no execution of the document accepts. */

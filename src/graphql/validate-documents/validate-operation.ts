@@ -9,7 +9,7 @@ import { tooCostly, wholeCost, type Limits } from '../limits.js';
 import type { Variables } from '../plan/arguments.js';
 import { CALL_COST, estimateCost, leastCost } from '../plan/estimate-cost.js';
 import type { Location } from '../plan/plan.js';
-import { makePlan } from '../plan-cache.js';
+import { makePlan } from '../plan/plan-cache.js';
 import type { PreparedDocument } from '../prepared-document.js';
 import { assertAffordableMutation } from '../request-cost.js';
 import { QUERY } from '../schema/fields.js';

@@ -12,12 +12,10 @@ import {
   type ValidationRule,
 } from '../graphql-js-validation.js';
 import { ReadByIdRule, ReferenceParameterRule, ReservedVariableRule, ResourceTypeRule } from './fhir-rules.js';
-import { FragmentSpreadsRule } from './fragment-spreads-rule.js';
-import { ChoiceLeafsRule, DeletionLeafsRule, ShapingDirectivesRule } from './shaping-rules.js';
+import { FragmentSpreadsRule, ChoiceLeafsRule, DeletionLeafsRule, ShapingDirectivesRule } from './selection-rules.js';
 import { InputValuesRule } from './input-values-rule.js';
-import { KnownArgumentsRule } from './known-arguments-rule.js';
+import { KnownArgumentsRule, RequiredArgumentsRule } from './argument-rules.js';
 import { KnownFieldsRule } from './known-fields-rule.js';
-import { RequiredArgumentsRule } from './required-arguments-rule.js';
 import { LenientVariablesRule, NullableVariablesRule } from './variables-rule.js';
 
 const REPLACED: ReadonlyMap<ValidationRule, ValidationRule> = new Map<ValidationRule, ValidationRule>([

@@ -1,9 +1,8 @@
 import { FhirError } from '../../fhir/error.js';
 import { didYouMean } from '../../fhir/messages/did-you-mean.js';
 import { orList } from '../../fhir/messages/quote.js';
-import { configOf, type FhirGraphqlConfig } from '../../graphql/context.js';
+import { configOf, type FhirGraphqlConfig, serviceStore } from '../../graphql/context.js';
 import { createFhirGraphql } from '../../graphql/create-fhir-graphql.js';
-import { serviceStore } from '../../graphql/service-store.js';
 import { type AcceptanceOptions, readAcceptance } from '../../projects/invitation.js';
 import type { HandlerSettings } from '../exchange/exchange.js';
 import { type FhirHandlerConfig, ROUTE_GROUPS } from '../exchange/handler-config.js';

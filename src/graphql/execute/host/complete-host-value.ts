@@ -6,11 +6,9 @@ import { responseKey } from '../../plan/collect-fields.js';
 import type { HostEdge, HostPropertyField, HostWriteField, Selection } from '../../plan/plan.js';
 import { fieldName } from '../../schema/host/host-schema.js';
 import { isList, type TypeReference } from '../../schema/host/type-reference.js';
-import type { Output } from '../holes.js';
-import type { Run } from '../run.js';
+import type { Output, Run } from '../run.js';
 import { shapeItems } from '../item-list.js';
-import { hostError, hostFault } from './host-error.js';
-import { completeHostLeaf } from './host-leaf.js';
+import { hostError, hostFault, completeHostLeaf } from './host-leaf.js';
 import { resourceLink } from './resource-link.js';
 
 /**

@@ -3,13 +3,11 @@ import type { HostEdge } from '../../plan/plan.js';
 import { fieldName, type HostFieldDefinition } from '../../schema/host/host-schema.js';
 import type { HostFieldContext } from '../../schema/host/host-fields.js';
 import { projectContained } from '../project.js';
-import type { HostHole } from '../holes.js';
-import type { Run } from '../run.js';
-import type { Waiting } from '../waiting.js';
-import { callResolver } from './call-resolver.js';
+import type { HostHole, Run, Waiting } from '../run.js';
 import { coerceHostArguments } from './coerce-host-input.js';
 import { completeHostValue } from './complete-host-value.js';
-import { hostError, hostFault } from './host-error.js';
+import { hostError, hostFault } from './host-leaf.js';
+import { inSpan } from '../../../telemetry/observer.js';
 
 /**
  * Fills host fields with the same arguments by one call of the resolver for all distinct parents of the level. Failures
@@ -99,4 +97,34 @@ function deepFreeze<Value>(value: Value): Value {
   Object.freeze(value);
   for (const inner of Object.values(value)) deepFreeze(inner);
   return value;
+}
+
+/**
+ * Calls a resolver of the host within its time, under the limits of the request and in a span of its own.
+ *
+ * @param parents their number
+ * @param work the call, with the context that resolvers get
+ * @throws FhirError `unavailable` - it exceeded its timeout
+ * @throws FhirError the host's error, masked unless it is a `FhirError`
+ * @throws LimitError `resolverCalls`, `cost`, `timeout`
+ */
+export async function callResolver<Result>(
+  field: HostFieldDefinition,
+  parents: number,
+  run: Run,
+  work: (context: HostFieldContext) => Result | Promise<Result>,
+): Promise<Result> {
+  run.spendResolver(parents, field.cost);
+  const { caller } = run.options.store;
+  const call = (signal: AbortSignal): Promise<Result> =>
+    inSpan(run.options.observer, 'fhirgraph.field', async (span) => {
+      span.setAttribute('fhirgraph.field', fieldName(field));
+      span.setAttribute('fhirgraph.parents', parents);
+      try {
+        return await work({ caller, signal });
+      } catch (error) {
+        throw hostError(error);
+      }
+    });
+  return run.deadline.lend(field.timeout, call);
 }

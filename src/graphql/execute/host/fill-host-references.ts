@@ -3,11 +3,8 @@ import { referenceTo } from '../../../fhir/reference.js';
 import type { ReferenceTarget } from '../../../store/resource-key.js';
 import type { ReadResult } from '../../../store/stored-resource.js';
 import type { Edge, HostReferenceEdge } from '../../plan/plan.js';
-import { call } from '../call.js';
+import { call, type HostReferenceHole, type Output, type Run, type Waiting } from '../run.js';
 import { projectResource } from '../project.js';
-import type { HostReferenceHole, Output } from '../holes.js';
-import type { Run } from '../run.js';
-import type { Waiting } from '../waiting.js';
 
 /**
  * Fills the resources that values of the host name, with one read for all. They are read as the caller sees them: an

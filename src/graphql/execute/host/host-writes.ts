@@ -6,12 +6,11 @@ import type { HostWrite, HostWriteContext, HostWriteOutcome } from '../../schema
 import { fieldName } from '../../schema/host/host-schema.js';
 import { isList, namedTypeOf } from '../../schema/host/type-reference.js';
 import { projectContained, projectResource } from '../project.js';
-import type { Output } from '../holes.js';
-import type { Run } from '../run.js';
-import { callResolver } from './call-resolver.js';
+import type { Output, Run } from '../run.js';
+import { callResolver } from './fill-host-fields.js';
 import { coerceHostArguments } from './coerce-host-input.js';
 import { completeHostValue, NO_CONTAINER } from './complete-host-value.js';
-import { hostError, hostFault } from './host-error.js';
+import { hostError, hostFault } from './host-leaf.js';
 
 /** The writes that a field of the host gives, and its arguments for `result`. */
 export interface HostWrites {

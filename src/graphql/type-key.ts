@@ -1,2 +1,0 @@
-/** The key with the type of an object behind an interface. */
-export const TYPE_KEY = '_fhirgraph_type';
