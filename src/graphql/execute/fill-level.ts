@@ -1,3 +1,4 @@
+import { LIST_CONTROLS, type ListControl } from '../schema/arguments.js';
 import type {
   Edge,
   HostEdge,
@@ -174,16 +175,17 @@ function reverseQuestion(edge: SearchEdge, variables: Variables): string {
     evaluateTexts(argument, variables),
     evaluate(argument, variables),
   ];
-  const { type, parameters, reverse, filter, sort, count, offset, fhirpath, cursors, shape } = edge;
+  const { type, parameters, reverse, controls, cursors, shape } = edge;
   const { kind, total, matches, cursors: paged } = shape.kind === 'connection' ? shape : LIST;
   return JSON.stringify([
     type,
     [kind, total, matches, paged],
-    [reverse, filter, sort, count, offset, fhirpath, ...cursors].map(valueOf),
+    [reverse, ...LIST_CONTROL_NAMES.map((name) => controls[name]), ...cursors].map(valueOf),
     parameters.map(({ code, values }) => [code, valueOf(values)]),
   ]);
 }
 
+const LIST_CONTROL_NAMES = Object.keys(LIST_CONTROLS) as ListControl[];
 const LIST = { kind: 'list', total: false, matches: true, cursors: false } as const;
 
 /** The bounds of the cost of a call, known before it is made. */
@@ -249,9 +251,9 @@ function isLink({ link }: HostReferenceHole): boolean {
 }
 
 /** The maximum size of a page, including the extra match that reveals a next page. */
-function pageSizeOf({ count, shape }: SearchEdge, { options: { limits, variables } }: Run): number {
+function pageSizeOf({ controls, shape }: SearchEdge, { options: { limits, variables } }: Run): number {
   if (shape.kind === 'connection' && !shape.matches) return 0;
-  const size = evaluate(count, variables);
+  const size = evaluate(controls._count, variables);
   return 1 + (typeof size === 'number' ? Math.min(size, limits.listSize) : limits.listSize);
 }
 

@@ -34,11 +34,11 @@ export function compileItemFilter(
     const meant = codes === undefined ? values : values.map((one) => codeOf(codes, String(one)) ?? one);
     predicates.push(equality(model, filter.element.type, name, new Set(meant)));
   }
-  const expression = evaluateSingle('fhirpath', filter.fhirpath, variables);
+  const expression = evaluateSingle('fhirpath', filter.controls.fhirpath, variables);
   if (expression !== undefined)
     predicates.push(fhirpathPredicate(model, String(expression), itemTypeOf(model, filter), meter));
-  const offset = pageNumber('_offset', filter.offset, variables) ?? 0;
-  const count = pageNumber('_count', filter.count, variables);
+  const offset = pageNumber('_offset', filter.controls._offset, variables) ?? 0;
+  const count = pageNumber('_count', filter.controls._count, variables);
   return {
     keeps: (item, container) => predicates.every((keep) => keep(item, container)),
     page: (kept) =>

@@ -59,8 +59,8 @@ function areTestedInTurns(
   { length }: readonly unknown[],
   run: Run,
 ): boolean {
-  if (filter?.fhirpath === undefined && shaping?.slice === undefined) return false;
-  const isNew = filter?.fhirpath !== undefined && !run.filters.has(filter);
+  if (filter?.controls.fhirpath === undefined && shaping?.slice === undefined) return false;
+  const isNew = filter?.controls.fhirpath !== undefined && !run.filters.has(filter);
   return isNew || length > LONG || run.pace.isSpent;
 }
 

@@ -23,9 +23,9 @@ export function elementsReadTogether(selections: readonly Selection[]): readonly
 /** The elements that searches of one question need together. */
 export function elementsOfSearches(edges: readonly SearchEdge[]): readonly string[] | undefined {
   const selections: Selection[] = [];
-  for (const { shape, shaping, fhirpath, cursors } of edges) {
+  for (const { shape, shaping, controls, cursors } of edges) {
     // FHIRPath and the sort values of cursors may use any element. A cursor may hold FHIRPath.
-    if (shaping !== undefined || fhirpath !== undefined || cursors.length > 0) return undefined;
+    if (shaping !== undefined || controls.fhirpath !== undefined || cursors.length > 0) return undefined;
     if (shape.kind === 'list') {
       selections.push(shape.selection);
       continue;
@@ -102,7 +102,7 @@ function needsWhole(field: PlannedField): boolean {
     case 'search':
       return false;
     case 'object':
-      return field.filter?.fhirpath !== undefined || field.selection.fields.some(needsWholeInside);
+      return field.filter?.controls.fhirpath !== undefined || field.selection.fields.some(needsWholeInside);
     case 'choice':
       return field.forms.some(needsWhole);
     case 'extension':

@@ -164,21 +164,21 @@ export interface SearchArguments {
 
 /** @throws FhirError `invalid` - an argument that is invalid for every search */
 export function searchArguments(model: FhirModel, edge: SearchEdge, variables: Variables): SearchArguments {
-  const expression = evaluateSingle('fhirpath', edge.fhirpath, variables);
+  const expression = evaluateSingle('fhirpath', edge.controls.fhirpath, variables);
   return {
     parameters: edge.parameters.flatMap(({ code, values }): [string, string[]][] => {
       const texts = evaluateTexts(values, variables);
       return texts === undefined ? [] : [[code, texts]];
     }),
-    filters: evaluateTexts(edge.filter, variables),
-    sort: evaluateTexts(edge.sort, variables),
-    count: pageNumber('_count', edge.count, variables),
+    filters: evaluateTexts(edge.controls._filter, variables),
+    sort: evaluateTexts(edge.controls._sort, variables),
+    count: pageNumber('_count', edge.controls._count, variables),
     fhirpath: expression === undefined ? undefined : String(expression),
     reference:
       edge.reverse === undefined
         ? undefined
         : referenceCode(model, edge.type, evaluateSingle('_reference', edge.reverse, variables)),
-    offset: pageNumber('_offset', edge.offset, variables) || undefined,
+    offset: pageNumber('_offset', edge.controls._offset, variables) || undefined,
   };
 }
 

@@ -143,7 +143,7 @@ class Estimate {
 
   #search(edge: SearchEdge, parents: number): number {
     const reverse = edge.reverse !== undefined;
-    const count = evaluate(edge.count, this.variables);
+    const count = evaluate(edge.controls._count, this.variables);
     const each = typeof count === 'number' ? count : reverse ? ASSUMED.reverse : ASSUMED.list;
     const lookups = reverse ? parents * LOOKUP_COST : 0;
     if (edge.shape.kind === 'connection' && !edge.shape.matches) return lookups;
@@ -154,7 +154,7 @@ class Estimate {
 
   #items({ array, filter }: Pick<PlannedField & { kind: 'object' | 'inline-resource' }, 'array' | 'filter'>): number {
     if (!array) return 1;
-    const count = evaluate(filter?.count, this.variables);
+    const count = evaluate(filter?.controls._count, this.variables);
     return typeof count === 'number' ? Math.min(count, ASSUMED.items) : ASSUMED.items;
   }
 

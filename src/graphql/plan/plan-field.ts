@@ -29,7 +29,7 @@ import {
 import { shapingOf } from './shaping.js';
 import { hostOf } from '../schema/host/service-model.js';
 import { isList, namedTypeOf } from '../schema/host/type-reference.js';
-import { SEARCH_CONTROLS } from '../schema/arguments.js';
+import { controlsIn, ITEM_CONTROLS, LIST_CONTROLS, SEARCH_CONTROLS } from '../schema/arguments.js';
 import type { CursorPart } from '../../interactions/pages/page-window.js';
 
 /** Plans the nodes that share a response key on objects of a type. */
@@ -247,16 +247,14 @@ function elementFilter(
 ): ElementFilter | undefined {
   if (args.size === 0) return undefined;
   const equals = [...args].flatMap(([name, value]): ElementEquality[] => {
-    if (CUTS.has(name)) return [];
+    if (Object.hasOwn(ITEM_CONTROLS, name)) return [];
     const field = fieldsOf(model, element.type)?.get(name);
     const compared =
       field?.kind === 'extension' ? field.shape.value : field?.kind === 'element' ? field.element : undefined;
     return [{ name, value, ...withCodes(compared, model) }];
   });
-  return { element, equals, fhirpath: args.get('fhirpath'), offset: args.get('_offset'), count: args.get('_count') };
+  return { element, equals, controls: controlsIn(ITEM_CONTROLS, args) };
 }
-
-const CUTS: ReadonlySet<string> = new Set(['fhirpath', '_offset', '_count']);
 
 /** Plans a field of the host: an edge of the plan, or a property of an object that a resolver returned. */
 function planHostField(
@@ -324,11 +322,7 @@ function planSearch(
     type,
     reverse: args.get('_reference'),
     parameters,
-    filter: args.get('_filter'),
-    sort: args.get('_sort'),
-    count: args.get('_count'),
-    offset: args.get('_offset'),
-    fhirpath: args.get('fhirpath'),
+    controls: controlsIn(LIST_CONTROLS, args),
     cursors: [args.get('cursor'), args.get('_cursor')].filter((argument) => argument !== undefined),
   };
 }

@@ -2,6 +2,7 @@ import type { CursorPart } from '../../interactions/pages/page-window.js';
 import type { SelectionSetNode, FieldNode } from '../graphql-js.js';
 import type { WriteInteraction } from '../schema/fields.js';
 import type { HostFieldDefinition } from '../schema/host/host-schema.js';
+import type { ItemControl, ListControl } from '../schema/arguments.js';
 import type { Argument } from './arguments.js';
 import type { CodeNames } from '../schema/code-names.js';
 import type { Shaping } from './shaping.js';
@@ -137,11 +138,8 @@ export interface SearchEdge extends Keyed {
   /** `_reference`; undefined at the root. */
   readonly reverse: Argument | undefined;
   readonly parameters: readonly { readonly code: string; readonly values: Argument }[];
-  readonly filter: Argument | undefined;
-  readonly sort: Argument | undefined;
-  readonly count: Argument | undefined;
-  readonly offset: Argument | undefined;
-  readonly fhirpath: Argument | undefined;
+  /** `_filter`, `_sort`, `_count` and others. */
+  readonly controls: { readonly [Name in ListControl]?: Argument };
   /** `cursor` and `_cursor`, which replace all other arguments. */
   readonly cursors: readonly Argument[];
   readonly shape: ListShape | ConnectionShape;
@@ -295,9 +293,8 @@ export interface PrimitiveField extends Keyed {
 export interface ElementFilter {
   readonly element: ElementDefinition;
   readonly equals: readonly ElementEquality[];
-  readonly fhirpath: Argument | undefined;
-  readonly offset: Argument | undefined;
-  readonly count: Argument | undefined;
+  /** `fhirpath`, `_offset`, `_count`. */
+  readonly controls: { readonly [Name in ItemControl]?: Argument };
 }
 
 export interface ElementEquality {

@@ -17,17 +17,70 @@ import {
 
 type Arguments = { [name: string]: GraphQLArgumentConfig };
 
+const STRINGS = new GraphQLList(LENIENT_STRING);
+
+/** An argument with a meaning of its own, beside search parameters and elements. */
+interface Control extends GraphQLArgumentConfig {
+  /** `texts`: one or a list of them; `number`: from 0 up; `expression`: FHIRPath. */
+  readonly kind: 'texts' | 'number' | 'expression';
+}
+
+/**
+ * The arguments of lists and connections beside search parameters. Schema, validation, plan, execution and the check of
+ * documents read this table, so that a new argument is a row here and its meaning in `searchArguments`.
+ */
+export const LIST_CONTROLS = {
+  _filter: { kind: 'texts', type: STRINGS, description: 'A _filter expression' },
+  _sort: { kind: 'texts', type: STRINGS, description: 'Parameters to sort by, with - for descending' },
+  _count: { kind: 'number', type: GraphQLInt, description: 'Page size; without it all matches are given' },
+  _offset: { kind: 'number', type: GraphQLInt, description: 'Matches to leave out at the start' },
+  fhirpath: {
+    kind: 'expression',
+    type: LENIENT_STRING,
+    description: 'Keeps the matches of the page for which this FHIRPath is true',
+  },
+} as const satisfies { readonly [name: string]: Control };
+
+/** The arguments of repeating elements beside their filters; their meaning is in `compileItemFilter`. */
+export const ITEM_CONTROLS = {
+  fhirpath: {
+    kind: 'expression',
+    type: LENIENT_STRING,
+    description: 'Keeps the items for which this FHIRPath is true',
+  },
+  _offset: { kind: 'number', type: GraphQLInt, description: 'Items to leave out at the start, after the filters' },
+  _count: { kind: 'number', type: GraphQLInt, description: 'Most items to keep, after the filters' },
+} as const satisfies { readonly [name: string]: Control };
+
+export type ListControl = keyof typeof LIST_CONTROLS;
+export type ItemControl = keyof typeof ITEM_CONTROLS;
+
 /** Search arguments other than search parameters. */
 export const SEARCH_CONTROLS: ReadonlySet<string> = new Set([
-  '_count',
-  '_offset',
-  '_sort',
-  '_filter',
+  ...Object.keys(LIST_CONTROLS),
   '_reference',
-  'fhirpath',
   'cursor',
   '_cursor',
 ]);
+
+/** The given ones of the arguments of a table. */
+export function controlsIn<Name extends string, Value>(
+  table: { readonly [name in Name]: Control },
+  given: ReadonlyMap<string, Value>,
+): { readonly [name in Name]?: Value } {
+  const found: { [name in Name]?: Value } = {};
+  for (const name of Object.keys(table) as Name[]) {
+    const value = given.get(name);
+    if (value !== undefined) found[name] = value;
+  }
+  return found;
+}
+
+function configsOf(table: { readonly [name: string]: Control }): Arguments {
+  return Object.fromEntries(
+    Object.entries(table).map(([name, { type, description }]) => [name, { type, description: description! }]),
+  );
+}
 
 /** False for search parameters that need a full-text index or page geometry, which this service does not have. */
 export function isOffered({ type }: SearchParameterDefinition): boolean {
@@ -110,12 +163,7 @@ function searchArguments(model: FhirModel, type: string, reverse: boolean): Argu
     if (!isOffered(parameter)) continue;
     found[argumentName(parameter.code)] = argument(STRINGS, parameter.short);
   }
-  found['_filter'] = argument(STRINGS, 'A _filter expression');
-  found['_sort'] = argument(STRINGS, 'Parameters to sort by, with - for descending');
-  found['_count'] = argument(GraphQLInt, 'Page size; without it all matches are given');
-  found['_offset'] = argument(GraphQLInt, 'Matches to leave out at the start');
-  found['fhirpath'] = argument(LENIENT_STRING, 'Keeps the matches of the page for which this FHIRPath is true');
-  return found;
+  return Object.assign(found, configsOf(LIST_CONTROLS));
 }
 
 /** Only at the root: a cursor contains the target of a reverse connection. */
@@ -139,10 +187,7 @@ function elementArguments(model: FhirModel, type: string): Arguments {
     if (primitive !== undefined)
       found[field.name] = argument(filterType(primitive), `Only items with this value: ${fieldDescription(field)!}`);
   }
-  found['fhirpath'] = argument(LENIENT_STRING, 'Keeps the items for which this FHIRPath is true');
-  found['_offset'] = argument(GraphQLInt, 'Items to leave out at the start, after the filters');
-  found['_count'] = argument(GraphQLInt, 'Most items to keep, after the filters');
-  return found;
+  return Object.assign(found, configsOf(ITEM_CONTROLS));
 }
 
 /** @returns the primitive type that an equality filter on the field compares; undefined if there is no such filter. */
@@ -156,8 +201,6 @@ function filterType(primitive: string): GraphQLInputType {
   const scalar = scalarOf(primitive);
   return scalar === GraphQLBoolean || scalar === GraphQLInt || scalar === GraphQLFloat ? scalar : LENIENT_STRINGS;
 }
-
-const STRINGS = new GraphQLList(LENIENT_STRING);
 
 function argument(type: GraphQLInputType, description: string): GraphQLArgumentConfig {
   return { type, description };

@@ -1,3 +1,4 @@
+import type { ItemControl, ListControl } from '../schema/arguments.js';
 import { type FhirError, maskError } from '../../fhir/error.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { compileFhirPath } from '../../fhirpath/compile.js';
@@ -76,43 +77,60 @@ function searchChecks(edge: SearchEdge, context: ArgumentContext, now: Date): re
   const { model, variables } = context;
   const { type } = edge;
   const parsing = createParseContext(model, { modifiers: false, now });
-  const known = (argument: Argument | undefined): argument is Argument => isKnown(argument, variables);
   return [
     ...edge.parameters.map(({ code, values }) => () => {
-      const texts = known(values) ? evaluateTexts(values, variables) : undefined;
+      const texts = isKnown(values, variables) ? evaluateTexts(values, variables) : undefined;
       if (texts !== undefined) parseParameterIn(parsing, type, code, texts);
     }),
-    () => {
-      for (const text of (known(edge.filter) && evaluateTexts(edge.filter, variables)) || []) {
-        parseFilterIn(parsing, type, text);
-      }
-    },
-    () => {
-      const sort = known(edge.sort) ? evaluateTexts(edge.sort, variables) : undefined;
-      if (sort !== undefined) parseSort(model, type, sort);
-    },
-    () => {
-      if (known(edge.count)) assertPageSize(pageNumber('_count', edge.count, variables), context.limits);
-    },
-    () => {
-      if (known(edge.offset)) pageNumber('_offset', edge.offset, variables);
-    },
-    expressionCheck('fhirpath', edge.fhirpath, type, context),
+    ...given(edge.controls, variables).map(([name, argument]) => () => {
+      LIST_CHECKS[name](argument, { type, parsing, ...context });
+    }),
   ];
 }
 
+type CheckControl<Context> = (argument: Argument, context: Context & ArgumentContext) => void;
+
+interface ListContext {
+  readonly type: string;
+  readonly parsing: ReturnType<typeof createParseContext>;
+}
+
+/** A check of each argument of lists and connections; without one, a new argument does not compile. */
+const LIST_CHECKS: { readonly [Name in ListControl]: CheckControl<ListContext> } = {
+  _filter: (argument, { parsing, type, variables }) => {
+    for (const text of evaluateTexts(argument, variables) ?? []) parseFilterIn(parsing, type, text);
+  },
+  _sort: (argument, { model, type, variables }) => {
+    const sort = evaluateTexts(argument, variables);
+    if (sort !== undefined) parseSort(model, type, sort);
+  },
+  _count: (argument, { variables, limits }) => assertPageSize(pageNumber('_count', argument, variables), limits),
+  _offset: (argument, { variables }) => void pageNumber('_offset', argument, variables),
+  fhirpath: (argument, context) => expressionCheck('fhirpath', argument, context.type, context)(),
+};
+
+/** The same for those of repeating elements. */
+const ITEM_CHECKS: { readonly [Name in ItemControl]: CheckControl<{ readonly type: string }> } = {
+  _count: (argument, { variables }) => void pageNumber('_count', argument, variables),
+  _offset: (argument, { variables }) => void pageNumber('_offset', argument, variables),
+  fhirpath: (argument, context) => expressionCheck('fhirpath', argument, context.type, context)(),
+};
+
 function filterChecks(filter: ElementFilter | undefined, context: ArgumentContext): readonly Check[] {
   if (filter === undefined) return [];
-  const pages = [
-    ['_count', filter.count],
-    ['_offset', filter.offset],
-  ] as const;
-  return [
-    expressionCheck('fhirpath', filter.fhirpath, itemTypeOf(context.model, filter), context),
-    ...pages.map(([name, argument]) => () => {
-      if (isKnown(argument, context.variables)) pageNumber(name, argument, context.variables);
-    }),
-  ];
+  const type = itemTypeOf(context.model, filter);
+  return given(filter.controls, context.variables).map(([name, argument]) => () => {
+    ITEM_CHECKS[name](argument, { type, ...context });
+  });
+}
+
+/** The arguments whose values are known. */
+function given<Name extends string>(
+  controls: { readonly [name in Name]?: Argument },
+  variables: Variables,
+): readonly (readonly [name: Name, argument: Argument])[] {
+  const all = Object.entries(controls) as [Name, Argument][];
+  return all.filter(([, argument]) => isKnown(argument, variables));
 }
 
 function sliceChecks({ shaping }: PlannedField, type: string, context: ArgumentContext): readonly Check[] {

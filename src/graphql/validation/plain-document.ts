@@ -12,7 +12,7 @@ import {
   type ValueNode,
 } from '../graphql-js.js';
 import { plainTypeOf } from '../plain-variables.js';
-import { filterablePrimitive, isOffered, SEARCH_CONTROLS } from '../schema/arguments.js';
+import { filterablePrimitive, isOffered, LIST_CONTROLS, SEARCH_CONTROLS } from '../schema/arguments.js';
 import { argumentName, CANONICAL, fieldsOf, reverseParameters } from '../schema/fields.js';
 import type { FieldDescriptor } from '../schema/fields.js';
 import { hostOf } from '../schema/host/service-model.js';
@@ -131,16 +131,13 @@ class PlainCheck {
   }
 
   #isSearchArgument(parent: string, type: string, isReverse: boolean, { name, value }: ArgumentNode): boolean {
-    switch (name.value) {
-      case '_reference':
-        return isReverse && this.#pointsTo(parent, type, value);
-      case '_count':
-      case '_offset':
+    if (name.value === '_reference') return isReverse && this.#pointsTo(parent, type, value);
+    switch (controlOf(name.value)?.kind) {
+      case 'number':
         return this.#isInt(value);
-      case 'fhirpath':
+      case 'expression':
         return value.kind === Kind.STRING;
-      case '_filter':
-      case '_sort':
+      case 'texts':
         return this.#fitsList(value);
       default:
         return this.#isSearchParameter(type, name.value) && this.#fitsList(value);
@@ -207,4 +204,8 @@ function isBare({ arguments: given, selectionSet }: FieldNode): boolean {
 
 function isId(name: string): boolean {
   return name === 'id' || name === '_id';
+}
+
+function controlOf(name: string): (typeof LIST_CONTROLS)[keyof typeof LIST_CONTROLS] | undefined {
+  return Object.hasOwn(LIST_CONTROLS, name) ? LIST_CONTROLS[name as keyof typeof LIST_CONTROLS] : undefined;
 }
