@@ -1,6 +1,5 @@
 // What operators ask of access policies: who may do what and why, and which policies are not understood.
 
-export type { Caller, MemberCaller, ServerCaller, SystemCaller } from './access/caller.js';
 export {
   accessMatrix,
   type AccessByType,
@@ -18,9 +17,3 @@ export {
   type InteractionExplanation,
 } from './access/explain/explain-access.js';
 export type { PolicyProblem } from './access/policy/policy-problem.js';
-export type { SuperAdminPower } from './access/policy/policy-grant.js';
-export type { Interaction } from './access/rule.js';
-export type { ResourceRef } from './access/sign-in/find-membership.js';
-export type { StoreContext } from './store/store-context.js';
-export type { CallLimits } from './access/limits/call-limits.js';
-export type { ConcurrencyOptions, Concurrency } from './access/limits/concurrency.js';

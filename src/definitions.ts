@@ -1,5 +1,4 @@
 // Definitions as a value: R4's own, and what a host adds to them.
 
 export { R4 } from './fhir/r4.js';
-export type { FhirModel } from './fhir/model/fhir-model.js';
 export { extendDefinitions, type DefinitionExtensions } from './search/extend/extend-definitions.js';

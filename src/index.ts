@@ -205,7 +205,7 @@ export { initialize, type InitializeOptions, type Initialized } from './projects
 export type {
   AccessChoice,
   InviteBody,
-  InviteTrial,
+  InviteDryRun,
   MembershipChoice,
   MembershipIdentifier,
   ParameterChoice,
@@ -257,7 +257,7 @@ export type {
   VersionsPage,
   WriteOptions,
 } from './repository/repository.js';
-export type { CriteriaSearch, RepositorySearch } from './repository/search-query.js';
+export type { RepositorySearch } from './repository/search-query.js';
 export type { SearchInput } from './search/parse/parse-search.js';
 export type { ResourceStore } from './store/store.js';
 export type { StoreContext } from './store/store-context.js';

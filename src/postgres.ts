@@ -8,7 +8,6 @@ export type {
   PostgresStatement,
 } from './stores/postgres/database/driver.js';
 export { type PgliteDatabase, pglitePool } from './stores/postgres/database/pglite-pool.js';
-export type { ReindexMode, ReindexOptions, ReindexProgress } from './stores/sql/reindex.js';
 export type { PostgresVerification } from './stores/postgres/maintenance/maintenance.js';
 export type { PostgresPools } from './stores/postgres/database/routes.js';
 export { PostgresStore } from './stores/postgres/store.js';

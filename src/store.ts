@@ -69,7 +69,6 @@ export type {
 export type {
   ConceptTest,
   DateTest,
-  ExpansionRequest,
   NumberTest,
   Prefix,
   QuantityTest,
@@ -92,14 +91,6 @@ export type {
   UriValue,
   UrlReferenceValue,
 } from './search/index/index-entry.js';
-export type { Concept } from './search/criteria/concept-tests.js';
-export type {
-  LookupRequest,
-  SubsumesRequest,
-  Subsumption,
-  Terminology,
-  TerminologyContext,
-} from './store/terminology.js';
 export { SERVER_SCOPE } from './store/resource-key.js';
 export type { CallOptions } from './store/call-options.js';
 export type {
@@ -125,3 +116,4 @@ export type {
   Write,
   WriteResult,
 } from './store/write.js';
+export type { ReindexMode, ReindexOptions, ReindexProgress } from './stores/sql/reindex.js';

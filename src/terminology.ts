@@ -1,9 +1,7 @@
 // Value sets and hierarchies of codes in searches and access policies.
 
 export type { Concept } from './search/criteria/concept-tests.js';
-export type { Criteria } from './search/criteria/criteria.js';
 export type { ExpansionRequest } from './search/criteria/value-test.js';
-export type { ResourceStore } from './store/store.js';
 export type {
   LookupRequest,
   SubsumesRequest,

@@ -6,16 +6,6 @@ export {
   type TestServiceConfig,
   type TestServiceOptions,
 } from './test-service/create-test-service.js';
-export type {
-  ErrorHandler,
-  FhirHandler,
-  FhirHandlerConfig,
-  FhirHandlerOptions,
-  GraphqlOverHttpDraft,
-  RequestStatement,
-  RouteGroup,
-  SignInContext,
-} from './http/exchange/handler-config.js';
 export {
   testPolicy,
   type PolicyCase,

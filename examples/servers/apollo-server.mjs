@@ -3,8 +3,8 @@ import { createServer } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { ApolloServer, HeaderMap } from '@apollo/server';
 import { ApolloServerPluginLandingPageDisabled } from '@apollo/server/plugin/disabled';
-import { DEFAULT_LIMITS, executeFhirGraphql, printFhirSchema } from 'fhirgraph';
-import { readJsonBody, toHttpResponse } from 'fhirgraph/http';
+import { DEFAULT_LIMITS, executeFhirGraphql, printFhirSchema, toHttpResponse } from 'fhirgraph';
+import { readJsonBody } from 'fhirgraph/http';
 import { buildSchema, GraphQLError } from 'graphql';
 import { statusOf, thrownError } from './graphql-errors.mjs';
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { extendDefinitions, R4, type FhirModel } from '../../src/definitions.js';
+import { extendDefinitions, R4 } from '../../src/definitions.js';
+import type { FhirModel } from '../../src/store.js';
 import { createRepository, executeFhirGraphql, systemCaller, type ResourceStore } from '../../src/index.js';
 import type { ReindexOptions } from '../../src/stores/sql/reindex.js';
 import { signedIn, system } from '../repository/harness.js';

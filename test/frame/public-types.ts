@@ -3,10 +3,14 @@ import { expect, test } from 'vitest';
 import { checker, ENTRIES, exportsOf, isHidden, isOurs, resolved } from './public-program.js';
 
 // A host that calls a function can name its inputs and outputs: every type in a public signature is exported, by
-// the entry of the function itself. The types of the store contract are in `fhirgraph/store`, and other entries can rely on
-// the main entry, which every host imports.
+// the entry of the function itself. Each type has one home: the types of the store contract are in `fhirgraph/store`,
+// those of a terminology in `fhirgraph/terminology`, and other entries can rely on the main entry, which every host imports.
 
-const RELIED_ON: Readonly<Record<string, readonly string[]>> = { index: ['store'], store: ['index'] };
+const RELIED_ON: Readonly<Record<string, readonly string[]>> = {
+  index: ['store', 'terminology'],
+  store: ['index', 'terminology'],
+  'test-service': ['index', 'store', 'terminology', 'http'],
+};
 
 /** Types in the signatures of exports, with the export that uses them. */
 function typesNamedBy(symbol: ts.Symbol): ts.Symbol[] {
@@ -35,7 +39,7 @@ function isValueOfConstant(node: ts.Node): boolean {
 
 test.each(ENTRIES)('types in the signatures of entry %s can be imported', (entry) => {
   const importable = new Set<ts.Symbol>();
-  for (const one of [entry, ...(RELIED_ON[entry] ?? ['index', 'store'])]) {
+  for (const one of [entry, ...(RELIED_ON[entry] ?? ['index', 'store', 'terminology'])]) {
     for (const symbol of exportsOf(one).values()) importable.add(symbol);
   }
   const missing = [...exportsOf(entry)].flatMap(([name, symbol]) =>

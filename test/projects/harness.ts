@@ -8,7 +8,7 @@ import type { AnyResource } from '../../src/fhir/resource.js';
 import { createProject } from '../../src/projects/project/create-project.js';
 import { initialize } from '../../src/projects/clients/initialize.js';
 import { invite, type InviteResult } from '../../src/projects/invite/invite.js';
-import type { InviteBody, InviteTrial } from '../../src/projects/body/invite-body.js';
+import type { InviteBody, InviteDryRun } from '../../src/projects/body/invite-body.js';
 import type { Invitation, Mailer } from '../../src/projects/mail/invitation.js';
 import { ALL } from '../../src/search/criteria/criteria.js';
 import { SERVER_SCOPE } from '../../src/store/resource-key.js';
@@ -95,7 +95,7 @@ async function initialized(store: ResourceStore): Promise<Caller> {
 export function person(
   resourceType: InviteBody['resourceType'],
   firstName: string,
-  more: Partial<InviteBody | InviteTrial> = {},
+  more: Partial<InviteBody | InviteDryRun> = {},
 ): InviteBody {
   const email = `${firstName.toLowerCase()}@example.org`;
   return { resourceType, firstName, lastName: 'Smith', email, ...more } as InviteBody;

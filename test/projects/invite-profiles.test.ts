@@ -6,7 +6,7 @@ import { signIn } from '../../src/access/sign-in/sign-in.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import { createProject } from '../../src/projects/project/create-project.js';
 import { invite, type InviteResult } from '../../src/projects/invite/invite.js';
-import type { InviteBody, InviteTrial } from '../../src/projects/body/invite-body.js';
+import type { InviteBody, InviteDryRun } from '../../src/projects/body/invite-body.js';
 import { removeMember } from '../../src/projects/members/remove-member.js';
 import { createRepository } from '../../src/repository/create-repository.js';
 import { ALL } from '../../src/search/criteria/criteria.js';
@@ -181,7 +181,7 @@ describe('the profile of an invited person', () => {
     const { store, project } = clinic;
     const rules = [{ resourceType: 'Patient' }, { resourceType: 'RelatedPerson', hiddenFields: ['patient'] }];
     await put(store, project, patient('p1'), patient('p2'), policy('unlinked', rules));
-    const mum = (child: string, more: Partial<InviteBody | InviteTrial> = {}): InviteBody =>
+    const mum = (child: string, more: Partial<InviteBody | InviteDryRun> = {}): InviteBody =>
       person('RelatedPerson', 'Mum', { patient: `Patient/${child}`, ...more });
     await remove(clinic, await send(clinic, mum('p1')));
     const membership = { accessPolicy: { reference: 'AccessPolicy/unlinked' } } as const;

@@ -1,5 +1,5 @@
 import type { EmailOutcome } from '../../projects/mail/invitation.js';
-import type { InviteBody, InviteTrial } from '../../projects/body/invite-body.js';
+import type { InviteBody, InviteDryRun } from '../../projects/body/invite-body.js';
 import { invite } from '../../projects/invite/invite.js';
 import { deactivateProject, reactivateProject } from '../../projects/project/deactivate-project.js';
 import { deleteProject } from '../../projects/project/delete-project.js';
@@ -102,8 +102,8 @@ export const PROJECT_ROUTES: readonly Route[] = [
     path: 'projects/:project/invite',
     parameters: [],
     async answer(exchange) {
-      const body = (await readJsonObject(exchange)) as unknown as InviteBody | InviteTrial;
-      const result = await invite(exchange.path.project, body as InviteTrial, contextOf(exchange));
+      const body = (await readJsonObject(exchange)) as unknown as InviteBody | InviteDryRun;
+      const result = await invite(exchange.path.project, body as InviteDryRun, contextOf(exchange));
       const { membership, email } = result;
       if (email.status === 'failed') exchange.report(email.error.cause ?? email.error);
       if (body.dryRun === true) return { status: 200, json: result, type: 'application/json' };

@@ -80,7 +80,7 @@ export interface InviteBody {
   forceNewMembership?: boolean | undefined;
   /** Create a new profile, even if other profiles have the e-mail address. Default false. */
   newProfile?: boolean | undefined;
-  /** See {@link InviteTrial}. */
+  /** See {@link InviteDryRun}. */
   dryRun?: false | undefined;
   /** A new User must enroll a second factor. Default false. */
   mfaRequired?: boolean | undefined;
@@ -90,8 +90,8 @@ export interface InviteBody {
   access?: AccessChoice[] | undefined;
 }
 
-/** An invite that may be a dry run. */
-export interface InviteTrial extends Omit<InviteBody, 'dryRun'> {
+/** The body of an invite that may be a dry run: check everything and write nothing. */
+export interface InviteDryRun extends Omit<InviteBody, 'dryRun'> {
   /** Check everything and write nothing. Users outside the project count as unknown. */
   dryRun: boolean;
 }

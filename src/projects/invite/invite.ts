@@ -9,7 +9,7 @@ import {
   assertParametersUsed,
   type NamedResource,
 } from '../body/assert-settings.js';
-import { type InviteBody, type InviteRequest, type InviteTrial, parseInviteBody } from '../body/invite-body.js';
+import { type InviteBody, type InviteRequest, type InviteDryRun, parseInviteBody } from '../body/invite-body.js';
 import { policiesOf } from '../body/membership-settings.js';
 import { readAcceptance, newInvitation, type NewInvitation } from '../invitation.js';
 import type { EmailOutcome, MailContext } from '../mail/invitation.js';
@@ -69,11 +69,11 @@ export interface InviteResult extends InvitePreview {
  *   membership: { access: [{ policy: { reference: 'AccessPolicy/1' } }] },
  * }, { store, caller, mailer });
  */
-export function invite(project: ResourceRef, body: InviteTrial, context: InviteContext): Promise<InvitePreview>;
+export function invite(project: ResourceRef, body: InviteDryRun, context: InviteContext): Promise<InvitePreview>;
 export function invite(project: ResourceRef, body: InviteBody, context: InviteContext): Promise<InviteResult>;
 export function invite(
   project: ResourceRef,
-  body: InviteBody | InviteTrial,
+  body: InviteBody | InviteDryRun,
   context: InviteContext,
 ): Promise<InvitePreview> {
   return projectOperation(context, 'invite', async (facts, bounded) => {
