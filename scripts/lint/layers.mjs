@@ -121,6 +121,7 @@ export const ROOMS = {
     ],
     ...[
       'execute-fhir-graphql.ts',
+      'type-key.ts',
       'forwarded-document.ts',
       'executable-schema.ts',
       'explain/',

@@ -1,5 +1,5 @@
 import type { ErrorDetails, WriteDetails } from './error-details.js';
-import { type OperationOutcome, type OutcomeIssue } from './operation-outcome.js';
+import type { OperationOutcome, OutcomeIssue } from './operation-outcome.js';
 
 /**
  * Every way in which a call can fail, as plain data. The list is closed, so a `switch` over it can be exhaustive.

@@ -11,7 +11,8 @@ import {
   type GraphQLResolveInfo,
   type OperationDefinitionNode,
 } from './graphql-js.js';
-import { type ForwardedDocument, TYPE_KEY } from './forwarded-document.js';
+import type { ForwardedDocument } from './forwarded-document.js';
+import { TYPE_KEY } from './type-key.js';
 import { completeSchema } from './schema/complete-schema.js';
 import { MUTATION, QUERY, RESOURCE } from './schema/fields.js';
 import { hasEnums } from './schema/host/service-model.js';

@@ -11,6 +11,7 @@ import {
 } from './graphql-js.js';
 import { TypeInfo, visitWithTypeInfo } from './graphql-js-validation.js';
 import { getOrCreate } from '../platform/maps.js';
+import { TYPE_KEY } from './type-key.js';
 
 /** An operation for the engine. */
 export type ForwardedDocument = DocumentNode;
@@ -98,6 +99,3 @@ function withoutUnused(document: DocumentNode): DocumentNode {
   const used = operation.variableDefinitions?.filter(({ variable }) => variables.has(variable.name.value)) ?? [];
   return { ...document, definitions: [{ ...operation, variableDefinitions: used }, ...reached] };
 }
-
-/** The key with the type of an object behind an interface. */
-export const TYPE_KEY = '_fhirgraph_type';

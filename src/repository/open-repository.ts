@@ -1,5 +1,6 @@
 import type { Bundle, Resource } from '@medplum/fhirtypes';
 import { type AccessTrace, tracedBy } from '../access/access-trace.js';
+import { assertCaller } from '../access/caller.js';
 import { operation } from '../access/operation.js';
 import type { GuardedKey } from '../access/contract.js';
 import { guardStore } from '../access/guarded-store.js';
@@ -59,6 +60,7 @@ export interface OpenRepository {
 
 /** @throws FhirError `unauthenticated` - there is no caller */
 export function openRepository(context: RepositoryContext): OpenRepository {
+  assertCaller(context.caller);
   const { extendedMeta = false, resolveIdentifiers } = context;
   const baseUrl = trimBaseUrl(context.baseUrl);
   const open = ({ store, caller, signal, profiles }: RepositoryContext, trace?: AccessTrace): RepositorySession => ({

@@ -47,9 +47,8 @@ test('PostgreSQL lets other work run between the versions of a history', async (
 test('PostgreSQL lets other work run between the resources that it verifies and indexes again', async () => {
   const store = await postgresStore();
   await store.commit(Array.from({ length: 20 }, (_, n) => put(resourceOf('Patient', `p${n}`))));
-  // Each is looked at, and indexed parameter by parameter.
-  expect(await pausesOf(() => store.verify())).toBeGreaterThan(20 * 10);
-  expect(await pausesOf(() => store.reindex())).toBeGreaterThan(20 * 10);
+  expect(await pausesOf(() => store.verify())).toBeGreaterThanOrEqual(20);
+  expect(await pausesOf(() => store.reindex())).toBeGreaterThanOrEqual(20);
   expect(await store.verify()).toMatchObject({ problems: [], resources: 20 });
 });
 

@@ -14,8 +14,8 @@ import { addLargeSet, CONCEPT_SEARCHES, EMPTY, fill, idsOf, MAMMALS } from './co
 import { SETS, SYSTEM } from './resources.js';
 
 describe.each<[string, () => ResourceStore]>([
-  ['memory', () => new MemoryStore()],
-  ['SQLite', () => new SqliteStore(':memory:')],
+  ['memory', () => new MemoryStore({ maxResourceValues: 50_000 })],
+  ['SQLite', () => new SqliteStore(':memory:', { maxResourceValues: 50_000 })],
 ])('searches by concepts over %s', (_, open) => {
   let store: ResourceStore;
   beforeAll(async () => {

@@ -7,7 +7,7 @@ import { ANIMALS, FLAT, filter, SETS, SYSTEM, valueSet } from './resources.js';
 
 /** The context of a project with these resources. */
 function contextWith(...resources: readonly AnyResource[]): Promise<TerminologyContext> {
-  return contextOver(new MemoryStore(), ...resources);
+  return contextOver(new MemoryStore({ maxResourceValues: 50_000 }), ...resources);
 }
 
 async function contextOver(store: MemoryStore, ...resources: readonly AnyResource[]): Promise<TerminologyContext> {

@@ -1,7 +1,7 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { modelOf } from '../schema/schema.js';
 import { GraphQLError, Kind, type FieldNode, type ValueNode } from '../graphql-js.js';
-import { type ValidationContext, type ValidationRule } from '../graphql-js-validation.js';
+import type { ValidationContext, ValidationRule } from '../graphql-js-validation.js';
 import { argumentName, connectionOf, fieldsOf, QUERY, RESOURCE, reverseParameters } from '../schema/fields.js';
 import type { FieldDescriptor } from '../schema/fields.js';
 

@@ -33,7 +33,7 @@ export interface InvitePlan extends PlannedWrites {
 /**
  * Plans an invite: User, profile and membership, in this order, with the checks of the commit.
  *
- * @param invited the person, as just found
+ * @param invited the person, as found
  * @param invitation to be accepted by the person, unless an external id is linked already
  * @throws FhirError `forbidden` - members give themselves no other membership
  * @throws FhirError `conflict` - a default policy of the project is gone; the project would lose its last administrator

@@ -1,5 +1,5 @@
 import { compareTexts } from '../../platform/compare-texts.js';
-import { type Ask } from '../ask.js';
+import type { Ask } from '../ask.js';
 import { type BuiltSegment, isKnown, type KnownParameters, SegmentWriter } from './build-segment.js';
 import type { SegmentPort } from './port.js';
 import { type RunPart, SIZES } from './run-format.js';

@@ -2,7 +2,7 @@ import type { Criteria, MatchCriteria } from '../../search/criteria/criteria.js'
 import { TABLE_NAMES } from './index-tables.js';
 import { mergeTests } from './merge-tests.js';
 import { type IndexedTest, lookupsFor } from './operators.js';
-import { type Lookup } from './lookup.js';
+import type { Lookup } from './lookup.js';
 import { inTime, ofParameter, parameterKey, type RowScope, valuesOf } from './rows.js';
 import { allOf, anyOf, exists, FALSE, type Sql, sql } from './sql.js';
 import { pushTo } from '../../platform/maps.js';

@@ -1,18 +1,14 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import { systemCaller } from '../../../src/access/caller.js';
 import { createFhirHandler } from '../../../src/http/handler/create-fhir-handler.js';
-import { PACE } from '../../../src/platform/loop-turn.js';
-import { Pace } from '../../../src/platform/pace.js';
 import { MemoryStore } from '../../../src/stores/memory/store.js';
 
-// The time of a request includes that of reading its JSON, which takes turns with other requests.
+// The time of a request includes that of reading its JSON.
 
 const BASE = 'https://clinic.example/fhir/R4';
-const { turnMs } = PACE;
 const now = performance.now.bind(performance);
 let later = 0;
 afterEach(() => {
-  PACE.turnMs = turnMs;
   later = 0;
   vi.restoreAllMocks();
 });
@@ -25,14 +21,13 @@ const handler = createFhirHandler({
   signIn: () => systemCaller('clinic'),
 });
 
-/** Sends a body that takes an hour to parse, if it is `slow`: the clock is set forward between parts of it. */
+/** Sends a body that takes an hour to parse, if it is `slow`: the clock is set forward by then. */
 async function send(method: string, path: string, body: object, slow: boolean): Promise<string> {
   vi.spyOn(performance, 'now').mockImplementation(() => now() + later);
-  PACE.turnMs = 0;
-  const { next } = Pace.prototype;
-  vi.spyOn(Pace.prototype, 'next').mockImplementation(function (this: Pace) {
+  const parse = JSON.parse.bind(JSON);
+  vi.spyOn(JSON, 'parse').mockImplementation((text, reviver) => {
     if (slow) later = 3_600_000;
-    return next.call(this);
+    return parse(text, reviver) as unknown;
   });
   const bytes = new TextEncoder().encode(JSON.stringify(body));
   const stream = new ReadableStream<Uint8Array>({

@@ -337,7 +337,7 @@ describe('bodies', () => {
     const answer = await put('{"name": hunter2}');
     expect([answer.status, answer.text.includes('hunter2')]).toEqual([400, false]);
     expect((await put('')).status).toBe(400);
-    expect((await put(`${'['.repeat(200_000)}`)).status).toBe(400);
+    expect((await put(`${'['.repeat(10_000)}`)).status).toBe(400);
     const { handler } = service;
     const headers = { authorization: 'Bearer admin', 'content-type': 'application/fhir+json' };
     const body = new Uint8Array([0x22, 0xff, 0x22]);

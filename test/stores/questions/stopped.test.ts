@@ -31,7 +31,7 @@ beforeAll(async () => {
   );
   useSmallIndexes(createRandom(SEED));
   reference = new ReferenceSearch(store.model, await write(store, [...patients, ...requests]));
-  indexSqlite(database);
+  await indexSqlite(database);
   useEveryPart();
 });
 afterEach(() => vi.restoreAllMocks());

@@ -22,7 +22,7 @@ import { assertNotOvertaken } from '../schema/prepare-schema.js';
 import type { PreparedPut, PreparedWrite } from '../rows/prepared-write.js';
 import { noteRemoval } from '../rows/removal-epoch.js';
 import type { Searches } from '../search/search.js';
-import { type ConnectionSegments } from '../segments/connection-segments.js';
+import type { ConnectionSegments } from '../segments/connection-segments.js';
 import { noteWritten } from '../rows/segment-tables.js';
 import { Shapes } from '../rows/shapes.js';
 import type { Statements } from '../database/statements.js';

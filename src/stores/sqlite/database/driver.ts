@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { isAbsolute, resolve } from 'node:path';
 import { FhirError } from '../../../fhir/error.js';
-import { type SqlValue } from '../../sql/sql.js';
+import type { SqlValue } from '../../sql/sql.js';
 
 /** The part of a better-sqlite3 `Database` that the store uses. Any version and build with these members works. */
 export interface SqliteDatabase {

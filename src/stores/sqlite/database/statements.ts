@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { guardOf } from './guard.js';
-import { type SqliteDatabase, type SqliteStatement } from './driver.js';
-import { type Sql, type SqlValue } from '../../sql/sql.js';
+import type { SqliteDatabase, SqliteStatement } from './driver.js';
+import type { Sql, SqlValue } from '../../sql/sql.js';
 
 /** One result row: the values of its columns in order. */
 export type Row = readonly SqlValue[];

@@ -4,7 +4,7 @@ import type { StoredResource } from '../../../store/stored-resource.js';
 import type { CallTexts } from '../../../store/text-budget.js';
 import type { Guard } from '../database/guard.js';
 import { type KeptText, parseKept, textLost } from './kept-text.js';
-import { type Statements } from '../database/statements.js';
+import type { Statements } from '../database/statements.js';
 import { THREAD_TUNING } from '../database/tuning.js';
 
 /**

@@ -5,7 +5,6 @@ import { indexEntries } from '../../../search/index/index-resource.js';
 import type { SyncPort } from '../../ask.js';
 import type {
   IndexedResource,
-  ListedSegment,
   RowKey,
   SegmentChange,
   SegmentList,
@@ -14,6 +13,7 @@ import type {
   WrittenResource,
 } from '../../segments/port.js';
 import { damaged } from '../../segments/segment-rows.js';
+import { listOf, listText } from '../../segments/list-text.js';
 import { rowCondition } from '../../sql/conditions.js';
 import type { SqlDialect } from '../../sql/dialect.js';
 import { isCurrent, rowScope } from '../../sql/rows.js';
@@ -163,23 +163,6 @@ export function listIdOf(statements: Statements, collection: number): string | u
 const NO_STATE: StoredState = { list: undefined, written: [] };
 
 type ResourceRow = KeptText & readonly [number, number, number, string | null, number | null, id: string];
-
-/** A list as it is stored: the sets of dead positions as base64. */
-function listText({ segments, ...list }: SegmentList): string {
-  return JSON.stringify({
-    ...list,
-    segments: segments.map((one) => ({ ...one, dead: Buffer.from(one.dead).toString('base64') })),
-  });
-}
-
-function listOf(text: string): SegmentList {
-  const list = JSON.parse(text) as SegmentList;
-  const segments = list.segments as readonly (Omit<ListedSegment, 'dead'> & { readonly dead: unknown })[];
-  return {
-    ...list,
-    segments: segments.map((one) => ({ ...one, dead: new Uint8Array(Buffer.from(one.dead as string, 'base64')) })),
-  };
-}
 
 export const READ_ROW = 'SELECT data, sum FROM segment_row WHERE segment = ? AND name = ?';
 const READ_LIST_ID = 'SELECT id FROM segment_list WHERE collection = ?';
