@@ -16,9 +16,9 @@ import {
 
 const BIN = join(ROOT, 'node_modules', '.bin');
 /** Ceilings in kB; raise one only in the commit that needs it, and say why there. */
-const MAX_PACKED = 1_600;
+const MAX_PACKED = 1_400;
 // Definitions and schema are 1 MB each, documents and examples half a MB.
-const MAX_UNPACKED = 6_500;
+const MAX_UNPACKED = 5_800;
 const GRAPHQL_MAJORS = ['17', '16'];
 const RESOLUTIONS = [
   { module: 'nodenext', moduleResolution: 'nodenext' },

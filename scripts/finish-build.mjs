@@ -1,6 +1,7 @@
 // What the bundler cannot do, at the end of the build: fewer chunks, the GraphQL schema as a file, and a reference between
 // declarations.
 import './assert-node.mjs';
+import './load-typescript.mjs';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { mergeChunks } from './merge-chunks.mjs';
 
@@ -12,8 +13,7 @@ await mergeChunks(new URL('../dist/', import.meta.url), entries);
 
 const { printFhirSchema } = await import('../dist/index.js');
 
-// Node.js reads types out of the source.
-const { COMMON_TYPES } = await import(new URL('../src/graphql/schema/common-types.ts', import.meta.url).href);
+const { COMMON_TYPES } = await import(new URL('../src/graphql/schema/schema-detail.ts', import.meta.url).href);
 writeFileSync(
   new URL('../dist/schema.graphql', import.meta.url),
   printFhirSchema({ types: [...COMMON_TYPES], detail: 'brief' }),
