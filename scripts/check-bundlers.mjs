@@ -16,7 +16,7 @@ import {
 } from './package/temporary-project.mjs';
 
 /** Ceiling of a bundle, in kB; definitions and FHIRPath are most of it. */
-const MAX_BUNDLE = 5_500;
+const MAX_BUNDLE = 5_700;
 
 const CONFIGS = {
   'tsup.config.mjs': `export default {
