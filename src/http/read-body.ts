@@ -21,10 +21,11 @@ export function bodyText({ body }: HttpRequest): string | undefined {
  * Returns the JSON of a body. For text and bytes, decimals keep their digits as with `parseJson`; a body that a body
  * parser has parsed has only numbers.
  *
+ * @param maxValues maximum number of values in text or bytes, default any
  * @throws FhirError `invalid` - the body is missing or not JSON
- * @throws FhirError `too-costly` - text or bytes with more than `maxValues` values
+ * @throws FhirError `too-costly` - there are more
  */
-export function readJsonBody(request: HttpRequest, maxValues: number): unknown {
+export function readJsonBody(request: HttpRequest, maxValues = Infinity): unknown {
   const text = bodyText(request);
   if (text === undefined) return parsedBody(request);
   assertFewValues(text, maxValues, 'The body');

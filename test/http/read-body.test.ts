@@ -14,6 +14,7 @@ describe('readJsonBody', () => {
     ['null', null],
     [0, 0],
   ])('reads %j', (body, value) => {
+    expect(readJsonBody(request(body) as never)).toEqual(value);
     expect(readJsonBody(request(body) as never, 10)).toEqual(value);
     return expect(readBundleBody(request(body) as never, 10)).resolves.toEqual(value);
   });
