@@ -38,12 +38,11 @@ export function pglitePool(database: PgliteDatabase): PostgresPool {
           await running;
         },
         release(broken) {
-          if (broken !== true) return resolve(undefined);
-          // There is no other connection: abandoned work ends, and its transaction with it, before the next call.
+          // There is no other connection: abandoned work ends, and so does its transaction or that of a statement that failed,
+          // before the next call.
           const rollBack = (): unknown => database.query('ROLLBACK', [], { rowMode: 'array' });
           void last
-            .catch(ignore)
-            .then(rollBack)
+            .then(() => (broken === true ? rollBack() : undefined), rollBack)
             .catch(ignore)
             .then(() => resolve(undefined));
         },
