@@ -130,7 +130,7 @@ test('no call sees a part of a commit, and no two commits mix', async () => {
 test('what waits for a long commit ends with its own call', async () => {
   PACE.turnMs = 0;
   const one = store();
-  const writes = patients(300).map((write) => ({ ...write, kind: 'delete' }) as Write);
+  const writes = patients(3_000).map((write) => ({ ...write, kind: 'delete' }) as Write);
   const commit = one.commit(writes);
   for (let turn = 0; turn < 150; turn++) await nextTurn();
   const resume = holdTurns();
@@ -143,7 +143,7 @@ test('what waits for a long commit ends with its own call', async () => {
   const closed = one.close();
   await expect(one.read([patientKey(0)])).rejects.toMatchObject({ code: 'unavailable' });
   resume();
-  expect(await commit).toHaveLength(300);
+  expect(await commit).toHaveLength(3_000);
   await closed;
 });
 
