@@ -47,7 +47,8 @@ export function sizeOf(value: unknown, bound: number): number {
  * @throws FhirError `too-costly`
  */
 export function assertFewValues(text: string, max: number, what: string): void {
-  if (countValues(text, max) <= max) return;
+  // Each character ends or begins at most one value.
+  if (text.length < max || countValues(text, max) <= max) return;
   throw new FhirError('too-costly', `${what} has more than ${max} values; send less at once`, { details: { max } });
 }
 
