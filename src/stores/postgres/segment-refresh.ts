@@ -1,10 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { FhirError } from '../../fhir/error.js';
 import { LongPace } from '../../platform/pace.js';
-import { randomSecret } from '../../platform/random-secret.js';
 import type { Change } from '../../store/write.js';
 import { runAwaiting } from '../ask.js';
-import { FORMAT } from '../segments/port.js';
 import { DamagedSegment } from '../segments/segment-rows.js';
 import { BackgroundWork, type StepResult } from '../sql/background-work.js';
 import { codesOf } from '../sql/index-changes.js';
@@ -169,8 +167,7 @@ export class SegmentRefresh implements SegmentWork {
     const port = this.#segments.port(shard, { run: this.#run, transact: this.#transact, mostWritten: size });
     const { upkeep } = this.#segments;
     if (list === undefined) {
-      const empty = { format: FORMAT, id: randomSecret(), segments: [], builtTo: '' };
-      await port.write(type, { expected: undefined, list: empty, added: new Map(), dropped: [], covered: [] });
+      await runAwaiting(upkeep.begin(type), port, new LongPace());
       return 'more';
     }
     const of = sql`project = ${shard} AND type = ${type}`;

@@ -10,9 +10,6 @@ import { SIZES } from './run-format.js';
 import { writeIds } from './segment-ids.js';
 import { cutText, isInterval, pairQualifierOf, qualifierOf, type RunKind, textOf } from './value.js';
 
-/** Most resources of a segment: a position takes two bytes. */
-export const MAX_SIZE = 65_536;
-
 /** A segment that was built, before it is stored. */
 export interface BuiltSegment {
   readonly id: string;
@@ -56,7 +53,7 @@ export function parameterOf(name: string): string {
 /**
  * Builds a segment of the current resources among some.
  *
- * @param ids at most {@link MAX_SIZE}, each once
+ * @param ids at most `MAX_SIZE`, each once
  * @returns undefined if there are none
  */
 export function* buildSegment(

@@ -13,6 +13,9 @@ export interface IndexedResource {
 /** The format of the rows of segments. It is raised whenever they change. */
 export const FORMAT = 1;
 
+/** Most resources of a segment: a position takes two bytes. */
+export const MAX_SIZE = 65_536;
+
 /** The segments of a type of a project, as a store keeps them. Never changed: a store replaces it by another one. */
 export interface SegmentList {
   /** {@link FORMAT} of the rows. Lists of other formats are not read. */
@@ -31,6 +34,29 @@ export interface ListedSegment {
   readonly size: number;
   /** The positions of resources that were written since: a set as of `setBytes`. */
   readonly dead: Uint8Array;
+}
+
+/** Whether searches can use a list: all resources are in its segments, or written since. */
+export function isComplete(list: SegmentList | undefined): list is SegmentList {
+  return list?.format === FORMAT && list.builtTo === undefined;
+}
+
+/** A list as it is stored: JSON, with the sets of dead positions as base64. */
+export function listText({ segments, ...list }: SegmentList): string {
+  return JSON.stringify({
+    ...list,
+    segments: segments.map((one) => ({ ...one, dead: Buffer.from(one.dead).toString('base64') })),
+  });
+}
+
+/** The list of a text of {@link listText}. */
+export function listOf(text: string): SegmentList {
+  const list = JSON.parse(text) as SegmentList;
+  const segments = list.segments as readonly (Omit<ListedSegment, 'dead'> & { readonly dead: unknown })[];
+  return {
+    ...list,
+    segments: segments.map((one) => ({ ...one, dead: new Uint8Array(Buffer.from(one.dead as string, 'base64')) })),
+  };
 }
 
 /** A resource that was written since its list was made: created, changed or deleted. */

@@ -4,7 +4,7 @@ import { type Ask, ask } from '../ask.js';
 import { Evaluation, type FingerprintsOf, type TypeSegments } from './evaluation.js';
 import type { Matches } from './matches.js';
 import { decidingKeys, type Found, isOrdered, type Members, membersInOrder, placeOf } from './page.js';
-import { FORMAT, type SegmentPort } from './port.js';
+import { isComplete, type SegmentPort } from './port.js';
 import type { Segment } from './segment.js';
 import { LoadedRows, SegmentCache, withRows } from './segment-rows.js';
 import { TypeState } from './type-state.js';
@@ -79,7 +79,7 @@ export class SegmentIndex {
     const states: (TypeState | undefined)[] = [];
     for (const [index, type] of types.entries()) {
       const { list, written } = found[index]!;
-      if (list?.format !== FORMAT || list.builtTo !== undefined) {
+      if (!isComplete(list)) {
         states.push(undefined);
         continue;
       }

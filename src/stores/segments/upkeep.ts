@@ -4,7 +4,6 @@ import {
   buildSegment,
   type BuiltSegment,
   type KnownParameters,
-  MAX_SIZE,
   READ_TOGETHER,
   SegmentWriter,
 } from './build-segment.js';
@@ -13,7 +12,9 @@ import { type FingerprintsOf, forAll } from './evaluation.js';
 import { mergeSegments } from './merge-segments.js';
 import {
   FORMAT,
+  isComplete,
   type ListedSegment,
+  MAX_SIZE,
   type SegmentChange,
   type SegmentList,
   type SegmentPort,
@@ -35,6 +36,11 @@ export class SegmentUpkeep {
     readonly fingerprints: FingerprintsOf,
     readonly cache: SegmentCache,
   ) {}
+
+  /** Makes the list of a type, from which on its writes are noted. {@link build} adds the segments. */
+  begin(type: string): Ask<SegmentPort, boolean> {
+    return write(type, undefined, unbuiltList(), [], [], []);
+  }
 
   /**
    * Builds the list of a type that has none, or continues it: one segment per call.
@@ -75,7 +81,7 @@ export class SegmentUpkeep {
    */
   *flush(type: string): Ask<SegmentPort, boolean> {
     const { list, written } = yield* stateOf(type);
-    if (list?.format !== FORMAT || list.builtTo !== undefined) return false;
+    if (!isComplete(list)) return false;
     if (written.length === 0) return true;
     const some = written.slice(0, MAX_SIZE);
     const ids = some.map(({ id }) => id);
@@ -94,7 +100,7 @@ export class SegmentUpkeep {
    */
   *merge(type: string): Ask<SegmentPort, boolean> {
     const { list } = yield* stateOf(type);
-    if (list?.format !== FORMAT || list.builtTo !== undefined) return false;
+    if (!isComplete(list)) return false;
     const chosen = toMerge(segmentsOf(list));
     if (chosen.length === 0) return false;
     const ids = chosen.map(({ id }) => id);
@@ -134,7 +140,7 @@ export class SegmentUpkeep {
     if (list.format !== FORMAT) {
       // Built again from the beginning.
       const dropped = list.segments.map(({ id }) => id);
-      return yield* write(type, list, { ...newList([]), builtTo: '' }, [], dropped, []);
+      return yield* write(type, list, unbuiltList(), [], dropped, []);
     }
     const segments = segmentsOf(list);
     const erased = yield* positionsOf(segments, ids, this.cache);
@@ -205,20 +211,20 @@ export class SegmentUpkeep {
 /** New segments in place of those that hold resources to be erased, by the ids of these. */
 export type PreparedErasure = ReadonlyMap<string, Remainder>;
 
-/** A segment of some resources of another one. */
+/** A segment of some resources of an older segment. */
 interface Remainder {
-  /** Their positions in the other one. */
+  /** The positions of the resources in the older segment. */
   readonly of: PositionSet;
-  /** Undefined if there are none. */
+  /** Undefined if no resource is left. */
   readonly built: BuiltSegment | undefined;
 }
 
-/** A segment of the live resources of one. */
+/** The live resources of a segment, as a segment of their own. */
 function* remainderOf(segment: LiveSegment): Ask<SegmentPort, Remainder> {
   return { of: segment.live, built: yield* merged([segment]) };
 }
 
-/** A segment of the live resources of some; undefined if there are none. */
+/** Merges the live resources of segments. @returns undefined if no resource is live */
 function* merged(sources: readonly LiveSegment[]): Ask<SegmentPort, BuiltSegment | undefined> {
   const some = sources.filter(({ live }) => !live.isEmpty);
   return some.length === 0 ? undefined : yield* mergeSegments(openAll(some, new LoadedRows(new SegmentCache(0))));
@@ -282,6 +288,11 @@ function listOf<One>(one: One | undefined): readonly One[] {
 
 function newList(segments: readonly ListedSegment[]): SegmentList {
   return { id: randomSecret(), format: FORMAT, segments };
+}
+
+/** A list in which no resource is in a segment yet. */
+function unbuiltList(): SegmentList {
+  return { ...newList([]), builtTo: '' };
 }
 
 function isEqual(one: KnownParameters, other: KnownParameters): boolean {

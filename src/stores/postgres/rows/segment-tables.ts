@@ -1,4 +1,4 @@
-import { listOf } from '../../segments/list-text.js';
+import { listOf, MAX_SIZE } from '../../segments/port.js';
 import { type Sql, sql } from '../../sql/sql.js';
 import { arrayText, plainArrayText } from './array.js';
 import { textKey } from './keys.js';
@@ -9,17 +9,12 @@ export const SEGMENT_TUNING = {
   /** Types with fewer resources have no segments, unless a search of a larger type leads to them. */
   minResources: 256,
   /** Most resources of a new segment. */
-  size: 65_536,
+  size: MAX_SIZE,
   /** With so many writes since the list was made, they become a segment. */
   flushFrom: 300,
   /** With more writes, the segments of a type answer nothing: a search would take long to read the written resources. */
   maxWritten: 2_000,
 };
-
-/** The key of a segment. */
-export function segmentKey(id: string): string {
-  return textKey(id);
-}
 
 /** Notes writes, in their transaction. A type without a list needs no note: its list begins with a later state. */
 export function noteWritten(shard: string, written: readonly { readonly type: string; readonly id: string }[]): Sql {
@@ -49,6 +44,6 @@ export async function removeSegments(runner: Runner, shard: string, type?: strin
 
 /** Removes the rows of segments. */
 export function removeRows(shard: string, segments: readonly string[]): Sql {
-  const keys = plainArrayText(segments.map(segmentKey));
+  const keys = plainArrayText(segments.map(textKey));
   return sql`DELETE FROM fhirgraph_segment_row WHERE project = ${shard} AND segment = ANY (${keys}::uuid[])`;
 }

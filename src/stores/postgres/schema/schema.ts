@@ -266,7 +266,7 @@ function skipSets(): readonly Sql[] {
  * Segments, the index of broad questions, in place of skip indexes.
  *
  * ```text
- * fhirgraph_segment_list      (project, type)            the segments of a type: see list-text.ts. A type without a row has none
+ * fhirgraph_segment_list      (project, type)            the segments of a type: see src/stores/segments/port.ts. A type without a row has none
  *                             id, complete               of the list
  *                             busy                       until then, a process works on the next list
  * fhirgraph_segment_row       (project, segment, name)   the rows of segments; both keys are hashes

@@ -2,10 +2,11 @@ import { LOOP_TURN } from '../../../platform/loop-turn.js';
 import type { FhirModel } from '../../../fhir/model/fhir-model.js';
 import type { Criteria } from '../../../search/criteria/criteria.js';
 import { indexEntries } from '../../../search/index/index-resource.js';
-import { listOf, listText } from '../../segments/list-text.js';
 import {
-  FORMAT,
   type IndexedResource,
+  isComplete,
+  listOf,
+  listText,
   type RowKey,
   type SegmentChange,
   type SegmentList,
@@ -24,7 +25,7 @@ import { BATCH_TEXTS } from '../rows/bounded-texts.js';
 import { byKey } from '../rows/by-key.js';
 import { postgresDialect } from '../rows/dialect.js';
 import { resourceKeyIn, textKey } from '../rows/keys.js';
-import { removeRows, SEGMENT_TUNING, segmentKey } from '../rows/segment-tables.js';
+import { removeRows, SEGMENT_TUNING } from '../rows/segment-tables.js';
 
 /** The states of types that were read last. PERF: the next search reads what has changed since. */
 export type KnownStates = Map<string, KnownState>;
@@ -61,7 +62,7 @@ export interface PortSearch {
 
 /** Rows by segment and name, in the order of these. */
 export function rowsStatement(shard: string, keys: readonly RowKey[]): Sql {
-  const segments = plainArrayText(keys.map(({ segment }) => segmentKey(segment)));
+  const segments = plainArrayText(keys.map(({ segment }) => textKey(segment)));
   const names = plainArrayText(keys.map(({ name }) => textKey(name)));
   // Drivers differ in the form of binary values.
   return sql`SELECT encode(r.data, 'base64') FROM unnest(${segments}::uuid[], ${names}::uuid[]) WITH ORDINALITY k(segment, name, n)
@@ -243,7 +244,7 @@ export class PostgresSegmentPort implements SegmentPort {
   }
 
   #insert(rows: readonly NamedRow[]): Sql {
-    const segments = plainArrayText(rows.map(({ segment }) => segmentKey(segment)));
+    const segments = plainArrayText(rows.map(({ segment }) => textKey(segment)));
     const names = plainArrayText(rows.map(({ name }) => textKey(name)));
     const texts = arrayText(rows.map(({ data }) => Buffer.from(data).toString('base64')));
     return sql`INSERT INTO fhirgraph_segment_row (project, segment, name, data)
@@ -261,10 +262,6 @@ type ResourceRow = readonly [id: string, updated: string | number, content: stri
 
 interface NamedRow extends RowKey {
   readonly data: Uint8Array;
-}
-
-function isComplete(list: SegmentList | undefined): boolean {
-  return list?.format === FORMAT && list.builtTo === undefined;
 }
 
 /** A `LIMIT` of one more is a number of 32 bits. */

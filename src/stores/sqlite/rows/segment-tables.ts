@@ -1,3 +1,4 @@
+import { MAX_SIZE } from '../../segments/port.js';
 import type { Statements } from '../database/statements.js';
 
 /** Only tests change it. */
@@ -8,7 +9,7 @@ export const SEGMENT_TUNING = {
    */
   minResources: 256,
   /** Most resources of a new segment. */
-  size: 65_536,
+  size: MAX_SIZE,
   /** With so many writes since the list was made, they become a segment as soon as nothing is written for a moment. */
   flushFrom: 300,
   /** With so many, they do while more is written: a load makes few segments, which are merged once. */

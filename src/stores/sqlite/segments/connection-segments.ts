@@ -1,12 +1,11 @@
 import { LRUCache } from 'lru-cache';
 import { parameterFingerprints } from '../../../search/index/parameter-fingerprints.js';
-import { randomSecret } from '../../../platform/random-secret.js';
 import { pageEdgeOf, pageOf } from '../../../store/guards.js';
 import type { ResourceKey } from '../../../store/resource-key.js';
 import type { SearchQuery } from '../../../store/search-query.js';
 import { runAwaiting, runNow } from '../../ask.js';
 import type { FingerprintsOf } from '../../segments/evaluation.js';
-import { FORMAT, type SegmentPort } from '../../segments/port.js';
+import type { SegmentPort } from '../../segments/port.js';
 import { DamagedSegment, SegmentCache } from '../../segments/segment-rows.js';
 import { SegmentIndex, type SegmentPage, type SegmentQuery, typesOf } from '../../segments/segment-search.js';
 import { type PreparedErasure, SegmentUpkeep } from '../../segments/upkeep.js';
@@ -196,9 +195,8 @@ export class ConnectionSegments {
 
   /** Makes the list of a type, from which on its writes are noted. */
   begin(project: string, type: string): boolean {
-    const list = { format: FORMAT, id: randomSecret(), segments: [], builtTo: '' };
-    const change = { expected: undefined, list, added: new Map(), dropped: [], covered: [] };
-    return this.upkeepOf(project).port.write(type, change);
+    const { upkeep, port } = this.upkeepOf(project);
+    return runNow(upkeep.begin(type), port);
   }
 
   /** Keeps what was made before an erasure of these resources, until the result is called. */

@@ -3,17 +3,18 @@ import type { FhirModel } from '../../../fhir/model/fhir-model.js';
 import type { Criteria } from '../../../search/criteria/criteria.js';
 import { indexEntries } from '../../../search/index/index-resource.js';
 import type { SyncPort } from '../../ask.js';
-import type {
-  IndexedResource,
-  RowKey,
-  SegmentChange,
-  SegmentList,
-  SegmentPort,
-  StoredState,
-  WrittenResource,
+import {
+  type IndexedResource,
+  listOf,
+  listText,
+  type RowKey,
+  type SegmentChange,
+  type SegmentList,
+  type SegmentPort,
+  type StoredState,
+  type WrittenResource,
 } from '../../segments/port.js';
 import { damaged } from '../../segments/segment-rows.js';
-import { listOf, listText } from '../../segments/list-text.js';
 import { rowCondition } from '../../sql/conditions.js';
 import type { SqlDialect } from '../../sql/dialect.js';
 import { isCurrent, rowScope } from '../../sql/rows.js';
