@@ -4,11 +4,11 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 /** These files run first. Vitest knows the durations of files from the last run, but not in a fresh clone. */
 const LONGEST = [
   'test/stores/postgres/postgres.test.ts',
-  'test/frame/compiled.test.ts',
-  'test/stores/postgres/segments.test.ts',
-  'test/graphql/hostile/hostile-corpus.test.ts',
-  'test/examples/quickstart.test.ts',
-  'test/stores/postgres/pages.test.ts',
+  'test/frame/compiled.slow.test.ts',
+  'test/stores/postgres/segments.slow.test.ts',
+  'test/graphql/hostile/hostile-corpus.slow.test.ts',
+  'test/examples/quickstart.slow.test.ts',
+  'test/stores/postgres/pages.slow.test.ts',
   'test/stores/sqlite/threads.test.ts',
   'test/stores/sqlite/store.test.ts',
   'test/access/non-interference.test.ts',
