@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+// @ts-expect-error -- a script without types
 import { missingForRelease } from '../../scripts/check-release.mjs';
 
 const MANIFEST = {
