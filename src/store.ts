@@ -33,6 +33,7 @@ export { createSearch, type CriteriaSearch } from './repository/search-query.js'
 export type { SearchRequest, TotalMode } from './search/parse/parse-search.js';
 export { decidesAccess } from './store/access-epoch.js';
 export { ChangeFeed } from './store/change-feed.js';
+export { changeRetention, changesWindowOf, type ChangesWindow } from './store/changes.js';
 export { expectationFailed, uniqueKeyTaken, matchFound } from './store/conflicts.js';
 export { assertErasureReason, erasedForGood, purgeBoundsOf, type PurgeBounds } from './store/erasure.js';
 export { deepFreeze } from './store/deep-freeze.js';
@@ -48,7 +49,8 @@ export {
 } from './store/guards.js';
 export { jsonText, MAX_RESOURCE_BYTES, parseJsonText } from './store/json-text.js';
 export { CallTexts, ShortPage, TextBudget } from './store/text-budget.js';
-export { nextInstant, withVersion } from './store/versioned.js';
+export { nextInstant, versionBefore, withVersion } from './store/versioned.js';
+export { Watchers } from './store/watchers.js';
 export { cutPage } from './stores/cut-page.js';
 export type {
   AllCriteria,
@@ -93,6 +95,7 @@ export type {
 } from './search/index/index-entry.js';
 export { SERVER_SCOPE } from './store/resource-key.js';
 export type { CallOptions } from './store/call-options.js';
+export type { ChangePage, ChangesQuery, CommittedChange } from './store/changes.js';
 export type {
   HistoryEntry,
   HistoryPage,

@@ -76,6 +76,8 @@ function view(store: ResourceStore, own: Partial<ResourceStore>, changed: Change
       store.commit(queryOf === same ? writes : writes.map((write) => writeOf(write)), optionsOf(options)),
     history: (key, page, options) => store.history(key, page, optionsOf(options)),
     ...(store.typeHistory && { typeHistory: (query, options) => store.typeHistory!(query, optionsOf(options)) }),
+    ...(store.changes && { changes: (query, options) => store.changes!(query, optionsOf(options)) }),
+    ...(store.watch && { watch: (project, listener) => store.watch!(project, listener) }),
     subscribe: (listener) => store.subscribe(listener),
     ...(store.explain && { explain: (call, options) => store.explain!(call, optionsOf(options)) }),
     ...(store.pendingParameters && {

@@ -1,6 +1,7 @@
 import type { FhirModel } from '../fhir/model/fhir-model.js';
 import type { TypeParameter } from '../search/criteria/parameters-of.js';
 import type { CallOptions } from './call-options.js';
+import type { ChangePage, ChangesQuery } from './changes.js';
 import type { HistoryPage, TypeHistoryEntry, TypeHistoryQuery, VersionRange } from './history.js';
 import type { StoreRemoval } from './removal.js';
 import type { ReferenceTarget, ResourceKey } from './resource-key.js';
@@ -78,6 +79,29 @@ export interface ResourceStore {
    * Optional: services over a store without it do not offer the history of a type.
    */
   typeHistory?(query: TypeHistoryQuery, options?: CallOptions): Promise<readonly TypeHistoryEntry[]>;
+
+  /**
+   * What was committed to a project after a position, in the order of the commits: no gap and no repeat, with any number of
+   * processes that write. What a page says is what reads find, or have found: a reader that asks for the current position,
+   * then reads, and goes on after that position misses nothing.
+   *
+   * Any text may come as a position: one that the store never gave is `isReset`.
+   *
+   * Optional: without it there are no subscriptions.
+   *
+   * @throws FhirError `invalid` - the limit is not a whole number from 1 up
+   */
+  changes?(query: ChangesQuery, options?: CallOptions): Promise<ChangePage>;
+
+  /**
+   * Calls the listener when the project may have changes, soon after commits of this store object, and of others as far as
+   * the store hears of them: news without content, at most every 50 ms. A listener that throws fails no commit.
+   *
+   * Optional, and no reader relies on it: it also asks {@link ResourceStore.changes} once a second.
+   *
+   * @returns a function that stops it
+   */
+  watch?(project: string, listener: () => void): () => void;
 
   /**
    * Calls the listener with the changes after each commit and removal. One that fails, or whose promise rejects, does not

@@ -35,3 +35,8 @@ function isInOrder(resource: AnyResource): boolean {
 export function nextInstant(now: number, previous: number | undefined): number {
   return previous === undefined ? now : Math.max(now, previous + 1);
 }
+
+/** The version before one of a store that counts the versions of each resource; null for the first. */
+export function versionBefore(versionId: string): string | null {
+  return versionId === '1' ? null : String(Number(versionId) - 1);
+}

@@ -1,5 +1,6 @@
 import type { FhirModel } from '../fhir/model/fhir-model.js';
 import type { CallOptions } from '../store/call-options.js';
+import type { ChangePage } from '../store/changes.js';
 import type { TypeHistoryEntry } from '../store/history.js';
 import type { StoreRemoval } from '../store/removal.js';
 import type { ReferenceTarget, ResourceKey } from '../store/resource-key.js';
@@ -29,7 +30,7 @@ export function withTelemetry(store: ResourceStore, telemetry: Telemetry): Resou
   const observer = new Observer(telemetry);
   const observed = new ObservedStore(store, observer);
   // Omits optional methods that the store lacks.
-  for (const name of ['accessEpoch', 'explain', 'pendingParameters', 'typeHistory'] as const) {
+  for (const name of ['accessEpoch', 'changes', 'explain', 'pendingParameters', 'typeHistory', 'watch'] as const) {
     if (store[name] === undefined) Object.defineProperty(observed, name, { value: undefined });
   }
   OBSERVERS.set(observed, observer);
@@ -132,6 +133,15 @@ class ObservedStore implements ResourceStore {
   // Not a call of a request: it would outnumber them.
   accessEpoch(options?: CallOptions): Promise<string> {
     return this.store.accessEpoch!(options);
+  }
+
+  // Readers ask once a second, with or without a request.
+  changes(...call: Parameters<NonNullable<ResourceStore['changes']>>): Promise<ChangePage> {
+    return this.store.changes!(...call);
+  }
+
+  watch(...call: Parameters<NonNullable<ResourceStore['watch']>>): () => void {
+    return this.store.watch!(...call);
   }
 
   subscribe(...call: Parameters<ResourceStore['subscribe']>): ReturnType<ResourceStore['subscribe']> {

@@ -3,6 +3,7 @@ import type { ConformanceCase, ConformanceSuite } from './conformance-case.js';
 import { createRandom } from './random.js';
 import { accessEpochSuite } from './suites/access-epoch.js';
 import { budgetSuite } from './suites/budgets.js';
+import { changeSuite } from './suites/changes.js';
 import { conditionSuite } from './suites/conditions.js';
 import { criteriaSuite } from './suites/criteria.js';
 import { decimalSuite } from './suites/decimals.js';
@@ -92,6 +93,7 @@ const SUITES: readonly ConformanceSuite[] = [
   insideSuite,
   privacySuite,
   eventSuite,
+  changeSuite,
   removalSuite,
   randomSuite,
 ];

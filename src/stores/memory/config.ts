@@ -15,6 +15,10 @@ export interface MemoryStoreOptions {
    * at most 10,000,000: 50 ms of the event loop for each 20,000.
    */
   readonly maxResourceValues?: number | undefined;
+  /**
+   * How long `changes` goes back, in milliseconds: older positions are `isReset`. Default 604,800,000, which is 7 days.
+   */
+  readonly changeRetention?: number | undefined;
   /** What time it is, for `meta.lastUpdated`. Default: the system's clock. */
   readonly clock?: (() => Date) | undefined;
 }

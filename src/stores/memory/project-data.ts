@@ -8,6 +8,7 @@ import type { ReferenceTarget } from '../../store/resource-key.js';
 import { getOrCreate } from '../../platform/maps.js';
 import { firstPlace } from '../first-place.js';
 import { SharedSteps } from '../../platform/shared-steps.js';
+import { ProjectFeed } from './project-feed.js';
 import { STEP } from './step.js';
 import { ValueIndexes } from './value-indexes.js';
 
@@ -51,6 +52,7 @@ export class ProjectData implements SearchWorld {
   readonly #uniqueHolders = new Map<string, Holding>();
   /** All versions of a type by instant, the oldest first. */
   readonly #timelines = new Map<string, TimelineEntry[]>();
+  readonly feed = new ProjectFeed();
   #lastSequence = 0;
   /** Current resources by ascending id; made when asked for. */
   readonly #ordered = new Map<string, SharedSteps<SearchSubject[]>>();

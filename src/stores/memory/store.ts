@@ -5,6 +5,7 @@ import { ChangeFeed } from '../../store/change-feed.js';
 import { assertFewResources, assertNotAborted, pageOf, storeClosed } from '../../store/guards.js';
 import type { CallOptions } from '../../store/call-options.js';
 import { CallPace } from '../../store/call-pace.js';
+import { changeRetention, type ChangePage, type ChangesQuery, changesWindowOf } from '../../store/changes.js';
 import type {
   HistoryEntry,
   HistoryPage,
@@ -20,6 +21,7 @@ import type { ReadResult, StoredResource } from '../../store/stored-resource.js'
 import { CallTexts } from '../../store/text-budget.js';
 import type { Change, Write, WriteResult } from '../../store/write.js';
 import { untilCallEnds } from '../../store/until-call-ends.js';
+import { Watchers } from '../../store/watchers.js';
 import { commitWrites, deletionOf, storedVersion } from './commit.js';
 import type { MemoryStoreOptions } from './config.js';
 import { type HeldVersion, type Holding, ProjectData } from './project-data.js';
@@ -32,7 +34,7 @@ import { searching, searchingReferring } from './search.js';
 import { STEP } from './step.js';
 import { TimeLimit, within } from './time-limit.js';
 import { typeHistory } from './type-history.js';
-import { getOrCreate } from '../../platform/maps.js';
+import { getOrCreate, pushTo } from '../../platform/maps.js';
 import { inTurns } from '../../platform/pace.js';
 
 /**
@@ -63,6 +65,8 @@ export class MemoryStore implements ResourceStore {
   };
   readonly #projects = new Map<string, ProjectData>();
   readonly #feed = new ChangeFeed();
+  readonly #watchers = new Watchers();
+  readonly #changeRetention: number;
   #accessEpoch = 0;
   readonly #clock: () => Date;
   #closed = false;
@@ -75,6 +79,7 @@ export class MemoryStore implements ResourceStore {
     this.model = options.model ?? R4;
     this.maxResourceBytes = resourceBytes(options.maxResourceBytes);
     this.maxResourceValues = resourceValues(options.maxResourceValues);
+    this.#changeRetention = changeRetention(options.changeRetention);
     this.#clock = options.clock ?? (() => new Date());
   }
 
@@ -152,6 +157,20 @@ export class MemoryStore implements ResourceStore {
     );
   }
 
+  changes(query: ChangesQuery, options?: CallOptions): Promise<ChangePage> {
+    return this.#whenWhole(options, () => {
+      const data = this.#dataOf(query.project);
+      data.feed.forget(this.#clock().getTime() - this.#changeRetention);
+      return data.feed.page(changesWindowOf(query), ({ key: { type, id }, versionId }) =>
+        Boolean(data.holding(type, id)?.versions.some((version) => version.versionId === versionId)),
+      );
+    });
+  }
+
+  watch(project: string, listener: () => void): () => void {
+    return this.#watchers.watch(project, listener);
+  }
+
   subscribe(listener: (changes: readonly Change[]) => void): () => void {
     return this.#feed.subscribe(listener);
   }
@@ -194,6 +213,14 @@ export class MemoryStore implements ResourceStore {
     if (this.#reading.size > 0) await untilCallEnds(Promise.allSettled(this.#reading), options);
     const dataOf = (project: string): ProjectData => this.#dataOf(project);
     const { results, changes } = await commitWrites(this.model, writes, dataOf, this.#clock, options);
+    const byProject = new Map<string, Change[]>();
+    for (const change of changes) pushTo(byProject, change.key.project, change);
+    const now = this.#clock().getTime();
+    for (const [project, ofProject] of byProject) {
+      const { feed } = dataOf(project);
+      feed.forget(now - this.#changeRetention);
+      feed.add(ofProject, now);
+    }
     this.#publish(changes);
     return results;
   }
@@ -201,6 +228,7 @@ export class MemoryStore implements ResourceStore {
   #publish(changes: readonly Change[]): void {
     if (changes.some(decidesAccess)) this.#accessEpoch += 1;
     this.#feed.publish(changes);
+    this.#watchers.tell(new Set(changes.map(({ key }) => key.project)));
   }
 
   #readOne({ project, type, id, version }: ResourceKey, texts: CallTexts): ReadResult {

@@ -1,0 +1,59 @@
+import { getOrCreate } from '../platform/maps.js';
+import { warn } from '../platform/warn.js';
+
+/** Whom a store tells that projects have news. */
+export class Watchers {
+  readonly #projects = new Map<string, Watched>();
+
+  /** @returns a function that stops the listener. The same function may listen twice. */
+  watch(project: string, listener: () => void): () => void {
+    const watched = getOrCreate(this.#projects, project, () => new Watched());
+    const own = { tell: listener };
+    watched.listeners.add(own);
+    return () => {
+      watched.listeners.delete(own);
+      if (watched.listeners.size === 0 && this.#projects.get(project) === watched) this.#projects.delete(project);
+    };
+  }
+
+  /** The projects that somebody watches. */
+  get projects(): Iterable<string> {
+    return this.#projects.keys();
+  }
+
+  /** Tells the listeners of these projects: at once, or as soon as 50 ms have passed since they were told last. */
+  tell(projects: Iterable<string>): void {
+    if (this.#projects.size > 0) for (const project of projects) this.#projects.get(project)?.tell();
+  }
+}
+
+class Watched {
+  readonly listeners = new Set<{ readonly tell: () => void }>();
+  #isQuiet = true;
+  #hasNews = false;
+
+  tell(): void {
+    this.#hasNews = true;
+    if (this.#isQuiet) this.#pass();
+  }
+
+  #pass(): void {
+    this.#isQuiet = !this.#hasNews;
+    if (this.#isQuiet) return;
+    this.#hasNews = false;
+    const timer: unknown = setTimeout(() => this.#pass(), COALESCED_MS);
+    // Browsers have numbers, and no process to hold.
+    (timer as { unref?(): unknown }).unref?.();
+    for (const { tell } of [...this.listeners]) {
+      try {
+        tell();
+      } catch (error) {
+        // The commit is done, and the other listeners are still told.
+        warn(error, 'FHIRGRAPH_LISTENER');
+      }
+    }
+  }
+}
+
+/** A bulk import wakes its readers so often. */
+const COALESCED_MS = 50;
