@@ -9,7 +9,7 @@ const { exports } = JSON.parse(readFileSync(new URL('../package.json', import.me
 const entries = Object.values(exports).flatMap(
   ({ default: file }) => /^\.\/dist\/(.+)\.js$/.exec(file ?? '')?.[1] ?? [],
 );
-await mergeChunks(new URL('../dist/', import.meta.url), entries);
+await mergeChunks(new URL('../dist/', import.meta.url), [...entries, 'command']);
 
 const { printFhirSchema } = await import('../dist/index.js');
 

@@ -35,6 +35,8 @@ export const LAYERS = {
   // What hosts' own tests use; nothing else imports it.
   'test-service': ['http', 'graphql', 'repository', 'projects', 'stores', ...BELOW_PROJECTS],
   testing: ['store', 'search', 'fhir'],
+  // The program for operators; nothing else imports it.
+  command: ['repository', 'projects', 'stores', ...BELOW_PROJECTS],
 };
 
 /** The parts of folders that have an order of their own, from the bottom to the top. Files not listed stand on top. */

@@ -231,6 +231,11 @@ export class PostgresStore implements ResourceStore {
     return reindex(this.#work, options, (step) => this.#perform(options, step));
   }
 
+  /** @internal Whether the index of the database is of the definitions of this store. */
+  async hasSameDefinitions(): Promise<boolean> {
+    return this.#answer(undefined, async () => (await this.#status.load()).isOurs);
+  }
+
   /**
    * The search parameters that are pending in a project, to the knowledge of this process: it notices a takeover by
    * another process on its next search or commit.

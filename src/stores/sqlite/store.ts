@@ -295,6 +295,11 @@ export class SqliteStore implements ResourceStore {
     }
   }
 
+  /** @internal Whether the index of the file is of the definitions of this store. */
+  async hasSameDefinitions(): Promise<boolean> {
+    return this.#calls.run(undefined, () => this.#connection.status.isOurs);
+  }
+
   async pendingParameters(project: string, options?: CallOptions): Promise<readonly TypeParameter[]> {
     const { status } = this.#connection;
     return this.#calls.run(options, () =>
