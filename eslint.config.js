@@ -1,5 +1,4 @@
 import js from '@eslint/js';
-import { createNodeResolver, importX } from 'eslint-plugin-import-x';
 import regexp from 'eslint-plugin-regexp';
 import { fileURLToPath } from 'node:url';
 import tseslint from 'typescript-eslint';
@@ -10,7 +9,7 @@ const TYPESCRIPT = ['**/*.ts'];
 const SOURCE = ['src/**/*.ts'];
 const UNUSED = ['error', { argsIgnorePattern: '^_', varsIgnorePattern: '^_' }];
 /** Files that a tool loads by their default export. */
-const CONFIGS = ['*.config.ts', '*.config.js', 'test/mutation/runner.ts', 'scripts/site/vitepress/**/*.mjs'];
+const CONFIGS = ['*.config.ts', '*.config.js', 'test/mutation/runner.ts', 'tools/site/vitepress/**/*.mjs'];
 
 export default tseslint.config(
   {
@@ -21,7 +20,8 @@ export default tseslint.config(
       'coverage/',
       'node_modules/',
       'api-reference/',
-      '/.site/',
+      'tools/.site/',
+      'tools/node_modules/',
       '/site/',
       'src/fhir/r4-definitions.js',
       'src/stores/sqlite/threads/thread-text.js',
@@ -68,11 +68,11 @@ export default tseslint.config(
   },
   {
     files: [...TYPESCRIPT, '**/*.js', '**/*.mjs'],
-    plugins: { 'import-x': importX, local: { rules: { 'import-layers': importLayers } } },
+    plugins: { local: { rules: { 'import-layers': importLayers } } },
     rules: {
       // `== null` asks for null and undefined at once.
       eqeqeq: ['error', 'always', { null: 'ignore' }],
-      'import-x/no-default-export': 'error',
+      'no-restricted-exports': ['error', { restrictDefaultExports: { direct: true, named: true, defaultFrom: true } }],
       'local/import-layers': [
         'error',
         { source: fileURLToPath(new URL('./src', import.meta.url)), layers: LAYERS, rooms: ROOMS },
@@ -82,11 +82,6 @@ export default tseslint.config(
   {
     files: SOURCE,
     plugins: { regexp },
-    settings: {
-      'import-x/extensions': ['.ts'],
-      'import-x/parsers': { '@typescript-eslint/parser': ['.ts'] },
-      'import-x/resolver-next': [createNodeResolver({ extensions: ['.ts'], extensionAlias: { '.js': ['.ts'] } })],
-    },
     rules: {
       'no-console': 'error',
       'no-eval': 'error',
@@ -97,6 +92,6 @@ export default tseslint.config(
     },
   },
   // Vite resolves what the site's theme imports.
-  { files: ['scripts/site/vitepress/**'], rules: { 'local/import-layers': 'off' } },
-  { files: CONFIGS, rules: { 'import-x/no-default-export': 'off' } },
+  { files: ['tools/site/vitepress/**'], rules: { 'local/import-layers': 'off' } },
+  { files: CONFIGS, rules: { 'no-restricted-exports': 'off' } },
 );

@@ -15,6 +15,7 @@ import {
 } from './package/temporary-project.mjs';
 
 const BIN = join(ROOT, 'node_modules', '.bin');
+const TOOLS = join(ROOT, 'tools', 'node_modules', '.bin');
 /** Ceilings in kB; raise one only in the commit that needs it, and say why there. */
 const MAX_PACKED = 1_400;
 // Definitions and schema are 1 MB each, documents and examples half a MB.
@@ -65,11 +66,15 @@ function checkTarball() {
 }
 
 function lintManifest() {
-  run(join(BIN, 'publint'), ['run', tarball, '--strict'], { cwd: temporary });
+  run(join(TOOLS, 'publint'), ['run', tarball, '--strict'], { cwd: temporary });
   // schema.graphql is text for tools, not a module.
-  run(join(BIN, 'attw'), [tarball, '--profile', 'esm-only', '--no-emoji', '--exclude-entrypoints', 'schema.graphql'], {
-    cwd: temporary,
-  });
+  run(
+    join(TOOLS, 'attw'),
+    [tarball, '--profile', 'esm-only', '--no-emoji', '--exclude-entrypoints', 'schema.graphql'],
+    {
+      cwd: temporary,
+    },
+  );
   console.log('publint and attw have no complaint');
 }
 

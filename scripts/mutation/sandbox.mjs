@@ -1,12 +1,11 @@
-// A copy of the project in which every mutant is present at once, each behind a switch. StrykerJS makes the mutants
-// (https://stryker-mutator.io).
+// A copy of the project in which every mutant is present at once, each behind a switch.
 import '../ensure-definitions.mjs';
-import { Instrumenter } from '@stryker-mutator/instrumenter';
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
+import { instrument as withMutants } from '../../tools/instrument.mjs';
 
 const MUTATED = [
   'src/{access,interactions,projects,repository}/**/*.ts',
@@ -46,14 +45,11 @@ export async function makeSandbox() {
 }
 
 async function instrument(folder) {
-  const silent = () => undefined;
-  const log = { isDebugEnabled: () => false, trace: silent, debug: silent, info: silent, warn: silent, error: silent };
   const sources = MUTATED.flatMap((pattern) => globSync(pattern))
     .filter((file) => !NOT_MUTATED.test(file))
     .sort()
     .map((name) => ({ name, mutate: true, content: readFileSync(name, 'utf8') }));
-  const options = { plugins: null, excludedMutations: [], ignorers: [] };
-  const { files, mutants } = await new Instrumenter(log).instrument(sources, options);
+  const { files, mutants } = await withMutants(sources);
   for (const { name, content } of files) writeFileSync(join(folder, name), content);
   const lines = new Map(sources.map(({ name, content }) => [name, content.split('\n')]));
   return mutants.map(({ id, fileName, location, replacement }) => {

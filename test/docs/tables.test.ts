@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { R4 } from '../../src/fhir/r4.js';
 import { DEFAULT_LIMITS } from '../../src/index.js';
-import { searchParametersPage } from '../../scripts/site/search-parameters.js';
+import { searchParametersPage } from '../../tools/site/search-parameters.js';
 import { readPage } from '../support/pages.js';
 
 test('the page of search parameters lists those of every type', () => {

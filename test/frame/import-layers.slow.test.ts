@@ -95,7 +95,7 @@ test('any, default exports and super-linear regular expressions are errors', asy
   expect(await brokenRules('src/fhir/date.ts', `export const value = 1 as any;\n`)).toEqual([
     '@typescript-eslint/no-explicit-any',
   ]);
-  expect(await brokenRules('src/fhir/date.ts', `export default 1;\n`)).toEqual(['import-x/no-default-export']);
+  expect(await brokenRules('src/fhir/date.ts', `export default 1;\n`)).toEqual(['no-restricted-exports']);
   expect(await brokenRules('src/fhir/date.ts', `export const bad = /^(?:a+)+$/;\n`)).toEqual([
     'regexp/no-super-linear-backtracking',
   ]);

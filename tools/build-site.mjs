@@ -1,6 +1,6 @@
 // Builds the static site of the documents into `site`: `npm run docs:site`. FHIRGRAPH_SITE_BASE is its path, default /.
-import './assert-node.mjs';
-import './load-typescript.mjs';
+import '../scripts/assert-node.mjs';
+import '../scripts/load-typescript.mjs';
 import { build as bundle } from 'esbuild';
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -11,7 +11,8 @@ import { examplesOf } from './site/examples.mjs';
 import { writePages } from './site/pages.mjs';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-const SOURCE = join(ROOT, '.site');
+// Here, so that the site's theme finds VitePress.
+const SOURCE = join(ROOT, 'tools/.site');
 const OUTPUT = join(ROOT, 'site');
 /** Pages whose queries run in place: those of GraphQL with data of their own. */
 const RUNNABLE = ['reference/queries', 'how-to/mutations'];
@@ -20,11 +21,11 @@ const { searchParametersPage } = await import('./site/search-parameters.js');
 writePages(ROOT, SOURCE, { 'reference/search-parameters.md': searchParametersPage() });
 writeExamples();
 await writeEngine();
-cpSync(join(ROOT, 'scripts/site/vitepress'), join(SOURCE, '.vitepress'), { recursive: true });
+cpSync(join(ROOT, 'tools/site/vitepress'), join(SOURCE, '.vitepress'), { recursive: true });
 rmSync(OUTPUT, { recursive: true, force: true });
 execFileSync(
   process.execPath,
-  [join(ROOT, 'node_modules/vitepress/bin/vitepress.js'), 'build', SOURCE, '--outDir', OUTPUT],
+  [join(ROOT, 'tools/node_modules/vitepress/bin/vitepress.js'), 'build', SOURCE, '--outDir', OUTPUT],
   {
     stdio: 'inherit',
   },
@@ -43,7 +44,7 @@ function writeExamples() {
 
 function writeEngine() {
   return bundle({
-    entryPoints: [join(ROOT, 'scripts/site/engine.ts')],
+    entryPoints: [join(ROOT, 'tools/site/engine.ts')],
     outfile: join(SOURCE, 'public/engine.js'),
     bundle: true,
     minify: true,
